@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <nyala/backend/core/tensor.h>
+
+namespace nyala {
+
+/// The activation of a layer: a name ("relu", "softmax"), or a function with a name. Empty: linear.
+class ActivationArgument {
+ public:
+  using Function = std::function<Tensor(const Tensor&)>;
+
+  ActivationArgument() = default;
+  /// Throws InvalidArgumentError for an unknown name, with the nearest one. Keras' names are in activations.h.
+  ActivationArgument(const char* name) : ActivationArgument(std::string(name)) {}
+  ActivationArgument(const std::string& name);
+  /// A function of the user's; it cannot be written to a file.
+  ActivationArgument(Function function) : name_("function"), function_(std::move(function)) {}
+
+  /// Keras' name, "linear" where none was given.
+  const std::string& name() const { return name_; }
+  bool is_linear() const { return name_ == "linear"; }
+  bool is_custom() const { return static_cast<bool>(function_); }
+  /// Applies it.
+  Tensor operator()(const Tensor& x) const;
+
+  friend bool operator==(const ActivationArgument& a, const ActivationArgument& b) { return a.name_ == b.name_; }
+
+ private:
+  std::string name_ = "linear";
+  Function function_;
+};
+
+}  // namespace nyala

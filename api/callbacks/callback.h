@@ -1,0 +1,97 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace nyala {
+
+class Model;
+
+/// Named numbers in insertion order. Values of a running epoch are read from the device on first access.
+class Logs {
+ public:
+  Logs() = default;
+  Logs(std::initializer_list<std::pair<std::string, double>> values) : values_(values) {}
+
+  bool contains(const std::string& name) const;
+  /// Throws NotFoundError with the nearest name.
+  double operator[](const std::string& name) const;
+  double at(const std::string& name) const { return (*this)[name]; }
+  void set(const std::string& name, double value);
+  size_t size() const { return values_.size(); }
+  bool empty() const { return values_.empty(); }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+
+ private:
+  std::vector<std::pair<std::string, double>> values_;
+};
+
+/// What fit tells its callbacks before it begins. `steps` is -1 while unknown.
+struct CallbackParameters {
+  int verbose = 1;
+  int epochs = 1;
+  int64_t steps = -1;
+};
+
+/// Base of all callbacks; every hook does nothing by default. Epochs and batches count from 0.
+class Callback {
+ public:
+  virtual ~Callback() = default;
+  virtual void on_train_begin(Logs&) {}
+  virtual void on_train_end(Logs&) {}
+  virtual void on_epoch_begin(int /*epoch*/, Logs&) {}
+  virtual void on_epoch_end(int /*epoch*/, Logs&) {}
+  virtual void on_train_batch_begin(int64_t /*batch*/, Logs&) {}
+  virtual void on_train_batch_end(int64_t /*batch*/, Logs&) {}
+  virtual void on_test_begin(Logs&) {}
+  virtual void on_test_end(Logs&) {}
+  virtual void on_test_batch_begin(int64_t /*batch*/, Logs&) {}
+  virtual void on_test_batch_end(int64_t /*batch*/, Logs&) {}
+  virtual void on_predict_begin(Logs&) {}
+  virtual void on_predict_end(Logs&) {}
+  virtual void on_predict_batch_begin(int64_t /*batch*/, Logs&) {}
+  virtual void on_predict_batch_end(int64_t /*batch*/, Logs&) {}
+  /// True if the batch hooks read logs: only then are values fetched from the device every batch.
+  virtual bool reads_batch_logs() const { return false; }
+
+  /// Called by fit before the first hook.
+  void attach(Model& model, const CallbackParameters& parameters) {
+    model_ = &model;
+    parameters_ = parameters;
+  }
+  /// Called by fit for epochs that resume: the callback's own state is restored by its own means.
+  Model& model() const { return *model_; }
+  const CallbackParameters& parameters() const { return parameters_; }
+
+ private:
+  Model* model_ = nullptr;
+  CallbackParameters parameters_;
+};
+
+/// A list element for `.callbacks = {...}`: temporaries are kept, lvalues are used in place.
+class CallbackArgument {
+ public:
+  template <class C>
+    requires std::derived_from<std::decay_t<C>, Callback>
+  CallbackArgument(C&& callback) {
+    if constexpr (std::is_lvalue_reference_v<C>) callback_ = std::shared_ptr<Callback>(&callback, [](Callback*) {});
+    else callback_ = std::make_shared<std::decay_t<C>>(std::move(callback));
+  }
+  template <class C>
+    requires std::derived_from<C, Callback>
+  CallbackArgument(std::shared_ptr<C> callback) : callback_(std::move(callback)) {}
+  Callback& operator*() const { return *callback_; }
+  Callback* operator->() const { return callback_.get(); }
+
+ private:
+  std::shared_ptr<Callback> callback_;
+};
+
+}  // namespace nyala

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nyala {
+
+class ActivationArgument;
+class Initializer;
+class Regularizer;
+class Constraint;
+
+/// Visits the fields of a Config in the order of Keras' signature: one method per type of field. JSON, printing,
+/// equality, default checks and summaries are visitors.
+class FieldVisitor {
+ public:
+  virtual ~FieldVisitor() = default;
+  virtual void field(const char* name, bool& value) = 0;
+  virtual void field(const char* name, int64_t& value) = 0;
+  virtual void field(const char* name, double& value) = 0;
+  virtual void field(const char* name, std::string& value) = 0;
+  virtual void field(const char* name, std::vector<int64_t>& value) = 0;
+  virtual void field(const char* name, std::vector<double>& value) = 0;
+  virtual void field(const char* name, ActivationArgument& value) = 0;
+  virtual void field(const char* name, Initializer& value) = 0;
+  virtual void field(const char* name, Regularizer& value) = 0;
+  virtual void field(const char* name, Constraint& value) = 0;
+  /// A number that may be absent (Keras' None): NaN stands for None.
+  virtual void optional(const char* name, double& value) = 0;
+  /// An integer that may be absent: `none` stands for None.
+  virtual void optional(const char* name, int64_t& value, int64_t none) = 0;
+};
+
+}  // namespace nyala

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <nyala/api/initializers/variance_scaling.h>
+
+namespace nyala {
+
+using HeNormalConfig = FanInitializerConfig;
+
+/// Truncated normal with variance 2 / fan_in (He et al. 2015). Fans as fans() says.
+class HeNormal : public Initializer {
+ public:
+  using Config = HeNormalConfig;
+  explicit HeNormal(const Config& config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,31 @@
+#include <nyala/api/initializers/initializer.h>
+
+#include <nyala/api/initializers/all.h>
+#include <nyala/api/name_table.h>
+
+namespace nyala {
+
+namespace {
+
+const NameTable<Initializer>& names() {
+  static const NameTable<Initializer> table("initializer", Initializers{},
+                                            {{"uniform", "RandomUniform"},
+                                             {"normal", "RandomNormal"},
+                                             {"zero", "Zeros"},
+                                             {"one", "Ones"},
+                                             {"IdentityInitializer", "Identity"},
+                                             {"OrthogonalInitializer", "Orthogonal"}});
+  return table;
+}
+
+}  // namespace
+
+Initializer::Initializer(const std::string& name) : Initializer(names().make(name)) {}
+
+void Initializer::operator()(const Tensor& value) const {
+  const int64_t seed = node_->seed();
+  Generator random(seed >= 0 ? mix_key(static_cast<uint64_t>(seed), "initializer") : next_unseeded_key());
+  node_->fill(value, random);
+}
+
+}  // namespace nyala

@@ -1,0 +1,21 @@
+#include <nyala/api/initializers/ones.h>
+
+#include <nyala/api/initializers/fill.h>
+
+namespace nyala {
+
+namespace {
+
+class OnesNode final : public InitializerNode {
+ public:
+  std::string class_name() const override { return "Ones"; }
+  void fill(const Tensor& value, Generator&) const override {
+    fill_each(value, [] { return 1.0; });
+  }
+};
+
+}  // namespace
+
+Ones::Ones() : Initializer(std::make_shared<OnesNode>()) {}
+
+}  // namespace nyala

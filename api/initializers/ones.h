@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nyala/api/fields.h>
+#include <nyala/api/initializers/initializer.h>
+
+namespace nyala {
+
+/// All 1.
+class Ones : public Initializer {
+ public:
+  Ones();
+};
+
+}  // namespace nyala

@@ -1,0 +1,81 @@
+#include <nyala/api/initializers/orthogonal.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <nyala/api/initializers/fill.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+void OrthogonalConfig::fields(FieldVisitor& v) {
+  v.field("gain", gain);
+  v.optional("seed", seed, -1);
+}
+
+namespace {
+
+using Column = std::vector<double>;
+
+double dot(const Column& a, const Column& b) {
+  double sum = 0.0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+void add_scaled(Column& a, double factor, const Column& b) {
+  for (size_t i = 0; i < a.size(); ++i) a[i] += factor * b[i];
+}
+
+/// The Q of a QR decomposition with positive diagonal of R. Gram-Schmidt, each column twice: once loses digits.
+std::vector<Column> orthonormal_columns(size_t length, size_t count, Generator& random) {
+  std::vector<Column> columns(count, Column(length));
+  for (Column& column : columns) {
+    do {
+      for (double& x : column) x = random.normal();
+      for (int round = 0; round < 2; ++round)
+        for (const Column* earlier = columns.data(); earlier != &column; ++earlier)
+          add_scaled(column, -dot(*earlier, column), *earlier);
+    } while (dot(column, column) == 0.0);
+    const double norm = std::sqrt(dot(column, column));
+    for (double& x : column) x /= norm;
+  }
+  return columns;
+}
+
+class OrthogonalNode final : public InitializerNode {
+ public:
+  explicit OrthogonalNode(const OrthogonalConfig& config) : config_(config) {}
+  std::string class_name() const override { return "Orthogonal"; }
+  void fields(FieldVisitor& v) const override {
+    auto shown = config_;
+    shown.fields(v);
+  }
+  int64_t seed() const override { return config_.seed; }
+
+  void fill(const Tensor& value, Generator& random) const override {
+    if (value.rank() < 2)
+      throw ShapeError("Orthogonal initializer: expected a shape of rank 2 or more, received " +
+                       value.shape().to_string());
+    if (value.num_elements() == 0) return;
+    const size_t columns = static_cast<size_t>(value.shape().back());
+    const size_t rows = static_cast<size_t>(value.num_elements()) / columns;
+    const bool tall = rows >= columns;
+    const auto q = orthonormal_columns(std::max(rows, columns), std::min(rows, columns), random);
+    size_t i = 0;
+    fill_each(value, [&] {
+      const size_t row = i / columns, column = i % columns;
+      ++i;
+      return config_.gain * (tall ? q[column][row] : q[row][column]);
+    });
+  }
+
+ private:
+  OrthogonalConfig config_;
+};
+
+}  // namespace
+
+Orthogonal::Orthogonal(const Config& config) : Initializer(std::make_shared<OrthogonalNode>(config)) {}
+
+}  // namespace nyala

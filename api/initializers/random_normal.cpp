@@ -1,0 +1,36 @@
+#include <nyala/api/initializers/random_normal.h>
+
+#include <nyala/api/initializers/fill.h>
+
+namespace nyala {
+
+void RandomNormalConfig::fields(FieldVisitor& v) {
+  v.field("mean", mean);
+  v.field("stddev", stddev);
+  v.optional("seed", seed, -1);
+}
+
+namespace {
+
+class RandomNormalNode final : public InitializerNode {
+ public:
+  explicit RandomNormalNode(const RandomNormalConfig& config) : config_(config) {}
+  std::string class_name() const override { return "RandomNormal"; }
+  void fields(FieldVisitor& v) const override {
+    auto shown = config_;
+    shown.fields(v);
+  }
+  int64_t seed() const override { return config_.seed; }
+  void fill(const Tensor& value, Generator& random) const override {
+    fill_each(value, [&] { return config_.mean + config_.stddev * random.normal(); });
+  }
+
+ private:
+  RandomNormalConfig config_;
+};
+
+}  // namespace
+
+RandomNormal::RandomNormal(const Config& config) : Initializer(std::make_shared<RandomNormalNode>(config)) {}
+
+}  // namespace nyala

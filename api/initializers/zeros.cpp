@@ -1,0 +1,21 @@
+#include <nyala/api/initializers/zeros.h>
+
+#include <nyala/api/initializers/fill.h>
+
+namespace nyala {
+
+namespace {
+
+class ZerosNode final : public InitializerNode {
+ public:
+  std::string class_name() const override { return "Zeros"; }
+  void fill(const Tensor& value, Generator&) const override {
+    fill_each(value, [] { return 0.0; });
+  }
+};
+
+}  // namespace
+
+Zeros::Zeros() : Initializer(std::make_shared<ZerosNode>()) {}
+
+}  // namespace nyala

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nyala/api/fields.h>
+#include <nyala/api/initializers/initializer.h>
+
+namespace nyala {
+
+/// All 0.
+class Zeros : public Initializer {
+ public:
+  Zeros();
+};
+
+}  // namespace nyala

@@ -1,0 +1,46 @@
+#include <nyala/api/layers/builder.h>
+
+#include <nyala/api/layers/layer.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/strategies/strategy.h>
+
+namespace nyala {
+
+Variable Builder::make(const std::string& name, const Shape& shape, const Initializer& initializer, bool trainable,
+                       Aggregation aggregation) {
+  if (!shape.is_known())
+    throw ShapeError("weight '" + name + "' would have shape " + shape.to_string() + "; all its sizes must be known");
+  VariableSpec spec;
+  spec.name = name;
+  spec.path = node_.path() + "/" + name;
+  spec.shape = shape;
+  spec.dtype = node_.dtype();
+  spec.trainable = trainable;
+  spec.synchronization = trainable ? Synchronization::on_write : Synchronization::on_read;
+  spec.aggregation = aggregation;
+  spec.initialize = [&initializer](const Tensor& value) { initializer(value); };
+  VariableCreator* creator = thread_context().creator;
+  Variable variable = creator ? creator->create(spec) : current_strategy()->store().create(spec);
+  variable.node().spec.initialize = nullptr;
+  return variable;
+}
+
+Variable Builder::weight(const std::string& name, const Shape& shape, const Initializer& initializer,
+                         const WeightOptions& options) {
+  Variable variable = make(name, shape, initializer, true, Aggregation::mean);
+  node_.weights_.push_back(variable);
+  if (options.regularizer) node_.regularized_.push_back({variable, options.regularizer});
+  if (options.constraint) node_.constrained_.push_back({variable, options.constraint});
+  return variable;
+}
+
+Variable Builder::state(const std::string& name, const Shape& shape, const Initializer& initializer,
+                        Aggregation aggregation) {
+  Variable variable = make(name, shape, initializer, false, aggregation);
+  node_.state_.push_back(variable);
+  return variable;
+}
+
+void Builder::build(const Layer& layer, const Shapes& inputs) { layer.node().ensure_built(inputs); }
+
+}  // namespace nyala

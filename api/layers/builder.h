@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+
+#include <nyala/api/constraints/constraint.h>
+#include <nyala/api/initializers/initializer.h>
+#include <nyala/api/regularizers/regularizer.h>
+#include <nyala/backend/parameters/variable.h>
+
+namespace nyala {
+
+class Layer;
+class LayerNode;
+
+/// What a weight has besides name, shape and initializer.
+struct WeightOptions {
+  Regularizer regularizer;
+  Constraint constraint;
+};
+
+/// Given to LayerNode::build: makes the layer's variables in the strategy whose scope is open.
+class Builder {
+ public:
+  explicit Builder(LayerNode& node) : node_(node) {}
+
+  /// A trainable weight named `name`.
+  Variable weight(const std::string& name, const Shape& shape, const Initializer& initializer,
+                  const WeightOptions& options = {});
+  /// State that no optimizer changes; written by Call::assign.
+  Variable state(const std::string& name, const Shape& shape, const Initializer& initializer,
+                 Aggregation aggregation = Aggregation::only_first_replica);
+  /// Builds a layer that this one holds.
+  void build(const Layer& layer, const Shapes& inputs);
+  void build(const Layer& layer, const Shape& input) { build(layer, Shapes{input}); }
+
+ private:
+  Variable make(const std::string& name, const Shape& shape, const Initializer& initializer, bool trainable,
+                Aggregation aggregation);
+  LayerNode& node_;
+};
+
+}  // namespace nyala

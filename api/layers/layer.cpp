@@ -1,0 +1,246 @@
+#include <nyala/api/layers/layer.h>
+
+#include <cctype>
+#include <map>
+#include <mutex>
+
+#include <nyala/api/model/graph.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/runtime/context.h>
+
+namespace nyala {
+
+Outputs LayerNode::call(Call& c, Inputs inputs) const {
+  if (inputs.size() != 1)
+    throw InvalidArgumentError("expected one input tensor, received " + std::to_string(inputs.size()));
+  return {call(c, inputs[0])};
+}
+
+Tensor LayerNode::call(Call&, const Tensor&) const {
+  throw InternalError("class " + class_name() + " overrides neither form of call()");
+}
+
+void LayerNode::set_trainable(bool trainable) {
+  trainable_ = trainable;
+  for (Variable& weight : weights_) weight.set_trainable(trainable);
+  for (auto& [attribute, layer] : sublayers_) layer.set_trainable(trainable);
+}
+
+void LayerNode::add_sublayer(std::string attribute, const Layer& layer) {
+  sublayers_.emplace_back(std::move(attribute), layer);
+}
+
+namespace {
+
+std::string place(const LayerNode& node) { return "layer '" + node.name() + "' (" + node.class_name() + "): "; }
+
+/// The path of the layer that is being built on this thread.
+thread_local std::string t_build_path;
+
+}  // namespace
+
+void LayerNode::ensure_built(const Shapes& inputs) {
+  if (built_) return;
+  const ScopedValue<std::string> path(t_build_path, t_build_path.empty() ? name_ : t_build_path + "/" + name_);
+  path_ = t_build_path;
+  Builder builder(*this);
+  try {
+    build(builder, inputs);
+  } catch (const Error&) {
+    weights_.clear();
+    state_.clear();
+    rethrow_with_prefix(place(*this));
+  }
+  built_ = true;
+  if (!trainable_) set_trainable(false);
+}
+
+namespace {
+
+/// Keras' autocast: floating inputs take the layer's dtype.
+Tensor in_dtype(const Tensor& input, DType dtype) {
+  return is_floating(input.dtype()) && input.dtype() != dtype ? ops::cast(input, dtype) : input;
+}
+
+}  // namespace
+
+Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
+  try {
+    if (!built_) throw StateError("the layer is not built; call it on a tensor first or use track()");
+    if (takes_many()) {
+      const Outputs outputs = call(c, Inputs(&input, 1));
+      if (outputs.size() != 1) throw StateError("the layer has several outputs; use call_all()");
+      return outputs[0];
+    }
+    return call(c, in_dtype(input, dtype_));
+  } catch (const Error&) {
+    rethrow_with_prefix(place(*this));
+  }
+}
+
+Outputs LayerNode::invoke(Call& c, Inputs inputs) const {
+  try {
+    if (!built_) throw StateError("the layer is not built; call it on a tensor first or use track()");
+    Tensors converted(inputs.begin(), inputs.end());
+    for (Tensor& input : converted) input = in_dtype(input, dtype_);
+    return call(c, Inputs(converted));
+  } catch (const Error&) {
+    rethrow_with_prefix(place(*this));
+  }
+}
+
+Layer::Layer(std::shared_ptr<LayerNode> node) : node_(std::move(node)) {}
+
+Tensor Layer::operator()(const Tensor& input) const {
+  Outputs outputs = call_all({input});
+  if (outputs.size() != 1)
+    throw StateError(place(*node_) + "has " + std::to_string(outputs.size()) + " outputs; use call_all()");
+  return std::move(outputs[0]);
+}
+
+Tensor Layer::operator()(const std::vector<Tensor>& inputs) const {
+  Outputs outputs = call_all(inputs);
+  if (outputs.size() != 1)
+    throw StateError(place(*node_) + "has " + std::to_string(outputs.size()) + " outputs; use call_all()");
+  return std::move(outputs[0]);
+}
+
+Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
+  if (inputs.empty()) throw InvalidArgumentError(place(*node_) + "was called without a tensor");
+  for (const Tensor& input : inputs)
+    if (symbolic(input)) return draw_call(*this, inputs);
+  Shapes shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  node_->ensure_built(shapes);
+  Call call({.tape = thread_context().tape,
+             .replica = thread_context().replica,
+             .rows = shapes[0].empty() ? 0 : shapes[0][0],
+             .global_rows = shapes[0].empty() ? 0 : shapes[0][0]});
+  if (node_->takes_many() || inputs.size() > 1) return node_->invoke(call, Inputs(inputs));
+  return {node_->invoke(call, inputs[0])};
+}
+
+namespace {
+
+enum class Part { trainable, rest };
+
+void collect(const LayerNode& node, Part part, Variables& out) {
+  for (const Variable& weight : node.own_weights())
+    if (weight.trainable() == (part == Part::trainable)) out.push_back(weight);
+  if (part == Part::rest)
+    for (const Variable& state : node.own_state()) out.push_back(state);
+  for (const auto& [attribute, layer] : node.sublayers()) collect(layer.node(), part, out);
+}
+
+/// A layer that is held twice counts once.
+Variables unique_variables(const Variables& variables) {
+  Variables out;
+  std::map<const VariableNode*, bool> seen;
+  for (const Variable& variable : variables)
+    if (!std::exchange(seen[&variable.node()], true)) out.push_back(variable);
+  return out;
+}
+
+}  // namespace
+
+Variables Layer::trainable_weights() const {
+  Variables out;
+  collect(*node_, Part::trainable, out);
+  return unique_variables(out);
+}
+
+Variables Layer::non_trainable_weights() const {
+  Variables out;
+  collect(*node_, Part::rest, out);
+  return unique_variables(out);
+}
+
+Variables Layer::weights() const {
+  Variables out = trainable_weights();
+  for (const Variable& variable : non_trainable_weights()) out.push_back(variable);
+  return out;
+}
+
+Tensors Layer::get_weights() const {
+  Tensors out;
+  for (const Variable& variable : weights()) {
+    Tensor host = Tensor::empty(variable.shape(), variable.dtype());
+    host.copy_from(variable.value());
+    out.push_back(std::move(host));
+  }
+  return out;
+}
+
+void Layer::set_weights(const Tensors& values) const {
+  const Variables variables = weights();
+  if (values.size() != variables.size())
+    throw ShapeError(place(*node_) + "set_weights expected " + std::to_string(variables.size()) +
+                     " tensors, received " + std::to_string(values.size()));
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i].shape() != variables[i].shape())
+      throw ShapeError(place(*node_) + "set_weights: weight '" + variables[i].path() + "' has shape " +
+                       variables[i].shape().to_string() + ", received " + values[i].shape().to_string());
+  for (size_t i = 0; i < values.size(); ++i) variables[i].assign(ops::cast(values[i].detached(), variables[i].dtype()));
+}
+
+int64_t Layer::count_params() const {
+  if (!built()) throw StateError(place(*node_) + "count_params needs a built layer; call it on a tensor first");
+  int64_t count = 0;
+  for (const Variable& variable : weights()) count += variable.shape().num_elements();
+  return count;
+}
+
+std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const LayerOptions& options) {
+  node->set_name(options.name.empty() ? unique_name(node->class_name()) : options.name);
+  const DType dtype = parse_dtype(options.dtype);
+  if (!is_floating(dtype))
+    throw DTypeError(place(*node) + "expected a floating dtype, received '" + options.dtype + "'");
+  node->set_dtype(dtype);
+  node->set_trainable(options.trainable);
+  return node;
+}
+
+std::string snake_case(std::string_view class_name) {
+  auto upper = [&](size_t i) { return i < class_name.size() && std::isupper(static_cast<unsigned char>(class_name[i])); };
+  auto lower = [&](size_t i) { return i < class_name.size() && std::islower(static_cast<unsigned char>(class_name[i])); };
+  std::string out;
+  for (size_t i = 0; i < class_name.size(); ++i) {
+    const unsigned char letter = static_cast<unsigned char>(class_name[i]);
+    if (!std::isalnum(letter) && letter != '_') continue;
+    const bool word_starts = i > 0 && upper(i) && (lower(i + 1) || lower(i - 1));
+    if (word_starts && !out.empty() && out.back() != '_') out += '_';
+    out += static_cast<char>(std::tolower(letter));
+  }
+  return out;
+}
+
+namespace {
+
+struct NameCounters {
+  std::mutex mutex;
+  std::map<std::string, int> counts;
+};
+
+NameCounters& name_counters() {
+  static NameCounters counters;
+  return counters;
+}
+
+}  // namespace
+
+std::string unique_name(std::string_view class_name) {
+  const std::string base = snake_case(class_name);
+  NameCounters& counters = name_counters();
+  std::lock_guard lock(counters.mutex);
+  const int count = counters.counts[base]++;
+  return count == 0 ? base : base + "_" + std::to_string(count);
+}
+
+void clear_session() {
+  NameCounters& counters = name_counters();
+  std::lock_guard lock(counters.mutex);
+  counters.counts.clear();
+}
+
+}  // namespace nyala

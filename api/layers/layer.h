@@ -1,0 +1,174 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nyala/api/fields.h>
+#include <nyala/api/layers/builder.h>
+#include <nyala/backend/parameters/call.h>
+
+namespace nyala {
+
+class Layer;
+
+/// The tensors that a layer is called with, and those it returns.
+using Inputs = std::span<const Tensor>;
+using Outputs = Tensors;
+
+/// A regularizer or constraint with the variable it belongs to.
+struct RegularizedWeight {
+  Variable variable;
+  Regularizer regularizer;
+};
+struct ConstrainedWeight {
+  Variable variable;
+  Constraint constraint;
+};
+
+/// What a Layer handle shares: configuration, weights and the computation. Derive to write a layer:
+/// `build` makes the weights for the shapes of the inputs, `call` computes. A node is constant after build and
+/// serves all replicas at once; everything that changes goes through Call.
+class LayerNode : public std::enable_shared_from_this<LayerNode> {
+ public:
+  /// `name` empty: Keras' automatic name, "dense_1".
+  LayerNode() = default;
+  virtual ~LayerNode() = default;
+
+  /// Keras' class name, "Conv2D".
+  virtual std::string class_name() const = 0;
+  /// The configuration's fields besides name, trainable and dtype.
+  virtual void fields(FieldVisitor&) {}
+
+  /// Makes the weights. Shapes may hold None. The default forwards to the one-tensor form.
+  virtual void build(Builder& builder, const Shapes& inputs) { build(builder, inputs.at(0)); }
+  virtual void build(Builder&, const Shape&) {}
+
+  /// Computes. Layers of one input and one output override the second form; others override the first and
+  /// takes_many().
+  virtual Outputs call(Call& c, Inputs inputs) const;
+  virtual Tensor call(Call& c, const Tensor& input) const;
+  /// True if the first form of `call` is the one to use.
+  virtual bool takes_many() const { return false; }
+  /// True if masks pass through unchanged.
+  virtual bool supports_masking() const { return true; }
+
+  /// Layers that this one holds, by the attribute name under which files know them.
+  const std::vector<std::pair<std::string, Layer>>& sublayers() const { return sublayers_; }
+
+  const std::string& name() const { return name_; }
+  void set_name(const std::string& name) { name_ = name; }
+  /// "sequential/dense" while building inside a model.
+  const std::string& path() const { return path_; }
+  bool built() const { return built_; }
+  bool trainable() const { return trainable_; }
+  /// Sets the flag on this layer, its variables and its sublayers.
+  virtual void set_trainable(bool trainable);
+  /// A floating dtype: that of the weights and of floating inputs.
+  DType dtype() const { return dtype_; }
+  void set_dtype(DType dtype) { dtype_ = dtype; }
+
+  /// Own variables in creation order, trainable when made and not.
+  const Variables& own_weights() const { return weights_; }
+  const Variables& own_state() const { return state_; }
+  const std::vector<RegularizedWeight>& regularized() const { return regularized_; }
+  const std::vector<ConstrainedWeight>& constrained() const { return constrained_; }
+
+  /// Builds once for these input shapes. Throws ShapeError naming the layer.
+  void ensure_built(const Shapes& inputs);
+
+  /// Runs call() with errors that name the layer, after checking the dtype of the inputs.
+  Tensor invoke(Call& c, const Tensor& input) const;
+  Outputs invoke(Call& c, Inputs inputs) const;
+
+ protected:
+  friend class Builder;
+  /// Makes `layer` a part of this one, known as `attribute` in files.
+  template <class L>
+  L track(std::string attribute, L layer) {
+    add_sublayer(std::move(attribute), layer);
+    return layer;
+  }
+  void add_sublayer(std::string attribute, const Layer& layer);
+  void mark_built() { built_ = true; }
+
+  std::string name_;
+  std::string path_;
+  bool built_ = false;
+  bool trainable_ = true;
+  DType dtype_ = DType::float32;
+  Variables weights_, state_;
+  std::vector<RegularizedWeight> regularized_;
+  std::vector<ConstrainedWeight> constrained_;
+  std::vector<std::pair<std::string, Layer>> sublayers_;
+};
+
+/// A handle on a layer; copies name the same layer. Calling it on a symbolic tensor draws a graph, on a
+/// concrete one computes (inference mode).
+class Layer {
+ public:
+  Layer() = default;
+  explicit Layer(std::shared_ptr<LayerNode> node);
+
+  Tensor operator()(const Tensor& input) const;
+  Tensor operator()(const std::vector<Tensor>& inputs) const;
+  Tensor operator()(std::initializer_list<Tensor> inputs) const { return (*this)(std::vector<Tensor>(inputs)); }
+  /// All outputs of a layer that has several.
+  Outputs call_all(const std::vector<Tensor>& inputs) const;
+  /// Inside another layer's call().
+  Tensor operator()(Call& c, const Tensor& input) const { return node_->invoke(c, input); }
+  Outputs operator()(Call& c, Inputs inputs) const { return node_->invoke(c, inputs); }
+
+  explicit operator bool() const { return node_ != nullptr; }
+  const std::string& name() const { return node_->name(); }
+  std::string class_name() const { return node_->class_name(); }
+  bool built() const { return node_->built(); }
+  bool trainable() const { return node_->trainable(); }
+  void set_trainable(bool trainable) const { node_->set_trainable(trainable); }
+
+  /// Keras' orders: trainable weights first, then the others; of the layer and all it holds.
+  Variables weights() const;
+  Variables trainable_weights() const;
+  Variables non_trainable_weights() const;
+  Variables trainable_variables() const { return trainable_weights(); }
+  /// Values of weights() on the host, copied.
+  Tensors get_weights() const;
+  /// Throws ShapeError naming count or weight; nothing is written then.
+  void set_weights(const Tensors& values) const;
+  int64_t count_params() const;
+
+  LayerNode& node() const { return *node_; }
+  const std::shared_ptr<LayerNode>& shared() const { return node_; }
+  friend bool operator==(const Layer& a, const Layer& b) { return a.node_ == b.node_; }
+
+ protected:
+  std::shared_ptr<LayerNode> node_;
+};
+
+/// Fields that every layer's Config ends with. Empty name: automatic.
+struct LayerOptions {
+  std::string name;
+  bool trainable = true;
+  std::string dtype = "float32";
+};
+
+/// Makes a node with its name, trainable flag and dtype set.
+std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const LayerOptions& options);
+
+/// A handle on a user's layer: `make_layer<MyLayer>(arguments...)`.
+template <class Node, class... Arguments>
+Layer make_layer(Arguments&&... arguments) {
+  return Layer(finish_layer(std::make_shared<Node>(std::forward<Arguments>(arguments)...), {}));
+}
+
+/// Keras' snake case of a class name: "Conv2D" -> "conv2d", "ReLU" -> "re_lu".
+std::string snake_case(std::string_view class_name);
+
+/// The next automatic name for a class: "dense", "dense_1". Thread-safe.
+std::string unique_name(std::string_view class_name);
+/// Starts the automatic names afresh (Keras' clear_session).
+void clear_session();
+
+}  // namespace nyala

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nyala/api/fields.h>
+#include <nyala/api/losses/loss.h>
+#include <nyala/backend/core/tensor.h>
+
+namespace nyala {
+
+/// A metric whose state is a tensor of float64 sums: replicas add theirs, so any number of replicas gives one
+/// device's result. Stateless itself; MetricState holds the sums. Derive to write one.
+class MetricNode {
+ public:
+  virtual ~MetricNode() = default;
+  virtual std::string class_name() const = 0;
+  virtual std::string name() const = 0;
+  virtual void fields(FieldVisitor&) {}
+  /// Number of sums that the metric keeps.
+  virtual int64_t state_size() const = 0;
+  /// What one batch adds to the sums: a float64 tensor (state_size()). `sample_weight` may be undefined.
+  /// Computed on the device, nothing is read by the host.
+  virtual Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const = 0;
+  /// The metric's value from the sums, on the host.
+  virtual double result(const std::vector<double>& sums) const = 0;
+  /// True if a larger value is better, for callbacks with mode "auto".
+  virtual bool larger_is_better() const { return false; }
+};
+
+/// A handle on a metric: a name ("accuracy", "mae"), an object, or a function of (y_true, y_pred) whose mean is taken.
+/// Also usable alone: update_state, result, reset_state (as Keras' metrics).
+class Metric {
+ public:
+  using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
+
+  Metric() = default;
+  /// "accuracy"/"acc" and "crossentropy"/"ce" stay unresolved until compile sees the shapes. Throws
+  /// InvalidArgumentError for an unknown name.
+  Metric(const char* name) : Metric(std::string(name)) {}
+  Metric(const std::string& name);
+  Metric(Function function, std::string name);
+  Metric(std::shared_ptr<const MetricNode> node);
+
+  explicit operator bool() const { return node_ != nullptr || !pending_.empty(); }
+  /// Keras' display name: the user's string where one was given.
+  const std::string& name() const { return name_; }
+  bool is_pending() const { return node_ == nullptr; }
+  /// A pending metric made definite from the shapes of its first batch and the output's loss.
+  Metric resolved(const Shape& y_true, const Shape& y_pred) const;
+  const MetricNode& node() const { return *node_; }
+  Metric renamed(std::string name) const;
+
+  void update_state(const Tensor& y_true, const Tensor& y_pred = {}, const Tensor& sample_weight = {});
+  double result() const;
+  void reset_state();
+
+ protected:
+  std::shared_ptr<const MetricNode> node_;
+  std::shared_ptr<std::vector<double>> sums_;
+  std::string name_;
+  std::string pending_;
+};
+
+}  // namespace nyala

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nyala/api/fields.h>
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/schedules/learning_rate.h>
+#include <nyala/backend/parameters/update_rule.h>
+
+namespace nyala {
+
+/// Keras' None for a number.
+inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+
+/// The options that every optimizer has (Keras' base class), with Keras' defaults.
+struct OptimizerOptions {
+  LearningRate learning_rate = 0.001;
+  double weight_decay = kNoValue;
+  double clipnorm = kNoValue;
+  double clipvalue = kNoValue;
+  double global_clipnorm = kNoValue;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  int64_t ema_overwrite_frequency = 0;  // 0: never during fit
+  double loss_scale_factor = kNoValue;
+  int64_t gradient_accumulation_steps = 0;  // 0: none
+  std::string name;
+};
+
+/// One run of elements that an elementwise formula updates: flat tensors of equal length on one device.
+struct UpdateRange {
+  Tensor weight;
+  Tensor gradient;
+  std::vector<Tensor> slots;
+  /// Device scalars (float64) of this step: written by OptimizerNode::step_scalars.
+  Tensor scalars;
+};
+
+/// A named tensor of an optimizer's state, as Keras' files order them.
+struct OptimizerVariable {
+  std::string name;
+  Tensor value;
+};
+
+/// The part that all optimizers share: clipping, weight decay, accumulation, moving averages, constraints, state.
+/// An optimizer derives and gives its formula.
+class OptimizerNode : public UpdateRule {
+ public:
+  explicit OptimizerNode(OptimizerOptions options);
+
+  virtual std::string class_name() const = 0;
+  virtual void fields(FieldVisitor& visitor) = 0;
+
+  /// Number of slots per weight and their names in Keras' order ("momentum", "velocity").
+  virtual std::vector<std::string> slot_names() const = 0;
+  virtual double slot_initial(size_t) const { return 0.0; }
+  /// Keras' file order: true if the slots of one variable stand together (m0 v0 m1 v1), false if slot by slot.
+  virtual bool slots_interleaved() const { return true; }
+
+  /// The numbers of update `step` (from 0) at rate `learning_rate` that the formula reads on the device.
+  virtual std::vector<double> step_scalars(int64_t step, double learning_rate) const = 0;
+  /// The formula, elementwise, as ops on `range` that write weight and slots in place.
+  virtual void update(const UpdateRange& range) const = 0;
+
+  /// Takes the trainable variables (all from one store) and makes the slots. Keeps the state of variables that it
+  /// already knows; `constraints` are applied after each update.
+  void build(ParameterStore& store, const Variables& variables, std::vector<ConstrainedWeight> constraints);
+  bool built() const { return store_ != nullptr; }
+  /// Excludes variables whose path contains one of `patterns` from weight decay.
+  void exclude_from_weight_decay(std::vector<std::string> patterns);
+
+  /// Updates done (raw count / accumulation steps).
+  int64_t iterations() const;
+  double learning_rate() const;
+  /// Throws StateError when the rate is a schedule.
+  void set_learning_rate(double rate);
+  const OptimizerOptions& options() const { return options_; }
+  const std::string& name() const { return options_.name; }
+
+  /// State in the order of Keras' `optimizer.variables`: iteration (int64), learning_rate (float32, absent with a
+  /// schedule), averages, accumulators, slots. Copies on the host.
+  std::vector<OptimizerVariable> variables_for_file() const;
+  /// Sets the state from such a list. Throws ShapeError naming what does not fit; nothing is changed then.
+  void load_variables(const std::vector<Tensor>& values);
+  /// If moving averages are kept: writes them to the weights (end of fit).
+  void finalize_averages();
+
+  // UpdateRule
+  const Variables& variables() const override { return variables_; }
+  bool begin_step() override;
+  bool accumulates_into_existing() const override;
+  void apply(const UpdatePlace& place) override;
+  void end_step() override;
+
+ protected:
+  OptimizerOptions options_;
+
+ private:
+  struct State;
+  std::shared_ptr<ParameterStore> store_;
+  Variables variables_;
+  std::vector<ConstrainedWeight> constraints_;
+  std::shared_ptr<State> state_;
+};
+
+/// A handle on an optimizer: a name ("adam", "RMSprop") or an object. Copies name the same optimizer.
+class Optimizer {
+ public:
+  Optimizer() = default;
+  /// Throws InvalidArgumentError for an unknown name, with the nearest one.
+  Optimizer(const char* name) : Optimizer(std::string(name)) {}
+  Optimizer(const std::string& name);
+  explicit Optimizer(std::shared_ptr<OptimizerNode> node) : node_(std::move(node)) {}
+
+  explicit operator bool() const { return node_ != nullptr; }
+  OptimizerNode& node() const { return *node_; }
+  int64_t iterations() const { return node_->iterations(); }
+  double learning_rate() const { return node_->learning_rate(); }
+  void set_learning_rate(double rate) const { node_->set_learning_rate(rate); }
+
+ protected:
+  std::shared_ptr<OptimizerNode> node_;
+};
+
+}  // namespace nyala

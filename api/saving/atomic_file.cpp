@@ -1,0 +1,157 @@
+#include <nyala/api/saving/atomic_file.h>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMark = ".tmp-";
+
+std::string parent_of(const std::string& path) {
+  const std::string parent = fs::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+/// Opens `path` if it is a temporary file that nobody writes: -1, or a descriptor that holds its lock.
+int open_unlocked(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return -1;
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  ::close(descriptor);
+  return -1;
+}
+
+/// True for "<digits>-<digits>".
+bool is_temporary_suffix(std::string_view text) {
+  const size_t dash = text.find('-');
+  const auto is_number = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return dash != std::string_view::npos && is_number(text.substr(0, dash)) && is_number(text.substr(dash + 1));
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
+  std::error_code code;
+  if (fs::is_symlink(target_, code)) {
+    const fs::path real = fs::weakly_canonical(target_, code);
+    if (code) fail("cannot follow the symbolic link", code.value());
+    target_ = real.string();
+  }
+  const fs::file_status status = fs::status(target_, code);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    throw IoError("cannot write '" + path_ + "': it exists and is no regular file");
+  if (!fs::is_directory(parent_of(target_), code))
+    throw IoError("cannot write '" + path_ + "': the folder '" + parent_of(target_) + "' does not exist");
+  remove_stale();
+  try {
+    create_temporary();
+    adopt_permissions();
+  } catch (...) {
+    if (descriptor_ >= 0) {
+      ::unlink(temporary_.c_str());
+      ::close(descriptor_);
+    }
+    throw;
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void AtomicFile::fail(const char* what, int code) const {
+  throw IoError(std::string(what) + " '" + path_ + "': " + std::generic_category().message(code));
+}
+
+void AtomicFile::create_temporary() {
+  static std::atomic<uint64_t> counter{0};
+  constexpr int kAttempts = 1000;
+  for (int i = 0; i < kAttempts; ++i) {
+    temporary_ = target_ + kMark + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno == EEXIST) continue;  // left by a process that had this number
+    if (descriptor_ < 0) fail("cannot write", errno);
+    // Between the two calls another writer may have taken the file for a dead one's. File systems
+    // without locks have no such cleaners.
+    struct stat status {};
+    const bool is_lost = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!is_lost && ::fstat(descriptor_, &status) == 0 && status.st_nlink > 0) return;
+    ::close(descriptor_);
+    descriptor_ = -1;
+  }
+  fail("cannot write", EEXIST);
+}
+
+void AtomicFile::adopt_permissions() const {
+  struct stat old {};
+  if (::stat(target_.c_str(), &old) != 0) return;
+  // A file of somebody else in a folder that we may write: keep what can be kept.
+  if (::fchmod(descriptor_, old.st_mode & 07777) != 0 && errno != EPERM) fail("cannot set the permissions of", errno);
+}
+
+void AtomicFile::remove_stale() const {
+  const std::string prefix = fs::path(target_).filename().string() + kMark;
+  std::error_code code;
+  for (fs::directory_iterator entry(parent_of(target_), code), end; !code && entry != end; entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix) || !is_temporary_suffix(std::string_view(name).substr(prefix.size()))) continue;
+    const int descriptor = open_unlocked(entry->path().string());
+    if (descriptor < 0) continue;
+    ::unlink(entry->path().c_str());
+    ::close(descriptor);
+  }
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  // One call moves at most 2 GiB.
+  constexpr size_t kPiece = size_t{1} << 30;
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kPiece));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("cannot write", errno);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) fail("cannot write", errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot replace", errno);
+  temporary_.clear();
+  // Without this a power cut may bring the old file back: whole, so a refusal (some file systems) is no error.
+  const int folder = ::open(parent_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  const int code = ::fsync(folder) == 0 ? 0 : errno;
+  ::close(folder);
+  if (code == EIO || code == ENOSPC) fail("cannot flush the folder of", code);
+}
+
+void write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_file_atomically(const std::string& path, const std::function<void(const std::string&)>& fill) {
+  AtomicFile file(path);
+  fill(file.temporary_path());
+  file.commit();
+}
+
+}  // namespace nyala

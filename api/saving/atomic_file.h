@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace nyala {
+
+/// Writes a file so that its path holds the old content or the whole new one, whatever happens (kill -9, a
+/// full disk, an exception): the content goes into `<path>.tmp-<pid>-<n>` beside it, is flushed to the disk, and the
+/// file is renamed over the old one. A symbolic link stays one: the file it leads to is replaced. The
+/// permissions of an old file are kept.
+///
+/// Several threads and processes may write the same path at once: each writes its own temporary file, the last one
+/// to commit wins. Temporary files of killed writers of this path are removed by the next writer.
+/// Everything throws IoError with the path and the reason of the system.
+class AtomicFile {
+ public:
+  /// Creates the empty temporary file. Throws also if `path` exists and is no regular file.
+  explicit AtomicFile(const std::string& path);
+  /// Removes the temporary file unless commit() succeeded.
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const std::string& temporary_path() const { return temporary_; }
+  /// Appends to the temporary file.
+  void write(std::span<const std::byte> bytes);
+  /// Flushes the temporary file to the disk, renames it and flushes the folder. Call once.
+  void commit();
+
+ private:
+  void create_temporary();
+  void adopt_permissions() const;
+  void remove_stale() const;
+  [[noreturn]] void fail(const char* what, int code) const;
+
+  std::string path_;       ///< as given
+  std::string target_;     ///< behind symbolic links
+  std::string temporary_;  ///< empty once renamed
+  int descriptor_ = -1;    ///< holds a lock, which says that the writer lives
+};
+
+/// Replaces the content of `path` by `bytes`, as AtomicFile.
+void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
+
+/// Replaces `path` by what `fill` writes to the (existing, empty) file at the path it gets, as AtomicFile. Nothing
+/// changes if `fill` throws.
+void write_file_atomically(const std::string& path, const std::function<void(const std::string& temporary)>& fill);
+
+}  // namespace nyala

@@ -1,0 +1,82 @@
+#include <nyala/api/saving/file_bytes.h>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+namespace {
+
+[[noreturn]] void throw_system_error(const std::string& what, const std::string& path, int code) {
+  throw IoError(what + " '" + path + "': " + std::generic_category().message(code));
+}
+
+}  // namespace
+
+std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path) {
+  // O_NONBLOCK: opening a pipe without a writer would wait for one.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) throw_system_error("cannot open", path, errno);
+  return std::shared_ptr<const FileBytes>(new FileBytes(path, descriptor));
+}
+
+FileBytes::FileBytes(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {
+  try {
+    struct stat status {};
+    if (fstat(descriptor_, &status) != 0) throw_system_error("cannot read", path_, errno);
+    if (!S_ISREG(status.st_mode)) throw IoError("cannot read '" + path_ + "': it is not a regular file");
+    const auto size = static_cast<size_t>(status.st_size);
+    if (size > kMaxCopied) {
+      map_all(size);
+    } else {
+      read_all(size);
+    }
+  } catch (...) {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    throw;
+  }
+}
+
+FileBytes::~FileBytes() {
+  if (descriptor_ < 0) return;
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  ::close(descriptor_);
+}
+
+void FileBytes::read_all(size_t size) {
+  copy_.resize(size);
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t count = ::read(descriptor_, copy_.data() + done, size - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_system_error("cannot read", path_, errno);
+    if (count == 0) throw IoError("cannot read '" + path_ + "': it became shorter while it was read");
+    done += static_cast<size_t>(count);
+  }
+  ::close(descriptor_);
+  descriptor_ = -1;
+  bytes_ = copy_;
+}
+
+void FileBytes::map_all(size_t size) {
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor_, 0);
+  if (address == MAP_FAILED) throw_system_error("cannot map", path_, errno);
+  bytes_ = {static_cast<const std::byte*>(address), size};
+}
+
+void FileBytes::check_present() const {
+  if (descriptor_ < 0) return;
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) throw_system_error("cannot read", path_, errno);
+  if (static_cast<size_t>(status.st_size) < bytes_.size())
+    throw IoError("cannot read '" + path_ + "': it became shorter (" + std::to_string(status.st_size) + " of " +
+                  std::to_string(bytes_.size()) + " bytes) while it was in use");
+}
+
+}  // namespace nyala

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nyala {
+
+/// The bytes of a file, read only. Files up to kMaxCopied bytes are read into memory; larger ones are mapped, so
+/// that only the pages in use occupy memory. A mapped file that another program shortens cannot be read
+/// any more (the system kills the reader): check_present() finds most such cases first. A file that is
+/// replaced by renaming, as Nyala does, is safe.
+class FileBytes {
+ public:
+  static constexpr size_t kMaxCopied = size_t{16} << 20;
+
+  /// Throws IoError (path and reason of the system) if `path` is no regular file or cannot be read.
+  static std::shared_ptr<const FileBytes> open(const std::string& path);
+
+  ~FileBytes();
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::string& path() const { return path_; }
+  /// Throws IoError if the mapped file has become shorter since it was opened.
+  void check_present() const;
+
+ private:
+  FileBytes(std::string path, int descriptor);
+  void read_all(size_t size);
+  void map_all(size_t size);
+
+  std::string path_;
+  int descriptor_ = -1;  ///< open while mapped
+  std::vector<std::byte> copy_;
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace nyala

@@ -1,0 +1,171 @@
+#include <nyala/api/saving/hdf5/group.h>
+
+#include <algorithm>
+#include <set>
+
+#include <nyala/api/saving/hdf5/limits.h>
+#include <nyala/api/saving/hdf5/links.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala::hdf5 {
+
+struct Group::State {
+  State(ImagePtr file, std::string group_path, ObjectHeader object, std::shared_ptr<const State> up)
+      : image(std::move(file)),
+        path(std::move(group_path)),
+        header(std::move(object)),
+        parent(std::move(up)),
+        depth(parent ? parent->depth + 1 : 0),
+        links(read_links(*image, header)) {}
+
+  std::string path_of(std::string_view name) const { return (path == "/" ? "/" : path + "/") + std::string(name); }
+  /// Throws Fault for the address of this group or one above it.
+  void check_acyclic(uint64_t address) const {
+    if (depth + 1 > kMaxDepth) throw Fault{address, "groups deeper than " + std::to_string(kMaxDepth)};
+    for (const State* up = this; up != nullptr; up = up->parent.get())
+      if (up->header.address() == address) throw Fault{address, "the group contains itself: its parent '" + up->path + "'"};
+  }
+
+  ImagePtr image;
+  std::string path;
+  ObjectHeader header;
+  std::shared_ptr<const State> parent;
+  size_t depth;
+  Links links;
+};
+
+/// An object: its name in its parent, and its header.
+struct Group::Target {
+  std::shared_ptr<const State> parent;  ///< null for the root
+  std::string path;
+  ObjectHeader header;
+};
+
+namespace {
+
+uint64_t follow(const Link& link) {
+  switch (link.kind) {
+    case Link::Kind::hard: return link.address;
+    case Link::Kind::soft: throw Fault{kNoOffset, "it is a soft link: refused"};
+    case Link::Kind::external: throw Fault{kNoOffset, "it is an external link: refused"};
+    case Link::Kind::user_defined: break;
+  }
+  throw Fault{kNoOffset, "it is a user-defined link: refused"};
+}
+
+std::string_view next_component(std::string_view& path) {
+  path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
+  const std::string_view component = path.substr(0, path.find('/'));
+  path.remove_prefix(component.size());
+  return component;
+}
+
+}  // namespace
+
+Group::Group(ImagePtr image) {
+  const Image& file = *image;
+  state_ = at_object(file, "/", [&] {
+    ObjectHeader header(file, file.root_address);
+    if (header.kind() != ObjectKind::group) throw Fault{file.root_address, "the root is no group"};
+    return std::make_shared<const State>(std::move(image), "/", std::move(header), nullptr);
+  });
+}
+
+const std::string& Group::path() const { return state_->path; }
+
+std::vector<std::string> Group::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, link] : state_->links) names.push_back(name);
+  return names;
+}
+
+Attributes Group::attributes() const {
+  return at_object(*state_->image, state_->path, [&] { return Attributes(state_->image, state_->path, state_->header); });
+}
+
+Group Group::child(const Target& target) const {
+  if (!target.parent) return *this;
+  const Image& image = *state_->image;
+  return at_object(image, target.path, [&] {
+    target.parent->check_acyclic(target.header.address());
+    return Group(std::make_shared<const State>(state_->image, target.path, target.header, target.parent));
+  });
+}
+
+Group::Target Group::resolve(std::string_view path) const {
+  Group at = *this;
+  if (path.starts_with('/'))
+    while (at.state_->parent) at.state_ = at.state_->parent;
+  Target target{at.state_->parent, at.state_->path, at.state_->header};
+  bool is_here = true;  // `target` is `at` itself
+  for (std::string_view name = next_component(path); !name.empty(); name = next_component(path)) {
+    if (!is_here) {
+      if (target.header.kind() != ObjectKind::group)
+        throw NotFoundError(state_->image->name + ": HDF5 object '" + printable(target.path) + "' is no group: it has no '" +
+                            std::string(name) + "'");
+      at = at.child(target);
+    }
+    const State& group = *at.state_;
+    const auto found = group.links.find(name);
+    if (found == group.links.end())
+      throw NotFoundError(group.image->name + ": HDF5 group '" + printable(group.path) + "' has no '" + std::string(name) +
+                          "'" + did_you_mean(name, at.names()));
+    target.path = group.path_of(name);
+    target.parent = at.state_;
+    target.header = at_object(*group.image, target.path, [&] { return ObjectHeader(*group.image, follow(found->second)); });
+    is_here = false;
+  }
+  return target;
+}
+
+bool Group::has(std::string_view path) const {
+  const size_t slash = path.find_last_not_of('/');
+  if (slash == std::string_view::npos) return true;  // this group, or the root
+  path = path.substr(0, slash + 1);
+  const size_t split = path.rfind('/');
+  const std::string_view parent = split == std::string_view::npos ? "" : path.substr(0, split + 1);
+  const std::string_view name = split == std::string_view::npos ? path : path.substr(split + 1);
+  if (!parent.empty() && parent != "/" && !has_group(parent)) return false;
+  return parent.empty() ? state_->links.contains(name) : group(parent).state_->links.contains(name);
+}
+
+bool Group::has_kind(std::string_view path, ObjectKind kind) const {
+  return has(path) && resolve(path).header.kind() == kind;
+}
+
+Group Group::group(std::string_view path) const {
+  const Target target = resolve(path);
+  if (target.header.kind() != ObjectKind::group)
+    throw NotFoundError(state_->image->name + ": HDF5 object '" + printable(target.path) + "' is no group");
+  return child(target);
+}
+
+Dataset Group::dataset(std::string_view path) const {
+  Target target = resolve(path);
+  if (target.header.kind() != ObjectKind::dataset)
+    throw NotFoundError(state_->image->name + ": HDF5 object '" + printable(target.path) + "' is no dataset");
+  return Dataset(state_->image, std::move(target.path), std::move(target.header));
+}
+
+std::vector<std::string> Group::dataset_paths() const {
+  std::vector<std::string> paths;
+  std::set<uint64_t> visited;
+  std::vector<Group> open{*this};
+  while (!open.empty()) {
+    const Group at = open.back();
+    open.pop_back();
+    const bool is_new = visited.insert(at.state_->header.address()).second;
+    at_object(*state_->image, at.path(), [&] {
+      if (!is_new) throw Fault{at.state_->header.address(), "the group can be reached by two paths"};
+    });
+    for (const std::string& name : at.names()) {
+      const Target target = at.resolve(name);
+      if (target.header.kind() == ObjectKind::dataset) paths.push_back(target.path);
+      if (target.header.kind() == ObjectKind::group) open.push_back(at.child(target));
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace nyala::hdf5

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <nyala/api/saving/file_bytes.h>
+#include <nyala/api/saving/hdf5/fault.h>
+
+namespace nyala::hdf5 {
+
+/// The bytes of one HDF5 file, immutable once its superblock is read. Shared by every object of the file.
+struct Image {
+  std::span<const std::byte> bytes;       ///< from the superblock on: address 0 is its first byte
+  std::shared_ptr<const void> owner;      ///< keeps `bytes` alive
+  std::shared_ptr<const FileBytes> file;  ///< the file behind `bytes`; null for an image in memory
+  std::string name;                       ///< how messages call the file
+  int offset_size = 8;                    ///< bytes per address
+  int length_size = 8;                    ///< bytes per length
+  uint64_t root_address = 0;              ///< object header of the root group
+
+  uint64_t size() const { return bytes.size(); }
+};
+
+using ImagePtr = std::shared_ptr<const Image>;
+
+/// Throws FileFormatError "<file>: object '<path>', byte <offset>: <reason>".
+[[noreturn]] void throw_format_error(const Image& image, const std::string& path, const Fault& fault);
+
+/// `text` with control characters shown as \xNN and cut after 200 bytes: names from a file are not trusted.
+std::string printable(std::string_view text);
+
+/// Runs f; a Fault in it becomes a FileFormatError naming the file and the object at `path`.
+template <class F>
+decltype(auto) at_object(const Image& image, const std::string& path, F&& f) {
+  try {
+    return std::forward<F>(f)();
+  } catch (const Fault& fault) {
+    throw_format_error(image, path, fault);
+  }
+}
+
+}  // namespace nyala::hdf5

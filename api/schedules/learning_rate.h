@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace nyala {
+
+class FieldVisitor;
+
+/// A learning rate that depends on the number of updates done.
+class LearningRateScheduleNode {
+ public:
+  virtual ~LearningRateScheduleNode() = default;
+  virtual std::string class_name() const = 0;
+  virtual void fields(FieldVisitor&) {}
+  /// The rate for the update after `step` updates.
+  virtual double operator()(int64_t step) const = 0;
+};
+
+/// A number or a schedule.
+class LearningRate {
+ public:
+  LearningRate(double rate = 0.001) : rate_(rate) {}
+  LearningRate(std::shared_ptr<const LearningRateScheduleNode> schedule) : schedule_(std::move(schedule)) {}
+
+  bool is_schedule() const { return schedule_ != nullptr; }
+  const LearningRateScheduleNode& schedule() const { return *schedule_; }
+  double rate() const { return rate_; }
+  double at(int64_t step) const { return schedule_ ? (*schedule_)(step) : rate_; }
+
+ private:
+  double rate_ = 0.0;
+  std::shared_ptr<const LearningRateScheduleNode> schedule_;
+};
+
+}  // namespace nyala

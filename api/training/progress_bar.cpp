@@ -1,0 +1,189 @@
+#include <nyala/api/training/progress_bar.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+constexpr std::string_view kBold = "\x1b[1m", kGreen = "\x1b[32m", kGrey = "\x1b[37m", kPlain = "\x1b[0m";
+constexpr std::string_view kCell = "\u2501";
+
+template <class... Args>
+std::string format(const char* pattern, Args... args) {
+  const int length = std::snprintf(nullptr, 0, pattern, args...);
+  std::string out(static_cast<size_t>(length) + 1, '\0');
+  std::snprintf(out.data(), out.size(), pattern, args...);
+  out.pop_back();
+  return out;
+}
+
+std::string colored(std::string_view escape, std::string_view text) {
+  return std::string(escape) + std::string(text) + std::string(kPlain);
+}
+
+std::string repeated(std::string_view text, int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+/// Columns that `text` fills: code points outside escape sequences.
+int64_t visible_width(std::string_view text) {
+  int64_t width = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      while (i + 1 < text.size() && text[i] != 'm') ++i;
+    } else if ((static_cast<unsigned char>(text[i]) & 0xc0u) != 0x80u) {
+      ++width;
+    }
+  }
+  return width;
+}
+
+/// Large values with four decimals, small ones in scientific notation. The line of verbose = 2 compares
+/// the value itself, so negative ones are scientific there, as in Keras.
+std::string value_text(double value, bool by_magnitude) {
+  if (std::isnan(value)) return "nan";  // printf may add a sign
+  return format((by_magnitude ? std::abs(value) : value) > 1e-3 ? "%.4f" : "%.4e", value);
+}
+
+std::string remaining_text(double seconds) {
+  const auto whole = [](double value) { return static_cast<long long>(value); };
+  const long long minutes = whole(std::floor(std::fmod(seconds, 3600) / 60)), rest = whole(std::fmod(seconds, 60));
+  if (seconds > 3600) return format("%lld:%02lld:%02lld", whole(std::floor(seconds / 3600)), minutes, rest);
+  if (seconds > 60) return format("%lld:%02lld", whole(std::floor(seconds / 60)), rest);
+  return format("%llds", whole(seconds));
+}
+
+std::string count_text(int64_t current, int64_t target) {
+  const int digits = static_cast<int>(std::log10(static_cast<double>(target))) + 1;
+  return format("%*lld/%lld", digits, static_cast<long long>(current), static_cast<long long>(target));
+}
+
+bool is_terminal(const std::ostream* stream) {
+  if (stream == &std::cout) return ::isatty(STDOUT_FILENO) == 1;
+  if (stream == &std::cerr) return ::isatty(STDERR_FILENO) == 1;
+  return false;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+ProgressBar::ProgressBar(ProgressBarConfig config) : config_(std::move(config)) {
+  if (config_.stateful_metrics && config_.stateless_metrics)
+    throw InvalidArgumentError("ProgressBar: expected stateful_metrics or stateless_metrics, received both");
+  if (config_.verbose < 0 || config_.verbose > 2)
+    throw InvalidArgumentError("ProgressBar: expected verbose 0, 1 or 2, received " + std::to_string(config_.verbose));
+  if (config_.width < 0)
+    throw InvalidArgumentError("ProgressBar: expected a width of at least 0, received " + std::to_string(config_.width));
+  stream_ = config_.stream ? config_.stream : &std::cout;
+  dynamic_ = config_.display == ProgressDisplay::dynamic ||
+             (config_.display == ProgressDisplay::automatic && is_terminal(stream_));
+  start_ = now();
+}
+
+double ProgressBar::now() const {
+  if (config_.clock) return config_.clock();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+bool ProgressBar::is_averaged(const std::string& name) const {
+  if (config_.stateless_metrics) return contains(*config_.stateless_metrics, name);
+  return !config_.stateful_metrics || !contains(*config_.stateful_metrics, name);
+}
+
+void ProgressBar::take_value(const Value& value, int64_t current, bool finalize) {
+  auto place = std::find_if(values_.begin(), values_.end(), [&](const Average& a) { return a.name == value.first; });
+  if (place == values_.end()) place = values_.insert(values_.end(), Average{value.first});
+  if (finalize || !is_averaged(value.first)) {
+    place->sum = value.second;
+    place->count = 1;
+    return;
+  }
+  const double steps = static_cast<double>(std::max<int64_t>(current - seen_so_far_, 1));
+  place->sum += value.second * steps;
+  place->count += steps;
+}
+
+/// The first step (building, warming up) is left out of the estimate as soon as there are others.
+double ProgressBar::step_duration(int64_t current, double now) {
+  if (current == 0) return 0;
+  const double duration = time_after_first_step_ && current > 1
+                              ? (now - *time_after_first_step_) / static_cast<double>(current - 1)
+                              : (now - start_) / static_cast<double>(current);
+  if (current == 1) time_after_first_step_ = now;
+  return duration;
+}
+
+std::string ProgressBar::bar_text(int64_t current) const {
+  if (config_.target <= 0) return format("%7lld/Unknown", static_cast<long long>(current));
+  const double part = static_cast<double>(current) / static_cast<double>(config_.target);
+  const int done = static_cast<int>(config_.width * part);
+  std::string out = colored(kBold, count_text(current, config_.target)) + " ";
+  if (done > 0) out += colored(kGreen, repeated(kCell, done));
+  return out + colored(kGrey, repeated(kCell, config_.width - done));
+}
+
+std::string ProgressBar::time_text(double seconds) const {
+  const char* unit = config_.unit_name.c_str();
+  if (seconds >= 1 || seconds == 0) return format(" %.0fs/%s", seconds, unit);
+  if (seconds >= 1e-3) return format(" %.0fms/%s", seconds * 1000.0, unit);
+  return format(" %.0fus/%s", seconds * 1000000.0, unit);
+}
+
+void ProgressBar::draw_dynamic(int64_t current, double now, bool finalize) {
+  const bool shows_remaining = config_.target > 0 && !finalize;
+  const double left = time_per_step_ * static_cast<double>(config_.target - current);
+  std::string text = bar_text(current) + " ";
+  text += colored(kBold, shows_remaining ? remaining_text(left) : format("%.0fs", now - start_));
+  text += time_text(time_per_step_);
+  for (const Average& value : values_)
+    text += " - " + value.name + ": " + value_text(value.sum / std::max(1.0, value.count), true);
+  const int64_t width = visible_width(text);
+  const std::string erased = std::string(static_cast<size_t>(previous_width_), '\b') + "\r";
+  const std::string padding(static_cast<size_t>(std::max<int64_t>(0, previous_width_ - width)), ' ');
+  previous_width_ = width;
+  *stream_ << erased << text << padding << (finalize ? "\n" : "") << std::flush;
+}
+
+void ProgressBar::draw_line(int64_t current, double now) {
+  std::string text = count_text(current, config_.target) + format(" - %.0fs", now - start_);
+  text += " -" + time_text(time_per_step_);
+  for (const Average& value : values_)
+    text += " - " + value.name + ": " + value_text(value.sum / std::max(1.0, value.count), false);
+  *stream_ << text << "\n" << std::flush;
+}
+
+bool ProgressBar::is_due() const {
+  if (config_.verbose != 1 || !dynamic_) return false;
+  return !last_update_ || now() - *last_update_ >= config_.interval;
+}
+
+void ProgressBar::update(int64_t current, std::span<const Value> values, std::optional<bool> finalize) {
+  const bool last = finalize.value_or(config_.target >= 0 && current >= config_.target);
+  for (const Value& value : values) take_value(value, current, last);
+  seen_so_far_ = current;
+  const double time = now();
+  time_per_step_ = step_duration(current, time);
+  if (config_.verbose == 1 && dynamic_) {
+    if (!last && last_update_ && time - *last_update_ < config_.interval) return;
+    draw_dynamic(current, time, last);
+  } else if (config_.verbose > 0 && last && config_.target > 0) {
+    draw_line(current, time);
+  }
+  last_update_ = time;
+}
+
+}  // namespace nyala

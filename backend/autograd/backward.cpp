@@ -1,0 +1,157 @@
+#include <nyala/backend/autograd/backward.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/runtime/context.h>
+
+namespace nyala {
+
+namespace {
+
+/// The gradients known so far, by value id.
+class Walk {
+ public:
+  Walk(Tape& tape, GradientSink& sink) : tape_(tape), sink_(sink), gradients_(scratch()) {
+    gradients_.assign(tape.values().size(), Tensor());
+  }
+  ~Walk() { gradients_.clear(); }
+
+  const TapeValue& value(uint32_t id) const { return tape_.values()[id]; }
+  Tensor& gradient(uint32_t id) { return gradients_[id]; }
+
+  void add(uint32_t id, const Tensor& gradient) {
+    Tensor& sum = gradients_[id];
+    if (!sum.defined()) {
+      sum = value(id).leaf >= 0 ? placed(id, gradient) : gradient;
+    } else if (sum.storage().unique() || value(id).leaf >= 0) {
+      dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&gradient}, sum);
+    } else {  // somebody else shares these bytes
+      sum = dispatch(ops::kAdd, NoDescriptor{}, {&sum, &gradient});
+    }
+  }
+
+  void emit(uint32_t id, const OpDef& op, const Descriptor& descriptor, TensorPointers inputs) {
+    Tensor output;
+    const bool first = !gradients_[id].defined();
+    if (first && value(id).leaf >= 0) output = sink_.destination(value(id).leaf);
+    dispatch(op, descriptor, inputs, std::span(&output, 1));
+    if (first) gradients_[id] = output;
+    else add(id, output);
+  }
+
+  /// One use of value `id` has been walked; reports a leaf after its last.
+  void used(uint32_t id, std::vector<uint32_t>& uses) {
+    if (--uses[id] > 0 || value(id).leaf < 0) return;
+    report(id);
+  }
+
+  void report(uint32_t id) {
+    const TapeValue& leaf = value(id);
+    Tensor& sum = gradients_[id];
+    if (!sum.defined()) {
+      sum = sink_.destination(leaf.leaf);
+      if (!sum.defined()) sum = Tensor::empty(leaf.shell.shape(), leaf.shell.dtype(), leaf.shell.device());
+      ops::fill_zero(sum);
+    }
+    sink_.ready(leaf.leaf, sum);
+    sum = Tensor();
+  }
+
+ private:
+  /// The first contribution to a leaf, in a place of its own: later ones are added to it.
+  Tensor placed(uint32_t id, const Tensor& gradient) {
+    Tensor destination = sink_.destination(value(id).leaf);
+    if (!destination.defined()) return gradient.clone();
+    destination.copy_from(gradient);
+    return destination;
+  }
+
+  /// Kept per thread, so that a warm step grows nothing.
+  static std::vector<Tensor>& scratch() {
+    thread_local std::vector<Tensor> gradients;
+    return gradients;
+  }
+
+  Tape& tape_;
+  GradientSink& sink_;
+  std::vector<Tensor>& gradients_;
+};
+
+class EntryContext final : public GradContext {
+ public:
+  EntryContext(Tape& tape, const TapeEntry& entry, Walk& walk) : tape_(tape), entry_(entry), walk_(walk) {}
+
+  const void* descriptor_data() const override { return entry_.descriptor.data(); }
+  size_t num_inputs() const override { return entry_.num_inputs; }
+  const Tensor& input(size_t i) const override { return tape_.tensors()[entry_.first_tensor + i]; }
+  const Tensor& output(size_t i) const override {
+    return tape_.tensors()[entry_.first_tensor + entry_.num_inputs + i];
+  }
+  const Tensor& grad(size_t i) const override { return walk_.gradient(output_id(i)); }
+  bool needs(size_t i) const override { return input_id(i) != Tape::kUntracked; }
+  void set(size_t i, const Tensor& gradient) override {
+    if (!needs(i)) return;
+    check_internal(gradient.shape() == input(i).shape(), "a gradient of " + std::string(entry_.op->name) +
+                                                             " has another shape than its input");
+    walk_.add(input_id(i), gradient);
+  }
+  void emit(size_t i, const OpDef& op, const Descriptor& descriptor,
+            std::initializer_list<const Tensor*> inputs) override {
+    if (needs(i)) walk_.emit(input_id(i), op, descriptor, TensorPointers(inputs.begin(), inputs.size()));
+  }
+
+  uint32_t input_id(size_t i) const { return tape_.ids()[entry_.first_id + i]; }
+  uint32_t output_id(size_t i) const { return tape_.ids()[entry_.first_id + entry_.num_inputs + i]; }
+
+ private:
+  Tape& tape_;
+  const TapeEntry& entry_;
+  Walk& walk_;
+};
+
+bool has_gradient(const TapeEntry& entry, const EntryContext& context) {
+  for (size_t i = 0; i < entry.num_outputs; ++i)
+    if (context.grad(i).defined()) return true;
+  return false;
+}
+
+void walk_back(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor& seed, bool release) {
+  if (loss.tape() != &tape)
+    throw StateError("backward: the tape does not track this value; it was computed outside, or the tape was cleared");
+  ScopedValue<bool> off(tape.recording, false);
+  Walk walk(tape, sink);
+  thread_local std::vector<uint32_t> uses;
+  uses.clear();
+  for (const TapeValue& value : tape.values()) uses.push_back(value.uses);
+  for (uint32_t id = 0; id < tape.values().size(); ++id)
+    if (tape.values()[id].leaf >= 0 && uses[id] == 0 && id != loss.value_id()) walk.report(id);
+  walk.add(loss.value_id(), seed.defined() ? seed : ops::ones_like(loss.detached()));
+  if (walk.value(loss.value_id()).leaf >= 0 && uses[loss.value_id()] == 0) walk.report(loss.value_id());
+
+  for (size_t e = tape.entries().size(); e-- > 0;) {
+    const TapeEntry& entry = tape.entries()[e];
+    EntryContext context(tape, entry, walk);
+    if (has_gradient(entry, context)) entry.op->gradient(context);
+    for (size_t i = 0; i < entry.num_outputs; ++i) walk.gradient(context.output_id(i)) = Tensor();
+    if (release)
+      for (size_t i = 0; i < size_t{entry.num_inputs} + entry.num_outputs; ++i)
+        tape.tensors()[entry.first_tensor + i] = Tensor();
+    for (size_t i = 0; i < entry.num_inputs; ++i)
+      if (context.needs(i)) walk.used(context.input_id(i), uses);
+  }
+  if (release) tape.clear();
+}
+
+}  // namespace
+
+void backward(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor& seed) {
+  walk_back(tape, loss, sink, seed, true);
+}
+
+void backward_keep(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor& seed) {
+  walk_back(tape, loss, sink, seed, false);
+}
+
+}  // namespace nyala

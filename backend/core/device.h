@@ -1,0 +1,38 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace nyala {
+
+/// What a device is made of. `ghost` is the test device: asynchronous, its memory unreadable outside
+/// kernels and explicit copies, so that it shows every place that would break on a GPU.
+enum class DeviceKind : uint8_t { cpu, gpu, ghost };
+
+inline constexpr int kDeviceKinds = 3;
+
+/// Names one logical device: "cpu:0", "gpu:1". A value; whether the device exists is the runtime's business.
+struct Device {
+  DeviceKind kind = DeviceKind::cpu;
+  int16_t index = 0;
+
+  Device() = default;
+  Device(DeviceKind device_kind, int device_index)
+      : kind(device_kind), index(static_cast<int16_t>(device_index)) {}
+  /// Parses "cpu:0", "cpu", "/gpu:1", "GPU:1", "/device:CPU:0". Throws InvalidArgumentError otherwise.
+  Device(std::string_view name);
+  Device(const char* name) : Device(std::string_view(name)) {}
+  Device(const std::string& name) : Device(std::string_view(name)) {}
+
+  std::string to_string() const;
+
+  friend bool operator==(const Device&, const Device&) = default;
+  friend auto operator<=>(const Device&, const Device&) = default;
+};
+
+/// "cpu", "gpu", "ghost".
+std::string_view name_of(DeviceKind kind);
+
+}  // namespace nyala

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nyala/backend/core/half.h>
+
+namespace nyala {
+
+/// Element types. Arithmetic runs on all but bfloat16 and float16, which can be stored, cast and copied.
+enum class DType : uint8_t { float32, float64, int32, int64, uint8, bool_, bfloat16, float16 };
+
+/// Bytes per element.
+size_t size_of(DType dtype);
+
+/// Keras' name: "float32", "bool".
+std::string_view name_of(DType dtype);
+
+/// The dtype that has Keras' name `name`. Throws InvalidArgumentError with the nearest name.
+DType parse_dtype(std::string_view name);
+
+/// float32, float64, bfloat16 or float16.
+bool is_floating(DType dtype);
+
+/// The dtype of the C++ type T.
+template <class T>
+struct dtype_of_type;
+template <>
+struct dtype_of_type<float> { static constexpr DType value = DType::float32; };
+template <>
+struct dtype_of_type<double> { static constexpr DType value = DType::float64; };
+template <>
+struct dtype_of_type<int32_t> { static constexpr DType value = DType::int32; };
+template <>
+struct dtype_of_type<int64_t> { static constexpr DType value = DType::int64; };
+template <>
+struct dtype_of_type<uint8_t> { static constexpr DType value = DType::uint8; };
+template <>
+struct dtype_of_type<bool> { static constexpr DType value = DType::bool_; };
+template <>
+struct dtype_of_type<bfloat16> { static constexpr DType value = DType::bfloat16; };
+template <>
+struct dtype_of_type<float16> { static constexpr DType value = DType::float16; };
+
+template <class T>
+inline constexpr DType dtype_of = dtype_of_type<T>::value;
+
+/// NumPy-like promotion as in Keras: bool < uint8 < int32 < int64 < float16/bfloat16 < float32 < float64.
+DType promote(DType a, DType b);
+
+[[noreturn]] void throw_unsupported_dtype(DType dtype, std::string_view where);
+
+/// Calls f(T{}) for the C++ type of an arithmetic dtype. Throws DTypeError naming `where` for 16-bit floats.
+template <class F>
+decltype(auto) dispatch_arithmetic(DType dtype, std::string_view where, F&& f) {
+  switch (dtype) {
+    case DType::float32: return f(float{});
+    case DType::float64: return f(double{});
+    case DType::int32: return f(int32_t{});
+    case DType::int64: return f(int64_t{});
+    case DType::uint8: return f(uint8_t{});
+    case DType::bool_: return f(bool{});
+    default: throw_unsupported_dtype(dtype, where);
+  }
+}
+
+/// Calls f(T{}) for float or double. Throws DTypeError naming `where` otherwise.
+template <class F>
+decltype(auto) dispatch_real(DType dtype, std::string_view where, F&& f) {
+  switch (dtype) {
+    case DType::float32: return f(float{});
+    case DType::float64: return f(double{});
+    default: throw_unsupported_dtype(dtype, where);
+  }
+}
+
+/// Calls f(T{}) for any dtype, the 16-bit floats as bfloat16{} and float16{}.
+template <class F>
+decltype(auto) dispatch_any(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::bfloat16: return f(bfloat16{});
+    case DType::float16: return f(float16{});
+    default: return dispatch_arithmetic(dtype, "dispatch", static_cast<F&&>(f));
+  }
+}
+
+}  // namespace nyala

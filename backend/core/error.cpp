@@ -1,0 +1,87 @@
+#include <nyala/backend/core/error.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace nyala {
+
+void check_internal(bool condition, std::string_view what, std::source_location where) {
+  if (condition) return;
+  throw InternalError("internal error: " + std::string(what) + " (" + where.file_name() + ":" +
+                      std::to_string(where.line()) + "); please report it");
+}
+
+namespace {
+
+/// Throws `error` as a T with a new text if it is one.
+template <class T>
+void rethrow_as(const std::exception& error, const std::string& prefix) {
+  if (dynamic_cast<const T*>(&error)) throw T(prefix + error.what());
+}
+
+template <class... Types>
+[[noreturn]] void rethrow_as_first_of(const std::exception& error, const std::string& prefix) {
+  (rethrow_as<Types>(error, prefix), ...);
+  throw Error(prefix + error.what());
+}
+
+}  // namespace
+
+void rethrow_with_prefix(const std::string& prefix) {
+  try {
+    throw;
+  } catch (const std::exception& error) {  // most derived types first
+    rethrow_as_first_of<ShapeError, DTypeError, InvalidArgumentError, DeviceNotFoundError, NotFoundError, StateError,
+                        FileFormatError, IoError, OutOfMemoryError, NumericError, TimeoutError, PeerLostError,
+                        CommunicationError, InternalError>(error, prefix);
+  }
+}
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+/// Levenshtein distance.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+  const std::string wanted = lower(name);
+  size_t best = std::max<size_t>(2, wanted.size() / 3) + 1;
+  const std::string* nearest = nullptr;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = edit_distance(wanted, lower(candidate));
+    if (distance < best) {
+      best = distance;
+      nearest = &candidate;
+    }
+  }
+  return nearest ? " (did you mean '" + *nearest + "'?)" : "";
+}
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "'" : ", '") + name + "'";
+  return out;
+}
+
+}  // namespace nyala

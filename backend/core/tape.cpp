@@ -1,0 +1,92 @@
+#include <nyala/backend/core/tape.h>
+
+#include <deque>
+#include <mutex>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+/// Slots are never freed: a tensor may point at one after its tape is gone.
+struct SlotPool {
+  std::mutex mutex;
+  std::deque<TapeSlot> all;
+  std::vector<TapeSlot*> free;
+};
+
+SlotPool& slot_pool() {
+  static SlotPool* pool = new SlotPool;  // outlives static tensors
+  return *pool;
+}
+
+}  // namespace
+
+Tape::Tape() {
+  SlotPool& pool = slot_pool();
+  std::lock_guard lock(pool.mutex);
+  if (pool.free.empty()) {
+    slot_ = &pool.all.emplace_back();
+  } else {
+    slot_ = pool.free.back();
+    pool.free.pop_back();
+  }
+  slot_->tape = this;
+  ++slot_->serial;
+}
+
+Tape::~Tape() {
+  SlotPool& pool = slot_pool();
+  std::lock_guard lock(pool.mutex);
+  slot_->tape = nullptr;
+  ++slot_->serial;
+  pool.free.push_back(slot_);
+}
+
+void Tape::clear() {
+  ++slot_->serial;
+  entries_.clear();
+  values_.clear();
+  tensors_.clear();
+  ids_.clear();
+  leaf_values_.assign(leaf_values_.size(), kUntracked);
+}
+
+uint32_t Tape::new_value(const Tensor& value, int32_t leaf) {
+  values_.push_back({value.shell(), leaf, 0});
+  return static_cast<uint32_t>(values_.size() - 1);
+}
+
+Tensor Tape::watch(const Tensor& value, int32_t leaf) {
+  check_internal(leaf >= 0, "a leaf key is negative");
+  const size_t index = static_cast<size_t>(leaf);
+  if (index >= leaf_values_.size()) leaf_values_.resize(index + 1, kUntracked);
+  if (leaf_values_[index] == kUntracked) leaf_values_[index] = new_value(value, leaf);
+  Tensor out = value;
+  out.track(slot_, leaf_values_[index]);
+  return out;
+}
+
+void Tape::record(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+                  std::span<Tensor> outputs) {
+  TapeEntry entry{&op, descriptor, static_cast<uint32_t>(tensors_.size()), static_cast<uint32_t>(ids_.size()),
+                  static_cast<uint16_t>(inputs.size()), static_cast<uint16_t>(outputs.size())};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool tracked = inputs[i]->tape() == this;
+    ids_.push_back(tracked ? inputs[i]->value_id() : kUntracked);
+    if (tracked) ++values_[inputs[i]->value_id()].uses;
+    const bool kept = op.keep_inputs == kKeepAll || (i < 32 && (op.keep_inputs >> i & 1u));
+    tensors_.push_back(kept ? inputs[i]->detached() : inputs[i]->shell());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ids_.push_back(new_value(outputs[i], -1));
+    const bool kept = op.keep_outputs == kKeepAll || (op.keep_outputs >> i & 1u);
+    tensors_.push_back(kept ? outputs[i].detached() : outputs[i].shell());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i].track(slot_, ids_[entry.first_id + entry.num_inputs + i]);
+  entries_.push_back(entry);
+}
+
+}  // namespace nyala

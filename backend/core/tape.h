@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <nyala/backend/core/op.h>
+#include <nyala/backend/core/tensor.h>
+
+namespace nyala {
+
+/// Where a tracked value came from and who uses it.
+struct TapeValue {
+  Tensor shell;         // shape, dtype, device; no bytes
+  int32_t leaf = -1;    // key given to watch(), -1 for results of ops
+  uint32_t uses = 0;    // entries that read it
+};
+
+/// One recorded op. Its tensors stand in Tape::tensors(): first the inputs, then the outputs; those that the
+/// gradient does not read are shells.
+struct TapeEntry {
+  const OpDef* op;
+  Descriptor descriptor;
+  uint32_t first_tensor;
+  uint32_t first_id;  // into Tape::ids(): value id of each input (kUntracked where not tracked), then of each output
+  uint16_t num_inputs;
+  uint16_t num_outputs;
+};
+
+/// The ops of one step as data. Recording costs no allocation once its vectors have grown. Walking back is
+/// backend/autograd's business. One thread at a time.
+class Tape {
+ public:
+  static constexpr uint32_t kUntracked = ~0u;
+
+  Tape();
+  ~Tape();
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  /// Returns `value` tracked as a leaf. Backward reports its gradient under `leaf` (>= 0). A leaf that was
+  /// watched before is found again.
+  Tensor watch(const Tensor& value, int32_t leaf);
+
+  /// Records `op`: `outputs` become tracked. Called by the dispatcher when an input is tracked by this tape.
+  void record(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs);
+
+  /// Forgets everything; tensors tracked until now are tracked no longer. Memory for entries is kept.
+  void clear();
+
+  /// While false nothing is recorded.
+  bool recording = true;
+
+  std::vector<TapeEntry>& entries() { return entries_; }
+  std::vector<TapeValue>& values() { return values_; }
+  std::vector<Tensor>& tensors() { return tensors_; }
+  std::vector<uint32_t>& ids() { return ids_; }
+  TapeSlot* slot() { return slot_; }
+
+ private:
+  uint32_t new_value(const Tensor& value, int32_t leaf);
+
+  TapeSlot* slot_;
+  std::vector<TapeEntry> entries_;
+  std::vector<TapeValue> values_;
+  std::vector<Tensor> tensors_;
+  std::vector<uint32_t> ids_;
+  std::vector<uint32_t> leaf_values_;  // leaf -> value id
+};
+
+}  // namespace nyala

@@ -1,0 +1,8 @@
+#include <nyala/backend/kernels/cpu/list.h>
+#include <nyala/backend/ops/kernel_table.h>
+
+namespace nyala {
+
+void register_kernels(KernelTable& table) { register_cpu_kernels(table); }
+
+}  // namespace nyala

@@ -1,0 +1,172 @@
+#include <nyala/backend/ops/arithmetic.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/broadcasting.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/runtime/device_registry.h>
+
+namespace nyala::ops {
+
+namespace {
+
+template <class Formula>
+void binary_reference(const KernelCall& call) {
+  dispatch_arithmetic(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
+    const T* a = call.in<T>(0);
+    const T* b = call.in<T>(1);
+    T* y = call.out<T>(0);
+    for_each_broadcast(call.input(0).shape(), call.input(1).shape(), call.output(0).shape(),
+                       [&](int64_t i, int64_t ia, int64_t ib) { y[i] = static_cast<T>(Formula{}(a[ia], b[ib])); });
+  });
+}
+
+struct Plus {
+  auto operator()(auto a, auto b) const { return a + b; }
+};
+struct Minus {
+  auto operator()(auto a, auto b) const { return a - b; }
+};
+struct Times {
+  auto operator()(auto a, auto b) const { return a * b; }
+};
+struct Over {
+  auto operator()(auto a, auto b) const { return a / b; }
+};
+
+void add_gradient(GradContext& c) {
+  for (size_t i = 0; i < 2; ++i)
+    if (c.needs(i)) c.set(i, sum_to_shape(c.grad(), c.input(i).shape()));
+}
+
+void subtract_gradient(GradContext& c) {
+  if (c.needs(0)) c.set(0, sum_to_shape(c.grad(), c.input(0).shape()));
+  if (c.needs(1)) c.set(1, sum_to_shape(-c.grad(), c.input(1).shape()));
+}
+
+void multiply_gradient(GradContext& c) {
+  if (c.needs(0)) c.set(0, sum_to_shape(c.grad() * c.input(1), c.input(0).shape()));
+  if (c.needs(1)) c.set(1, sum_to_shape(c.grad() * c.input(0), c.input(1).shape()));
+}
+
+void divide_gradient(GradContext& c) {
+  const Tensor by_b = c.grad() / c.input(1);
+  if (c.needs(0)) c.set(0, sum_to_shape(by_b, c.input(0).shape()));
+  if (c.needs(1)) c.set(1, sum_to_shape(-(by_b * c.output()), c.input(1).shape()));
+}
+
+void infer_divide(InferContext& c) {
+  if (!is_floating(c.dtype(0))) c.fail("expected floating point inputs");
+  infer_broadcast(c);
+}
+
+void infer_add_in_place(InferContext& c) { c.output(0, c.shape(0), c.dtype(0)); }
+
+void add_in_place_reference(const KernelCall& call) {
+  dispatch_arithmetic(call.output(0).dtype(), "add_in_place", [&]<class T>(T) {
+    const int64_t count = call.output(0).num_elements();
+    for (int64_t i = 0; i < count; ++i) call.out<T>(0)[i] = static_cast<T>(call.out<T>(0)[i] + call.in<T>(0)[i]);
+  });
+}
+
+void infer_affine(InferContext& c) { c.output(0, c.shape(0), c.dtype(0)); }
+
+void affine_reference(const KernelCall& call) {
+  const auto& d = call.descriptor<AffineDescriptor>();
+  dispatch_arithmetic(call.output(0).dtype(), "affine", [&]<class T>(T) {
+    using Compute = std::conditional_t<std::is_same_v<T, float>, float, double>;
+    const Compute scale = static_cast<Compute>(d.scale), offset = static_cast<Compute>(d.offset);
+    const int64_t count = call.output(0).num_elements();
+    for (int64_t i = 0; i < count; ++i)
+      call.out<T>(0)[i] = static_cast<T>(static_cast<Compute>(call.in<T>(0)[i]) * scale + offset);
+  });
+}
+
+void affine_gradient(GradContext& c) { c.set(0, affine(c.grad(), c.descriptor<AffineDescriptor>().scale)); }
+
+Tensor promoted(const OpDef& op, const Tensor& a, const Tensor& b, bool to_float) {
+  DType dtype = promote(a.dtype(), b.dtype());
+  if (to_float && !is_floating(dtype)) dtype = DType::float32;
+  if (a.dtype() == dtype && b.dtype() == dtype) return dispatch(op, NoDescriptor{}, {&a, &b});
+  const Tensor x = cast(a, dtype), y = cast(b, dtype);
+  return dispatch(op, NoDescriptor{}, {&x, &y});
+}
+
+}  // namespace
+
+const OpDef kAdd = {.name = "add", .infer = infer_broadcast, .gradient = add_gradient, .reference = binary_reference<Plus>};
+const OpDef kSubtract = {
+    .name = "subtract", .infer = infer_broadcast, .gradient = subtract_gradient, .reference = binary_reference<Minus>};
+const OpDef kMultiply = {.name = "multiply",
+                         .infer = infer_broadcast,
+                         .gradient = multiply_gradient,
+                         .keep_inputs = keep(0, 1),
+                         .reference = binary_reference<Times>};
+const OpDef kDivide = {.name = "divide",
+                       .infer = infer_divide,
+                       .gradient = divide_gradient,
+                       .keep_inputs = keep(1),
+                       .keep_outputs = keep(0),
+                       .reference = binary_reference<Over>};
+const OpDef kAddInPlace = {.name = "add_in_place", .infer = infer_add_in_place, .reference = add_in_place_reference};
+const OpDef kAffine = {
+    .name = "affine", .infer = infer_affine, .gradient = affine_gradient, .reference = affine_reference};
+
+Tensor add(const Tensor& a, const Tensor& b) { return promoted(kAdd, a, b, false); }
+Tensor subtract(const Tensor& a, const Tensor& b) { return promoted(kSubtract, a, b, false); }
+Tensor multiply(const Tensor& a, const Tensor& b) { return promoted(kMultiply, a, b, false); }
+Tensor divide(const Tensor& a, const Tensor& b) { return promoted(kDivide, a, b, true); }
+
+Tensor affine(const Tensor& x, double scale, double offset) {
+  return dispatch(kAffine, AffineDescriptor{scale, offset}, {&x});
+}
+
+Tensor sum_to_shape(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  std::vector<int> axes;
+  const int extra = x.rank() - shape.rank();
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (axis < extra || (shape[axis - extra] == 1 && x.shape()[axis] != 1)) axes.push_back(axis);
+  const Tensor summed = axes.empty() ? x : sum(x, axes, true);
+  return summed.with_shape(shape);
+}
+
+Tensor ones_like(const Tensor& x) { return Tensor::full(x.shape(), 1.0, x.dtype(), x.device()); }
+Tensor zeros_like(const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype(), x.device()); }
+
+void fill_zero(const Tensor& x) {
+  if (x.bytes() > 0) stream_of(x.device()).fill_zero(x.raw(), x.bytes());
+  x.storage()->bump_version();
+}
+
+}  // namespace nyala::ops
+
+namespace nyala {
+
+namespace {
+
+/// A scalar in x's dtype, so that `x * 2.5` keeps the dtype of floating x; integers with fractions become float32.
+Tensor scaled(const Tensor& x, double scale, double offset) {
+  const bool whole = scale == static_cast<int64_t>(scale) && offset == static_cast<int64_t>(offset);
+  return ops::affine(is_floating(x.dtype()) || whole ? x : ops::cast(x, DType::float32), scale, offset);
+}
+
+}  // namespace
+
+Tensor operator+(const Tensor& a, const Tensor& b) { return ops::add(a, b); }
+Tensor operator-(const Tensor& a, const Tensor& b) { return ops::subtract(a, b); }
+Tensor operator*(const Tensor& a, const Tensor& b) { return ops::multiply(a, b); }
+Tensor operator/(const Tensor& a, const Tensor& b) { return ops::divide(a, b); }
+Tensor operator+(const Tensor& a, double b) { return scaled(a, 1.0, b); }
+Tensor operator-(const Tensor& a, double b) { return scaled(a, 1.0, -b); }
+Tensor operator*(const Tensor& a, double b) { return scaled(a, b, 0.0); }
+Tensor operator/(const Tensor& a, double b) { return ops::divide(a, Tensor::full({}, b, a.dtype(), a.device())); }
+Tensor operator+(double a, const Tensor& b) { return scaled(b, 1.0, a); }
+Tensor operator-(double a, const Tensor& b) { return scaled(b, -1.0, a); }
+Tensor operator*(double a, const Tensor& b) { return scaled(b, a, 0.0); }
+Tensor operator/(double a, const Tensor& b) { return ops::divide(Tensor::full({}, a, b.dtype(), b.device()), b); }
+Tensor operator-(const Tensor& a) { return ops::affine(a, -1.0); }
+
+}  // namespace nyala

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <nyala/backend/core/op.h>
+
+namespace nyala::ops {
+
+/// Elementwise with NumPy broadcasting; inputs of two dtypes are promoted.
+/// NaN wins in maximum and minimum; at a tie the whole gradient goes to `a`, as in TensorFlow.
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+/// a to the power of b. Integers to a negative power throw where the kernel meets them (NumericError).
+/// The gradient of b is 0 where a <= 0.
+Tensor power(const Tensor& a, const Tensor& b);
+/// x to a fixed power; floating dtypes stay, integers do for whole exponents >= 0 and become float32 else.
+Tensor power(const Tensor& x, double exponent);
+/// a - b * floor(a / b): the result has the sign of b. Integers by 0 throw NumericError.
+Tensor mod(const Tensor& a, const Tensor& b);
+/// floor(a / b), in the promoted dtype; not differentiable. Integers by 0 throw NumericError.
+Tensor floor_divide(const Tensor& a, const Tensor& b);
+/// (a - b)^2.
+Tensor squared_difference(const Tensor& a, const Tensor& b);
+/// The angle of the point (x, y) in radians, -pi to pi; integers become float32.
+Tensor arctan2(const Tensor& y, const Tensor& x);
+
+/// a where the condition is true (not 0), else b; all three broadcast, a and b are promoted.
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+
+extern const OpDef kMaximum, kMinimum, kPower, kMod, kFloorDivide, kSquaredDifference, kArctan2, kWhere;
+
+/// Gradients before sum_to_shape: (a, b, gradient) -> that of a (which = 0) or b (1), in the result's shape.
+struct BinaryGradientDescriptor {
+  int which = 0;
+};
+extern const OpDef kMaximumGradient, kMinimumGradient, kPowerGradient, kModGradient, kSquaredDifferenceGradient,
+    kArctan2Gradient;
+
+struct PowerDescriptor {
+  double exponent = 1.0;
+};
+extern const OpDef kPowerScalar, kPowerScalarGradient;
+
+/// (condition, gradient) -> gradient where the condition is `kept`, else 0.
+struct WhereGradientDescriptor {
+  bool kept = true;
+};
+extern const OpDef kWhereGradient;
+
+}  // namespace nyala::ops

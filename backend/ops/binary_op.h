@@ -1,0 +1,36 @@
+#pragma once
+
+#include <nyala/backend/core/op.h>
+#include <nyala/backend/ops/broadcasting.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/dispatch.h>
+
+/// How the units of elementwise functions of two tensors are made.
+namespace nyala::ops::detail {
+
+/// Shape rule of tests of two inputs of one dtype: a broadcast bool.
+void infer_test(InferContext& c);
+
+/// y = Formula{}(a, b) over a broadcast pair of inputs of one dtype; Out is void for the inputs' dtype.
+template <class Formula, class Out = void>
+void binary_loop(const KernelCall& call) {
+  dispatch_arithmetic(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
+    using Result = std::conditional_t<std::is_void_v<Out>, T, Out>;
+    const T* a = call.in<T>(0);
+    const T* b = call.in<T>(1);
+    Result* y = call.out<Result>(0);
+    for_each_broadcast(
+        call.input(0).shape(), call.input(1).shape(), call.output(0).shape(),
+        [&](int64_t i, int64_t ia, int64_t ib) { y[i] = static_cast<Result>(Formula{}(a[ia], b[ib])); });
+  });
+}
+
+/// Both inputs in `dtype`.
+template <class Parameters = NoDescriptor>
+Tensor apply_binary(const OpDef& op, const Tensor& a, const Tensor& b, DType dtype, const Parameters& p = {}) {
+  if (a.dtype() == dtype && b.dtype() == dtype) return dispatch(op, p, {&a, &b});
+  const Tensor x = cast(a, dtype), y = cast(b, dtype);
+  return dispatch(op, p, {&x, &y});
+}
+
+}  // namespace nyala::ops::detail

@@ -1,0 +1,68 @@
+#include <nyala/backend/ops/comparison.h>
+
+#include <cmath>
+#include <functional>
+
+#include <nyala/backend/ops/binary_op.h>
+
+namespace nyala::ops {
+
+namespace detail {
+
+void infer_test(InferContext& c) {
+  infer_broadcast(c);
+  c.output(0, broadcast(c.shape(0), c.shape(1), c.name()), DType::bool_);
+}
+
+}  // namespace detail
+
+namespace {
+
+using namespace detail;
+
+void isclose_reference(const KernelCall& call) {
+  const auto& d = call.descriptor<ClosenessDescriptor>();
+  dispatch_arithmetic(call.input(0).dtype(), "isclose", [&]<class T>(T) {
+    for_each_broadcast(call.input(0).shape(), call.input(1).shape(), call.output(0).shape(),
+                       [&](int64_t i, int64_t ia, int64_t ib) {
+                         const double a = static_cast<double>(call.in<T>(0)[ia]);
+                         const double b = static_cast<double>(call.in<T>(1)[ib]);
+                         const bool near = std::isfinite(b) && std::abs(a - b) <= d.atol + d.rtol * std::abs(b);
+                         const bool both_nan = d.equal_nan && std::isnan(a) && std::isnan(b);
+                         call.out<bool>(0)[i] = near || a == b || both_nan;
+                       });
+  });
+}
+
+}  // namespace
+
+const OpDef kEqual = {.name = "equal", .infer = infer_test, .reference = binary_loop<std::equal_to<>, bool>};
+const OpDef kNotEqual = {
+    .name = "not_equal", .infer = infer_test, .reference = binary_loop<std::not_equal_to<>, bool>};
+const OpDef kLess = {.name = "less", .infer = infer_test, .reference = binary_loop<std::less<>, bool>};
+const OpDef kLessEqual = {
+    .name = "less_equal", .infer = infer_test, .reference = binary_loop<std::less_equal<>, bool>};
+const OpDef kGreater = {.name = "greater", .infer = infer_test, .reference = binary_loop<std::greater<>, bool>};
+const OpDef kGreaterEqual = {
+    .name = "greater_equal", .infer = infer_test, .reference = binary_loop<std::greater_equal<>, bool>};
+const OpDef kIsclose = {.name = "isclose", .infer = infer_test, .reference = isclose_reference};
+
+namespace {
+
+Tensor compare(const OpDef& op, const Tensor& a, const Tensor& b) {
+  return apply_binary(op, a, b, promote(a.dtype(), b.dtype()));
+}
+
+}  // namespace
+
+Tensor equal(const Tensor& a, const Tensor& b) { return compare(kEqual, a, b); }
+Tensor not_equal(const Tensor& a, const Tensor& b) { return compare(kNotEqual, a, b); }
+Tensor less(const Tensor& a, const Tensor& b) { return compare(kLess, a, b); }
+Tensor less_equal(const Tensor& a, const Tensor& b) { return compare(kLessEqual, a, b); }
+Tensor greater(const Tensor& a, const Tensor& b) { return compare(kGreater, a, b); }
+Tensor greater_equal(const Tensor& a, const Tensor& b) { return compare(kGreaterEqual, a, b); }
+Tensor isclose(const Tensor& a, const Tensor& b, const ClosenessDescriptor& tolerances) {
+  return apply_binary(kIsclose, a, b, promote(a.dtype(), b.dtype()), tolerances);
+}
+
+}  // namespace nyala::ops

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <nyala/backend/core/op.h>
+
+namespace nyala::ops {
+
+/// Elementwise with NumPy broadcasting; inputs of two dtypes are promoted; the result is bool and not
+/// differentiable. Comparisons with NaN are false, but not_equal, which is true.
+Tensor equal(const Tensor& a, const Tensor& b);
+Tensor not_equal(const Tensor& a, const Tensor& b);
+Tensor less(const Tensor& a, const Tensor& b);
+Tensor less_equal(const Tensor& a, const Tensor& b);
+Tensor greater(const Tensor& a, const Tensor& b);
+Tensor greater_equal(const Tensor& a, const Tensor& b);
+
+/// |a - b| <= absolute_tolerance + relative_tolerance * |b|; infinities are close to themselves only.
+struct ClosenessDescriptor {
+  double rtol = 1e-5;
+  double atol = 1e-8;
+  bool equal_nan = false;
+};
+Tensor isclose(const Tensor& a, const Tensor& b, const ClosenessDescriptor& tolerances = {});
+
+extern const OpDef kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kIsclose;
+
+}  // namespace nyala::ops

@@ -1,0 +1,113 @@
+#include <nyala/backend/ops/dispatch.h>
+
+#include <atomic>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/device_registry.h>
+
+namespace nyala {
+
+namespace {
+
+std::atomic<SymbolicHook> g_symbolic_hook{nullptr};
+std::atomic<uint64_t> g_dispatch_count{0};
+
+Device device_of(const OpDef& op, TensorPointers inputs) {
+  const Device device = inputs[0]->device();
+  for (const Tensor* input : inputs)
+    if (input->device() != device)
+      throw InvalidArgumentError(std::string(op.name) + ": inputs are on different devices, " +
+                                 device.to_string() + " and " + input->device().to_string() +
+                                 "; move one with tensor.to(device)");
+  return device;
+}
+
+bool any_abstract(const OpDef& op, TensorPointers inputs) {
+  bool abstract = false;
+  for (const Tensor* input : inputs) {
+    if (!input->defined()) throw InvalidArgumentError(std::string(op.name) + ": an input tensor is undefined");
+    abstract = abstract || input->is_abstract();
+  }
+  return abstract;
+}
+
+/// Keeps outputs that the caller provided if they are what the shape rule says.
+void infer(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs,
+           std::span<Tensor> inferred) {
+  InferContext context(op, descriptor.data(), inputs, inferred);
+  op.infer(context);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].defined()) continue;
+    if (outputs[i].shape() != inferred[i].shape() || outputs[i].dtype() != inferred[i].dtype())
+      throw ShapeError(std::string(op.name) + ": the given output is " + outputs[i].shape().to_string() +
+                       ", the result is " + inferred[i].shape().to_string());
+  }
+}
+
+void execute(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs,
+             Device device) {
+  bool all_empty = true;
+  for (const Tensor& output : outputs) all_empty = all_empty && output.num_elements() == 0;
+  if (all_empty) return;
+  KernelCall call{&op, nullptr, descriptor.data(), inputs, outputs, {}};
+  call.kernel = &KernelTable::instance().select(call, device.kind);
+  if (call.kernel->workspace)
+    if (const size_t bytes = call.kernel->workspace(call); bytes > 0)
+      call.workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::uint8, device);
+  stream_of(device).launch(call);
+  for (const Tensor& output : outputs) output.storage()->bump_version();
+}
+
+}  // namespace
+
+Tape* recording_tape(TensorPointers inputs) {
+  Tape* tape = nullptr;
+  for (const Tensor* input : inputs) {
+    Tape* of_input = input->tape();
+    if (!of_input || !of_input->recording) continue;
+    if (tape && tape != of_input)
+      throw StateError("tensors of two gradient tapes meet in one op; use detached() on one of them");
+    tape = of_input;
+  }
+  return tape;
+}
+
+void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs) {
+  constexpr size_t kMaxOutputs = 6;
+  check_internal(outputs.size() == op.num_outputs && outputs.size() <= kMaxOutputs && !inputs.empty(),
+                 "a dispatch with the wrong number of tensors");
+  const bool abstract = any_abstract(op, inputs);
+  std::array<Tensor, kMaxOutputs> inferred;
+  infer(op, descriptor, inputs, outputs, std::span(inferred.data(), outputs.size()));
+  if (abstract) {
+    for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = inferred[i];
+    if (SymbolicHook hook = g_symbolic_hook.load(std::memory_order_relaxed)) hook(op, descriptor, inputs, outputs);
+    return;
+  }
+  const Device device = device_of(op, inputs);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!outputs[i].defined()) outputs[i] = Tensor::empty(inferred[i].shape(), inferred[i].dtype(), device);
+  execute(op, descriptor, inputs, outputs, device);
+  g_dispatch_count.fetch_add(1, std::memory_order_relaxed);
+  if (!op.gradient) return;
+  if (Tape* tape = recording_tape(inputs)) tape->record(op, descriptor, inputs, outputs);
+}
+
+Tensor dispatch(const OpDef& op, const Descriptor& descriptor, std::initializer_list<const Tensor*> inputs) {
+  Tensor output;
+  dispatch(op, descriptor, TensorPointers(inputs.begin(), inputs.size()), std::span(&output, 1));
+  return output;
+}
+
+void dispatch_into(const OpDef& op, const Descriptor& descriptor, std::initializer_list<const Tensor*> inputs,
+                   Tensor output) {
+  dispatch(op, descriptor, TensorPointers(inputs.begin(), inputs.size()), std::span(&output, 1));
+}
+
+void set_symbolic_hook(SymbolicHook hook) { g_symbolic_hook = hook; }
+
+uint64_t dispatch_count() { return g_dispatch_count.load(std::memory_order_relaxed); }
+
+}  // namespace nyala

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <initializer_list>
+
+#include <nyala/backend/core/op.h>
+
+namespace nyala {
+
+/// What a gradient function sees: the recorded inputs and outputs (shells where not kept), the gradients of the
+/// outputs, and a place for each input's gradient. Tensors in here are untracked: nothing is recorded.
+class GradContext {
+ public:
+  virtual ~GradContext() = default;
+
+  template <class T>
+  const T& descriptor() const { return *static_cast<const T*>(descriptor_data()); }
+  virtual const void* descriptor_data() const = 0;
+  virtual size_t num_inputs() const = 0;
+  virtual const Tensor& input(size_t i) const = 0;
+  virtual const Tensor& output(size_t i = 0) const = 0;
+  /// The gradient of output `i`; undefined where nothing depends on it.
+  virtual const Tensor& grad(size_t i = 0) const = 0;
+  /// Whether anybody wants the gradient of input `i`.
+  virtual bool needs(size_t i) const = 0;
+  /// Adds to the gradient of input `i`: a tensor of the input's shape and dtype.
+  virtual void set(size_t i, const Tensor& gradient) = 0;
+  /// Adds the result of `op` to the gradient of input `i`; written straight to its destination where possible.
+  virtual void emit(size_t i, const OpDef& op, const Descriptor& descriptor,
+                    std::initializer_list<const Tensor*> inputs) = 0;
+};
+
+}  // namespace nyala

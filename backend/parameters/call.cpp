@@ -1,0 +1,26 @@
+#include <nyala/backend/parameters/call.h>
+
+#include <nyala/backend/runtime/random.h>
+
+namespace nyala {
+
+Tensor Call::operator[](const Variable& variable) const {
+  const VariableNode& node = variable.node();
+  const Tensor& value = node.copies[static_cast<size_t>(options_.replica_index) % node.copies.size()];
+  if (options_.tape && options_.tape->recording && node.trainable) return options_.tape->watch(value, node.leaf);
+  return value;
+}
+
+void Call::assign(const Variable& variable, const Tensor& value) {
+  for (auto& [assigned, queued] : assignments_) {
+    if (assigned == variable) {
+      queued = value.detached();
+      return;
+    }
+  }
+  assignments_.emplace_back(variable, value.detached());
+}
+
+RandomKey Call::random_key(uint64_t layer_key) { return {mix_key(layer_key, draws_++), options_.first_row}; }
+
+}  // namespace nyala

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nyala/backend/core/tape.h>
+#include <nyala/backend/parameters/variable.h>
+
+namespace nyala {
+
+class ReplicaContext;
+
+/// Names one random draw: the same whatever the number of replicas, because `first_row` counts rows of the
+/// global batch.
+struct RandomKey {
+  uint64_t key = 0;
+  int64_t first_row = 0;
+};
+
+/// What a Call is made from. Everything has a meaning of "not there".
+struct CallOptions {
+  bool training = false;
+  Tape* tape = nullptr;               // null: nothing is recorded
+  ReplicaContext* replica = nullptr;  // null: one replica
+  int replica_index = 0;              // whose copies of the variables are read
+  int64_t first_row = 0;              // position of this replica's rows in the global batch
+  int64_t rows = 0;                   // rows of this replica
+  int64_t global_rows = 0;            // rows of the whole batch; 0: unknown
+  Tensor step;                        // device scalar (int64): the training step, for random numbers
+};
+
+/// Everything that a layer may depend on during one pass through a model, explicitly.
+/// One thread at a time; lives for one pass.
+class Call {
+ public:
+  Call() = default;
+  explicit Call(const CallOptions& options) : options_(options) {}
+
+  bool training() const { return options_.training; }
+  void set_training(bool training) { options_.training = training; }
+  Tape* tape() const { return options_.tape; }
+  /// Null where there is only one replica.
+  ReplicaContext* replica() const { return options_.replica; }
+  const CallOptions& options() const { return options_; }
+
+  /// The value of a variable on this replica; tracked by the tape if the variable is trainable.
+  Tensor operator[](const Variable& variable) const;
+
+  /// Queues a write of state, applied after the step by the variable's aggregation. The last write of a step wins.
+  void assign(const Variable& variable, const Tensor& value);
+  const std::vector<std::pair<Variable, Tensor>>& assignments() const { return assignments_; }
+
+  /// Adds a scalar to the loss of this step (Keras' add_loss); each replica's counts by its share of the rows.
+  void add_loss(const Tensor& loss) { losses_.push_back(loss); }
+  const std::vector<Tensor>& losses() const { return losses_; }
+
+  /// A key for one draw of a layer that has `layer_key`: differs for every draw of the pass.
+  RandomKey random_key(uint64_t layer_key);
+
+  /// The training step as a device scalar of int64; zeros outside training.
+  const Tensor& step() const { return options_.step; }
+
+ private:
+  CallOptions options_;
+  std::vector<std::pair<Variable, Tensor>> assignments_;
+  std::vector<Tensor> losses_;
+  uint64_t draws_ = 0;
+};
+
+}  // namespace nyala

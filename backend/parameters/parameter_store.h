@@ -1,0 +1,98 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <nyala/backend/parameters/variable.h>
+
+namespace nyala {
+
+/// Elements of one dtype in chunks that never move. Only the layout: planes hold the bytes.
+class ArenaLayout {
+ public:
+  /// Segments begin on multiples of this many elements, so that vector kernels and cache lines fit.
+  static constexpr int64_t kAlignment = 16;
+
+  /// A segment of `count` elements; at least one alignment unit is taken.
+  Segment reserve(int64_t count);
+  /// The segment with the gap up to its successor.
+  static Segment with_gap(const Segment& segment);
+  void release(const Segment& segment);
+  const std::vector<int64_t>& chunk_sizes() const { return chunk_sizes_; }
+
+ private:
+  std::vector<int64_t> chunk_sizes_;
+  std::vector<Segment> free_;  // sorted by chunk and offset, neighbours merged
+};
+
+/// Bytes for a layout on one device: weights, gradients or one slot of an optimizer. Grows with the layout.
+class Plane {
+ public:
+  Plane(Device device, DType dtype, double initial = 0.0) : device_(device), dtype_(dtype), initial_(initial) {}
+  /// The flat tensor of one segment. New chunks are filled with the initial value.
+  Tensor view(const ArenaLayout& layout, const Segment& segment);
+  /// Sets a segment to the initial value where its chunk exists already (a chunk that does not will have it).
+  void reset(const ArenaLayout& layout, const Segment& segment);
+
+ private:
+  Device device_;
+  DType dtype_;
+  double initial_;
+  std::vector<Tensor> chunks_;
+};
+
+/// The variables of one strategy: per dtype one arena whose weights exist on every replica device (shared
+/// among replicas on one kind of memory if asked for) and whose gradients exist per replica. Variables that
+/// are not trainable when made lie outside the arenas with a copy per replica.
+/// Creating and releasing variables is thread-safe; the rest belongs to one thread at a time.
+class ParameterStore final : public VariableCreator,
+                             public SegmentOwner,
+                             public std::enable_shared_from_this<ParameterStore> {
+ public:
+  static std::shared_ptr<ParameterStore> make(std::vector<Device> replica_devices, bool share_weights);
+
+  Variable create(const VariableSpec& spec) override;
+
+  int num_replicas() const { return static_cast<int>(devices_.size()); }
+  Device device(int replica) const { return devices_[static_cast<size_t>(replica)]; }
+  /// Whether all replicas' weights are the same bytes.
+  bool shares_weights() const { return share_weights_; }
+  /// Sets of weights that an update must write: 1 where shared, else one per replica.
+  int num_weight_copies() const { return share_weights_ ? 1 : num_replicas(); }
+
+  Tensor weights(int copy, DType dtype, const Segment& segment);
+  Tensor gradients(int replica, DType dtype, const Segment& segment);
+  /// Replica's gradient of one variable, in the variable's shape.
+  Tensor gradient(int replica, const Variable& variable);
+  const ArenaLayout& layout(DType dtype) const { return arenas_.at(dtype).layout; }
+
+  /// Upper bound of the leaf keys in use.
+  int32_t num_leaves() const { return next_leaf_; }
+
+  void release(DType dtype, const Segment& segment, int32_t leaf) noexcept override;
+
+ private:
+  ParameterStore(std::vector<Device> devices, bool share_weights)
+      : devices_(std::move(devices)), share_weights_(share_weights) {}
+
+  struct Arena {
+    ArenaLayout layout;
+    std::vector<Plane> weights, gradients;
+  };
+  Arena& arena(DType dtype);
+  static Segment reserve_clean(Arena& arena, int64_t count);
+
+  std::vector<Device> devices_;
+  bool share_weights_;
+  std::mutex mutex_;
+  std::map<DType, Arena> arenas_;
+  int32_t next_leaf_ = 0;
+  std::vector<int32_t> free_leaves_;
+};
+
+/// The arena segments of `variables` in arena order, neighbours (up to alignment gaps) merged.
+std::vector<Segment> merged_segments(const Variables& variables);
+
+}  // namespace nyala

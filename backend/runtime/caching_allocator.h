@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <nyala/backend/core/storage.h>
+#include <nyala/backend/runtime/memory_source.h>
+
+namespace nyala {
+
+/// Counts of one device's allocator since the process began. `system_allocations` stays the same over a
+/// warm training step.
+struct AllocatorStats {
+  uint64_t requests = 0;
+  uint64_t system_allocations = 0;
+  size_t live_bytes = 0;    // held by tensors
+  size_t cached_bytes = 0;  // free, waiting for the next request
+  size_t peak_bytes = 0;    // highest live_bytes + cached_bytes
+};
+
+/// Keeps freed storages, sorted by size class, and hands them out again: fresh memory costs page faults.
+/// Reuse is ordered by the device's stream: a storage freed by the host may be handed out while kernels
+/// that use it are still queued, because its next user queues behind them. Thread-safe.
+class CachingAllocator final : public StorageOwner {
+ public:
+  CachingAllocator(Device device, std::unique_ptr<MemorySource> source);
+  ~CachingAllocator() override;
+
+  /// A storage of at least `bytes` bytes. Throws OutOfMemoryError naming device and sizes, after
+  /// having given back everything cached.
+  StorageRef allocate(size_t bytes);
+
+  void reclaim(Storage* storage) noexcept override;
+
+  /// Gives all cached blocks back to the system.
+  void release_cached();
+
+  AllocatorStats stats() const;
+
+ private:
+  static constexpr size_t kClasses = 64 * 4;
+  static size_t class_of(size_t bytes);
+  static size_t size_of_class(size_t index);
+  void release_cached_locked();
+
+  Device device_;
+  std::unique_ptr<MemorySource> source_;
+  mutable std::mutex mutex_;
+  std::array<std::vector<Storage*>, kClasses> free_;
+  AllocatorStats stats_;
+};
+
+}  // namespace nyala

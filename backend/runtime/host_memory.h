@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nyala/backend/runtime/memory_source.h>
+
+namespace nyala {
+
+/// Host memory: small blocks from the C heap, large ones aligned to 2 MiB and offered huge pages.
+class HostMemory final : public MemorySource {
+ public:
+  void* allocate(size_t bytes) override;
+  void release(void* data, size_t bytes) noexcept override;
+};
+
+}  // namespace nyala

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+namespace nyala {
+
+/// The OpenMP team size of the calling thread.
+int compute_threads();
+
+/// Below this much work (in elementary operations) a parallel region costs more than it saves.
+inline constexpr int64_t kParallelGrain = 32768;
+
+/// Calls body(begin, end) on pieces of [0, count) that depend on count and `grain` alone, never on the number
+/// of threads, so that sums by piece have the same bits everywhere.
+template <class Body>
+void parallel_for(int64_t count, int64_t grain, Body&& body) {
+  if (count <= 0) return;
+  const int64_t pieces = (count + grain - 1) / grain;
+  if (pieces == 1) {
+    body(int64_t{0}, count);
+    return;
+  }
+  const int team = compute_threads();
+  if (team == 1) {
+    for (int64_t piece = 0; piece < pieces; ++piece)
+      body(piece * grain, piece + 1 == pieces ? count : (piece + 1) * grain);
+    return;
+  }
+#pragma omp parallel for schedule(static) num_threads(team)
+  for (int64_t piece = 0; piece < pieces; ++piece)
+    body(piece * grain, piece + 1 == pieces ? count : (piece + 1) * grain);
+}
+
+}  // namespace nyala

@@ -1,0 +1,120 @@
+#include <nyala/backend/runtime/random.h>
+
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <numbers>
+#include <random>
+
+namespace nyala {
+
+std::array<uint32_t, 4> philox(const std::array<uint32_t, 4>& counter, uint64_t key) {
+  constexpr uint64_t kMultiplier0 = 0xD2511F53u, kMultiplier1 = 0xCD9E8D57u;
+  constexpr uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
+  uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = kMultiplier0 * c0, p1 = kMultiplier1 * c2;
+    c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    c1 = static_cast<uint32_t>(p1);
+    c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c3 = static_cast<uint32_t>(p0);
+    k0 += kWeyl0;
+    k1 += kWeyl1;
+  }
+  return {c0, c1, c2, c3};
+}
+
+uint64_t mix_key(uint64_t key, uint64_t value) {
+  uint64_t z = key + 0x9E3779B97F4A7C15u * (value + 1);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+uint64_t mix_key(uint64_t key, std::string_view name) {
+  for (const char c : name) key = mix_key(key, static_cast<unsigned char>(c));
+  return mix_key(key, name.size());
+}
+
+uint32_t Generator::next() {
+  if (used_ == 4) {
+    words_ = philox({static_cast<uint32_t>(block_), static_cast<uint32_t>(block_ >> 32), 0, 0}, key_);
+    ++block_;
+    used_ = 0;
+  }
+  return words_[static_cast<size_t>(used_++)];
+}
+
+double Generator::uniform() {
+  const uint32_t high = next();
+  return uniform_double(high, next());
+}
+
+double Generator::normal() {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+double Generator::truncated_normal() {
+  for (;;) {
+    const double draw = normal();
+    if (std::abs(draw) <= 2.0) return draw;
+  }
+}
+
+uint64_t Generator::below(uint64_t bound) {
+  const uint64_t rejected = (0 - bound) % bound;  // draws below this would favour small results
+  for (;;) {
+    const uint64_t high = next();
+    const uint64_t draw = high << 32 | next();
+    if (draw >= rejected) return draw % bound;
+  }
+}
+
+namespace {
+
+struct SeedState {
+  std::mutex mutex;
+  uint64_t seed = 0;
+  bool is_set = false;
+  uint64_t unseeded = 0;
+};
+
+SeedState& seed_state() {
+  static SeedState state;
+  return state;
+}
+
+uint64_t seed_locked(SeedState& state) {
+  if (!state.is_set) {
+    std::random_device device;
+    state.seed = static_cast<uint64_t>(device()) << 32 | device();
+    state.is_set = true;
+  }
+  return state.seed;
+}
+
+}  // namespace
+
+void set_random_seed(uint64_t seed) {
+  SeedState& state = seed_state();
+  std::lock_guard lock(state.mutex);
+  state.seed = seed;
+  state.is_set = true;
+  state.unseeded = 0;
+}
+
+uint64_t global_seed() {
+  SeedState& state = seed_state();
+  std::lock_guard lock(state.mutex);
+  return seed_locked(state);
+}
+
+uint64_t next_unseeded_key() {
+  SeedState& state = seed_state();
+  std::lock_guard lock(state.mutex);
+  return mix_key(seed_locked(state), state.unseeded++);
+}
+
+}  // namespace nyala

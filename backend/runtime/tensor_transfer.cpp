@@ -1,0 +1,124 @@
+// The parts of Tensor that move bytes: they need allocators and streams, which core does not know.
+#include <cstring>
+#include <vector>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/tensor.h>
+#include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/device_registry.h>
+
+namespace nyala {
+
+namespace {
+
+void check_concrete(const Tensor& tensor, std::string_view what) {
+  if (!tensor.defined()) throw StateError(std::string(what) + ": the tensor is undefined");
+  if (tensor.is_abstract())
+    throw StateError(std::string(what) + ": a symbolic tensor of shape " + tensor.shape().to_string() +
+                     " has no values; it only describes a graph");
+}
+
+}  // namespace
+
+Tensor::Tensor(std::initializer_list<float> values)
+    : Tensor(from(std::span<const float>(values.begin(), values.size()), Shape{static_cast<int64_t>(values.size())})) {}
+
+Tensor::Tensor(float value) : Tensor(scalar(value)) {}
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+  const size_t bytes = static_cast<size_t>(shape.num_elements()) * size_of(dtype);
+  return view_of(allocator_of(device).allocate(bytes), 0, shape, dtype);
+}
+
+Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
+  Tensor out = empty(shape, dtype, device);
+  if (out.bytes() > 0) stream_of(device).fill_zero(out.raw(), out.bytes());
+  return out;
+}
+
+Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
+  Tensor out = empty(shape, dtype, device);
+  if (out.bytes() == 0) return out;
+  dispatch_any(dtype, [&]<class T>(T) {
+    const T filling = [&] {
+      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) return T(static_cast<float>(value));
+      else return static_cast<T>(value);
+    }();
+    const size_t count = static_cast<size_t>(out.num_elements());
+    if (device.kind == DeviceKind::cpu) {
+      std::fill_n(out.raw_as<T>(), count, filling);
+    } else {
+      const std::unique_ptr<T[]> host(new T[count]);
+      std::fill_n(host.get(), count, filling);
+      stream_of(device).copy_from_host(out.raw(), host.get(), out.bytes());
+    }
+  });
+  return out;
+}
+
+Tensor Tensor::from_bytes(const void* values, size_t count, const Shape& shape, DType dtype, Device device) {
+  if (static_cast<int64_t>(count) != shape.num_elements())
+    throw ShapeError("a tensor of shape " + shape.to_string() + " takes " + std::to_string(shape.num_elements()) +
+                     " values, received " + std::to_string(count));
+  Tensor out = empty(shape, dtype, device);
+  out.copy_from_host(values);
+  return out;
+}
+
+void Tensor::copy_from_host(const void* source) const {
+  check_concrete(*this, "copy_from_host");
+  if (bytes() > 0) stream_of(device_).copy_from_host(raw(), source, bytes());
+  storage_->bump_version();
+}
+
+void Tensor::copy_to_host(void* destination) const {
+  check_concrete(*this, "copy_to_host");
+  if (bytes() > 0) stream_of(device_).copy_to_host(destination, raw(), bytes());
+}
+
+void Tensor::copy_from(const Tensor& source) const {
+  check_concrete(*this, "copy_from");
+  check_concrete(source, "copy_from");
+  if (source.shape_ != shape_ || source.dtype_ != dtype_)
+    throw ShapeError("copy_from: expected " + shape_.to_string() + " of " + std::string(name_of(dtype_)) +
+                     ", received " + source.shape_.to_string() + " of " + std::string(name_of(source.dtype_)));
+  if (bytes() == 0) return;
+  if (source.device_ == device_) {
+    stream_of(device_).copy(raw(), source.raw(), bytes());
+  } else if (source.device_.kind == DeviceKind::cpu) {
+    stream_of(device_).copy_from_host(raw(), source.raw(), bytes());
+  } else if (device_.kind == DeviceKind::cpu) {
+    stream_of(source.device_).copy_to_host(raw(), source.raw(), bytes());
+  } else {
+    std::vector<char> staging(bytes());
+    source.copy_to_host(staging.data());
+    stream_of(device_).copy_from_host(raw(), staging.data(), bytes());
+  }
+  storage_->bump_version();
+}
+
+Tensor Tensor::to(Device device) const {
+  if (device == device_) return detached();
+  Tensor out = empty(shape_, dtype_, device);
+  out.copy_from(*this);
+  return out;
+}
+
+Tensor Tensor::clone() const {
+  Tensor out = empty(shape_, dtype_, device_);
+  out.copy_from(*this);
+  return out;
+}
+
+double Tensor::item() const {
+  check_concrete(*this, "item");
+  if (num_elements() != 1)
+    throw ShapeError("item() reads a tensor with one element, this one has shape " + shape_.to_string());
+  return dispatch_any(dtype_, [this]<class T>(T value) -> double {
+    copy_to_host(&value);
+    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) return static_cast<float>(value);
+    else return static_cast<double>(value);
+  });
+}
+
+}  // namespace nyala

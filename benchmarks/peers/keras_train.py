@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""The training steps of train_throughput in Keras on TensorFlow (CPU, float32): one JSON line.
+
+    python keras_train.py --model resnet20 --threads 2 --seconds 10 --compile graph
+
+--compile graph: what fit runs, an iterator over batches that are in memory; step: a hand-written tf.function;
+xla: the same with jit_compile; batch: train_on_batch.
+"""
+
+import os
+import platform
+
+import common
+
+OPTIONS = common.arguments(__doc__.splitlines()[0], ["graph", "step", "xla", "batch"])
+common.limit_threads(OPTIONS.threads)
+os.environ["KERAS_BACKEND"] = "tensorflow"
+
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+from keras import layers  # noqa: E402
+
+tf.config.threading.set_intra_op_parallelism_threads(OPTIONS.threads)
+tf.config.threading.set_inter_op_parallelism_threads(OPTIONS.threads)
+keras.utils.set_random_seed(0)
+
+
+def normalized(x, filters, size, stride):
+    x = layers.Conv2D(filters, size, stride, padding="same", use_bias=False)(x)
+    return layers.BatchNormalization()(x)
+
+
+def resnet20():
+    inputs = keras.Input((32, 32, 3))
+    x = layers.ReLU()(normalized(inputs, 16, 3, 1))
+    width = 16
+    for filters, first in ((16, 1), (32, 2), (64, 2)):
+        for index in range(3):
+            stride = first if index == 0 else 1
+            shortcut = x if stride == 1 and width == filters else normalized(x, filters, 1, stride)
+            y = layers.ReLU()(normalized(x, filters, 3, stride))
+            x = layers.ReLU()(layers.Add()([normalized(y, filters, 3, 1), shortcut]))
+            width = filters
+    return keras.Model(inputs, layers.Dense(10)(layers.GlobalAveragePooling2D()(x)))
+
+
+def lenet5():
+    return keras.Sequential([
+        keras.Input((28, 28, 1)),
+        layers.Conv2D(6, 5, padding="same", activation="sigmoid"), layers.AveragePooling2D(2),
+        layers.Conv2D(16, 5, activation="sigmoid"), layers.AveragePooling2D(2), layers.Flatten(),
+        layers.Dense(120, activation="sigmoid"), layers.Dense(84, activation="sigmoid"), layers.Dense(10)])  # fmt: skip
+
+
+def lenet():
+    return keras.Sequential([
+        keras.Input((28, 28, 1)), layers.Rescaling(1 / 255.0),
+        layers.Conv2D(20, 3, activation="relu"), layers.AveragePooling2D(2),
+        layers.Conv2D(50, 5, activation="relu"), layers.AveragePooling2D(2),
+        layers.Flatten(), layers.Dense(128, activation="relu"), layers.Dense(10)])  # fmt: skip
+
+
+def mlp():
+    return keras.Sequential([
+        keras.Input((784,)), layers.Dense(512, activation="relu"), layers.Dense(512, activation="relu"), layers.Dense(10)
+    ])  # fmt: skip
+
+
+def fit_steps(model, x, y):
+    """fit's own compiled step over a repeated batch in memory, without callbacks or input pipeline costs of Python."""
+    data = iter(tf.data.Dataset.from_tensors((x, y)).cache().repeat().prefetch(2))
+    train = model.make_train_function() or model.train_function
+
+    def run_steps(count):
+        logs = None
+        for _ in range(count):
+            logs = train(data)
+        float(logs["loss"])
+
+    return run_steps
+
+
+def hand_written_steps(model, x, y, xla):
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    optimizer = model.optimizer
+    optimizer.build(model.trainable_variables)
+
+    @tf.function(jit_compile=xla)
+    def step(images, labels):
+        with tf.GradientTape() as tape:
+            value = loss(labels, model(images, training=True))
+        optimizer.apply(tape.gradient(value, model.trainable_variables), model.trainable_variables)
+        return value
+
+    images, labels = tf.constant(x), tf.constant(y)
+
+    def run_steps(count):
+        value = None
+        for _ in range(count):
+            value = step(images, labels)
+        float(value)
+
+    return run_steps
+
+
+def batch_steps(model, x, y):
+    def run_steps(count):
+        for _ in range(count):
+            model.train_on_batch(x, y)
+
+    return run_steps
+
+
+def main():
+    model = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp}[OPTIONS.model]()
+    optimizer = keras.optimizers.SGD(common.LEARNING_RATE, momentum=common.MOMENTUM)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(optimizer, loss, jit_compile=False)
+    rng = np.random.default_rng(0)
+    x = rng.random((OPTIONS.batch, *common.INPUTS[OPTIONS.model]), dtype="float32")
+    if OPTIONS.model == "lenet":
+        x *= 255.0
+    y = rng.integers(0, 10, OPTIONS.batch)
+    if OPTIONS.compile == "graph":
+        run_steps = fit_steps(model, x, y)
+    elif OPTIONS.compile == "batch":
+        run_steps = batch_steps(model, x, y)
+    else:
+        run_steps = hand_written_steps(model, x, y, OPTIONS.compile == "xla")
+    times, count = common.measure(OPTIONS, run_steps)
+    versions = {"keras": keras.__version__, "tensorflow": tf.__version__, "python": platform.python_version()}
+    common.report(f"keras_{OPTIONS.compile}", OPTIONS, times, count, versions)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""The training steps of train_throughput in PyTorch (CPU, float32, channels_last): one JSON line.
+
+python torch_train.py --model resnet20 --threads 2 --seconds 10 --compile none
+"""
+
+import platform
+
+import common
+
+OPTIONS = common.arguments(__doc__.splitlines()[0], ["none", "default", "max-autotune"])
+common.limit_threads(OPTIONS.threads)
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+torch.manual_seed(0)
+torch.set_num_threads(OPTIONS.threads)
+torch.set_flush_denormal(True)
+
+
+class Rescale(nn.Module):
+    def forward(self, x):
+        return x * (1 / 255.0)
+
+
+class Block(nn.Module):
+    """Two 3x3 convolutions; a 1x1 convolution on the shortcut where the shape changes."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.norm1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.norm2 = nn.BatchNorm2d(outputs)
+        self.shortcut = nn.Identity()
+        if stride != 1 or inputs != outputs:
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
+            )
+
+    def forward(self, x):
+        y = functional.relu(self.norm1(self.conv1(x)), inplace=True)
+        return functional.relu(self.norm2(self.conv2(y)) + self.shortcut(x), inplace=True)
+
+
+def resnet20():
+    layers = [nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True)]
+    width = 16
+    for outputs, stride in ((16, 1), (32, 2), (64, 2)):
+        for index in range(3):
+            layers.append(Block(width, outputs, stride if index == 0 else 1))
+            width = outputs
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+
+
+def lenet5():
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2), nn.Sigmoid(), nn.AvgPool2d(2),
+        nn.Conv2d(6, 16, 5), nn.Sigmoid(), nn.AvgPool2d(2), nn.Flatten(),
+        nn.Linear(400, 120), nn.Sigmoid(), nn.Linear(120, 84), nn.Sigmoid(), nn.Linear(84, 10))  # fmt: skip
+
+
+def lenet():
+    return nn.Sequential(
+        Rescale(), nn.Conv2d(1, 20, 3), nn.ReLU(inplace=True), nn.AvgPool2d(2),
+        nn.Conv2d(20, 50, 5), nn.ReLU(inplace=True), nn.AvgPool2d(2), nn.Flatten(),
+        nn.Linear(800, 128), nn.ReLU(inplace=True), nn.Linear(128, 10))  # fmt: skip
+
+
+def mlp():
+    return nn.Sequential(
+        nn.Linear(784, 512),
+        nn.ReLU(inplace=True),
+        nn.Linear(512, 512),
+        nn.ReLU(inplace=True),
+        nn.Linear(512, 10),
+    )
+
+
+def batch(options):
+    shape = common.INPUTS[options.model]
+    x = torch.rand(options.batch, *shape)
+    if options.model == "lenet":
+        x = x * 255.0
+    if len(shape) == 3:
+        x = x.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last)
+    return x, torch.randint(0, 10, (options.batch,))
+
+
+def main():
+    model = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp}[OPTIONS.model]()
+    if OPTIONS.model != "mlp":
+        model = model.to(memory_format=torch.channels_last)
+    model.train()
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=common.LEARNING_RATE, momentum=common.MOMENTUM, foreach=OPTIONS.batch > 1
+    )
+    x, y = batch(OPTIONS)
+
+    def loss_of(images, labels):
+        return functional.cross_entropy(model(images), labels)
+
+    forward = loss_of
+    if OPTIONS.compile != "none":
+        forward = torch.compile(loss_of, mode=None if OPTIONS.compile == "default" else OPTIONS.compile)
+
+    def run_steps(count):
+        for _ in range(count):
+            optimizer.zero_grad(set_to_none=True)
+            forward(x, y).backward()
+            optimizer.step()
+
+    times, count = common.measure(OPTIONS, run_steps)
+    program = "torch_eager" if OPTIONS.compile == "none" else f"torch_compile_{OPTIONS.compile}"
+    common.report(
+        program, OPTIONS, times, count, {"torch": torch.__version__, "python": platform.python_version()}
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+# Everything from outside. The names of the Debian packages are in scripts/packages.txt.
+
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(dnnl CONFIG REQUIRED) # oneDNN 2.6 or 3.x, by way of CMAKE_PREFIX_PATH
+find_package(Eigen3 3.4 CONFIG REQUIRED)
+find_package(fmt CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(nlohmann_json 3.11 CONFIG REQUIRED)
+find_package(CURL REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(NyalaHdf5 REQUIRED)
+
+find_path(NYALA_STB_INCLUDE_DIR stb/stb_image.h REQUIRED)
+mark_as_advanced(NYALA_STB_INCLUDE_DIR)
+add_library(nyala_stb INTERFACE)
+target_include_directories(nyala_stb SYSTEM INTERFACE "${NYALA_STB_INCLUDE_DIR}")
+
+message(STATUS "oneDNN ${dnnl_VERSION} (${dnnl_DIR})")

@@ -1,0 +1,18 @@
+# cmake --install, and what find_package(nyala CONFIG) reads: the target nyala::nyala.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(libraries GLOBAL PROPERTY NYALA_LIBRARIES)
+install(TARGETS nyala ${libraries} EXPORT nyalaTargets ARCHIVE)
+install(DIRECTORY backend datasets strategies api models DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/nyala"
+        FILES_MATCHING PATTERN "*.h")
+install(FILES nyala.h fwd.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/nyala")
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/nyala")
+install(EXPORT nyalaTargets NAMESPACE nyala:: DESTINATION "${package_dir}")
+configure_package_config_file(cmake/nyalaConfig.cmake.in "${PROJECT_BINARY_DIR}/nyalaConfig.cmake"
+                              INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/nyalaConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/nyalaConfig.cmake" "${PROJECT_BINARY_DIR}/nyalaConfigVersion.cmake"
+        cmake/FindNyalaHdf5.cmake DESTINATION "${package_dir}")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -1,0 +1,28 @@
+# nyala_add_programs(<folder> LIBRARIES ...): one executable per .cpp file directly in <folder>, named after the file.
+# Sources one folder deeper belong to nothing by themselves.
+function(nyala_add_programs folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    add_executable(${name} "${source}")
+    nyala_target_settings(${name})
+    target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+  endforeach()
+endfunction()
+
+# The `nyala` command, from all sources below tools/. (The target `nyala` is the library.)
+function(nyala_add_tool)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/*.cpp")
+  if(NOT sources)
+    return()
+  endif()
+  find_package(CLI11 CONFIG REQUIRED)
+  add_executable(nyala_command ${sources})
+  nyala_target_settings(nyala_command)
+  target_link_libraries(nyala_command PRIVATE nyala CLI11::CLI11 nlohmann_json::nlohmann_json)
+  set_target_properties(nyala_command PROPERTIES OUTPUT_NAME nyala RUNTIME_OUTPUT_DIRECTORY
+                        "${PROJECT_BINARY_DIR}/tools")
+  install(TARGETS nyala_command RUNTIME)
+endfunction()

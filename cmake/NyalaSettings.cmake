@@ -1,0 +1,34 @@
+# Settings that hold for every target: language, build type, warnings, sanitizers, ccache, the include root.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(NYALA_CCACHE ccache)
+  mark_as_advanced(NYALA_CCACHE)
+  if(NYALA_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${NYALA_CCACHE}")
+  endif()
+endif()
+
+# Headers are included as <nyala/api/layers/dense.h>, in the tree as when installed: the build tree links its root.
+set(NYALA_INCLUDE_ROOT "${PROJECT_BINARY_DIR}/include")
+file(MAKE_DIRECTORY "${NYALA_INCLUDE_ROOT}")
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}" "${NYALA_INCLUDE_ROOT}/nyala" SYMBOLIC)
+
+# nyala_target_settings(<target>): warnings and sanitizers, for our own targets only.
+function(nyala_target_settings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow $<$<BOOL:${NYALA_WARNINGS_AS_ERRORS}>:-Werror>)
+  if(NYALA_SANITIZE)
+    set(flags -fsanitize=${NYALA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} PRIVATE ${flags})
+    target_link_options(${target} PUBLIC ${flags})
+  endif()
+endfunction()

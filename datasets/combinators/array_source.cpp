@@ -1,0 +1,72 @@
+#include <nyala/datasets/combinators/combinators.h>
+
+namespace nyala::combinators {
+
+namespace {
+
+class RangeStream : public RowStream {
+ public:
+  explicit RangeStream(int64_t count) : count_(count) {}
+  bool next(int64_t& row) override {
+    if (next_ == count_) return false;
+    row = next_++;
+    return true;
+  }
+  int64_t skip(int64_t count) override {
+    const int64_t skipped = std::min(count, count_ - next_);
+    next_ += skipped;
+    return skipped;
+  }
+
+ private:
+  int64_t next_ = 0, count_;
+};
+
+/// Elements that share the bytes of their row.
+class SliceStream : public ElementStream {
+ public:
+  SliceStream(std::shared_ptr<const Element> arrays, int64_t count) : arrays_(std::move(arrays)), rows_(count) {}
+  bool next(Element& element) override {
+    int64_t row = 0;
+    if (!rows_.next(row)) return false;
+    element = rows_of(*arrays_, row, 1);
+    for_each_tensor(element, [](Tensor& t) { t = t.with_shape(t.shape().slice(1, t.rank())); });
+    return true;
+  }
+  int64_t skip(int64_t count) override { return rows_.skip(count); }
+
+ private:
+  std::shared_ptr<const Element> arrays_;
+  RangeStream rows_;
+};
+
+class ArraySource : public DatasetNode {
+ public:
+  ArraySource(Element arrays, int64_t count)
+      : arrays_(std::make_shared<const Element>(std::move(arrays))), count_(count) {}
+  std::unique_ptr<ElementStream> elements(const Iteration&) const override {
+    return std::make_unique<SliceStream>(arrays_, count_);
+  }
+  std::shared_ptr<const Element> arrays() const override { return arrays_; }
+  std::unique_ptr<RowStream> rows(const Iteration&) const override { return std::make_unique<RangeStream>(count_); }
+  int64_t cardinality() const override { return count_; }
+  bool is_index_based() const override { return true; }
+  std::optional<bool> is_batched() const override { return false; }
+
+ private:
+  std::shared_ptr<const Element> arrays_;
+  int64_t count_;
+};
+
+}  // namespace
+
+DatasetNodePointer array_source(Element arrays) {
+  const int64_t count = num_rows(arrays, "Dataset::from_tensor_slices");
+  for_each_tensor(arrays, [](Tensor& tensor) {
+    tensor = tensor.detached();
+    if (tensor.device().kind != DeviceKind::cpu) tensor = tensor.to(Device());
+  });
+  return std::make_shared<ArraySource>(std::move(arrays), count);
+}
+
+}  // namespace nyala::combinators

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include <nyala/backend/runtime/context.h>
+#include <nyala/datasets/dataset_node.h>
+
+namespace nyala::combinators {
+
+/// What one pull gave: an element, the end, or an exception to be thrown where the element is asked for.
+struct Pulled {
+  Element element = {};
+  bool ended = false;
+  std::exception_ptr thrown = {};
+
+  /// The result of next(): moves the element out, or throws.
+  bool deliver(Element& out) {
+    if (thrown) std::rethrow_exception(thrown);
+    if (ended) return false;
+    std::swap(out, element);
+    return true;
+  }
+};
+
+/// Calls `pull` (bool(Element&)) and keeps what it throws.
+template <class Pull>
+void pull_into(Pulled& result, Pull&& pull) {
+  try {
+    result.ended = !pull(result.element);
+  } catch (...) {
+    result.ended = true;
+    result.thrown = std::current_exception();
+  }
+}
+
+/// The part of the consumer's thread context that threads working for it take over. They run their ops on one
+/// thread each, since all of them together share the cores with the consumer.
+class BackgroundContext {
+ public:
+  BackgroundContext() : device_(thread_context().device) {}
+  void enter() const {
+    thread_context() = {};
+    thread_context().device = device_;
+    thread_context().compute_threads = 1;
+  }
+
+ private:
+  Device device_;
+};
+
+}  // namespace nyala::combinators

@@ -1,0 +1,170 @@
+#include <cstring>
+#include <string>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/parallel.h>
+#include <nyala/datasets/combinators/combinators.h>
+
+namespace nyala::combinators {
+
+namespace {
+
+/// Bytes that are worth a thread of their own.
+constexpr size_t kGatherGrain = size_t{1} << 18;
+
+/// Number of batches that `count` elements give.
+int64_t batches_of(int64_t count, int64_t size, bool drop_remainder) {
+  return count / size + (!drop_remainder && count % size != 0 ? 1 : 0);
+}
+
+/// `skip` of a stream of batches by a skip of its elements.
+template <class T>
+int64_t skip_batches(ItemStream<T>& input, int64_t count, int64_t size, bool drop_remainder) {
+  int64_t wanted = 0;
+  if (__builtin_mul_overflow(count, size, &wanted)) wanted = INT64_MAX;
+  return std::min(count, batches_of(input.skip(wanted), size, drop_remainder));
+}
+
+Tensor gather(const Tensor& from, std::span<const int64_t> rows) {
+  const int64_t count = static_cast<int64_t>(rows.size());
+  const Tensor out = Tensor::empty(from.shape().with(0, count), from.dtype());
+  const size_t width = from.shape().front() > 0 ? from.bytes() / static_cast<size_t>(from.shape().front()) : 0;
+  if (width == 0) return out;
+  const auto* source = from.raw_as<const char>();
+  auto* target = out.raw_as<char>();
+  const int64_t grain = static_cast<int64_t>(std::max<size_t>(1, kGatherGrain / width));
+  parallel_for(count, grain, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i)
+      std::memcpy(target + static_cast<size_t>(i) * width,
+                  source + static_cast<size_t>(rows[static_cast<size_t>(i)]) * width, width);
+  });
+  out.storage()->bump_version();
+  return out;
+}
+
+/// Batches straight from the arrays: gathered, or a view where the rows follow each other.
+class GatherStream : public ElementStream {
+ public:
+  GatherStream(std::shared_ptr<const Element> arrays, std::unique_ptr<RowStream> rows, int64_t size, bool drop)
+      : arrays_(std::move(arrays)), rows_(std::move(rows)), size_(size), drop_remainder_(drop) {
+    if (size < int64_t{1} << 20) order_.reserve(static_cast<size_t>(size));
+  }
+
+  bool next(Element& out) override {
+    order_.clear();
+    bool consecutive = true;
+    int64_t row = 0;
+    while (static_cast<int64_t>(order_.size()) < size_ && rows_->next(row)) {
+      consecutive = consecutive && (order_.empty() || row == order_.back() + 1);
+      order_.push_back(row);
+    }
+    if (order_.empty() || (drop_remainder_ && static_cast<int64_t>(order_.size()) < size_)) return false;
+    const auto select = [&](const Tensor& from) {
+      return consecutive ? from.rows(order_.front(), static_cast<int64_t>(order_.size())) : gather(from, order_);
+    };
+    out.x.resize(arrays_->x.size());
+    out.y.resize(arrays_->y.size());
+    std::transform(arrays_->x.begin(), arrays_->x.end(), out.x.begin(), select);
+    std::transform(arrays_->y.begin(), arrays_->y.end(), out.y.begin(), select);
+    out.sample_weight = arrays_->sample_weight.defined() ? select(arrays_->sample_weight) : Tensor();
+    return true;
+  }
+
+  int64_t skip(int64_t count) override { return skip_batches(*rows_, count, size_, drop_remainder_); }
+
+ private:
+  std::shared_ptr<const Element> arrays_;
+  std::unique_ptr<RowStream> rows_;
+  int64_t size_;
+  bool drop_remainder_;
+  std::vector<int64_t> order_;
+};
+
+/// Batches of single elements, each copied into its row as it comes.
+class StackStream : public ElementStream {
+ public:
+  StackStream(std::unique_ptr<ElementStream> input, int64_t size, bool drop_remainder)
+      : input_(std::move(input)), size_(size), drop_remainder_(drop_remainder) {}
+
+  bool next(Element& out) override {
+    Element element;
+    int64_t count = 0;
+    for (; count < size_ && input_->next(element); ++count) {
+      if (count == 0) allocate(element, out);
+      place(element, out, count);
+    }
+    if (count == 0 || (drop_remainder_ && count < size_)) return false;
+    if (count < size_) out = rows_of(out, 0, count);
+    for_each_tensor(out, [](Tensor& tensor) { tensor.storage()->bump_version(); });
+    return true;
+  }
+
+  int64_t skip(int64_t count) override { return skip_batches(*input_, count, size_, drop_remainder_); }
+
+ private:
+  void allocate(const Element& first, Element& out) const {
+    out = first;
+    for_each_tensor(out, [&](Tensor& tensor) {
+      if (tensor.is_abstract() || !tensor.defined())
+        throw InvalidArgumentError("Dataset::batch: expected tensors with values, received one without");
+      Shape shape{size_};
+      for (int64_t size : tensor.shape()) shape.append(size);
+      tensor = Tensor::empty(shape, tensor.dtype());
+    });
+  }
+
+  static void place(const Element& element, const Element& out, int64_t row) {
+    std::vector<const Tensor*> targets;
+    for_each_tensor(out, [&](const Tensor& tensor) { targets.push_back(&tensor); });
+    size_t i = 0;
+    const bool alike = element.x.size() == out.x.size() && element.y.size() == out.y.size() &&
+                       element.sample_weight.defined() == out.sample_weight.defined();
+    if (!alike) throw ShapeError("Dataset::batch: element " + std::to_string(row) +
+                                 " of a batch has another number of tensors than the ones before it");
+    for_each_tensor(element, [&](const Tensor& tensor) {
+      const Tensor& target = *targets[i++];
+      const Shape expected = target.shape().slice(1, target.rank());
+      if (tensor.shape() != expected || tensor.dtype() != target.dtype())
+        throw ShapeError("Dataset::batch: expected elements of one shape and dtype, received " +
+                         expected.to_string() + " " + std::string(name_of(target.dtype())) + " and then " +
+                         tensor.shape().to_string() + " " + std::string(name_of(tensor.dtype())));
+      tensor.copy_to_host(target.raw_as<char>() + static_cast<size_t>(row) * tensor.bytes());
+    });
+  }
+
+  std::unique_ptr<ElementStream> input_;
+  int64_t size_;
+  bool drop_remainder_;
+};
+
+class BatchNode : public UnaryNode {
+ public:
+  BatchNode(DatasetNodePointer input, int64_t size, bool drop_remainder)
+      : UnaryNode(std::move(input)), size_(size), drop_remainder_(drop_remainder) {}
+
+  std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
+    if (auto arrays = input().arrays())
+      return std::make_unique<GatherStream>(std::move(arrays), input().rows(iteration), size_, drop_remainder_);
+    return std::make_unique<StackStream>(input().elements(iteration), size_, drop_remainder_);
+  }
+  int64_t cardinality() const override {
+    const int64_t count = input().cardinality();
+    return count < 0 ? count : batches_of(count, size_, drop_remainder_);
+  }
+  std::optional<bool> is_batched() const override { return true; }
+
+ private:
+  int64_t size_;
+  bool drop_remainder_;
+};
+
+}  // namespace
+
+DatasetNodePointer batch(DatasetNodePointer input, int64_t batch_size, const BatchConfig& config) {
+  if (batch_size < 1)
+    throw InvalidArgumentError("Dataset::batch: expected a batch_size of at least 1, received " +
+                               std::to_string(batch_size));
+  return std::make_shared<BatchNode>(std::move(input), batch_size, config.drop_remainder);
+}
+
+}  // namespace nyala::combinators

@@ -1,0 +1,77 @@
+#include <mutex>
+
+#include <nyala/datasets/combinators/combinators.h>
+
+namespace nyala::combinators {
+
+namespace {
+
+using Elements = std::vector<Element>;
+
+/// What all traversals of a cache share.
+struct Memory {
+  std::mutex mutex;
+  std::shared_ptr<const Elements> complete;
+};
+
+class FillStream : public ElementStream {
+ public:
+  FillStream(std::unique_ptr<ElementStream> input, std::shared_ptr<Memory> memory)
+      : input_(std::move(input)), memory_(std::move(memory)) {}
+  bool next(Element& element) override {
+    if (!seen_) return false;
+    if (input_->next(element)) {
+      seen_->push_back(element);
+      return true;
+    }
+    const std::lock_guard lock(memory_->mutex);
+    if (!memory_->complete) memory_->complete = std::move(seen_);
+    seen_ = nullptr;
+    return false;
+  }
+
+ private:
+  std::unique_ptr<ElementStream> input_;
+  std::shared_ptr<Memory> memory_;
+  std::shared_ptr<Elements> seen_ = std::make_shared<Elements>();
+};
+
+class RecallStream : public ElementStream {
+ public:
+  explicit RecallStream(std::shared_ptr<const Elements> elements) : elements_(std::move(elements)) {}
+  bool next(Element& element) override {
+    if (next_ == elements_->size()) return false;
+    element = (*elements_)[next_++];
+    return true;
+  }
+  int64_t skip(int64_t count) override {
+    const int64_t skipped = std::min(count, static_cast<int64_t>(elements_->size() - next_));
+    next_ += static_cast<size_t>(skipped);
+    return skipped;
+  }
+
+ private:
+  std::shared_ptr<const Elements> elements_;
+  size_t next_ = 0;
+};
+
+class CacheNode : public UnaryNode {
+ public:
+  using UnaryNode::UnaryNode;
+  std::unique_ptr<ElementStream> elements(const Iteration&) const override {
+    const std::lock_guard lock(memory_->mutex);
+    if (memory_->complete) return std::make_unique<RecallStream>(memory_->complete);
+    // Always epoch 0: what is kept must not depend on the epoch in which it happened to be kept.
+    return std::make_unique<FillStream>(input().elements({.epoch = 0}), memory_);
+  }
+  int64_t cardinality() const override { return input().cardinality(); }
+
+ private:
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+};
+
+}  // namespace
+
+DatasetNodePointer cache(DatasetNodePointer input) { return std::make_shared<CacheNode>(std::move(input)); }
+
+}  // namespace nyala::combinators

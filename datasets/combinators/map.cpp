@@ -1,0 +1,181 @@
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/datasets/combinators/background.h>
+#include <nyala/datasets/combinators/combinators.h>
+
+namespace nyala::combinators {
+
+namespace {
+
+/// f with the random key of a traversal.
+class KeyedFunction {
+ public:
+  KeyedFunction(const MapFunction& f, uint64_t key) : f_(f), key_(key) {}
+  Element operator()(Element element, int64_t position) const {
+    Generator random(mix_key(key_, static_cast<uint64_t>(position)));
+    return f_(std::move(element), random);
+  }
+
+ private:
+  const MapFunction& f_;  // of the node, which outlives its streams
+  uint64_t key_;
+};
+
+class MapStream : public ElementStream {
+ public:
+  MapStream(std::unique_ptr<ElementStream> input, KeyedFunction f) : input_(std::move(input)), f_(f) {}
+  bool next(Element& element) override {
+    if (!input_->next(element)) return false;
+    element = f_(std::move(element), position_++);
+    return true;
+  }
+  int64_t skip(int64_t count) override {
+    const int64_t skipped = input_->skip(count);
+    position_ += skipped;
+    return skipped;
+  }
+
+ private:
+  std::unique_ptr<ElementStream> input_;
+  KeyedFunction f_;
+  int64_t position_ = 0;
+};
+
+/// Workers take elements from the input one at a time, in order, and put results where the consumer waits for
+/// them in the same order. At most two elements per worker are under way or waiting.
+class ParallelMapStream : public ElementStream {
+ public:
+  ParallelMapStream(std::unique_ptr<ElementStream> input, KeyedFunction f, int calls)
+      : input_(std::move(input)), f_(f), calls_(calls) {}
+
+  ~ParallelMapStream() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
+  bool next(Element& element) override {
+    if (done_) return false;
+    start();
+    Pulled front;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !slots_.empty() && slots_.front().ready; });
+      front = std::move(slots_.front().result);
+      slots_.pop_front();
+    }
+    changed_.notify_all();
+    done_ = front.ended;
+    return front.deliver(element);
+  }
+
+  int64_t skip(int64_t count) override {
+    if (!workers_.empty() || done_) return ElementStream::skip(count);
+    const int64_t skipped = input_->skip(count);
+    position_ += skipped;
+    return skipped;
+  }
+
+ private:
+  struct Slot {
+    Pulled result = {};
+    bool ready = false;
+  };
+
+  void start() {
+    if (!workers_.empty()) return;
+    for (int i = 0; i < calls_; ++i) workers_.emplace_back([this] { work(); });
+  }
+
+  void work() {
+    context_.enter();
+    const size_t most = static_cast<size_t>(calls_) * 2;
+    for (;;) {
+      Slot* slot = nullptr;
+      int64_t position = 0;
+      {
+        const std::lock_guard turn(input_mutex_);  // the order of pulls is the order of slots
+        {
+          std::unique_lock lock(mutex_);
+          changed_.wait(lock, [&] { return stopped_ || input_ended_ || slots_.size() < most; });
+          if (stopped_ || input_ended_) return;
+          slot = &slots_.emplace_back();  // a deque: stays where it is while others come and go
+        }
+        position = position_++;
+        pull_into(slot->result, [this](Element& element) { return input_->next(element); });
+        if (slot->result.ended) {
+          finish(*slot, true);
+          return;
+        }
+      }
+      pull_into(slot->result, [&](Element& element) {
+        element = f_(std::move(element), position);
+        return true;
+      });
+      finish(*slot, slot->result.ended);
+    }
+  }
+
+  void finish(Slot& slot, bool ended) {
+    {
+      const std::lock_guard lock(mutex_);
+      slot.ready = true;
+      input_ended_ = input_ended_ || ended;  // behind an exception nothing more is asked for
+    }
+    changed_.notify_all();
+  }
+
+  std::unique_ptr<ElementStream> input_;
+  KeyedFunction f_;
+  int calls_;
+  BackgroundContext context_;
+  std::mutex input_mutex_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Slot> slots_;
+  int64_t position_ = 0;      // guarded by input_mutex_
+  bool input_ended_ = false;  // guarded by mutex_, as are slots_ and stopped_
+  bool stopped_ = false;
+  bool done_ = false;
+  std::vector<std::thread> workers_;
+};
+
+class MapNode : public UnaryNode {
+ public:
+  MapNode(DatasetNodePointer input, MapFunction f, const MapConfig& config)
+      : UnaryNode(std::move(input)), f_(std::move(f)), calls_(config.num_parallel_calls),
+        key_(mix_key(config.seed ? *config.seed : next_unseeded_key(), "Dataset.map")) {}
+
+  std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
+    const KeyedFunction f(f_, mix_key(key_, static_cast<uint64_t>(iteration.epoch)));
+    const int calls = calls_ == kAutotune ? available_cores() : calls_;
+    if (calls == 0) return std::make_unique<MapStream>(input().elements(iteration), f);
+    return std::make_unique<ParallelMapStream>(input().elements(iteration), f, calls);
+  }
+  int64_t cardinality() const override { return input().cardinality(); }
+
+ private:
+  MapFunction f_;
+  int calls_;
+  uint64_t key_;
+};
+
+}  // namespace
+
+DatasetNodePointer map(DatasetNodePointer input, MapFunction f, const MapConfig& config) {
+  if (config.num_parallel_calls < kAutotune)
+    throw InvalidArgumentError("Dataset::map: expected num_parallel_calls of at least 0, or kAutotune, received " +
+                               std::to_string(config.num_parallel_calls));
+  return std::make_shared<MapNode>(std::move(input), std::move(f), config);
+}
+
+}  // namespace nyala::combinators

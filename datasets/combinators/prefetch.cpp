@@ -1,0 +1,99 @@
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/datasets/combinators/background.h>
+#include <nyala/datasets/combinators/combinators.h>
+
+namespace nyala::combinators {
+
+namespace {
+
+constexpr int64_t kAutotunedBuffer = 2;
+
+class PrefetchStream : public ElementStream {
+ public:
+  PrefetchStream(std::unique_ptr<ElementStream> input, int64_t buffer_size)
+      : input_(std::move(input)), buffer_size_(static_cast<size_t>(buffer_size)) {}
+
+  ~PrefetchStream() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  bool next(Element& element) override {
+    if (done_) return false;
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    Pulled front;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !ready_.empty(); });
+      front = std::move(ready_.front());
+      ready_.pop_front();
+    }
+    changed_.notify_all();
+    done_ = front.ended;
+    return front.deliver(element);
+  }
+
+  int64_t skip(int64_t count) override {
+    return thread_.joinable() || done_ ? ElementStream::skip(count) : input_->skip(count);
+  }
+
+ private:
+  void work() {
+    context_.enter();
+    for (bool ended = false; !ended;) {
+      Pulled pulled;
+      pull_into(pulled, [this](Element& element) { return input_->next(element); });
+      ended = pulled.ended;
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopped_ || ready_.size() < buffer_size_; });
+      if (stopped_) return;
+      ready_.push_back(std::move(pulled));
+      changed_.notify_all();
+    }
+  }
+
+  std::unique_ptr<ElementStream> input_;
+  size_t buffer_size_;
+  BackgroundContext context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Pulled> ready_;
+  bool stopped_ = false;
+  bool done_ = false;  // the consumer has seen the end
+  std::thread thread_;
+};
+
+class PrefetchNode : public UnaryNode {
+ public:
+  PrefetchNode(DatasetNodePointer input, int64_t buffer_size) : UnaryNode(std::move(input)), buffer_size_(buffer_size) {}
+  std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
+    return std::make_unique<PrefetchStream>(input().elements(iteration), buffer_size_);
+  }
+  int64_t cardinality() const override { return input().cardinality(); }
+
+ private:
+  int64_t buffer_size_;
+};
+
+}  // namespace
+
+DatasetNodePointer prefetch(DatasetNodePointer input, int64_t buffer_size) {
+  if (buffer_size == kAutotune) buffer_size = kAutotunedBuffer;
+  if (buffer_size < 0)
+    throw InvalidArgumentError("Dataset::prefetch: expected a buffer_size of at least 0, or kAutotune, received " +
+                               std::to_string(buffer_size));
+  if (buffer_size == 0) return input;
+  return std::make_shared<PrefetchNode>(std::move(input), buffer_size);
+}
+
+}  // namespace nyala::combinators

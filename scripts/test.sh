@@ -1,0 +1,37 @@
+#!/bin/sh
+# Installs what is missing, builds the release preset with all tests, runs them, and ends with ctest's closing lines.
+# Arguments go to ctest (scripts/test.sh -L unit). NYALA_PRESET names another preset, NYALA_JOBS the number of tests
+# at a time (2).
+set -eu
+
+cd "$(dirname "$0")/.."
+# Idle OpenMP threads spin 300,000 rounds by default before they sleep: on a busy machine that is most of the time.
+export GOMP_SPINCOUNT="${GOMP_SPINCOUNT:-5000}"
+preset="${NYALA_PRESET:-release}"
+log="build/$preset/ctest.log"
+
+scripts/setup.sh
+cmake --preset "$preset" -DNYALA_BUILD_TESTS=ON
+cmake --build --preset "$preset"
+
+# A pipe into tee would hide ctest's status; it goes by way of a file.
+status_file="build/$preset/ctest.status"
+{
+  status=0
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "${NYALA_JOBS:-2}" "$@" 2>&1 || status=$?
+  echo "$status" >"$status_file"
+} | tee "$log"
+status=$(cat "$status_file")
+
+skipped=$(sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) \.*\**Skipped.*/\1/p' "$log")
+if [ -n "$skipped" ]; then
+  echo
+  echo "skipped tests:"
+  echo "$skipped" | sed 's/^/  /'
+else
+  echo
+  echo "skipped tests: none"
+fi
+# Once more at the very end, for whoever reads only the last lines.
+grep -E '^[0-9]+% tests passed|^Total Test time' "$log" || true
+exit "$status"

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+
+#include <nyala/backend/core/tensor.h>
+
+namespace nyala {
+
+/// Sums flat tensors of equal length in order and leaves the sum in the first one; with `to_all` in every one.
+/// Deterministic: the order of the sum is the order of `buffers`, whoever computes it.
+void all_reduce_sum(std::span<const Tensor> buffers, bool to_all);
+
+}  // namespace nyala

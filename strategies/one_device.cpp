@@ -1,0 +1,30 @@
+#include <nyala/strategies/one_device.h>
+
+#include <map>
+#include <mutex>
+
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/in_process.h>
+
+namespace nyala {
+
+namespace {
+
+std::shared_ptr<StrategyNode> on_one_device(Device device, std::string name) {
+  return std::make_shared<InProcessStrategy>(InProcessOptions{.name = std::move(name), .devices = {device}});
+}
+
+}  // namespace
+
+OneDeviceStrategy::OneDeviceStrategy(Device device) : Strategy(on_one_device(device, "OneDeviceStrategy")) {}
+
+std::shared_ptr<StrategyNode> default_strategy(Device device) {
+  static auto* const strategies = new std::map<Device, std::shared_ptr<StrategyNode>>;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  std::shared_ptr<StrategyNode>& strategy = (*strategies)[device];
+  if (!strategy) strategy = on_one_device(device, "default strategy");
+  return strategy;
+}
+
+}  // namespace nyala

@@ -1,0 +1,81 @@
+#include <nyala/strategies/replica_threads.h>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include <algorithm>
+
+#include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/device_registry.h>
+
+namespace nyala {
+
+namespace {
+
+/// Denormals cost a hundred times an ordinary number; decaying momenta run into them.
+void flush_denormals() {
+#if defined(__x86_64__)
+  _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+}
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+ReplicaThreads::ReplicaThreads(std::vector<Device> devices)
+    : devices_(std::move(devices)),
+      share_(std::max(1, available_cores() / static_cast<int>(devices_.size()))),
+      spins_(static_cast<int>(devices_.size()) <= available_cores() ? 20000 : 0) {
+  for (size_t replica = 1; replica < devices_.size(); ++replica)
+    threads_.emplace_back([this, replica] { work(static_cast<int>(replica)); });
+}
+
+ReplicaThreads::~ReplicaThreads() {
+  stopping_ = true;
+  round_.fetch_add(1);
+  round_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ReplicaThreads::enter(int replica, const std::function<void(int)>& body) const {
+  ThreadContext& context = thread_context();
+  const ScopedValue<Device> on_device(context.device, devices_[static_cast<size_t>(replica)]);
+  const ScopedValue<int> team(context.compute_threads, devices_.size() > 1 ? share_ : context.compute_threads);
+  body(replica);
+}
+
+void ReplicaThreads::run(const std::function<void(int)>& body) {
+  if (threads_.empty()) {
+    enter(0, body);
+    return;
+  }
+  body_ = &body;
+  running_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+  enter(0, body);
+  for (int spin = 0; spin < spins_ && running_.load(std::memory_order_acquire) > 0; ++spin) pause();
+  for (int left = running_.load(std::memory_order_acquire); left > 0; left = running_.load(std::memory_order_acquire))
+    running_.wait(left, std::memory_order_acquire);
+}
+
+void ReplicaThreads::work(int replica) {
+  flush_denormals();
+  uint32_t seen = 0;
+  for (;;) {
+    for (int spin = 0; spin < spins_ && round_.load(std::memory_order_acquire) == seen; ++spin) pause();
+    round_.wait(seen, std::memory_order_acquire);
+    seen = round_.load(std::memory_order_acquire);
+    if (stopping_) return;
+    enter(replica, *body_);
+    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_all();
+  }
+}
+
+}  // namespace nyala

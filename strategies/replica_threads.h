@@ -1,0 +1,39 @@
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <nyala/backend/core/device.h>
+
+namespace nyala {
+
+/// One persistent thread per replica; replica 0 is the thread that calls run(). Each has its share of the cores.
+class ReplicaThreads {
+ public:
+  explicit ReplicaThreads(std::vector<Device> devices);
+  ~ReplicaThreads();
+  ReplicaThreads(const ReplicaThreads&) = delete;
+  ReplicaThreads& operator=(const ReplicaThreads&) = delete;
+
+  /// Calls body(replica) on every thread and returns when all are done. `body` must not throw.
+  void run(const std::function<void(int)>& body);
+
+ private:
+  void work(int replica);
+  void enter(int replica, const std::function<void(int)>& body) const;
+
+  std::vector<Device> devices_;
+  int share_;
+  int spins_;
+  const std::function<void(int)>* body_ = nullptr;
+  std::atomic<uint32_t> round_{0};
+  std::atomic<int> running_{0};
+  std::atomic<bool> stopping_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace nyala

@@ -1,0 +1,205 @@
+#include <nyala/tests/conformance/ops/op_checks.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include <nyala/backend/autograd/backward.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+#include <nyala/backend/core/tape.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/random.h>
+
+namespace nyala::testing {
+
+namespace {
+
+class Collector final : public GradientSink {
+ public:
+  explicit Collector(size_t count) : gradients(count) {}
+  Tensor destination(int32_t) override { return {}; }
+  void ready(int32_t leaf, const Tensor& gradient) override {
+    Tensor& place = gradients[static_cast<size_t>(leaf)];
+    EXPECT_FALSE(place.defined()) << "leaf " << leaf << " was reported twice";
+    place = gradient.clone();
+  }
+  Tensors gradients;
+};
+
+/// Collects "op: kernel" for every kernel that runs while it lives.
+class KernelRecorder {
+ public:
+  KernelRecorder() {
+    set_log_sink([this](LogChannel channel, std::string_view text) {
+      if (channel != LogChannel::kernels) return;
+      const size_t end = text.find(" runs");
+      if (end == std::string_view::npos) return;
+      std::lock_guard lock(mutex_);
+      ran_.emplace(text.substr(0, end));
+    });
+    set_log_level("kernels");
+  }
+  ~KernelRecorder() {
+    set_log_level("");
+    set_log_sink({});
+  }
+  std::set<std::string> ran() const { return ran_; }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> ran_;
+};
+
+Tensor pattern(const Tensor& like) {
+  return random_tensor(like.shape(), 77, -1.0, 1.0, like.dtype()).to(like.device());
+}
+
+Tensor widened(const Tensor& x) { return is_floating(x.dtype()) ? ops::cast(x, DType::float64) : x; }
+
+double weighted_sum(const Tensor& y) {
+  const std::vector<double> values = values_of(y), weights = values_of(pattern(y));
+  double total = 0;
+  for (size_t i = 0; i < values.size(); ++i) total += values[i] * weights[i];
+  return total;
+}
+
+double central_difference(const OpFunction& f, Tensors inputs, size_t input, size_t element) {
+  const Tensor original = inputs[input];
+  const double x = original.data<double>()[element];
+  const double step = 1e-5 * std::max(1.0, std::abs(x));
+  auto at = [&](double value) {
+    inputs[input] = original.clone();
+    inputs[input].data<double>()[element] = value;
+    return weighted_sum(f(inputs));
+  };
+  return (at(x + step) - at(x - step)) / (2 * step);
+}
+
+void expect_same(const Outcome& actual, const Outcome& expected, Tolerance tolerance, const std::string& what) {
+  expect_close(actual.value, expected.value, tolerance, what + ", result");
+  for (size_t i = 0; i < expected.gradients.size(); ++i) {
+    ASSERT_EQ(actual.gradients[i].defined(), expected.gradients[i].defined()) << what;
+    if (expected.gradients[i].defined())
+      expect_close(actual.gradients[i], expected.gradients[i], tolerance, what + ", gradient " + std::to_string(i));
+  }
+}
+
+/// Names of all fast kernels of the ops that stand before the colon in `ran`.
+std::set<std::string> fast_kernels_of(const std::set<std::string>& ran) {
+  const KernelTable& table = KernelTable::instance();
+  std::map<std::string, const OpDef*> ops;
+  for (const OpDef* op : table.ops_with_kernels(DeviceKind::cpu)) ops[std::string(op->name)] = op;
+  std::set<std::string> names;
+  for (const std::string& entry : ran) {
+    const auto op = ops.find(entry.substr(0, entry.find(':')));
+    if (op == ops.end()) continue;
+    for (const Kernel& kernel : table.fast_kernels(*op->second, DeviceKind::cpu)) names.emplace(kernel.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Outcome run_with_gradients(const OpFunction& f, const Tensors& inputs, Device device) {
+  Tape tape;
+  Tensors watched;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor copy = device == inputs[i].device() ? inputs[i].clone() : inputs[i].to(device);
+    watched.push_back(is_floating(copy.dtype()) ? tape.watch(copy, static_cast<int32_t>(i)) : copy);
+  }
+  const Tensor y = f(watched);
+  Outcome out{y.to(Device{}), Tensors(inputs.size())};
+  if (y.tape() != &tape) return out;
+  Collector collector(inputs.size());
+  backward(tape, y, collector, pattern(y));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (collector.gradients[i].defined()) out.gradients[i] = collector.gradients[i].to(Device{});
+  return out;
+}
+
+void expect_gradients(const OpFunction& f, const Tensors& inputs, Tolerance tolerance) {
+  ScopedValue<std::string_view> reference(thread_context().only_kernel, "reference");
+  Tensors wide;
+  for (const Tensor& input : inputs) wide.push_back(widened(input));
+  const Outcome outcome = run_with_gradients(f, wide);
+  for (size_t i = 0; i < wide.size(); ++i) {
+    if (!is_floating(wide[i].dtype())) continue;
+    ASSERT_TRUE(outcome.gradients[i].defined()) << "input " << i << " has no gradient";
+    ASSERT_EQ(outcome.gradients[i].shape(), wide[i].shape());
+    const std::vector<double> gradient = values_of(outcome.gradients[i]);
+    for (size_t k = 0; k < gradient.size(); ++k) {
+      const double expected = central_difference(f, wide, i, k);
+      ASSERT_NEAR(gradient[k], expected, tolerance.absolute + tolerance.relative * std::abs(expected))
+          << "input " << i << " of shape " << wide[i].shape().to_string() << ", element " << k << " (value "
+          << wide[i].data<double>()[k] << ")";
+    }
+  }
+}
+
+void expect_kernels_agree(const OpFunction& f, const Tensors& inputs, Tolerance tolerance) {
+  Outcome expected;
+  std::set<std::string> ran;
+  {
+    KernelRecorder recorder;
+    ScopedValue<std::string_view> reference(thread_context().only_kernel, "reference");
+    expected = run_with_gradients(f, inputs);
+    ran = recorder.ran();
+  }
+  expect_same(run_with_gradients(f, inputs), expected, tolerance, "the chosen kernels");
+  for (const std::string& name : fast_kernels_of(ran)) {
+    ScopedValue<std::string_view> only(thread_context().only_kernel, name);
+    try {
+      expect_same(run_with_gradients(f, inputs), expected, tolerance, "kernel " + name);
+    } catch (const NotFoundError&) {
+      continue;  // it refuses these shapes
+    }
+  }
+  enable_ghost_device();
+  expect_same(run_with_gradients(f, inputs, "ghost:0"), expected, tolerance, "ghost:0");
+}
+
+std::vector<std::string> kernels_that_run(const OpFunction& f, const Tensors& inputs) {
+  KernelRecorder recorder;
+  run_with_gradients(f, inputs);
+  const std::set<std::string> ran = recorder.ran();
+  return {ran.begin(), ran.end()};
+}
+
+void expect_close(const Tensor& actual, const Tensor& expected, Tolerance tolerance, const std::string& what) {
+  ASSERT_EQ(actual.shape(), expected.shape()) << what;
+  ASSERT_EQ(name_of(actual.dtype()), name_of(expected.dtype())) << what;
+  const std::vector<double> a = values_of(actual), b = values_of(expected);
+  size_t wrong = 0;
+  for (size_t i = 0; i < a.size() && wrong < 5; ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    if (std::abs(a[i] - b[i]) <= tolerance.absolute + tolerance.relative * std::abs(b[i])) continue;
+    ADD_FAILURE() << what << ": element " << i << " of " << actual.shape().to_string() << " is " << a[i]
+                  << ", expected " << b[i];
+    ++wrong;
+  }
+}
+
+std::vector<double> values_of(const Tensor& tensor) {
+  return ops::cast(tensor.to(Device{}), DType::float64).to_vector<double>();
+}
+
+Tensor random_tensor(const Shape& shape, uint64_t seed, double low, double high, DType dtype) {
+  Generator generator(mix_key(seed, "random_tensor"));
+  std::vector<double> values(static_cast<size_t>(shape.num_elements()));
+  for (double& value : values) value = generator.uniform(low, high);
+  return tensor_of(values, shape, dtype);
+}
+
+Tensor tensor_of(const std::vector<double>& values, const Shape& shape, DType dtype) {
+  return ops::cast(Tensor::from(values, shape), dtype);
+}
+
+}  // namespace nyala::testing

@@ -1,0 +1,39 @@
+# See CMakeLists.txt. Stops with an error at the first step that fails.
+function(step what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${what} failed (${status}):\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+  message(STATUS "${what}: ok")
+endfunction()
+
+file(REMOVE_RECURSE "${WORK_DIR}")
+file(MAKE_DIRECTORY "${WORK_DIR}")
+set(prefix "${WORK_DIR}/prefix")
+step("install" "${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${prefix}")
+
+# The tree must not be needed any more: nothing that was installed may name it.
+file(GLOB_RECURSE config_files "${prefix}/*.cmake")
+if(NOT config_files)
+  message(FATAL_ERROR "no CMake package was installed")
+endif()
+foreach(file IN LISTS config_files)
+  file(READ "${file}" text)
+  string(FIND "${text}" "${BUILD_DIR}/include" place)
+  if(NOT place EQUAL -1)
+    message(FATAL_ERROR "${file} names the build tree")
+  endif()
+endforeach()
+
+file(COPY "${PROJECT_DIR}/" DESTINATION "${WORK_DIR}/project")
+step("configure" "${CMAKE_COMMAND}" -S "${WORK_DIR}/project" -B "${WORK_DIR}/build" -G "${GENERATOR}"
+     "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_PREFIX_PATH=${prefix};${PREFIX_PATH}" "-Ddnnl_DIR=${dnnl_DIR}"
+     "-DEXPECTED_VERSION=${VERSION}")
+step("build" "${CMAKE_COMMAND}" --build "${WORK_DIR}/build")
+step("run" "${WORK_DIR}/build/outside")
+if(NOT output MATCHES "nyala ${VERSION}: trained")
+  message(FATAL_ERROR "the program printed something else:\n${output}")
+endif()
+message(STATUS "${output}")
+file(REMOVE_RECURSE "${WORK_DIR}")

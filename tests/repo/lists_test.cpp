@@ -1,0 +1,104 @@
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <nyala/tests/repo/source_tree.h>
+
+namespace nyala::repo {
+namespace {
+
+constexpr const char* kListName = "all.h";
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+const SourceFile* find_file(const std::string& path) {
+  for (const SourceFile& file : cpp_files()) {
+    if (file.path == path) return &file;
+  }
+  return nullptr;
+}
+
+/// The kinds of api/ whose every member a user can name.
+const std::set<std::string> kKinds = {"api/layers",       "api/losses",      "api/metrics",
+                                      "api/optimizers",   "api/schedules",   "api/initializers",
+                                      "api/regularizers", "api/constraints", "api/callbacks"};
+
+/// Folders whose headers are units of one kind.
+bool needs_list(const std::string& folder) {
+  return folder == "backend/ops" || folder == "models" || kKinds.contains(folder);
+}
+
+/// In backend/ops the headers that declare ops are units; the others are what ops are made with.
+bool is_unit(const SourceFile& file) {
+  return !lies_in(file.path, "backend/ops") || file.text.find("namespace nyala::ops {") != std::string::npos;
+}
+
+TEST(Lists, NameEveryHeaderOfTheirFolder) {
+  std::set<std::string> folders;
+  for (const SourceFile& file : cpp_files()) {
+    const std::string folder = folder_of(file.path);
+    if (is_header(file.path) && needs_list(folder)) folders.insert(folder);
+  }
+  for (const std::string& folder : folders) {
+    const SourceFile* list = find_file(folder + "/" + kListName);
+    ASSERT_NE(list, nullptr) << folder << " has no " << kListName;
+    std::set<std::string> listed;
+    for (const Include& include : includes_of(*list)) listed.insert(include.header);
+    for (const SourceFile& file : cpp_files()) {
+      const bool is_member =
+          folder_of(file.path) == folder && is_header(file.path) && file.path != list->path;
+      if (!is_member || !is_unit(file)) continue;
+      EXPECT_TRUE(listed.contains("nyala/" + file.path)) << list->path << " does not name " << file.path;
+    }
+  }
+}
+
+TEST(Lists, NameEveryKernel) {
+  static const std::regex definition(R"(\n(?:static )?void (register_\w+)\(KernelTable&)");
+  int found = 0;
+  for (const SourceFile& file : cpp_files()) {
+    if (!lies_in(file.path, "backend/kernels") || is_header(file.path)) continue;
+    const std::string folder = folder_of(file.path);
+    const bool is_list = file.path.ends_with("/list.cpp");
+    const SourceFile* list = find_file(is_list ? "backend/kernels/register.cpp" : folder + "/list.cpp");
+    for (std::sregex_iterator it(file.text.begin(), file.text.end(), definition), end; it != end; ++it) {
+      if (folder == "backend/kernels") continue;
+      ASSERT_NE(list, nullptr) << folder << " has no list.cpp";
+      EXPECT_NE(list->text.find((*it)[1].str() + "(table"), std::string::npos)
+          << list->path << " does not call " << (*it)[1] << " of " << file.path;
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 0);
+}
+
+TEST(Lists, UmbrellaHeaderBringsEveryList) {
+  const SourceFile* umbrella = find_file("nyala.h");
+  ASSERT_NE(umbrella, nullptr);
+  std::set<std::string> reached;
+  std::vector<const SourceFile*> open = {umbrella};
+  while (!open.empty()) {
+    const SourceFile* file = open.back();
+    open.pop_back();
+    if (!reached.insert(file->path).second) continue;
+    for (const Include& include : includes_of(*file)) {
+      const SourceFile* next =
+          include.header.starts_with("nyala/") ? find_file(include.header.substr(6)) : nullptr;
+      if (next != nullptr) open.push_back(next);
+    }
+  }
+  for (const SourceFile& file : cpp_files()) {
+    const bool is_list = file.path.ends_with("/" + std::string(kListName));
+    if (!is_list || !needs_list(folder_of(file.path))) continue;
+    EXPECT_TRUE(reached.contains(file.path)) << "<nyala/nyala.h> does not bring " << file.path;
+  }
+}
+
+}  // namespace
+}  // namespace nyala::repo
