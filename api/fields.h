@@ -10,6 +10,7 @@ class ActivationArgument;
 class Initializer;
 class Regularizer;
 class Constraint;
+class LearningRate;
 
 /// Visits the fields of a Config in the order of Keras' signature: one method per type of field. JSON, printing,
 /// equality, default checks and summaries are visitors.
@@ -26,6 +27,8 @@ class FieldVisitor {
   virtual void field(const char* name, Initializer& value) = 0;
   virtual void field(const char* name, Regularizer& value) = 0;
   virtual void field(const char* name, Constraint& value) = 0;
+  /// By default a number is shown as one, a schedule not at all.
+  virtual void field(const char* name, LearningRate& value);
   /// A number that may be absent (Keras' None): NaN stands for None.
   virtual void optional(const char* name, double& value) = 0;
   /// An integer that may be absent: `none` stands for None.

@@ -73,8 +73,10 @@ class Collector {
 
   void add(size_t place, std::span<const uint8_t> bytes, const std::string& name) {
     check_size(bytes.size(), name);
-    if (place == kTrainBatches) decode(bytes, name, out_.test, 0);
-    else decode(bytes, name, out_.train, static_cast<int64_t>(place) * kRowsPerBatch);
+    if (place == kTrainBatches)
+      decode(bytes, name, out_.test, 0);
+    else
+      decode(bytes, name, out_.train, static_cast<int64_t>(place) * kRowsPerBatch);
     seen_[place] = true;
   }
 
@@ -82,13 +84,14 @@ class Collector {
     const uint64_t expected = kRowsPerBatch * kRecord;
     if (size != expected)
       throw FileFormatError(name + ": expected " + std::to_string(expected) + " bytes (" +
-                            std::to_string(kRowsPerBatch) + " records of " + std::to_string(kRecord) + "), found " +
-                            std::to_string(size));
+                            std::to_string(kRowsPerBatch) + " records of " + std::to_string(kRecord) +
+                            "), found " + std::to_string(size));
   }
 
   TrainTest finish() {
     for (size_t i = 0; i < seen_.size(); ++i)
-      if (!seen_[i]) throw FileFormatError(source_ + ": expected a file " + names()[i] + " in it, found none");
+      if (!seen_[i])
+        throw FileFormatError(source_ + ": expected a file " + names()[i] + " in it, found none");
     return std::move(out_);
   }
 
@@ -132,8 +135,8 @@ TrainTest read_archive(const std::filesystem::path& path) {
 Arrays load_cifar10_batch(const std::filesystem::path& path) {
   const std::vector<uint8_t> bytes = read_whole(path);
   if (bytes.size() % kRecord != 0)
-    throw FileFormatError(path.string() + ": expected records of " + std::to_string(kRecord) + " bytes, found " +
-                          std::to_string(bytes.size()) + " bytes, which is no multiple");
+    throw FileFormatError(path.string() + ": expected records of " + std::to_string(kRecord) +
+                          " bytes, found " + std::to_string(bytes.size()) + " bytes, which is no multiple");
   Arrays out = make_arrays(static_cast<int64_t>(bytes.size()) / kRecord);
   decode(bytes, path.string(), out, 0);
   return out;

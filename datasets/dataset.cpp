@@ -22,7 +22,8 @@ const Tensor& detail::only_x(const Element& element) { return only(element.x, "x
 const Tensor& detail::only_y(const Element& element) { return only(element.y, "y"); }
 
 const DatasetNodePointer& Dataset::checked() const {
-  if (!node_) throw StateError("Dataset: an empty handle; make one with from_tensor_slices or from_generator");
+  if (!node_)
+    throw StateError("Dataset: an empty handle; make one with from_tensor_slices or from_generator");
   return node_;
 }
 
@@ -84,7 +85,7 @@ std::optional<bool> Dataset::is_batched() const { return checked()->is_batched()
 
 DatasetIterator Dataset::iterate(const IterationConfig& config) const {
   const DatasetNodePointer& node = checked();
-  return DatasetIterator(node, config.epoch ? *config.epoch : iterations_->fetch_add(1));
+  return DatasetIterator(node, config.epoch ? *config.epoch : node->next_epoch());
 }
 
 }  // namespace nyala

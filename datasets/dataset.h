@@ -63,10 +63,10 @@ struct IterationConfig {
 };
 
 /// A pipeline that yields elements, as tf.data's. A small handle: copies share the pipeline, which never
-/// changes; every method returns a new one. Iterating starts from the beginning. Different threads may iterate
-/// the same dataset. Elements may share their bytes with the arrays they come from: read them, write to a copy.
-/// Functions given to map, filter and interleave count as deterministic.
-/// Exceptions of such functions reach the caller of next().
+/// changes; every method returns a new one. Iterating starts from the beginning. Different threads may
+/// iterate the same dataset. Elements may share their bytes with the arrays they come from: read them, write
+/// to a copy. Functions given to map, filter and interleave count as deterministic. Exceptions of such
+/// functions reach the caller of next().
 class Dataset {
  public:
   /// An empty handle; using it throws StateError.
@@ -83,22 +83,26 @@ class Dataset {
   static Dataset from_tensor_slices(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
     return from_tensor_slices(Element{.x = {x}, .y = {y}, .sample_weight = sample_weight});
   }
-  static Dataset from_tensor_slices(const Arrays& arrays) { return from_tensor_slices(arrays.x, arrays.y); }
+  static Dataset from_tensor_slices(const Arrays& arrays) {
+    return from_tensor_slices(Element{.x = {arrays.x}, .y = arrays.y.defined() ? Tensors{arrays.y} : Tensors()});
+  }
 
   /// `make` is called at the start of every iteration and returns the function that pulls its elements.
   static Dataset from_generator(std::function<PullFunction()> make, const GeneratorConfig& config = {});
 
-  /// Elements side by side: (x), (x, y) or (x, y, sample_weight), each taken from the x of one dataset. Ends
-  /// with the shortest. Throws InvalidArgumentError for other than two or three datasets.
+  /// Elements side by side: (x, y) or (x, y, sample_weight), each taken from the x of one dataset. Ends with
+  /// the shortest. Throws InvalidArgumentError for other than two or three datasets.
   static Dataset zip(const std::vector<Dataset>& datasets);
 
   /// Applies f, in order also where it runs in parallel. f takes one of: (Element), (Element, Generator&),
-  /// (Tensor x) leaving the rest alone, (Tensor x, Tensor y); and returns an Element, a Tensor x, or a pair x, y.
+  /// (Tensor x) leaving the rest alone, (Tensor x, Tensor y); and returns an Element, a Tensor x, or a pair
+  /// x, y.
   template <class F>
   Dataset map(F f, const MapConfig& config = {}) const {
     return map_elements(as_map_function(std::move(f)), config);
   }
-  /// Keeps the elements for which f is true. f takes one of: (const Element&), (Tensor x), (Tensor x, Tensor y).
+  /// Keeps the elements for which f is true. f takes one of: (const Element&), (Tensor x), (Tensor x, Tensor
+  /// y).
   template <class F>
   Dataset filter(F f) const {
     return filter_elements(as_filter_function(std::move(f)));
@@ -118,14 +122,17 @@ class Dataset {
   Dataset take(int64_t count) const;
   /// All but the first `count` elements; -1: passes over all.
   Dataset skip(int64_t count) const;
-  /// The elements index, index + num_shards, ... Throws InvalidArgumentError for an index outside 0..num_shards-1.
+  /// The elements index, index + num_shards, ... Throws InvalidArgumentError for an index outside
+  /// 0..num_shards-1.
   Dataset shard(int64_t num_shards, int64_t index) const;
-  /// The datasets that f makes of the elements, `cycle_length` of them in turn, `block_length` elements of each.
+  /// The datasets that f makes of the elements, `cycle_length` of them in turn, `block_length` elements of
+  /// each.
   Dataset interleave(InterleaveFunction f, const InterleaveConfig& config = {}) const;
 
   /// Number of elements, kInfiniteCardinality or kUnknownCardinality.
   int64_t cardinality() const;
-  /// True when an iteration can be replayed: it depends on the pipeline and the epoch alone. False behind a generator.
+  /// True when an iteration can be replayed: it depends on the pipeline and the epoch alone. False behind a
+  /// generator.
   bool is_index_based() const;
   /// Whether elements are batches; nothing when that cannot be known (a generator that did not say).
   std::optional<bool> is_batched() const;
@@ -149,7 +156,6 @@ class Dataset {
   const DatasetNodePointer& checked() const;
 
   DatasetNodePointer node_;
-  std::shared_ptr<std::atomic<int64_t>> iterations_ = std::make_shared<std::atomic<int64_t>>(0);
 };
 
 namespace detail {

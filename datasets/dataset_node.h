@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,8 +39,9 @@ using ElementStream = ItemStream<Element>;
 /// Row numbers of arrays.
 using RowStream = ItemStream<int64_t>;
 
-/// A step of a pipeline: immutable (but for caches) and shared by all handles and traversals.
-/// Thread-safe: several traversals may run at once.
+/// A step of a pipeline: immutable (but for caches and the count of traversals) and shared by all handles and
+/// traversals. A stream refers to its node, which must live longer. Thread-safe: several traversals may run
+/// at once.
 class DatasetNode {
  public:
   virtual ~DatasetNode() = default;
@@ -48,7 +50,7 @@ class DatasetNode {
 
   /// The arrays whose rows, in some order, are this node's elements; null for a node that is not so.
   /// Such a node also gives the bare row numbers, from which batch() gathers without a tensor per row.
-  virtual std::shared_ptr<const Element> arrays() const { return nullptr; }
+  virtual const Element* arrays() const { return nullptr; }
   virtual std::unique_ptr<RowStream> rows(const Iteration&) const { return nullptr; }
 
   /// Number of elements, kInfiniteCardinality or kUnknownCardinality.
@@ -59,6 +61,12 @@ class DatasetNode {
 
   /// Whether elements have rows; nothing when only the generator's author knows.
   virtual std::optional<bool> is_batched() const = 0;
+
+  /// 0 for the first caller, 1 for the next...
+  int64_t next_epoch() const { return epochs_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<int64_t> epochs_{0};
 };
 
 using DatasetNodePointer = std::shared_ptr<const DatasetNode>;
@@ -86,8 +94,8 @@ std::unique_ptr<ItemStream<T>> open_stream(const DatasetNode& node, const Iterat
     return node.rows(iteration);
 }
 
-/// A node that only chooses and orders its input's elements. `Self::select<T>(iteration)` makes the stream for
-/// elements and for row numbers alike, so both give the same order.
+/// A node that only chooses and orders its input's elements. `Self::select<T>(iteration)` makes the stream
+/// for elements and for row numbers alike, so both give the same order.
 template <class Self>
 class SelectingNode : public UnaryNode {
  public:
@@ -95,7 +103,7 @@ class SelectingNode : public UnaryNode {
   std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
     return static_cast<const Self&>(*this).template select<Element>(iteration);
   }
-  std::shared_ptr<const Element> arrays() const override { return input().arrays(); }
+  const Element* arrays() const override { return input().arrays(); }
   std::unique_ptr<RowStream> rows(const Iteration& iteration) const override {
     return arrays() ? static_cast<const Self&>(*this).template select<int64_t>(iteration) : nullptr;
   }

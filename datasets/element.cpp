@@ -20,7 +20,8 @@ int64_t num_rows(const Element& batch, std::string_view where) {
                        tensor.shape().to_string() + ")");
     count = rows;
   });
-  if (count < 0) throw InvalidArgumentError(std::string(where) + ": expected at least one tensor, received none");
+  if (count < 0)
+    throw InvalidArgumentError(std::string(where) + ": expected at least one tensor, received none");
   return count;
 }
 

@@ -17,8 +17,9 @@ Tensor read_labels(IdxFile& file, int num_classes) {
   const auto out = labels.data<int64_t>();
   for (size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] >= num_classes)
-      throw FileFormatError(file.path().string() + ": expected labels from 0 to " + std::to_string(num_classes - 1) +
-                            ", found " + std::to_string(bytes[i]) + " in row " + std::to_string(i));
+      throw FileFormatError(file.path().string() + ": expected labels from 0 to " +
+                            std::to_string(num_classes - 1) + ", found " + std::to_string(bytes[i]) +
+                            " in row " + std::to_string(i));
     out[i] = bytes[i];
   }
   return labels;
@@ -35,19 +36,21 @@ Arrays load_half(const MnistLikeSet& set, const std::string& prefix, bool train,
   Arrays arrays = load_idx_arrays(images, labels);
   const Shape expected{train ? 60000 : 10000, 28, 28, 1};
   if (arrays.x.shape() != expected)
-    throw FileFormatError(images.string() + ": expected images of shape " + expected.to_string() + ", found " +
-                          arrays.x.shape().to_string());
+    throw FileFormatError(images.string() + ": expected images of shape " + expected.to_string() +
+                          ", found " + arrays.x.shape().to_string());
   return arrays;
 }
 
 }  // namespace
 
-Arrays load_idx_arrays(const std::filesystem::path& images, const std::filesystem::path& labels, int num_classes) {
+Arrays load_idx_arrays(const std::filesystem::path& images, const std::filesystem::path& labels,
+                       int num_classes) {
   IdxFile image_file(images, 3), label_file(labels, 1);
   const int64_t rows = image_file.shape().front();
   if (rows != label_file.shape().front())
-    throw FileFormatError(labels.string() + ": expected " + std::to_string(rows) + " labels as there are images in " +
-                          images.string() + ", found " + std::to_string(label_file.shape().front()));
+    throw FileFormatError(labels.string() + ": expected " + std::to_string(rows) +
+                          " labels as there are images in " + images.string() + ", found " +
+                          std::to_string(label_file.shape().front()));
   Shape shape = image_file.shape();
   shape.append(1);
   const Tensor x = Tensor::empty(shape, DType::uint8);

@@ -12,9 +12,9 @@ struct LoadOptions {
   FetchProgress progress = {};
 };
 
-/// Images and labels from a pair of idx files, plain or gzip: x uint8 (rows, height, width, 1), y int64 (rows,).
-/// Throws FileFormatError naming file, expected and found for damaged files, for pairs that differ in their
-/// rows and for a label outside 0..num_classes-1.
+/// Images and labels from a pair of idx files, plain or gzip: x uint8 (rows, height, width, 1), y int64
+/// (rows,). Throws FileFormatError naming file, expected and found for damaged files, for pairs that differ
+/// in their rows and for a label outside 0..num_classes-1.
 Arrays load_idx_arrays(const std::filesystem::path& images, const std::filesystem::path& labels,
                        int num_classes = 10);
 

@@ -96,7 +96,10 @@ void InProcessStrategy::fail(int id) {
 }
 
 void InProcessStrategy::update(UpdateRule& rule) {
-  if (!apply_next_) return;
+  if (!apply_next_) {
+    rule.end_gathering();
+    return;
+  }
   apply_next_ = false;
   UpdatePlace place{store_.get(), 0, 0, {}, 1};
   if (store_->num_weight_copies() == 1) {

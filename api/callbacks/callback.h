@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -13,24 +14,32 @@ namespace nyala {
 
 class Model;
 
-/// Named numbers in insertion order. Values of a running epoch are read from the device on first access.
+/// Named numbers in insertion order. Values of a running epoch are read from the device on first access: a Logs
+/// made from a source calls it, once, when anything is asked of it or set. Copies made before that read for
+/// themselves. One thread at a time.
 class Logs {
  public:
+  using Values = std::vector<std::pair<std::string, double>>;
+
   Logs() = default;
   Logs(std::initializer_list<std::pair<std::string, double>> values) : values_(values) {}
+  /// `source` sets the values of the Logs that it is given.
+  explicit Logs(std::function<void(Logs&)> source) : source_(std::move(source)) {}
 
   bool contains(const std::string& name) const;
   /// Throws NotFoundError with the nearest name.
   double operator[](const std::string& name) const;
   double at(const std::string& name) const { return (*this)[name]; }
   void set(const std::string& name, double value);
-  size_t size() const { return values_.size(); }
-  bool empty() const { return values_.empty(); }
-  auto begin() const { return values_.begin(); }
-  auto end() const { return values_.end(); }
+  size_t size() const { return values().size(); }
+  bool empty() const { return values().empty(); }
+  Values::const_iterator begin() const { return values().begin(); }
+  Values::const_iterator end() const { return values().end(); }
+  const Values& values() const;
 
  private:
-  std::vector<std::pair<std::string, double>> values_;
+  mutable std::function<void(Logs&)> source_;
+  mutable Values values_;
 };
 
 /// What fit tells its callbacks before it begins. `steps` is -1 while unknown.

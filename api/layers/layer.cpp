@@ -58,6 +58,12 @@ void LayerNode::ensure_built(const Shapes& inputs) {
 
 namespace {
 
+Shapes shapes_of(Inputs inputs) {
+  Shapes shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  return shapes;
+}
+
 /// Keras' autocast: floating inputs take the layer's dtype.
 Tensor in_dtype(const Tensor& input, DType dtype) {
   return is_floating(input.dtype()) && input.dtype() != dtype ? ops::cast(input, dtype) : input;
@@ -73,7 +79,9 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
       if (outputs.size() != 1) throw StateError("the layer has several outputs; use call_all()");
       return outputs[0];
     }
-    return call(c, in_dtype(input, dtype_));
+    const Tensor output = call(c, in_dtype(input, dtype_));
+    if (output.is_abstract()) output_shapes_ = {output.shape()};
+    return output;
   } catch (const Error&) {
     rethrow_with_prefix(place(*this));
   }
@@ -84,7 +92,9 @@ Outputs LayerNode::invoke(Call& c, Inputs inputs) const {
     if (!built_) throw StateError("the layer is not built; call it on a tensor first or use track()");
     Tensors converted(inputs.begin(), inputs.end());
     for (Tensor& input : converted) input = in_dtype(input, dtype_);
-    return call(c, Inputs(converted));
+    Outputs outputs = call(c, Inputs(converted));
+    if (!outputs.empty() && outputs[0].is_abstract()) output_shapes_ = shapes_of(outputs);
+    return outputs;
   } catch (const Error&) {
     rethrow_with_prefix(place(*this));
   }
@@ -106,17 +116,27 @@ Tensor Layer::operator()(const std::vector<Tensor>& inputs) const {
   return std::move(outputs[0]);
 }
 
+Tensor Layer::operator()(Call& c, const Tensor& input) const {
+  if (!node_->built() && input.is_abstract()) node_->ensure_built({input.shape()});
+  return node_->invoke(c, input);
+}
+
+Outputs Layer::operator()(Call& c, Inputs inputs) const {
+  if (!node_->built() && !inputs.empty() && inputs[0].is_abstract()) node_->ensure_built(shapes_of(inputs));
+  return node_->invoke(c, inputs);
+}
+
 Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
   if (inputs.empty()) throw InvalidArgumentError(place(*node_) + "was called without a tensor");
   for (const Tensor& input : inputs)
     if (symbolic(input)) return draw_call(*this, inputs);
-  Shapes shapes;
-  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  const Shapes shapes = shapes_of(inputs);
   node_->ensure_built(shapes);
   Call call({.tape = thread_context().tape,
              .replica = thread_context().replica,
              .rows = shapes[0].empty() ? 0 : shapes[0][0],
-             .global_rows = shapes[0].empty() ? 0 : shapes[0][0]});
+             .global_rows = shapes[0].empty() ? 0 : shapes[0][0],
+             .step = {}});
   if (node_->takes_many() || inputs.size() > 1) return node_->invoke(call, Inputs(inputs));
   return {node_->invoke(call, inputs[0])};
 }

@@ -55,6 +55,9 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// True if masks pass through unchanged.
   virtual bool supports_masking() const { return true; }
 
+  /// The key of this layer's random draws, or null for a layer that draws none; saved with checkpoints.
+  virtual uint64_t* random_key() { return nullptr; }
+
   /// Layers that this one holds, by the attribute name under which files know them.
   const std::vector<std::pair<std::string, Layer>>& sublayers() const { return sublayers_; }
 
@@ -69,6 +72,9 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// A floating dtype: that of the weights and of floating inputs.
   DType dtype() const { return dtype_; }
   void set_dtype(DType dtype) { dtype_ = dtype; }
+
+  /// Shapes of the outputs of the last call on shells, as summary() shows them.
+  const Shapes& output_shapes() const { return output_shapes_; }
 
   /// Own variables in creation order, trainable when made and not.
   const Variables& own_weights() const { return weights_; }
@@ -99,6 +105,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   bool built_ = false;
   bool trainable_ = true;
   DType dtype_ = DType::float32;
+  mutable Shapes output_shapes_;  // written only while a graph is drawn or a layer is built
   Variables weights_, state_;
   std::vector<RegularizedWeight> regularized_;
   std::vector<ConstrainedWeight> constrained_;
@@ -117,9 +124,10 @@ class Layer {
   Tensor operator()(std::initializer_list<Tensor> inputs) const { return (*this)(std::vector<Tensor>(inputs)); }
   /// All outputs of a layer that has several.
   Outputs call_all(const std::vector<Tensor>& inputs) const;
-  /// Inside another layer's call().
-  Tensor operator()(Call& c, const Tensor& input) const { return node_->invoke(c, input); }
-  Outputs operator()(Call& c, Inputs inputs) const { return node_->invoke(c, inputs); }
+  /// Inside another layer's call(). While that layer is being built, its inputs are shells and this one is built
+  /// for them too.
+  Tensor operator()(Call& c, const Tensor& input) const;
+  Outputs operator()(Call& c, Inputs inputs) const;
 
   explicit operator bool() const { return node_ != nullptr; }
   const std::string& name() const { return node_->name(); }

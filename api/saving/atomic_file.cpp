@@ -1,17 +1,15 @@
-#include <nyala/api/saving/atomic_file.h>
-
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 
+#include <nyala/api/saving/atomic_file.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -41,7 +39,8 @@ bool is_temporary_suffix(std::string_view text) {
   const auto is_number = [](std::string_view part) {
     return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
   };
-  return dash != std::string_view::npos && is_number(text.substr(0, dash)) && is_number(text.substr(dash + 1));
+  return dash != std::string_view::npos && is_number(text.substr(0, dash)) &&
+         is_number(text.substr(dash + 1));
 }
 
 }  // namespace
@@ -103,15 +102,18 @@ void AtomicFile::adopt_permissions() const {
   struct stat old {};
   if (::stat(target_.c_str(), &old) != 0) return;
   // A file of somebody else in a folder that we may write: keep what can be kept.
-  if (::fchmod(descriptor_, old.st_mode & 07777) != 0 && errno != EPERM) fail("cannot set the permissions of", errno);
+  if (::fchmod(descriptor_, old.st_mode & 07777) != 0 && errno != EPERM)
+    fail("cannot set the permissions of", errno);
 }
 
 void AtomicFile::remove_stale() const {
   const std::string prefix = fs::path(target_).filename().string() + kMark;
   std::error_code code;
-  for (fs::directory_iterator entry(parent_of(target_), code), end; !code && entry != end; entry.increment(code)) {
+  for (fs::directory_iterator entry(parent_of(target_), code), end; !code && entry != end;
+       entry.increment(code)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with(prefix) || !is_temporary_suffix(std::string_view(name).substr(prefix.size()))) continue;
+    if (!name.starts_with(prefix) || !is_temporary_suffix(std::string_view(name).substr(prefix.size())))
+      continue;
     const int descriptor = open_unlocked(entry->path().string());
     if (descriptor < 0) continue;
     ::unlink(entry->path().c_str());
@@ -134,7 +136,8 @@ void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) fail("cannot write", errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot replace", errno);
   temporary_.clear();
-  // Without this a power cut may bring the old file back: whole, so a refusal (some file systems) is no error.
+  // Without this a power cut may bring the old file back: whole, so a refusal (some file systems) is no
+  // error.
   const int folder = ::open(parent_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
   const int code = ::fsync(folder) == 0 ? 0 : errno;

@@ -8,12 +8,12 @@
 namespace nyala {
 
 /// Writes a file so that its path holds the old content or the whole new one, whatever happens (kill -9, a
-/// full disk, an exception): the content goes into `<path>.tmp-<pid>-<n>` beside it, is flushed to the disk, and the
-/// file is renamed over the old one. A symbolic link stays one: the file it leads to is replaced. The
+/// full disk, an exception): the content goes into `<path>.tmp-<pid>-<n>` beside it, is flushed to the disk,
+/// and the file is renamed over the old one. A symbolic link stays one: the file it leads to is replaced. The
 /// permissions of an old file are kept.
 ///
-/// Several threads and processes may write the same path at once: each writes its own temporary file, the last one
-/// to commit wins. Temporary files of killed writers of this path are removed by the next writer.
+/// Several threads and processes may write the same path at once: each writes its own temporary file, the
+/// last one to commit wins. Temporary files of killed writers of this path are removed by the next writer.
 /// Everything throws IoError with the path and the reason of the system.
 class AtomicFile {
  public:
@@ -45,8 +45,9 @@ class AtomicFile {
 /// Replaces the content of `path` by `bytes`, as AtomicFile.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
 
-/// Replaces `path` by what `fill` writes to the (existing, empty) file at the path it gets, as AtomicFile. Nothing
-/// changes if `fill` throws.
-void write_file_atomically(const std::string& path, const std::function<void(const std::string& temporary)>& fill);
+/// Replaces `path` by what `fill` writes to the (existing, empty) file at the path it gets, as AtomicFile.
+/// Nothing changes if `fill` throws.
+void write_file_atomically(const std::string& path,
+                           const std::function<void(const std::string& temporary)>& fill);
 
 }  // namespace nyala

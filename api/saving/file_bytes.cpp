@@ -1,13 +1,11 @@
-#include <nyala/api/saving/file_bytes.h>
-
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
-#include <cerrno>
-#include <system_error>
-
+#include <nyala/api/saving/file_bytes.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -75,8 +73,8 @@ void FileBytes::check_present() const {
   struct stat status {};
   if (fstat(descriptor_, &status) != 0) throw_system_error("cannot read", path_, errno);
   if (static_cast<size_t>(status.st_size) < bytes_.size())
-    throw IoError("cannot read '" + path_ + "': it became shorter (" + std::to_string(status.st_size) + " of " +
-                  std::to_string(bytes_.size()) + " bytes) while it was in use");
+    throw IoError("cannot read '" + path_ + "': it became shorter (" + std::to_string(status.st_size) +
+                  " of " + std::to_string(bytes_.size()) + " bytes) while it was in use");
 }
 
 }  // namespace nyala

@@ -8,8 +8,8 @@
 
 namespace nyala {
 
-/// The bytes of a file, read only. Files up to kMaxCopied bytes are read into memory; larger ones are mapped, so
-/// that only the pages in use occupy memory. A mapped file that another program shortens cannot be read
+/// The bytes of a file, read only. Files up to kMaxCopied bytes are read into memory; larger ones are mapped,
+/// so that only the pages in use occupy memory. A mapped file that another program shortens cannot be read
 /// any more (the system kills the reader): check_present() finds most such cases first. A file that is
 /// replaced by renaming, as Nyala does, is safe.
 class FileBytes {

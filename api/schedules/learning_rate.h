@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -12,7 +13,8 @@ class LearningRateScheduleNode {
  public:
   virtual ~LearningRateScheduleNode() = default;
   virtual std::string class_name() const = 0;
-  virtual void fields(FieldVisitor&) {}
+  /// Shows the configuration; what the visitor writes is not kept.
+  virtual void fields(FieldVisitor&) const {}
   /// The rate for the update after `step` updates.
   virtual double operator()(int64_t step) const = 0;
 };
@@ -21,6 +23,7 @@ class LearningRateScheduleNode {
 class LearningRate {
  public:
   LearningRate(double rate = 0.001) : rate_(rate) {}
+  /// Derive from LearningRateScheduleNode to write a schedule.
   LearningRate(std::shared_ptr<const LearningRateScheduleNode> schedule) : schedule_(std::move(schedule)) {}
 
   bool is_schedule() const { return schedule_ != nullptr; }

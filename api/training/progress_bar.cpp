@@ -1,12 +1,11 @@
 #include <nyala/api/training/progress_bar.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <unistd.h>
 
 #include <nyala/backend/core/error.h>
 
@@ -58,7 +57,8 @@ std::string value_text(double value, bool by_magnitude) {
 
 std::string remaining_text(double seconds) {
   const auto whole = [](double value) { return static_cast<long long>(value); };
-  const long long minutes = whole(std::floor(std::fmod(seconds, 3600) / 60)), rest = whole(std::fmod(seconds, 60));
+  const long long minutes = whole(std::floor(std::fmod(seconds, 3600) / 60)),
+                  rest = whole(std::fmod(seconds, 60));
   if (seconds > 3600) return format("%lld:%02lld:%02lld", whole(std::floor(seconds / 3600)), minutes, rest);
   if (seconds > 60) return format("%lld:%02lld", whole(std::floor(seconds / 60)), rest);
   return format("%llds", whole(seconds));
@@ -85,9 +85,11 @@ ProgressBar::ProgressBar(ProgressBarConfig config) : config_(std::move(config)) 
   if (config_.stateful_metrics && config_.stateless_metrics)
     throw InvalidArgumentError("ProgressBar: expected stateful_metrics or stateless_metrics, received both");
   if (config_.verbose < 0 || config_.verbose > 2)
-    throw InvalidArgumentError("ProgressBar: expected verbose 0, 1 or 2, received " + std::to_string(config_.verbose));
+    throw InvalidArgumentError("ProgressBar: expected verbose 0, 1 or 2, received " +
+                               std::to_string(config_.verbose));
   if (config_.width < 0)
-    throw InvalidArgumentError("ProgressBar: expected a width of at least 0, received " + std::to_string(config_.width));
+    throw InvalidArgumentError("ProgressBar: expected a width of at least 0, received " +
+                               std::to_string(config_.width));
   stream_ = config_.stream ? config_.stream : &std::cout;
   dynamic_ = config_.display == ProgressDisplay::dynamic ||
              (config_.display == ProgressDisplay::automatic && is_terminal(stream_));
@@ -105,7 +107,8 @@ bool ProgressBar::is_averaged(const std::string& name) const {
 }
 
 void ProgressBar::take_value(const Value& value, int64_t current, bool finalize) {
-  auto place = std::find_if(values_.begin(), values_.end(), [&](const Average& a) { return a.name == value.first; });
+  auto place =
+      std::find_if(values_.begin(), values_.end(), [&](const Average& a) { return a.name == value.first; });
   if (place == values_.end()) place = values_.insert(values_.end(), Average{value.first});
   if (finalize || !is_averaged(value.first)) {
     place->sum = value.second;

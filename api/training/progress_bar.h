@@ -18,9 +18,9 @@ enum class ProgressDisplay { automatic, dynamic, plain };
 
 /// keras.utils.Progbar's settings, then the display, stream and clock.
 struct ProgressBarConfig {
-  int64_t target = -1;  // number of steps; -1: not known
-  int width = 20;       // cells of the bar
-  int verbose = 1;      // 0 silent, 1 bar, 2 one line at the end
+  int64_t target = -1;     // number of steps; -1: not known
+  int width = 20;          // cells of the bar
+  int verbose = 1;         // 0 silent, 1 bar, 2 one line at the end
   double interval = 0.05;  // seconds between two redraws
   /// Values named here are shown as they are, others averaged over the steps. Not with stateless_metrics.
   std::optional<std::vector<std::string>> stateful_metrics = {};
@@ -29,8 +29,8 @@ struct ProgressBarConfig {
   std::string unit_name = "step";
   /// automatic: dynamic where `stream` is std::cout or std::cerr and that is a terminal.
   ProgressDisplay display = ProgressDisplay::automatic;
-  std::ostream* stream = nullptr;             // null: std::cout. Must outlive the bar.
-  std::function<double()> clock = nullptr;    // seconds; empty: a monotonic clock
+  std::ostream* stream = nullptr;           // null: std::cout. Must outlive the bar.
+  std::function<double()> clock = nullptr;  // seconds; empty: a monotonic clock
 };
 
 /// Keras 3.15's progress bar, byte for byte on a terminal. One thread at a time.

@@ -31,7 +31,8 @@ class Storage {
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
 
-  /// Changes with every write, and never repeats for this object: caches of derived data key on it.
+  /// Changes with every write, and never repeats, neither for this object nor for a later one at its address:
+  /// caches of derived data key on both.
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -41,7 +42,8 @@ class Storage {
   size_t bytes_;
   Device device_;
   StorageOwner* owner_;
-  std::atomic<uint64_t> version_{0};
+  inline static std::atomic<uint64_t> births_{0};
+  std::atomic<uint64_t> version_{births_.fetch_add(1, std::memory_order_relaxed) << 32};
   std::atomic<uint32_t> references_{0};
 };
 

@@ -1,9 +1,8 @@
-#include <nyala/backend/ops/activation.h>
-
 #include <cmath>
 #include <numbers>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/activation.h>
 #include <nyala/backend/ops/exponential.h>
 #include <nyala/backend/ops/unary_op.h>
 
@@ -41,7 +40,8 @@ struct Relu {
   static T value(T x, const Parameters& p) {
     using Compute = std::conditional_t<std::is_same_v<T, float>, float, double>;
     const Compute v = static_cast<Compute>(x), threshold = static_cast<Compute>(p.threshold);
-    if (v > threshold) return static_cast<T>(v < static_cast<Compute>(p.max_value) ? v : static_cast<Compute>(p.max_value));
+    if (v > threshold)
+      return static_cast<T>(v < static_cast<Compute>(p.max_value) ? v : static_cast<Compute>(p.max_value));
     return static_cast<T>(scaled(static_cast<Compute>(p.negative_slope), v - threshold));
   }
   template <class T>
@@ -61,23 +61,35 @@ struct Tanh : Formula {
 struct Elu {
   using Parameters = EluDescriptor;
   template <class T>
-  static T value(T x, const Parameters& p) { return x > 0 ? x : static_cast<T>(p.alpha) * std::expm1(x); }
+  static T value(T x, const Parameters& p) {
+    return x > 0 ? x : static_cast<T>(p.alpha) * std::expm1(x);
+  }
   template <class T>
-  static T slope(T x, const Parameters& p) { return x > 0 ? T(1) : static_cast<T>(p.alpha) * std::exp(x); }
+  static T slope(T x, const Parameters& p) {
+    return x > 0 ? T(1) : static_cast<T>(p.alpha) * std::exp(x);
+  }
 };
 struct Selu : Formula {
   static constexpr double kScale = 1.0507009873554804934193349852946;
   static constexpr double kScaledAlpha = kScale * 1.6732632423543772848170429916717;
   template <class T>
-  static T value(T x, Parameters) { return x > 0 ? T(kScale) * x : T(kScaledAlpha) * std::expm1(x); }
+  static T value(T x, Parameters) {
+    return x > 0 ? T(kScale) * x : T(kScaledAlpha) * std::expm1(x);
+  }
   template <class T>
-  static T slope(T x, Parameters) { return x > 0 ? T(kScale) : T(kScaledAlpha) * std::exp(x); }
+  static T slope(T x, Parameters) {
+    return x > 0 ? T(kScale) : T(kScaledAlpha) * std::exp(x);
+  }
 };
 struct Gelu : Formula {
   template <class T>
-  static T share(T x) { return T(0.5) * std::erfc(-x / std::numbers::sqrt2_v<T>); }
+  static T share(T x) {
+    return T(0.5) * std::erfc(-x / std::numbers::sqrt2_v<T>);
+  }
   template <class T>
-  static T value(T x, Parameters) { return x * share(x); }
+  static T value(T x, Parameters) {
+    return x * share(x);
+  }
   template <class T>
   static T slope(T x, Parameters) {
     const T density = std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T> * std::exp(T(-0.5) * x * x);
@@ -87,9 +99,13 @@ struct Gelu : Formula {
 struct GeluTanh : Formula {
   static constexpr double kRoot = 0.79788456080286535587989211986876;  // sqrt(2 / pi)
   template <class T>
-  static T inner(T x) { return T(kRoot) * (x + T(0.044715) * x * x * x); }
+  static T inner(T x) {
+    return T(kRoot) * (x + T(0.044715) * x * x * x);
+  }
   template <class T>
-  static T value(T x, Parameters) { return T(0.5) * x * (1 + std::tanh(inner(x))); }
+  static T value(T x, Parameters) {
+    return T(0.5) * x * (1 + std::tanh(inner(x)));
+  }
   template <class T>
   static T slope(T x, Parameters) {
     const T t = std::tanh(inner(x));
@@ -116,15 +132,23 @@ struct Softsign : Formula {
 };
 struct HardSigmoid : Formula {
   template <class T>
-  static T value(T x, Parameters) { return x <= -3 ? T(0) : x >= 3 ? T(1) : x / 6 + T(0.5); }
+  static T value(T x, Parameters) {
+    return x <= -3 ? T(0) : x >= 3 ? T(1) : x / 6 + T(0.5);
+  }
   template <class T>
-  static T slope(T x, Parameters) { return x > -3 && x < 3 ? T(1) / 6 : T(0); }
+  static T slope(T x, Parameters) {
+    return x > -3 && x < 3 ? T(1) / 6 : T(0);
+  }
 };
 struct HardSilu : Formula {
   template <class T>
-  static T value(T x, Parameters p) { return scaled(HardSigmoid::value(x, p), x); }
+  static T value(T x, Parameters p) {
+    return scaled(HardSigmoid::value(x, p), x);
+  }
   template <class T>
-  static T slope(T x, Parameters p) { return HardSigmoid::value(x, p) + scaled(HardSigmoid::slope(x, p), x); }
+  static T slope(T x, Parameters p) {
+    return HardSigmoid::value(x, p) + scaled(HardSigmoid::slope(x, p), x);
+  }
 };
 struct Mish : Formula {
   static auto value(auto x, Parameters) { return x * std::tanh(softplus_of(x)); }
@@ -143,7 +167,8 @@ using namespace detail;
 void check_relu(const ReluDescriptor& p) {
   const auto check = [](double value, std::string_view name) {
     if (!(value >= 0))
-      throw InvalidArgumentError("relu: expected " + std::string(name) + " >= 0, received " + std::to_string(value));
+      throw InvalidArgumentError("relu: expected " + std::string(name) + " >= 0, received " +
+                                 std::to_string(value));
   };
   check(p.negative_slope, "negative_slope");
   check(p.max_value, "max_value");
@@ -186,7 +211,8 @@ const OpDef kLogSigmoid = unary_op_of_input<LogSigmoid, kLogSigmoidGradient>("lo
 
 Tensor relu(const Tensor& x, const ReluDescriptor& parameters) {
   check_relu(parameters);
-  const bool stays = whole(parameters.negative_slope) && whole(parameters.max_value) && whole(parameters.threshold);
+  const bool stays =
+      whole(parameters.negative_slope) && whole(parameters.max_value) && whole(parameters.threshold);
   return apply(kRelu, stays && x.dtype() != DType::bool_ ? x : real(x), parameters);
 }
 

@@ -6,8 +6,8 @@
 
 namespace nyala::ops {
 
-/// Keras' activations, elementwise. Integers become float32, but relu and relu6 keep them where their parameters
-/// are whole numbers. (softmax and log_softmax stand in softmax.h.)
+/// Keras' activations, elementwise. Integers become float32, but relu and relu6 keep them where their
+/// parameters are whole numbers. (softmax and log_softmax stand in softmax.h.)
 
 struct ReluDescriptor {
   double negative_slope = 0.0;
@@ -28,8 +28,8 @@ Tensor tanh(const Tensor& x);
 Tensor elu(const Tensor& x, double alpha = 1.0);
 /// scale * elu(x, alpha) with the two constants of Klambauer et al. 2017.
 Tensor selu(const Tensor& x);
-/// x * Phi(x); approximate: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). No default: keras.activations.gelu
-/// has false, keras.ops.gelu has true.
+/// x * Phi(x); approximate: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). No default:
+/// keras.activations.gelu has false, keras.ops.gelu has true.
 Tensor gelu(const Tensor& x, bool approximate);
 /// x * sigmoid(x), also known as swish.
 Tensor silu(const Tensor& x);
@@ -53,11 +53,11 @@ Tensor linear(const Tensor& x);
 struct EluDescriptor {
   double alpha = 1.0;
 };
-extern const OpDef kRelu, kSigmoid, kTanh, kElu, kSelu, kGelu, kGeluTanh, kSilu, kSoftplus, kSoftsign, kHardSigmoid,
-    kHardSilu, kMish, kLogSigmoid;
+extern const OpDef kRelu, kSigmoid, kTanh, kElu, kSelu, kGelu, kGeluTanh, kSilu, kSoftplus, kSoftsign,
+    kHardSigmoid, kHardSilu, kMish, kLogSigmoid;
 /// (x or y, gradient) -> gradient of x. Relu, sigmoid and tanh take y, the others x.
 extern const OpDef kReluGradient, kSigmoidGradient, kTanhGradient, kEluGradient, kSeluGradient, kGeluGradient,
-    kGeluTanhGradient, kSiluGradient, kSoftplusGradient, kSoftsignGradient, kHardSigmoidGradient, kHardSiluGradient,
-    kMishGradient, kLogSigmoidGradient;
+    kGeluTanhGradient, kSiluGradient, kSoftplusGradient, kSoftsignGradient, kHardSigmoidGradient,
+    kHardSiluGradient, kMishGradient, kLogSigmoidGradient;
 
 }  // namespace nyala::ops

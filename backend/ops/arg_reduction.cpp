@@ -1,5 +1,4 @@
 #include <nyala/backend/ops/arg_reduction.h>
-
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/reduction_axes.h>
@@ -47,7 +46,11 @@ Tensor arg(const OpDef& op, const Tensor& x, std::optional<int> axis, bool keepd
 const OpDef kArgmax = {.name = "argmax", .infer = infer_arg, .reference = arg_reference<true>};
 const OpDef kArgmin = {.name = "argmin", .infer = infer_arg, .reference = arg_reference<false>};
 
-Tensor argmax(const Tensor& x, std::optional<int> axis, bool keepdims) { return arg(kArgmax, x, axis, keepdims); }
-Tensor argmin(const Tensor& x, std::optional<int> axis, bool keepdims) { return arg(kArgmin, x, axis, keepdims); }
+Tensor argmax(const Tensor& x, std::optional<int> axis, bool keepdims) {
+  return arg(kArgmax, x, axis, keepdims);
+}
+Tensor argmin(const Tensor& x, std::optional<int> axis, bool keepdims) {
+  return arg(kArgmin, x, axis, keepdims);
+}
 
 }  // namespace nyala::ops

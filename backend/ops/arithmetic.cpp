@@ -153,6 +153,11 @@ Tensor scaled(const Tensor& x, double scale, double offset) {
   return ops::affine(is_floating(x.dtype()) || whole ? x : ops::cast(x, DType::float32), scale, offset);
 }
 
+/// A scalar for a true division with x, whose result is floating.
+Tensor divisor_like(const Tensor& x, double value) {
+  return Tensor::full({}, value, is_floating(x.dtype()) ? x.dtype() : DType::float32, x.device());
+}
+
 }  // namespace
 
 Tensor operator+(const Tensor& a, const Tensor& b) { return ops::add(a, b); }
@@ -162,11 +167,11 @@ Tensor operator/(const Tensor& a, const Tensor& b) { return ops::divide(a, b); }
 Tensor operator+(const Tensor& a, double b) { return scaled(a, 1.0, b); }
 Tensor operator-(const Tensor& a, double b) { return scaled(a, 1.0, -b); }
 Tensor operator*(const Tensor& a, double b) { return scaled(a, b, 0.0); }
-Tensor operator/(const Tensor& a, double b) { return ops::divide(a, Tensor::full({}, b, a.dtype(), a.device())); }
+Tensor operator/(const Tensor& a, double b) { return ops::divide(a, divisor_like(a, b)); }
 Tensor operator+(double a, const Tensor& b) { return scaled(b, 1.0, a); }
 Tensor operator-(double a, const Tensor& b) { return scaled(b, -1.0, a); }
 Tensor operator*(double a, const Tensor& b) { return scaled(b, a, 0.0); }
-Tensor operator/(double a, const Tensor& b) { return ops::divide(Tensor::full({}, a, b.dtype(), b.device()), b); }
+Tensor operator/(double a, const Tensor& b) { return ops::divide(divisor_like(b, a), b); }
 Tensor operator-(const Tensor& a) { return ops::affine(a, -1.0); }
 
 }  // namespace nyala

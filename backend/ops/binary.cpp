@@ -1,9 +1,8 @@
-#include <nyala/backend/ops/binary.h>
-
 #include <cmath>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/binary.h>
 #include <nyala/backend/ops/binary_op.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/ops/unary_op.h>
@@ -16,22 +15,31 @@ using namespace detail;
 
 struct Maximum {
   template <class T>
-  T operator()(T a, T b) const { return a >= b || a != a ? a : b; }
+  T operator()(T a, T b) const {
+    return a >= b || a != a ? a : b;
+  }
   template <class T>
-  T slope(int which, T a, T b) const { return static_cast<T>((which == 0) == (a >= b)); }
+  T slope(int which, T a, T b) const {
+    return static_cast<T>((which == 0) == (a >= b));
+  }
 };
 struct Minimum {
   template <class T>
-  T operator()(T a, T b) const { return a <= b || a != a ? a : b; }
+  T operator()(T a, T b) const {
+    return a <= b || a != a ? a : b;
+  }
   template <class T>
-  T slope(int which, T a, T b) const { return static_cast<T>((which == 0) == (a <= b)); }
+  T slope(int which, T a, T b) const {
+    return static_cast<T>((which == 0) == (a <= b));
+  }
 };
 
 template <class T>
 T integer_power(T base, T exponent) {
   if (std::is_signed_v<T> && static_cast<int64_t>(exponent) < 0)
     throw NumericError("power: an integer cannot have a negative exponent; cast to float32");
-  uint64_t result = 1, factor = static_cast<uint64_t>(base);  // wraps like the hardware, without undefined behaviour
+  uint64_t result = 1,
+           factor = static_cast<uint64_t>(base);  // wraps like the hardware, without undefined behaviour
   for (uint64_t left = static_cast<uint64_t>(exponent); left > 0; left >>= 1) {
     if (left & 1u) result *= factor;
     factor *= factor;
@@ -42,8 +50,10 @@ T integer_power(T base, T exponent) {
 struct Power {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return std::pow(a, b);
-    else return integer_power(a, b);
+    if constexpr (std::is_floating_point_v<T>)
+      return std::pow(a, b);
+    else
+      return integer_power(a, b);
   }
   template <class T>
   T slope(int which, T a, T b) const {
@@ -56,9 +66,13 @@ struct PowerScalar {
   using Parameters = PowerDescriptor;
   static constexpr bool kTakesIntegers = true;
   template <class T>
-  static T value(T x, const Parameters& p) { return Power{}(x, static_cast<T>(p.exponent)); }
+  static T value(T x, const Parameters& p) {
+    return Power{}(x, static_cast<T>(p.exponent));
+  }
   template <class T>
-  static T slope(T x, const Parameters& p) { return Power{}.slope(0, x, static_cast<T>(p.exponent)); }
+  static T slope(T x, const Parameters& p) {
+    return Power{}.slope(0, x, static_cast<T>(p.exponent));
+  }
 };
 
 template <class T>
@@ -77,7 +91,8 @@ struct FloorDivide {
     } else {
       check_divisor(b);
       if constexpr (std::is_signed_v<T>)
-        if (b == -1) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));  // the least integer / -1 traps
+        if (b == -1)
+          return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));  // the least integer / -1 traps
       const T quotient = static_cast<T>(a / b);
       return static_cast<T>(quotient - (a % b != 0 && (a < 0) != (b < 0)));
     }
@@ -101,18 +116,26 @@ struct Mod {
     }
   }
   template <class T>
-  T slope(int which, T a, T b) const { return which == 0 ? T(1) : -std::floor(a / b); }
+  T slope(int which, T a, T b) const {
+    return which == 0 ? T(1) : -std::floor(a / b);
+  }
 };
 struct SquaredDifference {
   auto operator()(auto a, auto b) const { return (a - b) * (a - b); }
   template <class T>
-  T slope(int which, T a, T b) const { return (which == 0 ? 2 : -2) * (a - b); }
+  T slope(int which, T a, T b) const {
+    return (which == 0 ? 2 : -2) * (a - b);
+  }
 };
 struct Arctan2 {
   template <class T>
-  auto operator()(T y, T x) const { return std::atan2(y, x); }
+  auto operator()(T y, T x) const {
+    return std::atan2(y, x);
+  }
   template <class T>
-  T slope(int which, T y, T x) const { return (which == 0 ? x : -y) / (x * x + y * y); }
+  T slope(int which, T y, T x) const {
+    return (which == 0 ? x : -y) / (x * x + y * y);
+  }
 };
 
 void infer_real(InferContext& c) {
@@ -146,7 +169,8 @@ void binary_gradient(GradContext& c) {
     if (c.input(k).shape() == c.output().shape())
       c.emit(k, gradient_op, d, {&c.input(0), &c.input(1), &c.grad()});
     else
-      c.set(k, sum_to_shape(dispatch(gradient_op, d, {&c.input(0), &c.input(1), &c.grad()}), c.input(k).shape()));
+      c.set(k, sum_to_shape(dispatch(gradient_op, d, {&c.input(0), &c.input(1), &c.grad()}),
+                            c.input(k).shape()));
   }
 }
 
@@ -191,12 +215,14 @@ void where_reference(const KernelCall& call) {
   const bool* condition = call.in<bool>(0);
   dispatch_any(call.output(0).dtype(), [&]<class T>(T) {
     T* y = call.out<T>(0);
-    for_each_broadcast(call.input(0).shape(), call.input(1).shape(), shape, [&](int64_t i, int64_t ic, int64_t ia) {
-      if (condition[ic]) y[i] = call.in<T>(1)[ia];
-    });
-    for_each_broadcast(call.input(0).shape(), call.input(2).shape(), shape, [&](int64_t i, int64_t ic, int64_t ib) {
-      if (!condition[ic]) y[i] = call.in<T>(2)[ib];
-    });
+    for_each_broadcast(call.input(0).shape(), call.input(1).shape(), shape,
+                       [&](int64_t i, int64_t ic, int64_t ia) {
+                         if (condition[ic]) y[i] = call.in<T>(1)[ia];
+                       });
+    for_each_broadcast(call.input(0).shape(), call.input(2).shape(), shape,
+                       [&](int64_t i, int64_t ic, int64_t ib) {
+                         if (!condition[ic]) y[i] = call.in<T>(2)[ib];
+                       });
   });
 }
 
@@ -265,7 +291,8 @@ Tensor power(const Tensor& a, const Tensor& b) { return promoted(kPower, a, b); 
 Tensor power(const Tensor& x, double exponent) {
   const bool whole = exponent >= 0 && exponent == std::trunc(exponent);
   const Tensor base = is_floating(x.dtype()) || whole ? x : cast(x, DType::float32);
-  return apply(kPowerScalar, base.dtype() == DType::bool_ ? cast(base, DType::int32) : base, PowerDescriptor{exponent});
+  return apply(kPowerScalar, base.dtype() == DType::bool_ ? cast(base, DType::int32) : base,
+               PowerDescriptor{exponent});
 }
 
 Tensor mod(const Tensor& a, const Tensor& b) { return promoted(kMod, a, b); }

@@ -31,8 +31,8 @@ extern const OpDef kMaximum, kMinimum, kPower, kMod, kFloorDivide, kSquaredDiffe
 struct BinaryGradientDescriptor {
   int which = 0;
 };
-extern const OpDef kMaximumGradient, kMinimumGradient, kPowerGradient, kModGradient, kSquaredDifferenceGradient,
-    kArctan2Gradient;
+extern const OpDef kMaximumGradient, kMinimumGradient, kPowerGradient, kModGradient,
+    kSquaredDifferenceGradient, kArctan2Gradient;
 
 struct PowerDescriptor {
   double exponent = 1.0;

@@ -27,7 +27,8 @@ void binary_loop(const KernelCall& call) {
 
 /// Both inputs in `dtype`.
 template <class Parameters = NoDescriptor>
-Tensor apply_binary(const OpDef& op, const Tensor& a, const Tensor& b, DType dtype, const Parameters& p = {}) {
+Tensor apply_binary(const OpDef& op, const Tensor& a, const Tensor& b, DType dtype,
+                    const Parameters& p = {}) {
   if (a.dtype() == dtype && b.dtype() == dtype) return dispatch(op, p, {&a, &b});
   const Tensor x = cast(a, dtype), y = cast(b, dtype);
   return dispatch(op, p, {&x, &y});

@@ -1,9 +1,8 @@
-#include <nyala/backend/ops/comparison.h>
-
 #include <cmath>
 #include <functional>
 
 #include <nyala/backend/ops/binary_op.h>
+#include <nyala/backend/ops/comparison.h>
 
 namespace nyala::ops {
 
@@ -27,7 +26,8 @@ void isclose_reference(const KernelCall& call) {
                        [&](int64_t i, int64_t ia, int64_t ib) {
                          const double a = static_cast<double>(call.in<T>(0)[ia]);
                          const double b = static_cast<double>(call.in<T>(1)[ib]);
-                         const bool near = std::isfinite(b) && std::abs(a - b) <= d.atol + d.rtol * std::abs(b);
+                         const bool near =
+                             std::isfinite(b) && std::abs(a - b) <= d.atol + d.rtol * std::abs(b);
                          const bool both_nan = d.equal_nan && std::isnan(a) && std::isnan(b);
                          call.out<bool>(0)[i] = near || a == b || both_nan;
                        });
@@ -42,7 +42,8 @@ const OpDef kNotEqual = {
 const OpDef kLess = {.name = "less", .infer = infer_test, .reference = binary_loop<std::less<>, bool>};
 const OpDef kLessEqual = {
     .name = "less_equal", .infer = infer_test, .reference = binary_loop<std::less_equal<>, bool>};
-const OpDef kGreater = {.name = "greater", .infer = infer_test, .reference = binary_loop<std::greater<>, bool>};
+const OpDef kGreater = {
+    .name = "greater", .infer = infer_test, .reference = binary_loop<std::greater<>, bool>};
 const OpDef kGreaterEqual = {
     .name = "greater_equal", .infer = infer_test, .reference = binary_loop<std::greater_equal<>, bool>};
 const OpDef kIsclose = {.name = "isclose", .infer = infer_test, .reference = isclose_reference};

@@ -7,7 +7,7 @@ namespace nyala::ops {
 
 struct Conv2DOptions {
   std::array<int, 2> strides{1, 1};  // rows, columns
-  Padding2D padding;                 // "valid", "same" or {top, bottom, left, right}
+  Padding2D padding{};                 // "valid", "same" or {top, bottom, left, right}
   std::array<int, 2> dilation{1, 1};
   int groups = 1;
   Activation activation = Activation::linear;
@@ -24,7 +24,7 @@ struct Conv2DDescriptor {
   std::array<int32_t, 2> strides{1, 1};
   std::array<int32_t, 2> dilation{1, 1};
   int32_t groups = 1;
-  Padding2D padding;
+  Padding2D padding{};
   Activation activation = Activation::linear;
 };
 

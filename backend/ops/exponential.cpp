@@ -1,8 +1,7 @@
-#include <nyala/backend/ops/exponential.h>
-
 #include <cmath>
 #include <numbers>
 
+#include <nyala/backend/ops/exponential.h>
 #include <nyala/backend/ops/unary_op.h>
 
 namespace nyala::ops {
@@ -32,22 +31,30 @@ struct Log1p : Formula {
 struct Log2 : Formula {
   static auto value(auto x, Parameters) { return std::log2(x); }
   template <class T>
-  static T slope(T x, Parameters) { return std::numbers::log2e_v<T> / x; }
+  static T slope(T x, Parameters) {
+    return std::numbers::log2e_v<T> / x;
+  }
 };
 struct Log10 : Formula {
   static auto value(auto x, Parameters) { return std::log10(x); }
   template <class T>
-  static T slope(T x, Parameters) { return std::numbers::log10e_v<T> / x; }
+  static T slope(T x, Parameters) {
+    return std::numbers::log10e_v<T> / x;
+  }
 };
 struct Sqrt : Formula {
   static auto value(auto x, Parameters) { return std::sqrt(x); }
   template <class T>
-  static T slope(T y, Parameters) { return T(0.5) / y; }
+  static T slope(T y, Parameters) {
+    return T(0.5) / y;
+  }
 };
 struct Rsqrt : Formula {
   static auto value(auto x, Parameters) { return 1 / std::sqrt(x); }
   template <class T>
-  static T slope(T y, Parameters) { return T(-0.5) * y * y * y; }
+  static T slope(T y, Parameters) {
+    return T(-0.5) * y * y * y;
+  }
 };
 struct Reciprocal : Formula {
   static auto value(auto x, Parameters) { return 1 / x; }
@@ -56,7 +63,9 @@ struct Reciprocal : Formula {
 struct Erf : Formula {
   static auto value(auto x, Parameters) { return std::erf(x); }
   template <class T>
-  static T slope(T x, Parameters) { return 2 * std::numbers::inv_sqrtpi_v<T> * std::exp(-x * x); }
+  static T slope(T x, Parameters) {
+    return 2 * std::numbers::inv_sqrtpi_v<T> * std::exp(-x * x);
+  }
 };
 
 using namespace detail;

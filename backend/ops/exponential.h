@@ -4,8 +4,8 @@
 
 namespace nyala::ops {
 
-/// Elementwise, with Keras' names and meanings; integers and bool become float32. Outside their domain the results
-/// are NaN or infinite, as IEEE has it.
+/// Elementwise, with Keras' names and meanings; integers and bool become float32. Outside their domain the
+/// results are NaN or infinite, as IEEE has it.
 Tensor exp(const Tensor& x);
 /// exp(x) - 1 without cancellation near 0.
 Tensor expm1(const Tensor& x);

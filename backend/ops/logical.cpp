@@ -1,8 +1,7 @@
-#include <nyala/backend/ops/logical.h>
-
 #include <functional>
 
 #include <nyala/backend/ops/binary_op.h>
+#include <nyala/backend/ops/logical.h>
 
 namespace nyala::ops {
 
@@ -21,7 +20,8 @@ void not_reference(const KernelCall& call) {
 
 const OpDef kLogicalAnd = {
     .name = "logical_and", .infer = infer_test, .reference = binary_loop<std::logical_and<>, bool>};
-const OpDef kLogicalOr = {.name = "logical_or", .infer = infer_test, .reference = binary_loop<std::logical_or<>, bool>};
+const OpDef kLogicalOr = {
+    .name = "logical_or", .infer = infer_test, .reference = binary_loop<std::logical_or<>, bool>};
 const OpDef kLogicalXor = {
     .name = "logical_xor", .infer = infer_test, .reference = binary_loop<std::not_equal_to<>, bool>};
 const OpDef kLogicalNot = {.name = "logical_not", .infer = infer_not, .reference = not_reference};

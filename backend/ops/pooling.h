@@ -7,7 +7,7 @@ namespace nyala::ops {
 struct Pooling2DOptions {
   std::array<int, 2> pool_size{2, 2};
   std::array<int, 2> strides{0, 0};  // 0: the pool size
-  Padding2D padding;                 // "valid", "same" or {top, bottom, left, right}
+  Padding2D padding{};                 // "valid", "same" or {top, bottom, left, right}
 };
 
 /// Largest value of each window of x (batch, height, width, channels). Padding never wins; the first of equal
@@ -20,7 +20,7 @@ Tensor average_pooling2d(const Tensor& x, const Pooling2DOptions& options = {});
 struct Pooling2DDescriptor {
   std::array<int32_t, 2> pool{2, 2};
   std::array<int32_t, 2> strides{2, 2};
-  Padding2D padding;
+  Padding2D padding{};
   std::array<int64_t, 2> input_sizes{};  // of average_pooling2d_backward only: height and width of x
 };
 

@@ -1,11 +1,10 @@
-#include <nyala/backend/ops/reduction.h>
-
 #include <algorithm>
 #include <type_traits>
 
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/reduction_axes.h>
 
 namespace nyala::ops {
@@ -144,7 +143,8 @@ void extremum_gradient_reference(const KernelCall& call) {
   });
 }
 
-// The product of the others is total / x[i] only without zeros: with one zero it alone has a gradient, with two none.
+// The product of the others is total / x[i] only without zeros: with one zero it alone has a gradient, with
+// two none.
 void prod_gradient_reference(const KernelCall& call) {
   const ReductionAxes axes = axes_of(call);
   dispatch_real(call.output(0).dtype(), "prod", [&]<class T>(T) {
@@ -154,13 +154,17 @@ void prod_gradient_reference(const KernelCall& call) {
       double others = 1;
       int64_t zeros = 0;
       axes.for_each_member(base, [&](int64_t, int64_t i) {
-        if (x[i] == T{0}) ++zeros;
-        else others *= static_cast<double>(x[i]);
+        if (x[i] == T{0})
+          ++zeros;
+        else
+          others *= static_cast<double>(x[i]);
       });
       const double scaled = others * static_cast<double>(call.in<T>(1)[o]);
       axes.for_each_member(base, [&](int64_t, int64_t i) {
-        if (zeros == 0) dx[i] = static_cast<T>(scaled / static_cast<double>(x[i]));
-        else dx[i] = zeros == 1 && x[i] == T{0} ? static_cast<T>(scaled) : T{0};
+        if (zeros == 0)
+          dx[i] = static_cast<T>(scaled / static_cast<double>(x[i]));
+        else
+          dx[i] = zeros == 1 && x[i] == T{0} ? static_cast<T>(scaled) : T{0};
       });
     });
   });
@@ -196,8 +200,10 @@ Tensor reduce(const OpDef& op, const Tensor& x, const std::vector<int>& axes, bo
 
 }  // namespace
 
-const OpDef kSum = {.name = "sum", .infer = infer_total, .gradient = sum_gradient, .reference = sum_reference};
-const OpDef kMean = {.name = "mean", .infer = infer_mean, .gradient = mean_gradient, .reference = mean_reference};
+const OpDef kSum = {
+    .name = "sum", .infer = infer_total, .gradient = sum_gradient, .reference = sum_reference};
+const OpDef kMean = {
+    .name = "mean", .infer = infer_mean, .gradient = mean_gradient, .reference = mean_reference};
 const OpDef kMax = {.name = "max",
                     .infer = infer_extremum,
                     .gradient = extremum_gradient,
@@ -220,16 +226,29 @@ const OpDef kAll = {.name = "all", .infer = infer_bool, .reference = truth_refer
 const OpDef kSpread = {.name = "spread", .infer = infer_spread, .reference = spread_reference};
 const OpDef kExtremumGradient = {
     .name = "extremum_gradient", .infer = infer_like_first, .reference = extremum_gradient_reference};
-const OpDef kProdGradient = {.name = "prod_gradient", .infer = infer_like_first, .reference = prod_gradient_reference};
+const OpDef kProdGradient = {
+    .name = "prod_gradient", .infer = infer_like_first, .reference = prod_gradient_reference};
 
-Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) { return reduce(kSum, x, axes, keepdims); }
+Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce(kSum, x, axes, keepdims);
+}
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   return reduce(kMean, is_floating(x.dtype()) ? x : cast(x, DType::float32), axes, keepdims);
 }
-Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims) { return reduce(kMax, x, axes, keepdims); }
-Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdims) { return reduce(kMin, x, axes, keepdims); }
-Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims) { return reduce(kProd, x, axes, keepdims); }
-Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdims) { return reduce(kAny, x, axes, keepdims); }
-Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims) { return reduce(kAll, x, axes, keepdims); }
+Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce(kMax, x, axes, keepdims);
+}
+Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce(kMin, x, axes, keepdims);
+}
+Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce(kProd, x, axes, keepdims);
+}
+Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce(kAny, x, axes, keepdims);
+}
+Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return reduce(kAll, x, axes, keepdims);
+}
 
 }  // namespace nyala::ops

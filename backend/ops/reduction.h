@@ -13,7 +13,8 @@ namespace nyala::ops {
 Tensor sum(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
 /// The mean of integers is float32; over nothing it is NaN.
 Tensor mean(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
-/// The gradient is shared equally among ties. A NaN among the values is the result. Throws ShapeError over nothing.
+/// The gradient is shared equally among ties. A NaN among the values is the result. Throws ShapeError over
+/// nothing.
 Tensor max(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
 Tensor min(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
 Tensor prod(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);

@@ -1,8 +1,7 @@
-#include <nyala/backend/ops/reduction_axes.h>
-
 #include <string>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/reduction_axes.h>
 
 namespace nyala {
 
@@ -25,8 +24,10 @@ uint32_t axes_mask(const Shape& shape, const std::vector<int>& axes, std::string
 Shape reduced_shape(const Shape& shape, uint32_t mask, bool keepdims) {
   Shape out;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (!(mask >> axis & 1u)) out.append(shape[axis]);
-    else if (keepdims) out.append(1);
+    if (!(mask >> axis & 1u))
+      out.append(shape[axis]);
+    else if (keepdims)
+      out.append(1);
   }
   return out;
 }

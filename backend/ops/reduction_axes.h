@@ -9,15 +9,15 @@
 
 namespace nyala {
 
-/// Bit i set for each axis in `axes` (empty: all axes of `shape`). Throws ShapeError naming `where` for an axis
-/// that does not exist or is named twice.
+/// Bit i set for each axis in `axes` (empty: all axes of `shape`). Throws ShapeError naming `where` for an
+/// axis that does not exist or is named twice.
 uint32_t axes_mask(const Shape& shape, const std::vector<int>& axes, std::string_view where);
 
 /// `shape` with the axes of `mask` set to 1 (keepdims) or left out.
 Shape reduced_shape(const Shape& shape, uint32_t mask, bool keepdims);
 
-/// The axes of a known shape split into those that stay and those that are reduced. Neighbours of one kind are
-/// merged and axes of size 1 dropped, so most reductions have one axis of each.
+/// The axes of a known shape split into those that stay and those that are reduced. Neighbours of one kind
+/// are merged and axes of size 1 dropped, so most reductions have one axis of each.
 class ReductionAxes {
  public:
   ReductionAxes(const Shape& shape, uint32_t mask);
@@ -33,10 +33,14 @@ class ReductionAxes {
 
   /// Calls body(output index, offset of the group's first element) for each result in row-major order.
   template <class Body>
-  void for_each_output(Body&& body) const { walk(kept_, 0, body); }
+  void for_each_output(Body&& body) const {
+    walk(kept_, 0, body);
+  }
   /// Calls body(index in the group, offset) for each element of the group that begins at `base`.
   template <class Body>
-  void for_each_member(int64_t base, Body&& body) const { walk(reduced_, base, body); }
+  void for_each_member(int64_t base, Body&& body) const {
+    walk(reduced_, base, body);
+  }
 
  private:
   struct Axes {

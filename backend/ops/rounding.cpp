@@ -1,9 +1,8 @@
-#include <nyala/backend/ops/rounding.h>
-
 #include <cmath>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/rounding.h>
 #include <nyala/backend/ops/unary_op.h>
 
 namespace nyala::ops {
@@ -20,16 +19,23 @@ struct AnyFormula : Formula {
 struct Absolute : AnyFormula {
   template <class T>
   static T value(T x, Parameters) {
-    if constexpr (std::is_floating_point_v<T>) return std::abs(x);
-    else if constexpr (std::is_signed_v<T>) return static_cast<T>(x < 0 ? -x : x);
-    else return x;
+    if constexpr (std::is_floating_point_v<T>)
+      return std::abs(x);
+    else if constexpr (std::is_signed_v<T>)
+      return static_cast<T>(x < 0 ? -x : x);
+    else
+      return x;
   }
   template <class T>
-  static T slope(T x, Parameters) { return static_cast<T>((x > 0) - (x < 0)); }
+  static T slope(T x, Parameters) {
+    return static_cast<T>((x > 0) - (x < 0));
+  }
 };
 struct Sign : AnyFormula {
   template <class T>
-  static T value(T x, Parameters) { return x != x ? x : static_cast<T>((x > T{}) - (x < T{})); }
+  static T value(T x, Parameters) {
+    return x != x ? x : static_cast<T>((x > T{}) - (x < T{}));
+  }
 };
 struct Square : AnyFormula {
   static auto value(auto x, Parameters) { return x * x; }
@@ -111,8 +117,8 @@ Tensor negative(const Tensor& x) { return -no_bool(x); }
 
 Tensor clip(const Tensor& x, double minimum, double maximum) {
   if (!(minimum <= maximum))
-    throw InvalidArgumentError("clip: expected minimum <= maximum, received " + std::to_string(minimum) + " and " +
-                               std::to_string(maximum));
+    throw InvalidArgumentError("clip: expected minimum <= maximum, received " + std::to_string(minimum) +
+                               " and " + std::to_string(maximum));
   const auto fits = [](double bound) { return !std::isfinite(bound) || bound == std::trunc(bound); };
   const bool stays = is_floating(x.dtype()) || (fits(minimum) && fits(maximum));
   return apply(kClip, stays ? no_bool(x) : cast(x, DType::float32), ClipDescriptor{minimum, maximum});

@@ -1,5 +1,3 @@
-#include <nyala/backend/ops/statistics.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/reduction_axes.h>
 #include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/statistics.h>
 #include <nyala/backend/ops/unary_op.h>
 
 namespace nyala::ops {
@@ -32,10 +31,12 @@ void logsumexp_reference(const KernelCall& call) {
     const T* x = call.in<T>(0);
     axes.for_each_output([&](int64_t o, int64_t base) {
       double largest = -std::numeric_limits<double>::infinity(), total = 0;
-      axes.for_each_member(base, [&](int64_t, int64_t i) { largest = std::max(largest, static_cast<double>(x[i])); });
+      axes.for_each_member(
+          base, [&](int64_t, int64_t i) { largest = std::max(largest, static_cast<double>(x[i])); });
       // An infinite shift would make infinity - infinity.
       const double shift = std::isfinite(largest) ? largest : 0.0;
-      axes.for_each_member(base, [&](int64_t, int64_t i) { total += std::exp(static_cast<double>(x[i]) - shift); });
+      axes.for_each_member(base,
+                           [&](int64_t, int64_t i) { total += std::exp(static_cast<double>(x[i]) - shift); });
       call.out<T>(0)[o] = static_cast<T>(std::log(total) + shift);
     });
   });
@@ -72,11 +73,14 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   return mean(square(values - mean(values, axes, true)), axes, keepdims);
 }
 
-Tensor std(const Tensor& x, const std::vector<int>& axes, bool keepdims) { return sqrt(var(x, axes, keepdims)); }
+Tensor std(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  return sqrt(var(x, axes, keepdims));
+}
 
 Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   const Tensor values = detail::real(x);
-  return dispatch(kLogsumexp, ReductionDescriptor{axes_mask(x.shape(), axes, "logsumexp"), keepdims}, {&values});
+  return dispatch(kLogsumexp, ReductionDescriptor{axes_mask(x.shape(), axes, "logsumexp"), keepdims},
+                  {&values});
 }
 
 }  // namespace nyala::ops

@@ -1,7 +1,6 @@
-#include <nyala/backend/ops/trigonometric.h>
-
 #include <cmath>
 
+#include <nyala/backend/ops/trigonometric.h>
 #include <nyala/backend/ops/unary_op.h>
 
 namespace nyala::ops {

@@ -19,7 +19,7 @@ Tensor arctanh(const Tensor& x);
 
 extern const OpDef kSin, kCos, kTan, kArcsin, kArccos, kArctan, kSinh, kCosh, kArcsinh, kArccosh, kArctanh;
 /// (x or y, gradient) -> gradient of x.
-extern const OpDef kSinGradient, kCosGradient, kTanGradient, kArcsinGradient, kArccosGradient, kArctanGradient,
-    kSinhGradient, kCoshGradient, kArcsinhGradient, kArccoshGradient, kArctanhGradient;
+extern const OpDef kSinGradient, kCosGradient, kTanGradient, kArcsinGradient, kArccosGradient,
+    kArctanGradient, kSinhGradient, kCoshGradient, kArcsinhGradient, kArccoshGradient, kArctanhGradient;
 
 }  // namespace nyala::ops

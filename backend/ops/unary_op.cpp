@@ -1,6 +1,6 @@
-#include <nyala/backend/ops/unary_op.h>
-
 #include <string>
+
+#include <nyala/backend/ops/unary_op.h>
 
 namespace nyala::ops::detail {
 

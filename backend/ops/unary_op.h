@@ -11,7 +11,8 @@
 /// How the units of elementwise functions of one tensor are made. A formula is a struct with
 ///   using Parameters = ...;                              the op's descriptor
 ///   static T value(T x, const Parameters&)               f(x)
-///   static T slope(T x_or_y, const Parameters&)          f'(x), from x or from y = f(x), whichever is cheaper
+///   static T slope(T x_or_y, const Parameters&)          f'(x), from x or from y = f(x), whichever is
+///   cheaper
 /// Each function is one op, and its gradient one more: (x or y, gradient) -> gradient of x.
 namespace nyala::ops::detail {
 
@@ -28,8 +29,10 @@ void unary_reference(const KernelCall& call) {
     const int64_t count = call.output(0).num_elements();
     for (int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(Formula::value(x[i], parameters));
   };
-  if constexpr (requires { Formula::kTakesIntegers; }) dispatch_arithmetic(call.input(0).dtype(), call.op->name, loop);
-  else dispatch_real(call.input(0).dtype(), call.op->name, loop);
+  if constexpr (requires { Formula::kTakesIntegers; })
+    dispatch_arithmetic(call.input(0).dtype(), call.op->name, loop);
+  else
+    dispatch_real(call.input(0).dtype(), call.op->name, loop);
 }
 
 template <class Formula>

@@ -4,6 +4,13 @@
 
 namespace nyala {
 
+void Call::restart(const CallOptions& options) {
+  options_ = options;
+  assignments_.clear();
+  losses_.clear();
+  draws_ = 0;
+}
+
 Tensor Call::operator[](const Variable& variable) const {
   const VariableNode& node = variable.node();
   const Tensor& value = node.copies[static_cast<size_t>(options_.replica_index) % node.copies.size()];

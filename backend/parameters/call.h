@@ -37,6 +37,9 @@ class Call {
   Call() = default;
   explicit Call(const CallOptions& options) : options_(options) {}
 
+  /// Begins another pass, keeping memory.
+  void restart(const CallOptions& options);
+
   bool training() const { return options_.training; }
   void set_training(bool training) { options_.training = training; }
   Tape* tape() const { return options_.tape; }

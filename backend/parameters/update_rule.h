@@ -40,6 +40,9 @@ class UpdateRule {
 
   /// Called once after every set has been written.
   virtual void end_step() = 0;
+
+  /// Called instead of apply() and end_step() at the end of a step for which begin_step() said false.
+  virtual void end_gathering() {}
 };
 
 /// A model, seen from a strategy: something that owns variables.

@@ -35,7 +35,8 @@ Values read(const Tensor& tensor) {
     for (size_t i = 0; i < count; ++i) {
       if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
         values.numbers[i] = static_cast<double>(static_cast<float>(raw[i]));
-      else values.numbers[i] = static_cast<double>(raw[i]);
+      else
+        values.numbers[i] = static_cast<double>(raw[i]);
     }
   });
   return values;
@@ -48,7 +49,8 @@ std::string shortest(double value, DType dtype, char form) {
   for (int digits = 0; digits <= kPrecision; ++digits) {
     std::snprintf(text, sizeof text, format, digits, value);
     const double back = std::strtod(text, nullptr);
-    const bool same = dtype == DType::float64 ? back == value : static_cast<float>(back) == static_cast<float>(value);
+    const bool same =
+        dtype == DType::float64 ? back == value : static_cast<float>(back) == static_cast<float>(value);
     if (same) break;
   }
   return text;
@@ -127,7 +129,8 @@ class Printer {
     } else if (tensor.dtype() == DType::bool_) {
       for (const size_t i : shown) elements_.emplace_back(values.numbers[i] != 0 ? "True" : "False");
     } else if (!is_floating(tensor.dtype())) {
-      for (const size_t i : shown) elements_.push_back(std::to_string(static_cast<int64_t>(values.numbers[i])));
+      for (const size_t i : shown)
+        elements_.push_back(std::to_string(static_cast<int64_t>(values.numbers[i])));
     } else {
       std::vector<double> numbers;
       for (const size_t i : shown) numbers.push_back(values.numbers[i]);
@@ -160,11 +163,13 @@ class Printer {
   std::string block(int axis) {
     const bool last = axis == shape_.rank() - 1;
     const std::string indent(static_cast<size_t>(axis) + 1, ' ');
-    const std::string between = last ? "" : std::string(static_cast<size_t>(shape_.rank() - 1 - axis), '\n') + indent;
+    const std::string between =
+        last ? "" : std::string(static_cast<size_t>(shape_.rank() - 1 - axis), '\n') + indent;
     std::string out = "[";
     size_t line = indent.size();
     const auto add = [&](const std::string& text) {
-      if (last && line + 1 + text.size() > kLineWidth && line > indent.size()) {
+      if (last && line + 1 + text.size() > kLineWidth - static_cast<size_t>(shape_.rank()) &&
+          line > indent.size()) {
         out += "\n" + indent;
         line = indent.size();
       } else if (out.size() > 1) {

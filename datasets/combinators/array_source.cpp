@@ -25,36 +25,37 @@ class RangeStream : public RowStream {
 /// Elements that share the bytes of their row.
 class SliceStream : public ElementStream {
  public:
-  SliceStream(std::shared_ptr<const Element> arrays, int64_t count) : arrays_(std::move(arrays)), rows_(count) {}
+  SliceStream(const Element& arrays, int64_t count) : arrays_(arrays), rows_(count) {}
   bool next(Element& element) override {
     int64_t row = 0;
     if (!rows_.next(row)) return false;
-    element = rows_of(*arrays_, row, 1);
+    element = rows_of(arrays_, row, 1);
     for_each_tensor(element, [](Tensor& t) { t = t.with_shape(t.shape().slice(1, t.rank())); });
     return true;
   }
   int64_t skip(int64_t count) override { return rows_.skip(count); }
 
  private:
-  std::shared_ptr<const Element> arrays_;
+  const Element& arrays_;
   RangeStream rows_;
 };
 
 class ArraySource : public DatasetNode {
  public:
-  ArraySource(Element arrays, int64_t count)
-      : arrays_(std::make_shared<const Element>(std::move(arrays))), count_(count) {}
+  ArraySource(Element arrays, int64_t count) : arrays_(std::move(arrays)), count_(count) {}
   std::unique_ptr<ElementStream> elements(const Iteration&) const override {
     return std::make_unique<SliceStream>(arrays_, count_);
   }
-  std::shared_ptr<const Element> arrays() const override { return arrays_; }
-  std::unique_ptr<RowStream> rows(const Iteration&) const override { return std::make_unique<RangeStream>(count_); }
+  const Element* arrays() const override { return &arrays_; }
+  std::unique_ptr<RowStream> rows(const Iteration&) const override {
+    return std::make_unique<RangeStream>(count_);
+  }
   int64_t cardinality() const override { return count_; }
   bool is_index_based() const override { return true; }
   std::optional<bool> is_batched() const override { return false; }
 
  private:
-  std::shared_ptr<const Element> arrays_;
+  Element arrays_;
   int64_t count_;
 };
 

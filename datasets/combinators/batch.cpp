@@ -28,7 +28,8 @@ int64_t skip_batches(ItemStream<T>& input, int64_t count, int64_t size, bool dro
 Tensor gather(const Tensor& from, std::span<const int64_t> rows) {
   const int64_t count = static_cast<int64_t>(rows.size());
   const Tensor out = Tensor::empty(from.shape().with(0, count), from.dtype());
-  const size_t width = from.shape().front() > 0 ? from.bytes() / static_cast<size_t>(from.shape().front()) : 0;
+  const size_t width =
+      from.shape().front() > 0 ? from.bytes() / static_cast<size_t>(from.shape().front()) : 0;
   if (width == 0) return out;
   const auto* source = from.raw_as<const char>();
   auto* target = out.raw_as<char>();
@@ -45,8 +46,8 @@ Tensor gather(const Tensor& from, std::span<const int64_t> rows) {
 /// Batches straight from the arrays: gathered, or a view where the rows follow each other.
 class GatherStream : public ElementStream {
  public:
-  GatherStream(std::shared_ptr<const Element> arrays, std::unique_ptr<RowStream> rows, int64_t size, bool drop)
-      : arrays_(std::move(arrays)), rows_(std::move(rows)), size_(size), drop_remainder_(drop) {
+  GatherStream(const Element& arrays, std::unique_ptr<RowStream> rows, int64_t size, bool drop)
+      : arrays_(arrays), rows_(std::move(rows)), size_(size), drop_remainder_(drop) {
     if (size < int64_t{1} << 20) order_.reserve(static_cast<size_t>(size));
   }
 
@@ -60,20 +61,21 @@ class GatherStream : public ElementStream {
     }
     if (order_.empty() || (drop_remainder_ && static_cast<int64_t>(order_.size()) < size_)) return false;
     const auto select = [&](const Tensor& from) {
-      return consecutive ? from.rows(order_.front(), static_cast<int64_t>(order_.size())) : gather(from, order_);
+      return consecutive ? from.rows(order_.front(), static_cast<int64_t>(order_.size()))
+                         : gather(from, order_);
     };
-    out.x.resize(arrays_->x.size());
-    out.y.resize(arrays_->y.size());
-    std::transform(arrays_->x.begin(), arrays_->x.end(), out.x.begin(), select);
-    std::transform(arrays_->y.begin(), arrays_->y.end(), out.y.begin(), select);
-    out.sample_weight = arrays_->sample_weight.defined() ? select(arrays_->sample_weight) : Tensor();
+    out.x.resize(arrays_.x.size());
+    out.y.resize(arrays_.y.size());
+    std::transform(arrays_.x.begin(), arrays_.x.end(), out.x.begin(), select);
+    std::transform(arrays_.y.begin(), arrays_.y.end(), out.y.begin(), select);
+    out.sample_weight = arrays_.sample_weight.defined() ? select(arrays_.sample_weight) : Tensor();
     return true;
   }
 
   int64_t skip(int64_t count) override { return skip_batches(*rows_, count, size_, drop_remainder_); }
 
  private:
-  std::shared_ptr<const Element> arrays_;
+  const Element& arrays_;
   std::unique_ptr<RowStream> rows_;
   int64_t size_;
   bool drop_remainder_;
@@ -119,8 +121,9 @@ class StackStream : public ElementStream {
     size_t i = 0;
     const bool alike = element.x.size() == out.x.size() && element.y.size() == out.y.size() &&
                        element.sample_weight.defined() == out.sample_weight.defined();
-    if (!alike) throw ShapeError("Dataset::batch: element " + std::to_string(row) +
-                                 " of a batch has another number of tensors than the ones before it");
+    if (!alike)
+      throw ShapeError("Dataset::batch: element " + std::to_string(row) +
+                       " of a batch has another number of tensors than the ones before it");
     for_each_tensor(element, [&](const Tensor& tensor) {
       const Tensor& target = *targets[i++];
       const Shape expected = target.shape().slice(1, target.rank());
@@ -143,8 +146,8 @@ class BatchNode : public UnaryNode {
       : UnaryNode(std::move(input)), size_(size), drop_remainder_(drop_remainder) {}
 
   std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
-    if (auto arrays = input().arrays())
-      return std::make_unique<GatherStream>(std::move(arrays), input().rows(iteration), size_, drop_remainder_);
+    if (const Element* arrays = input().arrays())
+      return std::make_unique<GatherStream>(*arrays, input().rows(iteration), size_, drop_remainder_);
     return std::make_unique<StackStream>(input().elements(iteration), size_, drop_remainder_);
   }
   int64_t cardinality() const override {

@@ -8,50 +8,50 @@ namespace {
 
 using Elements = std::vector<Element>;
 
-/// What all traversals of a cache share.
+/// What all traversals of a cache share; `complete` is set once and stays.
 struct Memory {
   std::mutex mutex;
-  std::shared_ptr<const Elements> complete;
+  std::unique_ptr<const Elements> complete;
 };
 
 class FillStream : public ElementStream {
  public:
-  FillStream(std::unique_ptr<ElementStream> input, std::shared_ptr<Memory> memory)
-      : input_(std::move(input)), memory_(std::move(memory)) {}
+  FillStream(std::unique_ptr<ElementStream> input, Memory& memory)
+      : input_(std::move(input)), memory_(memory) {}
   bool next(Element& element) override {
     if (!seen_) return false;
     if (input_->next(element)) {
       seen_->push_back(element);
       return true;
     }
-    const std::lock_guard lock(memory_->mutex);
-    if (!memory_->complete) memory_->complete = std::move(seen_);
+    const std::lock_guard lock(memory_.mutex);
+    if (!memory_.complete) memory_.complete = std::move(seen_);
     seen_ = nullptr;
     return false;
   }
 
  private:
   std::unique_ptr<ElementStream> input_;
-  std::shared_ptr<Memory> memory_;
-  std::shared_ptr<Elements> seen_ = std::make_shared<Elements>();
+  Memory& memory_;
+  std::unique_ptr<Elements> seen_ = std::make_unique<Elements>();
 };
 
 class RecallStream : public ElementStream {
  public:
-  explicit RecallStream(std::shared_ptr<const Elements> elements) : elements_(std::move(elements)) {}
+  explicit RecallStream(const Elements& elements) : elements_(elements) {}
   bool next(Element& element) override {
-    if (next_ == elements_->size()) return false;
-    element = (*elements_)[next_++];
+    if (next_ == elements_.size()) return false;
+    element = elements_[next_++];
     return true;
   }
   int64_t skip(int64_t count) override {
-    const int64_t skipped = std::min(count, static_cast<int64_t>(elements_->size() - next_));
+    const int64_t skipped = std::min(count, static_cast<int64_t>(elements_.size() - next_));
     next_ += static_cast<size_t>(skipped);
     return skipped;
   }
 
  private:
-  std::shared_ptr<const Elements> elements_;
+  const Elements& elements_;
   size_t next_ = 0;
 };
 
@@ -59,15 +59,15 @@ class CacheNode : public UnaryNode {
  public:
   using UnaryNode::UnaryNode;
   std::unique_ptr<ElementStream> elements(const Iteration&) const override {
-    const std::lock_guard lock(memory_->mutex);
-    if (memory_->complete) return std::make_unique<RecallStream>(memory_->complete);
+    const std::lock_guard lock(memory_.mutex);
+    if (memory_.complete) return std::make_unique<RecallStream>(*memory_.complete);
     // Always epoch 0: what is kept must not depend on the epoch in which it happened to be kept.
     return std::make_unique<FillStream>(input().elements({.epoch = 0}), memory_);
   }
   int64_t cardinality() const override { return input().cardinality(); }
 
  private:
-  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+  mutable Memory memory_;
 };
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace {
 
 class FilterStream : public ElementStream {
  public:
-  FilterStream(std::unique_ptr<ElementStream> input, FilterFunction f) : input_(std::move(input)), f_(std::move(f)) {}
+  FilterStream(std::unique_ptr<ElementStream> input, FilterFunction f)
+      : input_(std::move(input)), f_(std::move(f)) {}
   bool next(Element& element) override {
     while (input_->next(element))
       if (f_(element)) return true;

@@ -29,7 +29,9 @@ class GeneratorSource : public DatasetNode {
       : make_(std::move(make)), config_(config) {}
   std::unique_ptr<ElementStream> elements(const Iteration&) const override {
     PullFunction pull = make_();
-    if (!pull) throw InvalidArgumentError("Dataset::from_generator: expected a function that pulls, received an empty one");
+    if (!pull)
+      throw InvalidArgumentError(
+          "Dataset::from_generator: expected a function that pulls, received an empty one");
     return std::make_unique<GeneratorStream>(std::move(pull));
   }
   int64_t cardinality() const override { return config_.cardinality; }
@@ -44,7 +46,8 @@ class GeneratorSource : public DatasetNode {
 }  // namespace
 
 DatasetNodePointer generator_source(std::function<PullFunction()> make, const GeneratorConfig& config) {
-  if (!make) throw InvalidArgumentError("Dataset::from_generator: expected a function, received an empty one");
+  if (!make)
+    throw InvalidArgumentError("Dataset::from_generator: expected a function, received an empty one");
   if (config.cardinality < kUnknownCardinality)
     throw InvalidArgumentError("Dataset::from_generator: expected a cardinality of at least -2, received " +
                                std::to_string(config.cardinality));

@@ -7,13 +7,16 @@ namespace nyala::combinators {
 
 namespace {
 
-/// Round robin over open datasets, as tf.data: a place whose dataset has ended is left at once, and filled with
-/// the next dataset when its turn comes again.
+/// Round robin over open datasets, as tf.data: a place whose dataset has ended is left at once, and filled
+/// with the next dataset when its turn comes again.
 class InterleaveStream : public ElementStream {
  public:
   InterleaveStream(std::unique_ptr<ElementStream> input, InterleaveFunction f, const InterleaveConfig& config,
                    const Iteration& iteration)
-      : input_(std::move(input)), f_(std::move(f)), block_length_(config.block_length), iteration_(iteration),
+      : input_(std::move(input)),
+        f_(std::move(f)),
+        block_length_(config.block_length),
+        iteration_(iteration),
         places_(static_cast<size_t>(config.cycle_length)) {}
 
   bool next(Element& element) override {
@@ -53,7 +56,8 @@ class InterleaveStream : public ElementStream {
       return false;
     }
     place.node = f_(element).node();
-    if (!place.node) throw StateError("Dataset::interleave: expected a dataset from the function, received an empty handle");
+    if (!place.node)
+      throw StateError("Dataset::interleave: expected a dataset from the function, received an empty handle");
     place.stream = place.node->elements(iteration_);
     ++open_;
     return true;
@@ -87,11 +91,13 @@ class InterleaveNode : public UnaryNode {
 
 }  // namespace
 
-DatasetNodePointer interleave(DatasetNodePointer input, InterleaveFunction f, const InterleaveConfig& config) {
+DatasetNodePointer interleave(DatasetNodePointer input, InterleaveFunction f,
+                              const InterleaveConfig& config) {
   if (!f) throw InvalidArgumentError("Dataset::interleave: expected a function, received an empty one");
   if (config.cycle_length < 1 || config.block_length < 1)
-    throw InvalidArgumentError("Dataset::interleave: expected cycle_length and block_length of at least 1, received " +
-                               std::to_string(config.cycle_length) + " and " + std::to_string(config.block_length));
+    throw InvalidArgumentError(
+        "Dataset::interleave: expected cycle_length and block_length of at least 1, received " +
+        std::to_string(config.cycle_length) + " and " + std::to_string(config.block_length));
   return std::make_shared<InterleaveNode>(std::move(input), std::move(f), config);
 }
 

@@ -152,7 +152,9 @@ class ParallelMapStream : public ElementStream {
 class MapNode : public UnaryNode {
  public:
   MapNode(DatasetNodePointer input, MapFunction f, const MapConfig& config)
-      : UnaryNode(std::move(input)), f_(std::move(f)), calls_(config.num_parallel_calls),
+      : UnaryNode(std::move(input)),
+        f_(std::move(f)),
+        calls_(config.num_parallel_calls),
         key_(mix_key(config.seed ? *config.seed : next_unseeded_key(), "Dataset.map")) {}
 
   std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
@@ -173,8 +175,9 @@ class MapNode : public UnaryNode {
 
 DatasetNodePointer map(DatasetNodePointer input, MapFunction f, const MapConfig& config) {
   if (config.num_parallel_calls < kAutotune)
-    throw InvalidArgumentError("Dataset::map: expected num_parallel_calls of at least 0, or kAutotune, received " +
-                               std::to_string(config.num_parallel_calls));
+    throw InvalidArgumentError(
+        "Dataset::map: expected num_parallel_calls of at least 0, or kAutotune, received " +
+        std::to_string(config.num_parallel_calls));
   return std::make_shared<MapNode>(std::move(input), std::move(f), config);
 }
 

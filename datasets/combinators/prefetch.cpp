@@ -75,7 +75,8 @@ class PrefetchStream : public ElementStream {
 
 class PrefetchNode : public UnaryNode {
  public:
-  PrefetchNode(DatasetNodePointer input, int64_t buffer_size) : UnaryNode(std::move(input)), buffer_size_(buffer_size) {}
+  PrefetchNode(DatasetNodePointer input, int64_t buffer_size)
+      : UnaryNode(std::move(input)), buffer_size_(buffer_size) {}
   std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
     return std::make_unique<PrefetchStream>(input().elements(iteration), buffer_size_);
   }
@@ -90,8 +91,9 @@ class PrefetchNode : public UnaryNode {
 DatasetNodePointer prefetch(DatasetNodePointer input, int64_t buffer_size) {
   if (buffer_size == kAutotune) buffer_size = kAutotunedBuffer;
   if (buffer_size < 0)
-    throw InvalidArgumentError("Dataset::prefetch: expected a buffer_size of at least 0, or kAutotune, received " +
-                               std::to_string(buffer_size));
+    throw InvalidArgumentError(
+        "Dataset::prefetch: expected a buffer_size of at least 0, or kAutotune, received " +
+        std::to_string(buffer_size));
   if (buffer_size == 0) return input;
   return std::make_shared<PrefetchNode>(std::move(input), buffer_size);
 }

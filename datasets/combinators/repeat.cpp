@@ -96,8 +96,9 @@ class RepeatNode : public SelectingNode<RepeatNode> {
 
 DatasetNodePointer repeat(DatasetNodePointer input, int64_t count) {
   if (count < -1)
-    throw InvalidArgumentError("Dataset::repeat: expected a count of at least 0, or -1 for no end, received " +
-                               std::to_string(count));
+    throw InvalidArgumentError(
+        "Dataset::repeat: expected a count of at least 0, or -1 for no end, received " +
+        std::to_string(count));
   return std::make_shared<RepeatNode>(std::move(input), count);
 }
 

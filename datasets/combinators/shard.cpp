@@ -19,7 +19,8 @@ class ShardStream : public ItemStream<T> {
   int64_t skip(int64_t count) override {
     if (count == 0) return 0;
     int64_t wanted = 0;  // up to and with the last element that is passed over
-    if (__builtin_mul_overflow(count - 1, num_shards_, &wanted) || __builtin_add_overflow(wanted, gap_ + 1, &wanted))
+    if (__builtin_mul_overflow(count - 1, num_shards_, &wanted) ||
+        __builtin_add_overflow(wanted, gap_ + 1, &wanted))
       wanted = INT64_MAX;
     const int64_t there = input_->skip(wanted);
     const int64_t skipped = there <= gap_ ? 0 : (there - gap_ - 1) / num_shards_ + 1;
@@ -57,8 +58,9 @@ class ShardNode : public SelectingNode<ShardNode> {
 
 DatasetNodePointer shard(DatasetNodePointer input, int64_t num_shards, int64_t index) {
   if (num_shards < 1 || index < 0 || index >= num_shards)
-    throw InvalidArgumentError("Dataset::shard: expected num_shards of at least 1 and an index below it, received " +
-                               std::to_string(num_shards) + " and " + std::to_string(index));
+    throw InvalidArgumentError(
+        "Dataset::shard: expected num_shards of at least 1 and an index below it, received " +
+        std::to_string(num_shards) + " and " + std::to_string(index));
   return std::make_shared<ShardNode>(std::move(input), num_shards, index);
 }
 

@@ -18,8 +18,10 @@ class ShuffleStream : public ItemStream<T> {
   bool next(T& item) override {
     T fresh{};
     while (!ended_ && buffer_.size() < buffer_size_) {
-      if (input_->next(fresh)) buffer_.push_back(std::move(fresh));
-      else ended_ = true;
+      if (input_->next(fresh))
+        buffer_.push_back(std::move(fresh));
+      else
+        ended_ = true;
     }
     if (buffer_.empty()) return false;
     const size_t place = static_cast<size_t>(random_.below(buffer_.size()));
@@ -40,7 +42,9 @@ class ShuffleStream : public ItemStream<T> {
 class ShuffleNode : public SelectingNode<ShuffleNode> {
  public:
   ShuffleNode(DatasetNodePointer input, int64_t buffer_size, const ShuffleConfig& config)
-      : SelectingNode(std::move(input)), buffer_size_(buffer_size), reshuffle_(config.reshuffle_each_iteration),
+      : SelectingNode(std::move(input)),
+        buffer_size_(buffer_size),
+        reshuffle_(config.reshuffle_each_iteration),
         key_(mix_key(config.seed ? *config.seed : next_unseeded_key(), "Dataset.shuffle")) {}
 
   template <class T>

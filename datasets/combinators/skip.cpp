@@ -10,7 +10,8 @@ namespace {
 template <class T>
 class SkipStream : public ItemStream<T> {
  public:
-  SkipStream(std::unique_ptr<ItemStream<T>> input, int64_t count) : input_(std::move(input)), pending_(count) {}
+  SkipStream(std::unique_ptr<ItemStream<T>> input, int64_t count)
+      : input_(std::move(input)), pending_(count) {}
   bool next(T& item) override {
     input_->skip(std::exchange(pending_, 0));
     return input_->next(item);

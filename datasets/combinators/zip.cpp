@@ -37,8 +37,8 @@ class ZipStream : public ElementStream {
     if (fits) return;
     throw InvalidArgumentError(std::string("Dataset::zip: expected elements with nothing but ") +
                                (i < 2 ? "x" : "one x") + " in the dataset for " + kPlaces[i] +
-                               ", received x, y and sample_weight of " + std::to_string(part.x.size()) + ", " +
-                               std::to_string(part.y.size()) + " and " +
+                               ", received x, y and sample_weight of " + std::to_string(part.x.size()) +
+                               ", " + std::to_string(part.y.size()) + " and " +
                                std::to_string(part.sample_weight.defined() ? 1 : 0) + " tensors");
   }
 
@@ -66,7 +66,8 @@ class ZipNode : public DatasetNode {
   }
 
   bool is_index_based() const override {
-    return std::all_of(inputs_.begin(), inputs_.end(), [](const auto& input) { return input->is_index_based(); });
+    return std::all_of(inputs_.begin(), inputs_.end(),
+                       [](const auto& input) { return input->is_index_based(); });
   }
   std::optional<bool> is_batched() const override { return inputs_.front()->is_batched(); }
 
@@ -78,8 +79,9 @@ class ZipNode : public DatasetNode {
 
 DatasetNodePointer zip(std::vector<DatasetNodePointer> inputs) {
   if (inputs.size() < 2 || inputs.size() > 3)
-    throw InvalidArgumentError("Dataset::zip: expected two datasets (x, y) or three (x, y, sample_weight), received " +
-                               std::to_string(inputs.size()));
+    throw InvalidArgumentError(
+        "Dataset::zip: expected two datasets (x, y) or three (x, y, sample_weight), received " +
+        std::to_string(inputs.size()));
   return std::make_shared<ZipNode>(std::move(inputs));
 }
 

@@ -1,13 +1,12 @@
 #include <nyala/datasets/io/byte_reader.h>
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <zlib.h>
 
 #include <nyala/backend/core/error.h>
 
@@ -45,7 +44,8 @@ struct ByteReader::State {
 
 ByteReader::State::State(const std::filesystem::path& p, uint64_t limit) : path(p), max_bytes(limit) {
   std::error_code code;
-  if (std::filesystem::is_directory(path, code)) throw IoError(path.string() + ": expected a file, found a folder");
+  if (std::filesystem::is_directory(path, code))
+    throw IoError(path.string() + ": expected a file, found a folder");
   file.reset(std::fopen(path.c_str(), "rb"));
   if (!file) throw IoError(path.string() + ": cannot open the file: " + std::strerror(errno));
   const uintmax_t size = std::filesystem::file_size(path, code);
@@ -72,7 +72,8 @@ void ByteReader::State::damaged(const std::string& reason) const {
 bool ByteReader::State::refill() {
   if (stream.avail_in > 0) return true;
   const size_t count = std::fread(input.data(), 1, input.size(), file.get());
-  if (std::ferror(file.get())) throw IoError(path.string() + ": cannot read the file: " + std::strerror(errno));
+  if (std::ferror(file.get()))
+    throw IoError(path.string() + ": cannot read the file: " + std::strerror(errno));
   stream.next_in = input.data();
   stream.avail_in = static_cast<uInt>(count);
   return count > 0;
@@ -115,9 +116,12 @@ size_t ByteReader::State::read_gzip(std::span<uint8_t> out) {
     const size_t produced = room - stream.avail_out;
     filled += produced;
     position += produced;
-    if (status == Z_STREAM_END) in_member = false;
-    else if (status == Z_MEM_ERROR) throw OutOfMemoryError(path.string() + ": no memory for the gzip decoder");
-    else if (status != Z_OK && status != Z_BUF_ERROR) damaged(stream.msg ? stream.msg : "unknown stream");
+    if (status == Z_STREAM_END)
+      in_member = false;
+    else if (status == Z_MEM_ERROR)
+      throw OutOfMemoryError(path.string() + ": no memory for the gzip decoder");
+    else if (status != Z_OK && status != Z_BUF_ERROR)
+      damaged(stream.msg ? stream.msg : "unknown stream");
   }
   position -= filled;
   return filled;
@@ -142,7 +146,8 @@ void ByteReader::read_exactly(std::span<uint8_t> out, std::string_view what) {
   const size_t count = read(out);
   if (count == out.size()) return;
   throw FileFormatError(path().string() + ": expected " + std::to_string(out.size()) + " bytes of " +
-                        std::string(what) + ", found " + std::to_string(count) + " before the end of the file");
+                        std::string(what) + ", found " + std::to_string(count) +
+                        " before the end of the file");
 }
 
 void ByteReader::skip(uint64_t count, std::string_view what) {

@@ -1,15 +1,15 @@
 #include <nyala/datasets/io/fetch.h>
 
-#include <curl/curl.h>
+#include <cerrno>
+#include <cstring>
+#include <exception>
 #include <fcntl.h>
+#include <memory>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <exception>
-#include <memory>
+#include <curl/curl.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/io/sha256.h>
@@ -72,7 +72,8 @@ class PartFile {
       if (file_ < 0) fail("cannot create the file");
       while (::flock(file_, LOCK_EX) != 0)
         if (errno != EINTR) fail("cannot lock the file");
-      struct stat mine {}, there {};
+      struct stat mine {
+      }, there{};
       const bool same = ::fstat(file_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 &&
                         mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
       if (same) return;
@@ -149,10 +150,11 @@ bool transfer_rest(const FetchRequest& request, PartFile& part) {
   if (status == CURLE_OK) return true;
   long response = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &response);
-  const bool no_resume = status == CURLE_RANGE_ERROR || status == CURLE_BAD_DOWNLOAD_RESUME || response == 416;
+  const bool no_resume =
+      status == CURLE_RANGE_ERROR || status == CURLE_BAD_DOWNLOAD_RESUME || response == 416;
   if (transfer.offset > 0 && no_resume) return false;
-  const std::string cause = transfer.write_errno ? std::string("cannot write ") + part.path().string() + ": " +
-                                                       std::strerror(transfer.write_errno)
+  const std::string cause = transfer.write_errno ? std::string("cannot write ") + part.path().string() +
+                                                       ": " + std::strerror(transfer.write_errno)
                             : reason[0] ? std::string(reason)
                                         : std::string(curl_easy_strerror(status));
   throw IoError("cannot download " + request.url + " to " + request.path.string() + ": " + cause);
@@ -161,8 +163,9 @@ bool transfer_rest(const FetchRequest& request, PartFile& part) {
 void check_request(const FetchRequest& request) {
   const bool hexadecimal = request.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (request.sha256.size() != 64 || !hexadecimal)
-    throw InvalidArgumentError("fetch of " + request.url + ": expected a SHA-256 of 64 lower-case hexadecimal " +
-                               "digits, received '" + request.sha256 + "'");
+    throw InvalidArgumentError("fetch of " + request.url +
+                               ": expected a SHA-256 of 64 lower-case hexadecimal " + "digits, received '" +
+                               request.sha256 + "'");
 }
 
 }  // namespace
@@ -172,7 +175,8 @@ void fetch(const FetchRequest& request) {
   std::error_code code;
   if (std::filesystem::exists(request.path, code)) return;
   std::filesystem::create_directories(request.path.parent_path(), code);
-  if (code) throw IoError(request.path.parent_path().string() + ": cannot make the folder: " + code.message());
+  if (code)
+    throw IoError(request.path.parent_path().string() + ": cannot make the folder: " + code.message());
   PartFile part(request.path.string() + ".part");
   if (std::filesystem::exists(request.path, code)) {  // another process was faster
     std::filesystem::remove(part.path(), code);

@@ -12,9 +12,9 @@ namespace nyala::datasets {
 using FetchProgress = std::function<void(uint64_t done, uint64_t total)>;
 
 struct FetchRequest {
-  std::string url = {};               // http, https or file
-  std::filesystem::path path = {};    // the finished file; its folder is made if it is missing
-  std::string sha256 = {};            // 64 hexadecimal digits of the whole file, as its publisher gives them
+  std::string url = {};             // http, https or file
+  std::filesystem::path path = {};  // the finished file; its folder is made if it is missing
+  std::string sha256 = {};          // 64 hexadecimal digits of the whole file, as its publisher gives them
   FetchProgress progress = {};
 };
 

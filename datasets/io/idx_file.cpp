@@ -42,8 +42,9 @@ IdxFile::IdxFile(const std::filesystem::path& path, int rank) : reader_(path) {
     const bool overflow = __builtin_mul_overflow(total, static_cast<uint64_t>(shape_.back()), &total);
     if (overflow || total > most)  // before anybody allocates what a damaged head asks for
       throw FileFormatError(path.string() + ": expected values of shape " + shape_.to_string() +
-                            (axis + 1 < rank ? " and more axes" : "") + " after the idx head, found a file of " +
-                            std::to_string(reader_.file_size()) + " bytes, which cannot hold them");
+                            (axis + 1 < rank ? " and more axes" : "") +
+                            " after the idx head, found a file of " + std::to_string(reader_.file_size()) +
+                            " bytes, which cannot hold them");
   }
 }
 

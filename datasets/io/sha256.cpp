@@ -89,7 +89,8 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   std::vector<uint8_t> buffer(size_t{1} << 18);
   while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get()))
     hash.update({buffer.data(), count});
-  if (std::ferror(file.get())) throw IoError(path.string() + ": cannot read the file: " + std::strerror(errno));
+  if (std::ferror(file.get()))
+    throw IoError(path.string() + ": cannot read the file: " + std::strerror(errno));
   return hash.finish();
 }
 

@@ -32,7 +32,8 @@ uint64_t octal(const Block& block, Field field, const ByteReader& source) {
   uint64_t value = 0;
   for (char digit : digits) {
     if (digit < '0' || digit > '7')
-      throw FileFormatError(source.path().string() + ": expected an octal number in the tar header before byte " +
+      throw FileFormatError(source.path().string() +
+                            ": expected an octal number in the tar header before byte " +
                             std::to_string(source.position()) + ", found '" + std::string(digits) + "'");
     value = value * 8 + static_cast<uint64_t>(digit - '0');
   }
@@ -83,8 +84,9 @@ bool TarReader::next(TarEntry& entry) {
       return true;
     }
     if (std::string_view("5xgLK").find(type) == std::string_view::npos)
-      throw FileFormatError(source_.path().string() + ": expected files and folders in the tar archive, found '" +
-                            name_ + "' of type '" + std::string(1, type) + "'");
+      throw FileFormatError(source_.path().string() +
+                            ": expected files and folders in the tar archive, found '" + name_ +
+                            "' of type '" + std::string(1, type) + "'");
   }
 }
 

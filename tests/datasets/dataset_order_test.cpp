@@ -1,9 +1,9 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/datasets/dataset_support.h>
@@ -23,7 +23,8 @@ TEST(DatasetOrderTest, ShuffleIsAPermutationBySeedAndEpoch) {
   EXPECT_NE(first, count_to(100));
   EXPECT_NE(first, second);
   EXPECT_EQ(sorted(second), count_to(100));
-  EXPECT_EQ(all_of(range(100).shuffle(100, {.seed = 5}), {.epoch = 1}), second) << "seed and epoch fix the order";
+  EXPECT_EQ(all_of(range(100).shuffle(100, {.seed = 5}), {.epoch = 1}), second)
+      << "seed and epoch fix the order";
   EXPECT_NE(all_of(range(100).shuffle(100, {.seed = 6}), {.epoch = 1}), second);
 }
 
@@ -126,7 +127,8 @@ TEST(DatasetOrderTest, SkippingIsFetchingAndForgetting) {
         const int64_t expected = std::min(count, size - before);
         EXPECT_EQ(iterator.skip(count), expected) << "pipeline " << p << " at " << before;
         EXPECT_EQ(iterator.position(), before + expected);
-        EXPECT_EQ(elements_of(std::move(iterator)), std::vector<Numbers>(all.begin() + before + expected, all.end()))
+        EXPECT_EQ(elements_of(std::move(iterator)),
+                  std::vector<Numbers>(all.begin() + before + expected, all.end()))
             << "pipeline " << p << " at " << before << " skipping " << count;
       }
     }
@@ -136,10 +138,13 @@ TEST(DatasetOrderTest, SkippingIsFetchingAndForgetting) {
 
 TEST(DatasetOrderTest, SkippedElementsAreNotMapped) {
   int calls = 0;
-  const Dataset data = range(100).shuffle(100).map([&calls](Element e) {
-    ++calls;
-    return e;
-  }).batch(10);
+  const Dataset data = range(100)
+                           .shuffle(100)
+                           .map([&calls](Element e) {
+                             ++calls;
+                             return e;
+                           })
+                           .batch(10);
   DatasetIterator iterator = data.iterate();
   EXPECT_EQ(iterator.skip(9), 9);
   EXPECT_EQ(calls, 0);

@@ -1,8 +1,8 @@
 #include <nyala/datasets/dataset.h>
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/datasets/dataset_support.h>
@@ -15,7 +15,8 @@ using datasets::message_of;
 
 TEST(DatasetTest, SlicesAreTheRows) {
   const Tensor x = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6}, {3, 2});
-  const Tensor y = Tensor::from(std::vector<int64_t>{7, 8, 9}), w = Tensor::from(std::vector<float>{.5f, 1, 2});
+  const Tensor y = Tensor::from(std::vector<int64_t>{7, 8, 9}),
+               w = Tensor::from(std::vector<float>{.5f, 1, 2});
   const Dataset data = Dataset::from_tensor_slices(x, y, w);
   EXPECT_EQ(data.cardinality(), 3);
   int64_t row = 0;
@@ -28,6 +29,12 @@ TEST(DatasetTest, SlicesAreTheRows) {
     ++row;
   }
   EXPECT_EQ(row, 3);
+}
+
+TEST(DatasetTest, ArraysMayHaveNoTargets) {
+  for (const Element& e : Dataset::from_tensor_slices(Arrays{.x = Tensor::zeros({2, 3})})) EXPECT_TRUE(e.y.empty());
+  const Arrays both{.x = Tensor::zeros({2, 3}), .y = Tensor::zeros({2})};
+  for (const Element& e : Dataset::from_tensor_slices(both)) EXPECT_EQ(e.y.size(), 1u);
 }
 
 TEST(DatasetTest, SlicesNeedTheSameNumberOfRows) {
@@ -83,7 +90,8 @@ TEST(DatasetTest, BatchGathersEveryTensorAlike) {
     EXPECT_EQ(batch.x.at(1).dtype(), DType::uint8);
     EXPECT_EQ(values_of(batch.y.at(1)), rows);
     for (size_t i = 0; i < rows.size(); ++i) {
-      for (size_t k = 0; k < 6; ++k) EXPECT_EQ(batch.x[0].data<float>()[i * 6 + k], static_cast<float>(rows[i]));
+      for (size_t k = 0; k < 6; ++k)
+        EXPECT_EQ(batch.x[0].data<float>()[i * 6 + k], static_cast<float>(rows[i]));
       for (size_t k = 0; k < 3; ++k) EXPECT_EQ(batch.x[1].data<uint8_t>()[i * 3 + k], rows[i]);
       EXPECT_EQ(batch.sample_weight.data<double>()[i], static_cast<double>(rows[i]));
     }
@@ -121,7 +129,9 @@ TEST(DatasetTest, UnlikeElementsCannotBeBatched) {
 }
 
 TEST(DatasetTest, MapTakesElementsOrTensors) {
-  const auto plus = [](const Tensor& t, int64_t add) { return Tensor::scalar<int64_t>(t.data<int64_t>()[0] + add); };
+  const auto plus = [](const Tensor& t, int64_t add) {
+    return Tensor::scalar<int64_t>(t.data<int64_t>()[0] + add);
+  };
   const Dataset xy = Dataset::from_tensor_slices(Tensor::from(count_to(3)), Tensor::from(Numbers{5, 6, 7}));
   const auto x_only = xy.map([&](Tensor x) { return plus(x, 10); });
   EXPECT_EQ(all_of(x_only), (Numbers{10, 11, 12}));
@@ -173,7 +183,8 @@ TEST(DatasetTest, Repeat) {
     EXPECT_EQ(all_of(data.repeat(2)), (Numbers{0, 1, 2, 0, 1, 2}));
     EXPECT_TRUE(all_of(data.repeat(0)).empty());
     EXPECT_EQ(all_of(data.repeat().take(7)), (Numbers{0, 1, 2, 0, 1, 2, 0}));
-    EXPECT_EQ(elements_of(data.repeat().batch(2).take(3).iterate()), (std::vector<Numbers>{{0, 1}, {2, 0}, {1, 2}}));
+    EXPECT_EQ(elements_of(data.repeat().batch(2).take(3).iterate()),
+              (std::vector<Numbers>{{0, 1}, {2, 0}, {1, 2}}));
     EXPECT_TRUE(all_of(data.take(0).repeat()).empty()) << "repeating nothing ends";
   }
   EXPECT_THROW(range(3).repeat(-2), InvalidArgumentError);
@@ -229,10 +240,13 @@ TEST(DatasetTest, InterleavedDatasetsMayBeTemporary) {
 
 TEST(DatasetTest, CacheKeepsTheFirstCompleteIteration) {
   int calls = 0;
-  const Dataset data = range(4).shuffle(4).map([&calls](Element e) {
-    ++calls;
-    return e;
-  }).cache();
+  const Dataset data = range(4)
+                           .shuffle(4)
+                           .map([&calls](Element e) {
+                             ++calls;
+                             return e;
+                           })
+                           .cache();
   {
     DatasetIterator broken_off = data.iterate();
     Element e;
@@ -323,7 +337,9 @@ TEST(DatasetTest, RangeForWalksWhatIsLeft) {
 }
 
 TEST(DatasetTest, IteratorsKeepThePipelineAlive) {
-  const auto make = [] { return range(4).map([](Element e) { return e; }, {.num_parallel_calls = 2}).repeat(2); };
+  const auto make = [] {
+    return range(4).map([](Element e) { return e; }, {.num_parallel_calls = 2}).repeat(2);
+  };
   DatasetIterator iterator = make().iterate();
   Element e;
   ASSERT_TRUE(iterator.next(e));

@@ -1,9 +1,9 @@
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/context.h>
@@ -19,7 +19,8 @@ int64_t value_of(const Element& e) { return e.x[0].data<int64_t>()[0]; }
 /// Threads of this process.
 size_t thread_count() {
   size_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) count += entry.exists() ? 1 : 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+    count += entry.exists() ? 1 : 0;
   return count;
 }
 
@@ -56,10 +57,12 @@ TEST(DatasetThreadsTest, ParallelMapRunsInParallel) {
 
 TEST(DatasetThreadsTest, WorkersRunAheadOnlySoFar) {
   std::atomic<int> started{0};
-  const Dataset data = range(1000).map([&](Element e) {
-    ++started;
-    return e;
-  }, {.num_parallel_calls = 3});
+  const Dataset data = range(1000).map(
+      [&](Element e) {
+        ++started;
+        return e;
+      },
+      {.num_parallel_calls = 3});
   DatasetIterator iterator = data.iterate();
   Element e;
   ASSERT_TRUE(iterator.next(e));
@@ -71,10 +74,12 @@ TEST(DatasetThreadsTest, AnExceptionOfAMapArrivesInItsPlace) {
   for (const int calls : {0, 1, 4}) {
     for (const bool prefetched : {false, true}) {
       const size_t threads_before = thread_count();
-      Dataset data = range(100).map([](Element e) {
-        if (value_of(e) == 20) throw std::runtime_error("element 20");
-        return e;
-      }, {.num_parallel_calls = calls});
+      Dataset data = range(100).map(
+          [](Element e) {
+            if (value_of(e) == 20) throw std::runtime_error("element 20");
+            return e;
+          },
+          {.num_parallel_calls = calls});
       if (prefetched) data = data.prefetch(3);
       {
         DatasetIterator iterator = data.iterate();
@@ -99,12 +104,15 @@ TEST(DatasetThreadsTest, AnExceptionOfAMapArrivesInItsPlace) {
 
 TEST(DatasetThreadsTest, AnExceptionOfAGeneratorArrivesThroughThreads) {
   const Dataset data = Dataset::from_generator([] {
-    return [i = int64_t{0}](Element& e) mutable {
-      if (i == 5) throw FileFormatError("the file is damaged");
-      e.x = {Tensor::scalar<int64_t>(i++)};
-      return true;
-    };
-  }).map([](Element e) { return e; }, {.num_parallel_calls = 3}).batch(2).prefetch(2);
+                         return [i = int64_t{0}](Element& e) mutable {
+                           if (i == 5) throw FileFormatError("the file is damaged");
+                           e.x = {Tensor::scalar<int64_t>(i++)};
+                           return true;
+                         };
+                       })
+                           .map([](Element e) { return e; }, {.num_parallel_calls = 3})
+                           .batch(2)
+                           .prefetch(2);
   DatasetIterator iterator = data.iterate();
   Batch batch;
   EXPECT_TRUE(iterator.next(batch));
@@ -115,8 +123,12 @@ TEST(DatasetThreadsTest, AnExceptionOfAGeneratorArrivesThroughThreads) {
 TEST(DatasetThreadsTest, StoppingEarlyEndsTheThreads) {
   const size_t threads_before = thread_count();
   for (int round = 0; round < 50; ++round) {
-    const Dataset data = range(100000).repeat().map([](Element e) { return e; }, {.num_parallel_calls = 3})
-                             .batch(4).prefetch(2).map([](Element e) { return e; }, {.num_parallel_calls = 2});
+    const Dataset data = range(100000)
+                             .repeat()
+                             .map([](Element e) { return e; }, {.num_parallel_calls = 3})
+                             .batch(4)
+                             .prefetch(2)
+                             .map([](Element e) { return e; }, {.num_parallel_calls = 2});
     DatasetIterator iterator = data.iterate();
     Batch batch;
     for (int i = 0; i < round % 5; ++i) ASSERT_TRUE(iterator.next(batch));
@@ -126,7 +138,8 @@ TEST(DatasetThreadsTest, StoppingEarlyEndsTheThreads) {
 
 TEST(DatasetThreadsTest, NoThreadStartsBeforeTheFirstElement) {
   const size_t threads_before = thread_count();
-  DatasetIterator iterator = range(10).map([](Element e) { return e; }, {.num_parallel_calls = 3}).prefetch().iterate();
+  DatasetIterator iterator =
+      range(10).map([](Element e) { return e; }, {.num_parallel_calls = 3}).prefetch().iterate();
   EXPECT_EQ(iterator.skip(4), 4);
   EXPECT_EQ(thread_count(), threads_before);
   EXPECT_EQ(joined(elements_of(std::move(iterator))), (Numbers{4, 5, 6, 7, 8, 9}));
@@ -134,10 +147,12 @@ TEST(DatasetThreadsTest, NoThreadStartsBeforeTheFirstElement) {
 
 TEST(DatasetThreadsTest, PrefetchFetchesAheadUpToItsSize) {
   std::atomic<int> made{0};
-  const Dataset data = range(100).map([&](Element e) {
-    ++made;
-    return e;
-  }).prefetch(4);
+  const Dataset data = range(100)
+                           .map([&](Element e) {
+                             ++made;
+                             return e;
+                           })
+                           .prefetch(4);
   DatasetIterator iterator = data.iterate();
   Element e;
   ASSERT_TRUE(iterator.next(e));
@@ -151,11 +166,13 @@ TEST(DatasetThreadsTest, PrefetchFetchesAheadUpToItsSize) {
 TEST(DatasetThreadsTest, WorkersUseTheConsumersDeviceAndOneThreadEach) {
   const auto on = device("cpu:0");
   std::atomic<int> wrong{0};
-  const Dataset data = range(20).map([&](Element e) {
-    const ThreadContext& context = thread_context();
-    if (context.device != Device("cpu:0") || context.compute_threads != 1 || context.tape) ++wrong;
-    return e;
-  }, {.num_parallel_calls = 2});
+  const Dataset data = range(20).map(
+      [&](Element e) {
+        const ThreadContext& context = thread_context();
+        if (context.device != Device("cpu:0") || context.compute_threads != 1 || context.tape) ++wrong;
+        return e;
+      },
+      {.num_parallel_calls = 2});
   EXPECT_EQ(all_of(data), count_to(20));
   EXPECT_EQ(wrong, 0);
 }

@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/cifar10.h>
@@ -50,8 +50,8 @@ TEST(LoadersTest, PairsThatDifferAndLabelsOutOfRangeAreErrors) {
   const TemporaryFolder folder;
   const auto pair = write_pair(folder, 3, {1, 2});
   const std::string message = message_of<FileFormatError>([&] { load_idx_arrays(pair.images, pair.labels); });
-  EXPECT_EQ(message, pair.labels.string() + ": expected 3 labels as there are images in " + pair.images.string() +
-                         ", found 2");
+  EXPECT_EQ(message, pair.labels.string() + ": expected 3 labels as there are images in " +
+                         pair.images.string() + ", found 2");
   const auto wrong = write_pair(folder, 3, {1, 10, 2});
   const std::string text = message_of<FileFormatError>([&] { load_idx_arrays(wrong.images, wrong.labels); });
   EXPECT_EQ(text, wrong.labels.string() + ": expected labels from 0 to 9, found 10 in row 1");
@@ -92,7 +92,8 @@ TEST(LoadersTest, FilesOfAnotherSizeThanTheSetAreErrors) {
 TEST(LoadersTest, RealMnistTestHalf) {
   if (test_data().empty()) GTEST_SKIP() << "no test data: set NYALA_TEST_DATA";
   const auto folder = test_data() / "mnist";
-  const Arrays test = load_idx_arrays(folder / "t10k-images-idx3-ubyte.gz", folder / "t10k-labels-idx1-ubyte.gz");
+  const Arrays test =
+      load_idx_arrays(folder / "t10k-images-idx3-ubyte.gz", folder / "t10k-labels-idx1-ubyte.gz");
   EXPECT_EQ(test.x.shape(), (Shape{10000, 28, 28, 1}));
   EXPECT_EQ(label_counts(test.y), (std::vector<int>{980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009}));
 }
@@ -121,7 +122,8 @@ TEST(LoadersTest, CifarRecordsBecomeRowsOfPixels) {
     for (size_t row = 0; row < 5; ++row)
       for (size_t pixel = 0; pixel < 1024; ++pixel)
         for (size_t channel = 0; channel < 3; ++channel)
-          ASSERT_EQ(pixels[(row * 1024 + pixel) * 3 + channel], records[row * kRecord + 1 + channel * 1024 + pixel]);
+          ASSERT_EQ(pixels[(row * 1024 + pixel) * 3 + channel],
+                    records[row * kRecord + 1 + channel * 1024 + pixel]);
   }
 }
 

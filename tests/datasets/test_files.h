@@ -1,14 +1,14 @@
 #pragma once
 
-#include <gtest/gtest.h>
-#include <zlib.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
+#include <zlib.h>
+
+#include <gtest/gtest.h>
 
 namespace nyala::datasets {
 
@@ -54,8 +54,8 @@ class ScopedEnvironment {
 
 inline std::filesystem::path write_file(const std::filesystem::path& path, const Bytes& bytes) {
   std::filesystem::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()),
-                                              static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   return path;
 }
 

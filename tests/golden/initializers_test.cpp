@@ -55,7 +55,7 @@ void check_random(const Json& entry) {
   const Statistics got = statistics_of(values, mean);
   EXPECT_NEAR(got.mean, mean, tolerance * deviation) << what;
   EXPECT_NEAR(got.deviation / deviation, 1.0, tolerance) << what;
-  check_kind(expected.at("kind"), kurtosis(values, got), 6.0 * tolerance, what);
+  check_kind(expected.at("kind"), kurtosis(values, got), 5.0 * tolerance, what);
   if (expected.at("limit").is_null()) return;
   const double limit = expected.at("limit");
   EXPECT_LE(got.largest, limit * (1 + 1e-6)) << what;

@@ -1,8 +1,7 @@
-#include <nyala/api/saving/hdf5/attribute.h>
-
 #include <cstring>
 #include <type_traits>
 
+#include <nyala/api/saving/hdf5/attribute.h>
 #include <nyala/api/saving/hdf5/dataspace.h>
 #include <nyala/api/saving/hdf5/elements.h>
 #include <nyala/api/saving/hdf5/limits.h>
@@ -60,7 +59,8 @@ Attribute::Attribute(ImagePtr image, std::string object_path, AttributeParts par
 
 template <class F>
 auto Attribute::guarded(F&& read) const {
-  return at_object(*image_, place_, [&] { return read(read_datatype(parts_.datatype), read_dataspace(parts_.dataspace)); });
+  return at_object(*image_, place_,
+                   [&] { return read(read_datatype(parts_.datatype), read_dataspace(parts_.dataspace)); });
 }
 
 Shape Attribute::shape() const {
@@ -77,7 +77,8 @@ bool Attribute::is_string() const {
 std::string Attribute::string() const {
   std::vector<std::string> all = strings();
   return at_object(*image_, place_, [&] {
-    if (all.size() != 1) throw Fault{parts_.data.begin(), "expected one string, found " + std::to_string(all.size())};
+    if (all.size() != 1)
+      throw Fault{parts_.data.begin(), "expected one string, found " + std::to_string(all.size())};
     return std::move(all.front());
   });
 }
@@ -97,7 +98,8 @@ std::vector<double> Attribute::numbers() const {
 
 std::vector<int64_t> Attribute::integers() const {
   return guarded([&](const Datatype& type, const Dataspace& space) {
-    if (is_floating(memory_dtype(type))) throw Fault{parts_.data.begin(), "expected integers, found " + type.to_string()};
+    if (is_floating(memory_dtype(type)))
+      throw Fault{parts_.data.begin(), "expected integers, found " + type.to_string()};
     return read_numbers<int64_t>(type, parts_.data, space.count);
   });
 }

@@ -35,8 +35,8 @@ class Attribute {
 
   /// The one element as text. Fixed-length text comes without its padding.
   std::string string() const;
-  /// All elements as text, row by row. Without elements this is empty whatever the type: Keras stores an empty
-  /// list of names as an empty float64 array.
+  /// All elements as text, row by row. Without elements this is empty whatever the type: Keras stores an
+  /// empty list of names as an empty float64 array.
   std::vector<std::string> strings() const;
   /// All elements, row by row.
   std::vector<double> numbers() const;

@@ -1,5 +1,4 @@
 #include <nyala/api/saving/hdf5/attributes.h>
-
 #include <nyala/api/saving/hdf5/btree_v2.h>
 #include <nyala/api/saving/hdf5/fractal_heap.h>
 #include <nyala/backend/core/error.h>
@@ -12,7 +11,8 @@ Attributes::Attributes(ImagePtr image, std::string object_path, const ObjectHead
     if (message.type != MessageType::attribute) continue;
     add(message.is_shared() ? shared_body(message.body, MessageType::attribute) : message.body);
   }
-  if (header.has(MessageType::attribute_info)) read_dense(header.body(MessageType::attribute_info, "attribute info"));
+  if (header.has(MessageType::attribute_info))
+    read_dense(header.body(MessageType::attribute_info, "attribute info"));
 }
 
 void Attributes::add(Cursor message) {

@@ -1,5 +1,4 @@
 #include <nyala/api/saving/hdf5/btree_v1.h>
-
 #include <nyala/api/saving/hdf5/limits.h>
 
 namespace nyala::hdf5 {

@@ -13,8 +13,8 @@ struct BTreeV1Kind {
   uint64_t key_size;  ///< bytes
 };
 
-/// Walks a version 1 B-tree in key order and hands every child of its leaves to `visit`, with the key in front
-/// of it and its address. Throws Fault for damaged nodes, levels that do not decrease, and circles.
+/// Walks a version 1 B-tree in key order and hands every child of its leaves to `visit`, with the key in
+/// front of it and its address. Throws Fault for damaged nodes, levels that do not decrease, and circles.
 void walk_btree_v1(const Image& image, uint64_t root, BTreeV1Kind kind,
                    const std::function<void(Cursor key, uint64_t child)>& visit);
 

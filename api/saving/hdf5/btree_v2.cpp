@@ -1,8 +1,7 @@
-#include <nyala/api/saving/hdf5/btree_v2.h>
-
 #include <bit>
 #include <vector>
 
+#include <nyala/api/saving/hdf5/btree_v2.h>
 #include <nyala/api/saving/hdf5/limits.h>
 
 namespace nyala::hdf5 {
@@ -20,9 +19,9 @@ struct Pointer {
 
 /// How the nodes of one level are laid out; level 0 is the leaves.
 struct Level {
-  uint64_t max_records;       ///< in one node
-  uint64_t max_total;         ///< in one node and everything below
-  uint64_t total_size;        ///< bytes of a number up to max_total
+  uint64_t max_records;  ///< in one node
+  uint64_t max_total;    ///< in one node and everything below
+  uint64_t total_size;   ///< bytes of a number up to max_total
 };
 
 uint64_t bytes_for(uint64_t largest) { return (static_cast<uint64_t>(std::bit_width(largest)) + 7) / 8; }
@@ -49,7 +48,8 @@ class Walk {
     measure_levels(header, depth);
     if (total > 0) node(root, depth);
     if (seen_ != total)
-      throw Fault{address, "a B-tree declares " + std::to_string(total) + " records but holds " + std::to_string(seen_)};
+      throw Fault{address, "a B-tree declares " + std::to_string(total) + " records but holds " +
+                               std::to_string(seen_)};
   }
 
  private:

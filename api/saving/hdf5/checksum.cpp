@@ -1,7 +1,7 @@
-#include <nyala/api/saving/hdf5/checksum.h>
-
 #include <algorithm>
 #include <bit>
+
+#include <nyala/api/saving/hdf5/checksum.h>
 
 namespace nyala::hdf5 {
 namespace {
@@ -10,28 +10,48 @@ struct State {
   uint32_t a, b, c;
 
   void mix() {
-    a -= c; a ^= std::rotl(c, 4); c += b;
-    b -= a; b ^= std::rotl(a, 6); a += c;
-    c -= b; c ^= std::rotl(b, 8); b += a;
-    a -= c; a ^= std::rotl(c, 16); c += b;
-    b -= a; b ^= std::rotl(a, 19); a += c;
-    c -= b; c ^= std::rotl(b, 4); b += a;
+    a -= c;
+    a ^= std::rotl(c, 4);
+    c += b;
+    b -= a;
+    b ^= std::rotl(a, 6);
+    a += c;
+    c -= b;
+    c ^= std::rotl(b, 8);
+    b += a;
+    a -= c;
+    a ^= std::rotl(c, 16);
+    c += b;
+    b -= a;
+    b ^= std::rotl(a, 19);
+    a += c;
+    c -= b;
+    c ^= std::rotl(b, 4);
+    b += a;
   }
   void finish() {
-    c ^= b; c -= std::rotl(b, 14);
-    a ^= c; a -= std::rotl(c, 11);
-    b ^= a; b -= std::rotl(a, 25);
-    c ^= b; c -= std::rotl(b, 16);
-    a ^= c; a -= std::rotl(c, 4);
-    b ^= a; b -= std::rotl(a, 14);
-    c ^= b; c -= std::rotl(b, 24);
+    c ^= b;
+    c -= std::rotl(b, 14);
+    a ^= c;
+    a -= std::rotl(c, 11);
+    b ^= a;
+    b -= std::rotl(a, 25);
+    c ^= b;
+    c -= std::rotl(b, 16);
+    a ^= c;
+    a -= std::rotl(c, 4);
+    b ^= a;
+    b -= std::rotl(a, 14);
+    c ^= b;
+    c -= std::rotl(b, 24);
   }
 };
 
 /// Up to four bytes as a little-endian word; missing ones are zero.
 uint32_t word(std::span<const std::byte> data, size_t at) {
   uint32_t value = 0;
-  for (size_t i = 0; i < 4 && at + i < data.size(); ++i) value |= std::to_integer<uint32_t>(data[at + i]) << (8 * i);
+  for (size_t i = 0; i < 4 && at + i < data.size(); ++i)
+    value |= std::to_integer<uint32_t>(data[at + i]) << (8 * i);
   return value;
 }
 

@@ -14,7 +14,8 @@ using VisitElement = std::function<void(uint64_t index, Cursor element)>;
 /// Walks a fixed array (FAHD), pages included. Checksums are verified. Throws Fault.
 void walk_fixed_array(const Image& image, uint64_t address, bool is_filtered, const VisitElement& visit);
 
-/// Walks an extensible array (EAHD) with its secondary blocks and pages. Checksums are verified. Throws Fault.
+/// Walks an extensible array (EAHD) with its secondary blocks and pages. Checksums are verified. Throws
+/// Fault.
 void walk_extensible_array(const Image& image, uint64_t address, bool is_filtered, const VisitElement& visit);
 
 }  // namespace nyala::hdf5

@@ -1,11 +1,10 @@
-#include <nyala/api/saving/hdf5/chunk_index.h>
-
 #include <algorithm>
 #include <numeric>
 
 #include <nyala/api/saving/hdf5/btree_v1.h>
 #include <nyala/api/saving/hdf5/btree_v2.h>
 #include <nyala/api/saving/hdf5/chunk_arrays.h>
+#include <nyala/api/saving/hdf5/chunk_index.h>
 #include <nyala/api/saving/hdf5/limits.h>
 
 namespace nyala::hdf5 {
@@ -23,12 +22,24 @@ class IndexReader {
   std::vector<Chunk> read() {
     if (layout_.address == kUndefined) return {};
     switch (layout_.index) {
-      case ChunkIndex::btree_v1: read_btree_v1(); break;
-      case ChunkIndex::single: read_single(); break;
-      case ChunkIndex::implicit: read_implicit(); break;
-      case ChunkIndex::fixed_array: read_fixed_array(); break;
-      case ChunkIndex::extensible_array: read_extensible_array(); break;
-      case ChunkIndex::btree_v2: read_btree_v2(); break;
+      case ChunkIndex::btree_v1:
+        read_btree_v1();
+        break;
+      case ChunkIndex::single:
+        read_single();
+        break;
+      case ChunkIndex::implicit:
+        read_implicit();
+        break;
+      case ChunkIndex::fixed_array:
+        read_fixed_array();
+        break;
+      case ChunkIndex::extensible_array:
+        read_extensible_array();
+        break;
+      case ChunkIndex::btree_v2:
+        read_btree_v2();
+        break;
     }
     const auto by_number = [](const Chunk& a, const Chunk& b) { return a.number < b.number; };
     std::sort(chunks_.begin(), chunks_.end(), by_number);
@@ -49,7 +60,8 @@ class IndexReader {
       std::vector<uint64_t> coordinates(grid_.rank());
       for (size_t axis = 0; axis < coordinates.size(); ++axis) {
         const uint64_t offset = key.u64();
-        if (offset % layout_.chunk[axis] != 0) key.fail("a chunk that does not begin at a multiple of the chunk size");
+        if (offset % layout_.chunk[axis] != 0)
+          key.fail("a chunk that does not begin at a multiple of the chunk size");
         coordinates[axis] = offset / layout_.chunk[axis];
       }
       if (key.u64() != 0) key.fail("a chunk that begins inside an element");
@@ -83,13 +95,15 @@ class IndexReader {
     if (is_filtered_) fail("filtered chunks without an index");
     // All chunks that may ever be there lie one after the other.
     uint64_t all = 1;
-    for (size_t axis = 0; axis < grid_.rank(); ++axis) all = checked_multiply(all, grid_.max_count(axis), "chunk index");
+    for (size_t axis = 0; axis < grid_.rank(); ++axis)
+      all = checked_multiply(all, grid_.max_count(axis), "chunk index");
     const uint64_t bytes = checked_multiply(all, layout_.chunk_bytes, "size of all chunks");
     Cursor(image_, layout_.address, bytes, "chunk data");
     for (uint64_t index = 0; index < all; ++index) {
       const std::vector<uint64_t> coordinates = unravel(index, natural_order());
       if (!is_inside(coordinates)) continue;
-      chunks_.push_back({grid_.number(coordinates), layout_.address + index * layout_.chunk_bytes, layout_.chunk_bytes, 0});
+      chunks_.push_back(
+          {grid_.number(coordinates), layout_.address + index * layout_.chunk_bytes, layout_.chunk_bytes, 0});
     }
   }
 
@@ -186,7 +200,8 @@ std::vector<uint64_t> ChunkGrid::coordinates(uint64_t number) const {
   return coordinates;
 }
 
-std::vector<Chunk> read_chunk_index(const Image& image, const Layout& layout, const ChunkGrid& grid, bool is_filtered) {
+std::vector<Chunk> read_chunk_index(const Image& image, const Layout& layout, const ChunkGrid& grid,
+                                    bool is_filtered) {
   return IndexReader(image, layout, grid, is_filtered).read();
 }
 

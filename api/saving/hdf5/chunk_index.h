@@ -12,8 +12,8 @@ namespace nyala::hdf5 {
 struct Chunk {
   uint64_t number;  ///< position in the grid of chunks, last axis fastest
   uint64_t address;
-  uint64_t size;    ///< stored bytes
-  uint32_t mask;    ///< filters that were not applied
+  uint64_t size;  ///< stored bytes
+  uint32_t mask;  ///< filters that were not applied
 };
 
 /// The grid of chunks that covers a dataset.
@@ -39,6 +39,7 @@ class ChunkGrid {
 
 /// All stored chunks of a dataset, sorted by number, none twice. `is_filtered`: the dataset has filters.
 /// Throws Fault.
-std::vector<Chunk> read_chunk_index(const Image& image, const Layout& layout, const ChunkGrid& grid, bool is_filtered);
+std::vector<Chunk> read_chunk_index(const Image& image, const Layout& layout, const ChunkGrid& grid,
+                                    bool is_filtered);
 
 }  // namespace nyala::hdf5

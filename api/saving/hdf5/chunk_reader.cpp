@@ -1,12 +1,13 @@
-#include <nyala/api/saving/hdf5/chunk_reader.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
+#include <nyala/api/saving/hdf5/chunk_reader.h>
+
 namespace nyala::hdf5 {
 
-ChunkReader::ChunkReader(const Image& image, const Dataspace& space, const Layout& layout, FilterPipeline filters)
+ChunkReader::ChunkReader(const Image& image, const Dataspace& space, const Layout& layout,
+                         FilterPipeline filters)
     : image_(image),
       space_(space),
       layout_(layout),

@@ -29,8 +29,8 @@ class ChunkReader {
  private:
   std::span<const std::byte> decode(const Chunk& chunk, const std::vector<uint64_t>& coordinates);
   bool is_at_edge(const std::vector<uint64_t>& coordinates) const;
-  void scatter(std::span<const std::byte> chunk, const std::vector<uint64_t>& coordinates, std::span<std::byte> out,
-               uint64_t element_size) const;
+  void scatter(std::span<const std::byte> chunk, const std::vector<uint64_t>& coordinates,
+               std::span<std::byte> out, uint64_t element_size) const;
 
   const Image& image_;
   const Dataspace& space_;

@@ -1,6 +1,5 @@
-#include <nyala/api/saving/hdf5/cursor.h>
-
 #include <nyala/api/saving/hdf5/checksum.h>
+#include <nyala/api/saving/hdf5/cursor.h>
 
 namespace nyala::hdf5 {
 
@@ -61,14 +60,15 @@ void Cursor::expect_version(uint8_t version) {
   const uint64_t start = position_;
   const uint8_t found = u8();
   if (found != version)
-    throw Fault{start, "the " + std::string(what_) + " has version " + std::to_string(found) + "; only version " +
-                           std::to_string(version) + " is known"};
+    throw Fault{start, "the " + std::string(what_) + " has version " + std::to_string(found) +
+                           "; only version " + std::to_string(version) + " is known"};
 }
 
 void Cursor::expect_checksum() {
   const uint32_t computed = lookup3(image_->bytes.subspan(begin_, consumed()));
   const uint64_t start = position_;
-  if (u32() != computed) throw Fault{start, "the checksum of the " + std::string(what_) + " does not match: damaged"};
+  if (u32() != computed)
+    throw Fault{start, "the checksum of the " + std::string(what_) + " does not match: damaged"};
 }
 
 }  // namespace nyala::hdf5

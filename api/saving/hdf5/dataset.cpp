@@ -1,8 +1,7 @@
-#include <nyala/api/saving/hdf5/dataset.h>
-
 #include <cstring>
 
 #include <nyala/api/saving/hdf5/chunk_reader.h>
+#include <nyala/api/saving/hdf5/dataset.h>
 #include <nyala/api/saving/hdf5/elements.h>
 #include <nyala/api/saving/hdf5/fill_value.h>
 #include <nyala/api/saving/hdf5/limits.h>
@@ -16,7 +15,8 @@ struct Dataset::State {
   uint64_t element_count() const { return space.count; }
   uint64_t stored_size() const { return space.count * type.size; }
   std::span<const std::byte> stored_range() const;
-  void read_stored(std::span<std::byte> out, uint64_t element_size, const ChunkReader::Convert& convert) const;
+  void read_stored(std::span<std::byte> out, uint64_t element_size,
+                   const ChunkReader::Convert& convert) const;
 
   ImagePtr image;
   std::string path;
@@ -42,7 +42,8 @@ void fill_with(std::span<const std::byte> element, std::span<std::byte> out) {
 }
 
 FilterPipeline read_filters(const ObjectHeader& header) {
-  return header.has(MessageType::filters) ? FilterPipeline(header.body(MessageType::filters, "filters")) : FilterPipeline();
+  return header.has(MessageType::filters) ? FilterPipeline(header.body(MessageType::filters, "filters"))
+                                          : FilterPipeline();
 }
 
 }  // namespace
@@ -85,8 +86,8 @@ void Dataset::State::check_sizes() const {
   }
   const uint64_t ratio = declared > kBigBytes ? kMaxBigRatio : kMaxDeflateRatio;
   if (declared > kMaxFreeBytes && declared / ratio > stored)
-    throw Fault{header.address(), "the dataset declares " + std::to_string(declared) + " bytes but stores only " +
-                                      std::to_string(stored) + ": refused"};
+    throw Fault{header.address(), "the dataset declares " + std::to_string(declared) +
+                                      " bytes but stores only " + std::to_string(stored) + ": refused"};
 }
 
 std::span<const std::byte> Dataset::State::stored_range() const {
@@ -110,11 +111,9 @@ void Dataset::State::read_stored(std::span<std::byte> out, uint64_t element_size
 }
 
 Dataset::Dataset(ImagePtr image, std::string path, ObjectHeader header) {
-  const Image& file = *image;
-  const std::string place = path;
-  state_ = at_object(file, place, [&] {
-    return std::make_shared<const State>(std::move(image), std::move(path), std::move(header));
-  });
+  // Copies go in: an exception still needs the image and the path.
+  state_ =
+      at_object(*image, path, [&] { return std::make_shared<const State>(image, path, std::move(header)); });
 }
 
 const std::string& Dataset::path() const { return state_->path; }
@@ -127,7 +126,8 @@ DType Dataset::dtype() const {
 }
 
 Attributes Dataset::attributes() const {
-  return at_object(*state_->image, state_->path, [&] { return Attributes(state_->image, state_->path, state_->header); });
+  return at_object(*state_->image, state_->path,
+                   [&] { return Attributes(state_->image, state_->path, state_->header); });
 }
 
 size_t Dataset::byte_size() const { return state_->element_count() * size_of(dtype()); }
@@ -142,10 +142,13 @@ void Dataset::read(std::span<std::byte> out) const {
   const State& s = *state_;
   if (out.size() != byte_size())
     throw InvalidArgumentError(s.image->name + ": HDF5 dataset '" + printable(s.path) + "' needs " +
-                               std::to_string(byte_size()) + " bytes, got room for " + std::to_string(out.size()));
+                               std::to_string(byte_size()) + " bytes, got room for " +
+                               std::to_string(out.size()));
   ChunkReader::Convert convert;
   if (!is_native(s.type))
-    convert = [&s](std::span<const std::byte> from, std::span<std::byte> to) { convert_elements(s.type, from, to); };
+    convert = [&s](std::span<const std::byte> from, std::span<std::byte> to) {
+      convert_elements(s.type, from, to);
+    };
   at_object(*s.image, s.path, [&] { s.read_stored(out, size_of(memory_dtype(s.type)), convert); });
 }
 

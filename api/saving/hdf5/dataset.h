@@ -16,9 +16,9 @@ namespace nyala::hdf5 {
 /// An array in a file: a handle that keeps the file's bytes alive. May be read by several threads at once.
 /// Members throw FileFormatError naming file, path, byte and reason.
 ///
-/// Refused when opened: external storage, virtual datasets, more than Shape::kMaxRank axes, unknown element types and
-/// filters, and a declared size above 4 GiB that is more than 1000 times what the file stores (above 256 MiB:
-/// 1100 times, more than deflate can reach).
+/// Refused when opened: external storage, virtual datasets, more than Shape::kMaxRank axes, unknown element
+/// types and filters, and a declared size above 4 GiB that is more than 1000 times what the file stores
+/// (above 256 MiB: 1100 times, more than deflate can reach).
 class Dataset {
  public:
   /// Used by Group. Throws FileFormatError.
@@ -37,15 +37,16 @@ class Dataset {
 
   /// Bytes of all values in memory: num_elements * size_of(dtype()).
   size_t byte_size() const;
-  /// Reads all values, row by row, in native byte order, into `out` (exactly byte_size() bytes). Parts that the
-  /// file does not store get its fill value. Throws InvalidArgumentError for another size of `out`.
+  /// Reads all values, row by row, in native byte order, into `out` (exactly byte_size() bytes). Parts that
+  /// the file does not store get its fill value. Throws InvalidArgumentError for another size of `out`.
   void read(std::span<std::byte> out) const;
   /// The values where they lie in the file, without a copy; nothing where they have to be converted,
   /// unpacked or filled. Not necessarily aligned. Valid as long as `owner()` lives.
   std::optional<std::span<const std::byte>> view() const;
   std::shared_ptr<const void> owner() const;
 
-  /// All values as T, whose dtype must be dtype(); DTypeError otherwise. Not for bool: std::vector<bool> has no bytes.
+  /// All values as T, whose dtype must be dtype(); DTypeError otherwise. Not for bool: std::vector<bool> has
+  /// no bytes.
   template <class T>
   std::vector<T> values() const {
     static_assert(!std::is_same_v<T, bool>);

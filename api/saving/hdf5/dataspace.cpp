@@ -1,5 +1,4 @@
 #include <nyala/api/saving/hdf5/dataspace.h>
-
 #include <nyala/api/saving/hdf5/limits.h>
 #include <nyala/backend/core/shape.h>
 

@@ -1,7 +1,7 @@
-#include <nyala/api/saving/hdf5/datatype.h>
-
 #include <array>
 #include <vector>
+
+#include <nyala/api/saving/hdf5/datatype.h>
 
 namespace nyala::hdf5 {
 namespace {
@@ -19,11 +19,13 @@ struct Head {
 Head read_head(Cursor& body) {
   const uint8_t first = body.u8();
   Head head{static_cast<uint8_t>(first >> 4), static_cast<uint8_t>(first & 15), 0, 0};
-  if (head.version < 1 || head.version > 3)
+  if (head.version < 1 || head.version > 4)
     body.fail("a datatype of unknown version " + std::to_string(head.version));
   head.bits = static_cast<uint32_t>(body.uint(3));
   head.size = body.u32();
   if (head.size == 0) body.fail("a datatype of 0 bytes");
+  if (head.size > body.image().size())
+    body.fail("elements of " + std::to_string(head.size) + " bytes, more than the file has");
   return head;
 }
 
@@ -48,8 +50,8 @@ struct FloatFormat {
 };
 
 constexpr FloatFormat kBfloat16{2, 15, 16, 7, 8, 7, 127};
-constexpr std::array<FloatFormat, 3> kIeee{{
-    {2, 15, 16, 10, 5, 10, 15}, {4, 31, 32, 23, 8, 23, 127}, {8, 63, 64, 52, 11, 52, 1023}}};
+constexpr std::array<FloatFormat, 3> kIeee{
+    {{2, 15, 16, 10, 5, 10, 15}, {4, 31, 32, 23, 8, 23, 127}, {8, 63, 64, 52, 11, 52, 1023}}};
 
 Datatype read_float(const Head& head, Cursor& body) {
   FloatFormat format{};
@@ -122,8 +124,8 @@ Datatype read_enum(const Head& head, Cursor& body) {
     if (head.version < 3 && stored % 8 != 0) body.skip(8 - stored % 8);
     names.push_back(std::move(name));
   }
-  const bool is_bool = names == std::vector<std::string>{"FALSE", "TRUE"} && base.size == 1 && head.size == 1 &&
-                       body.u8() == 0 && body.u8() == 1;
+  const bool is_bool = names == std::vector<std::string>{"FALSE", "TRUE"} && base.size == 1 &&
+                       head.size == 1 && body.u8() == 0 && body.u8() == 1;
   if (!is_bool) body.fail("enums other than the boolean FALSE = 0, TRUE = 1 are not supported");
   Datatype type;
   type.kind = Kind::boolean;
@@ -135,16 +137,24 @@ Datatype read_enum(const Head& head, Cursor& body) {
 
 Datatype read_datatype(Cursor body) {
   const Head head = read_head(body);
-  constexpr std::array<const char*, 11> kNames{"integer",   "float",     "time", "string",          "bit field", "opaque",
-                                               "compound", "reference", "enum", "variable length", "array"};
+  constexpr std::array<const char*, 11> kNames{"integer",   "float",           "time",     "string",
+                                               "bit field", "opaque",          "compound", "reference",
+                                               "enum",      "variable length", "array"};
   switch (head.type_class) {
-    case 0: return read_integer(head, body);
-    case 1: return read_float(head, body);
-    case 3: return read_fixed_string(head, body);
-    case 5: return read_opaque(head, body);
-    case 8: return read_enum(head, body);
-    case 9: return read_variable(head, body);
-    default: break;
+    case 0:
+      return read_integer(head, body);
+    case 1:
+      return read_float(head, body);
+    case 3:
+      return read_fixed_string(head, body);
+    case 5:
+      return read_opaque(head, body);
+    case 8:
+      return read_enum(head, body);
+    case 9:
+      return read_variable(head, body);
+    default:
+      break;
   }
   const bool is_named = head.type_class < kNames.size();
   body.fail(is_named ? std::string("elements of type ") + kNames[head.type_class] + " are not supported"
@@ -155,13 +165,20 @@ std::string Datatype::to_string() const {
   const std::string bits = std::to_string(8 * size);
   const std::string order = is_big_endian && size > 1 ? "big-endian " : "";
   switch (kind) {
-    case Kind::integer: return order + (is_signed ? "int" : "uint") + bits;
-    case Kind::floating: return order + "float" + bits;
-    case Kind::bfloat16: return order + "bfloat16";
-    case Kind::boolean: return "bool";
-    case Kind::opaque: return "opaque of " + std::to_string(size) + " bytes, tag '" + printable(tag) + "'";
-    case Kind::fixed_string: return "string of " + std::to_string(size) + " bytes";
-    case Kind::variable_string: return "string of variable length";
+    case Kind::integer:
+      return order + (is_signed ? "int" : "uint") + bits;
+    case Kind::floating:
+      return order + "float" + bits;
+    case Kind::bfloat16:
+      return order + "bfloat16";
+    case Kind::boolean:
+      return "bool";
+    case Kind::opaque:
+      return "opaque of " + std::to_string(size) + " bytes, tag '" + printable(tag) + "'";
+    case Kind::fixed_string:
+      return "string of " + std::to_string(size) + " bytes";
+    case Kind::variable_string:
+      return "string of variable length";
   }
   return "unknown";
 }

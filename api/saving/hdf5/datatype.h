@@ -14,7 +14,7 @@ struct Datatype {
   enum class Padding : uint8_t { null_terminated = 0, null_padded = 1, space_padded = 2 };
 
   Kind kind = Kind::integer;
-  uint64_t size = 0;  ///< bytes per element, at least 1
+  uint64_t size = 0;  ///< bytes per element: at least 1, at most those of the file
   bool is_big_endian = false;
   bool is_signed = false;
   Padding padding = Padding::null_terminated;
@@ -26,7 +26,7 @@ struct Datatype {
   std::string to_string() const;
 };
 
-/// Parses a datatype message, versions 1 to 3: integers of 8 to 64 bits, IEEE floats of 16, 32 and 64 bits,
+/// Parses a datatype message, versions 1 to 4: integers of 8 to 64 bits, IEEE floats of 16, 32 and 64 bits,
 /// bfloat16, opaque, h5py's boolean enum, strings. Throws Fault.
 Datatype read_datatype(Cursor body);
 

@@ -1,5 +1,3 @@
-#include <nyala/api/saving/hdf5/elements.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -7,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <nyala/api/saving/hdf5/elements.h>
 #include <nyala/api/saving/hdf5/global_heap.h>
 
 namespace nyala::hdf5 {
@@ -50,27 +49,38 @@ void convert_booleans(Bytes stored, std::span<std::byte> out) {
 
 void convert_signed(const Datatype& type, Bytes stored, std::span<std::byte> out) {
   switch (type.size) {
-    case 1: return convert<int8_t, int32_t>(type, stored, out);
-    case 2: return convert<int16_t, int32_t>(type, stored, out);
-    case 4: return convert<int32_t, int32_t>(type, stored, out);
-    default: return convert<int64_t, int64_t>(type, stored, out);
+    case 1:
+      return convert<int8_t, int32_t>(type, stored, out);
+    case 2:
+      return convert<int16_t, int32_t>(type, stored, out);
+    case 4:
+      return convert<int32_t, int32_t>(type, stored, out);
+    default:
+      return convert<int64_t, int64_t>(type, stored, out);
   }
 }
 
 void convert_unsigned(const Datatype& type, Bytes stored, std::span<std::byte> out) {
   switch (type.size) {
-    case 1: return convert<uint8_t, uint8_t>(type, stored, out);
-    case 2: return convert<uint16_t, int32_t>(type, stored, out);
-    case 4: return convert<uint32_t, int64_t>(type, stored, out);
-    default: return convert<uint64_t, int64_t>(type, stored, out);
+    case 1:
+      return convert<uint8_t, uint8_t>(type, stored, out);
+    case 2:
+      return convert<uint16_t, int32_t>(type, stored, out);
+    case 4:
+      return convert<uint32_t, int64_t>(type, stored, out);
+    default:
+      return convert<uint64_t, int64_t>(type, stored, out);
   }
 }
 
 void swap_floats(const Datatype& type, Bytes stored, std::span<std::byte> out) {
   switch (type.size) {
-    case 2: return convert<uint16_t, uint16_t>(type, stored, out);
-    case 4: return convert<uint32_t, uint32_t>(type, stored, out);
-    default: break;
+    case 2:
+      return convert<uint16_t, uint16_t>(type, stored, out);
+    case 4:
+      return convert<uint32_t, uint32_t>(type, stored, out);
+    default:
+      break;
   }
   for (size_t i = 0; i + 8 <= stored.size(); i += 8) std::reverse_copy(&stored[i], &stored[i] + 8, &out[i]);
 }
@@ -85,14 +95,17 @@ std::string unpad(std::string_view text, Datatype::Padding padding) {
 
 DType memory_dtype(const Datatype& type) {
   switch (type.kind) {
-    case Kind::bfloat16: return DType::bfloat16;
-    case Kind::boolean: return DType::bool_;
+    case Kind::bfloat16:
+      return DType::bfloat16;
+    case Kind::boolean:
+      return DType::bool_;
     case Kind::floating:
       return type.size == 2 ? DType::float16 : type.size == 4 ? DType::float32 : DType::float64;
     case Kind::integer:
       if (!type.is_signed && type.size == 1) return DType::uint8;
       return type.size < 4 || (type.size == 4 && type.is_signed) ? DType::int32 : DType::int64;
-    default: break;
+    default:
+      break;
   }
   throw Fault{kNoOffset, "the elements are no numbers but " + type.to_string()};
 }
@@ -117,10 +130,12 @@ void convert_elements(const Datatype& type, Bytes stored, std::span<std::byte> o
   }
 }
 
-std::vector<std::string> read_strings(const Image& file, const Datatype& type, Cursor stored, uint64_t count) {
+std::vector<std::string> read_strings(const Image& file, const Datatype& type, Cursor stored,
+                                      uint64_t count) {
   if (!type.is_string()) stored.fail("the elements are no strings but " + type.to_string());
   std::vector<std::string> strings;
-  if (count > stored.remaining() / type.size) stored.fail("fewer bytes than " + std::to_string(count) + " strings need");
+  if (count > stored.remaining() / type.size)
+    stored.fail("fewer bytes than " + std::to_string(count) + " strings need");
   strings.reserve(count);
   GlobalHeap heap(file);
   for (uint64_t i = 0; i < count; ++i) {

@@ -47,7 +47,8 @@ class ExtensibleArray {
     Cursor cursor = Cursor::to_end(image_, address, what);
     cursor.expect_signature(signature);
     cursor.expect_version(0);
-    if (cursor.u8() != client_ || cursor.address() != address_) cursor.fail("a block of another extensible array");
+    if (cursor.u8() != client_ || cursor.address() != address_)
+      cursor.fail("a block of another extensible array");
     return cursor;
   }
 
@@ -157,7 +158,8 @@ class ExtensibleArray {
 
 }  // namespace
 
-void walk_extensible_array(const Image& image, uint64_t address, bool is_filtered, const VisitElement& visit) {
+void walk_extensible_array(const Image& image, uint64_t address, bool is_filtered,
+                           const VisitElement& visit) {
   ExtensibleArray(image, address, visit).walk(is_filtered);
 }
 

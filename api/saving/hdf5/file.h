@@ -9,21 +9,22 @@
 
 namespace nyala::hdf5 {
 
-/// Reads HDF5 files with an own strict reader of what Keras files (and most others) use; bytes that are not as the
-/// format says give a FileFormatError, never a crash or a hang. A handle; groups and datasets stay valid
-/// after it is gone.
+/// Reads HDF5 files with an own strict reader of what Keras files (and most others) use; bytes that are not
+/// as the format says give a FileFormatError, never a crash or a hang. A handle; groups and datasets stay
+/// valid after it is gone.
 ///
-/// Read: superblocks 0 to 3; groups and attributes of both styles; compact, contiguous and chunked layouts with
-/// every chunk index; deflate, shuffle, fletcher32; integers, float16 to float64, bfloat16, booleans, strings.
-/// Refused by name: soft, external and user-defined links, external storage, virtual datasets, other filters
-/// and types.
+/// Read: superblocks 0 to 3; groups and attributes of both styles; compact, contiguous and chunked layouts
+/// with every chunk index; deflate, shuffle, fletcher32; integers, float16 to float64, bfloat16, booleans,
+/// strings. Refused by name: soft, external and user-defined links, external storage, virtual datasets, other
+/// filters and types.
 class File {
  public:
   /// Throws IoError where the system refuses, FileFormatError where the bytes are no HDF5.
   static File open(const std::string& path);
   /// A file that lies in memory or inside a mapped archive, read where it is. `owner` keeps `bytes` alive;
   /// `display_name` is how messages call it, "model.keras: model.weights.h5".
-  static File from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string display_name);
+  static File from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                         std::string display_name);
 
   const Group& root() const { return root_; }
   const std::string& name() const { return name_; }

@@ -24,7 +24,8 @@ std::vector<std::byte> read_fill_value(const ObjectHeader& header, uint64_t elem
   const uint64_t size = body.u32();
   if (size == 0 || size == UINT32_MAX) return zeros;
   if (size != element_size)
-    body.fail("a fill value of " + std::to_string(size) + " bytes for elements of " + std::to_string(element_size));
+    body.fail("a fill value of " + std::to_string(size) + " bytes for elements of " +
+              std::to_string(element_size));
   const auto value = body.bytes(size);
   return {value.begin(), value.end()};
 }

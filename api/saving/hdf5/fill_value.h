@@ -7,8 +7,8 @@
 
 namespace nyala::hdf5 {
 
-/// The element that stands where a dataset stores nothing, as stored bytes; zeros where the file defines none.
-/// Throws Fault if its size is not `element_size`.
+/// The element that stands where a dataset stores nothing, as stored bytes; zeros where the file defines
+/// none. Throws Fault if its size is not `element_size`.
 std::vector<std::byte> read_fill_value(const ObjectHeader& header, uint64_t element_size);
 
 }  // namespace nyala::hdf5

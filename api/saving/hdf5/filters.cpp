@@ -1,10 +1,8 @@
-#include <nyala/api/saving/hdf5/filters.h>
-
+#include <algorithm>
 #include <zlib.h>
 
-#include <algorithm>
-
 #include <nyala/api/saving/hdf5/checksum.h>
+#include <nyala/api/saving/hdf5/filters.h>
 #include <nyala/api/saving/hdf5/limits.h>
 
 namespace nyala::hdf5 {
@@ -16,15 +14,24 @@ constexpr uint64_t kChecksumBytes = 4;
 
 std::string name_of_filter(uint16_t id) {
   switch (id) {
-    case 4: return "szip";
-    case 5: return "nbit";
-    case 6: return "scaleoffset";
-    case 307: return "bzip2";
-    case 32000: return "lzf";
-    case 32001: return "blosc";
-    case 32004: return "lz4";
-    case 32015: return "zstd";
-    default: return "number " + std::to_string(id);
+    case 4:
+      return "szip";
+    case 5:
+      return "nbit";
+    case 6:
+      return "scaleoffset";
+    case 307:
+      return "bzip2";
+    case 32000:
+      return "lzf";
+    case 32001:
+      return "blosc";
+    case 32004:
+      return "lz4";
+    case 32015:
+      return "zstd";
+    default:
+      return "number " + std::to_string(id);
   }
 }
 
@@ -40,7 +47,8 @@ void inflate_exactly(Bytes data, std::span<std::byte> out) {
   const bool is_exact = code == Z_STREAM_END && stream.avail_out == 0;
   inflateEnd(&stream);
   if (!is_exact)
-    throw Fault{kNoOffset, "a compressed chunk does not inflate to its " + std::to_string(out.size()) + " bytes: damaged"};
+    throw Fault{kNoOffset, "a compressed chunk does not inflate to its " + std::to_string(out.size()) +
+                               " bytes: damaged"};
 }
 
 /// All first bytes of the elements stand together, then all second ones; what is left over follows unchanged.
@@ -61,7 +69,8 @@ Bytes strip_fletcher32(Bytes data) {
   const uint32_t computed = fletcher32(content);
   // libhdf5 before 1.6.3 on little-endian machines swapped the bytes of both halves.
   const uint32_t swapped = ((computed & 0x00ff00ffu) << 8) | ((computed >> 8) & 0x00ff00ffu);
-  if (stored != computed && stored != swapped) throw Fault{kNoOffset, "the fletcher32 checksum of a chunk does not match: damaged"};
+  if (stored != computed && stored != swapped)
+    throw Fault{kNoOffset, "the fletcher32 checksum of a chunk does not match: damaged"};
   return content;
 }
 
@@ -83,7 +92,9 @@ FilterPipeline::FilterPipeline(Cursor body) {
     body.skip(version == 1 ? (name_size + 7) / 8 * 8 : name_size);
     Cursor parameters = body.take(4 * values, "filter parameters");
     if (version == 1 && values % 2 == 1) body.skip(4);
-    if (id < 1 || id > 3) throw Fault{at, "data behind the filter " + name_of_filter(id) + " (only deflate, shuffle and fletcher32 are supported)"};
+    if (id < 1 || id > 3)
+      throw Fault{at, "data behind the filter " + name_of_filter(id) +
+                          " (only deflate, shuffle and fletcher32 are supported)"};
     Filter filter{static_cast<Kind>(id), 1};
     if (filter.kind == Kind::shuffle) filter.element_size = parameters.u32();
     if (filter.element_size == 0) throw Fault{at, "a shuffle filter for elements of 0 bytes"};
@@ -104,16 +115,20 @@ Bytes FilterPipeline::decode(Bytes stored, uint32_t mask, uint64_t size) {
     data = undo(filters_[i], data, inflated);
   }
   if (data.size() != size)
-    throw Fault{kNoOffset, "a chunk holds " + std::to_string(data.size()) + " bytes, expected " + std::to_string(size)};
+    throw Fault{kNoOffset,
+                "a chunk holds " + std::to_string(data.size()) + " bytes, expected " + std::to_string(size)};
   return data;
 }
 
 Bytes FilterPipeline::undo(const Filter& filter, Bytes data, uint64_t size) {
   if (filter.kind == Kind::fletcher32) return strip_fletcher32(data);
-  if (filter.kind == Kind::shuffle && filter.element_size == 1) return data;
+  // One element, or one byte per element, is the same shuffled.
+  if (filter.kind == Kind::shuffle && (filter.element_size == 1 || filter.element_size >= data.size()))
+    return data;
   const bool inflates = filter.kind == Kind::deflate;
   if (inflates && (size > UINT32_MAX || data.size() > UINT32_MAX || size / kMaxDeflateRatio > data.size()))
-    throw Fault{kNoOffset, "a chunk of " + std::to_string(data.size()) + " bytes cannot inflate to " + std::to_string(size)};
+    throw Fault{kNoOffset, "a chunk of " + std::to_string(data.size()) + " bytes cannot inflate to " +
+                               std::to_string(size)};
   // The input may lie in the other buffer.
   std::vector<std::byte>& out = buffers_[next_buffer_];
   next_buffer_ = 1 - next_buffer_;

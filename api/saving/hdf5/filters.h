@@ -21,8 +21,8 @@ class FilterPipeline {
   bool empty() const { return filters_.empty(); }
 
   /// Undoes the filters of one chunk; bit i of `mask` says that filter i was not applied. Returns `stored`
-  /// itself if there was none, else bytes that live in this object until the next call. Throws Fault if the result is not
-  /// exactly `size` bytes, for a wrong checksum, and for sizes that deflate cannot reach.
+  /// itself if there was none, else bytes that live in this object until the next call. Throws Fault if the
+  /// result is not exactly `size` bytes, for a wrong checksum, and for sizes that deflate cannot reach.
   std::span<const std::byte> decode(std::span<const std::byte> stored, uint32_t mask, uint64_t size);
 
  private:

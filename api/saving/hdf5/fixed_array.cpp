@@ -37,7 +37,8 @@ FixedArray read_header(const Image& image, uint64_t address, bool is_filtered) {
 }
 
 void visit_range(Cursor elements, uint64_t element_size, uint64_t first, const VisitElement& visit) {
-  for (uint64_t i = first; elements.remaining() > 0; ++i) visit(i, elements.take(element_size, "array element"));
+  for (uint64_t i = first; elements.remaining() > 0; ++i)
+    visit(i, elements.take(element_size, "array element"));
 }
 
 /// Pages follow the block; those whose bit is not set hold nothing.
@@ -46,12 +47,14 @@ void walk_pages(Cursor block, const FixedArray& array, const VisitElement& visit
   const uint64_t pages = (array.count - 1) / array.page_elements + 1;
   const auto initialized = block.bytes((pages - 1) / 8 + 1);
   block.expect_checksum();
-  const uint64_t page_size = checked_multiply(array.page_elements, array.element_size, "page size") + kChecksum;
+  const uint64_t page_size =
+      checked_multiply(array.page_elements, array.element_size, "page size") + kChecksum;
   for (uint64_t page = 0; page < pages; ++page) {
     if ((std::to_integer<unsigned>(initialized[page / 8]) & (0x80u >> (page % 8))) == 0) continue;
     const uint64_t first = page * array.page_elements;
     const uint64_t bytes = std::min(array.page_elements, array.count - first) * array.element_size;
-    const uint64_t start = checked_add(block.position(), checked_multiply(page, page_size, "page address"), "page address");
+    const uint64_t start =
+        checked_add(block.position(), checked_multiply(page, page_size, "page address"), "page address");
     Cursor cursor(image, start, checked_add(bytes, kChecksum, "page size"), "fixed array page");
     const Cursor elements = cursor.take(bytes, "fixed array page");
     cursor.expect_checksum();
@@ -67,7 +70,8 @@ void walk_fixed_array(const Image& image, uint64_t address, bool is_filtered, co
   Cursor block = Cursor::to_end(image, array.data, "fixed array block");
   block.expect_signature("FADB");
   block.expect_version(0);
-  if (block.u8() != array.client || block.address() != address) block.fail("a fixed array block of another array");
+  if (block.u8() != array.client || block.address() != address)
+    block.fail("a fixed array block of another array");
   if (array.count > array.page_elements) return walk_pages(block, array, visit);
   const Cursor elements = block.take(array.count * array.element_size, "fixed array block");
   block.expect_checksum();

@@ -1,10 +1,9 @@
-#include <nyala/api/saving/hdf5/fractal_heap.h>
-
 #include <algorithm>
 #include <bit>
 
 #include <nyala/api/saving/hdf5/btree_v2.h>
 #include <nyala/api/saving/hdf5/checksum.h>
+#include <nyala/api/saving/hdf5/fractal_heap.h>
 
 namespace nyala::hdf5 {
 namespace {
@@ -46,7 +45,8 @@ void FractalHeap::check_table(const Cursor& header) const {
   // Every heap that libhdf5 makes has 4 blocks in a row.
   constexpr uint64_t kMaxWidth = 64;
   bool is_sound = std::has_single_bit(width_) && width_ <= kMaxWidth && std::has_single_bit(start_size_) &&
-                  std::has_single_bit(max_direct_) && start_size_ <= max_direct_ && max_bits_ <= 64 && id_size_ >= 1;
+                  std::has_single_bit(max_direct_) && start_size_ <= max_direct_ && max_bits_ <= 64 &&
+                  id_size_ >= 1;
   if (is_sound) {
     const uint64_t first_row_bits = log2_of(start_size_) + log2_of(width_);
     is_sound = first_row_bits <= max_bits_ && root_rows_ <= max_bits_ - first_row_bits + 1 &&
@@ -59,10 +59,14 @@ Cursor FractalHeap::object(Cursor id) {
   const uint8_t first = Cursor(id).u8();
   if ((first >> 6) != 0) id.fail("a heap ID of unknown version " + std::to_string(first >> 6));
   switch ((first >> 4) & 3) {
-    case 0: return managed(id);
-    case 1: return huge(id);
-    case 2: return tiny(id);
-    default: id.fail("a heap ID of unknown kind");
+    case 0:
+      return managed(id);
+    case 1:
+      return huge(id);
+    case 2:
+      return tiny(id);
+    default:
+      id.fail("a heap ID of unknown kind");
   }
 }
 
@@ -96,7 +100,8 @@ FractalHeap::Block FractalHeap::find_direct(uint64_t offset) const {
   }
 }
 
-FractalHeap::Block FractalHeap::child_of(const Block& parent, uint64_t rows, uint64_t offset, bool& is_direct) const {
+FractalHeap::Block FractalHeap::child_of(const Block& parent, uint64_t rows, uint64_t offset,
+                                         bool& is_direct) const {
   const uint64_t offset_size = bytes_of_bits(max_bits_);
   const uint64_t children = rows * width_;
   const uint64_t header = 4 + 1 + static_cast<uint64_t>(image_->offset_size) + offset_size;
@@ -105,7 +110,8 @@ FractalHeap::Block FractalHeap::child_of(const Block& parent, uint64_t rows, uin
   cursor.expect_signature("FHIB");
   cursor.expect_version(0);
   if (cursor.address() != address_) cursor.fail("a fractal heap block of another heap");
-  if (cursor.uint(static_cast<int>(offset_size)) != parent.offset) cursor.fail("a fractal heap block at a wrong offset");
+  if (cursor.uint(static_cast<int>(offset_size)) != parent.offset)
+    cursor.fail("a fractal heap block at a wrong offset");
 
   const uint64_t direct_rows = log2_of(max_direct_) - log2_of(start_size_) + 2;
   uint64_t start = parent.offset;

@@ -47,7 +47,7 @@ class FractalHeap {
   uint64_t address_;
   WalkBudget object_budget_;
   WalkBudget block_budget_;
-  std::set<uint64_t> verified_;  ///< addresses of direct blocks
+  std::set<uint64_t> verified_;                            ///< addresses of direct blocks
   std::optional<std::map<uint64_t, Range>> huge_objects_;  ///< by ID, read when first needed
   uint64_t id_size_ = 0;
   bool has_block_checksums_ = false;

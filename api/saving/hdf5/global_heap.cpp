@@ -22,7 +22,8 @@ std::string GlobalHeap::read_string(Cursor& element) {
   const Collection& objects = collection(address);
   const auto found = objects.find(index);
   if (found == objects.end())
-    throw Fault{at, "a string refers to object " + std::to_string(index) + ", which its heap collection does not hold"};
+    throw Fault{at, "a string refers to object " + std::to_string(index) +
+                        ", which its heap collection does not hold"};
   if (length > found->second.size)
     throw Fault{at, "a string of " + std::to_string(length) + " bytes in a heap object of " +
                         std::to_string(found->second.size)};

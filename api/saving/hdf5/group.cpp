@@ -1,10 +1,9 @@
-#include <nyala/api/saving/hdf5/group.h>
-
 #include <algorithm>
 #include <set>
 
+#include <nyala/api/saving/hdf5/group.h>
 #include <nyala/api/saving/hdf5/limits.h>
-#include <nyala/api/saving/hdf5/links.h>
+#include <nyala/api/saving/hdf5/link_cache.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala::hdf5 {
@@ -16,14 +15,17 @@ struct Group::State {
         header(std::move(object)),
         parent(std::move(up)),
         depth(parent ? parent->depth + 1 : 0),
-        links(read_links(*image, header)) {}
+        links(image->links->links_of(*image, header)) {}
 
-  std::string path_of(std::string_view name) const { return (path == "/" ? "/" : path + "/") + std::string(name); }
+  std::string path_of(std::string_view name) const {
+    return (path == "/" ? "/" : path + "/") + std::string(name);
+  }
   /// Throws Fault for the address of this group or one above it.
   void check_acyclic(uint64_t address) const {
     if (depth + 1 > kMaxDepth) throw Fault{address, "groups deeper than " + std::to_string(kMaxDepth)};
     for (const State* up = this; up != nullptr; up = up->parent.get())
-      if (up->header.address() == address) throw Fault{address, "the group contains itself: its parent '" + up->path + "'"};
+      if (up->header.address() == address)
+        throw Fault{address, "the group contains itself: its parent '" + up->path + "'"};
   }
 
   ImagePtr image;
@@ -31,24 +33,29 @@ struct Group::State {
   ObjectHeader header;
   std::shared_ptr<const State> parent;
   size_t depth;
-  Links links;
+  std::shared_ptr<const Links> links;
 };
 
-/// An object: its name in its parent, and its header.
+/// An object: the group it was found in, its path and its header.
 struct Group::Target {
-  std::shared_ptr<const State> parent;  ///< null for the root
+  std::shared_ptr<const State> parent;
   std::string path;
   ObjectHeader header;
+  std::shared_ptr<const State> opened;  ///< set where the path led to a group that is open already
 };
 
 namespace {
 
 uint64_t follow(const Link& link) {
   switch (link.kind) {
-    case Link::Kind::hard: return link.address;
-    case Link::Kind::soft: throw Fault{kNoOffset, "it is a soft link: refused"};
-    case Link::Kind::external: throw Fault{kNoOffset, "it is an external link: refused"};
-    case Link::Kind::user_defined: break;
+    case Link::Kind::hard:
+      return link.address;
+    case Link::Kind::soft:
+      throw Fault{kNoOffset, "it is a soft link: refused"};
+    case Link::Kind::external:
+      throw Fault{kNoOffset, "it is an external link: refused"};
+    case Link::Kind::user_defined:
+      break;
   }
   throw Fault{kNoOffset, "it is a user-defined link: refused"};
 }
@@ -63,11 +70,10 @@ std::string_view next_component(std::string_view& path) {
 }  // namespace
 
 Group::Group(ImagePtr image) {
-  const Image& file = *image;
-  state_ = at_object(file, "/", [&] {
-    ObjectHeader header(file, file.root_address);
-    if (header.kind() != ObjectKind::group) throw Fault{file.root_address, "the root is no group"};
-    return std::make_shared<const State>(std::move(image), "/", std::move(header), nullptr);
+  state_ = at_object(*image, "/", [&] {
+    ObjectHeader header(*image, image->root_address);
+    if (header.kind() != ObjectKind::group) throw Fault{image->root_address, "the root is no group"};
+    return std::make_shared<const State>(image, "/", std::move(header), nullptr);
   });
 }
 
@@ -75,16 +81,17 @@ const std::string& Group::path() const { return state_->path; }
 
 std::vector<std::string> Group::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, link] : state_->links) names.push_back(name);
+  for (const auto& [name, link] : *state_->links) names.push_back(name);
   return names;
 }
 
 Attributes Group::attributes() const {
-  return at_object(*state_->image, state_->path, [&] { return Attributes(state_->image, state_->path, state_->header); });
+  return at_object(*state_->image, state_->path,
+                   [&] { return Attributes(state_->image, state_->path, state_->header); });
 }
 
 Group Group::child(const Target& target) const {
-  if (!target.parent) return *this;
+  if (target.opened) return Group(target.opened);
   const Image& image = *state_->image;
   return at_object(image, target.path, [&] {
     target.parent->check_acyclic(target.header.address());
@@ -92,41 +99,48 @@ Group Group::child(const Target& target) const {
   });
 }
 
-Group::Target Group::resolve(std::string_view path) const {
+Group Group::start_of(std::string_view path) const {
   Group at = *this;
   if (path.starts_with('/'))
     while (at.state_->parent) at.state_ = at.state_->parent;
-  Target target{at.state_->parent, at.state_->path, at.state_->header};
-  bool is_here = true;  // `target` is `at` itself
+  return at;
+}
+
+Group::Target Group::resolve(std::string_view path) const {
+  Group at = start_of(path);
+  Target target{nullptr, at.state_->path, at.state_->header, at.state_};
   for (std::string_view name = next_component(path); !name.empty(); name = next_component(path)) {
-    if (!is_here) {
-      if (target.header.kind() != ObjectKind::group)
-        throw NotFoundError(state_->image->name + ": HDF5 object '" + printable(target.path) + "' is no group: it has no '" +
-                            std::string(name) + "'");
-      at = at.child(target);
-    }
+    if (target.header.kind() != ObjectKind::group)
+      throw NotFoundError(state_->image->name + ": HDF5 object '" + printable(target.path) +
+                          "' is no group: it has no '" + std::string(name) + "'");
+    at = at.child(target);
     const State& group = *at.state_;
-    const auto found = group.links.find(name);
-    if (found == group.links.end())
-      throw NotFoundError(group.image->name + ": HDF5 group '" + printable(group.path) + "' has no '" + std::string(name) +
-                          "'" + did_you_mean(name, at.names()));
-    target.path = group.path_of(name);
+    const auto found = group.links->find(name);
+    if (found == group.links->end())
+      throw NotFoundError(group.image->name + ": HDF5 group '" + printable(group.path) + "' has no '" +
+                          std::string(name) + "'" + did_you_mean(name, at.names()));
+    target.opened = nullptr;
     target.parent = at.state_;
-    target.header = at_object(*group.image, target.path, [&] { return ObjectHeader(*group.image, follow(found->second)); });
-    is_here = false;
+    target.path = group.path_of(name);
+    target.header = at_object(*group.image, target.path,
+                              [&] { return ObjectHeader(*group.image, follow(found->second)); });
   }
   return target;
 }
 
 bool Group::has(std::string_view path) const {
-  const size_t slash = path.find_last_not_of('/');
-  if (slash == std::string_view::npos) return true;  // this group, or the root
-  path = path.substr(0, slash + 1);
-  const size_t split = path.rfind('/');
-  const std::string_view parent = split == std::string_view::npos ? "" : path.substr(0, split + 1);
-  const std::string_view name = split == std::string_view::npos ? path : path.substr(split + 1);
-  if (!parent.empty() && parent != "/" && !has_group(parent)) return false;
-  return parent.empty() ? state_->links.contains(name) : group(parent).state_->links.contains(name);
+  Group at = start_of(path);
+  std::string_view name = next_component(path);
+  while (!name.empty()) {
+    if (!at.state_->links->contains(name)) return false;
+    const std::string_view next = next_component(path);
+    if (next.empty()) return true;
+    const Target target = at.resolve(name);
+    if (target.header.kind() != ObjectKind::group) return false;
+    at = at.child(target);
+    name = next;
+  }
+  return true;
 }
 
 bool Group::has_kind(std::string_view path, ObjectKind kind) const {

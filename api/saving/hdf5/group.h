@@ -13,8 +13,8 @@ namespace nyala::hdf5 {
 ///
 /// Paths are relative to this group ("dense/vars/0") or, with a leading '/', to the root. A path that leads
 /// nowhere throws NotFoundError with the nearest name; one that leads over a soft, external or user-defined
-/// link, into one of its own parents (a circle), or deeper than 128 groups throws FileFormatError, and so does
-/// anything damaged on the way.
+/// link, into one of its own parents (a circle), or deeper than 128 groups throws FileFormatError, and so
+/// does anything damaged on the way.
 class Group {
  public:
   /// The root group. Used by File. Throws FileFormatError.
@@ -22,7 +22,8 @@ class Group {
 
   /// From the root, "/" or "/layers/dense".
   const std::string& path() const;
-  /// Names of everything in this group, sorted byte by byte ("10" before "2"). Links that cannot be followed included.
+  /// Names of everything in this group, sorted byte by byte ("10" before "2"). Links that cannot be followed
+  /// included.
   std::vector<std::string> names() const;
   bool has(std::string_view path) const;
   bool has_group(std::string_view path) const { return has_kind(path, ObjectKind::group); }
@@ -40,6 +41,8 @@ class Group {
   struct Target;
 
   explicit Group(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  /// The root for an absolute path, else this group.
+  Group start_of(std::string_view path) const;
   Target resolve(std::string_view path) const;
   Group child(const Target& target) const;
   bool has_kind(std::string_view path, ObjectKind kind) const;

@@ -1,5 +1,4 @@
 #include <nyala/api/saving/hdf5/image.h>
-
 #include <nyala/backend/core/error.h>
 
 namespace nyala::hdf5 {

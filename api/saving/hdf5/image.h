@@ -12,6 +12,8 @@
 
 namespace nyala::hdf5 {
 
+class LinkCache;
+
 /// The bytes of one HDF5 file, immutable once its superblock is read. Shared by every object of the file.
 struct Image {
   std::span<const std::byte> bytes;       ///< from the superblock on: address 0 is its first byte
@@ -21,6 +23,7 @@ struct Image {
   int offset_size = 8;                    ///< bytes per address
   int length_size = 8;                    ///< bytes per length
   uint64_t root_address = 0;              ///< object header of the root group
+  std::shared_ptr<LinkCache> links;       ///< groups read so far
 
   uint64_t size() const { return bytes.size(); }
 };

@@ -1,5 +1,4 @@
 #include <nyala/api/saving/hdf5/layout.h>
-
 #include <nyala/api/saving/hdf5/limits.h>
 
 namespace nyala::hdf5 {
@@ -15,18 +14,20 @@ void read_chunk_shape(Cursor& body, int bytes_per_size, uint64_t element_size, L
     if (size == 0) body.fail("a chunk of size 0");
     bytes = checked_multiply(bytes, size, "size of a chunk");
   }
-  if (bytes > UINT32_MAX) body.fail("chunks of " + std::to_string(bytes) + " bytes; the format allows less than 4 GiB");
+  if (bytes > UINT32_MAX)
+    body.fail("chunks of " + std::to_string(bytes) + " bytes; the format allows less than 4 GiB");
   const uint64_t stored_element = body.uint(bytes_per_size);
   if (stored_element != element_size)
-    body.fail("chunks of elements of " + std::to_string(stored_element) + " bytes in a dataset of elements of " +
-              std::to_string(element_size));
+    body.fail("chunks of elements of " + std::to_string(stored_element) +
+              " bytes in a dataset of elements of " + std::to_string(element_size));
   layout.chunk_bytes = bytes;
 }
 
 void expect_rank(Cursor& body, size_t rank) {
   const size_t found = body.u8();
   if (rank == 0 || found != rank + 1)
-    body.fail("chunks of " + std::to_string(found) + " sizes in a dataset of " + std::to_string(rank) + " axes");
+    body.fail("chunks of " + std::to_string(found) + " sizes in a dataset of " + std::to_string(rank) +
+              " axes");
 }
 
 void read_chunked_v3(Cursor& body, uint64_t element_size, Layout& layout) {
@@ -53,12 +54,24 @@ void read_chunked_v4(Cursor& body, uint64_t element_size, Layout& layout) {
         if (layout.single_size == 0) body.fail("a filtered chunk of 0 bytes");
       }
       break;
-    case 2: layout.index = ChunkIndex::implicit; break;
+    case 2:
+      layout.index = ChunkIndex::implicit;
+      break;
     // What follows the kind is repeated in the header of the index itself.
-    case 3: layout.index = ChunkIndex::fixed_array; body.skip(1); break;
-    case 4: layout.index = ChunkIndex::extensible_array; body.skip(5); break;
-    case 5: layout.index = ChunkIndex::btree_v2; body.skip(6); break;
-    default: body.fail("a chunk index of the unknown kind " + std::to_string(index));
+    case 3:
+      layout.index = ChunkIndex::fixed_array;
+      body.skip(1);
+      break;
+    case 4:
+      layout.index = ChunkIndex::extensible_array;
+      body.skip(5);
+      break;
+    case 5:
+      layout.index = ChunkIndex::btree_v2;
+      body.skip(6);
+      break;
+    default:
+      body.fail("a chunk index of the unknown kind " + std::to_string(index));
   }
   layout.address = body.address();
 }

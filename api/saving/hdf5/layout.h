@@ -17,10 +17,10 @@ struct Layout {
   uint64_t size = 0;              ///< bytes at `address`, unless chunked
 
   ChunkIndex index = ChunkIndex::btree_v1;
-  std::vector<uint64_t> chunk;           ///< elements along each axis; all at least 1
-  uint64_t chunk_bytes = 0;              ///< bytes of a chunk before its filters, below 4 GiB
+  std::vector<uint64_t> chunk;  ///< elements along each axis; all at least 1
+  uint64_t chunk_bytes = 0;     ///< bytes of a chunk before its filters, below 4 GiB
   bool are_edge_chunks_unfiltered = false;
-  uint64_t single_size = 0;              ///< stored bytes of a filtered single chunk; 0: not filtered
+  uint64_t single_size = 0;  ///< stored bytes of a filtered single chunk; 0: not filtered
   uint32_t single_mask = 0;
 };
 

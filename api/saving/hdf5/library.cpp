@@ -1,10 +1,9 @@
-#include <nyala/api/saving/hdf5/library.h>
-
-#include <hdf5.h>
-
 #include <type_traits>
 #include <utility>
 
+#include <hdf5.h>
+
+#include <nyala/api/saving/hdf5/library.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala::hdf5 {

@@ -10,8 +10,8 @@ namespace nyala::hdf5 {
 /// libhdf5's hid_t and herr_t, so that this header needs none of its own.
 using Id = int64_t;
 
-/// Exclusive use of libhdf5, which is not safe for threads, by Nyala. Silences its error printing meanwhile and restores the
-/// settings of the host program afterwards.
+/// Exclusive use of libhdf5, which is not safe for threads, by Nyala. Silences its error printing meanwhile
+/// and restores the settings of the host program afterwards.
 class LibraryLock {
  public:
   LibraryLock();

@@ -21,12 +21,14 @@ inline constexpr uint64_t kMaxBigRatio = 1000;
 /// a * b and a + b; a Fault at `offset` saying that `what` is too large where 64 bits do not hold it.
 inline uint64_t checked_multiply(uint64_t a, uint64_t b, std::string_view what) {
   uint64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) throw Fault{kNoOffset, "the " + std::string(what) + " overflows 64 bits"};
+  if (__builtin_mul_overflow(a, b, &product))
+    throw Fault{kNoOffset, "the " + std::string(what) + " overflows 64 bits"};
   return product;
 }
 inline uint64_t checked_add(uint64_t a, uint64_t b, std::string_view what) {
   uint64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) throw Fault{kNoOffset, "the " + std::string(what) + " overflows 64 bits"};
+  if (__builtin_add_overflow(a, b, &sum))
+    throw Fault{kNoOffset, "the " + std::string(what) + " overflows 64 bits"};
   return sum;
 }
 

@@ -1,7 +1,6 @@
-#include <nyala/api/saving/hdf5/links.h>
-
 #include <nyala/api/saving/hdf5/btree_v2.h>
 #include <nyala/api/saving/hdf5/fractal_heap.h>
+#include <nyala/api/saving/hdf5/links.h>
 #include <nyala/api/saving/hdf5/symbol_table.h>
 
 namespace nyala::hdf5 {
@@ -20,10 +19,18 @@ void read_link_message(Cursor body, Links& links) {
   Link link;
   constexpr uint8_t kHard = 0, kSoft = 1, kExternal = 64;
   switch (type) {
-    case kHard: link.address = body.address(); break;
-    case kSoft: link.kind = Link::Kind::soft; break;
-    case kExternal: link.kind = Link::Kind::external; break;
-    default: link.kind = Link::Kind::user_defined; break;
+    case kHard:
+      link.address = body.address();
+      break;
+    case kSoft:
+      link.kind = Link::Kind::soft;
+      break;
+    case kExternal:
+      link.kind = Link::Kind::external;
+      break;
+    default:
+      link.kind = Link::Kind::user_defined;
+      break;
   }
   add_link(links, std::move(name), link, at);
 }
@@ -39,7 +46,8 @@ void read_dense(const Image& image, uint64_t heap_address, uint64_t tree_address
 }  // namespace
 
 void add_link(Links& links, std::string name, const Link& link, uint64_t offset) {
-  if (name.empty() || name == "." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos)
+  if (name.empty() || name == "." || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos)
     throw Fault{offset, "a link with the impossible name '" + printable(name) + "'"};
   const auto [place, is_new] = links.emplace(std::move(name), link);
   if (!is_new) throw Fault{offset, "the link '" + printable(place->first) + "' stands twice in its group"};

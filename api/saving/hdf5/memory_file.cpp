@@ -1,10 +1,11 @@
-#include <nyala/api/saving/hdf5/memory_file.h>
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <utility>
 
 #include <hdf5.h>
 
-#include <cstring>
-#include <utility>
-
+#include <nyala/api/saving/hdf5/memory_file.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala::hdf5 {
@@ -17,7 +18,8 @@ void* MemoryFile::allocate(size_t size, int operation, void* user) {
 
 void* MemoryFile::reallocate(void* data, size_t size, int operation, void* user) {
   void* moved = std::realloc(data, size);
-  if (moved != nullptr && operation == H5FD_FILE_IMAGE_OP_FILE_RESIZE) static_cast<Capture*>(user)->size = size;
+  if (moved != nullptr && operation == H5FD_FILE_IMAGE_OP_FILE_RESIZE)
+    static_cast<Capture*>(user)->size = size;
   return moved;
 }
 
@@ -50,7 +52,10 @@ MemoryFile::MemoryFile() {
   callbacks.udata_free = [](void*) -> herr_t { return 0; };
   callbacks.udata = capture_.get();
   check_call(H5Pset_file_image_callbacks(access, &callbacks), "use memory as a file");
-  file_ = Handle(H5Fcreate("nyala", H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose, "create a file");
+  // libhdf5 takes two files in memory of one name for the same file.
+  static std::atomic<uint64_t> counter{0};
+  const std::string name = "nyala-" + std::to_string(counter++);
+  file_ = Handle(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose, "create a file");
 }
 
 MemoryFile::Buffer MemoryFile::close(size_t& size) {
@@ -64,7 +69,8 @@ MemoryFile::Buffer MemoryFile::close(size_t& size) {
   if (!buffer) throw Error("libhdf5 did not hand over the file that it built");
   if (capture_->size < size) {
     void* grown = std::realloc(buffer.get(), size);
-    if (grown == nullptr) throw OutOfMemoryError("no memory for a file of " + std::to_string(size) + " bytes");
+    if (grown == nullptr)
+      throw OutOfMemoryError("no memory for a file of " + std::to_string(size) + " bytes");
     buffer.release();
     buffer.reset(grown);
     std::memset(static_cast<std::byte*>(grown) + capture_->size, 0, size - capture_->size);

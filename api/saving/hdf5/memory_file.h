@@ -8,8 +8,9 @@
 
 namespace nyala::hdf5 {
 
-/// A file that libhdf5 builds in memory and whose buffer can be taken over without a copy. No disk is involved, so
-/// libhdf5 never meets a failing one (after a failed close it can hang at exit). Use under LibraryLock.
+/// A file that libhdf5 builds in memory and whose buffer can be taken over without a copy. No disk is
+/// involved, so libhdf5 never meets a failing one (after a failed close it can hang at exit). Use under
+/// LibraryLock.
 class MemoryFile {
  public:
   /// An empty file with superblock 0. Throws Error.

@@ -1,6 +1,5 @@
-#include <nyala/api/saving/hdf5/object_header.h>
-
 #include <nyala/api/saving/hdf5/limits.h>
+#include <nyala/api/saving/hdf5/object_header.h>
 
 namespace nyala::hdf5 {
 namespace {
@@ -102,7 +101,8 @@ void ObjectHeader::read_block_2(Cursor& block) {
 
 ObjectKind ObjectHeader::kind() const {
   if (has(MessageType::layout)) return ObjectKind::dataset;
-  const bool is_group = has(MessageType::symbol_table) || has(MessageType::link_info) || has(MessageType::link);
+  const bool is_group =
+      has(MessageType::symbol_table) || has(MessageType::link_info) || has(MessageType::link);
   return is_group ? ObjectKind::group : ObjectKind::other;
 }
 
@@ -121,14 +121,16 @@ Cursor ObjectHeader::body(MessageType type, const char* what) const {
 Cursor shared_body(Cursor reference, MessageType type) {
   constexpr uint8_t kInHeap = 1, kInObject = 2;
   const uint8_t version = reference.u8();
-  if (version < 1 || version > 3) reference.fail("a shared message of unknown version " + std::to_string(version));
+  if (version < 1 || version > 3)
+    reference.fail("a shared message of unknown version " + std::to_string(version));
   const uint8_t kind = reference.u8();
   if (version == 3 && kind == kInHeap) reference.fail("messages shared through a heap are not supported");
   if (version == 3 && kind != kInObject) reference.fail("a shared message of unknown kind");
   if (version == 1) reference.skip(6);
   const ObjectHeader target(reference.image(), reference.address());
   const Message* message = target.find(type);
-  if (message == nullptr || message->is_shared()) reference.fail("a shared message whose target does not hold it");
+  if (message == nullptr || message->is_shared())
+    reference.fail("a shared message whose target does not hold it");
   return message->body;
 }
 

@@ -1,6 +1,5 @@
-#include <nyala/api/saving/hdf5/superblock.h>
-
 #include <nyala/api/saving/hdf5/cursor.h>
+#include <nyala/api/saving/hdf5/superblock.h>
 
 namespace nyala::hdf5 {
 namespace {

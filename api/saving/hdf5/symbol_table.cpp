@@ -1,7 +1,6 @@
-#include <nyala/api/saving/hdf5/symbol_table.h>
-
 #include <nyala/api/saving/hdf5/btree_v1.h>
 #include <nyala/api/saving/hdf5/limits.h>
+#include <nyala/api/saving/hdf5/symbol_table.h>
 
 namespace nyala::hdf5 {
 namespace {
@@ -17,7 +16,8 @@ Cursor open_local_heap(const Image& image, uint64_t address) {
   return Cursor(image, header.address(), size, "local heap");
 }
 
-/// The text at `offset` of the heap up to its NUL. In a sound heap the names are disjoint: `budget` is its size.
+/// The text at `offset` of the heap up to its NUL. In a sound heap the names are disjoint: `budget` is its
+/// size.
 std::string read_name(Cursor heap, uint64_t offset, WalkBudget& budget) {
   heap.skip(offset);
   const std::string_view rest = Cursor(heap).text(heap.remaining());

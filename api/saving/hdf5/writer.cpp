@@ -1,13 +1,12 @@
-#include <nyala/api/saving/hdf5/writer.h>
-
-#include <hdf5.h>
-
 #include <algorithm>
 #include <map>
+
+#include <hdf5.h>
 
 #include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/saving/hdf5/image.h>
 #include <nyala/api/saving/hdf5/memory_file.h>
+#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala::hdf5 {
@@ -17,7 +16,8 @@ enum class Entry { group, dataset };
 
 void check_text(std::string_view text, const char* what) {
   if (text.find('\0') != std::string_view::npos)
-    throw InvalidArgumentError(std::string("HDF5 writer: the ") + what + " '" + printable(text) + "' contains a NUL character");
+    throw InvalidArgumentError(std::string("HDF5 writer: the ") + what + " '" + printable(text) +
+                               "' contains a NUL character");
 }
 
 /// "/a/b" from "/a/b", "a/b" or "a//b/"; "/" from "" and "/".
@@ -60,14 +60,22 @@ Handle bfloat16_type() {
 
 Handle file_type(DType dtype) {
   switch (dtype) {
-    case DType::float32: return copy_type(H5T_IEEE_F32LE);
-    case DType::float64: return copy_type(H5T_IEEE_F64LE);
-    case DType::int32: return copy_type(H5T_STD_I32LE);
-    case DType::int64: return copy_type(H5T_STD_I64LE);
-    case DType::uint8: return copy_type(H5T_STD_U8LE);
-    case DType::bool_: return bool_type();
-    case DType::bfloat16: return bfloat16_type();
-    case DType::float16: return float16_type();
+    case DType::float32:
+      return copy_type(H5T_IEEE_F32LE);
+    case DType::float64:
+      return copy_type(H5T_IEEE_F64LE);
+    case DType::int32:
+      return copy_type(H5T_STD_I32LE);
+    case DType::int64:
+      return copy_type(H5T_STD_I64LE);
+    case DType::uint8:
+      return copy_type(H5T_STD_U8LE);
+    case DType::bool_:
+      return bool_type();
+    case DType::bfloat16:
+      return bfloat16_type();
+    case DType::float16:
+      return float16_type();
   }
   throw InvalidArgumentError("HDF5 writer: unknown dtype");
 }
@@ -76,7 +84,8 @@ Handle string_type(size_t size, bool is_utf8) {
   Handle type = copy_type(H5T_C_S1);
   check_call(H5Tset_size(type, size), "make a string type");
   check_call(H5Tset_cset(type, is_utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII), "make a string type");
-  check_call(H5Tset_strpad(type, size == H5T_VARIABLE ? H5T_STR_NULLTERM : H5T_STR_NULLPAD), "make a string type");
+  check_call(H5Tset_strpad(type, size == H5T_VARIABLE ? H5T_STR_NULLTERM : H5T_STR_NULLPAD),
+             "make a string type");
   return type;
 }
 
@@ -93,15 +102,17 @@ Handle shape_space(const Shape& shape) {
 
 void check_values(const std::string& path, DType dtype, const Shape& shape, size_t bytes) {
   if (!shape.is_known())
-    throw InvalidArgumentError("HDF5 writer: dataset '" + path + "' has the unknown shape " + shape.to_string());
+    throw InvalidArgumentError("HDF5 writer: dataset '" + path + "' has the unknown shape " +
+                               shape.to_string());
   const size_t expected = static_cast<size_t>(shape.num_elements()) * size_of(dtype);
   if (bytes != expected)
-    throw InvalidArgumentError("HDF5 writer: dataset '" + path + "' of shape " + shape.to_string() + " and dtype " +
-                               std::string(name_of(dtype)) + " takes " + std::to_string(expected) + " bytes, got " +
-                               std::to_string(bytes));
+    throw InvalidArgumentError("HDF5 writer: dataset '" + path + "' of shape " + shape.to_string() +
+                               " and dtype " + std::string(name_of(dtype)) + " takes " +
+                               std::to_string(expected) + " bytes, got " + std::to_string(bytes));
 }
 
-void write_attribute(Id object, const std::string& name, const Handle& type, const Handle& space, const void* data) {
+void write_attribute(Id object, const std::string& name, const Handle& type, const Handle& space,
+                     const void* data) {
   const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
                          "make the attribute '" + name + "'");
   check_call(H5Awrite(attribute, type, data), "write the attribute '" + name + "'");
@@ -118,7 +129,8 @@ void write_fixed_strings(Id object, const std::string& name, const std::vector<s
 void write_variable_strings(Id object, const std::string& name, const std::vector<std::string>& values) {
   std::vector<const char*> pointers;
   for (const std::string& value : values) pointers.push_back(value.c_str());
-  write_attribute(object, name, string_type(H5T_VARIABLE, true), vector_space(values.size()), pointers.data());
+  write_attribute(object, name, string_type(H5T_VARIABLE, true), vector_space(values.size()),
+                  pointers.data());
 }
 
 size_t stored_bytes(const std::vector<std::string>& values, StringStorage storage) {
@@ -146,7 +158,8 @@ struct Writer::State {
   void create_group(const std::string& path) {
     const auto found = entries.find(path);
     if (found != entries.end() && found->second == Entry::group) return;
-    if (found != entries.end()) throw InvalidArgumentError("HDF5 writer: '" + path + "' is a dataset, no group");
+    if (found != entries.end())
+      throw InvalidArgumentError("HDF5 writer: '" + path + "' is a dataset, no group");
     const Handle group(H5Gcreate2(file.id(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
                        "make the group '" + path + "'");
     entries.emplace(path, Entry::group);
@@ -189,7 +202,8 @@ void Writer::create_group(std::string_view path) {
   state().create_group(normal);
 }
 
-void Writer::write_dataset(std::string_view path, DType dtype, const Shape& shape, std::span<const std::byte> values) {
+void Writer::write_dataset(std::string_view path, DType dtype, const Shape& shape,
+                           std::span<const std::byte> values) {
   const LibraryLock lock;
   State& s = state();
   const std::string normal = normalize(path);
@@ -201,11 +215,13 @@ void Writer::write_dataset(std::string_view path, DType dtype, const Shape& shap
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "prepare a dataset");
   check_call(H5Pset_obj_track_times(properties, false), "prepare a dataset");
   const Handle space = shape_space(shape);
-  const Handle dataset(H5Dcreate2(s.file.id(), normal.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT),
-                       H5Dclose, "make the dataset '" + normal + "'");
+  const Handle dataset(
+      H5Dcreate2(s.file.id(), normal.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
+      "make the dataset '" + normal + "'");
   s.entries.emplace(normal, Entry::dataset);
   if (!values.empty())
-    check_call(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write the dataset '" + normal + "'");
+    check_call(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+               "write the dataset '" + normal + "'");
   if (dtype == DType::bfloat16) set_attribute(normal, "dtype", "bfloat16");
 }
 
@@ -213,7 +229,8 @@ void Writer::replace_attribute(std::string_view path, const std::string& name) {
   check_text(name, "attribute name");
   if (name.empty()) throw InvalidArgumentError("HDF5 writer: an attribute without a name");
   const Handle object = state().open(path);
-  if (H5Aexists(object, name.c_str()) > 0) check_call(H5Adelete(object, name.c_str()), "replace the attribute '" + name + "'");
+  if (H5Aexists(object, name.c_str()) > 0)
+    check_call(H5Adelete(object, name.c_str()), "replace the attribute '" + name + "'");
 }
 
 void Writer::set_attribute(std::string_view path, const std::string& name, std::string_view value) {
@@ -226,15 +243,15 @@ void Writer::set_attribute(std::string_view path, const std::string& name, std::
   write_attribute(state().open(path), name, string_type(H5T_VARIABLE, true), space, &pointer);
 }
 
-void Writer::set_attribute(std::string_view path, const std::string& name, const std::vector<std::string>& values,
-                           StringStorage storage) {
+void Writer::set_attribute(std::string_view path, const std::string& name,
+                           const std::vector<std::string>& values, StringStorage storage) {
   const LibraryLock lock;
   for (const std::string& value : values) check_text(value, "text");
   const size_t bytes = stored_bytes(values, storage);
   if (bytes > kMaxAttributeBytes)
-    throw InvalidArgumentError("HDF5 writer: the attribute '" + name + "' of '" + normalize(path) + "' takes " +
-                               std::to_string(bytes) + " bytes; at most " + std::to_string(kMaxAttributeBytes) +
-                               " fit (split it into several)");
+    throw InvalidArgumentError("HDF5 writer: the attribute '" + name + "' of '" + normalize(path) +
+                               "' takes " + std::to_string(bytes) + " bytes; at most " +
+                               std::to_string(kMaxAttributeBytes) + " fit (split it into several)");
   replace_attribute(path, name);
   const Handle object = state().open(path);
   if (values.empty()) {

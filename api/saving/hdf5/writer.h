@@ -12,8 +12,8 @@
 
 namespace nyala::hdf5 {
 
-/// How an array of strings is stored: elements of the longest one's length, padded with NUL (Keras 2), or each with
-/// its own length (Keras 3).
+/// How an array of strings is stored: elements of the longest one's length, padded with NUL (Keras 2), or
+/// each with its own length (Keras 3).
 enum class StringStorage { fixed, variable };
 
 /// A finished file in memory.
@@ -24,10 +24,12 @@ struct FileImage {
 
 /// Builds an HDF5 file the way Keras' files are: superblock 0, old-style groups, contiguous datasets without
 /// filters, no times (equal content gives equal bytes). The file is built in memory (about its size in bytes)
-/// and written in one step. Several writers may be used by several threads at once, one writer by one at a time.
+/// and written in one step. Several writers may be used by several threads at once, one writer by one at a
+/// time.
 ///
-/// Paths are absolute ("/layers/dense/vars/0"; the leading '/' may be missing); groups on the way are made. A path
-/// or name that is empty, contains NUL, or stands there already as something else throws InvalidArgumentError.
+/// Paths are absolute ("/layers/dense/vars/0"; the leading '/' may be missing); groups on the way are made. A
+/// path or name that is empty, contains NUL, or stands there already as something else throws
+/// InvalidArgumentError.
 class Writer {
  public:
   Writer();
@@ -38,17 +40,20 @@ class Writer {
   /// A group that exists already is fine.
   void create_group(std::string_view path);
 
-  /// Stores `values` (num_elements * size_of(dtype) bytes, row by row). bool becomes h5py's enum, bfloat16 opaque
-  /// data of 2 bytes with the attribute dtype = "bfloat16", as in Keras; all others are native little-endian types.
-  /// Throws InvalidArgumentError for another size of `values` and for a path that exists.
-  void write_dataset(std::string_view path, DType dtype, const Shape& shape, std::span<const std::byte> values);
+  /// Stores `values` (num_elements * size_of(dtype) bytes, row by row). bool becomes h5py's enum, bfloat16
+  /// opaque data of 2 bytes with the attribute dtype = "bfloat16", as in Keras; all others are native
+  /// little-endian types. Throws InvalidArgumentError for another size of `values` and for a path that
+  /// exists.
+  void write_dataset(std::string_view path, DType dtype, const Shape& shape,
+                     std::span<const std::byte> values);
   /// The same for a range of numbers.
   template <class T>
   void write_dataset(std::string_view path, const Shape& shape, std::span<const T> values) {
     write_dataset(path, dtype_of<T>, shape, std::as_bytes(values));
   }
 
-  /// Gives the group or dataset at `path` a text attribute: scalar, variable length, UTF-8. Replaces one of that name.
+  /// Gives the group or dataset at `path` a text attribute: scalar, variable length, UTF-8. Replaces one of
+  /// that name.
   void set_attribute(std::string_view path, const std::string& name, std::string_view value);
   /// A one-dimensional array of strings. No strings at all become an empty float64 array, as Keras writes it.
   /// Throws InvalidArgumentError where the array takes more than kMaxAttributeBytes in the object header:
@@ -59,7 +64,8 @@ class Writer {
   /// Keras' own limit for an array attribute; the format's is 64 KiB with its header.
   static constexpr size_t kMaxAttributeBytes = 64512;
 
-  /// Ends the file and returns its bytes (for File::from_bytes, or to be put into an archive). The writer is empty afterwards: any further call throws StateError.
+  /// Ends the file and returns its bytes (for File::from_bytes, or to be put into an archive). The writer is
+  /// empty afterwards: any further call throws StateError.
   FileImage finish();
   /// finish(), then replaces the file at `path` in one step (see AtomicFile). Throws IoError.
   void save(const std::string& path);

@@ -1,9 +1,27 @@
 #include <nyala/backend/kernels/cpu/list.h>
 
+#include <nyala/backend/kernels/cpu/conv2d.h>
+#include <nyala/backend/kernels/cpu/copies.h>
+#include <nyala/backend/kernels/cpu/dense.h>
+#include <nyala/backend/kernels/cpu/dropout.h>
+#include <nyala/backend/kernels/cpu/elementwise.h>
+#include <nyala/backend/kernels/cpu/gather.h>
+#include <nyala/backend/kernels/cpu/matmul.h>
+#include <nyala/backend/kernels/cpu/optimizer_updates.h>
 #include <nyala/backend/ops/kernel_table.h>
 
 namespace nyala {
 
-void register_cpu_kernels(KernelTable&) {}
+void register_cpu_kernels(KernelTable& table) {
+  register_elementwise(table);
+  register_reductions(table);
+  register_conv2d(table);
+  register_dense(table);
+  register_optimizer_updates(table);
+  register_copies(table);
+  register_dropout(table);
+  register_gather(table);
+  register_matmul(table);
+}
 
 }  // namespace nyala

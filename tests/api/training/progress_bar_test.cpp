@@ -1,12 +1,12 @@
 #include <nyala/api/training/progress_bar.h>
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 
@@ -31,7 +31,10 @@ struct Scenario {
 std::string output_of(const Scenario& run) {
   std::ostringstream stream;
   double time = 1000;
-  ProgressBar bar({.target = run.target, .verbose = run.verbose, .display = run.display, .stream = &stream,
+  ProgressBar bar({.target = run.target,
+                   .verbose = run.verbose,
+                   .display = run.display,
+                   .stream = &stream,
                    .clock = [&time] { return time; }});
   for (int64_t current : run.updates) {
     time += run.seconds_each;
@@ -60,14 +63,14 @@ std::string bold(const std::string& text) { return "\x1b[1m" + text + "\x1b[0m";
 
 TEST(ProgressBarTest, EveryStepIsDrawn) {
   EXPECT_EQ(output_of({.target = 3, .updates = {1, 2, 3}, .seconds_each = 2}),
-            head("1/3", 6) + bold("4s") + " 2s/step - loss: 0.5000" + back(50) +
-                head("2/3", 13) + bold("2s") + " 2s/step - loss: 0.5000" + back(50) +
-                head("3/3", 20) + bold("6s") + " 2s/step - loss: 0.5000\n");
+            head("1/3", 6) + bold("4s") + " 2s/step - loss: 0.5000" + back(50) + head("2/3", 13) +
+                bold("2s") + " 2s/step - loss: 0.5000" + back(50) + head("3/3", 20) + bold("6s") +
+                " 2s/step - loss: 0.5000\n");
 }
 
 TEST(ProgressBarTest, ValuesAreFormattedAsInKeras) {
-  const Values values = {{"a", 1e-3}, {"b", 1.0001e-3}, {"c", -5.0}, {"d", 0.0}, {"e", 12345.678},
-                         {"f", std::nan("")}};
+  const Values values = {{"a", 1e-3}, {"b", 1.0001e-3}, {"c", -5.0},
+                         {"d", 0.0},  {"e", 12345.678}, {"f", std::nan("")}};
   const std::string text =
       " 100ms/step - a: 1.0000e-03 - b: 0.0010 - c: -5.0000 - d: 0.0000e+00 - e: 12345.6780 - f: nan";
   EXPECT_EQ(output_of({.target = 3, .updates = {1, 2, 3}, .seconds_each = 0.1, .values = values}),
@@ -126,8 +129,8 @@ TEST(ProgressBarTest, RemainingTimeOfManySteps) {
 TEST(ProgressBarTest, AClockThatStandsStill) {
   // Keras' clock starts far from 0, so its first update is always drawn; the second is the last one.
   EXPECT_EQ(output_of({.target = 2, .updates = {1, 2}}),
-            head("1/2", 10) + bold("0s") + " 0s/step - loss: 0.5000" + back(50) + head("2/2", 20) + bold("0s") +
-                " 0s/step - loss: 0.5000\n");
+            head("1/2", 10) + bold("0s") + " 0s/step - loss: 0.5000" + back(50) + head("2/2", 20) +
+                bold("0s") + " 0s/step - loss: 0.5000\n");
 }
 
 TEST(ProgressBarTest, WithoutATerminalThereIsOnePlainLine) {
@@ -139,8 +142,9 @@ TEST(ProgressBarTest, WithoutATerminalThereIsOnePlainLine) {
 }
 
 TEST(ProgressBarTest, TheLinePutsNegativeValuesInScientificNotationAsKerasDoes) {
-  EXPECT_EQ(output_of({.target = 1, .updates = {1}, .seconds_each = 0.5, .values = {{"r", -5.0}}, .verbose = 2}),
-            "1/1 - 0s - 500ms/step - r: -5.0000e+00\n");
+  EXPECT_EQ(
+      output_of({.target = 1, .updates = {1}, .seconds_each = 0.5, .values = {{"r", -5.0}}, .verbose = 2}),
+      "1/1 - 0s - 500ms/step - r: -5.0000e+00\n");
 }
 
 TEST(ProgressBarTest, SilentWritesNothing) {
@@ -150,7 +154,8 @@ TEST(ProgressBarTest, SilentWritesNothing) {
 TEST(ProgressBarTest, TheTargetMayBecomeKnownAtTheEnd) {
   std::ostringstream stream;
   double time = 0;
-  ProgressBar bar({.display = ProgressDisplay::dynamic, .stream = &stream, .clock = [&time] { return time; }});
+  ProgressBar bar(
+      {.display = ProgressDisplay::dynamic, .stream = &stream, .clock = [&time] { return time; }});
   time = 0.226;
   bar.update(1, kLoss, false);
   bar.set_target(3);
@@ -163,8 +168,11 @@ TEST(ProgressBarTest, TheTargetMayBecomeKnownAtTheEnd) {
 TEST(ProgressBarTest, StatelessValuesAreAveragedOverStepsAndTheLastOneIsShown) {
   std::ostringstream stream;
   double time = 0;
-  ProgressBar bar({.target = 9, .stateful_metrics = std::vector<std::string>{"lr"},
-                   .display = ProgressDisplay::dynamic, .stream = &stream, .clock = [&time] { return time; }});
+  ProgressBar bar({.target = 9,
+                   .stateful_metrics = std::vector<std::string>{"lr"},
+                   .display = ProgressDisplay::dynamic,
+                   .stream = &stream,
+                   .clock = [&time] { return time; }});
   time = 1;
   bar.update(1, {{"loss", 4.0}, {"lr", 4.0}});
   time = 2;
@@ -175,7 +183,8 @@ TEST(ProgressBarTest, StatelessValuesAreAveragedOverStepsAndTheLastOneIsShown) {
 }
 
 TEST(ProgressBarTest, WidthCountsCharactersNotBytes) {
-  const std::string text = output_of({.target = 2, .updates = {1, 2}, .seconds_each = 1, .values = {{"größe", 1.0}}});
+  const std::string text =
+      output_of({.target = 2, .updates = {1, 2}, .seconds_each = 1, .values = {{"größe", 1.0}}});
   EXPECT_NE(text.find(back(51) + "\r"), std::string::npos);
   EXPECT_EQ(text.find(back(52)), std::string::npos);
 }

@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -27,16 +27,17 @@ struct BinaryCase {
 };
 
 std::vector<BinaryCase> functions() {
-  return {{"add", ops::add, [](double a, double b) { return a + b; }},
-          {"subtract", ops::subtract, [](double a, double b) { return a - b; }},
-          {"multiply", ops::multiply, [](double a, double b) { return a * b; }},
-          {"divide", ops::divide, [](double a, double b) { return a / b; }, 0.5, 2},
-          {"maximum", ops::maximum, [](double a, double b) { return std::max(a, b); }},
-          {"minimum", ops::minimum, [](double a, double b) { return std::min(a, b); }},
-          {"power", ops::power, [](double a, double b) { return std::pow(a, b); }, 0.2, 2},
-          {"mod", ops::mod, [](double a, double b) { return a - b * std::floor(a / b); }, 0.7, 1.3},
-          {"squared_difference", ops::squared_difference, [](double a, double b) { return (a - b) * (a - b); }},
-          {"arctan2", ops::arctan2, [](double a, double b) { return std::atan2(a, b); }}};
+  return {
+      {"add", ops::add, [](double a, double b) { return a + b; }},
+      {"subtract", ops::subtract, [](double a, double b) { return a - b; }},
+      {"multiply", ops::multiply, [](double a, double b) { return a * b; }},
+      {"divide", ops::divide, [](double a, double b) { return a / b; }, 0.5, 2},
+      {"maximum", ops::maximum, [](double a, double b) { return std::max(a, b); }},
+      {"minimum", ops::minimum, [](double a, double b) { return std::min(a, b); }},
+      {"power", ops::power, [](double a, double b) { return std::pow(a, b); }, 0.2, 2},
+      {"mod", ops::mod, [](double a, double b) { return a - b * std::floor(a / b); }, 0.7, 1.3},
+      {"squared_difference", ops::squared_difference, [](double a, double b) { return (a - b) * (a - b); }},
+      {"arctan2", ops::arctan2, [](double a, double b) { return std::atan2(a, b); }}};
 }
 
 struct ShapePair {
@@ -65,7 +66,8 @@ TEST(BinaryTest, ValuesGradientsAndKernels) {
     const OpFunction f = [&](const Tensors& x) { return c.op(x[0], x[1]); };
     for (const ShapePair& pair : shapes()) {
       SCOPED_TRACE(std::string(c.name) + " " + pair.a.to_string() + " " + pair.b.to_string());
-      const Tensor a = random_tensor(pair.a, seed++, c.low, c.high), b = random_tensor(pair.b, seed++, c.low, c.high);
+      const Tensor a = random_tensor(pair.a, seed++, c.low, c.high),
+                   b = random_tensor(pair.b, seed++, c.low, c.high);
       expect_gradients(f, {a, b});
       expect_kernels_agree(f, {a, b}, {1e-5, 1e-5});
     }
@@ -86,26 +88,29 @@ TEST(BinaryTest, ValuesByTheLibraryOfC) {
 
 TEST(BinaryTest, LargeTensorsTakeTheFastKernels) {
   uint64_t seed = 100;
-  const std::vector<ShapePair> large = {{{100, 700}, {100, 700}}, {{100, 700}, {700}},    {{700}, {100, 700}},
-                                        {{100, 700}, {}},         {{}, {100, 700}},       {{100, 700}, {100, 1}},
-                                        {{7, 10, 33}, {7, 1, 33}}, {{65537}, {65537}},    {{3, 30000}, {3, 1}}};
+  const std::vector<ShapePair> large = {
+      {{100, 700}, {100, 700}},  {{100, 700}, {700}}, {{700}, {100, 700}},
+      {{100, 700}, {}},          {{}, {100, 700}},    {{100, 700}, {100, 1}},
+      {{7, 10, 33}, {7, 1, 33}}, {{65537}, {65537}},  {{3, 30000}, {3, 1}}};
   for (const BinaryCase& c : functions()) {
     for (const ShapePair& pair : large) {
       SCOPED_TRACE(std::string(c.name) + " " + pair.a.to_string() + " " + pair.b.to_string());
-      expect_kernels_agree([&](const Tensors& x) { return c.op(x[0], x[1]); },
-                           {random_tensor(pair.a, seed++, c.low, c.high), random_tensor(pair.b, seed++, c.low, c.high)},
-                           {1e-4, 1e-3});
+      expect_kernels_agree(
+          [&](const Tensors& x) { return c.op(x[0], x[1]); },
+          {random_tensor(pair.a, seed++, c.low, c.high), random_tensor(pair.b, seed++, c.low, c.high)},
+          {1e-4, 1e-3});
     }
   }
 }
 
 TEST(BinaryTest, TiesAndNan) {
-  const Tensor a = tensor_of({1, kNan, 3, kNan, kInfinity}, {5}), b = tensor_of({1, 2, kNan, kNan, -kInfinity}, {5});
+  const Tensor a = tensor_of({1, kNan, 3, kNan, kInfinity}, {5}),
+               b = tensor_of({1, 2, kNan, kNan, -kInfinity}, {5});
   expect_close(ops::maximum(a, b), tensor_of({1, kNan, kNan, kNan, kInfinity}, {5}));
   expect_close(ops::minimum(a, b), tensor_of({1, kNan, kNan, kNan, -kInfinity}, {5}));
   for (auto* op : {ops::maximum, ops::minimum}) {
-    const Outcome tie =
-        run_with_gradients([&](const Tensors& x) { return op(x[0], x[1]); }, {tensor_of({1}, {1}), tensor_of({1}, {1})});
+    const Outcome tie = run_with_gradients([&](const Tensors& x) { return op(x[0], x[1]); },
+                                           {tensor_of({1}, {1}), tensor_of({1}, {1})});
     EXPECT_NE(values_of(tie.gradients[0])[0], 0);
     EXPECT_EQ(values_of(tie.gradients[1])[0], 0);
   }
@@ -114,7 +119,8 @@ TEST(BinaryTest, TiesAndNan) {
 }
 
 TEST(BinaryTest, IntegersDivideLikePython) {
-  const Tensor a = tensor_of({-1, 5, 7, -7, 6}, {5}, DType::int32), b = tensor_of({3, -3, 2, 2, 3}, {5}, DType::int32);
+  const Tensor a = tensor_of({-1, 5, 7, -7, 6}, {5}, DType::int32),
+               b = tensor_of({3, -3, 2, 2, 3}, {5}, DType::int32);
   expect_close(ops::mod(a, b), tensor_of({2, -1, 1, 1, 0}, {5}, DType::int32));
   expect_close(ops::floor_divide(a, b), tensor_of({-1, -2, 3, -4, 2}, {5}, DType::int32));
   expect_close(ops::mod(ops::divide(a, b) * 3.0, tensor_of({3}, {})), tensor_of({2, 1, 1.5, 1.5, 0}, {5}));
@@ -129,19 +135,22 @@ TEST(BinaryTest, IntegersDivideLikePython) {
 TEST(BinaryTest, Powers) {
   expect_close(ops::power(tensor_of({2, 3}, {2}, DType::int32), tensor_of({3, 2}, {2}, DType::int32)),
                tensor_of({8, 9}, {2}, DType::int32));
-  EXPECT_THROW(ops::power(tensor_of({2}, {1}, DType::int32), tensor_of({-1}, {1}, DType::int32)), NumericError);
+  EXPECT_THROW(ops::power(tensor_of({2}, {1}, DType::int32), tensor_of({-1}, {1}, DType::int32)),
+               NumericError);
   const Tensor x = tensor_of({-2, 0.5, 3}, {3});
   expect_close(ops::power(x, 2.0), tensor_of({4, 0.25, 9}, {3}));
   expect_close(ops::power(tensor_of({4}, {1}, DType::int32), 0.5), tensor_of({2}, {1}));
   expect_close(ops::power(tensor_of({4}, {1}, DType::int32), 2), tensor_of({16}, {1}, DType::int32));
   for (const double exponent : {0.0, 1.0, 2.0, 3.0, -1.0})
     expect_gradients([&](const Tensors& t) { return ops::power(t[0], exponent); }, {x});
-  const Outcome zero = run_with_gradients([](const Tensors& t) { return ops::power(t[0], 0.0); }, {tensor_of({0}, {1})});
+  const Outcome zero =
+      run_with_gradients([](const Tensors& t) { return ops::power(t[0], 0.0); }, {tensor_of({0}, {1})});
   EXPECT_EQ(values_of(zero.gradients[0])[0], 0);
 }
 
 TEST(BinaryTest, PromotesDtypes) {
-  const Tensor small = tensor_of({200, 100}, {2}, DType::uint8), whole = tensor_of({100, 2}, {2}, DType::int64);
+  const Tensor small = tensor_of({200, 100}, {2}, DType::uint8),
+               whole = tensor_of({100, 2}, {2}, DType::int64);
   expect_close(ops::add(small, whole), tensor_of({300, 102}, {2}, DType::int64));
   expect_close(ops::maximum(small, tensor_of({0.5, 200.5}, {2})), tensor_of({200, 200.5}, {2}));
   EXPECT_EQ(ops::multiply(small, tensor_of({1, 1}, {2}, DType::bool_)).dtype(), DType::uint8);
@@ -158,10 +167,13 @@ TEST(BinaryTest, UnknownSizes) {
 
 TEST(WhereTest, ChoosesAndBroadcasts) {
   const Tensor condition = tensor_of({1, 0, 1}, {3}, DType::bool_);
-  expect_close(ops::where(condition, tensor_of({1, 2, 3}, {3}), tensor_of({9}, {})), tensor_of({1, 9, 3}, {3}));
-  expect_close(ops::where(tensor_of({5, 0}, {2, 1}, DType::int32), tensor_of({1, 2}, {2}), tensor_of({3, 4}, {2})),
-               tensor_of({1, 2, 3, 4}, {2, 2}));
-  EXPECT_EQ(ops::where(condition, tensor_of({1}, {1}, DType::int32), tensor_of({1}, {1})).dtype(), DType::float32);
+  expect_close(ops::where(condition, tensor_of({1, 2, 3}, {3}), tensor_of({9}, {})),
+               tensor_of({1, 9, 3}, {3}));
+  expect_close(
+      ops::where(tensor_of({5, 0}, {2, 1}, DType::int32), tensor_of({1, 2}, {2}), tensor_of({3, 4}, {2})),
+      tensor_of({1, 2, 3, 4}, {2, 2}));
+  EXPECT_EQ(ops::where(condition, tensor_of({1}, {1}, DType::int32), tensor_of({1}, {1})).dtype(),
+            DType::float32);
   const Tensor mask = tensor_of({1, 0, 0, 1}, {2, 2}, DType::bool_);
   const OpFunction f = [](const Tensors& x) { return ops::where(x[0], x[1], x[2]); };
   expect_gradients(f, {mask, random_tensor({2, 2}, 1), random_tensor({2}, 2)});
@@ -171,9 +183,9 @@ TEST(WhereTest, ChoosesAndBroadcasts) {
 }
 
 TEST(WhereTest, NanOnTheOtherSideDoesNotReachTheGradient) {
-  const Outcome outcome =
-      run_with_gradients([](const Tensors& x) { return ops::where(x[0], x[1], x[2]); },
-                         {tensor_of({1, 0}, {2}, DType::bool_), tensor_of({1, kNan}, {2}), tensor_of({kNan, 1}, {2})});
+  const Outcome outcome = run_with_gradients(
+      [](const Tensors& x) { return ops::where(x[0], x[1], x[2]); },
+      {tensor_of({1, 0}, {2}, DType::bool_), tensor_of({1, kNan}, {2}), tensor_of({kNan, 1}, {2})});
   EXPECT_EQ(values_of(outcome.gradients[1])[1], 0);
   EXPECT_EQ(values_of(outcome.gradients[2])[0], 0);
 }
@@ -195,7 +207,8 @@ TEST(ComparisonTest, AgainstHandMadeTables) {
 }
 
 TEST(ComparisonTest, OnEveryDevice) {
-  for (auto* op : {ops::equal, ops::not_equal, ops::less, ops::less_equal, ops::greater, ops::greater_equal}) {
+  for (auto* op :
+       {ops::equal, ops::not_equal, ops::less, ops::less_equal, ops::greater, ops::greater_equal}) {
     const OpFunction f = [&](const Tensors& x) { return op(x[0], x[1]); };
     expect_kernels_agree(f, {random_tensor({6, 5}, 1), random_tensor({5}, 2)});
     expect_kernels_agree(f, {random_tensor({0, 5}, 1), random_tensor({5}, 2)});
@@ -219,7 +232,8 @@ TEST(ScalarOperatorsTest, KeepTheDtypeOfFloats) {
   expect_close(n * 2.0, tensor_of({2, 4}, {2}, DType::int32));
   expect_close(n * 0.5, tensor_of({0.5, 1}, {2}));
   expect_close(n / 2.0, tensor_of({0.5, 1}, {2}));
-  expect_gradients([](const Tensors& t) { return 3.0 / (t[0] * 2.0 + 1.0) - t[0]; }, {random_tensor({4}, 1, 0.5, 1)});
+  expect_gradients([](const Tensors& t) { return 3.0 / (t[0] * 2.0 + 1.0) - t[0]; },
+                   {random_tensor({4}, 1, 0.5, 1)});
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
-#include <nyala/tests/conformance/ops/op_checks.h>
-
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
@@ -17,6 +15,7 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {
 
@@ -83,12 +82,14 @@ double central_difference(const OpFunction& f, Tensors inputs, size_t input, siz
   return (at(x + step) - at(x - step)) / (2 * step);
 }
 
-void expect_same(const Outcome& actual, const Outcome& expected, Tolerance tolerance, const std::string& what) {
+void expect_same(const Outcome& actual, const Outcome& expected, Tolerance tolerance,
+                 const std::string& what) {
   expect_close(actual.value, expected.value, tolerance, what + ", result");
   for (size_t i = 0; i < expected.gradients.size(); ++i) {
     ASSERT_EQ(actual.gradients[i].defined(), expected.gradients[i].defined()) << what;
     if (expected.gradients[i].defined())
-      expect_close(actual.gradients[i], expected.gradients[i], tolerance, what + ", gradient " + std::to_string(i));
+      expect_close(actual.gradients[i], expected.gradients[i], tolerance,
+                   what + ", gradient " + std::to_string(i));
   }
 }
 
@@ -173,7 +174,8 @@ std::vector<std::string> kernels_that_run(const OpFunction& f, const Tensors& in
   return {ran.begin(), ran.end()};
 }
 
-void expect_close(const Tensor& actual, const Tensor& expected, Tolerance tolerance, const std::string& what) {
+void expect_close(const Tensor& actual, const Tensor& expected, Tolerance tolerance,
+                  const std::string& what) {
   ASSERT_EQ(actual.shape(), expected.shape()) << what;
   ASSERT_EQ(name_of(actual.dtype()), name_of(expected.dtype())) << what;
   const std::vector<double> a = values_of(actual), b = values_of(expected);

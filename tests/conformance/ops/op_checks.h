@@ -16,8 +16,8 @@ struct Tolerance {
   double absolute = 1e-6;
 };
 
-/// A result and the gradients of the floating inputs (undefined for others), on the host. The output's gradient
-/// is a fixed pattern of numbers, so that no element's share can hide behind another's.
+/// A result and the gradients of the floating inputs (undefined for others), on the host. The output's
+/// gradient is a fixed pattern of numbers, so that no element's share can hide behind another's.
 struct Outcome {
   Tensor value;
   Tensors gradients;
@@ -30,8 +30,9 @@ Outcome run_with_gradients(const OpFunction& f, const Tensors& inputs, Device de
 /// others passed on as they are. Values must not lie within 1e-4 of a kink of `f`.
 void expect_gradients(const OpFunction& f, const Tensors& inputs, Tolerance tolerance = {2e-6, 2e-6});
 
-/// Runs `f` with the reference loops, with the kernels that are chosen by themselves, with every fast kernel of the
-/// ops that `f` uses (forward and gradients; one that refuses is left out), and on ghost:0; expects equal results.
+/// Runs `f` with the reference loops, with the kernels that are chosen by themselves, with every fast kernel
+/// of the ops that `f` uses (forward and gradients; one that refuses is left out), and on ghost:0; expects
+/// equal results.
 void expect_kernels_agree(const OpFunction& f, const Tensors& inputs, Tolerance tolerance = {});
 
 /// Runs `f` and returns the kernels that ran, as "add: avx512".

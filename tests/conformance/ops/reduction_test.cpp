@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arg_reduction.h>
@@ -135,7 +135,8 @@ TEST(ReductionTest, NanAndInfinity) {
 
 TEST(ReductionTest, TiesShareTheGradientOfMax) {
   const Tensor x = tensor_of({2, 2, 1, 0, 5, 5}, {2, 3});
-  const Outcome outcome = run_with_gradients([](const Tensors& t) { return ops::max(t[0], {1}) * 0.0 + ops::max(t[0], {1}); }, {x});
+  const Outcome outcome = run_with_gradients(
+      [](const Tensors& t) { return ops::max(t[0], {1}) * 0.0 + ops::max(t[0], {1}); }, {x});
   const std::vector<double> g = values_of(outcome.gradients[0]);
   EXPECT_DOUBLE_EQ(g[0], g[1]);
   EXPECT_EQ(g[2], 0);

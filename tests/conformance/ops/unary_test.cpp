@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/activation.h>
@@ -65,11 +65,17 @@ std::vector<UnaryCase> functions() {
       {"tanh", ops::tanh, [](double x) { return std::tanh(x); }},
       {"relu", [](const Tensor& x) { return ops::relu(x); }, [](double x) { return std::max(x, 0.0); }},
       {"relu6", ops::relu6, [](double x) { return std::min(std::max(x, 0.0), 6.0); }, -9, 9},
-      {"leaky_relu", [](const Tensor& x) { return ops::leaky_relu(x); }, [](double x) { return x > 0 ? x : 0.2 * x; }},
+      {"leaky_relu", [](const Tensor& x) { return ops::leaky_relu(x); },
+       [](double x) { return x > 0 ? x : 0.2 * x; }},
       {"relu with all parameters",
-       [](const Tensor& x) { return ops::relu(x, {.negative_slope = 0.1, .max_value = 2.0, .threshold = 0.5}); },
-       [](double x) { return x >= 2 ? 2.0 : x >= 0.5 ? x : 0.1 * (x - 0.5); }},
-      {"elu", [](const Tensor& x) { return ops::elu(x); }, [](double x) { return x > 0 ? x : std::expm1(x); }},
+       [](const Tensor& x) {
+         return ops::relu(x, {.negative_slope = 0.1, .max_value = 2.0, .threshold = 0.5});
+       },
+       [](double x) { return x >= 2     ? 2.0
+                             : x >= 0.5 ? x
+                                        : 0.1 * (x - 0.5); }},
+      {"elu", [](const Tensor& x) { return ops::elu(x); },
+       [](double x) { return x > 0 ? x : std::expm1(x); }},
       {"elu(0.3)", [](const Tensor& x) { return ops::elu(x, 0.3); },
        [](double x) { return x > 0 ? x : 0.3 * std::expm1(x); }},
       {"selu", ops::selu,
@@ -86,7 +92,8 @@ std::vector<UnaryCase> functions() {
       {"mish", ops::mish, [](double x) { return x * std::tanh(softplus_of(x)); }},
       {"exponential", ops::exponential, [](double x) { return std::exp(x); }},
       {"log_sigmoid", ops::log_sigmoid, [](double x) { return std::log(sigmoid_of(x)); }},
-      {"clip", [](const Tensor& x) { return ops::clip(x, -1, 1.5); }, [](double x) { return std::clamp(x, -1.0, 1.5); }}};
+      {"clip", [](const Tensor& x) { return ops::clip(x, -1, 1.5); },
+       [](double x) { return std::clamp(x, -1.0, 1.5); }}};
 }
 
 TEST(UnaryTest, ValuesGradientsAndKernels) {
@@ -119,8 +126,9 @@ TEST(UnaryTest, OutsideTheDomain) {
   expect_close(ops::relu(x), tensor_of({kNan, kInfinity, 0, 0, 0, 0, 1e30, 0, 90, 0, 1e-40}, {11}));
   expect_close(ops::sigmoid(x), tensor_of({kNan, 1, 0, 0.5, 0.5, sigmoid_of(-1), 1, 0, 1, 0, 0.5}, {11}));
   expect_close(ops::log(tensor_of({0, -1, kInfinity}, {3})), tensor_of({-kInfinity, kNan, kInfinity}, {3}));
-  expect_close(ops::softplus(x), tensor_of({kNan, kInfinity, 0, std::log(2), std::log(2), softplus_of(-1), 1e30, 0, 90,
-                                            0, std::log(2)}, {11}));
+  expect_close(ops::softplus(x), tensor_of({kNan, kInfinity, 0, std::log(2), std::log(2), softplus_of(-1),
+                                            1e30, 0, 90, 0, std::log(2)},
+                                           {11}));
   expect_close(ops::clip(tensor_of({kNan, kInfinity, -kInfinity}, {3}), 0, 1), tensor_of({kNan, 1, 0}, {3}));
   expect_close(ops::round(tensor_of({0.5, 1.5, -0.5, -2.5}, {4})), tensor_of({0, 2, 0, -2}, {4}));
 }
@@ -128,7 +136,8 @@ TEST(UnaryTest, OutsideTheDomain) {
 TEST(UnaryTest, SlopesAtKinksAreThoseOfTensorFlow) {
   const auto slope = [](Tensor (*op)(const Tensor&), double at) {
     const Tensor x = tensor_of({at}, {1});
-    const double with = values_of(run_with_gradients([&](const Tensors& t) { return op(t[0]); }, {x}).gradients[0])[0];
+    const double with =
+        values_of(run_with_gradients([&](const Tensors& t) { return op(t[0]); }, {x}).gradients[0])[0];
     const double seed = values_of(random_tensor({1}, 77, -1.0, 1.0))[0];
     return with / seed;
   };

@@ -11,7 +11,8 @@ namespace {
 Bytes read_all(const std::filesystem::path& path, size_t piece, uint64_t limit = ByteReader::kNoLimit) {
   ByteReader reader(path, limit);
   Bytes out, buffer(piece);
-  while (const size_t count = reader.read(buffer)) out.insert(out.end(), buffer.begin(), buffer.begin() + count);
+  while (const size_t count = reader.read(buffer))
+    out.insert(out.end(), buffer.begin(), buffer.begin() + count);
   EXPECT_EQ(reader.position(), out.size());
   return out;
 }
@@ -20,7 +21,8 @@ TEST(ByteReaderTest, PlainAndGzipGiveTheSameBytes) {
   const TemporaryFolder folder;
   for (size_t size : {0u, 1u, 2u, 3u, 65535u, 65536u, 65537u, 300000u}) {
     const Bytes bytes = noise(size);
-    const auto plain = write_file(folder / "plain", bytes), packed = write_file(folder / "packed", gzip(bytes));
+    const auto plain = write_file(folder / "plain", bytes),
+               packed = write_file(folder / "packed", gzip(bytes));
     for (size_t piece : {1u, 1000u, 100000u, 400000u}) {
       if (piece == 1 && size > 1000) continue;
       EXPECT_EQ(read_all(plain, piece), bytes) << size;
@@ -69,7 +71,8 @@ TEST(ByteReaderTest, AChangedBitIsAnErrorOrChangesNothing) {
 
 TEST(ByteReaderTest, GarbageBehindTheStreamIsAnError) {
   const TemporaryFolder folder;
-  for (const Bytes& tail : {Bytes{0}, Bytes{'x', 'y'}, Bytes{0x1f}, Bytes{0x1f, 0x8b}, Bytes{0x1f, 0x00, 0x01}}) {
+  for (const Bytes& tail :
+       {Bytes{0}, Bytes{'x', 'y'}, Bytes{0x1f}, Bytes{0x1f, 0x8b}, Bytes{0x1f, 0x00, 0x01}}) {
     Bytes file = gzip({1, 2, 3});
     file.insert(file.end(), tail.begin(), tail.end());
     const auto path = write_file(folder / "x", file);

@@ -1,10 +1,10 @@
 #include <nyala/datasets/io/fetch.h>
 
-#include <gtest/gtest.h>
-#include <sys/resource.h>
-
 #include <csignal>
+#include <sys/resource.h>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/io/data_file.h>
@@ -106,7 +106,8 @@ TEST_F(FetchTest, OtherBytesThanPublishedAreRefused) {
   other.back() ^= 1;
   TinyHttpServer server({.content = other});
   const std::string message = message_of<FileFormatError>([&] { fetch(request(server.url())); });
-  EXPECT_NE(message.find("expected SHA-256 " + hash_of(content_) + ", found " + hash_of(other)), std::string::npos)
+  EXPECT_NE(message.find("expected SHA-256 " + hash_of(content_) + ", found " + hash_of(other)),
+            std::string::npos)
       << message;
   EXPECT_FALSE(std::filesystem::exists(path_));
   EXPECT_FALSE(std::filesystem::exists(part_));

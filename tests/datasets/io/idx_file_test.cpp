@@ -1,8 +1,8 @@
 #include <nyala/datasets/io/idx_file.h>
 
-#include <gtest/gtest.h>
-
 #include <numeric>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/datasets/test_files.h>

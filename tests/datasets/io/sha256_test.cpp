@@ -32,9 +32,7 @@ TEST(Sha256Test, PiecesDoNotMatter) {
   }
 }
 
-TEST(Sha256Test, MissingFile) {
-  EXPECT_THROW(sha256_of_file("/nonexistent/file"), IoError);
-}
+TEST(Sha256Test, MissingFile) { EXPECT_THROW(sha256_of_file("/nonexistent/file"), IoError); }
 
 }  // namespace
 }  // namespace nyala::datasets

@@ -1,9 +1,9 @@
 #include <nyala/datasets/io/tar_reader.h>
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
 #include <map>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/datasets/test_files.h>
@@ -14,7 +14,9 @@ namespace {
 /// A header and padded content, laid out as POSIX says.
 Bytes entry(const std::string& name, const Bytes& content, char type = '0', const std::string& prefix = "") {
   Bytes block(512, 0);
-  const auto put = [&](size_t at, const std::string& text) { std::copy(text.begin(), text.end(), block.begin() + at); };
+  const auto put = [&](size_t at, const std::string& text) {
+    std::copy(text.begin(), text.end(), block.begin() + at);
+  };
   char number[16];
   put(0, name);
   put(100, "0000644");
@@ -87,7 +89,8 @@ TEST(TarReaderTest, EveryTruncationBeforeTheEndMarkIsAnError) {
   const TemporaryFolder folder;
   const Bytes whole = archive({entry("a", noise(600)), entry("b", noise(5))});
   for (size_t length = 0; length < whole.size() - 512; length += 37)
-    EXPECT_THROW(read_archive(write_file(folder / "x", Bytes(whole.begin(), whole.begin() + length))), FileFormatError)
+    EXPECT_THROW(read_archive(write_file(folder / "x", Bytes(whole.begin(), whole.begin() + length))),
+                 FileFormatError)
         << length;
 }
 
@@ -105,7 +108,8 @@ TEST(TarReaderTest, ReadsWhatTarWrites) {
   const TemporaryFolder folder;
   const Bytes content = noise(5000);
   write_file(folder / "in/deep/file.bin", content);
-  const std::string command = "tar -C " + folder.path().string() + " -czf " + (folder / "x.tar.gz").string() + " in";
+  const std::string command =
+      "tar -C " + folder.path().string() + " -czf " + (folder / "x.tar.gz").string() + " in";
   if (std::system(command.c_str()) != 0) GTEST_SKIP() << "no tar command here";
   EXPECT_EQ(read_archive(folder / "x.tar.gz").at("in/deep/file.bin"), content);
 }

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdlib>
+#include <netinet/in.h>
 #include <string>
+#include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 
 #include <nyala/tests/datasets/test_files.h>
 
@@ -73,8 +72,8 @@ class TinyHttpServer {
     int status = behaviour_.status;
     if (status == 200 && first > 0) status = first < total ? 206 : 416;
     const size_t body = status == 416 || status >= 400 ? 0 : total - first;
-    std::string head = "HTTP/1.1 " + std::to_string(status) + " x\r\nConnection: close\r\nContent-Length: " +
-                       std::to_string(body) + "\r\n";
+    std::string head = "HTTP/1.1 " + std::to_string(status) +
+                       " x\r\nConnection: close\r\nContent-Length: " + std::to_string(body) + "\r\n";
     if (status == 206)
       head += "Content-Range: bytes " + std::to_string(first) + "-" + std::to_string(total - 1) + "/" +
               std::to_string(total) + "\r\n";

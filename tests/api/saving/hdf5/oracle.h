@@ -49,11 +49,11 @@ hid_t create_file(const std::string& path, Style style, hsize_t user_block = 0);
 
 /// What create_dataset makes.
 struct DatasetPlan {
-  std::string name;
+  std::string name = {};
   hid_t file_type = H5T_IEEE_F32LE;
-  std::vector<hsize_t> sizes;
-  std::vector<hsize_t> max_sizes;  ///< empty: as sizes
-  std::vector<hsize_t> chunk;      ///< empty: not chunked
+  std::vector<hsize_t> sizes = {};
+  std::vector<hsize_t> max_sizes = {};  ///< empty: as sizes
+  std::vector<hsize_t> chunk = {};      ///< empty: not chunked
   bool is_compact = false;
   int deflate = 0;
   bool shuffles = false;
@@ -78,12 +78,12 @@ void write_file(const std::string& path, std::span<const std::byte> bytes);
 /// Opens bytes that lie in memory.
 File open_bytes(std::vector<std::byte> bytes, const std::string& name = "memory.h5");
 
-/// Everything in a file, read by Nyala: what a damaged copy must survive. Datasets of more than `max_bytes` are skipped.
-/// Returns a count of values and attributes.
+/// Everything in a file, read by Nyala: what a damaged copy must survive. Datasets of more than `max_bytes`
+/// are skipped. Returns a count of values and attributes.
 size_t read_everything(const File& file, size_t max_bytes = size_t{64} << 20);
 
-/// Compares groups, datasets and attributes of the file at `path` as read by libhdf5 and by Nyala. Returns the number of
-/// datasets compared.
+/// Compares groups, datasets and attributes of the file at `path` as read by libhdf5 and by Nyala. Returns
+/// the number of datasets compared.
 size_t expect_same_as_libhdf5(const std::string& path);
 
 }  // namespace nyala::hdf5::testing

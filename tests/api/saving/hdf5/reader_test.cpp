@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <numeric>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/api/saving/hdf5/oracle.h>
@@ -27,7 +27,9 @@ class Reader : public ::testing::TestWithParam<Style> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Styles, Reader, ::testing::Values(Style::old_style, Style::new_style),
-                         [](const auto& info) { return info.param == Style::old_style ? "Old" : "New"; });
+                         [](const auto& parameter) {
+                           return parameter.param == Style::old_style ? "Old" : "New";
+                         });
 
 TEST_P(Reader, EmptyFile) {
   EXPECT_EQ(compare([](hid_t) {}), 0u);
@@ -36,15 +38,20 @@ TEST_P(Reader, EmptyFile) {
 
 TEST_P(Reader, EveryNumberTypeInBothByteOrders) {
   const std::vector<std::pair<std::string, hid_t>> types{
-      {"i8", H5T_STD_I8LE},    {"i16", H5T_STD_I16LE},  {"i32", H5T_STD_I32LE},  {"i64", H5T_STD_I64LE},
-      {"u8", H5T_STD_U8LE},    {"u16", H5T_STD_U16LE},  {"u32", H5T_STD_U32LE},  {"u64", H5T_STD_U64LE},
-      {"f32", H5T_IEEE_F32LE}, {"f64", H5T_IEEE_F64LE}, {"I16", H5T_STD_I16BE},  {"I32", H5T_STD_I32BE},
-      {"I64", H5T_STD_I64BE},  {"U16", H5T_STD_U16BE},  {"U32", H5T_STD_U32BE},  {"U64", H5T_STD_U64BE},
-      {"F32", H5T_IEEE_F32BE}, {"F64", H5T_IEEE_F64BE}, {"I8", H5T_STD_I8BE},    {"U8", H5T_STD_U8BE}};
+      {"i8", H5T_STD_I8LE},    {"i16", H5T_STD_I16LE},  {"i32", H5T_STD_I32LE}, {"i64", H5T_STD_I64LE},
+      {"u8", H5T_STD_U8LE},    {"u16", H5T_STD_U16LE},  {"u32", H5T_STD_U32LE}, {"u64", H5T_STD_U64LE},
+      {"f32", H5T_IEEE_F32LE}, {"f64", H5T_IEEE_F64LE}, {"I16", H5T_STD_I16BE}, {"I32", H5T_STD_I32BE},
+      {"I64", H5T_STD_I64BE},  {"U16", H5T_STD_U16BE},  {"U32", H5T_STD_U32BE}, {"U64", H5T_STD_U64BE},
+      {"F32", H5T_IEEE_F32BE}, {"F64", H5T_IEEE_F64BE}, {"I8", H5T_STD_I8BE},   {"U8", H5T_STD_U8BE}};
   const size_t count = compare([&](hid_t file) {
     for (const auto& [name, type] : types) {
       add_counting(file, {.name = name, .file_type = type, .sizes = {7, 3}});
-      add_counting(file, {.name = name + "_packed", .file_type = type, .sizes = {7, 3}, .chunk = {2, 2}, .deflate = 4, .shuffles = true});
+      add_counting(file, {.name = name + "_packed",
+                          .file_type = type,
+                          .sizes = {7, 3},
+                          .chunk = {2, 2},
+                          .deflate = 4,
+                          .shuffles = true});
     }
   });
   EXPECT_EQ(count, 2 * types.size());
@@ -62,7 +69,8 @@ TEST_P(Reader, EveryNumberTypeInBothByteOrders) {
 TEST_P(Reader, NegativeNumbersKeepTheirSign) {
   {
     const Scoped file(create_file(path(), GetParam()), H5Fclose);
-    const Scoped dataset(create_dataset(file, {.name = "x", .file_type = H5T_STD_I16BE, .sizes = {3}}), H5Dclose);
+    const Scoped dataset(create_dataset(file, {.name = "x", .file_type = H5T_STD_I16BE, .sizes = {3}}),
+                         H5Dclose);
     const std::vector<int> values{-32768, -1, 5};
     H5Dwrite(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
   }
@@ -75,12 +83,14 @@ TEST_P(Reader, ScalarsEmptyArraysAndNullDatasets) {
     add_counting(file, {.name = "none", .sizes = {0}});
     add_counting(file, {.name = "none2", .sizes = {4, 0, 2}});
     add_counting(file, {.name = "eight", .sizes = {1, 2, 1, 2, 1, 2, 1, 2}});
-    add_counting(file, {.name = "chunked_none", .sizes = {0, 4}, .max_sizes = {kUnlimited, 4}, .chunk = {2, 2}});
+    add_counting(file,
+                 {.name = "chunked_none", .sizes = {0, 4}, .max_sizes = {kUnlimited, 4}, .chunk = {2, 2}});
   });
   {
     const Scoped file(H5Fopen(path().c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
     const Scoped space(H5Screate(H5S_NULL), H5Sclose);
-    const Scoped dataset(H5Dcreate2(file, "null", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+    const Scoped dataset(
+        H5Dcreate2(file, "null", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
   }
   const File file = File::open(path());
   EXPECT_EQ(file.root().dataset("scalar").shape(), Shape({}));
@@ -92,22 +102,28 @@ TEST_P(Reader, CompactAndUnallocatedData) {
   compare([](hid_t file) {
     add_counting(file, {.name = "compact", .sizes = {5, 5}, .is_compact = true});
     const Scoped unwritten(create_dataset(file, {.name = "unwritten", .sizes = {4, 4}}), H5Dclose);
-    const Scoped chunks(create_dataset(file, {.name = "chunks", .sizes = {4, 4}, .chunk = {2, 3}, .deflate = 1}), H5Dclose);
+    const Scoped chunks(
+        create_dataset(file, {.name = "chunks", .sizes = {4, 4}, .chunk = {2, 3}, .deflate = 1}), H5Dclose);
     const Scoped creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     const double fill = 2.5;
     H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &fill);
     const hsize_t sizes[] = {3};
     const Scoped space(H5Screate_simple(1, sizes, nullptr), H5Sclose);
-    const Scoped filled(H5Dcreate2(file, "filled", H5T_IEEE_F64BE, space, H5P_DEFAULT, creation, H5P_DEFAULT), H5Dclose);
+    const Scoped filled(H5Dcreate2(file, "filled", H5T_IEEE_F64BE, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+                        H5Dclose);
   });
-  EXPECT_EQ(File::open(path()).root().dataset("filled").values<double>(), (std::vector<double>{2.5, 2.5, 2.5}));
+  EXPECT_EQ(File::open(path()).root().dataset("filled").values<double>(),
+            (std::vector<double>{2.5, 2.5, 2.5}));
   EXPECT_EQ(File::open(path()).root().dataset("unwritten").values<float>(), std::vector<float>(16, 0.f));
 }
 
 TEST_P(Reader, EveryFilterCombination) {
   const size_t count = compare([](hid_t file) {
     for (int mask = 0; mask < 8; ++mask) {
-      DatasetPlan plan{.name = "f" + std::to_string(mask), .file_type = H5T_IEEE_F64LE, .sizes = {37, 11}, .chunk = {8, 5}};
+      DatasetPlan plan{.name = "f" + std::to_string(mask),
+                       .file_type = H5T_IEEE_F64LE,
+                       .sizes = {37, 11},
+                       .chunk = {8, 5}};
       plan.deflate = (mask & 1) != 0 ? 6 : 0;
       plan.shuffles = (mask & 2) != 0;
       plan.has_fletcher32 = (mask & 4) != 0;
@@ -132,13 +148,24 @@ TEST_P(Reader, EveryChunkIndex) {
     };
     add({.name = "single", .sizes = {6, 7}, .chunk = {6, 7}});
     add({.name = "implicit", .sizes = {9, 7}, .chunk = {2, 3}, .allocates_early = true});
-    add({.name = "implicit_room", .sizes = {5, 7}, .max_sizes = {9, 12}, .chunk = {2, 3}, .allocates_early = true});
+    add({.name = "implicit_room",
+         .sizes = {5, 7},
+         .max_sizes = {9, 12},
+         .chunk = {2, 3},
+         .allocates_early = true});
     add({.name = "fixed", .sizes = {9, 7, 5}, .chunk = {2, 3, 2}});
     add({.name = "fixed_room", .sizes = {5, 7}, .max_sizes = {20, 30}, .chunk = {2, 3}});
     add({.name = "fixed_pages", .file_type = H5T_STD_U8LE, .sizes = {3000}, .chunk = {1}});
     add({.name = "extensible", .sizes = {200, 7}, .max_sizes = {kUnlimited, 9}, .chunk = {2, 3}});
-    add({.name = "extensible_second", .sizes = {5, 100, 3}, .max_sizes = {8, kUnlimited, 4}, .chunk = {2, 3, 2}});
-    add({.name = "extensible_long", .file_type = H5T_STD_U8LE, .sizes = {5000}, .max_sizes = {kUnlimited}, .chunk = {1}});
+    add({.name = "extensible_second",
+         .sizes = {5, 100, 3},
+         .max_sizes = {8, kUnlimited, 4},
+         .chunk = {2, 3, 2}});
+    add({.name = "extensible_long",
+         .file_type = H5T_STD_U8LE,
+         .sizes = {5000},
+         .max_sizes = {kUnlimited},
+         .chunk = {1}});
     add({.name = "tree", .sizes = {40, 50}, .max_sizes = {kUnlimited, kUnlimited}, .chunk = {3, 2}});
     add({.name = "larger_than_data", .sizes = {2, 3}, .max_sizes = {kUnlimited, 3}, .chunk = {16, 3}});
   });
@@ -146,7 +173,9 @@ TEST_P(Reader, EveryChunkIndex) {
 
 TEST_P(Reader, SparseChunksAreFilled) {
   compare([](hid_t file) {
-    const Scoped dataset(create_dataset(file, {.name = "x", .sizes = {100000}, .max_sizes = {kUnlimited}, .chunk = {1}}), H5Dclose);
+    const Scoped dataset(
+        create_dataset(file, {.name = "x", .sizes = {100000}, .max_sizes = {kUnlimited}, .chunk = {1}}),
+        H5Dclose);
     const hsize_t start[] = {77777}, count[] = {3};
     const Scoped memory(H5Screate_simple(1, count, nullptr), H5Sclose);
     const Scoped space(H5Dget_space(dataset), H5Sclose);
@@ -164,14 +193,16 @@ TEST_P(Reader, UnfilteredEdgeChunks) {
     H5Pset_deflate(creation, 5);
     H5Pset_chunk_opts(creation, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
     const Scoped space(H5Screate_simple(2, sizes, nullptr), H5Sclose);
-    const Scoped dataset(H5Dcreate2(file, "x", H5T_STD_I32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT), H5Dclose);
+    const Scoped dataset(H5Dcreate2(file, "x", H5T_STD_I32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+                         H5Dclose);
     write_counting(dataset);
   });
 }
 
 TEST_P(Reader, ManyLinksInAGroup) {
   const size_t count = compare([](hid_t file) {
-    for (int i = 0; i < 1500; ++i) add_counting(file, {.name = "group/dataset_number_" + std::to_string(i), .sizes = {2}});
+    for (int i = 0; i < 1500; ++i)
+      add_counting(file, {.name = "group/dataset_number_" + std::to_string(i), .sizes = {2}});
     for (int i = 0; i < 6; ++i) add_counting(file, {.name = "small/" + std::to_string(i), .sizes = {2}});
   });
   EXPECT_EQ(count, 1506u);
@@ -180,14 +211,16 @@ TEST_P(Reader, ManyLinksInAGroup) {
 TEST_P(Reader, ManyAndLongAttributes) {
   compare([](hid_t file) {
     const Scoped group(H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-    for (int i = 0; i < 500; ++i) add_text(group, "attribute " + std::to_string(i), "value \xc3\xa4 " + std::to_string(i * i));
+    for (int i = 0; i < 500; ++i)
+      add_text(group, "attribute " + std::to_string(i), "value \xc3\xa4 " + std::to_string(i * i));
     add_text(group, "long", std::string(200000, 'x'));
     add_text(group, "empty", "");
     const hsize_t sizes[] = {4000};
     const Scoped space(H5Screate_simple(1, sizes, nullptr), H5Sclose);
     std::vector<double> numbers(4000);
     std::iota(numbers.begin(), numbers.end(), -3.5);
-    const Scoped attribute(H5Acreate2(group, "numbers", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+    const Scoped attribute(H5Acreate2(group, "numbers", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT),
+                           H5Aclose);
     H5Awrite(attribute, H5T_NATIVE_DOUBLE, numbers.data());
   });
 }
@@ -202,12 +235,14 @@ TEST(ReaderNewStyle, HugeAttributesInDenseStorage) {
       const Scoped space(H5Screate_simple(1, sizes, nullptr), H5Sclose);
       std::vector<double> numbers(sizes[0], i + 0.25);
       const std::string name = "huge" + std::to_string(i);
-      const Scoped attribute(H5Acreate2(group, name.c_str(), H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+      const Scoped attribute(H5Acreate2(group, name.c_str(), H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT),
+                             H5Aclose);
       H5Awrite(attribute, H5T_NATIVE_DOUBLE, numbers.data());
     }
   }
   expect_same_as_libhdf5(folder.file("x.h5"));
-  EXPECT_EQ(File::open(folder.file("x.h5")).root().group("g").attributes().get("huge2").numbers().size(), 20002u);
+  EXPECT_EQ(File::open(folder.file("x.h5")).root().group("g").attributes().get("huge2").numbers().size(),
+            20002u);
 }
 
 TEST_P(Reader, StringsOfEveryPaddingAndLength) {
@@ -227,7 +262,8 @@ TEST_P(Reader, StringsOfEveryPaddingAndLength) {
     const std::vector<const char*> texts{"one", "", "three \xe2\x82\xac", big.c_str(), "five", "six"};
     for (const std::vector<hsize_t>& chunk : {std::vector<hsize_t>{}, std::vector<hsize_t>{2, 2}}) {
       const std::string name = chunk.empty() ? "variable" : "variable_chunked";
-      const Scoped dataset(create_dataset(file, {.name = name, .file_type = type, .sizes = {2, 3}, .chunk = chunk}), H5Dclose);
+      const Scoped dataset(
+          create_dataset(file, {.name = name, .file_type = type, .sizes = {2, 3}, .chunk = chunk}), H5Dclose);
       H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data());
     }
     const Scoped unset(create_dataset(file, {.name = "unset", .file_type = type, .sizes = {3}}), H5Dclose);

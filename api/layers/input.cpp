@@ -1,0 +1,76 @@
+#include <nyala/api/layers/input.h>
+
+#include <nyala/api/model/graph.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+class InputNode final : public LayerNode {
+ public:
+  explicit InputNode(const InputConfig& config) : config_(config) {
+    if (!config.shape.is_known() && config.shape.rank() == 0) throw ShapeError("Input: expected a shape");
+    mark_built();
+  }
+  std::string class_name() const override { return "InputLayer"; }
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override { return x; }
+
+  const InputConfig& config() const { return config_; }
+  Tensor tensor() {
+    Tensor out = graph_node_->outputs[0];
+    auto notes = std::make_shared<SymbolicNotes>(graph_node_, 0);
+    notes->input_layer = shared_from_this();
+    out.set_notes(std::move(notes));
+    return out;
+  }
+  void draw() {
+    Shape shape{config_.batch_size};
+    for (int64_t size : config_.shape) shape.append(size);
+    graph_node_ = std::make_shared<GraphNode>();
+    graph_node_->name = name();
+    graph_node_->input_layer = shared_from_this();
+    graph_node_->outputs = {Tensor::abstract(shape, parse_dtype(config_.dtype))};
+  }
+
+ private:
+  InputConfig config_;
+  std::shared_ptr<GraphNode> graph_node_;
+};
+
+const InputNode& as_input(const LayerNode& node) {
+  const auto* input = dynamic_cast<const InputNode*>(&node);
+  if (!input) throw StateError("layer '" + node.name() + "' is not an Input");
+  return *input;
+}
+
+InputConfig with_shape(InputConfig config, const Shape& shape) {
+  config.shape = shape;
+  return config;
+}
+
+}  // namespace
+
+Input::Input(const Config& config) {
+  enable_symbolic_ops();
+  auto node = std::make_shared<InputNode>(config);
+  finish_layer(node, {config.name, true, "float32"});
+  node_ = node;
+  node->draw();
+}
+
+Input::Input(const Shape& shape, Config config) : Input(with_shape(std::move(config), shape)) {}
+
+Tensor Input::tensor() const { return input_tensor(*node_); }
+
+const InputConfig& input_config(const LayerNode& node) { return as_input(node).config(); }
+
+bool is_input_layer(const LayerNode& node) { return dynamic_cast<const InputNode*>(&node) != nullptr; }
+
+Tensor input_tensor(LayerNode& node) {
+  as_input(node);
+  return static_cast<InputNode&>(node).tensor();
+}
+
+}  // namespace nyala

@@ -1,0 +1,118 @@
+#include <nyala/api/model/functional.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include <nyala/api/layers/input.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/dispatch.h>
+
+namespace nyala {
+
+FunctionalNode::FunctionalNode(Tensors inputs, Tensors outputs)
+    : inputs_(std::move(inputs)), outputs_(std::move(outputs)), topology_(sort_graph(inputs_, outputs_)) {
+  if (inputs_.empty() || outputs_.empty()) throw InvalidArgumentError("Model: expected inputs and outputs");
+  for (const auto& operation : topology_.operations)
+    if (operation->layer) add_sublayer(operation->layer.name(), operation->layer);
+  plan();
+  mark_built();
+}
+
+Layer FunctionalNode::layer_of(const GraphNode& node) {
+  return node.layer ? node.layer : Layer(node.input_layer.lock());
+}
+
+void FunctionalNode::plan() {
+  std::map<std::pair<const GraphNode*, size_t>, int> number;
+  auto value_of = [&](const Tensor& tensor) {
+    const SymbolicNotes* notes = symbolic(tensor);
+    return number.at({notes->producer.get(), notes->index});
+  };
+  for (const Tensor& input : inputs_) {
+    number[{symbolic(input)->producer.get(), symbolic(input)->index}] = num_values_;
+    input_values_.push_back(num_values_++);
+  }
+  for (const auto& node : topology_.nodes) {
+    if (number.contains({node.get(), 0})) continue;  // an input of this model, perhaps made by a layer
+    Step step{node.get(), {}, num_values_, {}};
+    for (const Tensor& input : node->inputs) step.inputs.push_back(value_of(input));
+    for (size_t i = 0; i < node->outputs.size(); ++i) number[{node.get(), i}] = num_values_++;
+    steps_.push_back(std::move(step));
+  }
+  for (const Tensor& output : outputs_) output_values_.push_back(value_of(output));
+  std::vector<int> last_step(static_cast<size_t>(num_values_), -1);
+  for (size_t i = 0; i < steps_.size(); ++i)
+    for (int value : steps_[i].inputs) last_step[static_cast<size_t>(value)] = static_cast<int>(i);
+  for (int value : output_values_) last_step[static_cast<size_t>(value)] = -1;
+  for (int value = 0; value < num_values_; ++value)
+    if (const int step = last_step[static_cast<size_t>(value)]; step >= 0)
+      steps_[static_cast<size_t>(step)].last_uses.push_back(value);
+}
+
+void FunctionalNode::run_step(Call& c, const Step& step, Tensors& values) const {
+  auto value = [&](int i) -> Tensor& { return values[static_cast<size_t>(i)]; };
+  const GraphNode& node = *step.node;
+  if (node.layer && !node.layer.node().takes_many()) {
+    value(step.first_output) = node.layer.node().invoke(c, value(step.inputs[0]));
+  } else {
+    Tensors inputs;
+    for (int i : step.inputs) inputs.push_back(value(i));
+    if (node.layer) {
+      Outputs outputs = node.layer.node().invoke(c, Inputs(inputs));
+      std::move(outputs.begin(), outputs.end(), values.begin() + step.first_output);
+    } else {
+      std::vector<const Tensor*> pointers;
+      for (const Tensor& input : inputs) pointers.push_back(&input);
+      dispatch(*node.op, node.descriptor, pointers,
+               std::span(values).subspan(static_cast<size_t>(step.first_output), node.outputs.size()));
+    }
+  }
+  for (int used : step.last_uses) value(used) = Tensor();
+}
+
+Outputs FunctionalNode::call(Call& c, Inputs inputs) const {
+  if (inputs.size() != inputs_.size())
+    throw InvalidArgumentError("expected " + std::to_string(inputs_.size()) + " inputs, received " +
+                               std::to_string(inputs.size()));
+  Tensors values(static_cast<size_t>(num_values_));
+  for (size_t i = 0; i < inputs.size(); ++i) values[static_cast<size_t>(input_values_[i])] = inputs[i];
+  for (const Step& step : steps_) run_step(c, step, values);
+  Outputs outputs;
+  for (int value : output_values_) outputs.push_back(values[static_cast<size_t>(value)]);
+  return outputs;
+}
+
+Tensor FunctionalNode::call(Call& c, const Tensor& input) const { return std::move(call(c, Inputs(&input, 1))[0]); }
+
+std::vector<Layer> FunctionalNode::layers() const {
+  std::vector<Layer> out;
+  for (const auto& operation : topology_.operations)
+    if (const Layer layer = layer_of(*operation)) out.push_back(layer);
+  return out;
+}
+
+std::vector<std::string> FunctionalNode::output_names(size_t) const {
+  std::vector<std::string> names;
+  for (const Tensor& output : outputs_) {
+    const GraphNode& producer = *symbolic(output)->producer;
+    const Layer layer = layer_of(producer);
+    names.push_back(layer ? layer.name() : producer.name);
+  }
+  return names;
+}
+
+std::vector<std::string> FunctionalNode::input_names() const {
+  std::vector<std::string> names;
+  for (const Tensor& input : inputs_) names.push_back(symbolic(input)->producer->name);
+  return names;
+}
+
+Shapes FunctionalNode::input_shapes() const {
+  Shapes shapes;
+  for (const Tensor& input : inputs_) shapes.push_back(input.shape());
+  return shapes;
+}
+
+}  // namespace nyala

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nyala/api/model/model_node.h>
+#include <nyala/api/model/topology.h>
+
+namespace nyala {
+
+/// A model that is the graph between symbolic inputs and outputs. Built when made.
+class FunctionalNode : public ModelNode {
+ public:
+  FunctionalNode(Tensors inputs, Tensors outputs);
+
+  std::string class_name() const override { return "Functional"; }
+  bool takes_many() const override { return inputs_.size() != 1 || outputs_.size() != 1; }
+  using ModelNode::call;
+  Outputs call(Call& c, Inputs inputs) const override;
+  Tensor call(Call& c, const Tensor& input) const override;
+
+  std::vector<Layer> layers() const override;
+  std::vector<std::string> output_names(size_t num_outputs) const override;
+  std::vector<std::string> input_names() const override;
+  Shapes input_shapes() const override;
+  size_t num_inputs() const override { return inputs_.size(); }
+
+  const Tensors& inputs() const { return inputs_; }
+  const Tensors& outputs() const { return outputs_; }
+  const Topology& topology() const { return topology_; }
+  /// The layer of an operation (an Input's layer for input nodes), or an empty handle for op nodes.
+  static Layer layer_of(const GraphNode& node);
+
+ private:
+  /// One call, with its tensors numbered.
+  struct Step {
+    const GraphNode* node;
+    std::vector<int> inputs;
+    int first_output;
+    std::vector<int> last_uses;  // values nobody reads after this step
+  };
+  void plan();
+  void run_step(Call& c, const Step& step, Tensors& values) const;
+
+  Tensors inputs_, outputs_;
+  Topology topology_;
+  std::vector<Step> steps_;
+  int num_values_ = 0;
+  std::vector<int> input_values_, output_values_;
+};
+
+}  // namespace nyala

@@ -1,0 +1,75 @@
+#include <nyala/api/model/model.h>
+
+#include <nyala/api/model/functional.h>
+#include <nyala/api/model/sequential.h>
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+std::shared_ptr<LayerNode> make_functional(const ModelConfig& config) {
+  return finish_layer(std::make_shared<FunctionalNode>(config.inputs, config.outputs),
+                      {config.name, config.trainable, "float32"});
+}
+
+ModelConfig with_tensors(ModelConfig config, const Tensor& input, const Tensor& output) {
+  config.inputs = {input};
+  config.outputs = {output};
+  return config;
+}
+
+SequentialNode& sequential(const Model& model) { return static_cast<SequentialNode&>(model.node()); }
+
+}  // namespace
+
+Model::Model(Config config) : Layer(make_functional(config)) {}
+
+Model::Model(const Tensor& input, const Tensor& output, Config config)
+    : Model(with_tensors(std::move(config), input, output)) {}
+
+void Model::build(const Shapes& inputs) const {
+  const StrategyScope scope(model_node().strategy());
+  node_->ensure_built(inputs);
+}
+
+Layer Model::get_layer(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const Layer& layer : layers()) {
+    if (layer.name() == name) return layer;
+    names.push_back(layer.name());
+  }
+  throw NotFoundError("model '" + this->name() + "' has no layer '" + name + "'" + did_you_mean(name, names) +
+                      "; there are " + quoted_list(names));
+}
+
+Layer Model::get_layer(int index) const {
+  const std::vector<Layer> all = layers();
+  const int position = index < 0 ? index + static_cast<int>(all.size()) : index;
+  if (position < 0 || position >= static_cast<int>(all.size()))
+    throw NotFoundError("model '" + name() + "' has " + std::to_string(all.size()) + " layers, there is no layer " +
+                        std::to_string(index));
+  return all[static_cast<size_t>(position)];
+}
+
+Optimizer Model::optimizer() const {
+  if (!compiled()) throw StateError("model '" + name() + "' has no optimizer yet; call compile() first");
+  return model_node().training->optimizer;
+}
+
+Sequential::Sequential(const std::vector<Layer>& layers, Config config) {
+  auto node = std::make_shared<SequentialNode>(layers);
+  finish_layer(node, {config.name, true, "float32"});
+  node_ = node;
+  if (node->input()) build(node->input_shapes());
+}
+
+void Sequential::add(const Layer& layer) const {
+  sequential(*this).add(layer);
+  if (sequential(*this).input()) build(sequential(*this).input_shapes());
+}
+
+void Sequential::pop() const { sequential(*this).pop(); }
+
+}  // namespace nyala

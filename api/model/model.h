@@ -1,0 +1,126 @@
+#pragma once
+
+#include <initializer_list>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nyala/api/callbacks/history.h>
+#include <nyala/api/layers/input.h>
+#include <nyala/api/model/model_node.h>
+#include <nyala/api/training/compile_config.h>
+#include <nyala/api/training/fit_config.h>
+
+namespace nyala {
+
+struct ModelConfig {
+  Tensors inputs = {};
+  Tensors outputs = {};
+  std::string name = {};
+  bool trainable = true;
+};
+
+struct SummaryConfig {
+  int line_length = 0;  // 0: Keras' width for the kind of model
+  bool expand_nested = false;
+  bool show_trainable = false;
+  /// Takes the whole text at once; empty: standard output.
+  std::function<void(const std::string&)> print_fn = {};
+};
+
+/// A graph of layers that can be trained. A handle: copies name the same model, a function can return one.
+/// Different models may be used from different threads; one model may predict from several threads at once, while
+/// fit, evaluate, train_on_batch and everything else that writes excludes the rest and throws StateError.
+class Model : public Layer {
+ public:
+  using Config = ModelConfig;
+  Model() = default;
+  explicit Model(std::shared_ptr<ModelNode> node) : Layer(std::move(node)) {}
+  /// The graph between symbolic tensors. Throws InvalidArgumentError where they are not connected.
+  Model(const Tensor& input, const Tensor& output, Config config = {});
+  explicit Model(Config config);
+
+  /// Sets how the model is trained; a new optimizer state. Throws InvalidArgumentError for unknown names.
+  void compile(const CompileConfig& config = {}) const;
+
+  History fit(const Tensor& x, const Tensor& y, const FitConfig& config = {}) const;
+  History fit(const Tensors& x, const Tensors& y, const FitConfig& config = {}) const;
+  History fit(const Arrays& arrays, const FitConfig& config = {}) const;
+  History fit(const Dataset& batches, const FitConfig& config = {}) const;
+
+  Logs evaluate(const Tensor& x, const Tensor& y, const EvaluateConfig& config = {}) const;
+  Logs evaluate(const Tensors& x, const Tensors& y, const EvaluateConfig& config = {}) const;
+  Logs evaluate(const Arrays& arrays, const EvaluateConfig& config = {}) const;
+  Logs evaluate(const Dataset& batches, const EvaluateConfig& config = {}) const;
+
+  /// The outputs for all rows, in order, on the host. Throws StateError for a model with several outputs.
+  Tensor predict(const Tensor& x, const PredictConfig& config = {}) const;
+  Tensor predict(const Dataset& batches, const PredictConfig& config = {}) const;
+  Tensors predict_all(const Tensors& x, const PredictConfig& config = {}) const;
+  Tensors predict_all(const Dataset& batches, const PredictConfig& config = {}) const;
+
+  /// One step; metrics go on from earlier calls as in Keras. Returns loss and metrics.
+  Logs train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {}) const;
+  Logs train_on_batch(const Batch& batch) const;
+  Logs test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {}) const;
+  Logs test_on_batch(const Batch& batch) const;
+  Tensor predict_on_batch(const Tensor& x) const;
+  void reset_metrics() const;
+
+  /// Builds for inputs of these shapes (with the batch axis).
+  void build(const Shape& input) const { build(Shapes{input}); }
+  void build(const Shapes& inputs) const;
+
+  std::vector<Layer> layers() const { return model_node().layers(); }
+  /// Throws NotFoundError with the names there are.
+  Layer get_layer(const std::string& name) const;
+  Layer get_layer(int index) const;
+
+  std::string summary_text(const SummaryConfig& config = {}) const;
+  void summary(const SummaryConfig& config = {}) const;
+
+  /// Throw StateError before compile.
+  Optimizer optimizer() const;
+  bool compiled() const { return model_node().training != nullptr; }
+
+  /// Ends fit after the running batch.
+  void set_stop_training(bool stop) const { model_node().stop_training = stop; }
+  bool stop_training() const { return model_node().stop_training; }
+
+  /// Keras' `.weights.h5`: all weights, and the optimizer's state once it exists. Written beside and renamed.
+  void save_weights(const std::string& path) const;
+  /// Throws NotFoundError, FileFormatError or ShapeError naming the layer; nothing is changed then.
+  void load_weights(const std::string& path) const;
+
+  ModelNode& model_node() const { return static_cast<ModelNode&>(*node_); }
+
+ private:
+  History fit_data(const DataArgument& data, const FitConfig& config) const;
+};
+
+/// A model from a user's subclass of ModelNode: `auto net = make_model<Net>();`
+template <class Node, class... Arguments>
+Model make_model(Arguments&&... arguments) {
+  auto node = std::make_shared<Node>(std::forward<Arguments>(arguments)...);
+  finish_layer(node, {});
+  return Model(node);
+}
+
+struct SequentialConfig {
+  std::string name = {};
+};
+
+/// A chain of layers: `Sequential({Input({28, 28}), Flatten(), Dense(10)})`.
+class Sequential : public Model {
+ public:
+  using Config = SequentialConfig;
+  explicit Sequential(const std::vector<Layer>& layers = {}, Config config = {});
+  Sequential(std::initializer_list<Layer> layers, Config config = {})
+      : Sequential(std::vector<Layer>(layers), std::move(config)) {}
+
+  void add(const Layer& layer) const;
+  void pop() const;
+};
+
+}  // namespace nyala

@@ -1,0 +1,37 @@
+#include <nyala/api/model/model_node.h>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+ModelNode::ModelNode() : strategy_(current_strategy()) {}
+
+ModelNode::~ModelNode() = default;
+
+// Layers build themselves for the shells that they are called with.
+void ModelNode::build(Builder&, const Shapes& inputs) {
+  Tensors shells;
+  for (const Shape& shape : inputs) shells.push_back(Tensor::abstract(shape, dtype()));
+  Call c;
+  if (takes_many()) call(c, Inputs(shells));
+  else call(c, shells.at(0));
+}
+
+Variables ModelNode::variables() const {
+  // A handle needs shared ownership of a mutable node; the variables are the same either way.
+  return Layer(const_cast<ModelNode*>(this)->shared_from_this()).weights();
+}
+
+std::vector<Layer> ModelNode::layers() const {
+  std::vector<Layer> out;
+  for (const auto& [attribute, layer] : sublayers()) out.push_back(layer);
+  return out;
+}
+
+std::vector<std::string> ModelNode::output_names(size_t num_outputs) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < num_outputs; ++i) names.push_back("output_" + std::to_string(i + 1));
+  return names;
+}
+
+}  // namespace nyala

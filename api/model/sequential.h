@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nyala/api/model/functional.h>
+
+namespace nyala {
+
+/// A chain of layers. Built when it begins with an Input, else for the first data it sees.
+class SequentialNode final : public ModelNode {
+ public:
+  explicit SequentialNode(const std::vector<Layer>& layers);
+
+  std::string class_name() const override { return "Sequential"; }
+  using ModelNode::build;
+  void build(Builder& builder, const Shapes& inputs) override;
+  using ModelNode::call;
+  Tensor call(Call& c, const Tensor& input) const override;
+
+  std::vector<Layer> layers() const override { return chain_; }
+  std::vector<std::string> output_names(size_t num_outputs) const override;
+  Shapes input_shapes() const override;
+
+  /// Appends a layer. Throws StateError once the model was built for data, InvalidArgumentError for a name that
+  /// occurs already or for an Input in the middle.
+  void add(const Layer& layer);
+  /// Removes the last layer.
+  void pop();
+  /// The Input it begins with, or an empty handle.
+  const Layer& input() const { return input_; }
+
+ private:
+  Layer input_;               // empty without an Input
+  std::vector<Layer> chain_;  // Keras' layers: without the Input
+};
+
+}  // namespace nyala

@@ -1,0 +1,266 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+
+#include <nyala/api/model/functional.h>
+#include <nyala/api/model/model.h>
+#include <nyala/api/model/text_table.h>
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+constexpr const char* kBold = "1";
+constexpr const char* kNumber = "32";
+constexpr const char* kSymbol = "94";
+constexpr const char* kNone = "96";
+
+/// A row of the summary: a layer, or the node of an op.
+struct Entry {
+  Layer layer;
+  const GraphNode* node = nullptr;
+  int level = 0;
+};
+
+std::string with_commas(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<size_t>(i), ",");
+  return digits;
+}
+
+std::string readable_size(double bytes) {
+  const char* units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+  size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < std::size(units)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f %s", bytes, units[unit]);
+  return text;
+}
+
+/// "add" -> "Add", "not_equal" -> "NotEqual".
+std::string camel_case(std::string_view name) {
+  std::string out;
+  bool upper = true;
+  for (char c : name) {
+    if (c == '_') {
+      upper = true;
+      continue;
+    }
+    out += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = false;
+  }
+  return out;
+}
+
+void append_shape(Cell& cell, const Shape& shape) {
+  cell.push_back({"(", ""});
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (i > 0) cell.push_back({", ", ""});
+    cell.push_back(shape[i] == None ? StyledText{"None", kNone} : StyledText{std::to_string(shape[i]), kNumber});
+  }
+  cell.push_back({shape.rank() == 1 ? ",)" : ")", ""});
+}
+
+Cell shape_cell(const Shapes& shapes) {
+  if (shapes.empty()) return {{"?", ""}};
+  Cell cell;
+  if (shapes.size() > 1) cell.push_back({"[", ""});
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    if (i > 0) cell.push_back({", ", ""});
+    append_shape(cell, shapes[i]);
+  }
+  if (shapes.size() > 1) cell.push_back({"]", ""});
+  return cell;
+}
+
+class Summary {
+ public:
+  Summary(const Model& model, const SummaryConfig& config, bool styled)
+      : model_(model), config_(config), styled_(styled), functional_(dynamic_cast<FunctionalNode*>(&model.node())) {
+    if (functional_) index_calls();
+  }
+
+  std::string text() {
+    std::string out = in_style("Model: \"" + model_.name() + "\"", kBold, styled_) + "\n";
+    std::vector<std::vector<Cell>> rows;
+    for (const Entry& entry : entries()) rows.push_back(row(entry));
+    const int length = line_length();
+    return out + render_table(columns(length), rows, length, styled_) + footer();
+  }
+
+ private:
+  /// A graph is shown as a list unless a step has several neighbours or a layer is called twice.
+  bool is_chain() const {
+    if (!functional_) return true;
+    std::map<const GraphNode*, int> uses;
+    for (const auto& node : functional_->topology().nodes) {
+      if (node->inputs.size() > 1) return false;
+      for (const Tensor& input : node->inputs)
+        if (++uses[symbolic(input)->producer.get()] > 1) return false;
+    }
+    return functional_->topology().nodes.size() == functional_->topology().operations.size() &&
+           functional_->inputs().size() == 1 && functional_->outputs().size() == 1;
+  }
+
+  void index_calls() {
+    for (const auto& node : functional_->topology().nodes) {
+      const Layer layer = FunctionalNode::layer_of(*node);
+      const void* key = layer ? static_cast<const void*>(&layer.node()) : node.get();
+      calls_[key].push_back(node.get());
+      call_index_[node.get()] = static_cast<int>(calls_[key].size()) - 1;
+    }
+  }
+
+  std::vector<Entry> entries() const {
+    std::vector<Entry> out;
+    if (functional_) {
+      for (const auto& operation : functional_->topology().operations)
+        add(out, {FunctionalNode::layer_of(*operation), operation.get(), 0});
+    } else {
+      for (const Layer& layer : model_.layers()) add(out, {layer, nullptr, 0});
+    }
+    return out;
+  }
+
+  void add(std::vector<Entry>& out, const Entry& entry) const {
+    out.push_back(entry);
+    const auto* nested = entry.layer ? dynamic_cast<const ModelNode*>(&entry.layer.node()) : nullptr;
+    if (!config_.expand_nested || !nested) return;
+    for (const Layer& layer : nested->layers()) add(out, {layer, nullptr, entry.level + 1});
+  }
+
+  std::vector<Cell> row(const Entry& entry) const {
+    std::string prefix;
+    for (int i = 0; i < entry.level; ++i) prefix += "   ";
+    if (entry.level > 0) prefix += "└ ";
+    const Layer& layer = entry.layer;
+    const std::string name = layer ? layer.name() : entry.node->name;
+    const std::string type = layer ? layer.class_name() : camel_case(entry.node->op->name);
+    std::vector<Cell> cells = {{{prefix + name + " (", ""}, {type, kSymbol}, {")", ""}}, shape_cell(shapes_of(entry))};
+    if (layer && !layer.built()) cells.push_back({{"0", kNumber}, {" (unbuilt)", ""}});
+    else cells.push_back({{layer ? with_commas(layer.count_params()) : "0", kNumber}});
+    if (!is_chain()) cells.push_back(connections(entry));
+    if (config_.show_trainable) {
+      const bool has_weights = layer && layer.built() && !layer.weights().empty();
+      cells.push_back({{!has_weights ? "-" : layer.trainable() ? "Y" : "N", kBold}});
+    }
+    return cells;
+  }
+
+  static Shapes shapes_of(const Entry& entry) {
+    Shapes shapes;
+    if (entry.node)
+      for (const Tensor& output : entry.node->outputs) shapes.push_back(output.shape());
+    else if (entry.layer.built())
+      shapes = entry.layer.node().output_shapes();
+    return shapes;
+  }
+
+  Cell connections(const Entry& entry) const {
+    Cell cell;
+    if (entry.level > 0 || !entry.node) return {{"-", ""}};
+    const void* key = entry.layer ? static_cast<const void*>(&entry.layer.node()) : entry.node;
+    for (const GraphNode* call : calls_.at(key))
+      for (const Tensor& input : call->inputs) {
+        const SymbolicNotes& notes = *symbolic(input);
+        const Layer producer = FunctionalNode::layer_of(*notes.producer);
+        cell.push_back({(cell.empty() ? "" : ", ") + (producer ? producer.name() : notes.producer->name) + "[", ""});
+        cell.push_back({std::to_string(call_index_.at(notes.producer.get())), kNumber});
+        cell.push_back({"][", ""});
+        cell.push_back({std::to_string(notes.index), kNumber});
+        cell.push_back({"]", ""});
+      }
+    if (cell.empty()) cell.push_back({"-", ""});
+    return cell;
+  }
+
+  int line_length() const {
+    if (config_.line_length > 0) return config_.line_length;
+    int columns = 80;
+    winsize window{};
+    if (const char* text = std::getenv("COLUMNS"); text && std::atoi(text) > 0) columns = std::atoi(text);
+    else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) columns = window.ws_col;
+    return std::min((is_chain() ? 88 : 108) + (config_.show_trainable ? 12 : 0), columns - 4);
+  }
+
+  std::vector<TableColumn> columns(int length) const {
+    std::vector<TableColumn> out = {{"Layer (type)"}, {"Output Shape"}, {"Param #", Align::right}};
+    std::vector<double> ends = {0.45, 0.80, 1.0};
+    if (!is_chain()) {
+      out.push_back({"Connected to"});
+      ends = {0.3, 0.56, 0.74, 1.0};
+    }
+    if (config_.show_trainable) {
+      out.push_back({"Trainable", Align::center});
+      for (double& end : ends) end *= 0.90;
+      ends.push_back(1.0);
+    }
+    int begin = 0;
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i].width = static_cast<int>(ends[i] * length) - begin;
+      begin += out[i].width;
+      if (out[i].width < 4)
+        throw InvalidArgumentError("summary: a line of " + std::to_string(length) + " characters is too short");
+    }
+    return out;
+  }
+
+  struct Count {
+    int64_t elements = 0;
+    double bytes = 0;
+    void add(int64_t count, DType dtype) {
+      elements += count;
+      bytes += static_cast<double>(count) * static_cast<double>(size_of(dtype));
+    }
+  };
+
+  std::string count_line(const char* label, const Count& count) const {
+    return in_style(label, kBold, styled_) + in_style(with_commas(count.elements), kNumber, styled_) + " (" +
+           readable_size(count.bytes) + ")\n";
+  }
+
+  std::string footer() const {
+    Count trainable, rest, optimizer;
+    for (const Variable& variable : model_.weights())
+      (variable.trainable() ? trainable : rest).add(variable.shape().num_elements(), variable.dtype());
+    const bool with_optimizer = model_.compiled() && model_.optimizer().node().built();
+    if (with_optimizer)
+      for (const OptimizerVariable& variable : model_.optimizer().node().variables_for_file())
+        optimizer.add(variable.value.num_elements(), variable.value.dtype());
+    const Count total{trainable.elements + rest.elements + optimizer.elements,
+                      trainable.bytes + rest.bytes + optimizer.bytes};
+    return count_line(" Total params: ", total) + count_line(" Trainable params: ", trainable) +
+           count_line(" Non-trainable params: ", rest) +
+           (with_optimizer ? count_line(" Optimizer params: ", optimizer) : "");
+  }
+
+  const Model& model_;
+  const SummaryConfig& config_;
+  bool styled_;
+  const FunctionalNode* functional_;
+  std::map<const void*, std::vector<const GraphNode*>> calls_;
+  std::map<const GraphNode*, int> call_index_;
+};
+
+}  // namespace
+
+std::string Model::summary_text(const SummaryConfig& config) const { return Summary(*this, config, false).text(); }
+
+void Model::summary(const SummaryConfig& config) const {
+  if (config.print_fn) {
+    config.print_fn(summary_text(config));
+    return;
+  }
+  std::cout << Summary(*this, config, isatty(STDOUT_FILENO) != 0).text() << std::flush;
+}
+
+}  // namespace nyala

@@ -1,0 +1,101 @@
+#include <nyala/api/model/topology.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+using Node = std::shared_ptr<const GraphNode>;
+
+/// The identity of an operation: calls of one layer share it, an op node or input is its own.
+const void* operation_of(const Node& node) {
+  return node->layer ? static_cast<const void*>(&node->layer.node()) : static_cast<const void*>(node.get());
+}
+
+std::string name_of(const Node& node) { return node->layer ? node->layer.name() : node->name; }
+
+class Sorter {
+ public:
+  explicit Sorter(const Tensors& inputs) {
+    for (const Tensor& input : inputs) inputs_.insert(symbolic(input)->producer.get());
+  }
+
+  void visit(const Node& node) {
+    if (done_.contains(node.get())) return;
+    if (!active_.insert(node.get()).second) throw InvalidArgumentError("the graph of the model has a cycle");
+    if (index_.try_emplace(operation_of(node), static_cast<int>(index_.size())).second)
+      first_call_.emplace(operation_of(node), node);
+    if (!inputs_.contains(node.get())) {
+      if (node->is_input())
+        throw InvalidArgumentError("an output depends on input '" + name_of(node) +
+                                   "', which is not among the model's inputs");
+      for (const Tensor& input : node->inputs) visit(symbolic(input)->producer);
+    }
+    done_.insert(node.get());
+    order_.push_back(node);
+  }
+
+  Topology finish() {
+    std::unordered_map<const GraphNode*, int> node_depth;
+    std::unordered_map<const void*, int> depth;
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      const Node& node = *it;
+      int& own = depth[operation_of(node)];
+      own = std::max(own, node_depth[node.get()]);
+      node_depth[node.get()] = own;
+      if (inputs_.contains(node.get())) continue;
+      for (const Tensor& input : node->inputs) {
+        int& producer = node_depth[symbolic(input)->producer.get()];
+        producer = std::max(producer, own + 1);
+      }
+    }
+    Topology out;
+    out.nodes = order_;
+    for (const auto& [operation, node] : first_call_) out.operations.push_back(node);
+    std::sort(out.operations.begin(), out.operations.end(), [&](const Node& a, const Node& b) {
+      const int da = depth[operation_of(a)], db = depth[operation_of(b)];
+      return da != db ? da > db : index_[operation_of(a)] < index_[operation_of(b)];
+    });
+    return out;
+  }
+
+ private:
+  std::unordered_set<const GraphNode*> inputs_, done_, active_;
+  std::unordered_map<const void*, int> index_;
+  std::unordered_map<const void*, Node> first_call_;
+  std::vector<Node> order_;
+};
+
+void check_names(const Topology& topology) {
+  std::map<std::string, int> counts;
+  for (const Node& node : topology.operations) ++counts[name_of(node)];
+  for (const auto& [name, count] : counts)
+    if (count > 1)
+      throw InvalidArgumentError("the name \"" + name + "\" is used " + std::to_string(count) +
+                                 " times in the model; all names must be unique");
+}
+
+}  // namespace
+
+Topology sort_graph(const Tensors& inputs, const Tensors& outputs) {
+  for (const Tensors* side : {&inputs, &outputs})
+    for (const Tensor& tensor : *side)
+      if (!symbolic(tensor))
+        throw InvalidArgumentError("a model is made from symbolic tensors: begin with Input(shape) and call layers on it");
+  Sorter sorter(inputs);
+  for (const Tensor& output : outputs) sorter.visit(symbolic(output)->producer);
+  for (const Tensor& input : inputs) sorter.visit(symbolic(input)->producer);
+  Topology topology = sorter.finish();
+  check_names(topology);
+  return topology;
+}
+
+}  // namespace nyala

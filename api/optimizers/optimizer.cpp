@@ -1,0 +1,255 @@
+#include <nyala/api/optimizers/optimizer.h>
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/dispatch.h>
+
+namespace nyala {
+
+namespace {
+
+/// 0 and negative limits are as good as none, as in Keras.
+bool clips(double limit) { return limit > 0.0; }
+
+std::string shown(double value) { return std::isnan(value) ? "None" : std::to_string(value); }
+
+void check_clipping(const OptimizerOptions& o) {
+  int given = 0;
+  for (double limit : {o.clipnorm, o.clipvalue, o.global_clipnorm}) given += std::isnan(limit) ? 0 : 1;
+  if (given > 1)
+    throw InvalidArgumentError("optimizer: expected at most one of clipnorm, clipvalue and global_clipnorm, received "
+                               "clipnorm=" + shown(o.clipnorm) + ", clipvalue=" + shown(o.clipvalue) +
+                               ", global_clipnorm=" + shown(o.global_clipnorm));
+}
+
+void check_options(const OptimizerOptions& o) {
+  check_clipping(o);
+  if (o.gradient_accumulation_steps < 0 || o.gradient_accumulation_steps == 1)
+    throw InvalidArgumentError("optimizer: expected gradient_accumulation_steps >= 2 (or 0: none), received " +
+                               std::to_string(o.gradient_accumulation_steps));
+  if (o.use_ema && !(o.ema_momentum >= 0.0 && o.ema_momentum <= 1.0))
+    throw InvalidArgumentError("optimizer: expected ema_momentum in [0, 1], received " + shown(o.ema_momentum));
+  if (o.use_ema && o.ema_overwrite_frequency < 0)
+    throw InvalidArgumentError("optimizer: expected ema_overwrite_frequency >= 1 (or 0: never), received " +
+                               std::to_string(o.ema_overwrite_frequency));
+}
+
+/// Runs body(slice) for all slices where the strategy wants it. Errors come back to this thread.
+void for_slices(const UpdatePlace& place, const std::function<void(int)>& body) {
+  if (!place.parallel) {
+    for (int slice = 0; slice < place.num_slices; ++slice) body(slice);
+    return;
+  }
+  std::mutex mutex;
+  std::exception_ptr error;
+  struct Guard {
+    const std::function<void(int)>& body;
+    std::mutex& mutex;
+    std::exception_ptr& error;
+  } guard{body, mutex, error};
+  place.parallel(place.num_slices, [&guard](int slice) {
+    try {
+      guard.body(slice);
+    } catch (...) {
+      std::lock_guard lock(guard.mutex);
+      if (!guard.error) guard.error = std::current_exception();
+    }
+  });
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+OptimizerNode::OptimizerNode(OptimizerOptions options)
+    : options_(std::move(options)), rate_(static_cast<float>(options_.learning_rate.rate())) {
+  check_options(options_);
+}
+
+OptimizerNode::~OptimizerNode() = default;
+
+void OptimizerNode::exclude_from_weight_decay(std::vector<std::string> patterns) {
+  if (built())
+    throw StateError(class_name() + ": exclude_from_weight_decay() must be called before the optimizer is built");
+  no_decay_ = std::move(patterns);
+}
+
+bool OptimizerNode::decays(const Variable& variable) const {
+  if (std::isnan(options_.weight_decay)) return false;
+  return std::none_of(no_decay_.begin(), no_decay_.end(), [&](const std::string& pattern) {
+    return variable.name().find(pattern) != std::string::npos || variable.path().find(pattern) != std::string::npos;
+  });
+}
+
+void OptimizerNode::build(ParameterStore& store, const Variables& variables,
+                          std::vector<ConstrainedWeight> constraints) {
+  for (const Variable& variable : variables) {
+    if (!variable.node().in_arena)
+      throw StateError(class_name() + ": variable '" + variable.path() +
+                       "' was not trainable when it was made and cannot be optimized");
+    if (variable.dtype() != variables.front().dtype())
+      throw DTypeError(class_name() + ": expected variables of one dtype, received " +
+                       std::string(name_of(variables.front().dtype())) + " and, for '" + variable.path() + "', " +
+                       std::string(name_of(variable.dtype())));
+  }
+  const bool same_arena = store_.get() == &store && !variables_.empty() && !variables.empty() &&
+                          variables_.front().dtype() == variables.front().dtype();
+  const Variables known = same_arena ? variables_ : Variables();
+  store_ = store.shared_from_this();
+  variables_ = variables;
+  constraints_ = std::move(constraints);
+  if (!same_arena) copies_.clear();
+  for (int copy = static_cast<int>(copies_.size()); copy < store.num_weight_copies() && !variables_.empty(); ++copy)
+    copies_.push_back(make_copy(copy));
+  for (Copy& copy : copies_) {
+    copy.plan = nullptr;
+    reset_segments(copy, known);
+  }
+}
+
+OptimizerNode::Copy OptimizerNode::make_copy(int copy) const {
+  const Device device = store_->device(copy);
+  Copy made;
+  for (size_t slot = 0; slot < slot_names().size(); ++slot)
+    made.slots.emplace_back(device, dtype(), slot_initial(slot));
+  if (options_.use_ema) made.averages.emplace_back(device, dtype());
+  return made;
+}
+
+// Arena space is recycled: what lies in a new variable's segments may be an old one's.
+void OptimizerNode::reset_segments(Copy& copy, const Variables& known) const {
+  for (const Variable& variable : variables_) {
+    if (std::find(known.begin(), known.end(), variable) != known.end()) continue;
+    const Segment whole = ArenaLayout::with_gap(variable.node().segment);
+    for (Plane& slot : copy.slots) slot.reset(store_->layout(dtype()), whole);
+    for (Plane& average : copy.averages) average.reset(store_->layout(dtype()), whole);
+  }
+}
+
+UpdatePlanOptions OptimizerNode::plan_options() const {
+  UpdatePlanOptions plan;
+  plan.variables = variables_;
+  for (const Variable& variable : variables_) plan.decays.push_back(decays(variable));
+  if (clips(options_.clipnorm)) plan.clipping = Clipping::norm, plan.clip_limit = options_.clipnorm;
+  else if (clips(options_.global_clipnorm))
+    plan.clipping = Clipping::global_norm, plan.clip_limit = options_.global_clipnorm;
+  else if (clips(options_.clipvalue)) plan.clipping = Clipping::value, plan.clip_limit = options_.clipvalue;
+  plan.num_slots = slot_names().size();
+  plan.num_formula_scalars = step_scalars(0, 0.0, dtype()).size();
+  plan.averages = options_.use_ema;
+  return plan;
+}
+
+int64_t OptimizerNode::iterations() const { return steps_ / accumulation_steps(); }
+
+double OptimizerNode::learning_rate() const {
+  if (!options_.learning_rate.is_schedule()) return rate_;
+  return static_cast<float>(options_.learning_rate.at(steps_));
+}
+
+void OptimizerNode::set_learning_rate(double rate) {
+  if (options_.learning_rate.is_schedule())
+    throw StateError(class_name() + ": the learning rate is a schedule (" +
+                     options_.learning_rate.schedule().class_name() +
+                     ") and cannot be set; make the optimizer with a number instead");
+  rate_ = static_cast<float>(rate);
+}
+
+double OptimizerNode::gradient_scale() const {
+  const double scale = std::isnan(options_.loss_scale_factor) ? 1.0 : options_.loss_scale_factor;
+  return 1.0 / (scale * static_cast<double>(accumulation_steps()));
+}
+
+std::vector<double> OptimizerNode::scalars() const {
+  const double rate = learning_rate();
+  const double decay = std::isnan(options_.weight_decay) ? 0.0 : options_.weight_decay;
+  std::vector<double> values = step_scalars(iterations(), rate, dtype());
+  const double average = iterations() == 0 ? 0.0 : options_.ema_momentum;
+  values.insert(values.begin(), {gradient_scale(), decay * rate, average});
+  return values;
+}
+
+bool OptimizerNode::begin_step() { return (steps_ + 1) % accumulation_steps() == 0; }
+
+bool OptimizerNode::accumulates_into_existing() const { return steps_ % accumulation_steps() != 0; }
+
+UpdatePlan& OptimizerNode::plan_of(int index) {
+  Copy& copy = copies_.at(static_cast<size_t>(index));
+  if (!copy.plan)
+    copy.plan = std::make_unique<UpdatePlan>(plan_options(), *store_, index, copy.slots,
+                                             copy.averages.empty() ? nullptr : &copy.averages.front());
+  return *copy.plan;
+}
+
+void OptimizerNode::apply(const UpdatePlace& place) {
+  if (variables_.empty()) return;
+  UpdatePlan& plan = plan_of(place.copy);
+  plan.arrange(place.gradient_replica, place.num_slices);
+  plan.set_scalars(scalars());
+  if (plan.measures_norms()) {
+    for_slices(place, [&plan](int slice) { plan.measure(slice); });
+    plan.combine_norms();
+  }
+  for_slices(place, [this, &plan](int slice) { update_slice(plan, slice); });
+  constrain(place.copy);
+}
+
+void OptimizerNode::update_slice(const UpdatePlan& plan, int slice) const {
+  for (const UpdateRange& range : plan.ranges(slice)) {
+    if (!prepares()) {
+      const Tensor* inputs[] = {&range.gradient, &range.factor, &range.scalars};
+      Tensor outputs[] = {range.gradient, range.weight};
+      dispatch(ops::kPrepareUpdate, range.preparation, inputs, outputs);
+    }
+    update(range);
+    if (options_.use_ema) average(range);
+  }
+}
+
+bool OptimizerNode::overwrites_now() const {
+  return options_.ema_overwrite_frequency > 0 && (iterations() + 1) % options_.ema_overwrite_frequency == 0;
+}
+
+void OptimizerNode::average(const UpdateRange& range) const {
+  dispatch_into(ops::kMovingAverage, NoDescriptor{}, {&range.weight, &range.scalars}, range.average);
+  if (overwrites_now()) dispatch_into(ops::kAffine, ops::AffineDescriptor{}, {&range.average}, range.weight);
+}
+
+void OptimizerNode::constrain(int copy) const {
+  for (const ConstrainedWeight& constrained : constraints_) {
+    const Tensor weight = store_->weights(copy, dtype(), constrained.variable.node().segment)
+                              .with_shape(constrained.variable.shape());
+    const Tensor projected = constrained.constraint(weight);
+    dispatch_into(ops::kAffine, ops::AffineDescriptor{}, {&projected}, weight);
+  }
+}
+
+void OptimizerNode::end_step() { ++steps_; }
+
+// Keras averages, overwrites and constrains after every step, also after those that only gather gradients.
+void OptimizerNode::end_gathering() {
+  for (int copy = 0; copy < static_cast<int>(copies_.size()) && (options_.use_ema || !constraints_.empty()); ++copy) {
+    UpdatePlan& plan = plan_of(copy);
+    if (plan.slices() == 0) plan.arrange(copy, 1);
+    plan.set_scalars(scalars());
+    for (int slice = 0; slice < plan.slices() && options_.use_ema; ++slice)
+      for (const UpdateRange& range : plan.ranges(slice)) average(range);
+    constrain(copy);
+  }
+  ++steps_;
+}
+
+void OptimizerNode::finalize_averages() {
+  if (!options_.use_ema || variables_.empty()) return;
+  for (size_t copy = 0; copy < copies_.size(); ++copy)
+    for (const Variable& variable : variables_) {
+      const Segment& segment = variable.node().segment;
+      store_->weights(static_cast<int>(copy), dtype(), segment)
+          .copy_from(copies_[copy].averages.front().view(store_->layout(dtype()), segment));
+    }
+}
+
+}  // namespace nyala

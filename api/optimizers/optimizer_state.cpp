@@ -1,0 +1,122 @@
+#include <algorithm>
+
+#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/cast.h>
+
+namespace nyala {
+
+namespace {
+
+Tensor on_host(const Tensor& value) {
+  Tensor host = Tensor::empty(value.shape(), value.dtype());
+  value.copy_to_host(host.raw());
+  return host;
+}
+
+std::string variable_name(const Variable& variable, const std::string& suffix) {
+  std::string name = variable.path() + "_" + suffix;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+void check_shape(const Tensor& value, const Shape& expected, const std::string& name) {
+  if (!value.defined() || value.shape() != expected)
+    throw ShapeError("optimizer variable '" + name + "': expected shape " + expected.to_string() + ", received " +
+                     (value.defined() ? value.shape().to_string() : "nothing"));
+}
+
+}  // namespace
+
+std::vector<OptimizerNode::StateEntry> OptimizerNode::state_entries() const {
+  std::vector<StateEntry> entries;
+  if (options_.use_ema)
+    for (const Variable& variable : variables_)
+      entries.push_back({StateEntry::Kind::average, 0, variable, variable_name(variable, "average")});
+  if (options_.gradient_accumulation_steps > 0)
+    for (const Variable& variable : variables_)
+      entries.push_back({StateEntry::Kind::accumulator, 0, variable, variable_name(variable, "gradient_accumulator")});
+  const std::vector<std::string> names = slot_names();
+  const size_t together = interleaved_slots();
+  for (const Variable& variable : variables_)
+    for (size_t slot = 0; slot < together; ++slot)
+      entries.push_back({StateEntry::Kind::slot, slot, variable, variable_name(variable, names[slot])});
+  for (size_t slot = together; slot < names.size(); ++slot)
+    for (const Variable& variable : variables_)
+      entries.push_back({StateEntry::Kind::slot, slot, variable, variable_name(variable, names[slot])});
+  return entries;
+}
+
+Plane& OptimizerNode::plane_of(const StateEntry& entry, Copy& copy) const {
+  return entry.kind == StateEntry::Kind::average ? copy.averages.front() : copy.slots[entry.slot];
+}
+
+Tensor OptimizerNode::read(const StateEntry& entry) const {
+  if (entry.kind == StateEntry::Kind::accumulator) return accumulated(entry.variable);
+  return on_host(plane_of(entry, copies_.front())
+                     .view(store_->layout(dtype()), entry.variable.node().segment)
+                     .with_shape(entry.variable.shape()));
+}
+
+void OptimizerNode::write(const StateEntry& entry, const Tensor& value) {
+  if (entry.kind == StateEntry::Kind::accumulator) return set_accumulated(entry.variable, value);
+  for (Copy& copy : copies_)
+    plane_of(entry, copy)
+        .view(store_->layout(dtype()), entry.variable.node().segment)
+        .with_shape(entry.variable.shape())
+        .copy_from(value);
+}
+
+// Between updates the replicas' gradients hold what was gathered, not yet summed nor freed of the loss scale.
+Tensor OptimizerNode::accumulated(const Variable& variable) const {
+  Tensor sum = Tensor::zeros(variable.shape(), variable.dtype());
+  if (!accumulates_into_existing()) return sum;
+  const double scale = std::isnan(options_.loss_scale_factor) ? 1.0 : options_.loss_scale_factor;
+  dispatch_real(variable.dtype(), "optimizer", [&]<class T>(T) {
+    for (int replica = 0; replica < store_->num_replicas(); ++replica) {
+      const std::vector<T> part = store_->gradient(replica, variable).to_vector<T>();
+      const std::span<T> total = sum.data<T>();
+      for (size_t i = 0; i < part.size(); ++i) total[i] += static_cast<T>(part[i] / scale);
+    }
+  });
+  return sum;
+}
+
+void OptimizerNode::set_accumulated(const Variable& variable, const Tensor& value) {
+  const double scale = std::isnan(options_.loss_scale_factor) ? 1.0 : options_.loss_scale_factor;
+  const Tensor scaled = value.clone();
+  dispatch_real(variable.dtype(), "optimizer", [&]<class T>(T) {
+    for (T& element : scaled.data<T>()) element = static_cast<T>(element * scale);
+  });
+  for (int replica = 0; replica < store_->num_replicas(); ++replica)
+    store_->gradient(replica, variable)
+        .copy_from(replica == 0 ? scaled : Tensor::zeros(variable.shape(), variable.dtype()));
+}
+
+std::vector<OptimizerVariable> OptimizerNode::variables_for_file() const {
+  std::vector<OptimizerVariable> result = {{"iteration", Tensor::scalar(steps_)}};
+  if (!options_.learning_rate.is_schedule()) result.push_back({"learning_rate", Tensor::scalar(rate_)});
+  for (const StateEntry& entry : state_entries()) result.push_back({entry.name, read(entry)});
+  return result;
+}
+
+void OptimizerNode::load_variables(const std::vector<Tensor>& values) {
+  const std::vector<StateEntry> entries = state_entries();
+  const size_t first = options_.learning_rate.is_schedule() ? 1 : 2;
+  if (values.size() != first + entries.size())
+    throw ShapeError(class_name() + ": expected " + std::to_string(first + entries.size()) +
+                     " optimizer variables, received " + std::to_string(values.size()) +
+                     (built() ? "" : "; the optimizer has not been built yet"));
+  check_shape(values[0], {}, "iteration");
+  if (first == 2) check_shape(values[1], {}, "learning_rate");
+  std::vector<Tensor> ready;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    check_shape(values[first + i], entries[i].variable.shape(), entries[i].name);
+    ready.push_back(ops::cast(on_host(values[first + i]), entries[i].variable.dtype()));
+  }
+  steps_ = static_cast<int64_t>(values[0].item());
+  if (first == 2) rate_ = static_cast<float>(values[1].item());
+  for (size_t i = 0; i < entries.size(); ++i) write(entries[i], ready[i]);
+}
+
+}  // namespace nyala

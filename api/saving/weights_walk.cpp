@@ -1,0 +1,72 @@
+#include <nyala/api/saving/weights_walk.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <nyala/api/model/functional.h>
+#include <nyala/api/model/sequential.h>
+
+namespace nyala {
+
+namespace {
+
+class Walk {
+ public:
+  void visit(const Layer& layer, const std::string& path) {
+    if (!visited_.insert(&layer.node()).second) return;
+    WeightsGroup group{path, layer.name(), layer, layer.node().own_weights()};
+    for (const Variable& state : layer.node().own_state()) group.variables.push_back(state);
+    groups.push_back(std::move(group));
+    const auto* model = dynamic_cast<const ModelNode*>(&layer.node());
+    if (!model) {
+      visit_attributes(layer, path, {});
+    } else if (dynamic_cast<const FunctionalNode*>(model) || dynamic_cast<const SequentialNode*>(model)) {
+      visit_container(model->layers(), join(path, "layers"));
+    } else {  // the list `layers` is one of a subclassed model's attributes, in its place in the alphabet
+      visit_attributes(layer, path, "layers");
+      visit_container(model->layers(), join(path, "layers"));
+    }
+  }
+
+  std::vector<WeightsGroup> groups;
+
+ private:
+  static std::string join(const std::string& path, const std::string& name) {
+    return path.empty() ? name : path + "/" + name;
+  }
+
+  /// Elements count by class even when they were visited before.
+  void visit_container(const std::vector<Layer>& layers, const std::string& path) {
+    std::map<std::string, int> counts;
+    for (const Layer& layer : layers) {
+      const std::string base = snake_case(layer.class_name());
+      const int count = counts[base]++;
+      visit(layer, join(path, count == 0 ? base : base + "_" + std::to_string(count)));
+    }
+  }
+
+  /// Attributes in alphabetical order, private ones last; only those before `end` where it is given.
+  void visit_attributes(const Layer& layer, const std::string& path, const std::string& end) {
+    auto attributes = layer.node().sublayers();
+    auto is_private = [](const std::string& name) { return name.starts_with("_"); };
+    std::stable_sort(attributes.begin(), attributes.end(), [&](const auto& a, const auto& b) {
+      if (is_private(a.first) != is_private(b.first)) return is_private(b.first);
+      return a.first < b.first;
+    });
+    for (const auto& [attribute, sublayer] : attributes)
+      if (end.empty() || (attribute < end && !is_private(attribute))) visit(sublayer, join(path, attribute));
+  }
+
+  std::set<const LayerNode*> visited_;
+};
+
+}  // namespace
+
+std::vector<WeightsGroup> walk_weights(const Layer& root) {
+  Walk walk;
+  walk.visit(root, "");
+  return std::move(walk.groups);
+}
+
+}  // namespace nyala

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nyala/api/layers/layer.h>
+
+namespace nyala {
+
+/// One object of a weights file: the group that holds its own variables.
+struct WeightsGroup {
+  std::string path;  // "layers/dense", "" for the root object
+  std::string name;  // the object's own name, an attribute of the group
+  Layer layer;
+  Variables variables;  // own ones in file order
+};
+
+/// Keras 3's walk over an object and all it holds, which fixes the groups of a weights file: containers first by
+/// snake case of the class and position ("layers/dense_1"), then attributes by name; what is shared is listed
+/// once, under the first path.
+std::vector<WeightsGroup> walk_weights(const Layer& root);
+
+}  // namespace nyala

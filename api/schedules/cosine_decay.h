@@ -1,0 +1,34 @@
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include <nyala/api/fields.h>
+#include <nyala/api/schedules/learning_rate.h>
+
+namespace nyala {
+
+struct CosineDecayConfig {
+  double initial_learning_rate = 0.0;
+  double decay_steps = 0.0;
+  double alpha = 0.0;
+  std::string name = "CosineDecay";
+  /// NaN: no warm-up.
+  double warmup_target = std::numeric_limits<double>::quiet_NaN();
+  double warmup_steps = 0.0;
+
+  void fields(FieldVisitor& v);
+};
+
+/// With f = min(step, decay_steps) / decay_steps: initial_learning_rate * ((1 - alpha) (1 + cos(pi f)) / 2 + alpha).
+/// With a warm-up the rate grows linearly from initial_learning_rate to warmup_target within warmup_steps, and decays
+/// from there within decay_steps. Computed in float32, as in Keras.
+class CosineDecay : public LearningRate {
+ public:
+  using Config = CosineDecayConfig;
+  /// Throws InvalidArgumentError unless decay_steps > 0.
+  explicit CosineDecay(const Config& config);
+  CosineDecay(double initial_learning_rate, double decay_steps, Config config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,185 @@
+#include <nyala/api/training/evaluate.h>
+
+#include <nyala/api/callbacks/progbar_logger.h>
+#include <nyala/api/training/callback_list.h>
+#include <nyala/api/training/feed.h>
+#include <nyala/api/training/stepper.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/concatenate.h>
+
+namespace nyala {
+
+namespace {
+
+void check_compiled(const Model& model, const char* what) {
+  if (!model.compiled()) throw StateError("model '" + model.name() + "': call compile() before " + what + "()");
+}
+
+std::vector<CallbackArgument> with_progress(std::vector<CallbackArgument> callbacks, int verbose) {
+  if (verbose != 0) callbacks.emplace_back(ProgbarLogger());
+  return callbacks;
+}
+
+int resolved(int verbose) { return verbose == kVerboseAuto ? 1 : verbose; }
+
+DataArgument weighted(DataArgument data, const Tensor& sample_weight) {
+  if (!sample_weight.defined()) return data;
+  if (data.is_dataset())
+    throw InvalidArgumentError("evaluate: sample_weight belongs to arrays; put weights into the Dataset's elements");
+  data.arrays().sample_weight = sample_weight;
+  return data;
+}
+
+}  // namespace
+
+Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config) {
+  check_compiled(model, "evaluate");
+  const DataArgument data = weighted(given, config.sample_weight);
+  Model handle = model;
+  Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "evaluate"});
+  const int verbose = resolved(config.verbose);
+  CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
+  Stepper stepper(model.model_node());
+  Logs none;
+  callbacks.call(&Callback::on_test_begin, none);
+  stepper.reset();
+  feed.begin_epoch(0);
+  Batch batch;
+  for (int64_t step = 0; feed.next(batch); ++step) {
+    callbacks.call(&Callback::on_test_batch_begin, step, none);
+    stepper.test(batch);
+    Logs running([&stepper](Logs& target) { target = stepper.logs(); });
+    callbacks.call(&Callback::on_test_batch_end, step, running);
+  }
+  Logs logs = stepper.logs();
+  stepper.check_status();
+  callbacks.call(&Callback::on_test_end, logs);
+  return logs;
+}
+
+Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config) {
+  Model handle = model;
+  Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "predict"});
+  const int verbose = resolved(config.verbose);
+  CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
+  Stepper stepper(model.model_node());
+  Logs none;
+  callbacks.call(&Callback::on_predict_begin, none);
+  feed.begin_epoch(0);
+  std::vector<Tensors> parts;  // per output
+  Batch batch;
+  for (int64_t step = 0; feed.next(batch); ++step) {
+    callbacks.call(&Callback::on_predict_batch_begin, step, none);
+    const Tensors outputs = stepper.predict(batch);
+    parts.resize(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) parts[i].push_back(outputs[i]);
+    callbacks.call(&Callback::on_predict_batch_end, step, none);
+  }
+  callbacks.call(&Callback::on_predict_end, none);
+  Tensors outputs;
+  for (const Tensors& part : parts) outputs.push_back(part.size() == 1 ? part[0] : ops::concatenate(part, 0));
+  return outputs;
+}
+
+namespace {
+
+Tensor only(Tensors outputs, const Model& model) {
+  if (outputs.empty()) throw InvalidArgumentError("predict: the data has no rows");
+  if (outputs.size() > 1)
+    throw StateError("model '" + model.name() + "' has " + std::to_string(outputs.size()) +
+                     " outputs; use predict_all()");
+  return std::move(outputs[0]);
+}
+
+Batch batch_of(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
+  Batch batch{.x = {x}, .y = {}, .sample_weight = sample_weight};
+  if (y.defined()) batch.y = {y};
+  return batch;
+}
+
+}  // namespace
+
+Logs Model::evaluate(const Tensor& x, const Tensor& y, const EvaluateConfig& config) const {
+  const ExclusiveUse alone(model_node(), "evaluate");
+  return evaluate_data(*this, DataArgument(x, y), config);
+}
+
+Logs Model::evaluate(const Tensors& x, const Tensors& y, const EvaluateConfig& config) const {
+  const ExclusiveUse alone(model_node(), "evaluate");
+  return evaluate_data(*this, DataArgument(x, y), config);
+}
+
+Logs Model::evaluate(const Arrays& arrays, const EvaluateConfig& config) const {
+  const ExclusiveUse alone(model_node(), "evaluate");
+  return evaluate_data(*this, arrays, config);
+}
+
+Logs Model::evaluate(const Dataset& batches, const EvaluateConfig& config) const {
+  const ExclusiveUse alone(model_node(), "evaluate");
+  return evaluate_data(*this, batches, config);
+}
+
+Tensor Model::predict(const Tensor& x, const PredictConfig& config) const {
+  return only(predict_data(*this, DataArgument(x), config), *this);
+}
+
+Tensor Model::predict(const Dataset& batches, const PredictConfig& config) const {
+  return only(predict_data(*this, batches, config), *this);
+}
+
+Tensors Model::predict_all(const Tensors& x, const PredictConfig& config) const {
+  return predict_data(*this, DataArgument(x, {}), config);
+}
+
+Tensors Model::predict_all(const Dataset& batches, const PredictConfig& config) const {
+  return predict_data(*this, batches, config);
+}
+
+Logs Model::train_on_batch(const Batch& batch) const {
+  check_compiled(*this, "train_on_batch");
+  const ExclusiveUse alone(model_node(), "train_on_batch");
+  Stepper stepper(model_node());
+  stepper.train(batch);
+  return Logs([stepper](Logs& target) { target = stepper.logs(); });
+}
+
+Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) const {
+  return train_on_batch(batch_of(x, y, sample_weight));
+}
+
+Logs Model::test_on_batch(const Batch& batch) const {
+  check_compiled(*this, "test_on_batch");
+  const ExclusiveUse alone(model_node(), "test_on_batch");
+  Stepper stepper(model_node());
+  stepper.test(batch);
+  return stepper.logs();
+}
+
+Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) const {
+  return test_on_batch(batch_of(x, y, sample_weight));
+}
+
+Tensor Model::predict_on_batch(const Tensor& x) const {
+  return only(Stepper(model_node()).predict(batch_of(x, {}, {})), *this);
+}
+
+void Model::reset_metrics() const {
+  const ExclusiveUse alone(model_node(), "reset_metrics");
+  Stepper(model_node()).reset();
+}
+
+void Model::compile(const CompileConfig& config) const {
+  const ExclusiveUse alone(model_node(), "compile");
+  auto state = std::make_shared<TrainingState>();
+  state->config = config;
+  state->optimizer = config.optimizer;
+  if (config.steps_per_execution < 1)
+    throw InvalidArgumentError("compile: expected steps_per_execution >= 1, received " +
+                               std::to_string(config.steps_per_execution));
+  state->shuffle_seed = next_unseeded_key();
+  if (const auto& old = model_node().training) state->train_step = old->train_step;
+  model_node().training = std::move(state);
+  if (built()) build_optimizer(model_node());
+}
+
+}  // namespace nyala

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nyala/api/model/model.h>
+
+namespace nyala {
+
+/// Loss and metrics over all batches of `data`, with the hooks of config.callbacks and, for verbose 1 and 2, a
+/// progress line. Throws StateError before compile.
+Logs evaluate_data(const Model& model, const DataArgument& data, const EvaluateConfig& config);
+
+/// The outputs for all rows of `data`.
+Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config);
+
+}  // namespace nyala

@@ -1,0 +1,98 @@
+#include <nyala/api/training/feed.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+#include <nyala/backend/ops/cast.h>
+
+namespace nyala {
+
+namespace {
+
+constexpr int64_t kDefaultBatchSize = 32;
+
+Dataset from_arrays(const DataArgument& data, const FeedConfig& config) {
+  const int64_t rows = data.rows();
+  if (config.batch_size < 0)
+    throw InvalidArgumentError(config.what + ": expected a batch_size of at least 1, received " +
+                               std::to_string(config.batch_size));
+  if (rows <= 0) throw InvalidArgumentError(config.what + ": the data has no rows");
+  Dataset dataset = Dataset::from_tensor_slices(data.arrays());
+  if (config.shuffle) dataset = dataset.shuffle(rows, {.seed = config.shuffle_seed});
+  return dataset.batch(config.batch_size > 0 ? config.batch_size : kDefaultBatchSize);
+}
+
+Dataset from_dataset(const DataArgument& data, const FeedConfig& config) {
+  if (config.batch_size != 0)
+    throw InvalidArgumentError(config.what + ": batch_size belongs to arrays; a Dataset brings its own batches, use "
+                                             "dataset.batch(n)");
+  if (data.dataset().is_batched() == false)
+    throw InvalidArgumentError(config.what + ": the Dataset is not batched; call .batch(n) on it");
+  if (data.dataset().cardinality() == kInfiniteCardinality && config.steps_per_epoch == 0)
+    throw InvalidArgumentError(config.what + ": the Dataset never ends; give the number of steps");
+  return data.dataset();
+}
+
+}  // namespace
+
+Feed::Feed(const DataArgument& data, FeedConfig config)
+    : config_(std::move(config)),
+      dataset_(data.is_dataset() ? from_dataset(data, config_) : from_arrays(data, config_)) {
+  if (config_.steps_per_epoch > 0) steps_ = config_.steps_per_epoch;
+  else if (dataset_.cardinality() >= 0) steps_ = dataset_.cardinality();
+}
+
+// With a number of steps the data goes on where the last epoch stopped, as in Keras.
+void Feed::begin_epoch(int64_t epoch) {
+  if (!iterator_ || config_.steps_per_epoch == 0 || ran_out_) iterator_.emplace(dataset_.iterate({.epoch = epoch}));
+  taken_ = 0;
+  ran_out_ = false;
+}
+
+void Feed::skip(int64_t batches) { taken_ += iterator_->skip(batches); }
+
+bool Feed::next(Batch& batch) {
+  if (config_.steps_per_epoch > 0 && taken_ == config_.steps_per_epoch) return false;
+  if (!iterator_->next(batch)) {
+    ran_out_ = config_.steps_per_epoch > 0 || taken_ == 0;
+    if (config_.steps_per_epoch == 0) steps_ = taken_;
+    return false;
+  }
+  ++taken_;
+  if (!config_.class_weight.empty()) weigh_classes(batch);
+  return true;
+}
+
+namespace {
+
+/// The class of each row: the label itself (rounded), or the position of the largest entry of a one-hot row.
+std::vector<int64_t> classes_of(const Tensor& y) {
+  const std::vector<double> values = ops::cast(y, DType::float64).to_vector<double>();
+  const int64_t rows = y.shape()[0];
+  const int64_t width = rows > 0 ? static_cast<int64_t>(values.size()) / rows : 1;
+  std::vector<int64_t> classes;
+  for (int64_t row = 0; row < rows; ++row) {
+    const double* first = values.data() + row * width;
+    classes.push_back(width == 1 ? std::llround(*first) : std::max_element(first, first + width) - first);
+  }
+  return classes;
+}
+
+}  // namespace
+
+void Feed::weigh_classes(Batch& batch) const {
+  if (batch.y.size() != 1)
+    throw InvalidArgumentError("class_weight works for one target, this data has " + std::to_string(batch.y.size()));
+  if (batch.sample_weight.defined())
+    throw InvalidArgumentError("class_weight and sample_weight cannot be used together");
+  std::vector<float> weights;
+  for (int64_t label : classes_of(batch.y[0])) {
+    const auto found = config_.class_weight.find(label);
+    weights.push_back(found == config_.class_weight.end() ? 1.0f : static_cast<float>(found->second));
+  }
+  batch.sample_weight = Tensor::from(weights);
+}
+
+}  // namespace nyala

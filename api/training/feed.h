@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <nyala/api/training/data_argument.h>
+
+namespace nyala {
+
+struct FeedConfig {
+  int64_t batch_size = 0;  // 0: 32 for arrays
+  bool shuffle = false;
+  uint64_t shuffle_seed = 0;
+  std::map<int64_t, double> class_weight = {};
+  int64_t steps_per_epoch = 0;  // 0: until the data ends
+  std::string what = "fit";     // for messages
+};
+
+/// Yields the batches of one epoch after another, from arrays or from a Dataset.
+class Feed {
+ public:
+  /// Throws InvalidArgumentError for a batch size with a Dataset, an unbatched Dataset, an infinite one without
+  /// steps, arrays of different lengths or without rows.
+  Feed(const DataArgument& data, FeedConfig config);
+
+  /// Batches per epoch, -1 while unknown.
+  int64_t steps() const { return steps_; }
+  void begin_epoch(int64_t epoch);
+  /// Passes over batches of the epoch that began.
+  void skip(int64_t batches);
+  /// False at the end of the epoch.
+  bool next(Batch& batch);
+  /// True if the data ended before steps_per_epoch batches came.
+  bool ran_out() const { return ran_out_; }
+
+ private:
+  void weigh_classes(Batch& batch) const;
+
+  FeedConfig config_;
+  Dataset dataset_;
+  std::optional<DatasetIterator> iterator_;
+  int64_t steps_ = -1;
+  int64_t taken_ = 0;
+  bool ran_out_ = false;
+};
+
+}  // namespace nyala

@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <cmath>
+
+#include <nyala/api/callbacks/history.h>
+#include <nyala/api/callbacks/progbar_logger.h>
+#include <nyala/api/model/model.h>
+#include <nyala/api/training/callback_list.h>
+#include <nyala/api/training/evaluate.h>
+#include <nyala/api/training/feed.h>
+#include <nyala/api/training/stepper.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+
+namespace nyala {
+
+namespace {
+
+/// Cuts the last part of the arrays off for validation, before any shuffling (Keras' rule).
+std::pair<DataArgument, DataArgument> split_validation(const DataArgument& data, double fraction) {
+  if (data.is_dataset())
+    throw InvalidArgumentError("fit: validation_split works for arrays; for a Dataset pass validation_data");
+  if (fraction >= 1.0 || fraction < 0.0)
+    throw InvalidArgumentError("fit: expected validation_split in [0, 1), received " + std::to_string(fraction));
+  const int64_t rows = data.rows();
+  const int64_t cut = static_cast<int64_t>(std::floor(static_cast<double>(rows) * (1.0 - fraction)));
+  if (cut == 0 || cut == rows)
+    throw InvalidArgumentError("fit: validation_split " + std::to_string(fraction) + " of " + std::to_string(rows) +
+                               " rows leaves no rows on one side");
+  DataArgument training = data, validation = data;
+  training.arrays() = rows_of(data.arrays(), 0, cut);
+  validation.arrays() = rows_of(data.arrays(), cut, rows - cut);
+  return {training, validation};
+}
+
+bool validates(const FitConfig& config, int epoch) {
+  if (!config.validation_epochs.empty())
+    return std::find(config.validation_epochs.begin(), config.validation_epochs.end(), epoch + 1) !=
+           config.validation_epochs.end();
+  return (epoch + 1) % std::max(config.validation_freq, 1) == 0;
+}
+
+class Fit {
+ public:
+  Fit(Model model, DataArgument data, const FitConfig& config);
+  History run();
+
+ private:
+  static FeedConfig training_feed(const Model& model, const FitConfig& config);
+  void train_epoch(int epoch);
+  void run_chunk(int64_t first, Batch& batch);
+  Logs end_of_epoch(int epoch);
+  void validate(Logs& logs);
+  std::vector<CallbackArgument> all_callbacks();
+
+  Model model_;
+  const FitConfig& config_;
+  TrainingState& state_;
+  std::pair<DataArgument, DataArgument> data_;
+  Stepper stepper_;
+  Feed feed_;
+  History history_;
+  int verbose_;
+  CallbackList callbacks_;
+};
+
+std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfig& config) {
+  if (config.sample_weight.defined()) {
+    if (data.is_dataset())
+      throw InvalidArgumentError("fit: sample_weight belongs to arrays; put weights into the Dataset's elements");
+    if (!config.class_weight.empty())
+      throw InvalidArgumentError("fit: class_weight and sample_weight cannot be used together");
+    data.arrays().sample_weight = config.sample_weight;
+  }
+  if (config.validation_data || config.validation_split == 0.0) return {data, config.validation_data};
+  return split_validation(data, config.validation_split);
+}
+
+TrainingState& compiled_state(const Model& model, const char* what) {
+  if (!model.compiled())
+    throw StateError("model '" + model.name() + "': call compile() before " + what + "()");
+  return *model.model_node().training;
+}
+
+FeedConfig Fit::training_feed(const Model& model, const FitConfig& config) {
+  return {.batch_size = config.batch_size,
+          .shuffle = config.shuffle,
+          .shuffle_seed = model.model_node().training->shuffle_seed,
+          .class_weight = config.class_weight,
+          .steps_per_epoch = config.steps_per_epoch};
+}
+
+Fit::Fit(Model model, DataArgument data, const FitConfig& config)
+    : model_(std::move(model)),
+      config_(config),
+      state_(compiled_state(model_, "fit")),
+      data_(prepared(std::move(data), config)),
+      stepper_(model_.model_node()),
+      feed_(data_.first, training_feed(model_, config)),
+      verbose_(config.verbose == kVerboseAuto ? 1 : config.verbose),
+      callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}) {}
+
+std::vector<CallbackArgument> Fit::all_callbacks() {
+  std::vector<CallbackArgument> all = config_.callbacks;
+  if (verbose_ != 0) all.emplace_back(ProgbarLogger());
+  all.emplace_back(history_);
+  return all;
+}
+
+History Fit::run() {
+  Logs logs;
+  model_.set_stop_training(false);
+  state_.resume_epoch = -1;
+  state_.resume_batch = 0;
+  callbacks_.call(&Callback::on_train_begin, logs);
+  const int first = state_.resume_epoch >= 0 ? state_.resume_epoch : config_.initial_epoch;
+  Logs epoch_logs;
+  for (int epoch = first; epoch < config_.epochs && !model_.stop_training(); ++epoch) {
+    train_epoch(epoch);
+    epoch_logs = end_of_epoch(epoch);
+    callbacks_.call(&Callback::on_epoch_end, epoch, epoch_logs);
+  }
+  state_.optimizer.node().finalize_averages();
+  callbacks_.call(&Callback::on_train_end, epoch_logs);
+  return history_;
+}
+
+void Fit::train_epoch(int epoch) {
+  Logs none;
+  const int64_t done = std::exchange(state_.resume_batch, 0);
+  if (done == 0) stepper_.reset();  // else the sums of the interrupted epoch go on
+  callbacks_.call(&Callback::on_epoch_begin, epoch, none);
+  feed_.begin_epoch(epoch);
+  if (done > 0) feed_.skip(done);
+  Batch batch;
+  int64_t step = done;
+  while (!model_.stop_training() && feed_.next(batch)) {
+    run_chunk(step, batch);
+    step += state_.config.steps_per_execution;
+  }
+  if (feed_.ran_out())
+    log(LogChannel::warning, "the input ran out of data before the epoch was complete; for more steps than the data "
+                             "has batches use dataset.repeat()");
+}
+
+/// Batch callbacks see chunks of steps_per_execution batches, the last one as if it were whole (Keras).
+void Fit::run_chunk(int64_t first, Batch& batch) {
+  Logs none;
+  callbacks_.call(&Callback::on_train_batch_begin, first, none);
+  const int64_t count = state_.config.steps_per_execution;
+  for (int64_t i = 0;;) {
+    stepper_.train(batch);
+    if (++i == count || !feed_.next(batch)) break;
+  }
+  Logs logs([this](Logs& target) { target = stepper_.logs(); });
+  callbacks_.call(&Callback::on_train_batch_end, first + count - 1, logs);
+}
+
+Logs Fit::end_of_epoch(int epoch) {
+  Logs logs = stepper_.logs();
+  stepper_.check_status();
+  if (!state_.warned_nan && logs.contains("loss") && std::isnan(logs["loss"])) {
+    state_.warned_nan = true;
+    log(LogChannel::warning, "the loss is NaN; a smaller learning rate, clipping, or TerminateOnNaN may help");
+  }
+  if (data_.second && validates(config_, epoch)) validate(logs);
+  return logs;
+}
+
+void Fit::validate(Logs& logs) {
+  const int64_t batch_size = config_.validation_batch_size ? config_.validation_batch_size : config_.batch_size;
+  const Logs result = evaluate_data(model_, data_.second,
+                                       {.batch_size = data_.second.is_dataset() ? 0 : batch_size,
+                                        .verbose = 0,
+                                        .steps = config_.validation_steps,
+                                        .callbacks = config_.callbacks});
+  for (const auto& [name, value] : result) logs.set("val_" + name, value);
+}
+
+}  // namespace
+
+History Model::fit(const Tensor& x, const Tensor& y, const FitConfig& config) const {
+  return fit_data(DataArgument(x, y), config);
+}
+
+History Model::fit(const Tensors& x, const Tensors& y, const FitConfig& config) const {
+  return fit_data(DataArgument(x, y), config);
+}
+
+History Model::fit(const Arrays& arrays, const FitConfig& config) const { return fit_data(arrays, config); }
+
+History Model::fit(const Dataset& batches, const FitConfig& config) const { return fit_data(batches, config); }
+
+History Model::fit_data(const DataArgument& data, const FitConfig& config) const {
+  const ExclusiveUse alone(model_node(), "fit");
+  return Fit(*this, data, config).run();
+}
+
+}  // namespace nyala

@@ -1,0 +1,120 @@
+#include <nyala/api/training/resolve.h>
+
+#include <map>
+#include <set>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+/// The entry of `values` for output `index`, or null.
+template <class T>
+const T* entry_for(const PerOutput<T>& values, size_t index, const std::string& name) {
+  if (const auto found = values.named().find(name); found != values.named().end()) return &found->second;
+  return index < values.list().size() ? &values.list()[index] : nullptr;
+}
+
+template <class T>
+void check_names(const std::map<std::string, T>& named, const std::vector<std::string>& outputs, const char* what) {
+  for (const auto& [name, value] : named)
+    if (std::find(outputs.begin(), outputs.end(), name) == outputs.end())
+      throw InvalidArgumentError(std::string(what) + " for '" + name + "', but the model has no output of that name" +
+                                 did_you_mean(name, outputs) + "; there are " + quoted_list(outputs));
+}
+
+void check_count(size_t given, size_t outputs, const char* what) {
+  if (given > outputs)
+    throw InvalidArgumentError("compile: expected at most " + std::to_string(outputs) + " " + what +
+                               ", one per output, received " + std::to_string(given));
+}
+
+class MetricList {
+ public:
+  MetricList(TrainingState& state, const Tensors& targets, const Tensors& predictions)
+      : state_(state), targets_(targets), predictions_(predictions) {
+    for (const CompiledMetric& metric : state.metrics) names_.insert(metric.name);
+  }
+
+  void add(const Metric& metric, size_t output, bool weighted) {
+    if (output >= targets_.size())
+      throw InvalidArgumentError("metric '" + metric.name() + "' needs a target for output '" +
+                                 state_.outputs[output].name + "', the data has none");
+    CompiledMetric compiled;
+    compiled.metric = metric.resolved(targets_[output].shape(), predictions_[output].shape());
+    compiled.output = output;
+    compiled.weighted = weighted;
+    const bool several = state_.outputs.size() > 1;
+    std::string name = (several ? state_.outputs[output].name + "_" : "") + metric.name();
+    if (weighted && names_.contains(name)) name = "weighted_" + name;
+    compiled.name = name;
+    for (int i = 1; !names_.insert(compiled.name).second; ++i) compiled.name = name + "_" + std::to_string(i);
+    compiled.first_sum = state_.num_sums;
+    state_.num_sums += compiled.metric.node().state_size();
+    state_.metrics.push_back(std::move(compiled));
+  }
+
+  /// Keras: a flat list is the only output's, or has one entry per output.
+  void add_all(const PerOutput<Metric>& metrics, bool weighted) {
+    const size_t outputs = state_.outputs.size();
+    if (outputs > 1) check_count(metrics.list().size(), outputs, "metrics");
+    for (size_t i = 0; i < metrics.list().size(); ++i) add(metrics.list()[i], outputs > 1 ? i : 0, weighted);
+    for (size_t output = 0; output < outputs; ++output)
+      if (const auto found = metrics.named().find(state_.outputs[output].name); found != metrics.named().end())
+        add(found->second, output, weighted);
+  }
+
+ private:
+  TrainingState& state_;
+  const Tensors& targets_;
+  const Tensors& predictions_;
+  std::set<std::string> names_;
+};
+
+void resolve_losses(TrainingState& state, const std::vector<std::string>& names, size_t num_targets) {
+  const CompileConfig& config = state.config;
+  check_names(config.loss.named(), names, "a loss is given");
+  check_names(config.loss_weights.named(), names, "a loss weight is given");
+  check_count(config.loss.list().size(), names.size(), "losses");
+  check_count(config.loss_weights.list().size(), names.size(), "loss weights");
+  const bool one_for_all = config.loss.list().size() == 1 && names.size() > 1;
+  bool any = false;
+  for (size_t i = 0; i < names.size(); ++i) {
+    CompiledOutput output{names[i], {}, 1.0};
+    if (const Loss* loss = entry_for(config.loss, one_for_all ? 0 : i, names[i])) output.loss = *loss;
+    if (const double* weight = entry_for(config.loss_weights, i, names[i])) output.weight = *weight;
+    if (output.loss && i >= num_targets)
+      throw InvalidArgumentError("output '" + names[i] + "' has a loss, but the data has " +
+                                 std::to_string(num_targets) + " target(s); pass one y per output");
+    any = any || output.loss;
+    state.outputs.push_back(std::move(output));
+  }
+  if (!any) throw InvalidArgumentError("no loss to compute: pass a loss to compile()");
+}
+
+}  // namespace
+
+void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors& targets, const Tensors& predictions) {
+  TrainingState fresh;  // nothing is half done if something throws
+  fresh.config = state.config;
+  const std::vector<std::string> names = model.output_names(predictions.size());
+  resolve_losses(fresh, names, targets.size());
+  size_t losses = 0;
+  for (const CompiledOutput& output : fresh.outputs) losses += output.loss ? 1 : 0;
+  fresh.num_sums = 1 + (losses > 1 ? static_cast<int64_t>(fresh.outputs.size()) : 0);
+  MetricList list(fresh, targets, predictions);
+  list.add_all(fresh.config.metrics, false);
+  check_names(fresh.config.metrics_by_output, names, "metrics are given");
+  for (const auto& [name, metrics] : fresh.config.metrics_by_output)
+    for (const Metric& metric : metrics)
+      list.add(metric, static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin()), false);
+  list.add_all(fresh.config.weighted_metrics, true);
+  state.outputs = std::move(fresh.outputs);
+  state.metrics = std::move(fresh.metrics);
+  state.num_sums = fresh.num_sums;
+  state.several_losses = losses > 1;
+  state.resolved = true;
+}
+
+}  // namespace nyala

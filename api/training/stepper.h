@@ -1,0 +1,47 @@
+#pragma once
+
+#include <vector>
+
+#include <nyala/api/training/training_state.h>
+
+namespace nyala {
+
+/// Splits, runs and merges single steps of one model under its strategy. Nothing is read by the host.
+class Stepper {
+ public:
+  /// Throws StateError for a model that is not compiled, unless only predict() is used.
+  explicit Stepper(ModelNode& model);
+
+  /// Forward, backward and update. The running sums take loss and metrics.
+  void train(const Batch& batch);
+  /// Forward, with loss and metrics.
+  void test(const Batch& batch);
+  /// Forward: the outputs of all rows in order, on the host, one tensor per output.
+  Tensors predict(const Batch& batch);
+
+  /// Sets the running sums to zero.
+  void reset();
+  /// Loss and metrics of the batches since reset(), in alphabetical order as Keras logs them. Waits for the devices.
+  Logs logs() const;
+  /// Throws NumericError for the first value that a kernel found out of range (labels, indices).
+  void check_status() const;
+
+ private:
+  struct Part;
+  Batch adapted(const Batch& batch) const;
+  void build(const Batch& batch);
+  void prepare(const Batch& batch, bool training);
+  void run(const Batch& batch, bool training);
+  void run_part(Replica& replica, const Batch& batch, bool training);
+  Tensors forward(Call& c, const Tensors& x) const;
+  Tensor loss_of(const Part& part, const CompiledOutput& output, size_t index) const;
+  Tensor total_loss(const Part& part) const;
+  void add_to_sums(const Part& part, int64_t first, const Tensor& values) const;
+  void update_metrics(const Part& part) const;
+  void apply_assignments();
+
+  ModelNode& model_;
+  StrategyNode& strategy_;
+};
+
+}  // namespace nyala

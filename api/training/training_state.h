@@ -1,0 +1,83 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <nyala/api/callbacks/callback.h>
+#include <nyala/api/model/model_node.h>
+#include <nyala/api/training/compile_config.h>
+#include <nyala/backend/parameters/call.h>
+#include <nyala/datasets/element.h>
+
+namespace nyala {
+
+/// A metric of one output with its place in the sums.
+struct CompiledMetric {
+  Metric metric;
+  size_t output = 0;
+  std::string name;
+  bool weighted = false;
+  int64_t first_sum = 0;
+};
+
+/// Everything about one output of a compiled model.
+struct CompiledOutput {
+  std::string name;
+  Loss loss;  // may be empty: no loss for this output
+  double weight = 1.0;
+};
+
+/// What a compiled model keeps between steps.
+struct TrainingState {
+  CompileConfig config;
+  Optimizer optimizer;
+
+  // Fixed by the first batch, which tells the shapes.
+  bool resolved = false;
+  bool several_losses = false;
+  std::vector<CompiledOutput> outputs;
+  std::vector<CompiledMetric> metrics;
+  std::vector<RegularizedWeight> regularized;
+  int64_t num_sums = 0;  // [total loss, loss of each output where there are several, metrics...]
+
+  /// Running sums of this epoch: one float64 tensor per replica, added up when read.
+  std::vector<Tensor> sums = {};
+  double rows = 0;  // denominators of the losses
+  std::vector<double> restored_sums = {};  // of a checkpoint that was restored before the first batch
+
+  /// One per replica, kept for their memory.
+  std::vector<Call> calls;
+  std::vector<Tensor> steps;  // device scalars
+  int64_t train_step = 0;     // counts training steps since the model was made: keys of random numbers
+
+  bool warned_nan = false;
+
+  uint64_t shuffle_seed = 0;  // of arrays given to fit; saved with checkpoints
+  /// Where fit goes on after a restored backup: set by BackupAndRestore in on_train_begin, taken by fit.
+  int resume_epoch = -1;
+  int64_t resume_batch = 0;
+};
+
+/// The weights of a built model that have a regularizer.
+std::vector<RegularizedWeight> regularized_weights(const ModelNode& model);
+
+/// Gives the optimizer the model's trainable variables and constraints; the model is built.
+void build_optimizer(ModelNode& model);
+
+/// Keeps others out of a model while it is written; the thread that holds it may come again.
+class ExclusiveUse {
+ public:
+  ExclusiveUse(ModelNode& model, const char* what);
+  ~ExclusiveUse();
+  ExclusiveUse(const ExclusiveUse&) = delete;
+  ExclusiveUse& operator=(const ExclusiveUse&) = delete;
+
+ private:
+  ModelNode& model_;
+  bool outermost_;
+};
+
+}  // namespace nyala

@@ -1,0 +1,43 @@
+#include <nyala/backend/kernels/cpu/conv2d.h>
+
+#include <nyala/backend/kernels/cpu/onednn.h>
+#include <nyala/backend/ops/kernel_table.h>
+
+namespace nyala {
+
+namespace {
+
+onednn::ConvolutionProblem problem_of(const KernelCall& call) {
+  onednn::ConvolutionProblem problem;
+  problem.geometry = ops::conv2d_geometry(call);
+  if (call.op == &ops::kConv2D) {
+    problem.bias = call.inputs.size() > 2;
+    problem.activation = call.descriptor<ops::Conv2DDescriptor>().activation;
+  } else {
+    problem.pass = call.op == &ops::kConv2DBackwardInput ? onednn::ConvolutionPass::backward_input
+                                                         : onednn::ConvolutionPass::backward_kernel;
+  }
+  return problem;
+}
+
+const char* refuses(const KernelCall& call) {
+  if (call.output(0).dtype() != DType::float32) return "float32 only";
+  return onednn::refuses(problem_of(call));
+}
+
+size_t workspace(const KernelCall& call) { return onednn::workspace(problem_of(call)); }
+
+void run(const KernelCall& call) {
+  const Tensor* bias = call.inputs.size() > 2 ? &call.input(2) : nullptr;
+  onednn::run(problem_of(call), {{&call.input(0), &call.input(1), bias}, call.output(0), call.workspace});
+}
+
+}  // namespace
+
+void register_conv2d(KernelTable& table) {
+  const Kernel kernel{"onednn", refuses, workspace, run};
+  for (const OpDef* op : {&ops::kConv2D, &ops::kConv2DBackwardInput, &ops::kConv2DBackwardKernel})
+    table.add(*op, DeviceKind::cpu, kernel);
+}
+
+}  // namespace nyala

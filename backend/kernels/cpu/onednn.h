@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <nyala/backend/ops/conv2d.h>
+#include <nyala/backend/ops/fused_activation.h>
+
+namespace nyala::onednn {
+
+// oneDNN behind plain functions: this unit alone knows its API, and what differs between its versions 2 and 3.
+// Primitives are built once per problem and team size and kept; calls of them may run at the same time. All data is
+// float32, dense and row-major. Thread-safe.
+
+/// c (rows, columns) = activation(a . b + bias).
+struct MatmulProblem {
+  int64_t rows = 0, inner = 0, columns = 0;
+  bool transpose_a = false;  // a lies as (inner, rows) in memory, else (rows, inner)
+  bool transpose_b = false;  // b lies as (columns, inner), else (inner, columns)
+  bool bias = false;
+  ops::Activation activation = ops::Activation::linear;
+};
+
+enum class ConvolutionPass : uint8_t { forward, backward_input, backward_kernel };
+
+/// NHWC activations, HWIO kernels. Bias and activation in the forward pass only.
+struct ConvolutionProblem {
+  ConvolutionPass pass = ConvolutionPass::forward;
+  ops::Conv2DGeometry geometry{};
+  bool bias = false;
+  ops::Activation activation = ops::Activation::linear;
+};
+
+/// Tensors of one call, in the order of the op's inputs: forward (x, kernel, bias), backward_input (gradient, kernel),
+/// backward_kernel (x, gradient); a product (a, b, bias).
+struct Operands {
+  std::array<const Tensor*, 3> inputs{};
+  Tensor output;
+  Tensor workspace;
+};
+
+/// Null where oneDNN has a good kernel for the problem, else why not.
+const char* refuses(const MatmulProblem& problem);
+const char* refuses(const ConvolutionProblem& problem);
+
+/// Bytes of Operands::workspace.
+size_t workspace(const MatmulProblem& problem);
+size_t workspace(const ConvolutionProblem& problem);
+
+/// Kernels are packed into oneDNN's own layout; a packed copy is kept as long as the kernel does not change.
+void run(const MatmulProblem& problem, const Operands& operands);
+void run(const ConvolutionProblem& problem, const Operands& operands);
+
+/// How many primitives this process has created: constant over a warm training step.
+uint64_t primitives_created();
+
+}  // namespace nyala::onednn

@@ -1,0 +1,14 @@
+#include <nyala/backend/kernels/cpu/optimizer_updates.h>
+
+#include <nyala/backend/kernels/cpu/cpu_level.h>
+#include <nyala/backend/kernels/cpu/update_loops.h>
+
+namespace nyala {
+
+void register_optimizer_updates(KernelTable& table) {
+  if (cpu_level() >= CpuLevel::avx512) add_optimizer_updates_avx512(table);
+  if (cpu_level() >= CpuLevel::avx2) add_optimizer_updates_avx2(table);
+  add_update_kernels(table, "baseline");
+}
+
+}  // namespace nyala

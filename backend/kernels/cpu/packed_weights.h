@@ -1,0 +1,98 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <nyala/backend/core/tensor.h>
+
+namespace nyala {
+
+/// Copies of weights in the layout of one kernel, kept as long as the weights' storage does not change. Several calls
+/// may read one copy; it is filled anew only while nobody reads it. Thread-safe.
+class PackedWeights {
+  struct Copy {
+    const Storage* storage = nullptr;
+    size_t offset = 0;
+    uint64_t version = 0;
+    int readers = 0;
+    std::unique_ptr<char[]> bytes;
+    char* data = nullptr;  // aligned to 64 bytes
+  };
+
+ public:
+  /// While it lives the copy stays as it is.
+  class Use {
+   public:
+    Use() = default;
+    Use(Use&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), copy_(other.copy_) {}
+    Use& operator=(Use&& other) noexcept {
+      std::swap(owner_, other.owner_);
+      std::swap(copy_, other.copy_);
+      return *this;
+    }
+    ~Use() {
+      if (!owner_) return;
+      std::lock_guard lock(owner_->mutex_);
+      --copy_->readers;
+    }
+    /// Null where no copy could be had.
+    const void* data() const { return owner_ ? copy_->data : nullptr; }
+
+   private:
+    friend class PackedWeights;
+    Use(PackedWeights* owner, Copy* copy) : owner_(owner), copy_(copy) { ++copy->readers; }
+    PackedWeights* owner_ = nullptr;
+    Copy* copy_ = nullptr;
+  };
+
+  /// The copy of `weights`; `fill(place)` writes `bytes` bytes where it is missing or out of date. Empty where the copy
+  /// is being read in another version, or too many are kept.
+  template <class Fill>
+  Use find_or_fill(const Tensor& weights, size_t bytes, Fill&& fill) {
+    std::lock_guard lock(mutex_);
+    const Storage* storage = weights.storage().get();
+    const uint64_t version = storage->version();
+    Copy* copy = find(storage, weights.storage_offset());
+    if (copy && copy->version == version) return Use(this, copy);
+    if (copy && copy->readers > 0) return {};
+    if (!copy) copy = vacant(bytes);
+    if (!copy) return {};
+    copy->storage = nullptr;  // nobody's until it is filled
+    fill(copy->data);
+    copy->storage = storage;
+    copy->offset = weights.storage_offset();
+    copy->version = version;
+    return Use(this, copy);
+  }
+
+ private:
+  static constexpr size_t kCapacity = 32;
+
+  Copy* find(const Storage* storage, size_t offset) {
+    for (const auto& copy : copies_)
+      if (copy->storage == storage && copy->offset == offset) return copy.get();
+    return nullptr;
+  }
+
+  /// A copy nobody reads: a new one, or where there are many the one with the oldest version.
+  Copy* vacant(size_t bytes) {
+    if (copies_.size() < kCapacity) {
+      auto copy = std::make_unique<Copy>();
+      copy->bytes = std::make_unique<char[]>(bytes + 64);
+      copy->data = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(copy->bytes.get()) + 63) / 64 * 64);
+      copies_.push_back(std::move(copy));
+      return copies_.back().get();
+    }
+    Copy* oldest = nullptr;
+    for (const auto& copy : copies_)
+      if (copy->readers == 0 && (!oldest || copy->version < oldest->version)) oldest = copy.get();
+    return oldest;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Copy>> copies_;
+};
+
+}  // namespace nyala

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include <nyala/backend/core/tensor.h>
+
+namespace nyala::ops {
+
+/// Which numbers, of what kind, and where. The same key and shape give the same numbers on every device and with
+/// any number of threads: element i is drawn with counter i (Philox, backend/runtime/random.h).
+struct RandomOptions {
+  uint64_t key = 0;
+  DType dtype = DType::float32;
+  Device device = {};
+};
+
+/// Uniform in [low, high). Integers too, by truncation towards low; then low and high are whole.
+Tensor random_uniform(const Shape& shape, double low, double high, const RandomOptions& options);
+/// Normal (Box-Muller). Floating dtypes.
+Tensor random_normal(const Shape& shape, double mean, double stddev, const RandomOptions& options);
+/// Normal, drawn again while more than two standard deviations from the mean. Floating dtypes.
+Tensor random_truncated_normal(const Shape& shape, double mean, double stddev, const RandomOptions& options);
+
+}  // namespace nyala::ops

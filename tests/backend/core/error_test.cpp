@@ -1,0 +1,56 @@
+#include <gtest/gtest.h>
+
+#include <nyala/backend/core/device.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+TEST(DidYouMeanTest, FindsTheNearest) {
+  const std::vector<std::string> names = {"adam", "adamax", "rmsprop", "sgd"};
+  EXPECT_EQ(did_you_mean("adm", names), " (did you mean 'adam'?)");
+  EXPECT_EQ(did_you_mean("Adam", names), " (did you mean 'adam'?)");
+  EXPECT_EQ(did_you_mean("RMSProps", names), " (did you mean 'rmsprop'?)");
+  EXPECT_EQ(did_you_mean("convolution", names), "");
+  EXPECT_EQ(did_you_mean("", {}), "");
+}
+
+TEST(DidYouMeanTest, ListsNames) {
+  EXPECT_EQ(quoted_list({"a", "b"}), "'a', 'b'");
+  EXPECT_EQ(quoted_list({}), "");
+}
+
+TEST(ErrorTest, FamilyIsCaughtByItsBases) {
+  EXPECT_THROW(throw ShapeError("x"), InvalidArgumentError);
+  EXPECT_THROW(throw DeviceNotFoundError("x"), NotFoundError);
+  EXPECT_THROW(throw FileFormatError("x"), IoError);
+  EXPECT_THROW(throw PeerLostError("x"), CommunicationError);
+  EXPECT_THROW(throw NumericError("x"), Error);
+  EXPECT_NO_THROW(check_internal(true, "fine"));
+  try {
+    check_internal(false, "broken");
+    FAIL();
+  } catch (const InternalError& error) {
+    EXPECT_NE(std::string(error.what()).find("error_test.cpp"), std::string::npos);
+  }
+}
+
+TEST(DeviceTest, NamesAreParsed) {
+  EXPECT_EQ(Device("cpu"), Device(DeviceKind::cpu, 0));
+  EXPECT_EQ(Device("CPU:1"), Device(DeviceKind::cpu, 1));
+  EXPECT_EQ(Device("/gpu:1"), Device(DeviceKind::gpu, 1));
+  EXPECT_EQ(Device("/device:GPU:3"), Device(DeviceKind::gpu, 3));
+  EXPECT_EQ(Device("ghost:2").to_string(), "ghost:2");
+  for (const char* wrong :
+       {"", "tpu:0", "cpu:", "cpu:x", "cpu:-1", "cpu:1x", "cpu:99999999999", "cpu 1", ":0"})
+    EXPECT_THROW(Device{wrong}, InvalidArgumentError) << wrong;
+}
+
+TEST(DeviceTest, AnIndexBeyondTheRangeIsNotCutOff) {
+  EXPECT_THROW(Device("cpu:65536"), InvalidArgumentError);
+}
+
+}  // namespace
+
+}  // namespace nyala

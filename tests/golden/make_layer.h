@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include <nyala/api/layers/layer.h>
+#include <nyala/tests/golden/golden_data.h>
+
+namespace nyala::golden {
+
+/// A layer by Keras' class name and constructor arguments.
+Layer make_layer_of(const std::string& class_name, const Json& config);
+
+}  // namespace nyala::golden
