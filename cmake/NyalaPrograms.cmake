@@ -1,8 +1,15 @@
 # nyala_add_programs(<folder> LIBRARIES ...): one executable per .cpp file directly in <folder>, named after the file.
-# Sources one folder deeper belong to nothing by themselves.
+# All of them are linked with what <folder>/support holds.
 function(nyala_add_programs folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES")
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+  file(GLOB support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/support/*.cpp")
+  if(support)
+    add_library(${folder}_support STATIC ${support})
+    nyala_target_settings(${folder}_support)
+    target_link_libraries(${folder}_support PUBLIC ${arg_LIBRARIES})
+    list(PREPEND arg_LIBRARIES ${folder}_support)
+  endif()
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     add_executable(${name} "${source}")

@@ -2,6 +2,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/runtime/cpu_hints.h>
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala {
@@ -10,12 +11,6 @@ namespace {
 
 /// Spinning pays only while every replica has a core of its own.
 int spins_for(size_t replicas) { return static_cast<int>(replicas) <= available_cores() ? 4000 : 0; }
-
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -121,7 +116,7 @@ void ReplicaGroup::meet(int id) {
   }
   if (left_.load() > 0)
     cancel("replica " + std::to_string(id) + " waits in a collective, but another one has ended its step");
-  for (int spin = 0; spin < spins_ && generation_.load(std::memory_order_acquire) == generation; ++spin) pause();
+  for (int spin = 0; spin < spins_ && generation_.load(std::memory_order_acquire) == generation; ++spin) spin_pause();
   generation_.wait(generation, std::memory_order_acquire);
   check_whole();
 }

@@ -1,32 +1,12 @@
 #include <nyala/strategies/replica_threads.h>
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
-
 #include <algorithm>
 
 #include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/cpu_hints.h>
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala {
-
-namespace {
-
-/// Denormals cost a hundred times an ordinary number; decaying momenta run into them.
-void flush_denormals() {
-#if defined(__x86_64__)
-  _mm_setcsr(_mm_getcsr() | 0x8040);
-#endif
-}
-
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-}  // namespace
 
 ReplicaThreads::ReplicaThreads(std::vector<Device> devices)
     : devices_(std::move(devices)),
@@ -60,7 +40,7 @@ void ReplicaThreads::run(const std::function<void(int)>& body) {
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
   enter(0, body);
-  for (int spin = 0; spin < spins_ && running_.load(std::memory_order_acquire) > 0; ++spin) pause();
+  for (int spin = 0; spin < spins_ && running_.load(std::memory_order_acquire) > 0; ++spin) spin_pause();
   for (int left = running_.load(std::memory_order_acquire); left > 0; left = running_.load(std::memory_order_acquire))
     running_.wait(left, std::memory_order_acquire);
 }
@@ -69,7 +49,7 @@ void ReplicaThreads::work(int replica) {
   flush_denormals();
   uint32_t seen = 0;
   for (;;) {
-    for (int spin = 0; spin < spins_ && round_.load(std::memory_order_acquire) == seen; ++spin) pause();
+    for (int spin = 0; spin < spins_ && round_.load(std::memory_order_acquire) == seen; ++spin) spin_pause();
     round_.wait(seen, std::memory_order_acquire);
     seen = round_.load(std::memory_order_acquire);
     if (stopping_) return;

@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <nyala/backend/core/tensor.h>
 
@@ -16,8 +18,11 @@ class ActivationArgument {
   /// Throws InvalidArgumentError for an unknown name, with the nearest one. Keras' names are in activations.h.
   ActivationArgument(const char* name) : ActivationArgument(std::string(name)) {}
   ActivationArgument(const std::string& name);
-  /// A function of the user's; it cannot be written to a file.
-  ActivationArgument(Function function) : name_("function"), function_(std::move(function)) {}
+  /// A function of the user's, Tensor(const Tensor&); it cannot be written to a file.
+  template <class F>
+    requires(std::is_invocable_r_v<Tensor, F&, const Tensor&> &&
+             !std::is_same_v<std::remove_cvref_t<F>, ActivationArgument>)
+  ActivationArgument(F function) : name_("function"), function_(std::move(function)) {}
 
   /// Keras' name, "linear" where none was given.
   const std::string& name() const { return name_; }

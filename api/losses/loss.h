@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <nyala/api/fields.h>
 #include <nyala/backend/core/tensor.h>
@@ -12,23 +13,31 @@ namespace nyala {
 /// How per-sample losses become one number. `sum_over_batch_size` is the mean over all elements.
 enum class Reduction { sum_over_batch_size, mean, sum, mean_with_sample_weight, none };
 
+/// The reduction with Keras' name. Throws InvalidArgumentError with the nearest one.
+Reduction parse_reduction(const std::string& name);
+
 /// A loss: y_true and y_pred to one value per sample (y_pred without its last axis). Derive to write one.
 class LossNode {
  public:
   virtual ~LossNode() = default;
   virtual std::string class_name() const = 0;
   virtual std::string name() const = 0;
-  virtual void fields(FieldVisitor&) {}
-  /// Differentiable in y_pred.
+  /// Shows the configuration; what the visitor writes is not kept.
+  virtual void fields(FieldVisitor&) const {}
+  /// Differentiable in y_pred. Ranks are made to fit here; y_true may have any dtype.
   virtual Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const = 0;
   virtual Reduction reduction() const { return Reduction::sum_over_batch_size; }
   /// Elements of the per-sample tensor that count in the denominator differ from its size (ignored classes,
   /// masks): then this returns, as a scalar tensor, how many there are; else an undefined tensor.
-  virtual Tensor valid_count(const Tensor& y_true, const Tensor& y_pred) const;
+  virtual Tensor valid_count(const Tensor&, const Tensor&) const { return {}; }
+  /// Where it is used as a metric: 0 for the elements that do not count and 1 for the others, in the shape of the
+  /// per-sample values; undefined: all count.
+  virtual Tensor valid_mask(const Tensor&, const Tensor&) const { return {}; }
 };
 
 /// A handle on a loss: a name ("mse", "sparse_categorical_crossentropy"), an object, or a function of
-/// (y_true, y_pred) returning per-sample values.
+/// (y_true, y_pred) returning per-sample values. The name "crossentropy" ("ce") stands for the binary, sparse or
+/// categorical one, by the shapes of y_true and y_pred.
 class Loss {
  public:
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
@@ -44,14 +53,23 @@ class Loss {
   const LossNode& node() const { return *node_; }
   std::string name() const { return node_->name(); }
   /// The reduced loss, a scalar (per-sample values for Reduction::none). `sample_weight` may be undefined; it has
-  /// the shape of the per-sample values or broadcasts to it.
+  /// the shape of the per-sample values or broadcasts to it. The mean over nothing is 0.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
 
  protected:
   std::shared_ptr<const LossNode> node_;
 };
 
-/// Makes ranks fit as Keras does: y_true (n, 1) against y_pred (n,) and the reverse are squeezed or expanded.
+/// Two tensors whose ranks differ by a last axis of size 1, made to fit as Keras does: a vector gets the axis, from a
+/// longer tensor it is taken. Others stay as they are.
+std::pair<Tensor, Tensor> fit_ranks(const Tensor& a, const Tensor& b);
+
+/// y_true with the rank of y_pred, for losses and metrics that compare them elementwise: a last axis of size 1 is
+/// taken or added.
 Tensor fit_rank(const Tensor& y_true, const Tensor& y_pred);
+
+/// Which crossentropy and accuracy the shapes of a target and a prediction ask for, as in Keras.
+enum class TargetKind { binary, sparse, categorical };
+TargetKind target_kind(const Shape& y_true, const Shape& y_pred);
 
 }  // namespace nyala

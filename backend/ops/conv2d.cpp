@@ -149,8 +149,7 @@ void conv2d_gradient(GradContext& c) {
   const auto& d = c.descriptor<Conv2DDescriptor>();
   const Shape& x = c.input(0).shape();
   const Shape& kernel = c.input(1).shape();
-  const Tensor dz = activation_backward(c.grad(), c.output(), d.activation);
-  if (c.num_inputs() > 2 && c.needs(2)) c.emit(2, kBiasGradient, NoDescriptor{}, {&dz});
+  const Tensor dz = behind_activation_and_bias(c, d.activation, 2);
   if (c.needs(1))
     c.emit(1, kConv2DBackwardKernel, Conv2DBackwardDescriptor{d, {kernel[0], kernel[1]}}, {&c.input(0), &dz});
   if (c.needs(0))

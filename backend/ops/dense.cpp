@@ -49,8 +49,7 @@ void dense_reference(const KernelCall& call) {
 
 void dense_gradient(GradContext& c) {
   const ActivationDescriptor& d = c.descriptor<ActivationDescriptor>();
-  const Tensor dz = activation_backward(c.grad(), c.output(), d.activation);
-  if (c.num_inputs() > 2 && c.needs(2)) c.emit(2, kBiasGradient, NoDescriptor{}, {&dz});
+  const Tensor dz = behind_activation_and_bias(c, d.activation, 2);
   if (c.needs(1)) c.emit(1, kDenseBackwardKernel, NoDescriptor{}, {&c.input(0), &dz});
   if (c.needs(0)) c.emit(0, kDenseBackwardInput, NoDescriptor{}, {&dz, &c.input(1)});
 }

@@ -1,7 +1,9 @@
-#include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/ops/fused_activation.h>
 
 namespace nyala::ops {
@@ -62,15 +64,32 @@ void infer_bias(InferContext& c) {
   c.output(0, {c.shape(0).back()}, c.dtype(0));
 }
 
+template <class T>
+void sum_rows(const T* values, const Tensor& shape_of, T* sums, int64_t columns) {
+  std::vector<double> totals(static_cast<size_t>(columns));
+  const int64_t rows = columns == 0 ? 0 : shape_of.num_elements() / columns;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      totals[static_cast<size_t>(column)] += static_cast<double>(values[row * columns + column]);
+  for (int64_t column = 0; column < columns; ++column)
+    sums[column] = static_cast<T>(totals[static_cast<size_t>(column)]);
+}
+
 void bias_reference(const KernelCall& call) {
   dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
-    const int64_t columns = call.output(0).num_elements();
-    const int64_t rows = columns == 0 ? 0 : call.input(0).num_elements() / columns;
-    for (int64_t column = 0; column < columns; ++column) {
-      double sum = 0.0;
-      for (int64_t row = 0; row < rows; ++row) sum += call.in<T>(0)[row * columns + column];
-      call.out<T>(0)[column] = static_cast<T>(sum);
-    }
+    sum_rows(call.in<T>(0), call.input(0), call.out<T>(0), call.output(0).num_elements());
+  });
+}
+
+void infer_backward_with_bias(InferContext& c) {
+  infer_backward(c);
+  c.output(1, {c.shape(0).back()}, c.dtype(0));
+}
+
+void backward_with_bias_reference(const KernelCall& call) {
+  backward_reference(call);
+  dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
+    sum_rows<T>(call.out<T>(0), call.output(0), call.out<T>(1), call.output(1).num_elements());
   });
 }
 
@@ -78,11 +97,28 @@ void bias_reference(const KernelCall& call) {
 
 const OpDef kActivationBackward = {
     .name = "activation_backward", .infer = infer_backward, .reference = backward_reference};
+const OpDef kActivationBackwardWithBias = {.name = "activation_backward_with_bias",
+                                           .num_outputs = 2,
+                                           .infer = infer_backward_with_bias,
+                                           .reference = backward_with_bias_reference};
 const OpDef kBiasGradient = {.name = "bias_gradient", .infer = infer_bias, .reference = bias_reference};
 
 Tensor activation_backward(const Tensor& gradient, const Tensor& y, Activation activation) {
   if (activation == Activation::linear) return gradient;
   return dispatch(kActivationBackward, ActivationDescriptor{activation}, {&gradient, &y});
+}
+
+Tensor behind_activation_and_bias(GradContext& c, Activation activation, size_t bias) {
+  if (c.num_inputs() <= bias || !c.needs(bias)) return activation_backward(c.grad(), c.output(), activation);
+  if (activation == Activation::linear) {
+    c.emit(bias, kBiasGradient, NoDescriptor{}, {&c.grad()});
+    return c.grad();
+  }
+  const std::array<const Tensor*, 2> inputs{&c.grad(), &c.output()};
+  std::array<Tensor, 2> gradients;
+  dispatch(kActivationBackwardWithBias, ActivationDescriptor{activation}, inputs, gradients);
+  c.set(bias, gradients[1]);
+  return gradients[0];
 }
 
 }  // namespace nyala::ops

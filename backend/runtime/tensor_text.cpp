@@ -67,7 +67,9 @@ class NumberFormat {
       smallest = smallest == 0 ? size : std::min(smallest, size);
       largest = std::max(largest, size);
     }
-    scientific_ = largest >= 1e8 || (smallest > 0 && (smallest < 1e-4 || largest / smallest > 1e3));
+    // NumPy compares in the array's own dtype: the float32 nearest to 1e-4 is not below it.
+    const double tiny = dtype == DType::float64 ? 1e-4 : static_cast<double>(1e-4f);
+    scientific_ = largest >= 1e8 || (smallest > 0 && (smallest < tiny || largest / smallest > 1e3));
     for (const double value : shown) {
       if (!std::isfinite(value)) continue;
       const std::string text = shortest(value, dtype_, scientific_ ? 'e' : 'f');

@@ -5,6 +5,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tensor.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/counters.h>
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala {
@@ -73,6 +74,7 @@ void Tensor::copy_from_host(const void* source) const {
 
 void Tensor::copy_to_host(void* destination) const {
   check_concrete(*this, "copy_to_host");
+  count_host_read();
   if (bytes() > 0) stream_of(device_).copy_to_host(destination, raw(), bytes());
 }
 

@@ -71,7 +71,8 @@ TwoFloats affine_parameters(const KernelCall& call) {
 }
 TwoFloats relu_parameters(const KernelCall& call) {
   const auto& d = call.descriptor<ops::ReluDescriptor>();
-  return {{static_cast<float>(d.negative_slope), static_cast<float>(d.max_value)}};
+  const float maximum = std::isinf(d.max_value) ? std::nanf("") : static_cast<float>(d.max_value);
+  return {{static_cast<float>(d.negative_slope), maximum}};
 }
 
 using ParametersOf = TwoFloats (*)(const KernelCall&);

@@ -18,7 +18,7 @@ struct ElementwiseLoops {
   using Unary = void (*)(const float* x, float* y, int64_t count, const float* parameters);
   Unary affine;        // parameters: scale, offset
   Unary relu;          // x > 0 ? x : 0
-  Unary bounded_relu;  // parameters: negative slope, maximum
+  Unary bounded_relu;  // parameters: negative slope, maximum (NaN: none)
   Unary sigmoid, tanh, silu, exp, sqrt, square;
 
   /// dx[i] = dy[i] * f'(kept[i]).

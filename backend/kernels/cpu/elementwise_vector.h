@@ -66,10 +66,10 @@ struct Formulas {
   struct BoundedRelu {
     static F of(F x, const float* p) {
       const F low = p[0] == 0.0f ? L::choose(x == x, L::all(0), x) : x * p[0];
-      return L::choose(x > 0.0f, L::choose(x < p[1], x, L::all(p[1])), low);
+      return L::choose(x > 0.0f, L::choose(x > p[1], L::all(p[1]), x), low);
     }
     static F slope(F y, F dy, const float* p) {
-      return L::choose(y > 0.0f, L::choose(y < p[1], dy, L::all(0)), dy * p[0]);
+      return L::choose(y > 0.0f, L::choose(y >= p[1], L::all(0), dy), dy * p[0]);
     }
   };
   struct Sigmoid {
@@ -171,7 +171,7 @@ double sum(const float* x, int64_t count) {
 template <int kBytes, int kVectors>
 void wide_column_sums(const float* x, int64_t stride, int64_t rows, float* out) {
   using L = Lanes<kBytes>;
-  constexpr int64_t kBlock = 256;
+  constexpr int64_t kBlock = 64;
   typename L::F totals[kVectors] = {};
   for (int64_t first = 0; first < rows; first += kBlock) {
     const int64_t last = first + kBlock < rows ? first + kBlock : rows;

@@ -1,10 +1,12 @@
 #include <nyala/backend/kernels/cpu/list.h>
 
+#include <nyala/backend/kernels/cpu/batch_normalization.h>
 #include <nyala/backend/kernels/cpu/conv2d.h>
 #include <nyala/backend/kernels/cpu/copies.h>
 #include <nyala/backend/kernels/cpu/dense.h>
 #include <nyala/backend/kernels/cpu/dropout.h>
 #include <nyala/backend/kernels/cpu/elementwise.h>
+#include <nyala/backend/kernels/cpu/fused_activation.h>
 #include <nyala/backend/kernels/cpu/gather.h>
 #include <nyala/backend/kernels/cpu/matmul.h>
 #include <nyala/backend/kernels/cpu/optimizer_updates.h>
@@ -15,6 +17,8 @@ namespace nyala {
 void register_cpu_kernels(KernelTable& table) {
   register_elementwise(table);
   register_reductions(table);
+  register_batch_normalization(table);
+  register_fused_activation(table);
   register_conv2d(table);
   register_dense(table);
   register_optimizer_updates(table);

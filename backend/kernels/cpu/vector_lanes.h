@@ -81,7 +81,7 @@ struct Lanes {
     p = p * square + -5.37397155531e-2f;
     p = p * square + 1.33314422036e-1f;
     p = p * square + -3.33332819422e-1f;
-    const F small = p * square * x + x;
+    const F small = with_sign_of(p * square * x + x, x);  // -0 stays -0
     const F large = with_sign_of(1.0f - 2.0f / (exp(size + size) + 1.0f), x);
     return choose(size < 0.625f, small, choose(x == x, large, x));
   }

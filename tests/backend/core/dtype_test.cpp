@@ -105,12 +105,16 @@ TEST(HalfTest, AllBitPatternsSurviveTheWayToFloatAndBack) {
     float16 half;
     half.bits = static_cast<uint16_t>(bits);
     const float wide = static_cast<float>(half);
-    if (!std::isnan(wide)) ASSERT_EQ(float16(wide).bits, bits);
+    if (!std::isnan(wide)) {
+      ASSERT_EQ(float16(wide).bits, bits);
+    }
     ASSERT_EQ(std::isnan(wide), (bits & 0x7fffu) > 0x7c00u);
     bfloat16 brief;
     brief.bits = static_cast<uint16_t>(bits);
     const float same = static_cast<float>(brief);
-    if (!std::isnan(same)) ASSERT_EQ(bfloat16(same).bits, bits);
+    if (!std::isnan(same)) {
+      ASSERT_EQ(bfloat16(same).bits, bits);
+    }
   }
 }
 

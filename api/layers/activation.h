@@ -1,0 +1,25 @@
+#pragma once
+
+#include <nyala/api/activations/activation_argument.h>
+#include <nyala/api/layers/layer.h>
+
+namespace nyala {
+
+struct ActivationConfig {
+  ActivationArgument activation = {};
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// An activation as a layer: `Activation("relu")`.
+class Activation : public Layer {
+ public:
+  using Config = ActivationConfig;
+  explicit Activation(const Config& config);
+  explicit Activation(ActivationArgument activation, Config config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,29 @@
+#pragma once
+
+// Every layer and what they are made with, one line each.
+#include <nyala/api/layers/activation.h>
+#include <nyala/api/layers/add.h>
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/average_pooling2d.h>
+#include <nyala/api/layers/axes.h>
+#include <nyala/api/layers/batch_normalization.h>
+#include <nyala/api/layers/builder.h>
+#include <nyala/api/layers/concatenate.h>
+#include <nyala/api/layers/conv2d.h>
+#include <nyala/api/layers/dense.h>
+#include <nyala/api/layers/dropout.h>
+#include <nyala/api/layers/flatten.h>
+#include <nyala/api/layers/fused_activation.h>
+#include <nyala/api/layers/global_average_pooling2d.h>
+#include <nyala/api/layers/global_max_pooling2d.h>
+#include <nyala/api/layers/input.h>
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/max_pooling2d.h>
+#include <nyala/api/layers/names_required.h>
+#include <nyala/api/layers/padding_sizes2d.h>
+#include <nyala/api/layers/relu.h>
+#include <nyala/api/layers/rescaling.h>
+#include <nyala/api/layers/reshape.h>
+#include <nyala/api/layers/size2d.h>
+#include <nyala/api/layers/softmax.h>
+#include <nyala/api/layers/zero_padding2d.h>

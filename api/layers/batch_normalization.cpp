@@ -1,0 +1,103 @@
+#include <nyala/api/layers/batch_normalization.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/batch_normalization.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/transpose.h>
+
+namespace nyala {
+
+void BatchNormalizationConfig::fields(FieldVisitor& v) {
+  v.field("axis", axis);
+  v.field("momentum", momentum);
+  v.field("epsilon", epsilon);
+  v.field("center", center);
+  v.field("scale", scale);
+  v.field("beta_initializer", beta_initializer);
+  v.field("gamma_initializer", gamma_initializer);
+  v.field("moving_mean_initializer", moving_mean_initializer);
+  v.field("moving_variance_initializer", moving_variance_initializer);
+  v.field("beta_regularizer", beta_regularizer);
+  v.field("gamma_regularizer", gamma_regularizer);
+  v.field("beta_constraint", beta_constraint);
+  v.field("gamma_constraint", gamma_constraint);
+  v.field("synchronized", synchronized);
+}
+
+namespace {
+
+class BatchNormalizationNode final : public LayerNode {
+ public:
+  explicit BatchNormalizationNode(const BatchNormalizationConfig& config) : config_(config) {
+    if (!(config.momentum >= 0 && config.momentum <= 1))
+      throw InvalidArgumentError("BatchNormalization: expected momentum in [0, 1], received " +
+                                 std::to_string(config.momentum));
+    if (!(config.epsilon >= 0))
+      throw InvalidArgumentError("BatchNormalization: expected epsilon >= 0, received " +
+                                 std::to_string(config.epsilon));
+  }
+  std::string class_name() const override { return "BatchNormalization"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder& b, const Shape& input) override {
+    if (input.rank() < 2) throw ShapeError("expected an input of rank 2 or more, received shape " + input.to_string());
+    const int64_t channels = input[axis_of(input)];
+    if (channels == None)
+      throw ShapeError("expected a known size along axis " + std::to_string(config_.axis) + ", received shape " +
+                       input.to_string());
+    const Shape shape{channels};
+    if (config_.scale)
+      gamma_ = b.weight("gamma", shape, config_.gamma_initializer, {config_.gamma_regularizer, config_.gamma_constraint});
+    if (config_.center)
+      beta_ = b.weight("beta", shape, config_.beta_initializer, {config_.beta_regularizer, config_.beta_constraint});
+    const Aggregation aggregation = config_.synchronized ? Aggregation::only_first_replica : Aggregation::mean;
+    moving_mean_ = b.state("moving_mean", shape, config_.moving_mean_initializer, aggregation);
+    moving_variance_ = b.state("moving_variance", shape, config_.moving_variance_initializer, aggregation);
+  }
+
+  using LayerNode::call;
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = is_floating(input.dtype()) ? input : ops::cast(input, dtype());
+    const int axis = axis_of(x.shape());
+    const bool last = axis == x.rank() - 1;
+    const Tensor y = normalized(c, last ? x : ops::moveaxis(x, axis, -1));
+    return last ? y : ops::moveaxis(y, -1, axis);
+  }
+
+ private:
+  int axis_of(const Shape& shape) const { return shape.normalize_axis(static_cast<int>(config_.axis)); }
+
+  /// With the channels as the last axis.
+  Tensor normalized(Call& c, const Tensor& x) const {
+    const Tensor gamma = gamma_ ? c[gamma_] : Tensor(), beta = beta_ ? c[beta_] : Tensor();
+    ops::BatchNormalizationOptions options{.epsilon = config_.epsilon};
+    if (!c.training() || !trainable())
+      return ops::batch_normalization_apply(x, {c[moving_mean_], c[moving_variance_], gamma, beta}, options);
+    if (config_.synchronized) options.replica = c.replica();
+    const auto [y, mean, variance] = ops::batch_normalization_train(x, gamma, beta, options);
+    update(c, moving_mean_, mean, x);
+    update(c, moving_variance_, variance, x);
+    return y;
+  }
+
+  void update(Call& c, const Variable& moving, const Tensor& batch, const Tensor& x) const {
+    // Every replica has to queue the same writes; one without rows of its own has seen nothing.
+    const bool saw_nothing = !x.is_abstract() && c.options().global_rows == 0 && x.num_elements() == 0;
+    const bool own_nothing = !config_.synchronized && !x.is_abstract() && x.num_elements() == 0;
+    const Tensor old = c[moving];
+    if (saw_nothing || own_nothing) return c.assign(moving, old);
+    c.assign(moving, old * config_.momentum + batch * (1.0 - config_.momentum));
+  }
+
+  BatchNormalizationConfig config_;
+  Variable gamma_, beta_, moving_mean_, moving_variance_;
+};
+
+}  // namespace
+
+BatchNormalization::BatchNormalization(const Config& config)
+    : Layer(finish_layer(std::make_shared<BatchNormalizationNode>(config), {config.name, config.trainable, config.dtype})) {}
+
+}  // namespace nyala

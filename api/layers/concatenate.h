@@ -1,0 +1,26 @@
+#pragma once
+
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/names_required.h>
+
+namespace nyala {
+
+struct ConcatenateConfig {
+  NamesRequired names_required = NamesRequired();
+  int64_t axis = -1;
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// Its inputs one behind the other along `axis`, `Concatenate()({a, b})`. All other sizes are equal.
+class Concatenate : public Layer {
+ public:
+  using Config = ConcatenateConfig;
+  explicit Concatenate(const Config& config = {});
+  explicit Concatenate(int64_t axis, Config config = {});
+};
+
+}  // namespace nyala

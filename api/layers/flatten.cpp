@@ -1,0 +1,40 @@
+#include <nyala/api/layers/flatten.h>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/shape.h>
+
+namespace nyala {
+
+void FlattenConfig::fields(FieldVisitor& v) {
+  v.field("data_format", data_format);
+}
+
+namespace {
+
+class FlattenNode final : public LayerNode {
+ public:
+  explicit FlattenNode(const FlattenConfig& config) : config_(config) {
+    check_data_format("Flatten", config.data_format);
+  }
+  std::string class_name() const override { return "Flatten"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder&, const Shape& input) override {
+    if (input.rank() < 1) throw ShapeError("expected an input of rank 1 or more, received a scalar");
+  }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override { return ops::flatten(x); }
+
+ private:
+  FlattenConfig config_;
+};
+
+}  // namespace
+
+Flatten::Flatten(const Config& config)
+    : Layer(finish_layer(std::make_shared<FlattenNode>(config), {config.name, config.trainable, config.dtype})) {}
+
+}  // namespace nyala

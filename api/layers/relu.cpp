@@ -1,0 +1,49 @@
+#include <nyala/api/layers/relu.h>
+
+#include <cmath>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/activation.h>
+
+namespace nyala {
+
+void ReLUConfig::fields(FieldVisitor& v) {
+  v.optional("max_value", max_value);
+  v.field("negative_slope", negative_slope);
+  v.field("threshold", threshold);
+}
+
+namespace {
+
+void expect_not_negative(const std::string& field, double value) {
+  if (!(value >= 0))
+    throw InvalidArgumentError("ReLU: expected " + field + " >= 0, received " + std::to_string(value));
+}
+
+class ReLUNode final : public LayerNode {
+ public:
+  explicit ReLUNode(const ReLUConfig& config) : config_(config) {
+    expect_not_negative("max_value", std::isnan(config.max_value) ? 0.0 : config.max_value);
+    expect_not_negative("negative_slope", config.negative_slope);
+    expect_not_negative("threshold", config.threshold);
+    parameters_.negative_slope = config.negative_slope;
+    parameters_.threshold = config.threshold;
+    if (!std::isnan(config.max_value)) parameters_.max_value = config.max_value;
+  }
+  std::string class_name() const override { return "ReLU"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override { return ops::relu(x, parameters_); }
+
+ private:
+  ReLUConfig config_;
+  ops::ReluDescriptor parameters_;
+};
+
+}  // namespace
+
+ReLU::ReLU(const Config& config)
+    : Layer(finish_layer(std::make_shared<ReLUNode>(config), {config.name, config.trainable, config.dtype})) {}
+
+}  // namespace nyala

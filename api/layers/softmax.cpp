@@ -1,0 +1,49 @@
+#include <nyala/api/layers/softmax.h>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/exponential.h>
+#include <nyala/backend/ops/softmax.h>
+#include <nyala/backend/ops/statistics.h>
+
+namespace nyala {
+
+void SoftmaxConfig::fields(FieldVisitor& v) {
+  visit_axes(v, "axis", axis);
+}
+
+namespace {
+
+class SoftmaxNode final : public LayerNode {
+ public:
+  explicit SoftmaxNode(const SoftmaxConfig& config) : config_(config) {
+    if (config.axis.list().empty()) throw InvalidArgumentError("Softmax: expected an axis, received none");
+  }
+  std::string class_name() const override { return "Softmax"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override {
+    check_floating(x);
+    const std::vector<int>& axes = config_.axis.list();
+    if (axes.size() == 1) return ops::softmax(x, axes[0]);
+    return ops::exp(x - ops::logsumexp(x, axes, true));
+  }
+
+ private:
+  SoftmaxConfig config_;
+};
+
+}  // namespace
+
+Softmax::Softmax(const Config& config)
+    : Layer(finish_layer(std::make_shared<SoftmaxNode>(config), {config.name, config.trainable, config.dtype})) {}
+
+Softmax::Softmax(Axes axis, Config config)
+    : Softmax([&] {
+        config.axis = std::move(axis);
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

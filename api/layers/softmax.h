@@ -1,0 +1,27 @@
+#pragma once
+
+#include <nyala/api/layers/axes.h>
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/names_required.h>
+
+namespace nyala {
+
+struct SoftmaxConfig {
+  NamesRequired names_required = NamesRequired();
+  Axes axis = -1;
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// exp(x) / sum of exp(x) along one axis or over several together.
+class Softmax : public Layer {
+ public:
+  using Config = SoftmaxConfig;
+  explicit Softmax(const Config& config = {});
+  explicit Softmax(Axes axis, Config config = {});
+};
+
+}  // namespace nyala

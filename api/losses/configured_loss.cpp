@@ -1,0 +1,15 @@
+#include <nyala/api/losses/configured_loss.h>
+
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/shape.h>
+
+namespace nyala {
+
+std::pair<Tensor, Tensor> comparable(const Tensor& y_true, const Tensor& y_pred) {
+  auto [target, prediction] = fit_ranks(ops::cast(y_true, y_pred.dtype()), y_pred);
+  if (prediction.rank() == 1 && target.rank() == 1)
+    return {ops::expand_dims(target, -1), ops::expand_dims(prediction, -1)};
+  return {target, prediction};
+}
+
+}  // namespace nyala

@@ -1,0 +1,146 @@
+#include <nyala/api/losses/loss.h>
+
+#include <map>
+
+#include <nyala/api/losses/all.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/comparison.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/shape.h>
+
+namespace nyala {
+
+namespace {
+
+const NameTable<Loss>& names() {
+  static const NameTable<Loss> table("loss", Losses{},
+                                     {{"bce", "BinaryCrossentropy"},
+                                      {"BCE", "BinaryCrossentropy"},
+                                      {"mae", "MeanAbsoluteError"},
+                                      {"MAE", "MeanAbsoluteError"},
+                                      {"mse", "MeanSquaredError"},
+                                      {"MSE", "MeanSquaredError"}});
+  return table;
+}
+
+class FunctionLoss final : public LossNode {
+ public:
+  FunctionLoss(Loss::Function function, std::string name) : function_(std::move(function)), name_(std::move(name)) {}
+  std::string class_name() const override { return "FunctionLoss"; }
+  std::string name() const override { return name_; }
+  Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override { return function_(y_true, y_pred); }
+
+ private:
+  Loss::Function function_;
+  std::string name_;
+};
+
+/// "crossentropy": chosen anew for every pair of shapes.
+class AnyCrossentropy final : public LossNode {
+ public:
+  explicit AnyCrossentropy(std::string name) : name_(std::move(name)) {}
+  std::string class_name() const override { return "Crossentropy"; }
+  std::string name() const override { return name_; }
+  Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
+    switch (target_kind(y_true.shape(), y_pred.shape())) {
+      case TargetKind::binary: return binary_.node().per_sample(y_true, y_pred);
+      case TargetKind::sparse: return sparse_.node().per_sample(y_true, y_pred);
+      default: return categorical_.node().per_sample(y_true, y_pred);
+    }
+  }
+
+ private:
+  std::string name_;
+  BinaryCrossentropy binary_;
+  SparseCategoricalCrossentropy sparse_;
+  CategoricalCrossentropy categorical_;
+};
+
+/// x / divisor, 0 where the divisor is 0; also backward.
+Tensor divide_no_nan(const Tensor& x, const Tensor& divisor) {
+  const Tensor zero = ops::zeros_like(divisor);
+  const Tensor is_zero = ops::cast(ops::equal(divisor, zero), divisor.dtype());
+  const Tensor is_not = ops::cast(ops::not_equal(divisor, zero), divisor.dtype());
+  return x * is_not / (divisor + is_zero);
+}
+
+/// Weights of the values, in a shape that broadcasts to theirs.
+Tensor fitting_weights(const Tensor& weights, const Tensor& values, const std::string& name) {
+  const auto [fitted_values, fitted] = fit_ranks(values, ops::cast(weights, values.dtype()));
+  if (fitted_values.rank() != values.rank() || fitted.rank() > values.rank())
+    throw ShapeError("loss '" + name + "': sample weights " + weights.shape().to_string() +
+                     " do not fit losses of shape " + values.shape().to_string());
+  return fitted;
+}
+
+}  // namespace
+
+Reduction parse_reduction(const std::string& name) {
+  static const std::map<std::string, Reduction> reductions = {
+      {"sum_over_batch_size", Reduction::sum_over_batch_size},
+      {"mean", Reduction::mean},
+      {"sum", Reduction::sum},
+      {"mean_with_sample_weight", Reduction::mean_with_sample_weight},
+      {"none", Reduction::none}};
+  if (const auto found = reductions.find(name); found != reductions.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& reduction : reductions) known.push_back(reduction.first);
+  throw InvalidArgumentError("unknown reduction '" + name + "'" + did_you_mean(name, known) + ": expected one of " +
+                             quoted_list(known));
+}
+
+Loss::Loss(const std::string& name) {
+  if (name == "crossentropy" || name == "ce") node_ = std::make_shared<AnyCrossentropy>(name);
+  else *this = names().make(name);
+}
+
+Loss::Loss(Function function, std::string name)
+    : node_(std::make_shared<FunctionLoss>(std::move(function), std::move(name))) {}
+
+Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+  Tensor values = node_->per_sample(y_true, y_pred);
+  Tensor weights;
+  if (sample_weight.defined()) {
+    weights = fitting_weights(sample_weight, values, name());
+    values = values * weights;
+  }
+  const Reduction reduction = node_->reduction();
+  if (reduction == Reduction::none || values.rank() == 0) return values;
+  const Tensor sum = ops::sum(values);
+  if (reduction == Reduction::sum) return sum;
+  const bool by_weight = reduction == Reduction::mean_with_sample_weight;
+  if (const Tensor mask = node_->valid_mask(y_true, y_pred); mask.defined()) {
+    const Tensor counted = ops::cast(mask, values.dtype());
+    return divide_no_nan(sum, ops::sum(by_weight && weights.defined() ? weights * counted : counted));
+  }
+  if (by_weight && weights.defined()) return divide_no_nan(sum, ops::sum(weights));
+  return sum * (values.num_elements() > 0 ? 1.0 / static_cast<double>(values.num_elements()) : 0.0);
+}
+
+std::pair<Tensor, Tensor> fit_ranks(const Tensor& a, const Tensor& b) {
+  if (a.rank() == b.rank() + 1 && a.shape().back() == 1) {
+    if (b.rank() == 1) return {a, ops::expand_dims(b, -1)};
+    return {ops::squeeze(a, {-1}), b};
+  }
+  if (b.rank() == a.rank() + 1 && b.shape().back() == 1) {
+    if (a.rank() == 1) return {ops::expand_dims(a, -1), b};
+    return {a, ops::squeeze(b, {-1})};
+  }
+  return {a, b};
+}
+
+Tensor fit_rank(const Tensor& y_true, const Tensor& y_pred) {
+  if (y_true.rank() == y_pred.rank() + 1 && y_true.shape().back() == 1) return ops::squeeze(y_true, {-1});
+  if (y_pred.rank() == y_true.rank() + 1 && y_pred.shape().back() == 1) return ops::expand_dims(y_true, -1);
+  return y_true;
+}
+
+TargetKind target_kind(const Shape& y_true, const Shape& y_pred) {
+  const int64_t last_true = y_true.rank() > 0 ? y_true.back() : 1, last_pred = y_pred.rank() > 0 ? y_pred.back() : 1;
+  if (last_pred == 1) return TargetKind::binary;
+  return y_true.rank() < y_pred.rank() || last_true == 1 ? TargetKind::sparse : TargetKind::categorical;
+}
+
+}  // namespace nyala

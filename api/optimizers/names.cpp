@@ -1,0 +1,45 @@
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include <nyala/api/optimizers/all.h>
+
+namespace nyala {
+
+namespace {
+
+using Maker = Optimizer (*)();
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+template <class C>
+Optimizer make() {
+  return C();
+}
+
+template <class... Classes>
+std::map<std::string, Maker> makers(ClassList<Classes...>) {
+  std::map<std::string, Maker> table;
+  (table.emplace(lower(Classes({.name = "prototype"}).node().class_name()), make<Classes>), ...);
+  return table;
+}
+
+}  // namespace
+
+Optimizer::Optimizer(const std::string& name) {
+  static const std::map<std::string, Maker> table = makers(Optimizers{});
+  const auto found = table.find(lower(name));
+  if (found != table.end()) {
+    *this = found->second();
+    return;
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : table) names.push_back(entry.first);
+  throw InvalidArgumentError("unknown optimizer '" + name + "'" + did_you_mean(lower(name), names) +
+                             ": expected one of " + quoted_list(names));
+}
+
+}  // namespace nyala

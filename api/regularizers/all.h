@@ -1,0 +1,15 @@
+#pragma once
+
+// Every regularizer: one line here, one below.
+#include <nyala/api/name_table.h>
+#include <nyala/api/regularizers/factor.h>
+#include <nyala/api/regularizers/l1.h>
+#include <nyala/api/regularizers/l1_l2.h>
+#include <nyala/api/regularizers/l2.h>
+#include <nyala/api/regularizers/regularizer.h>
+
+namespace nyala {
+
+using Regularizers = ClassList<L1, L1L2, L2>;
+
+}  // namespace nyala

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include <nyala/nyala.h>
+
+namespace nyala::benchmarks {
+
+/// One of the compared networks with the shape of one example.
+struct BenchmarkModel {
+  Model model;
+  Shape input;  // without the batch
+  int64_t classes = 10;
+  int64_t default_batch = 128;
+};
+
+/// "lenet5" (sigmoid), "lenet" (20/50 channels), "resnet20" (32x32x3) or "mlp" (784-512-512-10), logits at the end,
+/// compiled with softmax crossentropy and SGD(0.01, momentum 0.9). Throws InvalidArgumentError for another name.
+BenchmarkModel make_benchmark_model(const std::string& name);
+
+}  // namespace nyala::benchmarks

@@ -1,0 +1,129 @@
+// Trains one of the compared networks on synthetic data and prints one JSON line with the median and best throughput.
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <nyala/nyala.h>
+
+#include "support/benchmark_models.h"
+
+using namespace nyala;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+struct Options {
+  std::string model = "lenet";
+  int64_t batch = 0;
+  int devices = 1;
+  int threads = 0;
+  double seconds = 5.0;
+  int warmup = 5;
+  std::string strategy = "none";
+  bool separate = false;
+  bool infer = false;
+};
+
+double load_average() {
+  std::ifstream file("/proc/loadavg");
+  double load = 0;
+  file >> load;
+  return load;
+}
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Options parse(int argc, char** argv) {
+  Options options;
+  CLI::App app("Training throughput on synthetic data");
+  app.add_option("--model", options.model, "lenet5, lenet, resnet20 or mlp");
+  app.add_option("--batch", options.batch, "rows of the global batch (default: the model's)");
+  app.add_option("--devices", options.devices, "logical CPU devices for --strategy mirrored");
+  app.add_option("--threads", options.threads, "threads per device (default: the device's share of the cores)");
+  app.add_option("--seconds", options.seconds, "measuring time");
+  app.add_option("--warmup", options.warmup, "steps before measuring");
+  app.add_option("--strategy", options.strategy, "none or mirrored")->check(CLI::IsMember({"none", "mirrored"}));
+  app.add_flag("--separate", options.separate, "mirrored weights in separate storage");
+  app.add_flag("--infer", options.infer, "forward only");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error));
+  }
+  return options;
+}
+
+benchmarks::BenchmarkModel make_model(const Options& options) {
+  if (options.strategy == "none") return benchmarks::make_benchmark_model(options.model);
+  configure_logical_devices("cpu", options.devices);
+  MirroredStrategyConfig config;
+  for (int i = 0; i < options.devices; ++i) config.devices.push_back("cpu:" + std::to_string(i));
+  if (options.separate) config.shared_weights = SharedWeights::never;
+  return MirroredStrategy(config).scope([&] { return benchmarks::make_benchmark_model(options.model); });
+}
+
+Batch synthetic(const benchmarks::BenchmarkModel& bench, int64_t rows) {
+  Shape shape{rows};
+  for (int64_t size : bench.input) shape.append(size);
+  Generator random(7);
+  std::vector<float> x(static_cast<size_t>(shape.num_elements()));
+  for (float& value : x) value = static_cast<float>(random.uniform());
+  std::vector<int64_t> y;
+  for (int64_t i = 0; i < rows; ++i) y.push_back(static_cast<int64_t>(random.below(10)));
+  return {.x = {Tensor::from(x, shape)}, .y = {Tensor::from(y)}, .sample_weight = {}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const auto start = Clock::now();
+  const Options options = parse(argc, argv);
+  if (options.threads > 0) thread_context().compute_threads = options.threads;
+  set_random_seed(1);
+  const auto bench = make_model(options);
+  const int64_t rows = options.batch > 0 ? options.batch : bench.default_batch;
+  const Batch batch = synthetic(bench, rows);
+  auto step = [&] {
+    if (options.infer) bench.model.predict_on_batch(batch.x[0]);
+    else bench.model.train_on_batch(batch);
+  };
+  const double load_before = load_average();
+  step();
+  const double first_step = seconds_since(start);
+  for (int i = 1; i < options.warmup; ++i) step();
+  const AllocatorStats warm = allocator_stats(Device());
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  while (times.size() < 3 || seconds_since(begin) < options.seconds) {
+    const auto before = Clock::now();
+    step();
+    times.push_back(seconds_since(before));
+  }
+  const uint64_t allocations = allocator_stats(Device()).system_allocations - warm.system_allocations;
+  std::sort(times.begin(), times.end());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const double median = times[times.size() / 2];
+  std::printf("{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"devices\": %d, \"threads\": %d, "
+              "\"strategy\": \"%s\", \"mode\": \"%s\", \"steps\": %zu, \"median_img_s\": %.1f, \"best_img_s\": %.1f, "
+              "\"step_ms_median\": %.4f, \"first_step_s\": %.3f, \"storage_allocations\": %llu, \"peak_rss_mb\": %.0f, "
+              "\"load\": [%.2f, %.2f], \"versions\": {\"nyala\": \"%s\"}}\n",
+              options.model.c_str(), static_cast<long long>(rows), options.devices, options.threads,
+              options.strategy.c_str(), options.infer ? "infer" : "train", times.size(),
+              static_cast<double>(rows) / median, static_cast<double>(rows) / times.front(), median * 1e3, first_step,
+              static_cast<unsigned long long>(allocations), static_cast<double>(usage.ru_maxrss) / 1024, load_before,
+              load_average(), std::string(version()).c_str());
+  return 0;
+} catch (const nyala::Error& error) {
+  std::cerr << "error: " << error.what() << "\n";
+  return 1;
+}

@@ -1,0 +1,101 @@
+// A warm training step makes no storage allocation, creates no primitive, reads nothing back, and calls operator new at
+// most twice per op. Counted by a replaced operator new, not by the library's own word alone.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include <nyala/backend/kernels/cpu/onednn.h>
+#include <nyala/backend/runtime/counters.h>
+#include <nyala/nyala.h>
+
+namespace {
+
+std::atomic<uint64_t> g_news{0};
+
+void* counted(size_t bytes, size_t alignment) {
+  g_news.fetch_add(1, std::memory_order_relaxed);
+  void* data = alignment > alignof(std::max_align_t)
+                   ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
+                   : std::malloc(bytes ? bytes : 1);
+  if (!data) throw std::bad_alloc();
+  return data;
+}
+
+}  // namespace
+
+void* operator new(size_t bytes) { return counted(bytes, 0); }
+void* operator new[](size_t bytes) { return counted(bytes, 0); }
+void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
+void* operator new[](size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
+void operator delete(void* data) noexcept { std::free(data); }
+void operator delete[](void* data) noexcept { std::free(data); }
+void operator delete(void* data, size_t) noexcept { std::free(data); }
+void operator delete[](void* data, size_t) noexcept { std::free(data); }
+void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
+void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
+void operator delete(void* data, size_t, std::align_val_t) noexcept { std::free(data); }
+void operator delete[](void* data, size_t, std::align_val_t) noexcept { std::free(data); }
+
+namespace nyala {
+namespace {
+
+struct Counts {
+  uint64_t news, storage, primitives, host_reads, ops;
+};
+
+Counts now() {
+  uint64_t storage = 0;
+  for (Device device : list_logical_devices()) storage += allocator_stats(device).system_allocations;
+  return {g_news.load(), storage, onednn::primitives_created(), runtime_counters().host_reads, dispatch_count()};
+}
+
+Sequential lenet() {
+  Sequential net({Input({28, 28, 1}), Rescaling(1 / 255.0), Conv2D(20, 3, {.activation = "relu"}), AveragePooling2D(2),
+                  Conv2D(50, 5, {.use_bias = false}), BatchNormalization(), ReLU(), MaxPooling2D(2), Dropout(0.2),
+                  Flatten(), Dense(64, {.activation = "relu"}), Dense(10)});
+  net.compile({.optimizer = Adam({.learning_rate = 1e-3}),
+               .loss = SparseCategoricalCrossentropy({.from_logits = true}),
+               .metrics = {"accuracy"}});
+  return net;
+}
+
+Batch batch_of(int64_t rows) {
+  std::vector<uint8_t> x(static_cast<size_t>(rows * 784));
+  std::vector<int64_t> y(static_cast<size_t>(rows));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint8_t>(i * 31 % 251);
+  for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<int64_t>(i % 10);
+  return {.x = {Tensor::from(x, {rows, 28, 28, 1})}, .y = {Tensor::from(y)}, .sample_weight = {}};
+}
+
+void expect_warm_step_is_free(const Model& model, int replicas) {
+  const Batch batch = batch_of(24);
+  for (int i = 0; i < 4; ++i) model.train_on_batch(batch);
+  const Counts before = now();
+  constexpr int kSteps = 5;
+  for (int i = 0; i < kSteps; ++i) model.train_on_batch(batch);
+  const Counts after = now();
+  const double ops = static_cast<double>(after.ops - before.ops);
+  const double news = static_cast<double>(after.news - before.news);
+  std::printf("[ counts   ] %d replica(s): %.0f ops a step, %.2f operator new per op, %llu storage allocations, %llu "
+              "primitives, %llu host reads\n",
+              replicas, ops / kSteps, news / ops, static_cast<unsigned long long>(after.storage - before.storage),
+              static_cast<unsigned long long>(after.primitives - before.primitives),
+              static_cast<unsigned long long>(after.host_reads - before.host_reads));
+  EXPECT_EQ(after.storage, before.storage);
+  EXPECT_EQ(after.primitives, before.primitives);
+  EXPECT_EQ(after.host_reads, before.host_reads);
+  EXPECT_GT(ops, 0);
+  EXPECT_LE(news, 2 * ops);
+}
+
+TEST(WarmStep, OneDeviceAllocatesNothing) { expect_warm_step_is_free(lenet(), 1); }
+
+TEST(WarmStep, TwoReplicasAllocateNothing) {
+  configure_logical_devices("cpu", 2);
+  expect_warm_step_is_free(MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).scope(lenet), 2);
+}
+
+}  // namespace
+}  // namespace nyala
