@@ -41,12 +41,40 @@ std::string InProcessStrategy::describe() const {
                   : "");
 }
 
+/// The right to use the replicas' threads, tapes and gradients.
+class InProcessStrategy::Turn {
+ public:
+  explicit Turn(InProcessStrategy& strategy) : strategy_(strategy) {
+    if (strategy.runs_on_this_thread())
+      throw StateError(strategy.name() + ": a step was begun inside a step of the same strategy; end that one first");
+    lock_ = std::unique_lock(strategy.turn_);
+    strategy.runner_ = std::this_thread::get_id();
+  }
+  ~Turn() { strategy_.runner_ = std::thread::id(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  InProcessStrategy& strategy_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+bool InProcessStrategy::runs_on_this_thread() const {
+  if (runner_.load() == std::this_thread::get_id()) return true;
+  for (int id = 0; id < group_.size(); ++id)
+    if (thread_context().replica == &group_.context(id)) return true;
+  return false;
+}
+
 void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule* rule) {
+  if (!rule && num_replicas_in_sync() == 1) return run_alone(fn);
+  const Turn turn(*this);
   group_.reset();
+  bool apply = false;
   if (rule) {
     const bool accumulate = rule->accumulates_into_existing();
-    apply_next_ = rule->begin_step();
-    buckets_.begin(*rule, apply_next_, accumulate);
+    apply = rule->begin_step();
+    buckets_.begin(*rule, apply, accumulate);
   }
   first_error_ = nullptr;
   threads_.run([&](int id) {
@@ -57,6 +85,19 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
     }
   });
   if (first_error_) std::rethrow_exception(std::exchange(first_error_, nullptr));
+  if (!rule) return;
+  std::erase_if(pending_, [rule](const Pending& pending) { return pending.rule == rule; });
+  pending_.push_back({rule, apply});
+}
+
+// Touches nothing that others use: several threads may predict at once.
+void InProcessStrategy::run_alone(const std::function<void(Replica&)>& fn) {
+  Tape tape;
+  threads_.run([&](int) {
+    Replica replica{0, 1, options_.devices[0], nullptr, nullptr, &tape};
+    const ScopedValue<ReplicaContext*> inside(thread_context().replica, nullptr);
+    fn(replica);
+  });
 }
 
 void InProcessStrategy::run_replica(int id, const std::function<void(Replica&)>& fn, bool has_rule) {
@@ -95,16 +136,27 @@ void InProcessStrategy::fail(int id) {
   group_.cancel(reason);
 }
 
-void InProcessStrategy::update(UpdateRule& rule) {
-  if (!apply_next_) {
-    rule.end_gathering();
-    return;
+bool InProcessStrategy::take_pending(const UpdateRule& rule) {
+  for (auto pending = pending_.begin(); pending != pending_.end(); ++pending) {
+    if (pending->rule != &rule) continue;
+    const bool apply = pending->apply;
+    pending_.erase(pending);
+    return apply;
   }
-  apply_next_ = false;
+  throw StateError(name() + ": update() needs a run() with the same rule before it");
+}
+
+void InProcessStrategy::update(UpdateRule& rule) {
+  const Turn turn(*this);
+  if (take_pending(rule)) apply(rule);
+  else rule.end_gathering();
+}
+
+void InProcessStrategy::apply(UpdateRule& rule) {
   UpdatePlace place{store_.get(), 0, 0, {}, 1};
   if (store_->num_weight_copies() == 1) {
     place.num_slices = num_replicas_in_sync();
-    place.parallel = [this](int, const std::function<void(int)>& body) { threads_.run(body); };
+    place.parallel = [this](int, const std::function<void(int)>& body) { in_slices(body); };
     rule.apply(place);
   } else {
     place.parallel = [](int slices, const std::function<void(int)>& body) {
@@ -116,6 +168,19 @@ void InProcessStrategy::update(UpdateRule& rule) {
     }
   }
   rule.end_step();
+}
+
+void InProcessStrategy::in_slices(const std::function<void(int)>& body) {
+  std::exception_ptr error;
+  threads_.run([&](int slice) {
+    try {
+      body(slice);
+    } catch (...) {
+      std::lock_guard lock(error_mutex_);
+      if (!error) error = std::current_exception();
+    }
+  });
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace nyala

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <nyala/strategies/gradient_buckets.h>
@@ -17,7 +19,8 @@ struct InProcessOptions {
   int64_t bucket_elements = 65536;
 };
 
-/// Synchronous replicas in this process, one thread each. One replica is the plain case.
+/// Synchronous replicas in this process, one thread each. One replica is the plain case. Steps of different models may
+/// come from different threads: they take turns.
 class InProcessStrategy final : public StrategyNode {
  public:
   /// Throws DeviceNotFoundError.
@@ -33,7 +36,19 @@ class InProcessStrategy final : public StrategyNode {
   GradientBuckets& buckets() { return buckets_; }
 
  private:
+  /// What one run() with a rule left for update().
+  struct Pending {
+    const UpdateRule* rule;
+    bool apply;
+  };
+  class Turn;
+
+  bool runs_on_this_thread() const;
+  void run_alone(const std::function<void(Replica&)>& fn);
   void fail(int id);
+  bool take_pending(const UpdateRule& rule);
+  void apply(UpdateRule& rule);
+  void in_slices(const std::function<void(int)>& body);
   void run_replica(int id, const std::function<void(Replica&)>& fn, bool has_rule);
 
   InProcessOptions options_;
@@ -43,7 +58,9 @@ class InProcessStrategy final : public StrategyNode {
   std::vector<std::unique_ptr<Tape>> tapes_;
   std::mutex error_mutex_;
   std::exception_ptr first_error_;
-  bool apply_next_ = false;
+  std::vector<Pending> pending_;
+  std::mutex turn_;
+  std::atomic<std::thread::id> runner_{};
   ReplicaThreads threads_;
 };
 

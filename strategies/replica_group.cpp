@@ -1,5 +1,7 @@
 #include <nyala/strategies/replica_group.h>
 
+#include <algorithm>
+
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/runtime/cpu_hints.h>
@@ -24,8 +26,8 @@ class ReplicaGroup::Context final : public ReplicaContext {
     const Device device = value.device();
     Tensor sum;
     exchange(value, [&] {
-      sum = group_.shown[0]->to(device).clone();
-      for (size_t i = 1; i < group_.shown.size(); ++i) sum = ops::add(sum, on(*group_.shown[i], device));
+      sum = group_.shown[0].to(device).clone();
+      for (size_t i = 1; i < group_.shown.size(); ++i) sum = ops::add(sum, on(group_.shown[i], device));
     });
     return sum;
   }
@@ -36,7 +38,7 @@ class ReplicaGroup::Context final : public ReplicaContext {
     const Tensor all = Tensor::empty(stacked, value.dtype(), value.device());
     exchange(value, [&] {
       for (int i = 0; i < num_replicas(); ++i)
-        all.rows(i, 1).with_shape(value.shape()).copy_from(*group_.shown[static_cast<size_t>(i)]);
+        all.rows(i, 1).with_shape(value.shape()).copy_from(group_.shown[static_cast<size_t>(i)]);
     });
     return all;
   }
@@ -50,19 +52,23 @@ class ReplicaGroup::Context final : public ReplicaContext {
   /// Shows `value`, lets `read` look at everybody's, and returns when all have looked.
   template <class Read>
   void exchange(const Tensor& value, Read&& read) {
-    const Tensor shown = value.detached();
-    if (shown.device().kind != DeviceKind::cpu) synchronize(shown.device());
-    group_.shown[static_cast<size_t>(id_)] = &shown;
+    group_.check_whole();
+    if (value.device().kind != DeviceKind::cpu) synchronize(value.device());
+    group_.shown[static_cast<size_t>(id_)] = value.detached();
     group_.meet(id_);
-    for (const Tensor* other : group_.shown)
-      if (other->shape() != shown.shape() || other->dtype() != shown.dtype()) {
-        group_.cancel("replicas came to one collective with shapes " + shown.shape().to_string() + " and " +
-                      other->shape().to_string());
+    for (const Tensor& other : group_.shown)
+      if (other.shape() != value.shape() || other.dtype() != value.dtype()) {
+        group_.cancel("replicas came to one collective with " + kind_of(value) + " and " + kind_of(other));
         break;
       }
     group_.check_whole();
     read();
     group_.meet(id_);
+    group_.shown[static_cast<size_t>(id_)] = Tensor();
+  }
+
+  static std::string kind_of(const Tensor& value) {
+    return std::string(name_of(value.dtype())) + " " + value.shape().to_string();
   }
 
   ReplicaGroup& group_;
@@ -80,6 +86,7 @@ void ReplicaGroup::reset() {
   arrived_ = 0;
   left_ = 0;
   broken_ = false;
+  std::fill(shown.begin(), shown.end(), Tensor());
 }
 
 void ReplicaGroup::leave(int id) {
@@ -108,13 +115,14 @@ void ReplicaGroup::check_whole() const {
 void ReplicaGroup::meet(int id) {
   check_whole();
   const uint32_t generation = generation_.load(std::memory_order_acquire);
-  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
+  if (arrived_.fetch_add(1) + 1 == size()) {
     arrived_.store(0, std::memory_order_relaxed);
     generation_.fetch_add(1, std::memory_order_release);
     generation_.notify_all();
     return;
   }
-  if (left_.load() > 0)
+  // Looked at in this order: whoever left before the meeting was complete will not come.
+  if (left_.load() > 0 && generation_.load() == generation)
     cancel("replica " + std::to_string(id) + " waits in a collective, but another one has ended its step");
   for (int spin = 0; spin < spins_ && generation_.load(std::memory_order_acquire) == generation; ++spin) spin_pause();
   generation_.wait(generation, std::memory_order_acquire);

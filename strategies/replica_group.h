@@ -19,7 +19,7 @@ class ReplicaGroup {
   ~ReplicaGroup();
 
   int size() const { return static_cast<int>(devices_.size()); }
-  ReplicaContext& context(int replica) { return *contexts_[static_cast<size_t>(replica)]; }
+  ReplicaContext& context(int replica) const { return *contexts_[static_cast<size_t>(replica)]; }
 
   /// Makes the group whole for the next step.
   void reset();
@@ -31,8 +31,9 @@ class ReplicaGroup {
   /// Waits for all replicas. Throws CommunicationError when the group is broken.
   void meet(int id);
 
-  /// Places where replicas show each other tensors between two meetings.
-  std::vector<const Tensor*> shown;
+  /// Places where replicas show each other tensors between two meetings. They hold the tensors: a replica that fails
+  /// may unwind while others still look.
+  Tensors shown;
 
  private:
   class Context;

@@ -8,6 +8,7 @@ void visit_padding(FieldVisitor& v, const char* name, PaddingSizes2D& padding) {
   const auto [top, bottom] = padding.rows();
   const auto [left, right] = padding.columns();
   std::vector<int64_t> list = {top, bottom, left, right};
+  if (top == bottom && left == right) list = {top, left};
   v.field(name, list);
   if (list.size() == 1) padding = PaddingSizes2D(list[0]);
   else if (list.size() == 2) padding = PaddingSizes2D(list[0], list[1]);

@@ -68,7 +68,10 @@ Tensor divide_no_nan(const Tensor& x, const Tensor& divisor) {
 
 /// Weights of the values, in a shape that broadcasts to theirs.
 Tensor fitting_weights(const Tensor& weights, const Tensor& values, const std::string& name) {
-  const auto [fitted_values, fitted] = fit_ranks(values, ops::cast(weights, values.dtype()));
+  const Tensor given = ops::cast(weights, values.dtype());
+  if (given.rank() == values.rank() + 1 && given.shape().back() == 1)
+    return ops::reshape(given, given.shape().slice(0, values.rank()));
+  const auto [fitted_values, fitted] = fit_ranks(values, given);
   if (fitted_values.rank() != values.rank() || fitted.rank() > values.rank())
     throw ShapeError("loss '" + name + "': sample weights " + weights.shape().to_string() +
                      " do not fit losses of shape " + values.shape().to_string());

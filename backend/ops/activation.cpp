@@ -46,7 +46,7 @@ struct Relu {
   }
   template <class T>
   static T slope(T y, const Parameters& p) {
-    if (y > 0) return static_cast<T>(std::isinf(p.max_value) || static_cast<double>(y) < p.max_value);
+    if (y > 0) return static_cast<T>(std::isinf(p.max_value) || y < static_cast<T>(p.max_value));
     return y == 0 && p.max_value == 0 ? T(0) : static_cast<T>(p.negative_slope);
   }
 };

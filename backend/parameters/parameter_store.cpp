@@ -113,7 +113,7 @@ Variable ParameterStore::create(const VariableSpec& spec) {
     if (node->in_arena) node->segment = reserve_clean(arena(spec.dtype), spec.shape.num_elements());
     for (int replica = 0; replica < num_replicas(); ++replica) {
       if (node->in_arena)
-        node->copies.push_back(weights(share_weights_ ? 0 : replica, spec.dtype, node->segment)
+        node->copies.push_back(view_weights(share_weights_ ? 0 : replica, spec.dtype, node->segment)
                                    .with_shape(spec.shape)
                                    .alias_on(device(replica)));
       else
@@ -126,12 +126,28 @@ Variable ParameterStore::create(const VariableSpec& spec) {
   return variable;
 }
 
-Tensor ParameterStore::weights(int copy, DType dtype, const Segment& segment) {
+ArenaLayout ParameterStore::layout(DType dtype) const {
+  std::lock_guard lock(mutex_);
+  return arenas_.at(dtype).layout;
+}
+
+int32_t ParameterStore::num_leaves() const {
+  std::lock_guard lock(mutex_);
+  return next_leaf_;
+}
+
+Tensor ParameterStore::view_weights(int copy, DType dtype, const Segment& segment) {
   Arena& of_dtype = arena(dtype);
   return of_dtype.weights[static_cast<size_t>(copy)].view(of_dtype.layout, segment);
 }
 
+Tensor ParameterStore::weights(int copy, DType dtype, const Segment& segment) {
+  std::lock_guard lock(mutex_);
+  return view_weights(copy, dtype, segment);
+}
+
 Tensor ParameterStore::gradients(int replica, DType dtype, const Segment& segment) {
+  std::lock_guard lock(mutex_);
   Arena& of_dtype = arena(dtype);
   return of_dtype.gradients[static_cast<size_t>(replica)].view(of_dtype.layout, segment);
 }

@@ -46,7 +46,7 @@ class Plane {
 /// The variables of one strategy: per dtype one arena whose weights exist on every replica device (shared
 /// among replicas on one kind of memory if asked for) and whose gradients exist per replica. Variables that
 /// are not trainable when made lie outside the arenas with a copy per replica.
-/// Creating and releasing variables is thread-safe; the rest belongs to one thread at a time.
+/// Thread-safe: variables may be made and released while another model of the same strategy trains.
 class ParameterStore final : public VariableCreator,
                              public SegmentOwner,
                              public std::enable_shared_from_this<ParameterStore> {
@@ -66,10 +66,11 @@ class ParameterStore final : public VariableCreator,
   Tensor gradients(int replica, DType dtype, const Segment& segment);
   /// Replica's gradient of one variable, in the variable's shape.
   Tensor gradient(int replica, const Variable& variable);
-  const ArenaLayout& layout(DType dtype) const { return arenas_.at(dtype).layout; }
+  /// A copy: other threads may make variables meanwhile.
+  ArenaLayout layout(DType dtype) const;
 
   /// Upper bound of the leaf keys in use.
-  int32_t num_leaves() const { return next_leaf_; }
+  int32_t num_leaves() const;
 
   void release(DType dtype, const Segment& segment, int32_t leaf) noexcept override;
 
@@ -83,10 +84,11 @@ class ParameterStore final : public VariableCreator,
   };
   Arena& arena(DType dtype);
   static Segment reserve_clean(Arena& arena, int64_t count);
+  Tensor view_weights(int copy, DType dtype, const Segment& segment);
 
   std::vector<Device> devices_;
   bool share_weights_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<DType, Arena> arenas_;
   int32_t next_leaf_ = 0;
   std::vector<int32_t> free_leaves_;

@@ -42,8 +42,20 @@ class JsonFields final : public FieldVisitor {
   }
   template <class T>
   void take_list(const char* name, std::vector<T>& value) {
-    if (const Json* found = find(name))
-      value = found->is_array() ? found->get<std::vector<T>>() : std::vector<T>{found->get<T>()};
+    if (const Json* found = find(name)) {
+      value.clear();
+      append(*found, value);
+    }
+  }
+
+  /// One number stands for a list of it; nested lists become flat.
+  template <class T>
+  static void append(const Json& from, std::vector<T>& to) {
+    if (from.is_array()) {
+      for (const Json& item : from) append(item, to);
+    } else {
+      to.push_back(from.get<T>());
+    }
   }
 
   const Json& config_;

@@ -21,6 +21,10 @@ class BroadcastPlan {
   bool a_advances() const { return rank_ == 0 || stride_a_[static_cast<size_t>(rank_ - 1)] != 0; }
   bool b_advances() const { return rank_ == 0 || stride_b_[static_cast<size_t>(rank_ - 1)] != 0; }
 
+  /// True where one input is a row that repeats along the other, which is as large as the output.
+  bool a_repeats() const { return rank_ == 2 && stride_a_[0] == 0 && a_advances() && stride_b_[0] == run(); }
+  bool b_repeats() const { return rank_ == 2 && stride_b_[0] == 0 && b_advances() && stride_a_[0] == run(); }
+
   /// Calls body(offset in a, offset in b, output index, length) for the runs that cover outputs [begin, end).
   template <class Body>
   void for_each_run(int64_t begin, int64_t end, Body&& body) const {

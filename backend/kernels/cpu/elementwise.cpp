@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <nyala/backend/kernels/cpu/broadcast_plan.h>
@@ -23,7 +24,10 @@ struct TwoFloats {
   float values[2];
 };
 
-constexpr int64_t kGrain = 16384;
+// Pieces that are worth a second thread: cheap loops run at the speed of memory.
+constexpr int64_t kGrain = 65536;
+constexpr int64_t kSlowGrain = 32768;
+constexpr int64_t kRepeated = 1024;  // floats of a short row, repeated so that loops are long
 
 const char* refuses_other_dtypes(const KernelCall& call) {
   if (call.output(0).dtype() != DType::float32) return "the result is not float32";
@@ -32,16 +36,41 @@ const char* refuses_other_dtypes(const KernelCall& call) {
   return nullptr;
 }
 
+/// One input is a short row: it is repeated into a buffer, so that few channels make long loops.
+void run_repeated(const KernelCall& call, const BroadcastPlan& plan, Loops::Binary loop) {
+  const int64_t row = plan.run(), step = kRepeated / row * row;
+  const bool a_repeats = plan.a_repeats();
+  const float* short_row = call.in<float>(a_repeats ? 0 : 1);
+  const float* whole = call.in<float>(a_repeats ? 1 : 0);
+  float* y = call.out<float>(0);
+  const int64_t grain = kGrain / step * step;
+  parallel_for(plan.count(), grain, [&](int64_t begin, int64_t end) {
+    float repeated[kRepeated];
+    for (int64_t i = 0; i < std::min(step, end - begin); ++i) repeated[i] = short_row[i % row];
+    for (int64_t i = begin; i < end; i += step) {
+      const int64_t count = std::min(step, end - i);
+      a_repeats ? loop(repeated, whole + i, y + i, count) : loop(whole + i, repeated, y + i, count);
+    }
+  });
+}
+
+bool is_repeated(const BroadcastPlan& plan) {
+  return plan.run() <= kRepeated / 4 && (plan.a_repeats() || plan.b_repeats());
+}
+
 const char* refuses_short_runs(const KernelCall& call) {
   if (const char* reason = refuses_other_dtypes(call)) return reason;
   const BroadcastPlan plan(call.input(0).shape(), call.input(1).shape(), call.output(0).shape());
-  return plan.rank() > 1 && plan.run() < 8 ? "runs along the last axis are shorter than 8" : nullptr;
+  return plan.rank() > 1 && plan.run() < 8 && !is_repeated(plan)
+             ? "runs along the last axis are shorter than 8"
+             : nullptr;
 }
 
 template <LoopsOf loops_of, Loops::BinaryLoops Loops::*member>
 void run_binary(const KernelCall& call) {
   const BroadcastPlan plan(call.input(0).shape(), call.input(1).shape(), call.output(0).shape());
   const Loops::BinaryLoops& loops = loops_of().*member;
+  if (is_repeated(plan)) return run_repeated(call, plan, loops.both);
   const Loops::Binary loop = !plan.a_advances()   ? loops.scalar_a
                              : !plan.b_advances() ? loops.scalar_b
                                                   : loops.both;
@@ -77,13 +106,14 @@ TwoFloats relu_parameters(const KernelCall& call) {
 
 using ParametersOf = TwoFloats (*)(const KernelCall&);
 
-template <LoopsOf loops_of, Loops::Unary Loops::*member, ParametersOf parameters_of = no_parameters>
+template <LoopsOf loops_of, Loops::Unary Loops::*member, ParametersOf parameters_of = no_parameters,
+          int64_t grain = kGrain>
 void run_unary(const KernelCall& call) {
   const Loops::Unary loop = loops_of().*member;
   const TwoFloats parameters = parameters_of(call);
   const float* x = call.in<float>(0);
   float* y = call.out<float>(0);
-  parallel_for(call.output(0).num_elements(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(call.output(0).num_elements(), grain, [&](int64_t begin, int64_t end) {
     loop(x + begin, y + begin, end - begin, parameters.values);
   });
 }
@@ -178,10 +208,10 @@ class Level {
     binary<&Loops::squared_difference>(kSquaredDifference);
     add(kAddInPlace, run_add_in_place<loops_of>);
     add(kAffine, run_unary<loops_of, &Loops::affine, affine_parameters>);
-    add(kSigmoid, run_unary<loops_of, &Loops::sigmoid>);
-    add(kTanh, run_unary<loops_of, &Loops::tanh>);
-    add(kSilu, run_unary<loops_of, &Loops::silu>);
-    add(kExp, run_unary<loops_of, &Loops::exp>);
+    add(kSigmoid, run_unary<loops_of, &Loops::sigmoid, no_parameters, kSlowGrain>);
+    add(kTanh, run_unary<loops_of, &Loops::tanh, no_parameters, kSlowGrain>);
+    add(kSilu, run_unary<loops_of, &Loops::silu, no_parameters, kSlowGrain>);
+    add(kExp, run_unary<loops_of, &Loops::exp, no_parameters, kSlowGrain>);
     add(kSqrt, run_unary<loops_of, &Loops::sqrt>);
     add(kSquare, run_unary<loops_of, &Loops::square>);
     add(kRelu, run_relu<loops_of>, refuses_odd_relu);

@@ -10,6 +10,7 @@
 #include <nyala/backend/kernels/cpu/gather.h>
 #include <nyala/backend/kernels/cpu/matmul.h>
 #include <nyala/backend/kernels/cpu/optimizer_updates.h>
+#include <nyala/backend/kernels/cpu/pooling.h>
 #include <nyala/backend/ops/kernel_table.h>
 
 namespace nyala {
@@ -19,6 +20,7 @@ void register_cpu_kernels(KernelTable& table) {
   register_reductions(table);
   register_batch_normalization(table);
   register_fused_activation(table);
+  register_pooling(table);
   register_conv2d(table);
   register_dense(table);
   register_optimizer_updates(table);

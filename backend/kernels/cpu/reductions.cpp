@@ -1,6 +1,7 @@
 // Sums of [outer, reduced, inner] blocks. The work is cut by shape alone and partial sums are added in double
 // in their order, so that the bits do not depend on the number of threads.
 #include <algorithm>
+#include <numeric>
 
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/kernels/cpu/elementwise.h>
@@ -16,10 +17,10 @@ namespace {
 
 using LoopsOf = const ElementwiseLoops& (*)();
 
-constexpr int64_t kPiece = 32768;  // elements of one task
-constexpr int64_t kTile = 1024;    // columns of one task
-constexpr int64_t kNarrow = 16;    // below so many columns this many rows are read as one
-constexpr int64_t kFoldRows = 16;
+constexpr int64_t kPiece = 32768;   // elements that one partial sum stands for
+constexpr int64_t kGrain = 131072;  // elements that are worth a second thread
+constexpr int64_t kTile = 1024;     // columns of one task
+constexpr int64_t kLanes = 16;      // widths are made a multiple of this, the widest vector
 
 /// How a block is cut. Narrow blocks are seen with kFoldRows rows side by side; what is left over is added
 /// apart.
@@ -32,7 +33,8 @@ struct Cut {
 
   explicit Cut(const ReductionAxes& axes) : outer(axes.outer()), reduced(axes.group()), inner(axes.inner()) {
     runs = inner == 1;
-    if (!runs && inner < kNarrow && reduced >= 2 * kFoldRows) fold = kFoldRows;
+    const int64_t rows_to_fill = kLanes / std::gcd(kLanes, inner);
+    if (!runs && inner <= kTile / kLanes && reduced >= 4 * rows_to_fill) fold = rows_to_fill;
     width = runs ? 1 : inner * fold;
     rows = reduced / fold;
     tiles = (width + kTile - 1) / kTile;
@@ -63,7 +65,7 @@ void sum_runs(const KernelCall& call, const Cut& cut, double scale) {
   const float* x = call.in<float>(0);
   float* y = call.out<float>(0);
   double* partials = cut.needs_partials() ? call.workspace.raw_as<double>() : nullptr;
-  const int64_t grain = std::max<int64_t>(1, kPiece / std::min(cut.reduced, cut.rows_per_piece));
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::min(cut.reduced, cut.rows_per_piece));
   parallel_for(cut.outer * cut.pieces, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t first = task % cut.pieces * cut.rows_per_piece;
@@ -91,7 +93,7 @@ void combine_columns(const KernelCall& call, const Cut& cut, double scale) {
   const int64_t left_over = cut.rows * cut.fold;
   const int64_t work_each = cut.pieces * cut.fold + cut.reduced - left_over;
   parallel_for(
-      cut.outer * cut.inner, std::max<int64_t>(1, kPiece / work_each), [&](int64_t begin, int64_t end) {
+      cut.outer * cut.inner, std::max<int64_t>(1, kGrain / work_each), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t o = i / cut.inner, c = i % cut.inner;
           double total = 0;
@@ -112,7 +114,7 @@ void sum_columns(const KernelCall& call, const Cut& cut, double scale) {
   float* sums = cut.needs_partials() ? call.workspace.raw_as<float>() : call.out<float>(0);
   const int64_t work_each = std::min(cut.rows, cut.rows_per_piece) * std::min(cut.width, kTile);
   const int64_t per_outer = cut.pieces * cut.tiles;
-  parallel_for(cut.outer * per_outer, std::max<int64_t>(1, kPiece / work_each),
+  parallel_for(cut.outer * per_outer, std::max<int64_t>(1, kGrain / work_each),
                [&](int64_t begin, int64_t end) {
                  for (int64_t task = begin; task < end; ++task) {
                    const int64_t o = task / per_outer, piece = task % per_outer / cut.tiles,
@@ -151,7 +153,7 @@ void run_spread(const KernelCall& call) {
   const float scale = static_cast<float>(d.scale);
   const float* dy = call.in<float>(0);
   float* dx = call.out<float>(0);
-  parallel_for(axes.outer() * reduced, std::max<int64_t>(1, kPiece / inner), [&](int64_t begin, int64_t end) {
+  parallel_for(axes.outer() * reduced, std::max<int64_t>(1, kGrain / inner), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end;) {
       const int64_t o = row / reduced, last = std::min(end, (o + 1) * reduced);
       if (inner == 1) {

@@ -88,10 +88,10 @@ TEST(BinaryTest, ValuesByTheLibraryOfC) {
 
 TEST(BinaryTest, LargeTensorsTakeTheFastKernels) {
   uint64_t seed = 100;
-  const std::vector<ShapePair> large = {
-      {{30, 700}, {30, 700}},  {{30, 700}, {700}}, {{700}, {30, 700}},
-      {{30, 700}, {}},          {{}, {30, 700}},    {{30, 700}, {30, 1}},
-      {{7, 10, 33}, {7, 1, 33}}, {{16385}, {16385}},  {{3, 9000}, {3, 1}}};
+  const std::vector<ShapePair> large = {{{30, 700}, {30, 700}},    {{30, 700}, {700}}, {{700}, {30, 700}},
+                                        {{30, 700}, {}},           {{}, {30, 700}},    {{30, 700}, {30, 1}},
+                                        {{7, 10, 33}, {7, 1, 33}}, {{22'000, 3}, {3}}, {{20}, {4001, 20}},
+                                        {{70'001}, {70'001}},      {{16385}, {16385}}, {{3, 9000}, {3, 1}}};
   for (const BinaryCase& c : functions()) {
     for (const ShapePair& pair : large) {
       SCOPED_TRACE(std::string(c.name) + " " + pair.a.to_string() + " " + pair.b.to_string());

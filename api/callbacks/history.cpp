@@ -1,0 +1,39 @@
+#include <nyala/api/callbacks/history.h>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+History::History() : record_(std::make_shared<Record>()) {}
+
+const History::Values* History::find(const std::string& name) const {
+  for (const auto& [known, values] : record_->values)
+    if (known == name) return &values;
+  return nullptr;
+}
+
+const History::Values& History::operator[](const std::string& name) const {
+  if (const Values* values = find(name)) return *values;
+  std::vector<std::string> names;
+  for (const auto& [known, values] : record_->values) names.push_back(known);
+  throw NotFoundError("the history has no '" + name + "'" + did_you_mean(name, names) + "; there are " +
+                      quoted_list(names));
+}
+
+bool History::contains(const std::string& name) const { return find(name) != nullptr; }
+
+void History::on_train_begin(Logs&) {
+  record_->values.clear();
+  record_->epochs.clear();
+  record_->parameters = parameters();
+}
+
+void History::on_epoch_end(int epoch, Logs& logs) {
+  record_->epochs.push_back(epoch);
+  for (const auto& [name, value] : logs) {
+    if (!find(name)) record_->values.emplace_back(name, Values());
+    const_cast<Values*>(find(name))->push_back(value);
+  }
+}
+
+}  // namespace nyala

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nyala/api/callbacks/callback.h>
+
+namespace nyala {
+
+/// What fit returns: the logs of every epoch. A handle: copies share the record.
+class History : public Callback {
+ public:
+  using Values = std::vector<double>;
+
+  History();
+
+  /// One number per epoch. Throws NotFoundError with the nearest name.
+  const Values& operator[](const std::string& name) const;
+  bool contains(const std::string& name) const;
+  /// Names and values in the order of their first appearance.
+  const std::vector<std::pair<std::string, Values>>& history() const { return record_->values; }
+  /// Numbers of the epochs, from 0.
+  const std::vector<int>& epoch() const { return record_->epochs; }
+  const CallbackParameters& params() const { return record_->parameters; }
+
+  void on_train_begin(Logs& logs) override;
+  void on_epoch_end(int epoch, Logs& logs) override;
+
+ private:
+  struct Record {
+    std::vector<std::pair<std::string, Values>> values;
+    std::vector<int> epochs;
+    CallbackParameters parameters;
+  };
+  const Values* find(const std::string& name) const;
+
+  std::shared_ptr<Record> record_;
+};
+
+}  // namespace nyala
