@@ -11,7 +11,9 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/regularizers/all.h>
+#include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/schedules/all.h>
+#include <nyala/api/utils/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/core/version.h>

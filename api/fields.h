@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ class Initializer;
 class Regularizer;
 class Constraint;
 class LearningRate;
+
+/// Keras' None for a number.
+inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 /// Visits the fields of a Config in the order of Keras' signature: one method per type of field. JSON, printing,
 /// equality, default checks and summaries are visitors.

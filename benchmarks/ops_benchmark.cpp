@@ -1,6 +1,7 @@
 // How fast the ops of the benchmark models run, kernel by kernel: Google Benchmark with one line per op and
 // shape.
-//   ops_benchmark [--benchmark_filter=...]; NYALA_THREADS sets the team (default: all cores).
+//   ops_benchmark [--benchmark_filter=...]; NYALA_THREADS sets the team (default: all cores),
+//   NYALA_KERNEL the only kernel to run (an op without it ends the program).
 
 #include <cstdlib>
 #include <functional>
@@ -39,6 +40,7 @@ void measure(const std::string& name, const Work& work, std::function<Tensor()> 
   benchmark::RegisterBenchmark(name.c_str(), [work, op](benchmark::State& state) {
     if (const char* threads = std::getenv("NYALA_THREADS"))
       thread_context().compute_threads = std::atoi(threads);
+    if (const char* kernel = std::getenv("NYALA_KERNEL")) thread_context().only_kernel = kernel;
     for (auto _ : state) benchmark::DoNotOptimize(op());
     const auto rate = benchmark::Counter::kIsIterationInvariantRate;
     if (work.flops > 0) state.counters["FLOP/s"] = benchmark::Counter(work.flops, rate);

@@ -24,7 +24,8 @@ struct RowRange {
 using PerReplica = std::vector<Tensor>;
 
 /// Where replicas live and how a step's gradients take effect. What a Strategy handle shares.
-/// One training loop at a time; the loop calls run() and update() in turn.
+/// Steps of different models may come from different threads: they take turns. A step is one run() with a rule, then
+/// update() with the same rule; a step inside a step throws StateError.
 class StrategyNode {
  public:
   virtual ~StrategyNode() = default;
@@ -48,7 +49,7 @@ class StrategyNode {
   /// With a rule the replicas' sinks take the gradients of the rule's variables.
   virtual void run(const std::function<void(Replica&)>& fn, UpdateRule* rule = nullptr) = 0;
 
-  /// Verb 4, update: finishes the reduction of the gradients of the last run() and applies the rule.
+  /// Verb 4, update: applies the rule to the reduced gradients of the last run() with it. Throws StateError without one.
   virtual void update(UpdateRule& rule) = 0;
 
   /// Verb 5, reduce and gather: one host-side value from one per replica (replica order).

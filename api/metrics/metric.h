@@ -18,20 +18,26 @@ class MetricNode {
   virtual ~MetricNode() = default;
   virtual std::string class_name() const = 0;
   virtual std::string name() const = 0;
-  virtual void fields(FieldVisitor&) {}
+  /// Shows the configuration; what the visitor writes is not kept.
+  virtual void fields(FieldVisitor&) const {}
   /// Number of sums that the metric keeps.
   virtual int64_t state_size() const = 0;
   /// What one batch adds to the sums: a float64 tensor (state_size()). `sample_weight` may be undefined.
-  /// Computed on the device, nothing is read by the host.
+  /// Computed on the device, nothing is read by the host. Metrics of plain values (Mean) take them as y_true and leave
+  /// y_pred undefined.
   virtual Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const = 0;
   /// The metric's value from the sums, on the host.
   virtual double result(const std::vector<double>& sums) const = 0;
+  /// All values of a metric that has several (one per threshold); result() is the first.
+  virtual std::vector<double> results(const std::vector<double>& sums) const { return {result(sums)}; }
   /// True if a larger value is better, for callbacks with mode "auto".
   virtual bool larger_is_better() const { return false; }
+  /// False if nobody can say which way is better: mode "auto" is an error then.
+  virtual bool has_direction() const { return true; }
 };
 
-/// A handle on a metric: a name ("accuracy", "mae"), an object, or a function of (y_true, y_pred) whose mean is taken.
-/// Also usable alone: update_state, result, reset_state (as Keras' metrics).
+/// A handle on a metric: a name ("accuracy", "mae"), an object, a loss, or a function of (y_true, y_pred) whose mean is
+/// taken. Also usable alone: update_state, result, reset_state (as Keras' metrics).
 class Metric {
  public:
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
@@ -43,24 +49,29 @@ class Metric {
   Metric(const std::string& name);
   Metric(Function function, std::string name);
   Metric(std::shared_ptr<const MetricNode> node);
+  /// The mean of a loss' per-sample values, by sample weight.
+  Metric(const Loss& loss);
 
   explicit operator bool() const { return node_ != nullptr || !pending_.empty(); }
   /// Keras' display name: the user's string where one was given.
-  const std::string& name() const { return name_; }
+  std::string name() const { return name_.empty() && node_ ? node_->name() : name_; }
   bool is_pending() const { return node_ == nullptr; }
   /// A pending metric made definite from the shapes of its first batch and the output's loss.
   Metric resolved(const Shape& y_true, const Shape& y_pred) const;
   const MetricNode& node() const { return *node_; }
   Metric renamed(std::string name) const;
 
+  /// Throws StateError for a pending metric without y_pred.
   void update_state(const Tensor& y_true, const Tensor& y_pred = {}, const Tensor& sample_weight = {});
   double result() const;
+  /// One value per threshold, where there are several.
+  std::vector<double> results() const;
   void reset_state();
 
  protected:
   std::shared_ptr<const MetricNode> node_;
-  std::shared_ptr<std::vector<double>> sums_;
-  std::string name_;
+  std::shared_ptr<std::vector<double>> sums_ = std::make_shared<std::vector<double>>();
+  std::string name_;  // empty: the node's
   std::string pending_;
 };
 

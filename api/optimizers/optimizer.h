@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,9 +14,6 @@
 #include <nyala/backend/parameters/update_rule.h>
 
 namespace nyala {
-
-/// Keras' None for a number.
-inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 /// The options that every optimizer has (Keras' base class), with Keras' defaults.
 struct OptimizerOptions {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <limits>
 #include <string>
 
 #include <nyala/api/fields.h>
@@ -13,8 +12,7 @@ struct CosineDecayConfig {
   double decay_steps = 0.0;
   double alpha = 0.0;
   std::string name = "CosineDecay";
-  /// NaN: no warm-up.
-  double warmup_target = std::numeric_limits<double>::quiet_NaN();
+  double warmup_target = kNoValue;  // none: no warm-up
   double warmup_steps = 0.0;
 
   void fields(FieldVisitor& v);

@@ -1,9 +1,8 @@
-#include <nyala/backend/ops/concatenate.h>
-
 #include <string>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/concatenate.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/ops/shape.h>
@@ -18,9 +17,12 @@ void join(InferContext& c, Shape& out, const Shape& shape, int joined) {
   bool fits = shape.rank() == out.rank();
   for (int axis = 0; fits && axis < out.rank(); ++axis) {
     const int64_t a = out[axis], b = shape[axis];
-    if (axis == joined) out.set(axis, a == None || b == None ? None : a + b);
-    else if (a == None) out.set(axis, b);
-    else fits = b == None || a == b;
+    if (axis == joined)
+      out.set(axis, a == None || b == None ? None : a + b);
+    else if (a == None)
+      out.set(axis, b);
+    else
+      fits = b == None || a == b;
   }
   if (!fits)
     c.fail("expected shapes that are equal but for axis " + std::to_string(joined) + ", received " +
@@ -108,8 +110,8 @@ Tensor stack(const Tensors& tensors, int axis) {
   Tensors wider;
   for (const Tensor& tensor : tensors) {
     if (!matches(tensor.shape(), tensors[0].shape()))
-      throw ShapeError("stack: expected tensors of one shape, received " + tensors[0].shape().to_string() + " and " +
-                       tensor.shape().to_string());
+      throw ShapeError("stack: expected tensors of one shape, received " + tensors[0].shape().to_string() +
+                       " and " + tensor.shape().to_string());
     wider.push_back(expand_dims(tensor, axis));
   }
   return concatenate(wider, axis);

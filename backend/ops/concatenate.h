@@ -5,8 +5,8 @@
 
 namespace nyala::ops {
 
-/// The tensors one behind the other along `axis`; their other sizes are equal, their dtypes are promoted to one.
-/// Throws InvalidArgumentError for none, ShapeError where they do not fit.
+/// The tensors one behind the other along `axis`; their other sizes are equal, their dtypes are promoted to
+/// one. Throws InvalidArgumentError for none, ShapeError where they do not fit.
 Tensor concatenate(const Tensors& tensors, int axis = -1);
 /// The tensors, of one shape, along a new axis at position `axis` of the result.
 Tensor stack(const Tensors& tensors, int axis = 0);

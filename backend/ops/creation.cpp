@@ -1,10 +1,9 @@
-#include <nyala/backend/ops/creation.h>
-
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/creation.h>
 
 namespace nyala::ops {
 
@@ -20,7 +19,8 @@ Tensor generated(const Shape& shape, DType dtype, Device device, Value&& value) 
     for (size_t i = 0; i < count; ++i) {
       if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
         values[i] = T(static_cast<float>(value(static_cast<int64_t>(i))));
-      else values[i] = static_cast<T>(value(static_cast<int64_t>(i)));
+      else
+        values[i] = static_cast<T>(value(static_cast<int64_t>(i)));
     }
     out.copy_from_host(values.get());
   });
@@ -42,7 +42,8 @@ Tensor arange(double start, double stop, const ArangeOptions& options) {
 Tensor arange(double stop) { return arange(0.0, stop); }
 
 Tensor linspace(double start, double stop, int64_t num, const LinspaceOptions& options) {
-  if (num < 0) throw InvalidArgumentError("linspace: expected at least 0 numbers, received " + std::to_string(num));
+  if (num < 0)
+    throw InvalidArgumentError("linspace: expected at least 0 numbers, received " + std::to_string(num));
   const double gaps = static_cast<double>(options.endpoint ? num - 1 : num);
   return generated({num}, options.dtype, options.device, [&](int64_t i) {
     if (i == 0) return start;
@@ -58,7 +59,9 @@ Tensor eye(int64_t rows, const EyeOptions& options) {
 }
 
 Tensor zeros(const Shape& shape, DType dtype, Device device) { return Tensor::zeros(shape, dtype, device); }
-Tensor ones(const Shape& shape, DType dtype, Device device) { return Tensor::full(shape, 1.0, dtype, device); }
+Tensor ones(const Shape& shape, DType dtype, Device device) {
+  return Tensor::full(shape, 1.0, dtype, device);
+}
 Tensor full(const Shape& shape, double value, DType dtype, Device device) {
   return Tensor::full(shape, value, dtype, device);
 }

@@ -6,8 +6,8 @@ namespace nyala::ops {
 
 /// Tensors from nothing; untracked, computed on the host and copied to `device`.
 
-/// start, start + step, ... before `stop`: ceil((stop - start) / step) elements. Throws InvalidArgumentError for a
-/// step of 0.
+/// start, start + step, ... before `stop`: ceil((stop - start) / step) elements. Throws InvalidArgumentError
+/// for a step of 0.
 struct ArangeOptions {
   double step = 1.0;
   DType dtype = DType::int32;

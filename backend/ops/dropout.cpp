@@ -1,11 +1,10 @@
-#include <nyala/backend/ops/dropout.h>
-
 #include <cmath>
 #include <string>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/broadcasting.h>
 #include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/dropout.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/runtime/random.h>
 
@@ -17,9 +16,10 @@ void infer_dropout(InferContext& c) {
   if (!is_floating(c.dtype(0)))
     c.fail("expected a floating dtype, received " + std::string(name_of(c.dtype(0))));
   const DType step = c.dtype(1);
-  if (c.shape(1).num_elements() != 1 || (step != DType::int32 && step != DType::int64 && step != DType::float64))
-    c.fail("expected a step of one int32, int64 or float64 element, received " + std::string(name_of(step)) + " " +
-           c.shape(1).to_string());
+  if (c.shape(1).num_elements() != 1 ||
+      (step != DType::int32 && step != DType::int64 && step != DType::float64))
+    c.fail("expected a step of one int32, int64 or float64 element, received " + std::string(name_of(step)) +
+           " " + c.shape(1).to_string());
   c.output(0, c.shape(0), c.dtype(0));
 }
 
@@ -41,9 +41,12 @@ void dropout_gradient(GradContext& c) {
 
 uint64_t step_of(const Tensor& step) {
   switch (step.dtype()) {
-    case DType::int32: return static_cast<uint64_t>(*step.raw_as<int32_t>());
-    case DType::int64: return static_cast<uint64_t>(*step.raw_as<int64_t>());
-    default: return static_cast<uint64_t>(static_cast<int64_t>(*step.raw_as<double>()));
+    case DType::int32:
+      return static_cast<uint64_t>(*step.raw_as<int32_t>());
+    case DType::int64:
+      return static_cast<uint64_t>(*step.raw_as<int64_t>());
+    default:
+      return static_cast<uint64_t>(static_cast<int64_t>(*step.raw_as<double>()));
   }
 }
 
@@ -80,7 +83,8 @@ const OpDef kDropout = {.name = "dropout",
 
 Tensor dropout(const Tensor& x, const Tensor& step, const DropoutDescriptor& descriptor) {
   if (!(descriptor.rate >= 0.0 && descriptor.rate <= 1.0))
-    throw InvalidArgumentError("dropout: expected a rate in [0, 1], received " + std::to_string(descriptor.rate));
+    throw InvalidArgumentError("dropout: expected a rate in [0, 1], received " +
+                               std::to_string(descriptor.rate));
   if (descriptor.first_row < 0)
     throw InvalidArgumentError("dropout: expected a first row of at least 0, received " +
                                std::to_string(descriptor.first_row));
@@ -91,8 +95,10 @@ uint32_t dropout_noise_axes(const Shape& x, const Shape& noise_shape) {
   bool fits = noise_shape.rank() == x.rank();
   uint32_t axes = 0;
   for (int axis = 0; fits && axis < x.rank(); ++axis) {
-    if (noise_shape[axis] == 1) axes |= 1u << axis;
-    else fits = noise_shape[axis] == None || x[axis] == None || noise_shape[axis] == x[axis];
+    if (noise_shape[axis] == 1)
+      axes |= 1u << axis;
+    else
+      fits = noise_shape[axis] == None || x[axis] == None || noise_shape[axis] == x[axis];
   }
   if (!fits)
     throw ShapeError("dropout: expected a noise_shape of sizes 1, None or those of " + x.to_string() +

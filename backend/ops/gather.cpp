@@ -1,5 +1,3 @@
-#include <nyala/backend/ops/gather.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -7,6 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/gather.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/runtime/status_word.h>
 
@@ -33,21 +32,26 @@ void infer_take(InferContext& c) {
 /// What stands where an index is bad.
 template <class T>
 T missing() {
-  if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
+  if constexpr (std::is_floating_point_v<T>)
+    return std::numeric_limits<T>::quiet_NaN();
   else if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
     return T(std::numeric_limits<float>::quiet_NaN());
-  else return T{};
+  else
+    return T{};
 }
 
 void take_reference(const KernelCall& call) {
-  const auto g = take_geometry(call.input(0).shape(), call.input(1).shape(), call.descriptor<GatherDescriptor>().axis);
+  const auto g =
+      take_geometry(call.input(0).shape(), call.input(1).shape(), call.descriptor<GatherDescriptor>().axis);
   dispatch_any(call.output(0).dtype(), [&]<class T>(T) {
     for_each_index(call.input(1), g.size, [&](int64_t position, int64_t index) {
       if (index < 0) report_bad_index(call, position, g.size);
       for (int64_t o = 0; o < g.outer; ++o) {
         T* y = call.out<T>(0) + (o * g.count + position) * g.inner;
-        if (index < 0) std::fill_n(y, g.inner, missing<T>());
-        else std::copy_n(call.in<T>(0) + (o * g.size + index) * g.inner, g.inner, y);
+        if (index < 0)
+          std::fill_n(y, g.inner, missing<T>());
+        else
+          std::copy_n(call.in<T>(0) + (o * g.size + index) * g.inner, g.inner, y);
       }
     });
   });
@@ -69,7 +73,8 @@ void infer_take_backward(InferContext& c) {
 
 void take_backward_reference(const KernelCall& call) {
   const Tensor& dx = call.output(0);
-  const auto g = take_geometry(dx.shape(), call.input(1).shape(), call.descriptor<ScatterAddDescriptor>().axis);
+  const auto g =
+      take_geometry(dx.shape(), call.input(1).shape(), call.descriptor<ScatterAddDescriptor>().axis);
   dispatch_real(dx.dtype(), call.op->name, [&]<class T>(T) {
     std::fill_n(call.out<T>(0), dx.num_elements(), T(0));
     for_each_index(call.input(1), g.size, [&](int64_t position, int64_t index) {
@@ -93,7 +98,8 @@ void infer_take_along_axis(InferContext& c) {
   c.output(0, indices, c.dtype(0));
 }
 
-/// Offset in the [outer][size][inner] tensor for element `position` of the [outer][count][inner] index tensor.
+/// Offset in the [outer][size][inner] tensor for element `position` of the [outer][count][inner] index
+/// tensor.
 int64_t along_offset(const TakeGeometry& g, int64_t position, int64_t index) {
   const int64_t o = position / (g.count * g.inner), i = position % g.inner;
   return (o * g.size + index) * g.inner + i;
@@ -106,7 +112,8 @@ TakeGeometry along_geometry(const Shape& x, const Shape& indices, int axis) {
 }
 
 void take_along_axis_reference(const KernelCall& call) {
-  const auto g = along_geometry(call.input(0).shape(), call.input(1).shape(), call.descriptor<GatherDescriptor>().axis);
+  const auto g =
+      along_geometry(call.input(0).shape(), call.input(1).shape(), call.descriptor<GatherDescriptor>().axis);
   dispatch_any(call.output(0).dtype(), [&]<class T>(T) {
     for_each_index(call.input(1), g.size, [&](int64_t position, int64_t index) {
       if (index < 0) report_bad_index(call, position, g.size);
@@ -128,7 +135,8 @@ void infer_take_along_axis_backward(InferContext& c) {
 
 void take_along_axis_backward_reference(const KernelCall& call) {
   const Tensor& dx = call.output(0);
-  const auto g = along_geometry(dx.shape(), call.input(1).shape(), call.descriptor<ScatterAddDescriptor>().axis);
+  const auto g =
+      along_geometry(dx.shape(), call.input(1).shape(), call.descriptor<ScatterAddDescriptor>().axis);
   dispatch_real(dx.dtype(), call.op->name, [&]<class T>(T) {
     std::fill_n(call.out<T>(0), dx.num_elements(), T(0));
     for_each_index(call.input(1), g.size, [&](int64_t position, int64_t index) {
@@ -168,7 +176,8 @@ void one_hot_reference(const KernelCall& call) {
 /// A concrete call carries the status word of its device; a drawn graph does not, it may run on any.
 Tensor gather(const OpDef& op, const Tensor& x, const Tensor& indices, int axis) {
   const GatherDescriptor descriptor{x.shape().normalize_axis(axis)};
-  if (x.is_abstract() || indices.is_abstract() || !x.defined()) return dispatch(op, descriptor, {&x, &indices});
+  if (x.is_abstract() || indices.is_abstract() || !x.defined())
+    return dispatch(op, descriptor, {&x, &indices});
   const Tensor word = status_word(x.device());
   return dispatch(op, descriptor, {&x, &indices, &word});
 }
@@ -188,7 +197,8 @@ void report_bad_index(const KernelCall& call, int64_t position, int64_t size) {
   int64_t value = 0;
   dispatch_arithmetic(call.input(1).dtype(), call.op->name,
                       [&]<class I>(I) { value = static_cast<int64_t>(call.in<I>(1)[position]); });
-  constexpr int64_t kLowest = std::numeric_limits<int32_t>::min(), kHighest = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kLowest = std::numeric_limits<int32_t>::min(),
+                    kHighest = std::numeric_limits<int32_t>::max();
   const Status status{StatusCode::index_out_of_range, static_cast<int32_t>(std::min(position, kHighest)),
                       static_cast<int32_t>(std::clamp(value, kLowest, kHighest)),
                       static_cast<int32_t>(std::min(size, kHighest))};
@@ -221,7 +231,8 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis) {
 
 Tensor one_hot(const Tensor& indices, int64_t num_classes, int axis, DType dtype) {
   if (num_classes < 0)
-    throw InvalidArgumentError("one_hot: expected at least 0 classes, received " + std::to_string(num_classes));
+    throw InvalidArgumentError("one_hot: expected at least 0 classes, received " +
+                               std::to_string(num_classes));
   const int rank = indices.rank() + 1, position = axis < 0 ? axis + rank : axis;
   if (position < 0 || position >= rank)
     throw ShapeError("one_hot: axis " + std::to_string(axis) + " does not exist in a result of " +

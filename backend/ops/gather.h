@@ -4,11 +4,12 @@
 
 namespace nyala::ops {
 
-/// The slices of `axis` that `indices` names: x.shape[:axis] + indices.shape + x.shape[axis + 1:]. Indices are
-/// int32, int64 or uint8 and count from the end when negative. One outside the axis gives zeros, NaN for floats,
-/// and sets the device's status word (backend/runtime/status_word.h).
+/// The slices of `axis` that `indices` names: x.shape[:axis] + indices.shape + x.shape[axis + 1:]. Indices
+/// are int32, int64 or uint8 and count from the end when negative. One outside the axis gives zeros, NaN for
+/// floats, and sets the device's status word (backend/runtime/status_word.h).
 Tensor take(const Tensor& x, const Tensor& indices, int axis = 0);
-/// result[i][j] = x[indices[i][j]][j], for axis 0 of two: shapes are equal but for `axis`. Indices as for take().
+/// result[i][j] = x[indices[i][j]][j], for axis 0 of two: shapes are equal but for `axis`. Indices as for
+/// take().
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis = -1);
 /// 1 at position index of a new axis of `num_classes`, 0 elsewhere; an index outside gives zeros alone.
 /// Not differentiable.
@@ -24,8 +25,8 @@ struct ScatterAddDescriptor {
   int32_t axis = 0;
   int64_t size = 0;  // of that axis in the result
 };
-/// Inputs (gradient, indices) -> zeros with each slice added at its index, in the order of the indices; bad ones
-/// are left out.
+/// Inputs (gradient, indices) -> zeros with each slice added at its index, in the order of the indices; bad
+/// ones are left out.
 extern const OpDef kTakeBackward, kTakeAlongAxisBackward;
 
 struct OneHotDescriptor {

@@ -1,5 +1,3 @@
-#include <nyala/backend/ops/matmul.h>
-
 #include <algorithm>
 #include <string>
 
@@ -8,6 +6,7 @@
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/matmul.h>
 #include <nyala/backend/ops/shape.h>
 
 namespace nyala::ops {
@@ -25,7 +24,8 @@ void infer_matmul(InferContext& c) {
   const int64_t inner_a = a[d.transpose_a ? -2 : -1], inner_b = b[d.transpose_b ? -1 : -2];
   if (inner_a != inner_b && inner_a != None && inner_b != None)
     c.fail("expected as many columns on the left as rows on the right, received " + a.to_string() +
-           (d.transpose_a ? " transposed" : "") + " and " + b.to_string() + (d.transpose_b ? " transposed" : ""));
+           (d.transpose_a ? " transposed" : "") + " and " + b.to_string() +
+           (d.transpose_b ? " transposed" : ""));
   Shape out = broadcast(a.slice(0, a.rank() - 2), b.slice(0, b.rank() - 2), c.name());
   out.append(a[d.transpose_a ? -1 : -2]);
   out.append(b[d.transpose_b ? -2 : -1]);
@@ -97,10 +97,14 @@ void matmul_gradient(GradContext& c) {
     const std::array<const Tensor*, 2> factors{&left, &right};
     if (c.needs(i)) add_product(c, i, d, factors);
   };
-  if (ta) add(0, {tb, true}, b, dy);
-  else add(0, {false, !tb}, dy, b);
-  if (tb) add(1, {true, ta}, dy, a);
-  else add(1, {!ta, false}, a, dy);
+  if (ta)
+    add(0, {tb, true}, b, dy);
+  else
+    add(0, {false, !tb}, dy, b);
+  if (tb)
+    add(1, {true, ta}, dy, a);
+  else
+    add(1, {!ta, false}, a, dy);
 }
 
 }  // namespace

@@ -4,12 +4,13 @@
 
 namespace nyala::ops {
 
-/// NumPy's matmul: the last two axes are matrices, the others broadcast; a vector on the left is a row, one on the
-/// right a column, and that axis is left out of the result. Dtypes are promoted. Throws ShapeError naming both
-/// shapes where they do not fit, or for a scalar.
+/// NumPy's matmul: the last two axes are matrices, the others broadcast; a vector on the left is a row, one
+/// on the right a column, and that axis is left out of the result. Dtypes are promoted. Throws ShapeError
+/// naming both shapes where they do not fit, or for a scalar.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// matmul of at least 2 axes each, of which either may be taken transposed (its last two axes), without a copy.
+/// matmul of at least 2 axes each, of which either may be taken transposed (its last two axes), without a
+/// copy.
 struct MatmulDescriptor {
   bool transpose_a = false;
   bool transpose_b = false;

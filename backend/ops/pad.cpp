@@ -1,11 +1,10 @@
-#include <nyala/backend/ops/pad.h>
-
 #include <algorithm>
 #include <string>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/pad.h>
 #include <nyala/backend/ops/slice.h>
 
 namespace nyala::ops {
@@ -17,13 +16,14 @@ void check_width(InferContext& c, int axis) {
   const int64_t size = c.shape(0)[axis], before = d.before[static_cast<size_t>(axis)];
   const int64_t after = d.after[static_cast<size_t>(axis)];
   if (before < 0 || after < 0)
-    c.fail("expected widths of at least 0, received " + std::to_string(before) + " and " + std::to_string(after) +
-           " on axis " + std::to_string(axis));
+    c.fail("expected widths of at least 0, received " + std::to_string(before) + " and " +
+           std::to_string(after) + " on axis " + std::to_string(axis));
   if (d.mode == PadMode::constant || size == None || std::max(before, after) == 0) return;
   const int64_t widest = d.mode == PadMode::reflect ? size - 1 : size;
   if (std::max(before, after) > widest)
-    c.fail("expected a mirror of at most " + std::to_string(widest) + " elements on axis " + std::to_string(axis) +
-           " of " + c.shape(0).to_string() + ", received " + std::to_string(std::max(before, after)));
+    c.fail("expected a mirror of at most " + std::to_string(widest) + " elements on axis " +
+           std::to_string(axis) + " of " + c.shape(0).to_string() + ", received " +
+           std::to_string(std::max(before, after)));
 }
 
 void infer_pad(InferContext& c) {
@@ -74,7 +74,8 @@ void pad_reference(const KernelCall& call) {
     return;
   }
   dispatch_any(y.dtype(), [&]<class T>(T) {
-    for_each_mirrored(d, x.shape(), y.shape(), [&](int64_t i, int64_t k) { call.out<T>(0)[i] = call.in<T>(0)[k]; });
+    for_each_mirrored(d, x.shape(), y.shape(),
+                      [&](int64_t i, int64_t k) { call.out<T>(0)[i] = call.in<T>(0)[k]; });
   });
 }
 
@@ -114,8 +115,8 @@ PadMode parse_mode(std::string_view mode) {
   if (mode == "reflect") return PadMode::reflect;
   if (mode == "symmetric") return PadMode::symmetric;
   const std::vector<std::string> names{"constant", "reflect", "symmetric"};
-  throw InvalidArgumentError("pad: expected a mode of " + quoted_list(names) + ", received '" + std::string(mode) +
-                             "'" + did_you_mean(mode, names));
+  throw InvalidArgumentError("pad: expected a mode of " + quoted_list(names) + ", received '" +
+                             std::string(mode) + "'" + did_you_mean(mode, names));
 }
 
 }  // namespace
@@ -141,8 +142,10 @@ void fill_pad_value(const KernelCall& call) {
   const double value = call.descriptor<PadDescriptor>().value;
   dispatch_any(call.output(0).dtype(), [&]<class T>(T) {
     T filling{};
-    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) filling = T(static_cast<float>(value));
-    else filling = static_cast<T>(value);
+    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+      filling = T(static_cast<float>(value));
+    else
+      filling = static_cast<T>(value);
     std::fill_n(call.out<T>(0), call.output(0).num_elements(), filling);
   });
 }
@@ -154,8 +157,8 @@ const OpDef kPadBackward = {
 Tensor pad(const Tensor& x, const std::vector<std::pair<int64_t, int64_t>>& widths, std::string_view mode,
            double value) {
   if (widths.size() != static_cast<size_t>(x.rank()))
-    throw ShapeError("pad: expected one pair of widths for each axis of " + x.shape().to_string() + ", received " +
-                     std::to_string(widths.size()));
+    throw ShapeError("pad: expected one pair of widths for each axis of " + x.shape().to_string() +
+                     ", received " + std::to_string(widths.size()));
   PadDescriptor descriptor{.value = value, .mode = parse_mode(mode)};
   for (size_t i = 0; i < widths.size(); ++i) {
     descriptor.before[i] = widths[i].first;

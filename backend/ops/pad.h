@@ -12,9 +12,9 @@ namespace nyala::ops {
 
 enum class PadMode : uint8_t { constant, reflect, symmetric };
 
-/// x with elements added before and behind each axis, given as one pair per axis. Mode "constant" adds `value`;
-/// "reflect" mirrors about the edge element, "symmetric" about the edge itself. Unknown sizes stay unknown.
-/// Throws ShapeError for a wrong number of pairs, negative widths, or a mirror wider than the axis;
+/// x with elements added before and behind each axis, given as one pair per axis. Mode "constant" adds
+/// `value`; "reflect" mirrors about the edge element, "symmetric" about the edge itself. Unknown sizes stay
+/// unknown. Throws ShapeError for a wrong number of pairs, negative widths, or a mirror wider than the axis;
 /// InvalidArgumentError for another mode.
 Tensor pad(const Tensor& x, const std::vector<std::pair<int64_t, int64_t>>& widths,
            std::string_view mode = "constant", double value = 0.0);

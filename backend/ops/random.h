@@ -6,8 +6,9 @@
 
 namespace nyala::ops {
 
-/// Which numbers, of what kind, and where. The same key and shape give the same numbers on every device and with
-/// any number of threads: element i is drawn with counter i (Philox, backend/runtime/random.h).
+/// Which numbers, of what kind, and where. The same key and shape give the same numbers on every device and
+/// with any number of threads: elements are drawn in pairs, each with its own counter (Philox,
+/// backend/runtime/random.h).
 struct RandomOptions {
   uint64_t key = 0;
   DType dtype = DType::float32;

@@ -1,5 +1,3 @@
-#include <nyala/backend/ops/repeat.h>
-
 #include <algorithm>
 #include <string>
 
@@ -9,6 +7,7 @@
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/repeat.h>
 #include <nyala/backend/ops/shape.h>
 
 namespace nyala::ops {
@@ -46,7 +45,8 @@ int64_t product(const Shape& shape, int first, int last) {
 void repeat_gradient(GradContext& c) {
   const auto& d = c.descriptor<RepeatDescriptor>();
   const Shape& x = c.input(0).shape();
-  const Tensor split = c.grad().with_shape({product(x, 0, d.axis + 1), d.count, product(x, d.axis + 1, x.rank())});
+  const Tensor split =
+      c.grad().with_shape({product(x, 0, d.axis + 1), d.count, product(x, d.axis + 1, x.rank())});
   c.set(0, sum(split, {1}).with_shape(x));
 }
 
@@ -97,7 +97,8 @@ const OpDef kBroadcastTo = {.name = "broadcast_to",
                             .reference = copy_reference};
 const OpDef kRepeat = {
     .name = "repeat", .infer = infer_repeat, .gradient = repeat_gradient, .reference = copy_reference};
-const OpDef kTile = {.name = "tile", .infer = infer_repeat, .gradient = tile_gradient, .reference = copy_reference};
+const OpDef kTile = {
+    .name = "tile", .infer = infer_repeat, .gradient = tile_gradient, .reference = copy_reference};
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
@@ -105,7 +106,8 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
 }
 
 Tensor repeat(const Tensor& x, int repeats, int axis) {
-  return dispatch(kRepeat, RepeatDescriptor{x.shape().normalize_axis(axis), checked_count("repeat", repeats)}, {&x});
+  return dispatch(kRepeat, RepeatDescriptor{x.shape().normalize_axis(axis), checked_count("repeat", repeats)},
+                  {&x});
 }
 
 Tensor tile(const Tensor& x, const std::vector<int>& repeats) {

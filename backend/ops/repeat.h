@@ -7,13 +7,13 @@
 
 namespace nyala::ops {
 
-/// x repeated to `shape` by NumPy's rules; a size of None stands for x's own. Throws ShapeError where x does not
-/// broadcast to it.
+/// x repeated to `shape` by NumPy's rules; a size of None stands for x's own. Throws ShapeError where x does
+/// not broadcast to it.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// Each element of `axis` `repeats` times in a row: 1 2 3 -> 1 1 2 2 3 3.
 Tensor repeat(const Tensor& x, int repeats, int axis);
-/// The whole of x repeats[i] times along axis i: 1 2 3 -> 1 2 3 1 2 3. The shorter of repeats and x's shape is
-/// filled up with ones in front.
+/// The whole of x repeats[i] times along axis i: 1 2 3 -> 1 2 3 1 2 3. The shorter of repeats and x's shape
+/// is filled up with ones in front.
 Tensor tile(const Tensor& x, const std::vector<int>& repeats);
 
 struct BroadcastDescriptor {

@@ -1,10 +1,9 @@
-#include <nyala/backend/ops/shape.h>
-
 #include <cstring>
 #include <string>
 
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/shape.h>
 
 namespace nyala::ops {
 
@@ -33,8 +32,7 @@ void infer_reshape(InferContext& c) {
            wanted.to_string());
   };
   const int unknown = count_unknown(wanted);
-  if (unknown > 1 && x.is_known())
-    c.fail("expected at most one size of -1, received " + wanted.to_string());
+  if (unknown > 1 && x.is_known()) c.fail("expected at most one size of -1, received " + wanted.to_string());
   if (x.is_known() && unknown == 0 && given != known) fail();
   if (x.is_known() && unknown == 1) {
     if (known == 0 || given % known != 0) fail();
@@ -47,7 +45,8 @@ void infer_reshape(InferContext& c) {
 void infer_flatten(InferContext& c) {
   const Shape& x = c.shape(0);
   const int first = c.descriptor<FlattenDescriptor>().first_axis;
-  if (first > x.rank()) c.fail("expected at least " + std::to_string(first) + " axes, received " + x.to_string());
+  if (first > x.rank())
+    c.fail("expected at least " + std::to_string(first) + " axes, received " + x.to_string());
   Shape out = x.slice(0, first);
   const Shape rest = x.slice(first, x.rank());
   out.append(rest.is_known() ? rest.num_elements() : None);
@@ -105,8 +104,10 @@ const OpDef kReshape = {
     .name = "reshape", .infer = infer_reshape, .gradient = view_gradient, .reference = copy_reference};
 const OpDef kFlatten = {
     .name = "flatten", .infer = infer_flatten, .gradient = view_gradient, .reference = copy_reference};
-const OpDef kExpandDims = {
-    .name = "expand_dims", .infer = infer_expand_dims, .gradient = view_gradient, .reference = copy_reference};
+const OpDef kExpandDims = {.name = "expand_dims",
+                           .infer = infer_expand_dims,
+                           .gradient = view_gradient,
+                           .reference = copy_reference};
 const OpDef kSqueeze = {
     .name = "squeeze", .infer = infer_squeeze, .gradient = view_gradient, .reference = copy_reference};
 

@@ -1,5 +1,3 @@
-#include <nyala/backend/ops/slice.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -7,6 +5,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/slice.h>
 
 namespace nyala::ops {
 
@@ -145,8 +144,8 @@ const OpDef kSliceBackward = {
 
 Tensor strided_slice(const Tensor& x, const std::vector<AxisRange>& ranges) {
   if (ranges.size() > static_cast<size_t>(x.rank()))
-    throw ShapeError("slice: expected at most " + std::to_string(x.rank()) + " ranges for " + x.shape().to_string() +
-                     ", received " + std::to_string(ranges.size()));
+    throw ShapeError("slice: expected at most " + std::to_string(x.rank()) + " ranges for " +
+                     x.shape().to_string() + ", received " + std::to_string(ranges.size()));
   SliceDescriptor descriptor;
   for (size_t i = 0; i < ranges.size(); ++i) {
     const AxisRange& range = ranges[i];
@@ -160,8 +159,8 @@ Tensor strided_slice(const Tensor& x, const std::vector<AxisRange>& ranges) {
 
 Tensor slice(const Tensor& x, const std::vector<int64_t>& start, const std::vector<int64_t>& shape) {
   if (start.size() != static_cast<size_t>(x.rank()) || shape.size() != start.size())
-    throw ShapeError("slice: expected a start and a size for each axis of " + x.shape().to_string() + ", received " +
-                     std::to_string(start.size()) + " and " + std::to_string(shape.size()));
+    throw ShapeError("slice: expected a start and a size for each axis of " + x.shape().to_string() +
+                     ", received " + std::to_string(start.size()) + " and " + std::to_string(shape.size()));
   std::vector<AxisRange> ranges;
   for (size_t i = 0; i < start.size(); ++i) {
     const int64_t size = x.shape()[static_cast<int>(i)];
@@ -169,7 +168,8 @@ Tensor slice(const Tensor& x, const std::vector<int64_t>& start, const std::vect
       throw ShapeError("slice: expected a block inside " + x.shape().to_string() + ", received start " +
                        std::to_string(start[i]) + " and size " + std::to_string(shape[i]) + " on axis " +
                        std::to_string(i));
-    ranges.push_back(shape[i] < 0 ? AxisRange{.start = start[i]} : AxisRange{start[i], start[i] + shape[i], 0});
+    ranges.push_back(shape[i] < 0 ? AxisRange{.start = start[i]}
+                                  : AxisRange{start[i], start[i] + shape[i], 0});
   }
   return strided_slice(x, ranges);
 }
@@ -183,8 +183,8 @@ Tensor slice_axis(const Tensor& x, int axis, AxisRange range) {
 Tensors split(const Tensor& x, int sections, int axis) {
   const int64_t size = x.shape()[axis];
   if (sections < 1 || size == None || size % sections != 0)
-    throw ShapeError("split: expected a number of sections that divides axis " + std::to_string(axis) + " of " +
-                     x.shape().to_string() + ", received " + std::to_string(sections));
+    throw ShapeError("split: expected a number of sections that divides axis " + std::to_string(axis) +
+                     " of " + x.shape().to_string() + ", received " + std::to_string(sections));
   std::vector<int64_t> indices;
   for (int i = 1; i < sections; ++i) indices.push_back(size / sections * i);
   return split(x, indices, axis);

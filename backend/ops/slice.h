@@ -12,19 +12,20 @@ namespace nyala::ops {
 /// Stands for a bound that is left out.
 inline constexpr int64_t kToEnd = std::numeric_limits<int64_t>::min();
 
-/// Python's start:stop:step of one axis: negative bounds count from the end, bounds outside are cut to the axis, a
-/// negative step walks back. Step 0 is strict: start:stop with step 1, and bounds that the axis lacks are an error.
+/// Python's start:stop:step of one axis: negative bounds count from the end, bounds outside are cut to the
+/// axis, a negative step walks back. Step 0 is strict: start:stop with step 1, and bounds that the axis lacks
+/// are an error.
 struct AxisRange {
   int64_t start = kToEnd;
   int64_t stop = kToEnd;
   int32_t step = 1;
 };
 
-/// x[range, range, ...]; axes without a range are taken whole. An axis of unknown size stays unknown unless its
-/// range is strict. Throws ShapeError for more ranges than axes, or a strict range that does not fit.
+/// x[range, range, ...]; axes without a range are taken whole. An axis of unknown size stays unknown unless
+/// its range is strict. Throws ShapeError for more ranges than axes, or a strict range that does not fit.
 Tensor strided_slice(const Tensor& x, const std::vector<AxisRange>& ranges);
-/// The block of `shape` that begins at `start`; a size of -1 reaches to the end. Throws ShapeError where it does not
-/// lie inside x.
+/// The block of `shape` that begins at `start`; a size of -1 reaches to the end. Throws ShapeError where it
+/// does not lie inside x.
 Tensor slice(const Tensor& x, const std::vector<int64_t>& start, const std::vector<int64_t>& shape);
 /// Elements [start, stop) of one axis; Python's rules.
 Tensor slice_axis(const Tensor& x, int axis, AxisRange range);

@@ -1,8 +1,7 @@
-#include <nyala/backend/ops/strided_copy.h>
-
 #include <cstring>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/strided_copy.h>
 
 namespace nyala {
 
@@ -27,7 +26,8 @@ StridedCopy StridedCopy::merged() const {
   for (size_t axis = 0; axis < static_cast<size_t>(rank); ++axis) {
     if (sizes[axis] == 1) continue;
     const size_t last = static_cast<size_t>(out.rank - 1);
-    if (out.rank > 0 && out.from[last] == from[axis] * sizes[axis] && out.to[last] == to[axis] * sizes[axis]) {
+    if (out.rank > 0 && out.from[last] == from[axis] * sizes[axis] &&
+        out.to[last] == to[axis] * sizes[axis]) {
       out.sizes[last] *= sizes[axis];
       out.from[last] = from[axis];
       out.to[last] = to[axis];
@@ -39,21 +39,22 @@ StridedCopy StridedCopy::merged() const {
   return out;
 }
 
+StridedWalk::StridedWalk(const StridedCopy& copy, int axes, int64_t start)
+    : from(copy.from_offset), to(copy.to_offset), copy_(copy), axes_(axes) {
+  for (size_t axis = static_cast<size_t>(axes); axis-- > 0; start /= copy.sizes[axis]) {
+    index_[axis] = start % copy.sizes[axis];
+    from += index_[axis] * copy.from[axis];
+    to += index_[axis] * copy.to[axis];
+  }
+}
+
 void copy_strided(const StridedCopy& copy, size_t element_bytes, const void* from, void* to) {
   const int64_t count = copy.num_elements(), bytes = static_cast<int64_t>(element_bytes);
-  std::array<int64_t, StridedCopy::kMaxAxes> index{};
-  int64_t in = copy.from_offset, out = copy.to_offset;
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(static_cast<char*>(to) + out * bytes, static_cast<const char*>(from) + in * bytes, element_bytes);
-    for (size_t axis = static_cast<size_t>(copy.rank); axis-- > 0;) {
-      in += copy.from[axis];
-      out += copy.to[axis];
-      if (++index[axis] < copy.sizes[axis]) break;
-      in -= copy.from[axis] * index[axis];
-      out -= copy.to[axis] * index[axis];
-      index[axis] = 0;
-    }
-  }
+  if (count == 0) return;
+  StridedWalk at(copy, copy.rank, 0);
+  for (int64_t i = 0; i < count; ++i, at.advance())
+    std::memcpy(static_cast<char*>(to) + at.to * bytes, static_cast<const char*>(from) + at.from * bytes,
+                element_bytes);
 }
 
 }  // namespace nyala

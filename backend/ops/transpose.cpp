@@ -1,11 +1,10 @@
-#include <nyala/backend/ops/transpose.h>
-
 #include <numeric>
 #include <string>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/transpose.h>
 
 namespace nyala::ops {
 
@@ -14,12 +13,14 @@ namespace {
 void infer_transpose(InferContext& c) {
   const Shape& x = c.shape(0);
   Shape out;
-  for (int i = 0; i < x.rank(); ++i) out.append(x[c.descriptor<TransposeDescriptor>().axes[static_cast<size_t>(i)]]);
+  for (int i = 0; i < x.rank(); ++i)
+    out.append(x[c.descriptor<TransposeDescriptor>().axes[static_cast<size_t>(i)]]);
   c.output(0, out, c.dtype(0));
 }
 
 void transpose_reference(const KernelCall& call) {
-  copy_strided(transpose_copy(call), size_of(call.output(0).dtype()), call.input(0).raw(), call.output(0).raw());
+  copy_strided(transpose_copy(call), size_of(call.output(0).dtype()), call.input(0).raw(),
+               call.output(0).raw());
 }
 
 void transpose_gradient(GradContext& c) {
@@ -47,14 +48,17 @@ StridedCopy transpose_copy(const KernelCall& call) {
   return copy;
 }
 
-const OpDef kTranspose = {
-    .name = "transpose", .infer = infer_transpose, .gradient = transpose_gradient, .reference = transpose_reference};
+const OpDef kTranspose = {.name = "transpose",
+                          .infer = infer_transpose,
+                          .gradient = transpose_gradient,
+                          .reference = transpose_reference};
 
 Tensor transpose(const Tensor& x, const std::vector<int>& axes) {
   const int rank = x.rank();
   TransposeDescriptor descriptor;
   uint32_t seen = 0;
-  for (int i = 0; i < rank && axes.empty(); ++i) descriptor.axes[static_cast<size_t>(i)] = static_cast<int8_t>(rank - 1 - i);
+  for (int i = 0; i < rank && axes.empty(); ++i)
+    descriptor.axes[static_cast<size_t>(i)] = static_cast<int8_t>(rank - 1 - i);
   for (size_t i = 0; i < axes.size() && axes.size() == static_cast<size_t>(rank); ++i) {
     const int axis = x.shape().normalize_axis(axes[i]);
     seen |= 1u << axis;
@@ -63,7 +67,8 @@ Tensor transpose(const Tensor& x, const std::vector<int>& axes) {
   if (!axes.empty() && seen != (1u << rank) - 1) {
     std::string text;
     for (const int axis : axes) text += (text.empty() ? "" : ", ") + std::to_string(axis);
-    throw ShapeError("transpose: expected each axis of " + x.shape().to_string() + " once, received axes (" + text + ")");
+    throw ShapeError("transpose: expected each axis of " + x.shape().to_string() + " once, received axes (" +
+                     text + ")");
   }
   return dispatch(kTranspose, descriptor, {&x});
 }

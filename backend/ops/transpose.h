@@ -8,8 +8,8 @@
 
 namespace nyala::ops {
 
-/// Axis i of the result is axis axes[i] of x; without axes their order is reversed. Negative axes count from the
-/// end. Throws ShapeError unless each axis is named once.
+/// Axis i of the result is axis axes[i] of x; without axes their order is reversed. Negative axes count from
+/// the end. Throws ShapeError unless each axis is named once.
 Tensor transpose(const Tensor& x, const std::vector<int>& axes = {});
 /// Two axes in each other's place.
 Tensor swapaxes(const Tensor& x, int first, int second);

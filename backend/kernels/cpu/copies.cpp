@@ -1,8 +1,7 @@
-#include <nyala/backend/kernels/cpu/copies.h>
-
 #include <algorithm>
 #include <cstring>
 
+#include <nyala/backend/kernels/cpu/copies.h>
 #include <nyala/backend/ops/concatenate.h>
 #include <nyala/backend/ops/kernel_table.h>
 #include <nyala/backend/ops/pad.h>
@@ -18,41 +17,13 @@ namespace {
 constexpr int64_t kChunk = 2 * kParallelGrain;  // elements of one row that one piece of work copies
 constexpr int64_t kTile = 32;                   // two tiles of 8-byte elements fill half of a level 1 cache
 
-/// Walks the offsets of the outer axes of a copy in row-major order.
-class Odometer {
- public:
-  Odometer(const StridedCopy& copy, int axes, int64_t start) : copy_(copy), axes_(axes) {
-    from = copy.from_offset;
-    to = copy.to_offset;
-    for (size_t axis = static_cast<size_t>(axes); axis-- > 0; start /= copy.sizes[axis]) {
-      index_[axis] = start % copy.sizes[axis];
-      from += index_[axis] * copy.from[axis];
-      to += index_[axis] * copy.to[axis];
-    }
-  }
-  void advance() {
-    for (size_t axis = static_cast<size_t>(axes_); axis-- > 0;) {
-      from += copy_.from[axis];
-      to += copy_.to[axis];
-      if (++index_[axis] < copy_.sizes[axis]) return;
-      from -= copy_.from[axis] * index_[axis];
-      to -= copy_.to[axis] * index_[axis];
-      index_[axis] = 0;
-    }
-  }
-  int64_t from, to;
-
- private:
-  const StridedCopy& copy_;
-  int axes_;
-  std::array<int64_t, StridedCopy::kMaxAxes> index_{};
-};
-
 template <class T>
 void copy_line(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t count) {
   if (from_stride == 1 && to_stride == 1) {
-    if (count > 8) std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
-    else for (int64_t i = 0; i < count; ++i) to[i] = from[i];
+    if (count > 8)
+      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+    else
+      for (int64_t i = 0; i < count; ++i) to[i] = from[i];
   } else if (from_stride == 0 && to_stride == 1) {
     std::fill_n(to, count, *from);
   } else {
@@ -68,7 +39,7 @@ void copy_lines(const StridedCopy& c, const T* from, T* to) {
   const int64_t chunk = std::min(length, kChunk), chunks = (length + chunk - 1) / chunk;
   if (chunks == 1) {
     parallel_for(lines, std::max<int64_t>(1, kParallelGrain / length), [&](int64_t begin, int64_t end) {
-      Odometer at(c, c.rank - 1, begin);
+      StridedWalk at(c, c.rank - 1, begin);
       for (int64_t line = begin; line < end; ++line, at.advance())
         copy_line(from + at.from, c.from[last], to + at.to, c.to[last], length);
     });
@@ -76,16 +47,17 @@ void copy_lines(const StridedCopy& c, const T* from, T* to) {
   }
   parallel_for(lines * chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
-      const Odometer at(c, c.rank - 1, piece / chunks);
+      const StridedWalk at(c, c.rank - 1, piece / chunks);
       const int64_t first = piece % chunks * chunk;
-      copy_line(from + at.from + first * c.from[last], c.from[last], to + at.to + first * c.to[last], c.to[last],
-                std::min(chunk, length - first));
+      copy_line(from + at.from + first * c.from[last], c.from[last], to + at.to + first * c.to[last],
+                c.to[last], std::min(chunk, length - first));
     }
   });
 }
 
 template <class T>
-void transpose_tile(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t rows, int64_t columns) {
+void transpose_tile(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t rows,
+                    int64_t columns) {
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column)
       to[row * to_stride + column] = from[row + column * from_stride];
@@ -98,26 +70,29 @@ void copy_tiles(const StridedCopy& c, const T* from, T* to) {
   const int64_t rows = c.sizes[row_axis], columns = c.sizes[column_axis];
   const int64_t bands = (rows + kTile - 1) / kTile, outer = c.num_elements() / (rows * columns);
   const int64_t per_band = std::min(rows, kTile) * columns;
-  parallel_for(outer * bands, std::max<int64_t>(1, kParallelGrain / per_band), [&](int64_t begin, int64_t end) {
-    for (int64_t piece = begin; piece < end; ++piece) {
-      const Odometer at(c, c.rank - 2, piece / bands);
-      const int64_t row = piece % bands * kTile, height = std::min(kTile, rows - row);
-      for (int64_t column = 0; column < columns; column += kTile)
-        transpose_tile(from + at.from + row + column * c.from[column_axis], c.from[column_axis],
-                       to + at.to + row * c.to[row_axis] + column, c.to[row_axis], height,
-                       std::min(kTile, columns - column));
-    }
-  });
+  parallel_for(outer * bands, std::max<int64_t>(1, kParallelGrain / per_band),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t piece = begin; piece < end; ++piece) {
+                   const StridedWalk at(c, c.rank - 2, piece / bands);
+                   const int64_t row = piece % bands * kTile, height = std::min(kTile, rows - row);
+                   for (int64_t column = 0; column < columns; column += kTile)
+                     transpose_tile(from + at.from + row + column * c.from[column_axis], c.from[column_axis],
+                                    to + at.to + row * c.to[row_axis] + column, c.to[row_axis], height,
+                                    std::min(kTile, columns - column));
+                 }
+               });
 }
 
-/// Moves the axis along which `from` runs on to the last but one place. False where there is none but the last.
+/// Moves the axis along which `from` runs on to the last but one place. False where there is none but the
+/// last.
 bool bring_fast_axis_inside(StridedCopy& c) {
   const size_t last = static_cast<size_t>(c.rank - 1);
   if (c.to[last] != 1 || c.from[last] == 1 || c.from[last] == 0) return false;
   for (size_t axis = 0; axis < last; ++axis) {
     if (c.from[axis] != 1 || c.sizes[axis] < 4) continue;
     const auto rotate = [&](auto& values) {
-      std::rotate(values.begin() + static_cast<int64_t>(axis), values.begin() + static_cast<int64_t>(axis) + 1,
+      std::rotate(values.begin() + static_cast<int64_t>(axis),
+                  values.begin() + static_cast<int64_t>(axis) + 1,
                   values.begin() + static_cast<int64_t>(last));
     };
     rotate(c.sizes);
@@ -131,17 +106,23 @@ bool bring_fast_axis_inside(StridedCopy& c) {
 template <class T>
 void copy_elements(const StridedCopy& copy, const void* from, void* to) {
   StridedCopy c = copy.merged();
-  if (c.rank > 1 && bring_fast_axis_inside(c)) copy_tiles(c, static_cast<const T*>(from), static_cast<T*>(to));
-  else copy_lines(c, static_cast<const T*>(from), static_cast<T*>(to));
+  if (c.rank > 1 && bring_fast_axis_inside(c))
+    copy_tiles(c, static_cast<const T*>(from), static_cast<T*>(to));
+  else
+    copy_lines(c, static_cast<const T*>(from), static_cast<T*>(to));
 }
 
 void copy_parallel(const StridedCopy& copy, const Tensor& from, const Tensor& to) {
   if (copy.num_elements() == 0) return;
   switch (size_of(to.dtype())) {
-    case 1: return copy_elements<uint8_t>(copy, from.raw(), to.raw());
-    case 2: return copy_elements<uint16_t>(copy, from.raw(), to.raw());
-    case 4: return copy_elements<uint32_t>(copy, from.raw(), to.raw());
-    default: return copy_elements<uint64_t>(copy, from.raw(), to.raw());
+    case 1:
+      return copy_elements<uint8_t>(copy, from.raw(), to.raw());
+    case 2:
+      return copy_elements<uint16_t>(copy, from.raw(), to.raw());
+    case 4:
+      return copy_elements<uint32_t>(copy, from.raw(), to.raw());
+    default:
+      return copy_elements<uint64_t>(copy, from.raw(), to.raw());
   }
 }
 
@@ -159,10 +140,43 @@ void run_slice_backward(const KernelCall& call) {
 }
 
 const char* pad_refuses(const KernelCall& call) {
-  return call.descriptor<ops::PadDescriptor>().mode == ops::PadMode::constant ? nullptr : "constant padding only";
+  return call.descriptor<ops::PadDescriptor>().mode == ops::PadMode::constant ? nullptr
+                                                                              : "constant padding only";
+}
+
+/// Slab by slab along axis 0: its value everywhere, then the rows of x while it is in the cache.
+template <class T>
+void pad_slabs(const KernelCall& call, T value) {
+  const Tensor &x = call.input(0), &y = call.output(0);
+  const int64_t slabs = y.shape()[0], size = y.num_elements() / slabs,
+                before = call.descriptor<ops::PadDescriptor>().before[0];
+  StridedCopy inside = ops::pad_copy(call);
+  const int64_t from_slab = x.num_elements() / x.shape()[0];
+  inside.to_offset -= before * size;
+  inside.sizes[0] = 1;
+  const StridedCopy rows = inside.merged();
+  const size_t last = static_cast<size_t>(rows.rank - 1);
+  const int64_t lines = rows.num_elements() / rows.sizes[last];
+  parallel_for(slabs, std::max<int64_t>(1, kParallelGrain / size), [&](int64_t begin, int64_t end) {
+    for (int64_t slab = begin; slab < end; ++slab) {
+      T* to = call.out<T>(0) + slab * size;
+      std::fill_n(to, size, value);
+      if (slab < before || slab >= before + x.shape()[0]) continue;
+      const T* from = call.in<T>(0) + (slab - before) * from_slab;
+      StridedWalk at(rows, rows.rank - 1, 0);
+      for (int64_t line = 0; line < lines; ++line, at.advance())
+        copy_line(from + at.from, rows.from[last], to + at.to, rows.to[last], rows.sizes[last]);
+    }
+  });
 }
 
 void run_pad(const KernelCall& call) {
+  constexpr int64_t kFewSlabs = 8;
+  const DType dtype = call.output(0).dtype();
+  if (call.output(0).rank() > 1 && call.output(0).shape()[0] >= kFewSlabs && dtype == DType::float32) {
+    pad_slabs(call, static_cast<float>(call.descriptor<ops::PadDescriptor>().value));
+    return;
+  }
   ops::fill_pad_value(call);
   copy_parallel(ops::pad_copy(call), call.input(0), call.output(0));
 }

@@ -1,11 +1,11 @@
-#include <nyala/backend/kernels/cpu/dropout.h>
-
 #include <algorithm>
 
 #include <nyala/backend/kernels/cpu/cpu_level.h>
+#include <nyala/backend/kernels/cpu/dropout.h>
 #include <nyala/backend/ops/broadcasting.h>
 #include <nyala/backend/ops/dropout.h>
 #include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/strided_copy.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {
@@ -40,18 +40,22 @@ void run_draws(RunDraws run, const DropoutRun& all) {
 void apply_noise(const KernelCall& call, const Shape& noise_shape) {
   const Shape& shape = call.output(0).shape();
   const auto strides = broadcast_strides(noise_shape, shape);
-  const int64_t length = shape.back(), lines = shape.num_elements() / length;
-  const int64_t step = strides[static_cast<size_t>(shape.rank() - 1)];
-  const float* noise = call.workspace.raw_as<float>();
+  StridedCopy whole;
+  int64_t stride = shape.num_elements();
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    stride /= shape[axis];
+    whole.add_axis(shape[axis], strides[static_cast<size_t>(axis)], stride);
+  }
+  const StridedCopy c = whole.merged();
+  const size_t last = static_cast<size_t>(c.rank - 1);
+  const int64_t length = c.sizes[last], lines = c.num_elements() / length;
   parallel_for(lines, std::max<int64_t>(1, kParallelGrain / length), [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line) {
-      const float* factors = noise;
-      int64_t rest = line;
-      for (int axis = shape.rank() - 1; axis-- > 0; rest /= shape[axis])
-        factors += rest % shape[axis] * strides[static_cast<size_t>(axis)];
-      const float* x = call.in<float>(0) + line * length;
-      float* y = call.out<float>(0) + line * length;
-      if (step == 1)
+    StridedWalk at(c, c.rank - 1, begin);
+    for (int64_t line = begin; line < end; ++line, at.advance()) {
+      const float* factors = call.workspace.raw_as<float>() + at.from;
+      const float* x = call.in<float>(0) + at.to;
+      float* y = call.out<float>(0) + at.to;
+      if (c.from[last] == 1)
         for (int64_t i = 0; i < length; ++i) y[i] = factors[i] == 0.0f ? 0.0f : x[i] * factors[i];
       else
         for (int64_t i = 0; i < length; ++i) y[i] = *factors == 0.0f ? 0.0f : x[i] * *factors;

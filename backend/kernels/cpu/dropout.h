@@ -9,8 +9,8 @@ class KernelTable;
 /// Dropout of float32 with the vector instructions of this CPU.
 void register_dropout(KernelTable& table);
 
-/// A run of draws, see ops::DropoutPlan: y[i] = word(first_draw + i) < threshold ? 0 : x[i] * scale, with 1 for x
-/// where that is null.
+/// A run of draws, see ops::DropoutPlan: y[i] = word(first_draw + i) < threshold ? 0 : x[i] * scale, with 1
+/// for x where that is null.
 struct DropoutRun {
   const float* x = nullptr;
   float* y = nullptr;

@@ -12,7 +12,8 @@ struct Avx512 {
 
   static U all(uint32_t value) { return _mm512_set1_epi32(static_cast<int>(value)); }
   static U counting(uint32_t first) {
-    return _mm512_add_epi32(all(first), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    return _mm512_add_epi32(all(first),
+                            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
   }
   static U exclusive_or(U a, U b) { return _mm512_xor_si512(a, b); }
   static void multiply(U a, U factor, U& high, U& low) {

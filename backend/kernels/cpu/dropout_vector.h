@@ -4,8 +4,8 @@
 
 #include <nyala/backend/kernels/cpu/dropout.h>
 
-/// The loop of dropout over a type V of vectors, which each file that is compiled for one kind of CPU brings from
-/// its unnamed namespace, so that every copy of the loop stays in its file.
+/// The loop of dropout over a type V of vectors, which each file that is compiled for one kind of CPU brings
+/// from its unnamed namespace, so that every copy of the loop stays in its file.
 namespace nyala::vec {
 
 /// Philox4x32-10 on V::kCount blocks side by side: as nyala::philox.

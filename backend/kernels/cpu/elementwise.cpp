@@ -126,7 +126,7 @@ void run_gradient(const KernelCall& call) {
   const float* dy = call.in<float>(1);
   float* dx = call.out<float>(0);
   parallel_for(call.output(0).num_elements(), kGrain, [&](int64_t begin, int64_t end) {
-    loop(kept + begin, dy + begin, dx + begin, end - begin, parameters.values);
+    loop({kept + begin, dy + begin, dx + begin, end - begin}, parameters.values);
   });
 }
 

@@ -22,8 +22,12 @@ struct ElementwiseLoops {
   Unary sigmoid, tanh, silu, exp, sqrt, square;
 
   /// dx[i] = dy[i] * f'(kept[i]).
-  using UnaryGradient = void (*)(const float* kept, const float* dy, float* dx, int64_t count,
-                                 const float* parameters);
+  struct GradientRun {
+    const float *kept, *dy;
+    float* dx;
+    int64_t count;
+  };
+  using UnaryGradient = void (*)(const GradientRun& run, const float* parameters);
   UnaryGradient relu_gradient, bounded_relu_gradient, sigmoid_gradient, tanh_gradient, silu_gradient,
       square_gradient;
 
@@ -41,7 +45,11 @@ struct ElementwiseLoops {
   /// The sum of a run, by chunks of fixed size.
   double (*sum)(const float* x, int64_t count);
   /// out[c] = sum over rows of x[row * stride + c] for c < columns.
-  void (*column_sums)(const float* x, int64_t stride, int64_t rows, int64_t columns, float* out);
+  struct Block {
+    const float* x;
+    int64_t stride, rows, columns;
+  };
+  void (*column_sums)(const Block& block, float* out);
 };
 
 /// The loops for vectors of 32 (AVX2 with FMA) and 64 bytes (AVX-512 F, BW, DQ, VL). Call only what

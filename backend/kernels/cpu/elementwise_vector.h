@@ -113,15 +113,15 @@ void unary(const float* x, float* y, int64_t count, const float* parameters) {
 }
 
 template <int kBytes, class Formula>
-void unary_gradient(const float* kept, const float* dy, float* dx, int64_t count, const float* parameters) {
+void unary_gradient(const ElementwiseLoops::GradientRun& run, const float* parameters) {
   using L = Lanes<kBytes>;
   int64_t i = 0;
-  for (; i + L::kCount <= count; i += L::kCount)
-    L::store(dx + i, Formula::slope(L::load(kept + i), L::load(dy + i), parameters));
-  if (i == count) return;
-  L::store_part(
-      dx + i, Formula::slope(L::load_part(kept + i, count - i), L::load_part(dy + i, count - i), parameters),
-      count - i);
+  for (; i + L::kCount <= run.count; i += L::kCount)
+    L::store(run.dx + i, Formula::slope(L::load(run.kept + i), L::load(run.dy + i), parameters));
+  const int64_t left = run.count - i;
+  if (left == 0) return;
+  const typename L::F kept = L::load_part(run.kept + i, left), dy = L::load_part(run.dy + i, left);
+  L::store_part(run.dx + i, Formula::slope(kept, dy, parameters), left);
 }
 
 template <int kBytes, class From, class To>
@@ -153,8 +153,8 @@ double chunk_sum(const float* x, int64_t count) {
   for (; i + L::kCount <= count; i += L::kCount) sums[0] += L::load(x + i);
   double total = 0;
   for (; i < count; ++i) total += static_cast<double>(x[i]);
-  for (int64_t k = 0; k < 4; ++k)
-    for (int64_t lane = 0; lane < L::kCount; ++lane) total += static_cast<double>(sums[k][lane]);
+  const typename L::F lanes = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  for (int64_t lane = 0; lane < L::kCount; ++lane) total += static_cast<double>(lanes[lane]);
   return total;
 }
 
@@ -184,15 +184,17 @@ void wide_column_sums(const float* x, int64_t stride, int64_t rows, float* out) 
 }
 
 template <int kBytes>
-void column_sums(const float* x, int64_t stride, int64_t rows, int64_t columns, float* out) {
+void column_sums(const ElementwiseLoops::Block& block, float* out) {
   using L = Lanes<kBytes>;
+  const float* x = block.x;
   int64_t c = 0;
-  for (; c + 4 * L::kCount <= columns; c += 4 * L::kCount)
-    wide_column_sums<kBytes, 4>(x + c, stride, rows, out + c);
-  for (; c + L::kCount <= columns; c += L::kCount) wide_column_sums<kBytes, 1>(x + c, stride, rows, out + c);
-  for (; c < columns; ++c) {
+  for (; c + 4 * L::kCount <= block.columns; c += 4 * L::kCount)
+    wide_column_sums<kBytes, 4>(x + c, block.stride, block.rows, out + c);
+  for (; c + L::kCount <= block.columns; c += L::kCount)
+    wide_column_sums<kBytes, 1>(x + c, block.stride, block.rows, out + c);
+  for (; c < block.columns; ++c) {
     double total = 0;
-    for (int64_t row = 0; row < rows; ++row) total += static_cast<double>(x[row * stride + c]);
+    for (int64_t row = 0; row < block.rows; ++row) total += static_cast<double>(x[row * block.stride + c]);
     out[c] = static_cast<float>(total);
   }
 }

@@ -1,8 +1,7 @@
-#include <nyala/backend/kernels/cpu/gather.h>
-
 #include <algorithm>
 #include <limits>
 
+#include <nyala/backend/kernels/cpu/gather.h>
 #include <nyala/backend/ops/gather.h>
 #include <nyala/backend/ops/kernel_table.h>
 #include <nyala/backend/runtime/parallel.h>
@@ -27,8 +26,10 @@ const char* refuses(const KernelCall& call) {
 
 template <class Body>
 void with_indices(const Tensor& indices, Body&& body) {
-  if (indices.dtype() == DType::int32) body(indices.raw_as<int32_t>());
-  else body(indices.raw_as<int64_t>());
+  if (indices.dtype() == DType::int32)
+    body(indices.raw_as<int32_t>());
+  else
+    body(indices.raw_as<int64_t>());
 }
 
 const char* take_refuses(const KernelCall& call) {
@@ -56,8 +57,8 @@ void run_take(const KernelCall& call) {
   });
 }
 
-/// Each piece of work owns a range of the result's rows and reads all indices: no two write the same element, and
-/// each element's sum is taken in the order of the indices.
+/// Each piece of work owns a range of the result's rows and reads all indices: no two write the same element,
+/// and each element's sum is taken in the order of the indices.
 void run_take_backward(const KernelCall& call) {
   const auto g = ops::take_geometry(call.output(0).shape(), call.input(1).shape(),
                                     call.descriptor<ops::ScatterAddDescriptor>().axis);
@@ -88,7 +89,8 @@ void run_take_backward(const KernelCall& call) {
 
 void register_gather(KernelTable& table) {
   table.add(ops::kTake, DeviceKind::cpu, {.name = "rows", .refuses = take_refuses, .run = run_take});
-  table.add(ops::kTakeBackward, DeviceKind::cpu, {.name = "rows", .refuses = refuses, .run = run_take_backward});
+  table.add(ops::kTakeBackward, DeviceKind::cpu,
+            {.name = "rows", .refuses = refuses, .run = run_take_backward});
 }
 
 }  // namespace nyala

@@ -4,6 +4,7 @@
 #include <nyala/backend/kernels/cpu/conv2d.h>
 #include <nyala/backend/kernels/cpu/copies.h>
 #include <nyala/backend/kernels/cpu/dense.h>
+#include <nyala/backend/kernels/cpu/direct_convolution.h>
 #include <nyala/backend/kernels/cpu/dropout.h>
 #include <nyala/backend/kernels/cpu/elementwise.h>
 #include <nyala/backend/kernels/cpu/fused_activation.h>
@@ -21,6 +22,7 @@ void register_cpu_kernels(KernelTable& table) {
   register_batch_normalization(table);
   register_fused_activation(table);
   register_pooling(table);
+  register_direct_convolution(table);
   register_conv2d(table);
   register_dense(table);
   register_optimizer_updates(table);

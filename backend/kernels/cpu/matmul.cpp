@@ -1,5 +1,4 @@
 #include <nyala/backend/kernels/cpu/matmul.h>
-
 #include <nyala/backend/kernels/cpu/onednn.h>
 #include <nyala/backend/ops/broadcasting.h>
 #include <nyala/backend/ops/kernel_table.h>
@@ -45,7 +44,8 @@ void run(const KernelCall& call) {
     return;
   }
   for_each_broadcast(g.batch_a, g.batch_b, g.batch, [&](int64_t i, int64_t ia, int64_t ib) {
-    const Tensor a = matrix(call.input(0), ia, g.rows, g.inner), b = matrix(call.input(1), ib, g.inner, g.columns);
+    const Tensor a = matrix(call.input(0), ia, g.rows, g.inner),
+                 b = matrix(call.input(1), ib, g.inner, g.columns);
     onednn::run(problem, {{&a, &b, nullptr}, matrix(call.output(0), i, g.rows, g.columns), call.workspace});
   });
 }

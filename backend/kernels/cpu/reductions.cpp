@@ -22,8 +22,8 @@ constexpr int64_t kGrain = 131072;  // elements that are worth a second thread
 constexpr int64_t kTile = 1024;     // columns of one task
 constexpr int64_t kLanes = 16;      // widths are made a multiple of this, the widest vector
 
-/// How a block is cut. Narrow blocks are seen with kFoldRows rows side by side; what is left over is added
-/// apart.
+/// How a block is cut. Where rows do not fill vectors, `fold` rows are seen side by side as one; rows that
+/// are left over are added apart.
 struct Cut {
   int64_t outer, reduced, inner;
   bool runs;  // inner is 1: contiguous runs
@@ -122,8 +122,8 @@ void sum_columns(const KernelCall& call, const Cut& cut, double scale) {
                    const int64_t first = piece * cut.rows_per_piece;
                    const float* block = x + o * cut.reduced * cut.inner + first * cut.width + column;
                    float* out = sums + (o * cut.pieces + piece) * cut.width + column;
-                   loops_of().column_sums(block, cut.width, std::min(cut.rows_per_piece, cut.rows - first),
-                                          std::min(kTile, cut.width - column), out);
+                   const int64_t rows = std::min(cut.rows_per_piece, cut.rows - first);
+                   loops_of().column_sums({block, cut.width, rows, std::min(kTile, cut.width - column)}, out);
                  }
                });
   if (cut.needs_partials())

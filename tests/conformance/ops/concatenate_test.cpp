@@ -44,12 +44,18 @@ TEST(Concatenate, ShapesOfGraphs) {
 TEST(Concatenate, NamesWhatDoesNotFit) {
   EXPECT_THROW(ops::concatenate({}), InvalidArgumentError);
   EXPECT_THROW(ops::stack({}), InvalidArgumentError);
-  EXPECT_THAT([] { ops::concatenate({two_by_three(), random_tensor({3, 1}, 1)}, 1); },
-              ThrowsMessage<ShapeError>(HasSubstr("equal but for axis 1, received (2, 3) and (3, 1)")));
+  EXPECT_THAT(
+      [] {
+        ops::concatenate({two_by_three(), random_tensor({3, 1}, 1)}, 1);
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("equal but for axis 1, received (2, 3) and (3, 1)")));
   EXPECT_THROW(ops::concatenate({two_by_three(), random_tensor({2}, 1)}, 1), ShapeError);
   EXPECT_THROW(ops::concatenate({two_by_three()}, 2), ShapeError);
-  EXPECT_THAT([] { ops::stack({two_by_three(), random_tensor({3, 2}, 1)}); },
-              ThrowsMessage<ShapeError>(HasSubstr("tensors of one shape, received (2, 3) and (3, 2)")));
+  EXPECT_THAT(
+      [] {
+        ops::stack({two_by_three(), random_tensor({3, 2}, 1)});
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("tensors of one shape, received (2, 3) and (3, 2)")));
 }
 
 TEST(Concatenate, GradientsAndKernels) {

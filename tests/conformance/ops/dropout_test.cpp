@@ -1,7 +1,7 @@
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <set>
+
+#include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/concatenate.h>
@@ -77,12 +77,14 @@ TEST(Dropout, SameWhateverTheSplitOfRows) {
         const Tensor x = random_tensor(shape, 1);
         const DropoutDescriptor whole{.rate = 0.3, .key = 5, .first_row = 4, .noise_axes = shared};
         const std::vector<double> expected = dropped(x, 2, whole);
-        for (const std::vector<int64_t>& cuts : {std::vector<int64_t>{0, 1, 13}, {0, 6, 7, 13}, {0, 5, 5, 12, 13}}) {
+        for (const std::vector<int64_t>& cuts :
+             {std::vector<int64_t>{0, 1, 13}, {0, 6, 7, 13}, {0, 5, 5, 12, 13}}) {
           std::vector<double> joined;
           for (size_t i = 0; i + 1 < cuts.size(); ++i) {
             DropoutDescriptor part = whole;
             part.first_row += cuts[i];
-            for (const double v : dropped(x.rows(cuts[i], cuts[i + 1] - cuts[i]), 2, part)) joined.push_back(v);
+            for (const double v : dropped(x.rows(cuts[i], cuts[i + 1] - cuts[i]), 2, part))
+              joined.push_back(v);
           }
           EXPECT_EQ(joined, expected) << kernel << " " << shape.to_string();
         }
@@ -97,8 +99,9 @@ TEST(Dropout, EveryNumberOfItsKeyCounts) {
   other_key.key = 6;
   other_call.call = 1;
   other_row.first_row = 8;
-  const std::set<std::vector<double>> all{dropped(x, 1, d),         dropped(x, 2, d),          dropped(x, int64_t{1} << 40, d),
-                                          dropped(x, 1, other_key), dropped(x, 1, other_call), dropped(x, 1, other_row)};
+  const std::set<std::vector<double>> all{
+      dropped(x, 1, d),         dropped(x, 2, d),          dropped(x, int64_t{1} << 40, d),
+      dropped(x, 1, other_key), dropped(x, 1, other_call), dropped(x, 1, other_row)};
   EXPECT_EQ(all.size(), 6u);
   EXPECT_EQ(dropped(x, 1, d), dropped(x, 1, d));
   EXPECT_EQ(values_of(ops::dropout(x, Tensor::scalar<double>(2.0), d)), dropped(x, 2, d));
@@ -138,7 +141,8 @@ TEST(Dropout, GradientsAndKernels) {
   for (const uint32_t shared : {0u, 1u, 2u, 4u, 6u, 7u})
     for (const double rate : {0.0, 0.25, 1.0}) {
       const OpFunction f = [=](const Tensors& t) {
-        return ops::dropout(t[0], t[1], {.rate = rate, .key = 9, .first_row = 3, .call = 2, .noise_axes = shared});
+        return ops::dropout(t[0], t[1],
+                            {.rate = rate, .key = 9, .first_row = 3, .call = 2, .noise_axes = shared});
       };
       expect_gradients(f, {random_tensor({3, 2, 5}, 1), step_tensor(4)});
       for (const Shape& shape : {Shape{0, 3, 3}, Shape{1, 1, 1}, Shape{3, 5, 7}, Shape{20, 33, 65}})

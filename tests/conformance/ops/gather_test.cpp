@@ -1,6 +1,6 @@
-#include <gmock/gmock.h>
-
 #include <cmath>
+
+#include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -33,7 +33,8 @@ TEST(Take, PicksSlices) {
 TEST(TakeAlongAxis, PicksElements) {
   expect_close(ops::take_along_axis(two_by_three(), indices_of({2, 0, 1, 1}, {2, 2}), 1),
                tensor_of({2, 0, 4, 4}, {2, 2}));
-  expect_close(ops::take_along_axis(two_by_three(), indices_of({1, 0, -1}, {1, 3}), 0), tensor_of({3, 1, 5}, {1, 3}));
+  expect_close(ops::take_along_axis(two_by_three(), indices_of({1, 0, -1}, {1, 3}), 0),
+               tensor_of({3, 1, 5}, {1, 3}));
 }
 
 TEST(OneHot, SetsOneClass) {
@@ -50,11 +51,15 @@ TEST(OneHot, SetsOneClass) {
 TEST(Take, ShapesAndErrors) {
   const Tensor table = Tensor::abstract({100, 8}, DType::float32);
   EXPECT_EQ(ops::take(table, Tensor::abstract({None, 5}, DType::int32)).shape(), (Shape{None, 5, 8}));
-  EXPECT_THAT([&] { ops::take(table, Tensor::abstract({2}, DType::float32)); },
-              ThrowsMessage<ShapeError>(HasSubstr("expected indices of int32, int64 or uint8, received float32")));
+  EXPECT_THAT(
+      [&] { ops::take(table, Tensor::abstract({2}, DType::float32)); },
+      ThrowsMessage<ShapeError>(HasSubstr("expected indices of int32, int64 or uint8, received float32")));
   EXPECT_THROW(ops::take(table, Tensor::abstract({2}, DType::int32), 2), ShapeError);
-  EXPECT_THAT([] { ops::take_along_axis(two_by_three(), indices_of({0, 0, 0}, {3, 1}), 1); },
-              ThrowsMessage<ShapeError>(HasSubstr("received (2, 3) and (3, 1)")));
+  EXPECT_THAT(
+      [] {
+        ops::take_along_axis(two_by_three(), indices_of({0, 0, 0}, {3, 1}), 1);
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("received (2, 3) and (3, 1)")));
 }
 
 TEST(Take, BadIndicesAreReportedAndGiveNan) {
@@ -78,7 +83,8 @@ TEST(Take, GradientsAndKernels) {
     expect_gradients(f, {random_tensor({3, 3, 3}, 1), some});
     expect_kernels_agree(f, {random_tensor({3, 4, 5}, 1), some});
     expect_kernels_agree(f, {random_tensor({3, 4, 5}, 1), indices_of({}, {0})});
-    expect_kernels_agree(f, {random_tensor({40, 50, 33}, 1), random_tensor({7, 30}, 2, -33, 33, DType::int64)});
+    expect_kernels_agree(f,
+                         {random_tensor({40, 50, 33}, 1), random_tensor({7, 30}, 2, -33, 33, DType::int64)});
   }
   const OpFunction embedding = [](const Tensors& t) { return ops::take(t[0], t[1], 0); };
   const Tensors large{random_tensor({1000, 64}, 1), random_tensor({32, 100}, 2, 0, 1000, DType::int32)};

@@ -51,20 +51,26 @@ TEST(Matmul, Vectors) {
   EXPECT_EQ(ops::matmul(random_tensor({4, 2, 3}, 1), random_tensor({3}, 2)).shape(), (Shape{4, 2}));
   expect_close(ops::matmul(tensor_of({1, 2}, {1, 2}, DType::int32), tensor_of({3, 4}, {2, 1}, DType::int32)),
                tensor_of({11}, {1, 1}, DType::int32));
-  expect_close(ops::matmul(tensor_of({1, 2}, {2}, DType::int32), tensor_of({0.5, 1}, {2})), tensor_of({2.5}, {}));
+  expect_close(ops::matmul(tensor_of({1, 2}, {2}, DType::int32), tensor_of({0.5, 1}, {2})),
+               tensor_of({2.5}, {}));
 }
 
 TEST(Matmul, EmptySums) {
-  expect_close(ops::matmul(random_tensor({2, 0}, 1), random_tensor({0, 2}, 1)), tensor_of({0, 0, 0, 0}, {2, 2}));
+  expect_close(ops::matmul(random_tensor({2, 0}, 1), random_tensor({0, 2}, 1)),
+               tensor_of({0, 0, 0, 0}, {2, 2}));
   EXPECT_EQ(ops::matmul(random_tensor({0, 3}, 1), random_tensor({3, 2}, 1)).shape(), (Shape{0, 2}));
 }
 
 TEST(Matmul, ShapesAndErrors) {
-  const Tensor x = Tensor::abstract({None, 7, 3}, DType::float32), w = Tensor::abstract({3, 5}, DType::float32);
+  const Tensor x = Tensor::abstract({None, 7, 3}, DType::float32),
+               w = Tensor::abstract({3, 5}, DType::float32);
   EXPECT_EQ(ops::matmul(x, w).shape(), (Shape{None, 7, 5}));
   EXPECT_EQ(ops::matmul(x, x, {false, true}).shape(), (Shape{None, 7, 7}));
-  EXPECT_THAT([] { ops::matmul(random_tensor({2, 3}, 1), random_tensor({2, 3}, 1)); },
-              ThrowsMessage<ShapeError>(HasSubstr("received (2, 3) and (2, 3)")));
+  EXPECT_THAT(
+      [] {
+        ops::matmul(random_tensor({2, 3}, 1), random_tensor({2, 3}, 1));
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("received (2, 3) and (2, 3)")));
   EXPECT_THROW(ops::matmul(random_tensor({}, 1), random_tensor({2, 3}, 1)), ShapeError);
   EXPECT_THROW(ops::matmul(random_tensor({2, 2, 3}, 1), random_tensor({3, 3, 2}, 1)), ShapeError);
 }
@@ -80,8 +86,8 @@ TEST(Matmul, GradientsAndKernels) {
   const std::vector<std::pair<Shape, Shape>> small{{{2, 3}, {3, 4}},       {{1, 1}, {1, 1}},
                                                    {{2, 2, 3}, {2, 3, 1}}, {{2, 2, 3}, {3, 2}},
                                                    {{2, 3}, {2, 3, 2}},    {{2, 1, 2, 3}, {1, 2, 3, 2}}};
-  const std::vector<std::pair<Shape, Shape>> large{{{65, 33}, {33, 17}},        {{4, 33, 40}, {4, 40, 9}},
-                                                   {{3, 33, 40}, {40, 9}},      {{33, 40}, {3, 40, 9}},
+  const std::vector<std::pair<Shape, Shape>> large{{{65, 33}, {33, 17}},       {{4, 33, 40}, {4, 40, 9}},
+                                                   {{3, 33, 40}, {40, 9}},     {{33, 40}, {3, 40, 9}},
                                                    {{2, 1, 9, 8}, {3, 8, 33}}, {{0, 9, 8}, {8, 3}}};
   for (const bool ta : {false, true})
     for (const bool tb : {false, true}) {

@@ -30,15 +30,25 @@ TEST(Pad, AddsElements) {
 }
 
 TEST(Pad, ShapesAndErrors) {
-  EXPECT_EQ(ops::pad(Tensor::abstract({None, 4, 4, 3}, DType::float32), {{0, 0}, {1, 1}, {0, 2}, {0, 0}}).shape(),
-            (Shape{None, 6, 6, 3}));
-  EXPECT_THAT([] { ops::pad(two_by_three(), {{1, 1}}); },
-              ThrowsMessage<ShapeError>(HasSubstr("each axis of (2, 3), received 1")));
-  EXPECT_THAT([] { ops::pad(two_by_three(), {{2, 0}, {0, 0}}, "reflect"); },
-              ThrowsMessage<ShapeError>(HasSubstr("at most 1 elements on axis 0")));
+  EXPECT_EQ(
+      ops::pad(Tensor::abstract({None, 4, 4, 3}, DType::float32), {{0, 0}, {1, 1}, {0, 2}, {0, 0}}).shape(),
+      (Shape{None, 6, 6, 3}));
+  EXPECT_THAT(
+      [] {
+        ops::pad(two_by_three(), {{1, 1}});
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("each axis of (2, 3), received 1")));
+  EXPECT_THAT(
+      [] {
+        ops::pad(two_by_three(), {{2, 0}, {0, 0}}, "reflect");
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("at most 1 elements on axis 0")));
   EXPECT_THROW(ops::pad(two_by_three(), {{-1, 0}, {0, 0}}), ShapeError);
-  EXPECT_THAT([] { ops::pad(two_by_three(), {{0, 0}, {0, 0}}, "reflekt"); },
-              ThrowsMessage<InvalidArgumentError>(HasSubstr("did you mean 'reflect'")));
+  EXPECT_THAT(
+      [] {
+        ops::pad(two_by_three(), {{0, 0}, {0, 0}}, "reflekt");
+      },
+      ThrowsMessage<InvalidArgumentError>(HasSubstr("did you mean 'reflect'")));
 }
 
 TEST(Pad, GradientsAndKernels) {

@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <numeric>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/random.h>

@@ -159,6 +159,31 @@ TEST(ReductionTest, ArgReductionsKeepTheFirst) {
   expect_kernels_agree([](const Tensors& t) { return ops::argmax(t[0], 1); }, {random_tensor({40, 13}, 3)});
 }
 
+TEST(TopKTest, ValuesIndicesAndGradient) {
+  const Tensor x = tensor_of({1, 5, 3, 5, kNan, 2, 2, -1, 0, kInfinity}, {2, 5});
+  const ops::TopK top = ops::top_k(x, 3);
+  expect_close(top.values, tensor_of({5, 5, 3, kInfinity, 2, 2}, {2, 3}));
+  expect_close(top.indices, tensor_of({1, 3, 2, 4, 0, 1}, {2, 3}, DType::int32));
+  expect_close(ops::top_k(x, 5).indices, tensor_of({1, 3, 2, 0, 4, 4, 0, 1, 3, 2}, {2, 5}, DType::int32));
+  const OpFunction f = [](const Tensors& t) { return ops::top_k(t[0], 2).values; };
+  expect_gradients(f, {random_tensor({4, 6}, 1)});
+  expect_kernels_agree(f, {random_tensor({3, 2, 7}, 1)});
+  EXPECT_EQ(f({Tensor::zeros({0, 4})}).shape(), Shape({0, 2}));
+  EXPECT_EQ(f({Tensor::abstract({None, 4}, DType::float32)}).shape(), Shape({None, 2}));
+  EXPECT_THROW(ops::top_k(x, 6), ShapeError);
+  EXPECT_THROW(ops::top_k(x, 0), ShapeError);
+  EXPECT_THROW(ops::top_k(Tensor(1.0f), 1), ShapeError);
+}
+
+TEST(TopKTest, InTopKCountsTheClassesAbove) {
+  const Tensor p = tensor_of({0.1, 0.6, 0.3, 0.4, 0.4, 0.2, kNan, 1, 2, 1, 2, 3}, {4, 3});
+  const Tensor t = tensor_of({2, 1, 0, 3}, {4}, DType::int32);
+  EXPECT_EQ(ops::in_top_k(t, p, 1).to_vector<bool>(), std::vector<bool>({false, true, false, false}));
+  EXPECT_EQ(ops::in_top_k(t, p, 2).to_vector<bool>(), std::vector<bool>({true, true, false, false}));
+  EXPECT_EQ(ops::in_top_k(t, p, 9).to_vector<bool>(), std::vector<bool>({true, true, false, false}));
+  EXPECT_THROW(ops::in_top_k(tensor_of({1}, {1}, DType::int32), p, 1), ShapeError);
+}
+
 TEST(ReductionTest, UnknownSizesPassThrough) {
   const Tensor x = Tensor::abstract({None, 4, None}, DType::float32);
   EXPECT_EQ(ops::sum(x, {0}).shape(), Shape({4, None}));

@@ -22,8 +22,9 @@ TEST(Repeat, RepeatsElements) {
 }
 
 TEST(Tile, RepeatsTheWhole) {
-  expect_close(ops::tile(two_by_three(), {2, 1, 2}),
-               tensor_of({0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}, {2, 2, 6}));
+  expect_close(
+      ops::tile(two_by_three(), {2, 1, 2}),
+      tensor_of({0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}, {2, 2, 6}));
   expect_close(ops::tile(two_by_three(), {2}), tensor_of({0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}, {2, 6}));
   expect_close(ops::tile(two_by_three(), {1, 1}), two_by_three());
   EXPECT_THROW(ops::tile(two_by_three(), {-1}), InvalidArgumentError);
@@ -33,8 +34,11 @@ TEST(BroadcastTo, RepeatsAlongNewAndWidenedAxes) {
   expect_close(ops::broadcast_to(tensor_of({1, 2}, {2, 1}), {2, 2, 3}),
                tensor_of({1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2}, {2, 2, 3}));
   expect_close(ops::broadcast_to(random_tensor({}, 1), {0}), random_tensor({0}, 1));
-  EXPECT_THAT([] { ops::broadcast_to(two_by_three(), {2, 4}); },
-              ThrowsMessage<ShapeError>(HasSubstr("input (2, 3) does not broadcast to (2, 4)")));
+  EXPECT_THAT(
+      [] {
+        ops::broadcast_to(two_by_three(), {2, 4});
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("input (2, 3) does not broadcast to (2, 4)")));
   EXPECT_THROW(ops::broadcast_to(two_by_three(), {3}), ShapeError);
 }
 
@@ -49,13 +53,15 @@ TEST(Repeat, GradientsAndKernels) {
   const std::vector<OpFunction> functions{
       [](const Tensors& t) { return ops::repeat(t[0], 3, 1); },
       [](const Tensors& t) { return ops::repeat(t[0], 2, 2); },
-      [](const Tensors& t) { return ops::tile(t[0], {2, 3, 1, 2}); },
+      [](const Tensors& t) {
+        return ops::tile(t[0], {2, 3, 1, 2});
+      },
       [](const Tensors& t) { return ops::broadcast_to(t[0], t[0].shape().with(2, 5)); }};
   for (size_t i = 0; i < functions.size(); ++i) {
     const bool needs_one = i == 3;
     expect_gradients(functions[i], {random_tensor({2, 3, needs_one ? 1 : 2}, 1)});
-    for (const Shape& shape : {Shape{0, 3, 1}, Shape{1, 1, 1}, Shape{3, 5, needs_one ? 1 : 7},
-                               Shape{40, 70, needs_one ? 1 : 33}})
+    for (const Shape& shape :
+         {Shape{0, 3, 1}, Shape{1, 1, 1}, Shape{3, 5, needs_one ? 1 : 7}, Shape{40, 70, needs_one ? 1 : 33}})
       expect_kernels_agree(functions[i], {random_tensor(shape, 2)}, {1e-5, 1e-5});
   }
 }

@@ -29,9 +29,17 @@ TEST(Reshape, SharesTheBytes) {
 
 TEST(Reshape, RefusesOtherNumbersOfElements) {
   const Tensor x = random_tensor({2, 3}, 1);
-  EXPECT_THAT([&] { ops::reshape(x, {4, 2}); }, ThrowsMessage<ShapeError>(HasSubstr("input (2, 3), received (4, 2)")));
+  EXPECT_THAT(
+      [&] {
+        ops::reshape(x, {4, 2});
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("input (2, 3), received (4, 2)")));
   EXPECT_THAT([&] { ops::reshape(x, {4, -1}); }, ThrowsMessage<ShapeError>(HasSubstr("reshape: expected")));
-  EXPECT_THAT([&] { ops::reshape(x, {-1, -1}); }, ThrowsMessage<ShapeError>(HasSubstr("at most one size of -1")));
+  EXPECT_THAT(
+      [&] {
+        ops::reshape(x, {-1, -1});
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("at most one size of -1")));
   EXPECT_THROW(ops::reshape(random_tensor({0, 3}, 1), {-1, 0}), ShapeError);
   EXPECT_THROW(ops::reshape(Tensor(), {1}), InvalidArgumentError);
 }

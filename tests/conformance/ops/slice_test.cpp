@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 Tensor counting(const Shape& shape) {
-  return ops::reshape(ops::arange(0, static_cast<double>(shape.num_elements()), {.dtype = DType::float32}), shape);
+  return ops::reshape(ops::arange(0, static_cast<double>(shape.num_elements()), {.dtype = DType::float32}),
+                      shape);
 }
 
 // Expected numbers of NumPy.
@@ -26,9 +27,9 @@ TEST(Slice, FollowsPythonsRules) {
                tensor_of({23, 22, 21, 15, 14, 13}, {1, 2, 3}));
   expect_close(ops::strided_slice(x, {{}, {.start = -2}, {kToEnd, -1, 2}}),
                tensor_of({4, 6, 8, 10, 16, 18, 20, 22}, {2, 2, 2}));
-  expect_close(ops::flip(x, {0, 2}),
-               tensor_of({15, 14, 13, 12, 19, 18, 17, 16, 23, 22, 21, 20, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8},
-                         {2, 3, 4}));
+  expect_close(ops::flip(x, {0, 2}), tensor_of({15, 14, 13, 12, 19, 18, 17, 16, 23, 22, 21, 20,
+                                                3,  2,  1,  0,  7,  6,  5,  4,  11, 10, 9,  8},
+                                               {2, 3, 4}));
   expect_close(ops::flip(counting({3})), tensor_of({2, 1, 0}, {3}));
   expect_close(ops::slice(x, {1, 0, 2}, {1, 2, -1}), tensor_of({14, 15, 18, 19}, {1, 2, 2}));
 }
@@ -36,7 +37,7 @@ TEST(Slice, FollowsPythonsRules) {
 /// Which elements of 0 .. size - 1 Python's range takes: by walking, not by arithmetic.
 std::vector<double> walked(int64_t size, int64_t start, int64_t stop, int64_t step) {
   std::vector<double> out;
-  for (int64_t i = step > 0 ? 0 : size - 1; i >= 0 && i < size; i += step > 0 ? 1 : -1) {
+  for (int64_t i = step > 0 ? 0 : size - 1; i >= 0 && i<size; i += step> 0 ? 1 : -1) {
     const int64_t first = start < 0 ? start + size : start, last = stop < 0 ? stop + size : stop;
     const int64_t origin = step > 0 ? std::max<int64_t>(first, 0) : std::min(first, size - 1);
     const bool inside = step > 0 ? i >= first && i < last : i <= first && i > last;
@@ -51,7 +52,8 @@ TEST(Slice, EveryRangeOfShortAxes) {
       for (int64_t stop = -7; stop <= 7; ++stop)
         for (const int32_t step : {1, 2, 3, 9, -1, -2, -9}) {
           const Tensor y = ops::slice_axis(counting({size}), 0, {start, stop, step});
-          ASSERT_EQ(values_of(y), walked(size, start, stop, step)) << size << ": " << start << ":" << stop << ":" << step;
+          ASSERT_EQ(values_of(y), walked(size, start, stop, step))
+              << size << ": " << start << ":" << stop << ":" << step;
         }
 }
 
@@ -67,8 +69,11 @@ TEST(Slice, ShapesOfGraphs) {
 
 TEST(Slice, NamesWhatDoesNotFit) {
   const Tensor x = counting({2, 3});
-  EXPECT_THAT([&] { ops::slice(x, {0, 1}, {2, 3}); },
-              ThrowsMessage<ShapeError>(HasSubstr("elements 1 to 4 to exist on axis 1, received (2, 3)")));
+  EXPECT_THAT(
+      [&] {
+        ops::slice(x, {0, 1}, {2, 3});
+      },
+      ThrowsMessage<ShapeError>(HasSubstr("elements 1 to 4 to exist on axis 1, received (2, 3)")));
   EXPECT_THROW(ops::slice(x, {-1, 0}, {1, 1}), ShapeError);
   EXPECT_THROW(ops::slice(x, {0}, {1}), ShapeError);
   EXPECT_THROW(ops::strided_slice(x, {{}, {}, {}}), ShapeError);
@@ -89,10 +94,16 @@ TEST(Split, CutsAtIndices) {
 
 TEST(Slice, GradientsAndKernels) {
   const std::vector<OpFunction> functions{
-      [](const Tensors& t) { return ops::strided_slice(t[0], {{.step = -1}, {1, kToEnd, 2}, {kToEnd, -1, 1}}); },
-      [](const Tensors& t) { return ops::slice(t[0], {0, 1, 1}, {-1, 2, 1}); },
+      [](const Tensors& t) {
+        return ops::strided_slice(t[0], {{.step = -1}, {1, kToEnd, 2}, {kToEnd, -1, 1}});
+      },
+      [](const Tensors& t) {
+        return ops::slice(t[0], {0, 1, 1}, {-1, 2, 1});
+      },
       [](const Tensors& t) { return ops::flip(t[0], {1}); },
-      [](const Tensors& t) { return ops::slice_axis(t[0], 1, {3, 3, 1}); },
+      [](const Tensors& t) {
+        return ops::slice_axis(t[0], 1, {3, 3, 1});
+      },
       [](const Tensors& t) {
         const Tensors parts = ops::split(t[0], 2, 2);
         return parts[0] * parts[1];

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct AccuracyConfig {
+  std::string name = "accuracy";
+
+  void fields(FieldVisitor& v);
+};
+
+/// How often y_pred equals y_true, elementwise.
+class Accuracy : public Metric {
+ public:
+  using Config = AccuracyConfig;
+  explicit Accuracy(const Config& config = {});
+};
+
+}  // namespace nyala::metrics

@@ -1,0 +1,17 @@
+#include <nyala/api/metrics/binary_crossentropy.h>
+
+#include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/losses/binary_crossentropy.h>
+
+namespace nyala::metrics {
+
+void BinaryCrossentropyConfig::fields(FieldVisitor& v) {
+  v.field("from_logits", from_logits);
+  v.field("label_smoothing", label_smoothing);
+}
+
+BinaryCrossentropy::BinaryCrossentropy(const Config& config)
+    : Metric(make_loss_metric(nyala::BinaryCrossentropy({.from_logits = config.from_logits, .label_smoothing = config.label_smoothing}), "BinaryCrossentropy",
+                              config.name)) {}
+
+}  // namespace nyala::metrics

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct MeanConfig {
+  std::string name = "mean";
+
+  void fields(FieldVisitor& v);
+};
+
+/// The mean of the values given to update_state, by weight.
+class Mean : public Metric {
+ public:
+  using Config = MeanConfig;
+  explicit Mean(const Config& config = {});
+};
+
+}  // namespace nyala::metrics

@@ -1,0 +1,81 @@
+#include <nyala/api/metrics/mean_metric.h>
+
+#include <nyala/api/layers/layer.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/metric_updates.h>
+#include <nyala/backend/ops/shape.h>
+
+namespace nyala::metrics {
+
+namespace {
+
+bool begins(const Shape& values, const Shape& weights) {
+  return weights.rank() <= values.rank() && values.slice(0, weights.rank()) == weights;
+}
+
+/// Weights with axes of size 1 behind, so that they broadcast to values from the front.
+Tensor aligned(const Tensor& weights, int rank) {
+  Shape shape = weights.shape();
+  while (shape.rank() < rank) shape.append(1);
+  return weights.with_shape(shape);
+}
+
+class LossMetricNode final : public MeanMetricNode {
+ public:
+  LossMetricNode(const Loss& loss, std::string class_name, std::string name, bool has_direction)
+      : MeanMetricNode(std::move(name)),
+        loss_(loss),
+        class_name_(std::move(class_name)),
+        has_direction_(has_direction) {}
+  std::string class_name() const override { return class_name_; }
+  void fields(FieldVisitor& v) const override { loss_.node().fields(v); }
+  bool has_direction() const override { return has_direction_; }
+
+  Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const override {
+    const Tensor values = loss_.node().per_sample(y_true, y_pred);
+    if (!sample_weight.defined()) return ops::mean_update(values);
+    Tensor weights = fit_weights(sample_weight, values.shape(), name());
+    // Keras takes the mask of ignored classes into account only where there are weights.
+    if (const Tensor mask = loss_.node().valid_mask(y_true, y_pred); mask.defined())
+      weights = aligned(weights, values.rank()) * ops::cast(mask, weights.dtype()).with_shape(values.shape());
+    return ops::mean_update(values, weights);
+  }
+
+ private:
+  Loss loss_;
+  std::string class_name_;
+  bool has_direction_;
+};
+
+}  // namespace
+
+const std::string& AutomaticName::get() const {
+  std::call_once(once_, [this] {
+    if (name_.empty()) name_ = unique_name(class_name_);
+  });
+  return name_;
+}
+
+Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string& metric) {
+  Tensor fitted = is_floating(weights.dtype()) ? weights : ops::cast(weights, DType::float32);
+  while (fitted.rank() > 0 && !begins(values, fitted.shape()) && fitted.shape().back() == 1)
+    fitted = ops::squeeze(fitted, {-1});
+  if (begins(values, fitted.shape())) return fitted;
+  const bool broadcasts = fitted.rank() <= values.rank();
+  if (broadcasts) {
+    const Shape wanted = values.slice(0, fitted.rank());
+    const Tensor spread = fitted * Tensor::full(wanted, 1.0, fitted.dtype(), fitted.device());
+    if (spread.shape() == wanted) return spread;
+  }
+  throw ShapeError("metric '" + metric + "': sample weights " + weights.shape().to_string() +
+                   " do not fit values of shape " + values.to_string());
+}
+
+std::shared_ptr<const MetricNode> make_loss_metric(const Loss& loss, const std::string& class_name, std::string name,
+                                                   bool has_direction) {
+  return std::make_shared<LossMetricNode>(loss, class_name, std::move(name), has_direction);
+}
+
+}  // namespace nyala::metrics

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct RootMeanSquaredErrorConfig {
+  std::string name = "root_mean_squared_error";
+
+  void fields(FieldVisitor& v);
+};
+
+/// The root of the mean of (y_true - y_pred)^2 over all updates.
+class RootMeanSquaredError : public Metric {
+ public:
+  using Config = RootMeanSquaredErrorConfig;
+  explicit RootMeanSquaredError(const Config& config = {});
+};
+
+}  // namespace nyala::metrics

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct SparseTopKCategoricalAccuracyConfig {
+  int64_t k = 5;
+  std::string name = "sparse_top_k_categorical_accuracy";
+
+  void fields(FieldVisitor& v);
+};
+
+/// How often less than k scores are larger than that of the class number y_true: ties count as hits.
+class SparseTopKCategoricalAccuracy : public Metric {
+ public:
+  using Config = SparseTopKCategoricalAccuracyConfig;
+  /// Throws InvalidArgumentError for k < 1.
+  explicit SparseTopKCategoricalAccuracy(const Config& config = {});
+  explicit SparseTopKCategoricalAccuracy(int64_t k, Config config = {});
+};
+
+}  // namespace nyala::metrics

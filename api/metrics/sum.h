@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct SumConfig {
+  std::string name = "sum";
+
+  void fields(FieldVisitor& v);
+};
+
+/// The sum of the values given to update_state, each by its weight.
+class Sum : public Metric {
+ public:
+  using Config = SumConfig;
+  explicit Sum(const Config& config = {});
+};
+
+}  // namespace nyala::metrics

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct TopKCategoricalAccuracyConfig {
+  int64_t k = 5;
+  std::string name = "top_k_categorical_accuracy";
+
+  void fields(FieldVisitor& v);
+};
+
+/// How often less than k scores are larger than that of the class where y_true is largest: ties count as hits.
+class TopKCategoricalAccuracy : public Metric {
+ public:
+  using Config = TopKCategoricalAccuracyConfig;
+  /// Throws InvalidArgumentError for k < 1.
+  explicit TopKCategoricalAccuracy(const Config& config = {});
+  explicit TopKCategoricalAccuracy(int64_t k, Config config = {});
+};
+
+}  // namespace nyala::metrics

@@ -1,0 +1,4 @@
+#pragma once
+
+#include <nyala/api/utils/gradient_tape.h>
+#include <nyala/api/utils/to_categorical.h>

@@ -1,0 +1,134 @@
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/constraints/all.h>
+#include <nyala/api/initializers/all.h>
+#include <nyala/api/layers/all.h>
+#include <nyala/api/regularizers/all.h>
+#include <nyala/tests/api/field_printer.h>
+
+namespace nyala::testing {
+namespace {
+
+struct Parameter {
+  std::string name, value;
+};
+using Signature = std::vector<Parameter>;
+
+/// Keras' constructor signatures by "kind class", without self, *args and **kwargs.
+std::map<std::string, Signature> read_signatures() {
+  std::ifstream file(std::string(NYALA_SOURCE_DIR) + "/tests/golden/data/defaults.tsv");
+  std::map<std::string, Signature> signatures;
+  std::string line;
+  while (std::getline(file, line)) {
+    std::istringstream cells(line);
+    std::string object, kind;
+    Parameter parameter;
+    std::getline(cells, object, '\t');
+    std::getline(cells, kind, '\t');
+    std::getline(cells, parameter.name, '\t');
+    std::getline(cells, parameter.value);
+    Signature& signature = signatures[kind + " " + object];
+    if (parameter.name.find('*') == std::string::npos) signature.push_back(parameter);
+  }
+  return signatures;
+}
+
+const Signature& signature_of(const std::string& object) {
+  static const auto signatures = read_signatures();
+  const auto found = signatures.find(object);
+  if (found == signatures.end()) throw std::runtime_error("defaults.tsv has no " + object);
+  return found->second;
+}
+
+/// Python prints 2 and 2.0 differently; both are the number two.
+bool same_value(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  char *end_a = nullptr, *end_b = nullptr;
+  const double x = std::strtod(a.c_str(), &end_a), y = std::strtod(b.c_str(), &end_b);
+  return !a.empty() && !b.empty() && *end_a == 0 && *end_b == 0 && x == y;
+}
+
+/// What a class has on purpose otherwise.
+struct Differences {
+  std::set<std::string> missing = {};                   // Keras parameters that Nyala does not have (yet)
+  std::map<std::string, std::string> changed = {};  // defaults that differ, with Nyala's
+};
+
+/// Fields in the order of Keras' signature, with its defaults; "name" belongs to every layer.
+template <class Class>
+void expect_defaults(const std::string& object, const Differences& differences = {}) {
+  SCOPED_TRACE(object);
+  typename Class::Config config;
+  FieldPrinter printer;
+  config.fields(printer);
+  Signature expected;
+  for (const Parameter& parameter : signature_of(object))
+    if (!differences.missing.contains(parameter.name) && parameter.name != "name") expected.push_back(parameter);
+  ASSERT_EQ(printer.fields().size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const auto& [name, value] = printer.fields()[i];
+    EXPECT_EQ(name, expected[i].name) << "field " << i;
+    const auto changed = differences.changed.find(name);
+    const std::string wanted = changed == differences.changed.end() ? expected[i].value : changed->second;
+    EXPECT_TRUE(wanted == "(required)" || same_value(value, wanted)) << name << ": " << value << ", Keras " << wanted;
+  }
+}
+
+TEST(Defaults, Layers) {
+  expect_defaults<Activation>("layer Activation");
+  expect_defaults<Add>("layer Add");
+  expect_defaults<AveragePooling2D>("layer AveragePooling2D");
+  expect_defaults<BatchNormalization>("layer BatchNormalization",
+                                      {.missing = {"renorm", "renorm_clipping", "renorm_momentum"},
+                                       .changed = {{"synchronized", "True"}}});
+  expect_defaults<Concatenate>("layer Concatenate");
+  expect_defaults<Conv2D>("layer Conv2D");
+  expect_defaults<Dense>("layer Dense", {.missing = {"lora_rank", "lora_alpha", "quantization_config"}});
+  expect_defaults<Dropout>("layer Dropout");
+  expect_defaults<Flatten>("layer Flatten");
+  expect_defaults<GlobalAveragePooling2D>("layer GlobalAveragePooling2D");
+  expect_defaults<GlobalMaxPooling2D>("layer GlobalMaxPooling2D");
+  expect_defaults<MaxPooling2D>("layer MaxPooling2D");
+  expect_defaults<ReLU>("layer ReLU");
+  expect_defaults<Rescaling>("layer Rescaling");
+  expect_defaults<Reshape>("layer Reshape");
+  expect_defaults<Softmax>("layer Softmax");
+  expect_defaults<ZeroPadding2D>("layer ZeroPadding2D");
+}
+
+TEST(Defaults, Initializers) {
+  expect_defaults<Constant>("initializer Constant");
+  expect_defaults<GlorotNormal>("initializer GlorotNormal");
+  expect_defaults<GlorotUniform>("initializer GlorotUniform");
+  expect_defaults<HeNormal>("initializer HeNormal");
+  expect_defaults<HeUniform>("initializer HeUniform");
+  expect_defaults<LecunNormal>("initializer LecunNormal");
+  expect_defaults<LecunUniform>("initializer LecunUniform");
+  expect_defaults<RandomNormal>("initializer RandomNormal");
+  expect_defaults<RandomUniform>("initializer RandomUniform");
+  expect_defaults<TruncatedNormal>("initializer TruncatedNormal");
+  expect_defaults<VarianceScaling>("initializer VarianceScaling");
+  EXPECT_TRUE(signature_of("initializer Zeros").empty());
+  EXPECT_TRUE(signature_of("initializer Ones").empty());
+}
+
+TEST(Defaults, RegularizersAndConstraints) {
+  expect_defaults<L1>("regularizer L1");
+  expect_defaults<L1L2>("regularizer L1L2");
+  expect_defaults<L2>("regularizer L2");
+  expect_defaults<MaxNorm>("constraint MaxNorm");
+  expect_defaults<MinMaxNorm>("constraint MinMaxNorm");
+  expect_defaults<UnitNorm>("constraint UnitNorm");
+  EXPECT_TRUE(signature_of("constraint NonNeg").empty());
+}
+
+}  // namespace
+}  // namespace nyala::testing

@@ -1,0 +1,93 @@
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/layers/all.h>
+#include <nyala/tests/conformance/layers/run_layer_test.h>
+
+namespace nyala::testing {
+namespace {
+
+/// A maker of layers of class L: its Config, with the dtype filled in.
+template <class L>
+std::function<Layer(const std::string&)> maker(typename L::Config config) {
+  return [config](const std::string& dtype) mutable {
+    config.dtype = dtype;
+    return L(config);
+  };
+}
+
+template <class L>
+void run(const typename L::Config& config, const Shapes& inputs) {
+  run_layer_test({.make = maker<L>(config), .inputs = inputs});
+  run_layer_test({.make = maker<L>(config), .inputs = inputs, .training = false});
+}
+
+TEST(LayerConformance, Dense) {
+  run<Dense>({.units = 3}, {{4, 5}});
+  run<Dense>({.units = 2, .activation = "tanh", .use_bias = false}, {{2, 3, 4}});
+  run<Dense>({.units = 4, .activation = "softmax"}, {{3, 5}});
+  run<Dense>({.units = 1, .activation = "sigmoid", .kernel_initializer = "he_normal"}, {{1, 1}});
+}
+
+TEST(LayerConformance, Conv2D) {
+  run<Conv2D>({.filters = 3, .kernel_size = 3}, {{2, 5, 4, 2}});
+  run<Conv2D>({.filters = 2, .kernel_size = {2, 3}, .strides = {2, 1}, .padding = "same", .activation = "sigmoid"},
+              {{2, 5, 4, 3}});
+  run<Conv2D>({.filters = 4, .kernel_size = 3, .padding = "same", .groups = 2, .use_bias = false}, {{1, 4, 4, 4}});
+  run<Conv2D>({.filters = 2, .kernel_size = 2, .dilation_rate = 2, .activation = "gelu"}, {{1, 5, 5, 1}});
+}
+
+TEST(LayerConformance, Pooling2D) {
+  run<MaxPooling2D>({}, {{2, 5, 4, 3}});
+  run<MaxPooling2D>({.pool_size = 3, .strides = 2, .padding = "same"}, {{2, 5, 4, 2}});
+  run<AveragePooling2D>({.pool_size = 2}, {{2, 4, 5, 3}});
+  run<AveragePooling2D>({.pool_size = {3, 2}, .strides = 2, .padding = "same"}, {{2, 5, 4, 2}});
+}
+
+TEST(LayerConformance, GlobalPooling2D) {
+  run<GlobalMaxPooling2D>({}, {{2, 3, 4, 3}});
+  run<GlobalMaxPooling2D>({.keepdims = true}, {{2, 3, 4, 3}});
+  run<GlobalAveragePooling2D>({}, {{2, 3, 4, 3}});
+  run<GlobalAveragePooling2D>({.keepdims = true}, {{2, 3, 4, 3}});
+}
+
+TEST(LayerConformance, BatchNormalization) {
+  run<BatchNormalization>({}, {{6, 3}});
+  run<BatchNormalization>({.momentum = 0.5, .scale = false}, {{2, 3, 3, 2}});
+  run<BatchNormalization>({.axis = 1, .center = false}, {{3, 2, 4}});
+}
+
+TEST(LayerConformance, Dropout) {
+  run<Dropout>({.rate = 0.4, .seed = 1}, {{4, 5}});
+  run<Dropout>({.rate = 0.4, .noise_shape = {None, 1, 3}, .seed = 2}, {{3, 4, 3}});
+}
+
+TEST(LayerConformance, Elementwise) {
+  run<Activation>({.activation = "relu"}, {{3, 4}});
+  run<Activation>({.activation = "silu"}, {{3, 2, 2}});
+  run<ReLU>({}, {{3, 4}});
+  run<ReLU>({.max_value = 1.1, .negative_slope = 0.1, .threshold = 0.2}, {{4, 5}});
+  run<Softmax>({}, {{3, 4}});
+  run<Softmax>({.axis = {1, 2}}, {{2, 3, 4}});
+  run<Rescaling>({.scale = 0.5, .offset = -1}, {{2, 3}});
+}
+
+TEST(LayerConformance, Shapes) {
+  run<Flatten>({}, {{2, 3, 2}});
+  run<Reshape>({.target_shape = {4, 3}}, {{2, 12}});
+  run<Reshape>({.target_shape = {-1, 2}}, {{2, 3, 4}});
+  run<ZeroPadding2D>({}, {{2, 2, 3, 2}});
+  run<ZeroPadding2D>({.padding = {{1, 2}, {0, 3}}}, {{1, 2, 3, 2}});
+}
+
+TEST(LayerConformance, Merging) {
+  run<Add>({}, {{2, 3}, {2, 3}, {2, 3}});
+  run<Add>({}, {{2, 4, 3}, {2, 1, 3}});
+  run<Add>({}, {{2, 4, 3}, {2, 3}});
+  run<Concatenate>({}, {{2, 3}, {2, 1}});
+  run<Concatenate>({.axis = 1}, {{2, 3, 2}, {2, 1, 2}, {2, 2, 2}});
+}
+
+}  // namespace
+}  // namespace nyala::testing
