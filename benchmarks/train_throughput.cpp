@@ -14,7 +14,7 @@
 
 #include <nyala/nyala.h>
 
-#include "support/benchmark_models.h"
+#include <nyala/benchmarks/support/benchmark_models.h>
 
 using namespace nyala;
 using Clock = std::chrono::steady_clock;

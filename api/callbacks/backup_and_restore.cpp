@@ -19,31 +19,48 @@ BackupAndRestore::BackupAndRestore(std::string backup_dir, Config config)
 std::string BackupAndRestore::path() const { return backup_dir_ + "/latest.weights.h5"; }
 
 void BackupAndRestore::on_train_begin(Logs&) {
+  if (!model().built())
+    throw StateError("BackupAndRestore: model '" + model().name() +
+                     "' is not built, so a backup could not be restored; begin it with an Input or call build() "
+                     "before fit()");
   std::error_code error;
   std::filesystem::create_directories(backup_dir_, error);
   if (error) throw IoError("BackupAndRestore: cannot make folder '" + backup_dir_ + "': " + error.message());
+  last_batch_ = -1;
+  unsaved_ = 0;
   if (!std::filesystem::exists(path())) return;
-  if (!model().built())
-    throw StateError("BackupAndRestore: model '" + model().name() +
-                     "' is not built, so its backup cannot be restored; begin it with an Input or call build()");
   const TrainingPosition position = Checkpoint(model()).restore(path());
   TrainingState& state = *model().model_node().training;
   state.resume_epoch = position.epoch;
   state.resume_batch = position.batch;
+  last_batch_ = position.batch - 1;
 }
 
+// The epoch that is resumed begins behind its first batches.
 void BackupAndRestore::on_epoch_begin(int epoch, Logs&) { epoch_ = epoch; }
 
+// With steps_per_execution the hook comes for several batches at once. A resumed epoch whose data cannot be replayed
+// counts from 0 again.
 void BackupAndRestore::on_train_batch_end(int64_t batch, Logs&) {
-  if (config_.save_freq > 0 && (batch + 1) % config_.save_freq == 0)
-    Checkpoint(model()).save(path(), {epoch_, batch + 1});
+  if (config_.save_freq == 0) return;
+  unsaved_ += batch > last_batch_ ? batch - last_batch_ : batch + 1;
+  last_batch_ = batch;
+  if (unsaved_ < config_.save_freq) return;
+  unsaved_ = 0;
+  Checkpoint(model()).save(path(), {epoch_, batch + 1});
 }
 
-void BackupAndRestore::on_epoch_end(int epoch, Logs&) { Checkpoint(model()).save(path(), {epoch + 1, 0}); }
+void BackupAndRestore::on_epoch_end(int epoch, Logs&) {
+  last_batch_ = -1;
+  if (config_.save_freq == 0) Checkpoint(model()).save(path(), {epoch + 1, 0});
+}
 
 void BackupAndRestore::on_train_end(Logs&) {
-  std::error_code ignored;  // a backup that cannot be removed does no harm
-  if (config_.delete_checkpoint) std::filesystem::remove(path(), ignored);
+  if (!config_.delete_checkpoint) return;
+  std::error_code ignored;  // a backup that cannot be removed does no harm; a folder with other files stays
+  std::filesystem::remove(path(), ignored);
+  if (std::filesystem::is_directory(std::filesystem::symlink_status(backup_dir_, ignored)))
+    std::filesystem::remove(backup_dir_, ignored);
 }
 
 }  // namespace nyala

@@ -49,7 +49,8 @@ struct CallbackParameters {
   int64_t steps = -1;
 };
 
-/// Base of all callbacks; every hook does nothing by default. Epochs and batches count from 0.
+/// Base of all callbacks; every hook does nothing by default. Epochs and batches count from 0. Reading the logs of a
+/// batch fetches them from the device: only callbacks that do so cost that.
 class Callback {
  public:
   virtual ~Callback() = default;
@@ -67,8 +68,6 @@ class Callback {
   virtual void on_predict_end(Logs&) {}
   virtual void on_predict_batch_begin(int64_t /*batch*/, Logs&) {}
   virtual void on_predict_batch_end(int64_t /*batch*/, Logs&) {}
-  /// True if the batch hooks read logs: only then are values fetched from the device every batch.
-  virtual bool reads_batch_logs() const { return false; }
 
   /// Called by fit before the first hook.
   void attach(Model& model, const CallbackParameters& parameters) {

@@ -125,7 +125,7 @@ void UpdatePlan::measure(int slice) const {
 }
 
 void UpdatePlan::combine_norms() const {
-  const ops::ClipDescriptor clip{options_.clip_limit, options_.clipping == Clipping::global_norm};
+  const ops::ClipFactorsDescriptor clip{options_.clip_limit, options_.clipping == Clipping::global_norm};
   dispatch_into(ops::kClipFactors, clip, {&partials_, &offsets_, &scalars_}, factors_);
 }
 

@@ -1,99 +1,205 @@
 #include <nyala/api/saving/checkpoint.h>
 
 #include <bit>
+#include <limits>
+#include <set>
 #include <span>
 
 #include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/runtime/status_word.h>
 
 namespace nyala {
 
 namespace {
 
-constexpr const char* kGroup = "nyala_checkpoint";
+/// Rises when older programs could not read the group any more.
+constexpr int64_t kVersion = 1;
 
-std::string at(const char* name) { return std::string(kGroup) + "/" + name; }
+std::string at(const std::string& name) { return std::string(kCheckpointGroup) + "/" + name; }
 
-void write_integers(hdf5::Writer& writer, const char* name, const std::vector<int64_t>& values) {
-  writer.write_dataset(at(name), {static_cast<int64_t>(values.size())}, std::span<const int64_t>(values));
+template <class T>
+void write_list(hdf5::Writer& writer, const char* name, const std::vector<T>& values) {
+  if (!values.empty())
+    writer.write_dataset(at(name), {static_cast<int64_t>(values.size())}, std::span<const T>(values));
 }
 
-/// Keys of the random draws of every layer, in the order of the walk.
-std::vector<uint64_t*> random_keys(const LayerNode& node) {
-  std::vector<uint64_t*> keys;
-  for (const auto& [attribute, layer] : node.sublayers()) {
-    if (uint64_t* key = layer.node().random_key()) keys.push_back(key);
-    for (uint64_t* key : random_keys(layer.node())) keys.push_back(key);
-  }
-  return keys;
+/// Empty where there is none.
+template <class T>
+std::vector<T> read_list(const hdf5::Group& root, const char* name) {
+  return root.has_dataset(at(name)) ? root.dataset(at(name)).values<T>() : std::vector<T>();
 }
 
-std::vector<double> total_sums(const TrainingState& state) {
-  std::vector<double> total(static_cast<size_t>(state.num_sums), 0.0);
-  for (const Tensor& sums : state.sums) {
-    const std::vector<double> own = sums.to_vector<double>();
-    for (size_t i = 0; i < own.size(); ++i) total[i] += own[i];
+/// Keys of the random draws of every layer, in the order of the sublayers; a shared layer's once.
+class RandomKeys {
+ public:
+  explicit RandomKeys(const Model& model) { collect(model.node()); }
+  const std::vector<uint64_t*>& keys() const { return keys_; }
+
+ private:
+  void collect(LayerNode& node) {
+    if (!seen_.insert(&node).second) return;
+    if (uint64_t* key = node.random_key()) keys_.push_back(key);
+    for (const auto& [attribute, layer] : node.sublayers()) collect(layer.node());
   }
-  return total;
+
+  std::set<const LayerNode*> seen_;
+  std::vector<uint64_t*> keys_;
+};
+
+ParameterStore& store_of(const Model& model) { return model.model_node().strategy()->store(); }
+
+/// In the middle of gradient accumulation the replicas hold gradients that are not summed yet; to be summed in the same
+/// order again they are kept apart.
+void write_gathered(const Model& model, hdf5::Writer& writer) {
+  const OptimizerNode& optimizer = model.optimizer().node();
+  if (!optimizer.built() || !optimizer.accumulates_into_existing()) return;
+  ParameterStore& store = store_of(model);
+  for (size_t i = 0; i < optimizer.variables().size(); ++i) {
+    const Variable& variable = optimizer.variables()[i];
+    Shape shape{store.num_replicas()};
+    for (int64_t size : variable.shape()) shape.append(size);
+    const Tensor parts = Tensor::empty(shape, variable.dtype());
+    for (int replica = 0; replica < store.num_replicas(); ++replica)
+      parts.rows(replica, 1).with_shape(variable.shape()).copy_from(store.gradient(replica, variable));
+    writer.write_dataset(at("gathered/" + std::to_string(i)), parts.dtype(), shape,
+                         {static_cast<const std::byte*>(parts.raw()), parts.bytes()});
+  }
 }
 
-/// The first replica takes the sums; which one holds them makes no difference to their total.
-void restore_sums(TrainingState& state, const std::vector<double>& total, double rows) {
-  if (state.sums.empty()) {
-    state.restored_sums = total;
-  } else if (total.size() == static_cast<size_t>(state.num_sums)) {
-    for (const Tensor& sums : state.sums) ops::fill_zero(sums);
-    state.sums[0].copy_from_host(total.data());
+/// The same from the file; empty where there are none for this number of replicas.
+Tensors read_gathered(const Model& model, const hdf5::Group& root) {
+  Tensors all;
+  if (!model.compiled() || !root.has_group(at("gathered"))) return all;
+  const hdf5::Group group = root.group(at("gathered"));
+  for (size_t i = 0; i < group.names().size(); ++i) {
+    const hdf5::Dataset dataset = group.dataset(std::to_string(i));
+    if (dataset.shape().empty() || dataset.shape()[0] != store_of(model).num_replicas()) return {};
+    const Tensor parts = Tensor::empty(dataset.shape(), dataset.dtype());
+    dataset.read({static_cast<std::byte*>(parts.raw()), parts.bytes()});
+    all.push_back(parts);
   }
-  state.rows = rows;
+  return all;
+}
+
+void restore_gathered(const Model& model, const Tensors& all) {
+  const Variables& variables = model.optimizer().node().variables();
+  if (all.size() != variables.size()) return;
+  ParameterStore& store = store_of(model);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool fits = all[i].dtype() == variables[i].dtype() &&
+                      all[i].shape().slice(1, all[i].rank()) == variables[i].shape();
+    for (int replica = 0; fits && replica < store.num_replicas(); ++replica)
+      store.gradient(replica, variables[i])
+          .copy_from(all[i].rows(replica, 1).with_shape(variables[i].shape()));
+  }
+}
+
+void write_training(const Model& model, hdf5::Writer& writer) {
+  const TrainingState& state = *model.model_node().training;
+  write_list<int64_t>(writer, "step", {state.train_step});
+  write_list<int64_t>(writer, "shuffle_seed", {std::bit_cast<int64_t>(state.shuffle_seed)});
+  const SavedSums sums = saved_sums(state);
+  if (sums.parts > 0) {
+    write_list<double>(writer, "rows", {sums.rows});
+    writer.write_dataset(at("sums"), {sums.parts, static_cast<int64_t>(sums.values.size()) / sums.parts},
+                         std::span<const double>(sums.values));
+  }
+  write_gathered(model, writer);
+}
+
+/// The checkpoint's own group, read and looked through before anything is changed.
+struct Content {
+  TrainingPosition position;
+  std::vector<int64_t> random_keys;
+  std::vector<int64_t> step, shuffle_seed;  // empty where the model was not compiled
+  SavedSums sums;
+  Tensors gathered;
+};
+
+SavedSums read_sums(const hdf5::Group& root) {
+  SavedSums sums;
+  if (!root.has_dataset(at("sums"))) return sums;
+  const hdf5::Dataset dataset = root.dataset(at("sums"));
+  const std::vector<double> rows = read_list<double>(root, "rows");
+  if (dataset.shape().rank() != 2 || rows.size() != 1) throw FileFormatError("damaged sums of metrics");
+  sums.parts = dataset.shape()[0];
+  sums.values = dataset.values<double>();
+  sums.rows = rows[0];
+  return sums;
+}
+
+Content read_content(const Model& model, const hdf5::Group& root) {
+  const auto version = read_list<int64_t>(root, "version");
+  if (version.size() != 1 || version[0] != kVersion)
+    throw FileFormatError("expected version " + std::to_string(kVersion) + ", found " +
+                          (version.size() == 1 ? std::to_string(version[0]) : "none"));
+  Content content;
+  const auto position = read_list<int64_t>(root, "position");
+  if (position.size() != 2 || position[0] < 0 || position[0] > std::numeric_limits<int>::max() || position[1] < 0)
+    throw FileFormatError("expected an epoch and a batch as position");
+  content.position = {static_cast<int>(position[0]), position[1]};
+  content.random_keys = read_list<int64_t>(root, "random_keys");
+  const size_t expected = RandomKeys(model).keys().size();
+  if (content.random_keys.size() != expected)
+    throw ShapeError("expected the random state of " + std::to_string(expected) + " layers, the file has that of " +
+                     std::to_string(content.random_keys.size()));
+  content.step = read_list<int64_t>(root, "step");
+  content.shuffle_seed = read_list<int64_t>(root, "shuffle_seed");
+  content.sums = read_sums(root);
+  content.gathered = read_gathered(model, root);
+  return content;
+}
+
+void restore_content(const Model& model, Content content) {
+  const RandomKeys own(model);
+  for (size_t i = 0; i < content.random_keys.size(); ++i)
+    *own.keys()[i] = std::bit_cast<uint64_t>(content.random_keys[i]);
+  if (!model.compiled()) return;
+  TrainingState& state = *model.model_node().training;
+  if (content.step.size() == 1) state.train_step = content.step[0];
+  if (content.shuffle_seed.size() == 1) state.shuffle_seed = std::bit_cast<uint64_t>(content.shuffle_seed[0]);
+  restore_sums(state, std::move(content.sums));
+  restore_gathered(model, content.gathered);
 }
 
 }  // namespace
 
 void Checkpoint::save(const std::string& path, const TrainingPosition& position) const {
+  const ExclusiveUse alone(model_.model_node(), "Checkpoint::save");
+  for (int replica = 0; replica < store_of(model_).num_replicas(); ++replica)
+    check_status(store_of(model_).device(replica));
   hdf5::Writer writer;
   write_weights(model_, writer);
-  if (const auto& state = model_.model_node().training) {
-    write_integers(writer, "position", {position.epoch, position.batch, state->train_step});
-    write_integers(writer, "shuffle_seed", {std::bit_cast<int64_t>(state->shuffle_seed)});
-    std::vector<int64_t> keys;
-    for (const uint64_t* key : random_keys(model_.node())) keys.push_back(std::bit_cast<int64_t>(*key));
-    write_integers(writer, "random_keys", keys);
-    std::vector<double> sums = total_sums(*state);
-    sums.push_back(state->rows);
-    writer.write_dataset(at("sums"), {static_cast<int64_t>(sums.size())}, std::span<const double>(sums));
-  }
+  write_list<int64_t>(writer, "version", {kVersion});
+  write_list<int64_t>(writer, "position", {position.epoch, position.batch});
+  std::vector<int64_t> keys;
+  for (const uint64_t* key : RandomKeys(model_).keys()) keys.push_back(std::bit_cast<int64_t>(*key));
+  write_list(writer, "random_keys", keys);
+  if (model_.compiled()) write_training(model_, writer);
   writer.save(path);
 }
 
 TrainingPosition Checkpoint::restore(const std::string& path) const {
+  const ExclusiveUse alone(model_.model_node(), "Checkpoint::restore");
   const hdf5::File file = hdf5::File::open(path);
   const hdf5::Group& root = file.root();
-  const auto& state = model_.model_node().training;
-  if (!state || !root.has_group(kGroup)) {
+  if (!root.has_group(kCheckpointGroup)) {
     read_weights(model_, root, path);
     return {};
   }
-  const auto position = root.dataset(at("position")).values<int64_t>();
-  const auto seed = root.dataset(at("shuffle_seed")).values<int64_t>();
-  const auto keys = root.dataset(at("random_keys")).values<int64_t>();
-  auto sums = root.dataset(at("sums")).values<double>();
-  const std::vector<uint64_t*> own_keys = random_keys(model_.node());
-  if (position.size() != 3 || seed.size() != 1 || sums.empty() || keys.size() != own_keys.size())
-    throw FileFormatError(path + ": group '" + kGroup + "' does not fit this model (it has " +
-                          std::to_string(own_keys.size()) + " layers that draw random numbers, the file " +
-                          std::to_string(keys.size()) + ")");
-  read_weights(model_, root, path);
-  for (size_t i = 0; i < keys.size(); ++i) *own_keys[i] = std::bit_cast<uint64_t>(keys[i]);
-  state->train_step = position[2];
-  state->shuffle_seed = std::bit_cast<uint64_t>(seed[0]);
-  const double rows = sums.back();
-  sums.pop_back();
-  restore_sums(*state, sums, rows);
-  return {static_cast<int>(position[0]), position[1]};
+  Content content;
+  try {
+    content = read_content(model_, root);
+  } catch (const Error&) {
+    rethrow_with_prefix(path + ": group '/" + kCheckpointGroup + "': ");
+  }
+  const TrainingPosition position = content.position;
+  read_weights(model_, root, path, OptimizerMismatch::fail);
+  restore_content(model_, std::move(content));
+  return position;
 }
 
 }  // namespace nyala

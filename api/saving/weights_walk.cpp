@@ -1,8 +1,8 @@
 #include <nyala/api/saving/weights_walk.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
@@ -48,14 +48,15 @@ class Walk {
 
   /// Attributes in alphabetical order, private ones last; only those before `end` where it is given.
   void visit_attributes(const Layer& layer, const std::string& path, const std::string& end) {
-    auto attributes = layer.node().sublayers();
-    auto is_private = [](const std::string& name) { return name.starts_with("_"); };
-    std::stable_sort(attributes.begin(), attributes.end(), [&](const auto& a, const auto& b) {
-      if (is_private(a.first) != is_private(b.first)) return is_private(b.first);
-      return a.first < b.first;
-    });
-    for (const auto& [attribute, sublayer] : attributes)
-      if (end.empty() || (attribute < end && !is_private(attribute))) visit(sublayer, join(path, attribute));
+    using Key = std::pair<bool, std::string>;
+    std::map<Key, std::vector<Layer>> attributes;
+    for (const auto& [name, sublayer] : layer.node().sublayers())
+      attributes[{name.starts_with("_"), name}].push_back(sublayer);
+    for (const auto& [key, sublayers] : attributes) {
+      if (!end.empty() && key >= Key(false, end)) return;
+      if (sublayers.size() == 1) visit(sublayers[0], join(path, key.second));
+      else visit_container(sublayers, join(path, key.second));
+    }
   }
 
   std::set<const LayerNode*> visited_;

@@ -51,7 +51,30 @@ void Feed::begin_epoch(int64_t epoch) {
   ran_out_ = false;
 }
 
-void Feed::skip(int64_t batches) { taken_ += iterator_->skip(batches); }
+void Feed::skip(int64_t batches) {
+  const int64_t skipped = iterator_->skip(batches);
+  taken_ += skipped;
+  ran_out_ = skipped < batches && config_.steps_per_epoch > 0;
+}
+
+int64_t Feed::resume(int64_t first, int64_t epoch, int64_t batch) {
+  const bool runs_on = config_.steps_per_epoch > 0;  // the data does not begin anew with each epoch
+  if ((batch > 0 || (runs_on && epoch > first)) && !dataset_.is_index_based()) {
+    log(LogChannel::warning, config_.what + ": the data comes from a generator and cannot be replayed to batch " +
+                                 std::to_string(batch) + " of epoch " + std::to_string(epoch + 1) +
+                                 "; the epoch begins with the generator's first element");
+    begin_epoch(epoch);
+    return 0;
+  }
+  for (int64_t past = first; runs_on && past < epoch; ++past) {
+    begin_epoch(past);
+    skip(config_.steps_per_epoch);
+  }
+  begin_epoch(epoch);
+  // The last of several batches at once (steps_per_execution) counts as if all were there.
+  if (batch > 0) skip(runs_on ? std::min(batch, config_.steps_per_epoch) : batch);
+  return batch;
+}
 
 bool Feed::next(Batch& batch) {
   if (config_.steps_per_epoch > 0 && taken_ == config_.steps_per_epoch) return false;

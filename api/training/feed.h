@@ -28,14 +28,16 @@ class Feed {
   /// Batches per epoch, -1 while unknown.
   int64_t steps() const { return steps_; }
   void begin_epoch(int64_t epoch);
-  /// Passes over batches of the epoch that began.
-  void skip(int64_t batches);
+  /// Begins `epoch` at `batch`, as if every epoch from `first` on had been fed. Returns the batch where it stands: 0,
+  /// with a warning, for data that cannot be replayed (behind a generator).
+  int64_t resume(int64_t first, int64_t epoch, int64_t batch);
   /// False at the end of the epoch.
   bool next(Batch& batch);
   /// True if the data ended before steps_per_epoch batches came.
   bool ran_out() const { return ran_out_; }
 
  private:
+  void skip(int64_t batches);
   void weigh_classes(Batch& batch) const;
 
   FeedConfig config_;

@@ -46,6 +46,8 @@ class Fit {
 
  private:
   static FeedConfig training_feed(const Model& model, const FitConfig& config);
+  int first_epoch();
+  int64_t begin_epoch(int epoch);
   void train_epoch(int epoch);
   void run_chunk(int64_t first, Batch& batch);
   Logs end_of_epoch(int epoch);
@@ -112,9 +114,8 @@ History Fit::run() {
   state_.resume_epoch = -1;
   state_.resume_batch = 0;
   callbacks_.call(&Callback::on_train_begin, logs);
-  const int first = state_.resume_epoch >= 0 ? state_.resume_epoch : config_.initial_epoch;
   Logs epoch_logs;
-  for (int epoch = first; epoch < config_.epochs && !model_.stop_training(); ++epoch) {
+  for (int epoch = first_epoch(); epoch < config_.epochs && !model_.stop_training(); ++epoch) {
     train_epoch(epoch);
     epoch_logs = end_of_epoch(epoch);
     callbacks_.call(&Callback::on_epoch_end, epoch, epoch_logs);
@@ -124,15 +125,26 @@ History Fit::run() {
   return history_;
 }
 
+int Fit::first_epoch() {
+  if (state_.resume_epoch < 0) return config_.initial_epoch;
+  feed_ = Feed(data_.first, training_feed(model_, config_));  // a backup brings the seed of the shuffles
+  return state_.resume_epoch;
+}
+
+/// The batch to begin with.
+int64_t Fit::begin_epoch(int epoch) {
+  const int64_t done = std::exchange(state_.resume_batch, 0);
+  if (std::exchange(state_.resume_epoch, -1) >= 0) return feed_.resume(config_.initial_epoch, epoch, done);
+  feed_.begin_epoch(epoch);
+  return 0;
+}
+
 void Fit::train_epoch(int epoch) {
   Logs none;
-  const int64_t done = std::exchange(state_.resume_batch, 0);
-  if (done == 0) stepper_.reset();  // else the sums of the interrupted epoch go on
+  int64_t step = begin_epoch(epoch);
+  if (step == 0) stepper_.reset();  // else the sums of the interrupted epoch go on
   callbacks_.call(&Callback::on_epoch_begin, epoch, none);
-  feed_.begin_epoch(epoch);
-  if (done > 0) feed_.skip(done);
   Batch batch;
-  int64_t step = done;
   while (!model_.stop_training() && feed_.next(batch)) {
     run_chunk(step, batch);
     step += state_.config.steps_per_execution;

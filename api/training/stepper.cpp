@@ -108,9 +108,7 @@ void Stepper::prepare(const Batch& batch, bool training) {
       state.sums.push_back(Tensor::zeros({state.num_sums}, DType::float64, device));
       state.steps.push_back(Tensor::zeros({}, DType::int64, device));
     }
-    if (state.restored_sums.size() == static_cast<size_t>(state.num_sums))
-      state.sums[0].copy_from_host(state.restored_sums.data());
-    state.restored_sums.clear();
+    if (state.restored_sums.parts > 0) restore_sums(state, std::move(state.restored_sums));
   }
   if (training && !state.optimizer.node().built()) build_optimizer(model_);
 }
@@ -118,7 +116,7 @@ void Stepper::prepare(const Batch& batch, bool training) {
 void Stepper::reset() {
   if (!model_.training) return;
   for (const Tensor& sums : model_.training->sums) ops::fill_zero(sums);
-  model_.training->restored_sums.clear();
+  model_.training->restored_sums = {};
   model_.training->rows = 0;
 }
 

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 
 namespace nyala {
 
@@ -20,6 +21,37 @@ void collect(const LayerNode& node, std::vector<ConstrainedWeight>& out) {
 }
 
 }  // namespace
+
+SavedSums saved_sums(const TrainingState& state) {
+  if (state.sums.empty()) return state.restored_sums;
+  SavedSums saved{static_cast<int64_t>(state.sums.size()), {}, state.rows};
+  for (const Tensor& sums : state.sums) {
+    const std::vector<double> own = sums.to_vector<double>();
+    saved.values.insert(saved.values.end(), own.begin(), own.end());
+  }
+  return saved;
+}
+
+void restore_sums(TrainingState& state, SavedSums saved) {
+  state.rows = saved.rows;
+  state.restored_sums = std::move(saved);
+  if (state.sums.empty()) return;
+  const SavedSums& from = state.restored_sums;
+  const size_t width = static_cast<size_t>(state.num_sums), replicas = state.sums.size();
+  std::vector<std::vector<double>> values(replicas, std::vector<double>(width, 0.0));
+  const bool fits = from.values.size() == width * static_cast<size_t>(from.parts);
+  if (fits) {
+    const bool same_replicas = from.parts == static_cast<int64_t>(replicas);
+    for (size_t i = 0; i < from.values.size(); ++i)
+      values[same_replicas ? i / width : 0][i % width] += from.values[i];
+  } else if (from.parts > 0) {
+    log(LogChannel::warning, "the checkpoint was made with other losses or metrics; those of the epoch that it "
+                             "interrupts begin anew");
+    state.rows = 0;
+  }
+  for (size_t i = 0; i < replicas; ++i) state.sums[i].copy_from_host(values[i].data());
+  state.restored_sums = {};
+}
 
 std::vector<RegularizedWeight> regularized_weights(const ModelNode& model) {
   std::vector<RegularizedWeight> out;

@@ -30,6 +30,14 @@ struct CompiledOutput {
   double weight = 1.0;
 };
 
+/// The running sums of an epoch as a checkpoint holds them: one after another those of each replica, as if of `parts`
+/// replicas.
+struct SavedSums {
+  int64_t parts = 0;
+  std::vector<double> values = {};
+  double rows = 0;
+};
+
 /// What a compiled model keeps between steps.
 struct TrainingState {
   CompileConfig config;
@@ -46,7 +54,7 @@ struct TrainingState {
   /// Running sums of this epoch: one float64 tensor per replica, added up when read.
   std::vector<Tensor> sums = {};
   double rows = 0;  // denominators of the losses
-  std::vector<double> restored_sums = {};  // of a checkpoint that was restored before the first batch
+  SavedSums restored_sums = {};  // of a checkpoint that was restored before the first batch; no parts: none
 
   /// One per replica, kept for their memory.
   std::vector<Call> calls;
@@ -60,6 +68,12 @@ struct TrainingState {
   int resume_epoch = -1;
   int64_t resume_batch = 0;
 };
+
+/// The sums as they stand, to be saved.
+SavedSums saved_sums(const TrainingState& state);
+/// Puts `saved` in their place: at once, or with the first batch where the metrics are not known yet. On another number
+/// of replicas the first one takes all. Sums of other metrics are left out, with a warning.
+void restore_sums(TrainingState& state, SavedSums saved);
 
 /// The weights of a built model that have a regularizer.
 std::vector<RegularizedWeight> regularized_weights(const ModelNode& model);

@@ -116,6 +116,8 @@ struct OpDef {
   uint32_t keep_outputs = kKeepNone;
   /// Runs on any host-addressable memory; always the last kernel in every list. Null for ops that are only recorded.
   ReferenceKernel reference;
+  /// The output is input 0's bytes under another shape: nothing runs where the output is not given.
+  bool is_view = false;
   /// Kernels refuse empty inputs unless this says otherwise, so fast kernels need not think of zero rows.
   bool fast_kernels_take_empty = false;
 };

@@ -86,10 +86,14 @@ void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inpu
     if (SymbolicHook hook = g_symbolic_hook.load(std::memory_order_relaxed)) hook(op, descriptor, inputs, outputs);
     return;
   }
-  const Device device = device_of(op, inputs);
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (!outputs[i].defined()) outputs[i] = Tensor::empty(inferred[i].shape(), inferred[i].dtype(), device);
-  execute(op, descriptor, inputs, outputs, device);
+  if (op.is_view && !outputs[0].defined()) {
+    outputs[0] = inputs[0]->with_shape(inferred[0].shape());
+  } else {
+    const Device device = device_of(op, inputs);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (!outputs[i].defined()) outputs[i] = Tensor::empty(inferred[i].shape(), inferred[i].dtype(), device);
+    execute(op, descriptor, inputs, outputs, device);
+  }
   g_dispatch_count.fetch_add(1, std::memory_order_relaxed);
   if (!op.gradient) return;
   if (Tape* tape = recording_tape(inputs)) tape->record(op, descriptor, inputs, outputs);

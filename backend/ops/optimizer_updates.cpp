@@ -71,13 +71,13 @@ void infer_clip_factors(InferContext& c) {
   c.output(0, {c.shape(1).back() == None ? None : c.shape(1).back() - 1}, DType::float64);
 }
 
-double clip_factor(double norm, const ClipDescriptor& d) {
+double clip_factor(double norm, const ClipFactorsDescriptor& d) {
   if (d.global) return d.limit * std::min(1.0 / norm, 1.0 / d.limit) + (norm - norm);
   return std::isnan(norm) ? norm : d.limit / std::max(norm, d.limit);
 }
 
 void clip_factors_reference(const KernelCall& call) {
-  const auto& d = call.descriptor<ClipDescriptor>();
+  const auto& d = call.descriptor<ClipFactorsDescriptor>();
   const double scale = call.in<double>(2)[kGradientScaleScalar];
   const int64_t* offsets = call.in<int64_t>(1);
   const int64_t factors = call.output(0).num_elements();

@@ -54,7 +54,7 @@ extern const OpDef kSquaredSums;
 /// How many times smaller gradients become so that a norm is at most `limit`, as in Keras: for one tensor
 /// limit / max(norm, limit); `global`: limit * min(1 / norm, 1 / limit) + (norm - norm), NaN for a norm that is not
 /// finite. Norms are those of scaled gradients, the results include the scale.
-struct ClipDescriptor {
+struct ClipFactorsDescriptor {
   double limit = 0.0;
   bool global = false;
 };

@@ -85,47 +85,38 @@ void copy_reference(const KernelCall& call) {
 
 void view_gradient(GradContext& c) { c.set(0, c.grad().with_shape(c.input(0).shape())); }
 
-/// The result of `op` without running it: x's bytes under the inferred shape.
-Tensor view(const OpDef& op, const Descriptor& descriptor, const Tensor& x) {
-  if (!x.defined() || x.is_abstract()) return dispatch(op, descriptor, {&x});
-  const Tensor* const input = &x;
-  const TensorPointers inputs(&input, 1);
-  Tensor inferred;
-  InferContext context(op, descriptor.data(), inputs, std::span(&inferred, 1));
-  op.infer(context);
-  Tensor out = x.with_shape(inferred.shape());
-  if (Tape* tape = recording_tape(inputs)) tape->record(op, descriptor, inputs, std::span(&out, 1));
-  return out;
-}
-
 }  // namespace
 
 const OpDef kReshape = {
-    .name = "reshape", .infer = infer_reshape, .gradient = view_gradient, .reference = copy_reference};
+    .name = "reshape", .infer = infer_reshape, .gradient = view_gradient, .reference = copy_reference,
+                            .is_view = true};
 const OpDef kFlatten = {
-    .name = "flatten", .infer = infer_flatten, .gradient = view_gradient, .reference = copy_reference};
+    .name = "flatten", .infer = infer_flatten, .gradient = view_gradient, .reference = copy_reference,
+                            .is_view = true};
 const OpDef kExpandDims = {.name = "expand_dims",
                            .infer = infer_expand_dims,
                            .gradient = view_gradient,
-                           .reference = copy_reference};
+                           .reference = copy_reference,
+                            .is_view = true};
 const OpDef kSqueeze = {
-    .name = "squeeze", .infer = infer_squeeze, .gradient = view_gradient, .reference = copy_reference};
+    .name = "squeeze", .infer = infer_squeeze, .gradient = view_gradient, .reference = copy_reference,
+                            .is_view = true};
 
-Tensor reshape(const Tensor& x, const Shape& shape) { return view(kReshape, ReshapeDescriptor{shape}, x); }
+Tensor reshape(const Tensor& x, const Shape& shape) { return dispatch(kReshape, ReshapeDescriptor{shape}, {&x}); }
 
 Tensor flatten(const Tensor& x, int first_axis) {
   const int first = first_axis < 0 ? x.shape().normalize_axis(first_axis) : first_axis;
-  return view(kFlatten, FlattenDescriptor{first}, x);
+  return dispatch(kFlatten, FlattenDescriptor{first}, {&x});
 }
 
 Tensor ravel(const Tensor& x) { return flatten(x, 0); }
 
-Tensor expand_dims(const Tensor& x, int axis) { return view(kExpandDims, ExpandDimsDescriptor{axis}, x); }
+Tensor expand_dims(const Tensor& x, int axis) { return dispatch(kExpandDims, ExpandDimsDescriptor{axis}, {&x}); }
 
 Tensor squeeze(const Tensor& x, const std::vector<int>& axes) {
   SqueezeDescriptor descriptor;
   for (const int axis : axes) descriptor.axes |= 1u << x.shape().normalize_axis(axis);
-  return view(kSqueeze, descriptor, x);
+  return dispatch(kSqueeze, descriptor, {&x});
 }
 
 }  // namespace nyala::ops

@@ -1,4 +1,4 @@
-#include "benchmark_models.h"
+#include <nyala/benchmarks/support/benchmark_models.h>
 
 namespace nyala::benchmarks {
 

@@ -25,6 +25,7 @@ struct Subclassed final : ModelNode {
 };
 
 Model model_of(const Json& entry) {
+  clear_session();
   if (entry.at("model").is_object()) return make_model_of(entry.at("model"));
   const Model model = make_model<Subclassed>();
   model.build(tensor(entry.at("x").at(0)).shape());

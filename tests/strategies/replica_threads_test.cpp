@@ -57,8 +57,8 @@ TEST_P(ReplicaThreadsTest, EachSeesItsDeviceAndTheCallersContextComesBack) {
     teams[static_cast<size_t>(replica)] = thread_context().compute_threads;
   });
   EXPECT_EQ(seen, devices());
-  for (int of_replica : teams)
-    if (GetParam() > 1) EXPECT_EQ(of_replica, std::max(1, available_cores() / GetParam()));
+  const int share = GetParam() > 1 ? std::max(1, available_cores() / GetParam()) : team;
+  EXPECT_EQ(teams, std::vector<int>(static_cast<size_t>(GetParam()), share));
   EXPECT_EQ(thread_context().device, before);
   EXPECT_EQ(thread_context().compute_threads, team);
 }

@@ -3,9 +3,9 @@
 #include <nyala/backend/kernels/cpu/direct_convolution_loops.h>
 #include <nyala/backend/kernels/cpu/vector_lanes.h>
 
-/// The loops of DirectConvolutionLoops as templates of the vector's bytes. See vector_lanes.h for what may be used here.
-/// Masked<kBytes> comes from the including file. Blocks are chosen so that their sums stay in registers (32 of 64 bytes,
-/// 16 of 32 bytes).
+/// The loops of DirectConvolutionLoops as templates of the vector's bytes. See vector_lanes.h for what may be
+/// used here. Masked<kBytes> comes from the including file. Blocks are chosen so that their sums stay in
+/// registers (32 of 64 bytes, 16 of 32 bytes).
 namespace nyala::vec {
 
 template <int kBytes>
@@ -35,26 +35,35 @@ struct DirectConvolution {
     Masked<kBytes> mask;
 
     explicit Part(int64_t count)
-        : whole(count >= kVectors * L::kCount), mask(whole ? L::kCount - 1 : count - (kVectors - 1) * L::kCount) {}
+        : whole(count >= kVectors * L::kCount),
+          mask(whole ? L::kCount - 1 : count - (kVectors - 1) * L::kCount) {}
     [[gnu::always_inline]] void load(const float* p, F (&v)[kVectors]) const {
+#pragma GCC unroll 16
       for (int i = 0; i + 1 < kVectors; ++i) v[i] = L::load(p + i * L::kCount);
       const float* last = p + (kVectors - 1) * L::kCount;
       v[kVectors - 1] = whole ? L::load(last) : mask.load(last);
     }
     [[gnu::always_inline]] void store(float* p, const F (&v)[kVectors]) const {
+#pragma GCC unroll 16
       for (int i = 0; i + 1 < kVectors; ++i) L::store(p + i * L::kCount, v[i]);
       float* last = p + (kVectors - 1) * L::kCount;
-      if (whole) L::store(last, v[kVectors - 1]);
-      else mask.store(last, v[kVectors - 1]);
+      if (whole)
+        L::store(last, v[kVectors - 1]);
+      else
+        mask.store(last, v[kVectors - 1]);
     }
   };
 
   static F activated(F z, Activation activation) {
     switch (activation) {
-      case Activation::relu: return L::choose(z <= 0.0f, F{}, z);
-      case Activation::sigmoid: return L::sigmoid(z);
-      case Activation::tanh: return L::tanh(z);
-      case Activation::linear: break;
+      case Activation::relu:
+        return L::choose(z <= 0.0f, F{}, z);
+      case Activation::sigmoid:
+        return L::sigmoid(z);
+      case Activation::tanh:
+        return L::tanh(z);
+      case Activation::linear:
+        break;
     }
     return z;
   }
@@ -77,9 +86,11 @@ struct DirectConvolution {
     F sums[kPixels][kVectors];
     F start[kVectors] = {};
     if (in.bias) part.load(in.bias, start);
+#pragma GCC unroll 16
     for (int p = 0; p < kPixels; ++p) {
       const int64_t pixel = first_pixel + p;
       pixels[p] = in.x + pixel / s.out_width * s.step_y + pixel % s.out_width * s.step_x;
+#pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) sums[p][v] = start[v];
     }
     const float* kernel = in.kernel;
@@ -87,13 +98,16 @@ struct DirectConvolution {
       for (int64_t r = 0; r < s.run; ++r, kernel += s.filters) {
         F k[kVectors];
         part.load(kernel, k);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int p = 0; p < kPixels; ++p) {
           const F value = L::all(pixels[p][ky * s.row + r]);
+#pragma GCC unroll 16
           for (int v = 0; v < kVectors; ++v) sums[p][v] += value * k[v];
         }
       }
+#pragma GCC unroll 16
     for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) sums[p][v] = activated(sums[p][v], in.activation);
       part.store(in.y + (first_pixel + p) * s.filters, sums[p]);
     }
@@ -112,8 +126,8 @@ struct DirectConvolution {
       forward_block<kVectors, kPixels>(s, in, p + kPixels <= pixels ? p : pixels - kPixels);
   }
 
-  static void forward(const Shape& s, const float* x, const float* kernel, const float* bias, Activation activation,
-                      float* y) {
+  static void forward(const Shape& s, const float* x, const float* kernel, const float* bias,
+                      Activation activation, float* y) {
     constexpr int64_t kBlock = kForwardVectors * L::kCount;
     for (int64_t o = 0; o < s.filters; o += kBlock) {
       const int64_t left = s.filters - o;
@@ -141,21 +155,26 @@ struct DirectConvolution {
   }
 
   template <int kVectors, int kPixels>
-  static void backward_input_block(const Shape& s, const float* dz, const float* packed, float* dx, int64_t left) {
+  static void backward_input_block(const Shape& s, const float* dz, const float* packed, float* dx,
+                                   int64_t left) {
     F sums[kPixels][kVectors] = {};
     for (int64_t o = 0; o < s.filters; ++o) {
       F k[kVectors];
+#pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) k[v] = L::load(packed + o * s.packed_run + v * L::kCount);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int p = 0; p < kPixels; ++p) {
         const F value = L::all(dz[p * s.filters + o]);
+#pragma GCC unroll 16
         for (int v = 0; v < kVectors; ++v) sums[p][v] += value * k[v];
       }
     }
     const Part<kVectors> part(left);
+#pragma GCC unroll 16
     for (int p = 0; p < kPixels; ++p) {
       F old[kVectors];
       part.load(dx + p * s.step_x, old);
+#pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) old[v] += sums[p][v];
       part.store(dx + p * s.step_x, old);
     }
@@ -179,22 +198,28 @@ struct DirectConvolution {
   }
 
   template <int kVectors, int kFilters>
-  static void backward_kernel_block(const Shape& s, const float* x, const float* dz, float* out, int64_t left) {
+  static void backward_kernel_block(const Shape& s, const float* x, const float* dz, float* out,
+                                    int64_t left) {
     const Part<kVectors> part(left);
     F sums[kFilters][kVectors];
+#pragma GCC unroll 16
     for (int o = 0; o < kFilters; ++o)
+#pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) sums[o][v] = L::load(out + o * s.packed_run + v * L::kCount);
     for (int64_t oy = 0; oy < s.out_height; ++oy)
       for (int64_t ox = 0; ox < s.out_width; ++ox, dz += s.filters) {
         F taps[kVectors];
         part.load(x + oy * s.step_y + ox * s.step_x, taps);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int o = 0; o < kFilters; ++o) {
           const F value = L::all(dz[o]);
+#pragma GCC unroll 16
           for (int v = 0; v < kVectors; ++v) sums[o][v] += value * taps[v];
         }
       }
+#pragma GCC unroll 16
     for (int o = 0; o < kFilters; ++o)
+#pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) L::store(out + o * s.packed_run + v * L::kCount, sums[o][v]);
   }
 
@@ -207,7 +232,8 @@ struct DirectConvolution {
         int64_t o = 0;
         for (; o + kFilters <= s.filters; o += kFilters)
           backward_kernel_block<kVectors, kFilters>(s, from, dz + o, out + o * s.packed_run, left);
-        for (; o < s.filters; ++o) backward_kernel_block<kVectors, 1>(s, from, dz + o, out + o * s.packed_run, left);
+        for (; o < s.filters; ++o)
+          backward_kernel_block<kVectors, 1>(s, from, dz + o, out + o * s.packed_run, left);
       });
   }
 };

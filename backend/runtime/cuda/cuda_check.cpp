@@ -1,4 +1,4 @@
-#include "cuda_check.h"
+#include <nyala/backend/runtime/cuda/cuda_check.h>
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #include <nyala/backend/runtime/gpu_provider.h>
 
-#include "cuda_check.h"
-#include "cuda_stream.h"
+#include <nyala/backend/runtime/cuda/cuda_check.h>
+#include <nyala/backend/runtime/cuda/cuda_stream.h>
 
 namespace nyala {
 

@@ -1,8 +1,8 @@
-#include "cuda_stream.h"
+#include <nyala/backend/runtime/cuda/cuda_stream.h>
 
 #include <nyala/backend/core/op.h>
 
-#include "cuda_check.h"
+#include <nyala/backend/runtime/cuda/cuda_check.h>
 
 namespace nyala {
 

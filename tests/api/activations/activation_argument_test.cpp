@@ -28,10 +28,10 @@ TEST(ActivationArgument, NamesTakeKerasDefaults) {
 
 TEST(ActivationArgument, AWrongNameIsToldWithTheNearest) {
   try {
-    ActivationArgument("rleu");
+    ActivationArgument("sigmiod");
     FAIL();
   } catch (const InvalidArgumentError& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'relu'?"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("did you mean 'sigmoid'?"), std::string::npos) << error.what();
   }
 }
 

@@ -1,8 +1,11 @@
 #include <string>
 
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/all.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/shape.h>
 #include <nyala/tests/conformance/layers/run_layer_test.h>
 
 namespace nyala::testing {
@@ -87,6 +90,35 @@ TEST(LayerConformance, Merging) {
   run<Add>({}, {{2, 4, 3}, {2, 3}});
   run<Concatenate>({}, {{2, 3}, {2, 1}});
   run<Concatenate>({.axis = 1}, {{2, 3, 2}, {2, 1, 2}, {2, 2, 2}});
+}
+
+/// 2x + x, of which the second x hides from the tape.
+class WrongGradient final : public LayerNode {
+ public:
+  std::string class_name() const override { return "WrongGradient"; }
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override { return x * 2.0 + x.detached(); }
+};
+
+/// Says one rank while it is drawn and another when it computes.
+class WrongShape final : public LayerNode {
+ public:
+  std::string class_name() const override { return "WrongShape"; }
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override { return x.is_abstract() ? x : ops::flatten(x); }
+};
+
+template <class Node>
+Layer wrong_layer(const std::string& dtype) {
+  return Layer(finish_layer(std::make_shared<Node>(), {.name = {}, .trainable = true, .dtype = dtype}));
+}
+
+TEST(LayerConformance, FindsAWrongGradient) {
+  EXPECT_NONFATAL_FAILURE(run_layer_test({.make = wrong_layer<WrongGradient>, .inputs = {{1, 1}}}), "input 0 0");
+}
+
+TEST(LayerConformance, FindsAWrongShape) {
+  EXPECT_FATAL_FAILURE(run_layer_test({.make = wrong_layer<WrongShape>, .inputs = {{1, 2, 2}}}), "drawn.rank()");
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ void check_training_step(const LayerCase& layer_case) {
   model.compile({.optimizer = SGD({.learning_rate = 0.5}), .loss = "mse"});
   const Tensors inputs = random_inputs(layer_case, DType::float32);
   const Tensors before = layer.get_weights();
-  const Tensor prediction = model.predict_all(inputs).at(0);
+  const Tensor prediction = model.predict_all(inputs, {.verbose = 0}).at(0);
   const Tensor target = random_tensor(prediction.shape(), DType::float32, 5);
   const Logs logs = model.train_on_batch(Batch{inputs, {target}, {}});
   EXPECT_TRUE(std::isfinite(logs["loss"]));
@@ -171,14 +171,14 @@ void check_saving(const LayerCase& layer_case) {
   for (const Variable& weight : layer.weights())
     for (float& value : weight.value().data<float>()) value += 0.25f;
   const Tensors inputs = random_inputs(layer_case, DType::float32);
-  const Tensor expected = model.predict_all(inputs).at(0);
+  const Tensor expected = model.predict_all(inputs, {.verbose = 0}).at(0);
   const auto path = std::filesystem::temp_directory_path() /
                     ("run_layer_test_" + std::to_string(::getpid()) + ".weights.h5");
   model.save_weights(path.string());
   const Model other = model_around(layer_case, layer_case.make("float32"));
   other.load_weights(path.string());
   std::filesystem::remove(path);
-  EXPECT_TRUE(same_bytes(other.predict_all(inputs).at(0), expected));
+  EXPECT_TRUE(same_bytes(other.predict_all(inputs, {.verbose = 0}).at(0), expected));
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST(ElementwiseKernelTest, TheEndsOfTheRange) {
 
 TEST(ElementwiseKernelTest, SizesAroundVectorsAndPieces) {
   uint64_t seed = 1;
-  for (const int64_t size : {1, 7, 8, 9, 15, 16, 17, 31, 33, 32767, 32769, 65536, 65537, 131073}) {
+  for (const int64_t size : {1, 7, 8, 9, 15, 16, 17, 31, 33, 32769, 65537}) {
     SCOPED_TRACE(size);
     const Tensor a = random_tensor({size}, seed++), b = random_tensor({size}, seed++, 0.5, 2);
     expect_kernels_agree([](const Tensors& x) { return ops::sigmoid(x[0]) * x[1] + ops::tanh(x[0]) / x[1]; },

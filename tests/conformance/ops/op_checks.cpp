@@ -35,28 +35,51 @@ class Collector final : public GradientSink {
   Tensors gradients;
 };
 
+/// "op: kernel" of a message that a kernel runs, else empty.
+std::string_view entry_of(LogChannel channel, std::string_view text) {
+  const size_t end = text.find(" runs");
+  return channel == LogChannel::kernels && end != std::string_view::npos ? text.substr(0, end)
+                                                                         : std::string_view();
+}
+
+/// For the test that asks which kernels no test ran: it starts this program with a file's name in the
+/// environment.
+class WholeRun final : public ::testing::Environment {
+ public:
+  static void note(std::string_view entry) {
+    static std::mutex mutex;
+    static std::set<std::string> written;
+    static const char* const path = std::getenv("NYALA_TEST_KERNELS_RAN");
+    std::lock_guard lock(mutex);
+    if (path && !entry.empty() && written.emplace(entry).second)
+      std::ofstream(path, std::ios::app) << entry << '\n';
+  }
+  static void listen() {
+    const bool wanted = std::getenv("NYALA_TEST_KERNELS_RAN") != nullptr;
+    set_log_level(wanted ? "kernels" : "");
+    if (wanted)
+      set_log_sink([](LogChannel channel, std::string_view text) { note(entry_of(channel, text)); });
+    else
+      set_log_sink({});
+  }
+  void SetUp() override { listen(); }
+};
+
+[[maybe_unused]] const auto* const g_whole_run = ::testing::AddGlobalTestEnvironment(new WholeRun);
+
 /// Collects "op: kernel" for every kernel that runs while it lives.
 class KernelRecorder {
  public:
   KernelRecorder() {
     set_log_sink([this](LogChannel channel, std::string_view text) {
-      if (channel != LogChannel::kernels) return;
-      const size_t end = text.find(" runs");
-      if (end == std::string_view::npos) return;
+      const std::string_view entry = entry_of(channel, text);
+      WholeRun::note(entry);
       std::lock_guard lock(mutex_);
-      ran_.emplace(text.substr(0, end));
+      if (!entry.empty()) ran_.emplace(entry);
     });
     set_log_level("kernels");
   }
-  ~KernelRecorder() {
-    set_log_level("");
-    set_log_sink({});
-    // For the test that asks which kernels no test ran; it starts this program with the variable set.
-    if (const char* path = std::getenv("NYALA_TEST_KERNELS_RAN")) {
-      std::ofstream file(path, std::ios::app);
-      for (const std::string& entry : ran_) file << entry << '\n';
-    }
-  }
+  ~KernelRecorder() { WholeRun::listen(); }
   std::set<std::string> ran() const {
     std::lock_guard lock(mutex_);
     return ran_;

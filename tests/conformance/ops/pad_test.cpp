@@ -60,5 +60,17 @@ TEST(Pad, GradientsAndKernels) {
   }
 }
 
+TEST(Pad, WholeSlabsOfPadding) {
+  for (const double value : {0.0, 2.5}) {
+    const OpFunction f = [=](const Tensors& t) {
+      return ops::pad(t[0], {{3, 2}, {0, 0}, {1, 0}}, "constant", value);
+    };
+    for (const Shape& shape : {Shape{3, 4, 5}, Shape{9, 1, 1}, Shape{30, 40, 50}}) {
+      expect_kernels_agree(f, {random_tensor(shape, 2)});
+      expect_kernels_agree(f, {random_tensor(shape, 2, -2, 2, DType::float64)});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace nyala::testing

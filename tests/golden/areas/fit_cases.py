@@ -305,6 +305,7 @@ def option_cases(rng):
 
 
 def several_outputs(rng):
+    # Eagerly: in a graph the batch has no static size, and Keras then forgets to weigh each output's loss by it.
     two = rng("two")
     x = [two.normal(21, 4), two.normal(21, 3)]
     y = [two.integers(21, high=3), two.normal(21, 1)]
@@ -314,6 +315,7 @@ def several_outputs(rng):
         TWO,
         {
             "optimizer": optimizer("Adam", learning_rate=0.02),
+            "run_eagerly": True,
             "loss": ["sparse_categorical_crossentropy", "mse"],
             "loss_weights": [0.7, 0.3],
             "metrics": [["accuracy"], ["mae", "mse"]],
@@ -327,6 +329,7 @@ def several_outputs(rng):
         TWO,
         {
             "optimizer": optimizer("Adam", learning_rate=0.02),
+            "run_eagerly": True,
             "loss": {"y": "sparse_categorical_crossentropy", "z": "mae"},
             "loss_weights": {"y": 1.0, "z": 2.0},
             "metrics": {"z": ["mse"]},
@@ -346,6 +349,7 @@ def several_outputs(rng):
         TWO,
         {
             "optimizer": "sgd",
+            "run_eagerly": True,
             "loss": ["sparse_categorical_crossentropy", "mse"],
             "weighted_metrics": [["accuracy"], ["mae"]],
         },

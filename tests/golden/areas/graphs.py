@@ -17,7 +17,12 @@ def random_layer(rng, index, tensors, made):
     if pick < 0.15 and made:
         shared = made[rng.integers(len(made))]
         again = {k: v for k, v in shared.items() if k not in ("inbound", "output")}
-        return {**again, "inbound": [tensors[rng.integers(len(tensors))]], "output": f"{name}_again", "shared": True}
+        return {
+            **again,
+            "inbound": [tensors[rng.integers(len(tensors))]],
+            "output": f"{name}_again",
+            "shared": True,
+        }
     if pick < 0.45 and len(tensors) > 1:
         count = min(len(tensors), int(rng.integers(2, 4)))
         chosen = [str(t) for t in rng.choice(tensors, count, replace=False)]
@@ -44,7 +49,12 @@ def random_graph(rng):
     if interior and rng.random() < 0.4:
         outputs.append(interior[rng.integers(len(interior))])
     declared = [[n, [4]] for n in rng.permutation(inputs).tolist()]
-    return {"kind": "functional", "inputs": declared, "outputs": rng.permutation(outputs).tolist(), "layers": layers}
+    return {
+        "kind": "functional",
+        "inputs": declared,
+        "outputs": rng.permutation(outputs).tolist(),
+        "layers": layers,
+    }
 
 
 def case(seed, index):

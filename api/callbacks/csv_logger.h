@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nyala/api/callbacks/callback.h>
+
+namespace nyala {
+
+struct CSVLoggerConfig {
+  std::string separator = ",";
+  bool append = false;
+};
+
+/// Writes one row per epoch to a file: the epoch from 0, then the logs in alphabetical order of their names, which the
+/// first row holds. Names of validation values have their columns even if the first epoch lacks them; what is missing
+/// is "NA". With append an existing file is continued without a second header. Lines end with CR LF, as Python's csv
+/// module writes them.
+class CSVLogger : public Callback {
+ public:
+  using Config = CSVLoggerConfig;
+  /// Throws InvalidArgumentError unless the separator is one character.
+  explicit CSVLogger(std::string filename, const Config& config = {});
+
+  /// Throw IoError naming the file.
+  void on_train_begin(Logs& logs) override;
+  void on_epoch_end(int epoch, Logs& logs) override;
+  void on_train_end(Logs& logs) override;
+
+ private:
+  void write_row(const std::vector<std::string>& cells);
+  void choose_columns(const Logs& logs);
+
+  std::string filename_;
+  Config config_;
+  std::shared_ptr<std::FILE> file_;
+  std::vector<std::string> columns_;
+  bool columns_chosen_ = false;
+  bool writes_header_ = true;
+};
+
+}  // namespace nyala

@@ -1,0 +1,55 @@
+#include <nyala/api/callbacks/early_stopping.h>
+
+#include <cmath>
+
+#include <nyala/api/callbacks/python_text.h>
+#include <nyala/api/model/model.h>
+
+namespace nyala {
+
+EarlyStopping::EarlyStopping(const Config& config)
+    : MonitorCallback("EarlyStopping", config.monitor, config.mode, config.min_delta), config_(config) {}
+
+void EarlyStopping::on_train_begin(Logs&) {
+  wait_ = stopped_epoch_ = best_epoch_ = 0;
+  best_.reset();
+  best_weights_.clear();
+  has_weights_ = false;
+}
+
+void EarlyStopping::keep_weights(int epoch) {
+  best_weights_ = model().get_weights();
+  has_weights_ = true;
+  best_epoch_ = epoch;
+}
+
+void EarlyStopping::on_epoch_end(int epoch, Logs& logs) {
+  find_direction();
+  const std::optional<double> current = monitored(logs, "Early stopping conditioned on metric");
+  if (!current || epoch < config_.start_from_epoch) return;
+  // The monitored value may be NaN from the first epoch on.
+  if (config_.restore_best_weights && !has_weights_) keep_weights(epoch);
+  ++wait_;
+  if (is_improvement(*current, best_)) {
+    best_ = current;
+    best_epoch_ = epoch;
+    if (config_.restore_best_weights) keep_weights(epoch);
+    if (std::isnan(config_.baseline) || is_improvement(*current, config_.baseline)) wait_ = 0;
+    return;
+  }
+  if (wait_ >= config_.patience && epoch > 0) {
+    stopped_epoch_ = epoch;
+    model().set_stop_training(true);
+  }
+}
+
+void EarlyStopping::on_train_end(Logs&) {
+  if (stopped_epoch_ > 0 && config_.verbose > 0)
+    print_message("Epoch " + std::to_string(stopped_epoch_ + 1) + ": early stopping");
+  if (!config_.restore_best_weights || !has_weights_) return;
+  if (config_.verbose > 0)
+    print_message("Restoring model weights from the end of the best epoch: " + std::to_string(best_epoch_ + 1) + ".");
+  model().set_weights(best_weights_);
+}
+
+}  // namespace nyala

@@ -1,0 +1,112 @@
+#include <nyala/api/callbacks/model_checkpoint.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include <nyala/api/callbacks/python_text.h>
+#include <nyala/api/model/model.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+
+namespace nyala {
+
+namespace {
+
+void check_path(const std::string& path, bool weights_only) {
+  if (weights_only && !path.ends_with(".weights.h5"))
+    throw InvalidArgumentError("ModelCheckpoint: with save_weights_only the path must end in `.weights.h5` (Keras "
+                               "weights format). Received: filepath=" + path);
+  if (!weights_only && !path.ends_with(".keras") && !path.ends_with(".h5"))
+    throw InvalidArgumentError("ModelCheckpoint: the path must end in `.keras` (Keras model format). Received: "
+                               "filepath=" + path);
+  if (!weights_only)
+    throw InvalidArgumentError("ModelCheckpoint: files of whole models are not built yet; set save_weights_only = true "
+                               "and a path that ends in `.weights.h5`. Received: filepath=" + path);
+}
+
+void make_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error)
+    throw IoError("ModelCheckpoint: cannot make the folder '" + folder.string() + "': " + error.message());
+}
+
+std::string five_digits(double value) { return format_path("{value:.5f}", {}, Logs{{"value", value}}); }
+
+}  // namespace
+
+SaveFrequency::SaveFrequency(const char* name) {
+  if (std::string(name) != "epoch")
+    throw InvalidArgumentError("Unrecognized save_freq: " + std::string(name) +
+                               ". Expected save_freq are 'epoch' or integer values");
+}
+
+SaveFrequency::SaveFrequency(int batches) : batches_(batches) {
+  if (batches <= 0)
+    throw InvalidArgumentError("save_freq: expected 'epoch' or a number of batches > 0, received " +
+                               std::to_string(batches));
+}
+
+ModelCheckpoint::ModelCheckpoint(std::string filepath, const Config& config)
+    : MonitorCallback("ModelCheckpoint", config.monitor, config.mode), filepath_(std::move(filepath)), config_(config) {
+  check_path(filepath_, config.save_weights_only);
+  if (!std::isnan(config.initial_value_threshold)) best_ = config.initial_value_threshold;
+}
+
+void ModelCheckpoint::on_epoch_begin(int epoch, Logs&) { epoch_ = epoch; }
+
+void ModelCheckpoint::on_train_batch_end(int64_t batch, Logs& logs) {
+  if (config_.save_freq.every_epoch()) return;
+  // A batch number that did not grow belongs to a new epoch.
+  batches_since_save_ += last_batch_ < 0 || batch <= last_batch_ ? batch + 1 : batch - last_batch_;
+  last_batch_ = batch;
+  if (batches_since_save_ < config_.save_freq.batches()) return;
+  batches_since_save_ = 0;
+  save(epoch_, batch, logs);
+}
+
+void ModelCheckpoint::on_epoch_end(int epoch, Logs& logs) {
+  if (config_.save_freq.every_epoch()) save(epoch, -1, logs);
+}
+
+void ModelCheckpoint::say(int epoch, const std::string& text) const {
+  if (config_.verbose > 0) print_message("\nEpoch " + std::to_string(epoch + 1) + ": " + text);
+}
+
+bool ModelCheckpoint::is_best(int epoch, double current, const std::string& path) {
+  find_direction();
+  const std::string best = best_ ? five_digits(*best_) : "None";
+  if (!is_improvement(current, best_)) {
+    say(epoch, monitor() + " did not improve from " + best);
+    return false;
+  }
+  say(epoch, monitor() + " improved from " + best + " to " + five_digits(current) + ", saving model to " + path);
+  best_ = current;
+  return true;
+}
+
+bool ModelCheckpoint::is_wanted(int epoch, const Logs& logs, const std::string& path) {
+  if (config_.save_best_only) {
+    if (logs.contains(monitor())) return is_best(epoch, logs[monitor()], path);
+    log(LogChannel::warning, "Can save best model only with " + monitor() + " available.");
+    return true;
+  }
+  say(epoch, "saving model to " + path);
+  return true;
+}
+
+void ModelCheckpoint::save(int epoch, int64_t batch, const Logs& logs) {
+  std::map<std::string, int64_t> numbers = {{"epoch", epoch + 1}};
+  if (batch >= 0) numbers["batch"] = batch + 1;
+  const std::string path = format_path(filepath_, numbers, logs);
+  if (!is_wanted(epoch, logs, path)) return;
+  make_folder_of(path);
+  if (std::filesystem::is_directory(path))
+    throw IoError("Please specify a non-directory filepath for ModelCheckpoint. Filepath used is an existing "
+                  "directory: " + path);
+  model().save_weights(path);
+  say(epoch, "finished saving model to " + path);
+}
+
+}  // namespace nyala

@@ -1,0 +1,65 @@
+#include <nyala/api/callbacks/monitor_callback.h>
+
+#include <cmath>
+
+#include <nyala/api/model/model.h>
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+
+namespace nyala {
+
+namespace {
+
+/// The direction of the compiled metric called `name`, if there is one that has a direction.
+std::optional<bool> direction_of(const Model& model, const std::string& name) {
+  const auto& training = model.model_node().training;
+  if (!training) return {};
+  for (const CompiledMetric& compiled : training->metrics)
+    if (compiled.name == name && !compiled.metric.is_pending() && compiled.metric.node().has_direction())
+      return compiled.metric.node().larger_is_better();
+  return {};
+}
+
+}  // namespace
+
+MonitorCallback::MonitorCallback(std::string class_name, std::string monitor, std::string mode, double min_delta)
+    : class_name_(std::move(class_name)),
+      monitor_(std::move(monitor)),
+      mode_(std::move(mode)),
+      min_delta_(std::abs(min_delta)) {
+  if (mode_ == "auto" || mode_ == "min" || mode_ == "max") return;
+  log(LogChannel::warning, class_name_ + " mode '" + mode_ + "' is unknown, fallback to auto mode.");
+  mode_ = "auto";
+}
+
+void MonitorCallback::find_direction() {
+  if (larger_is_better_) return;
+  if (mode_ != "auto") {
+    larger_is_better_ = mode_ == "max";
+    return;
+  }
+  const std::string metric = monitor_.starts_with("val_") ? monitor_.substr(4) : monitor_;
+  if (metric == "loss" || metric.ends_with("_loss")) larger_is_better_ = false;
+  else larger_is_better_ = direction_of(model(), metric);
+  if (!larger_is_better_)
+    throw InvalidArgumentError(class_name_ + " callback received monitor='" + monitor_ +
+                               "', but it is not known whether that metric should become larger or smaller; give "
+                               "mode=\"max\" or mode=\"min\"");
+}
+
+bool MonitorCallback::is_improvement(double value, std::optional<double> reference) const {
+  if (!reference) return true;
+  return *larger_is_better_ ? value - min_delta_ > *reference : value + min_delta_ < *reference;
+}
+
+std::optional<double> MonitorCallback::monitored(const Logs& logs, const std::string& complaint) const {
+  if (logs.contains(monitor_)) return logs[monitor_];
+  std::string available;
+  for (const auto& value : logs) available += (available.empty() ? "" : ",") + value.first;
+  log(LogChannel::warning,
+      complaint + " `" + monitor_ + "` which is not available. Available metrics are: " + available);
+  return {};
+}
+
+}  // namespace nyala
