@@ -14,7 +14,8 @@ namespace nyala {
 template <class... Classes>
 struct ClassList {};
 
-/// Finds default-constructed objects of one kind by Keras' names: the class name, its snake case, and aliases.
+/// Finds default-constructed objects of one kind by Keras' names: the class name, its snake case, and
+/// aliases.
 template <class Handle>
 class NameTable {
  public:

@@ -1,8 +1,7 @@
-#include <nyala/api/activations/activation_argument.h>
-
 #include <map>
 #include <vector>
 
+#include <nyala/api/activations/activation_argument.h>
 #include <nyala/api/activations/activations.h>
 #include <nyala/backend/core/error.h>
 
@@ -44,8 +43,8 @@ std::string canonical_name(const std::string& name) {
   if (table().contains(full)) return full;
   std::vector<std::string> names;
   for (const auto& [known, function] : table()) names.push_back(known);
-  throw InvalidArgumentError("unknown activation '" + name + "'" + did_you_mean(name, names) + ": expected one of " +
-                             quoted_list(names));
+  throw InvalidArgumentError("unknown activation '" + name + "'" + did_you_mean(name, names) +
+                             ": expected one of " + quoted_list(names));
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include <nyala/backend/ops/activation.h>
 #include <nyala/backend/ops/softmax.h>
 
-/// keras.activations: functions with Keras' names and defaults. As a layer's activation each is known by its name
-/// ("relu"); with other parameters give a function: `[](const Tensor& x) { return activations::elu(x, 0.5); }`.
+/// keras.activations: functions with Keras' names and defaults. As a layer's activation each is known by its
+/// name
+/// ("relu"); with other parameters give a function: `[](const Tensor& x) { return activations::elu(x, 0.5);
+/// }`.
 namespace nyala::activations {
 
 using ops::elu;

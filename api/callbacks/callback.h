@@ -69,18 +69,19 @@ class Callback {
   virtual void on_predict_batch_begin(int64_t /*batch*/, Logs&) {}
   virtual void on_predict_batch_end(int64_t /*batch*/, Logs&) {}
 
-  /// Called by fit before the first hook.
-  void attach(Model& model, const CallbackParameters& parameters) {
-    model_ = &model;
-    parameters_ = parameters;
-  }
-  /// Called by fit for epochs that resume: the callback's own state is restored by its own means.
-  Model& model() const { return *model_; }
-  const CallbackParameters& parameters() const { return parameters_; }
+  /// What fit, evaluate or predict tells a callback before its first hook.
+  struct Attachment {
+    Model* model = nullptr;
+    CallbackParameters parameters = {};
+  };
+  /// Returns what was there before: evaluate may run inside fit.
+  Attachment attach(const Attachment& attachment) { return std::exchange(attachment_, attachment); }
+  /// Only inside hooks.
+  Model& model() const { return *attachment_.model; }
+  const CallbackParameters& parameters() const { return attachment_.parameters; }
 
  private:
-  Model* model_ = nullptr;
-  CallbackParameters parameters_;
+  Attachment attachment_;
 };
 
 /// A list element for `.callbacks = {...}`: temporaries are kept, lvalues are used in place.

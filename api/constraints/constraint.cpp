@@ -1,6 +1,5 @@
-#include <nyala/api/constraints/constraint.h>
-
 #include <nyala/api/constraints/all.h>
+#include <nyala/api/constraints/constraint.h>
 #include <nyala/api/name_table.h>
 
 namespace nyala {

@@ -1,5 +1,4 @@
 #include <nyala/api/constraints/min_max_norm.h>
-
 #include <nyala/api/constraints/norms.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -21,7 +20,8 @@ class MinMaxNormNode final : public ConstraintNode {
   explicit MinMaxNormNode(const MinMaxNormConfig& config) : config_(config) {
     if (!(config.min_value <= config.max_value))
       throw InvalidArgumentError("MinMaxNorm: expected min_value <= max_value, received " +
-                                 std::to_string(config.min_value) + " and " + std::to_string(config.max_value));
+                                 std::to_string(config.min_value) + " and " +
+                                 std::to_string(config.max_value));
   }
   std::string class_name() const override { return "MinMaxNorm"; }
   void fields(FieldVisitor& v) const override {

@@ -1,5 +1,4 @@
 #include <nyala/api/constraints/non_neg.h>
-
 #include <nyala/backend/ops/activation.h>
 
 namespace nyala {

@@ -1,5 +1,4 @@
 #include <nyala/api/constraints/norms.h>
-
 #include <nyala/backend/ops/exponential.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/rounding.h>

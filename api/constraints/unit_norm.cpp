@@ -1,13 +1,10 @@
-#include <nyala/api/constraints/unit_norm.h>
-
 #include <nyala/api/constraints/norms.h>
+#include <nyala/api/constraints/unit_norm.h>
 #include <nyala/backend/ops/arithmetic.h>
 
 namespace nyala {
 
-void UnitNormConfig::fields(FieldVisitor& v) {
-  v.field("axis", axis);
-}
+void UnitNormConfig::fields(FieldVisitor& v) { v.field("axis", axis); }
 
 namespace {
 

@@ -23,7 +23,7 @@
 namespace nyala {
 
 using Initializers =
-    ClassList<Constant, GlorotNormal, GlorotUniform, HeNormal, HeUniform, Identity, LecunNormal, LecunUniform, Ones,
-              Orthogonal, RandomNormal, RandomUniform, TruncatedNormal, VarianceScaling, Zeros>;
+    ClassList<Constant, GlorotNormal, GlorotUniform, HeNormal, HeUniform, Identity, LecunNormal, LecunUniform,
+              Ones, Orthogonal, RandomNormal, RandomUniform, TruncatedNormal, VarianceScaling, Zeros>;
 
 }  // namespace nyala

@@ -1,12 +1,9 @@
 #include <nyala/api/initializers/constant.h>
-
 #include <nyala/api/initializers/fill.h>
 
 namespace nyala {
 
-void ConstantConfig::fields(FieldVisitor& v) {
-  v.field("value", value);
-}
+void ConstantConfig::fields(FieldVisitor& v) { v.field("value", value); }
 
 namespace {
 

@@ -1,13 +1,10 @@
-#include <nyala/api/initializers/identity.h>
-
 #include <nyala/api/initializers/fill.h>
+#include <nyala/api/initializers/identity.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
 
-void IdentityConfig::fields(FieldVisitor& v) {
-  v.field("gain", gain);
-}
+void IdentityConfig::fields(FieldVisitor& v) { v.field("gain", gain); }
 
 namespace {
 
@@ -21,7 +18,8 @@ class IdentityNode final : public InitializerNode {
   }
   void fill(const Tensor& value, Generator&) const override {
     if (value.rank() != 2)
-      throw ShapeError("Identity initializer: expected a shape of rank 2, received " + value.shape().to_string());
+      throw ShapeError("Identity initializer: expected a shape of rank 2, received " +
+                       value.shape().to_string());
     const int64_t columns = value.shape()[1];
     int64_t i = 0;
     fill_each(value, [&] {

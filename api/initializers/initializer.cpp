@@ -1,6 +1,5 @@
-#include <nyala/api/initializers/initializer.h>
-
 #include <nyala/api/initializers/all.h>
+#include <nyala/api/initializers/initializer.h>
 #include <nyala/api/name_table.h>
 
 namespace nyala {

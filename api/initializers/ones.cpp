@@ -1,6 +1,5 @@
-#include <nyala/api/initializers/ones.h>
-
 #include <nyala/api/initializers/fill.h>
+#include <nyala/api/initializers/ones.h>
 
 namespace nyala {
 

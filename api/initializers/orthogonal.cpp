@@ -1,9 +1,8 @@
-#include <nyala/api/initializers/orthogonal.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include <nyala/api/initializers/fill.h>
+#include <nyala/api/initializers/orthogonal.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -27,7 +26,8 @@ void add_scaled(Column& a, double factor, const Column& b) {
   for (size_t i = 0; i < a.size(); ++i) a[i] += factor * b[i];
 }
 
-/// The Q of a QR decomposition with positive diagonal of R. Gram-Schmidt, each column twice: once loses digits.
+/// The Q of a QR decomposition with positive diagonal of R. Gram-Schmidt, each column twice: once loses
+/// digits.
 std::vector<Column> orthonormal_columns(size_t length, size_t count, Generator& random) {
   std::vector<Column> columns(count, Column(length));
   for (Column& column : columns) {

@@ -12,8 +12,8 @@ struct OrthogonalConfig {
   void fields(FieldVisitor& v);
 };
 
-/// gain times a random matrix with orthonormal columns (rows, where there are fewer rows than columns); the matrix has
-/// the last size of the shape as columns. Saxe et al. 2014. Throws ShapeError for a rank below 2.
+/// gain times a random matrix with orthonormal columns (rows, where there are fewer rows than columns); the
+/// matrix has the last size of the shape as columns. Saxe et al. 2014. Throws ShapeError for a rank below 2.
 class Orthogonal : public Initializer {
  public:
   using Config = OrthogonalConfig;

@@ -1,6 +1,5 @@
-#include <nyala/api/initializers/random_normal.h>
-
 #include <nyala/api/initializers/fill.h>
+#include <nyala/api/initializers/random_normal.h>
 
 namespace nyala {
 

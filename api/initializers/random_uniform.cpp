@@ -1,6 +1,5 @@
-#include <nyala/api/initializers/random_uniform.h>
-
 #include <nyala/api/initializers/fill.h>
+#include <nyala/api/initializers/random_uniform.h>
 
 namespace nyala {
 
@@ -31,6 +30,7 @@ class RandomUniformNode final : public InitializerNode {
 
 }  // namespace
 
-RandomUniform::RandomUniform(const Config& config) : Initializer(std::make_shared<RandomUniformNode>(config)) {}
+RandomUniform::RandomUniform(const Config& config)
+    : Initializer(std::make_shared<RandomUniformNode>(config)) {}
 
 }  // namespace nyala

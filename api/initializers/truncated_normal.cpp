@@ -1,6 +1,5 @@
-#include <nyala/api/initializers/truncated_normal.h>
-
 #include <nyala/api/initializers/fill.h>
+#include <nyala/api/initializers/truncated_normal.h>
 
 namespace nyala {
 
@@ -31,6 +30,7 @@ class TruncatedNormalNode final : public InitializerNode {
 
 }  // namespace
 
-TruncatedNormal::TruncatedNormal(const Config& config) : Initializer(std::make_shared<TruncatedNormalNode>(config)) {}
+TruncatedNormal::TruncatedNormal(const Config& config)
+    : Initializer(std::make_shared<TruncatedNormalNode>(config)) {}
 
 }  // namespace nyala

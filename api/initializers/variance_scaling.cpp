@@ -1,9 +1,8 @@
-#include <nyala/api/initializers/variance_scaling.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include <nyala/api/initializers/fill.h>
+#include <nyala/api/initializers/variance_scaling.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -32,13 +31,15 @@ std::pair<int64_t, int64_t> fans(const Shape& shape) {
 
 namespace {
 
-/// The standard deviation of a standard normal cut at 2 (as Keras and scipy.stats.truncnorm(-2, 2).std() have it).
+/// The standard deviation of a standard normal cut at 2 (as Keras and scipy.stats.truncnorm(-2, 2).std() have
+/// it).
 constexpr double kTruncatedDeviation = 0.87962566103423978;
 
 void expect_one_of(const char* field, const std::string& value, const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), value) == names.end())
     throw InvalidArgumentError(std::string("VarianceScaling: expected ") + field + " to be one of " +
-                               quoted_list(names) + ", received '" + value + "'" + did_you_mean(value, names));
+                               quoted_list(names) + ", received '" + value + "'" +
+                               did_you_mean(value, names));
 }
 
 int64_t units(const Shape& shape, const std::vector<int64_t>& axes) {
@@ -52,7 +53,8 @@ class VarianceScalingNode final : public InitializerNode {
   VarianceScalingNode(std::string class_name, const VarianceScalingConfig& config)
       : class_name_(std::move(class_name)), config_(config) {
     if (!(config.scale > 0))
-      throw InvalidArgumentError("VarianceScaling: expected scale > 0, received " + std::to_string(config.scale));
+      throw InvalidArgumentError("VarianceScaling: expected scale > 0, received " +
+                                 std::to_string(config.scale));
     expect_one_of("mode", config.mode, {"fan_in", "fan_out", "fan_avg"});
     expect_one_of("distribution", config.distribution, {"truncated_normal", "untruncated_normal", "uniform"});
   }

@@ -9,18 +9,18 @@ namespace nyala {
 
 struct VarianceScalingConfig {
   double scale = 1.0;
-  std::string mode = "fan_in";                   // or "fan_out", "fan_avg"
+  std::string mode = "fan_in";                    // or "fan_out", "fan_avg"
   std::string distribution = "truncated_normal";  // or "untruncated_normal", "uniform"
   int64_t seed = -1;
-  std::vector<int64_t> input_axes = {};   // both empty: as fans() says
+  std::vector<int64_t> input_axes = {};  // both empty: as fans() says
   std::vector<int64_t> output_axes = {};
 
   void fields(FieldVisitor& v);
 };
 
-/// Mean 0 and variance scale / max(1, n), where n is the number of input units, of output units, or their mean.
-/// "uniform" draws from [-l, l) with l = sqrt(3 * variance); "truncated_normal" has that variance after the cut at
-/// two standard deviations.
+/// Mean 0 and variance scale / max(1, n), where n is the number of input units, of output units, or their
+/// mean. "uniform" draws from [-l, l) with l = sqrt(3 * variance); "truncated_normal" has that variance after
+/// the cut at two standard deviations.
 class VarianceScaling : public Initializer {
  public:
   using Config = VarianceScalingConfig;
@@ -41,8 +41,8 @@ struct FanInitializerConfig {
 Initializer variance_scaling_variant(std::string class_name, VarianceScalingConfig fixed,
                                      const FanInitializerConfig& config);
 
-/// Input and output units of a weight: () 1 and 1, (n) n and n, (a, b) a and b, (..., a, b) the product of the leading
-/// sizes times a and b.
+/// Input and output units of a weight: () 1 and 1, (n) n and n, (a, b) a and b, (..., a, b) the product of
+/// the leading sizes times a and b.
 std::pair<int64_t, int64_t> fans(const Shape& shape);
 
 }  // namespace nyala

@@ -1,6 +1,5 @@
-#include <nyala/api/initializers/zeros.h>
-
 #include <nyala/api/initializers/fill.h>
+#include <nyala/api/initializers/zeros.h>
 
 namespace nyala {
 

@@ -1,11 +1,8 @@
 #include <nyala/api/layers/activation.h>
 
-
 namespace nyala {
 
-void ActivationConfig::fields(FieldVisitor& v) {
-  v.field("activation", activation);
-}
+void ActivationConfig::fields(FieldVisitor& v) { v.field("activation", activation); }
 
 namespace {
 
@@ -25,7 +22,8 @@ class ActivationNode final : public LayerNode {
 }  // namespace
 
 Activation::Activation(const Config& config)
-    : Layer(finish_layer(std::make_shared<ActivationNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<ActivationNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 Activation::Activation(ActivationArgument activation, Config config)
     : Activation([&] {

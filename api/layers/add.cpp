@@ -1,7 +1,6 @@
-#include <nyala/api/layers/add.h>
-
 #include <algorithm>
 
+#include <nyala/api/layers/add.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/shape.h>

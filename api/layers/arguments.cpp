@@ -1,8 +1,7 @@
-#include <nyala/api/layers/arguments.h>
-
 #include <algorithm>
 #include <cctype>
 
+#include <nyala/api/layers/arguments.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/window.h>
 
@@ -21,8 +20,8 @@ void check_data_format(const std::string& layer, const std::string& data_format)
   if (data_format == "channels_first")
     throw InvalidArgumentError(layer + ": data_format 'channels_first' is not supported yet; expected " +
                                "'channels_last', images of shape (batch, height, width, channels)");
-  throw InvalidArgumentError(layer + ": expected data_format 'channels_last', received '" + data_format + "'" +
-                             did_you_mean(data_format, {"channels_last"}));
+  throw InvalidArgumentError(layer + ": expected data_format 'channels_last', received '" + data_format +
+                             "'" + did_you_mean(data_format, {"channels_last"}));
 }
 
 void check_positive(const std::string& layer, const std::string& field, const Size2D& size) {
@@ -42,7 +41,8 @@ void check_image(const Shape& input) {
 }
 
 void check_window(const Shape& input, const WindowSizes& sizes) {
-  const auto window = sizes.window.to_array(), strides = sizes.strides.to_array(), dilation = sizes.dilation.to_array();
+  const auto window = sizes.window.to_array(), strides = sizes.strides.to_array(),
+             dilation = sizes.dilation.to_array();
   for (int axis = 0; axis < 2; ++axis) {
     const size_t k = static_cast<size_t>(axis);
     const int64_t size = input[axis + 1];

@@ -5,11 +5,12 @@
 #include <nyala/api/layers/size2d.h>
 #include <nyala/backend/core/tensor.h>
 
-/// Checks of constructor arguments and inputs that several layers share. Errors begin with `layer`, the class name,
-/// and say what was expected and received.
+/// Checks of constructor arguments and inputs that several layers share. Errors begin with `layer`, the class
+/// name, and say what was expected and received.
 namespace nyala {
 
-/// "valid" or "same", in any case; returns it in lower case. Throws InvalidArgumentError with the nearest name.
+/// "valid" or "same", in any case; returns it in lower case. Throws InvalidArgumentError with the nearest
+/// name.
 std::string checked_padding(const std::string& layer, const std::string& padding);
 
 /// "" or "channels_last". Throws InvalidArgumentError: "channels_first" is not supported yet.

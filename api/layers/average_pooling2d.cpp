@@ -1,6 +1,5 @@
-#include <nyala/api/layers/average_pooling2d.h>
-
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/average_pooling2d.h>
 #include <nyala/backend/ops/pooling.h>
 
 namespace nyala {
@@ -48,7 +47,8 @@ class AveragePooling2DNode final : public LayerNode {
 }  // namespace
 
 AveragePooling2D::AveragePooling2D(const Config& config)
-    : Layer(finish_layer(std::make_shared<AveragePooling2DNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<AveragePooling2DNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 AveragePooling2D::AveragePooling2D(Size2D pool_size, Config config)
     : AveragePooling2D([&] {

@@ -1,5 +1,4 @@
 #include <nyala/api/layers/batch_normalization.h>
-
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/batch_normalization.h>
@@ -42,17 +41,21 @@ class BatchNormalizationNode final : public LayerNode {
 
   using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
-    if (input.rank() < 2) throw ShapeError("expected an input of rank 2 or more, received shape " + input.to_string());
+    if (input.rank() < 2)
+      throw ShapeError("expected an input of rank 2 or more, received shape " + input.to_string());
     const int64_t channels = input[axis_of(input)];
     if (channels == None)
-      throw ShapeError("expected a known size along axis " + std::to_string(config_.axis) + ", received shape " +
-                       input.to_string());
+      throw ShapeError("expected a known size along axis " + std::to_string(config_.axis) +
+                       ", received shape " + input.to_string());
     const Shape shape{channels};
     if (config_.scale)
-      gamma_ = b.weight("gamma", shape, config_.gamma_initializer, {config_.gamma_regularizer, config_.gamma_constraint});
+      gamma_ = b.weight("gamma", shape, config_.gamma_initializer,
+                        {config_.gamma_regularizer, config_.gamma_constraint});
     if (config_.center)
-      beta_ = b.weight("beta", shape, config_.beta_initializer, {config_.beta_regularizer, config_.beta_constraint});
-    const Aggregation aggregation = config_.synchronized ? Aggregation::only_first_replica : Aggregation::mean;
+      beta_ = b.weight("beta", shape, config_.beta_initializer,
+                       {config_.beta_regularizer, config_.beta_constraint});
+    const Aggregation aggregation =
+        config_.synchronized ? Aggregation::only_first_replica : Aggregation::mean;
     moving_mean_ = b.state("moving_mean", shape, config_.moving_mean_initializer, aggregation);
     moving_variance_ = b.state("moving_variance", shape, config_.moving_variance_initializer, aggregation);
   }
@@ -98,6 +101,7 @@ class BatchNormalizationNode final : public LayerNode {
 }  // namespace
 
 BatchNormalization::BatchNormalization(const Config& config)
-    : Layer(finish_layer(std::make_shared<BatchNormalizationNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<BatchNormalizationNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 }  // namespace nyala

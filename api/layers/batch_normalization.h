@@ -18,8 +18,9 @@ struct BatchNormalizationConfig {
   Regularizer gamma_regularizer = {};
   Constraint beta_constraint = {};
   Constraint gamma_constraint = {};
-  /// Unlike Keras, whose default is false: the statistics are those of the global batch, whatever the number of
-  /// replicas. False: each replica takes those of its own rows, and the moving statistics become their mean.
+  /// Unlike Keras, whose default is false: the statistics are those of the global batch, whatever the number
+  /// of replicas. False: each replica takes those of its own rows, and the moving statistics become their
+  /// mean.
   bool synchronized = true;
   std::string name = {};
   bool trainable = true;
@@ -28,9 +29,9 @@ struct BatchNormalizationConfig {
   void fields(FieldVisitor& v);
 };
 
-/// gamma * (x - mean) / sqrt(variance + epsilon) + beta for each entry of `axis`. In training the statistics are the
-/// batch's (variance divided by the number of values), and moving = momentum * moving + (1 - momentum) * batch;
-/// otherwise, and while the layer is not trainable, they are the moving ones.
+/// gamma * (x - mean) / sqrt(variance + epsilon) + beta for each entry of `axis`. In training the statistics
+/// are the batch's (variance divided by the number of values), and moving = momentum * moving + (1 -
+/// momentum) * batch; otherwise, and while the layer is not trainable, they are the moving ones.
 class BatchNormalization : public Layer {
  public:
   using Config = BatchNormalizationConfig;

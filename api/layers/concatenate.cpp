@@ -1,13 +1,10 @@
 #include <nyala/api/layers/concatenate.h>
-
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/concatenate.h>
 
 namespace nyala {
 
-void ConcatenateConfig::fields(FieldVisitor& v) {
-  v.field("axis", axis);
-}
+void ConcatenateConfig::fields(FieldVisitor& v) { v.field("axis", axis); }
 
 namespace {
 
@@ -23,9 +20,8 @@ class ConcatenateNode final : public LayerNode {
     const Shape& first = inputs.at(0);
     const int axis = first.normalize_axis(static_cast<int>(config_.axis));
     for (const Shape& input : inputs) {
-      const bool fits = input.rank() == first.rank() &&
-                        (matches(input.without(axis), first.without(axis)) ||
-                         matches(first.without(axis), input.without(axis)));
+      const bool fits = input.rank() == first.rank() && (matches(input.without(axis), first.without(axis)) ||
+                                                         matches(first.without(axis), input.without(axis)));
       if (!fits)
         throw ShapeError("expected inputs that differ along axis " + std::to_string(config_.axis) +
                          " alone, received " + first.to_string() + " and " + input.to_string());
@@ -44,7 +40,8 @@ class ConcatenateNode final : public LayerNode {
 }  // namespace
 
 Concatenate::Concatenate(const Config& config)
-    : Layer(finish_layer(std::make_shared<ConcatenateNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<ConcatenateNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 Concatenate::Concatenate(int64_t axis, Config config)
     : Concatenate([&] {

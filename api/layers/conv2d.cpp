@@ -1,6 +1,5 @@
-#include <nyala/api/layers/conv2d.h>
-
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/conv2d.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/conv2d.h>
@@ -38,7 +37,8 @@ Conv2DConfig checked(Conv2DConfig config) {
   check_data_format("Conv2D", config.data_format);
   if (config.filters % config.groups != 0)
     throw InvalidArgumentError("Conv2D: expected filters that groups divide, received filters " +
-                               std::to_string(config.filters) + " and groups " + std::to_string(config.groups));
+                               std::to_string(config.filters) + " and groups " +
+                               std::to_string(config.groups));
   if (config.strides.largest() > 1 && config.dilation_rate.largest() > 1)
     throw InvalidArgumentError("Conv2D: expected strides or dilation_rate to be 1, received strides " +
                                config.strides.to_string() + " and dilation_rate " +
@@ -57,7 +57,9 @@ ops::Conv2DOptions options_of(const Conv2DConfig& config, const FusedActivation&
 class Conv2DNode final : public LayerNode {
  public:
   explicit Conv2DNode(const Conv2DConfig& config)
-      : config_(checked(config)), activation_(config.activation), options_(options_of(config_, activation_)) {}
+      : config_(checked(config)),
+        activation_(config.activation),
+        options_(options_of(config_, activation_)) {}
   std::string class_name() const override { return "Conv2D"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
@@ -65,8 +67,9 @@ class Conv2DNode final : public LayerNode {
   void build(Builder& b, const Shape& input) override {
     check_input(input);
     const int64_t in = input.back() / config_.groups;
-    kernel_ = b.weight("kernel", {config_.kernel_size.rows(), config_.kernel_size.columns(), in, config_.filters},
-                       config_.kernel_initializer, {config_.kernel_regularizer, config_.kernel_constraint});
+    kernel_ =
+        b.weight("kernel", {config_.kernel_size.rows(), config_.kernel_size.columns(), in, config_.filters},
+                 config_.kernel_initializer, {config_.kernel_regularizer, config_.kernel_constraint});
     if (config_.use_bias)
       bias_ = b.weight("bias", {config_.filters}, config_.bias_initializer,
                        {config_.bias_regularizer, config_.bias_constraint});
@@ -85,10 +88,11 @@ class Conv2DNode final : public LayerNode {
  private:
   void check_input(const Shape& input) const {
     check_image(input);
-    if (input.back() == None) throw ShapeError("expected a known number of channels, received " + input.to_string());
+    if (input.back() == None)
+      throw ShapeError("expected a known number of channels, received " + input.to_string());
     if (input.back() % config_.groups != 0)
-      throw ShapeError("expected channels that groups (" + std::to_string(config_.groups) + ") divide, received " +
-                       input.to_string());
+      throw ShapeError("expected channels that groups (" + std::to_string(config_.groups) +
+                       ") divide, received " + input.to_string());
     check_window(input, {config_.kernel_size, config_.strides, config_.dilation_rate, config_.padding});
   }
 
@@ -101,7 +105,8 @@ class Conv2DNode final : public LayerNode {
 }  // namespace
 
 Conv2D::Conv2D(const Config& config)
-    : Layer(finish_layer(std::make_shared<Conv2DNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<Conv2DNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 Conv2D::Conv2D(int64_t filters, Size2D kernel_size, Config config)
     : Conv2D([&] {

@@ -38,8 +38,8 @@ struct Conv2DConfig {
 class Conv2D : public Layer {
  public:
   using Config = Conv2DConfig;
-  /// Throws InvalidArgumentError unless filters, kernel_size, strides, dilation_rate and groups are above 0, groups
-  /// divide filters, and strides or dilation_rate is 1.
+  /// Throws InvalidArgumentError unless filters, kernel_size, strides, dilation_rate and groups are above 0,
+  /// groups divide filters, and strides or dilation_rate is 1.
   explicit Conv2D(const Config& config);
   Conv2D(int64_t filters, Size2D kernel_size, Config config = {});
 };

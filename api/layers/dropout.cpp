@@ -1,6 +1,5 @@
-#include <nyala/api/layers/dropout.h>
-
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/dropout.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/dropout.h>
 #include <nyala/backend/runtime/random.h>
@@ -19,7 +18,8 @@ class DropoutNode final : public LayerNode {
  public:
   explicit DropoutNode(const DropoutConfig& config)
       : config_(config),
-        key_(config.seed >= 0 ? mix_key(static_cast<uint64_t>(config.seed), "dropout") : next_unseeded_key()) {
+        key_(config.seed >= 0 ? mix_key(static_cast<uint64_t>(config.seed), "dropout")
+                              : next_unseeded_key()) {
     if (!(config.rate >= 0 && config.rate <= 1))
       throw InvalidArgumentError("Dropout: expected rate in [0, 1], received " + std::to_string(config.rate));
     for (int64_t size : config.noise_shape)
@@ -51,7 +51,8 @@ class DropoutNode final : public LayerNode {
 }  // namespace
 
 Dropout::Dropout(const Config& config)
-    : Layer(finish_layer(std::make_shared<DropoutNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<DropoutNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 Dropout::Dropout(double rate, Config config)
     : Dropout([&] {

@@ -15,8 +15,9 @@ struct DropoutConfig {
   void fields(FieldVisitor& v);
 };
 
-/// In training each element becomes 0 at chance `rate`, and the others are divided by 1 - rate; else the input. What
-/// is dropped depends on the seed, the step and the element's place in the global batch, not on the replicas.
+/// In training each element becomes 0 at chance `rate`, and the others are divided by 1 - rate; else the
+/// input. What is dropped depends on the seed, the step and the element's place in the global batch, not on
+/// the replicas.
 class Dropout : public Layer {
  public:
   using Config = DropoutConfig;

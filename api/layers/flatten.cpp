@@ -1,14 +1,11 @@
-#include <nyala/api/layers/flatten.h>
-
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/flatten.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/shape.h>
 
 namespace nyala {
 
-void FlattenConfig::fields(FieldVisitor& v) {
-  v.field("data_format", data_format);
-}
+void FlattenConfig::fields(FieldVisitor& v) { v.field("data_format", data_format); }
 
 namespace {
 
@@ -35,6 +32,7 @@ class FlattenNode final : public LayerNode {
 }  // namespace
 
 Flatten::Flatten(const Config& config)
-    : Layer(finish_layer(std::make_shared<FlattenNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<FlattenNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 }  // namespace nyala

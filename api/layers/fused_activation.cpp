@@ -1,7 +1,6 @@
-#include <nyala/api/layers/fused_activation.h>
-
 #include <algorithm>
 
+#include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/ops/arithmetic.h>
 
 namespace nyala {
@@ -10,11 +9,16 @@ namespace {
 
 /// Whether ops compute an activation of this name in their own pass; sets `fused` then.
 bool fuses(const std::string& name, ops::Activation& fused) {
-  if (name == "linear") fused = ops::Activation::linear;
-  else if (name == "relu") fused = ops::Activation::relu;
-  else if (name == "sigmoid") fused = ops::Activation::sigmoid;
-  else if (name == "tanh") fused = ops::Activation::tanh;
-  else return false;
+  if (name == "linear")
+    fused = ops::Activation::linear;
+  else if (name == "relu")
+    fused = ops::Activation::relu;
+  else if (name == "sigmoid")
+    fused = ops::Activation::sigmoid;
+  else if (name == "tanh")
+    fused = ops::Activation::tanh;
+  else
+    return false;
   return true;
 }
 

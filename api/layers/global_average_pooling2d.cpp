@@ -1,6 +1,5 @@
-#include <nyala/api/layers/global_average_pooling2d.h>
-
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/global_average_pooling2d.h>
 #include <nyala/backend/ops/reduction.h>
 
 namespace nyala {
@@ -33,6 +32,7 @@ class GlobalAveragePooling2DNode final : public LayerNode {
 }  // namespace
 
 GlobalAveragePooling2D::GlobalAveragePooling2D(const Config& config)
-    : Layer(finish_layer(std::make_shared<GlobalAveragePooling2DNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<GlobalAveragePooling2DNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 }  // namespace nyala

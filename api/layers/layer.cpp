@@ -143,12 +143,12 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
 
 namespace {
 
-enum class Part { trainable, rest };
+enum class Part { trainable, rest, all };
 
 void collect(const LayerNode& node, Part part, Variables& out) {
   for (const Variable& weight : node.own_weights())
-    if (weight.trainable() == (part == Part::trainable)) out.push_back(weight);
-  if (part == Part::rest)
+    if (part == Part::all || weight.trainable() == (part == Part::trainable)) out.push_back(weight);
+  if (part != Part::trainable)
     for (const Variable& state : node.own_state()) out.push_back(state);
   for (const auto& [attribute, layer] : node.sublayers()) collect(layer.node(), part, out);
 }
@@ -177,9 +177,9 @@ Variables Layer::non_trainable_weights() const {
 }
 
 Variables Layer::weights() const {
-  Variables out = trainable_weights();
-  for (const Variable& variable : non_trainable_weights()) out.push_back(variable);
-  return out;
+  Variables out;
+  collect(*node_, Part::all, out);
+  return unique_variables(out);
 }
 
 Tensors Layer::get_weights() const {
@@ -217,7 +217,7 @@ std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const L
   if (!is_floating(dtype))
     throw DTypeError(place(*node) + "expected a floating dtype, received '" + options.dtype + "'");
   node->set_dtype(dtype);
-  node->set_trainable(options.trainable);
+  if (!options.trainable) node->set_trainable(false);  // a model must not unfreeze the layers that it holds
   return node;
 }
 

@@ -136,7 +136,7 @@ class Layer {
   bool trainable() const { return node_->trainable(); }
   void set_trainable(bool trainable) const { node_->set_trainable(trainable); }
 
-  /// Keras' orders: trainable weights first, then the others; of the layer and all it holds.
+  /// Keras' order: layer by layer, in each its weights before its state.
   Variables weights() const;
   Variables trainable_weights() const;
   Variables non_trainable_weights() const;

@@ -1,6 +1,5 @@
-#include <nyala/api/layers/max_pooling2d.h>
-
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/max_pooling2d.h>
 #include <nyala/backend/ops/pooling.h>
 
 namespace nyala {
@@ -48,7 +47,8 @@ class MaxPooling2DNode final : public LayerNode {
 }  // namespace
 
 MaxPooling2D::MaxPooling2D(const Config& config)
-    : Layer(finish_layer(std::make_shared<MaxPooling2DNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<MaxPooling2DNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 MaxPooling2D::MaxPooling2D(Size2D pool_size, Config config)
     : MaxPooling2D([&] {

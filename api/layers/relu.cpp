@@ -1,7 +1,6 @@
-#include <nyala/api/layers/relu.h>
-
 #include <cmath>
 
+#include <nyala/api/layers/relu.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/activation.h>
 
@@ -44,6 +43,7 @@ class ReLUNode final : public LayerNode {
 }  // namespace
 
 ReLU::ReLU(const Config& config)
-    : Layer(finish_layer(std::make_shared<ReLUNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<ReLUNode>(config), {config.name, config.trainable, config.dtype})) {
+}
 
 }  // namespace nyala

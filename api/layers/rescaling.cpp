@@ -1,5 +1,4 @@
 #include <nyala/api/layers/rescaling.h>
-
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
 
@@ -30,7 +29,8 @@ class RescalingNode final : public LayerNode {
 }  // namespace
 
 Rescaling::Rescaling(const Config& config)
-    : Layer(finish_layer(std::make_shared<RescalingNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<RescalingNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 Rescaling::Rescaling(double scale, Config config)
     : Rescaling([&] {

@@ -1,15 +1,12 @@
-#include <nyala/api/layers/reshape.h>
-
 #include <algorithm>
 
+#include <nyala/api/layers/reshape.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/shape.h>
 
 namespace nyala {
 
-void ReshapeConfig::fields(FieldVisitor& v) {
-  v.field("target_shape", target_shape);
-}
+void ReshapeConfig::fields(FieldVisitor& v) { v.field("target_shape", target_shape); }
 
 namespace {
 
@@ -57,8 +54,10 @@ class ReshapeNode final : public LayerNode {
     int64_t known = 1;
     int unknown = -1;
     for (int axis = 0; axis < target.rank(); ++axis) {
-      if (target[axis] == None) unknown = axis;
-      else known *= target[axis];
+      if (target[axis] == None)
+        unknown = axis;
+      else
+        known *= target[axis];
     }
     const bool fits = unknown < 0 ? known == elements : known > 0 && elements % known == 0;
     if (!fits)
@@ -73,7 +72,8 @@ class ReshapeNode final : public LayerNode {
 }  // namespace
 
 Reshape::Reshape(const Config& config)
-    : Layer(finish_layer(std::make_shared<ReshapeNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<ReshapeNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 Reshape::Reshape(std::vector<int64_t> target_shape, Config config)
     : Reshape([&] {

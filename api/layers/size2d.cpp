@@ -1,5 +1,4 @@
 #include <nyala/api/layers/size2d.h>
-
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

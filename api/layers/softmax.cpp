@@ -1,6 +1,5 @@
-#include <nyala/api/layers/softmax.h>
-
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/softmax.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/exponential.h>
@@ -9,9 +8,7 @@
 
 namespace nyala {
 
-void SoftmaxConfig::fields(FieldVisitor& v) {
-  visit_axes(v, "axis", axis);
-}
+void SoftmaxConfig::fields(FieldVisitor& v) { visit_axes(v, "axis", axis); }
 
 namespace {
 
@@ -38,7 +35,8 @@ class SoftmaxNode final : public LayerNode {
 }  // namespace
 
 Softmax::Softmax(const Config& config)
-    : Layer(finish_layer(std::make_shared<SoftmaxNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<SoftmaxNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 Softmax::Softmax(Axes axis, Config config)
     : Softmax([&] {

@@ -1,6 +1,5 @@
-#include <nyala/api/layers/zero_padding2d.h>
-
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/zero_padding2d.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/pad.h>
 
@@ -19,8 +18,8 @@ class ZeroPadding2DNode final : public LayerNode {
     check_data_format("ZeroPadding2D", config.data_format);
     for (const auto& [before, after] : {config.padding.rows(), config.padding.columns()})
       if (before < 0 || after < 0)
-        throw InvalidArgumentError("ZeroPadding2D: expected padding >= 0, received (" + std::to_string(before) +
-                                   ", " + std::to_string(after) + ")");
+        throw InvalidArgumentError("ZeroPadding2D: expected padding >= 0, received (" +
+                                   std::to_string(before) + ", " + std::to_string(after) + ")");
   }
   std::string class_name() const override { return "ZeroPadding2D"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
@@ -42,7 +41,8 @@ class ZeroPadding2DNode final : public LayerNode {
 }  // namespace
 
 ZeroPadding2D::ZeroPadding2D(const Config& config)
-    : Layer(finish_layer(std::make_shared<ZeroPadding2DNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<ZeroPadding2DNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
 
 ZeroPadding2D::ZeroPadding2D(PaddingSizes2D padding, Config config)
     : ZeroPadding2D([&] {

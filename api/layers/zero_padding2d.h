@@ -17,8 +17,8 @@ struct ZeroPadding2DConfig {
   void fields(FieldVisitor& v);
 };
 
-/// Zeros around an image (batch, height, width, channels): `ZeroPadding2D(1)`, `ZeroPadding2D({1, 2})` for rows and
-/// columns, `ZeroPadding2D({{1, 2}, {0, 3}})` for {{top, bottom}, {left, right}}.
+/// Zeros around an image (batch, height, width, channels): `ZeroPadding2D(1)`, `ZeroPadding2D({1, 2})` for
+/// rows and columns, `ZeroPadding2D({{1, 2}, {0, 3}})` for {{top, bottom}, {left, right}}.
 class ZeroPadding2D : public Layer {
  public:
   using Config = ZeroPadding2DConfig;

@@ -60,7 +60,7 @@ class Model : public Layer {
   Tensors predict_all(const Tensors& x, const PredictConfig& config = {}) const;
   Tensors predict_all(const Dataset& batches, const PredictConfig& config = {}) const;
 
-  /// One step; metrics go on from earlier calls as in Keras. Returns loss and metrics.
+  /// One step. Returns loss and metrics of this batch alone.
   Logs train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {}) const;
   Logs train_on_batch(const Batch& batch) const;
   Logs test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {}) const;

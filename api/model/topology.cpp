@@ -1,6 +1,7 @@
 #include <nyala/api/model/topology.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -41,6 +42,14 @@ class Sorter {
     }
     done_.insert(node.get());
     order_.push_back(node);
+  }
+
+  /// An input that no output needs: Keras puts it before all other operations of depth 0.
+  void add_unused(const Node& input) {
+    if (!done_.insert(input.get()).second) return;
+    index_.emplace(operation_of(input), std::numeric_limits<int>::min() + static_cast<int>(index_.size()));
+    first_call_.emplace(operation_of(input), input);
+    order_.push_back(input);
   }
 
   Topology finish() {
@@ -92,7 +101,7 @@ Topology sort_graph(const Tensors& inputs, const Tensors& outputs) {
         throw InvalidArgumentError("a model is made from symbolic tensors: begin with Input(shape) and call layers on it");
   Sorter sorter(inputs);
   for (const Tensor& output : outputs) sorter.visit(symbolic(output)->producer);
-  for (const Tensor& input : inputs) sorter.visit(symbolic(input)->producer);
+  for (const Tensor& input : inputs) sorter.add_unused(symbolic(input)->producer);
   Topology topology = sorter.finish();
   check_names(topology);
   return topology;

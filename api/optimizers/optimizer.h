@@ -27,7 +27,7 @@ struct OptimizerOptions {
   int64_t ema_overwrite_frequency = 0;  // 0: never during fit
   double loss_scale_factor = kNoValue;
   int64_t gradient_accumulation_steps = 0;  // 0: none
-  std::string name;
+  std::string name = {};
 };
 
 /// A named tensor of an optimizer's state, as Keras' files order them.

@@ -1,14 +1,14 @@
-#include <nyala/api/regularizers/factor.h>
-
 #include <cmath>
 
+#include <nyala/api/regularizers/factor.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
 
 void check_factor(const std::string& class_name, const std::string& field, double factor) {
   if (!std::isfinite(factor))
-    throw InvalidArgumentError(class_name + ": expected a finite " + field + ", received " + std::to_string(factor));
+    throw InvalidArgumentError(class_name + ": expected a finite " + field + ", received " +
+                               std::to_string(factor));
 }
 
 }  // namespace nyala

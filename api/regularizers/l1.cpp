@@ -1,23 +1,18 @@
-#include <nyala/api/regularizers/l1.h>
-
 #include <nyala/api/regularizers/factor.h>
+#include <nyala/api/regularizers/l1.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/rounding.h>
 
 namespace nyala {
 
-void L1Config::fields(FieldVisitor& v) {
-  v.field("l1", l1);
-}
+void L1Config::fields(FieldVisitor& v) { v.field("l1", l1); }
 
 namespace {
 
 class L1Node final : public RegularizerNode {
  public:
-  explicit L1Node(const L1Config& config) : config_(config) {
-    check_factor("L1", "l1", config.l1);
-  }
+  explicit L1Node(const L1Config& config) : config_(config) { check_factor("L1", "l1", config.l1); }
   std::string class_name() const override { return "L1"; }
   void fields(FieldVisitor& v) const override {
     auto shown = config_;

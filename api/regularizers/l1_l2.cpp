@@ -1,6 +1,5 @@
-#include <nyala/api/regularizers/l1_l2.h>
-
 #include <nyala/api/regularizers/factor.h>
+#include <nyala/api/regularizers/l1_l2.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/rounding.h>

@@ -1,23 +1,18 @@
-#include <nyala/api/regularizers/l2.h>
-
 #include <nyala/api/regularizers/factor.h>
+#include <nyala/api/regularizers/l2.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/rounding.h>
 
 namespace nyala {
 
-void L2Config::fields(FieldVisitor& v) {
-  v.field("l2", l2);
-}
+void L2Config::fields(FieldVisitor& v) { v.field("l2", l2); }
 
 namespace {
 
 class L2Node final : public RegularizerNode {
  public:
-  explicit L2Node(const L2Config& config) : config_(config) {
-    check_factor("L2", "l2", config.l2);
-  }
+  explicit L2Node(const L2Config& config) : config_(config) { check_factor("L2", "l2", config.l2); }
   std::string class_name() const override { return "L2"; }
   void fields(FieldVisitor& v) const override {
     auto shown = config_;

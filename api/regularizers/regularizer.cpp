@@ -1,7 +1,6 @@
-#include <nyala/api/regularizers/regularizer.h>
-
 #include <nyala/api/name_table.h>
 #include <nyala/api/regularizers/all.h>
+#include <nyala/api/regularizers/regularizer.h>
 
 namespace nyala {
 

@@ -32,22 +32,19 @@ std::vector<T> read_list(const hdf5::Group& root, const char* name) {
   return root.has_dataset(at(name)) ? root.dataset(at(name)).values<T>() : std::vector<T>();
 }
 
+void collect_keys(LayerNode& node, std::set<const LayerNode*>& seen, std::vector<uint64_t*>& keys) {
+  if (!seen.insert(&node).second) return;
+  if (uint64_t* key = node.random_key()) keys.push_back(key);
+  for (const auto& [attribute, layer] : node.sublayers()) collect_keys(layer.node(), seen, keys);
+}
+
 /// Keys of the random draws of every layer, in the order of the sublayers; a shared layer's once.
-class RandomKeys {
- public:
-  explicit RandomKeys(const Model& model) { collect(model.node()); }
-  const std::vector<uint64_t*>& keys() const { return keys_; }
-
- private:
-  void collect(LayerNode& node) {
-    if (!seen_.insert(&node).second) return;
-    if (uint64_t* key = node.random_key()) keys_.push_back(key);
-    for (const auto& [attribute, layer] : node.sublayers()) collect(layer.node());
-  }
-
-  std::set<const LayerNode*> seen_;
-  std::vector<uint64_t*> keys_;
-};
+std::vector<uint64_t*> random_keys(const Model& model) {
+  std::set<const LayerNode*> seen;
+  std::vector<uint64_t*> keys;
+  collect_keys(model.node(), seen, keys);
+  return keys;
+}
 
 ParameterStore& store_of(const Model& model) { return model.model_node().strategy()->store(); }
 
@@ -142,7 +139,7 @@ Content read_content(const Model& model, const hdf5::Group& root) {
     throw FileFormatError("expected an epoch and a batch as position");
   content.position = {static_cast<int>(position[0]), position[1]};
   content.random_keys = read_list<int64_t>(root, "random_keys");
-  const size_t expected = RandomKeys(model).keys().size();
+  const size_t expected = random_keys(model).size();
   if (content.random_keys.size() != expected)
     throw ShapeError("expected the random state of " + std::to_string(expected) + " layers, the file has that of " +
                      std::to_string(content.random_keys.size()));
@@ -154,9 +151,9 @@ Content read_content(const Model& model, const hdf5::Group& root) {
 }
 
 void restore_content(const Model& model, Content content) {
-  const RandomKeys own(model);
+  const std::vector<uint64_t*> own = random_keys(model);
   for (size_t i = 0; i < content.random_keys.size(); ++i)
-    *own.keys()[i] = std::bit_cast<uint64_t>(content.random_keys[i]);
+    *own[i] = std::bit_cast<uint64_t>(content.random_keys[i]);
   if (!model.compiled()) return;
   TrainingState& state = *model.model_node().training;
   if (content.step.size() == 1) state.train_step = content.step[0];
@@ -168,7 +165,7 @@ void restore_content(const Model& model, Content content) {
 }  // namespace
 
 void Checkpoint::save(const std::string& path, const TrainingPosition& position) const {
-  const ExclusiveUse alone(model_.model_node(), "Checkpoint::save");
+  const SharedUse use(model_.model_node(), "Checkpoint::save");
   for (int replica = 0; replica < store_of(model_).num_replicas(); ++replica)
     check_status(store_of(model_).device(replica));
   hdf5::Writer writer;
@@ -176,7 +173,7 @@ void Checkpoint::save(const std::string& path, const TrainingPosition& position)
   write_list<int64_t>(writer, "version", {kVersion});
   write_list<int64_t>(writer, "position", {position.epoch, position.batch});
   std::vector<int64_t> keys;
-  for (const uint64_t* key : RandomKeys(model_).keys()) keys.push_back(std::bit_cast<int64_t>(*key));
+  for (const uint64_t* key : random_keys(model_)) keys.push_back(std::bit_cast<int64_t>(*key));
   write_list(writer, "random_keys", keys);
   if (model_.compiled()) write_training(model_, writer);
   writer.save(path);

@@ -165,7 +165,7 @@ void read_weights(const Model& model, const hdf5::Group& root, const std::string
 void Model::save_weights(const std::string& path) const {
   if (!path.ends_with(".weights.h5"))
     throw InvalidArgumentError("save_weights: expected a path that ends with '.weights.h5', received '" + path + "'");
-  const ExclusiveUse alone(model_node(), "save_weights");
+  const SharedUse use(model_node(), "save_weights");
   hdf5::Writer writer;
   write_weights(*this, writer);
   writer.save(path);

@@ -4,7 +4,12 @@ namespace nyala {
 
 CallbackList::CallbackList(Model& model, std::vector<CallbackArgument> callbacks, const CallbackParameters& parameters)
     : callbacks_(std::move(callbacks)) {
-  for (const CallbackArgument& callback : callbacks_) callback->attach(model, parameters);
+  for (const CallbackArgument& callback : callbacks_) before_.push_back(callback->attach({&model, parameters}));
+}
+
+// Backwards: the same callback may stand there twice.
+CallbackList::~CallbackList() {
+  for (size_t i = callbacks_.size(); i-- > 0;) callbacks_[i]->attach(before_[i]);
 }
 
 }  // namespace nyala

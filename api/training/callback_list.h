@@ -6,10 +6,14 @@
 
 namespace nyala {
 
-/// Calls every callback's hooks in order.
+/// Calls every callback's hooks in order. They are attached to the model as long as the list lives; then each is given
+/// back what it had before (that of fit, for an evaluation inside it).
 class CallbackList {
  public:
   CallbackList(Model& model, std::vector<CallbackArgument> callbacks, const CallbackParameters& parameters);
+  ~CallbackList();
+  CallbackList(const CallbackList&) = delete;
+  CallbackList& operator=(const CallbackList&) = delete;
 
   /// Calls `hook` of each callback: list.call(&Callback::on_epoch_end, epoch, logs).
   template <class... Parameters, class... Arguments>
@@ -19,6 +23,7 @@ class CallbackList {
 
  private:
   std::vector<CallbackArgument> callbacks_;
+  std::vector<Callback::Attachment> before_;
 };
 
 }  // namespace nyala

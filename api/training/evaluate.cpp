@@ -30,6 +30,19 @@ DataArgument weighted(DataArgument data, const Tensor& sample_weight) {
   return data;
 }
 
+int64_t steps_per_execution(const Model& model) {
+  return model.compiled() ? model.model_node().training->config.steps_per_execution : 1;
+}
+
+/// Works on `batch` and those after it until `count` are done or the data ends.
+template <class Work>
+void in_chunk(Feed& feed, Batch& batch, int64_t count, Work&& work) {
+  for (int64_t done = 0;;) {
+    work();
+    if (++done == count || !feed.next(batch)) return;
+  }
+}
+
 }  // namespace
 
 Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config) {
@@ -45,12 +58,15 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   stepper.reset();
   feed.begin_epoch(0);
   Batch batch;
-  for (int64_t step = 0; feed.next(batch); ++step) {
+  const int64_t count = steps_per_execution(model);
+  int64_t step = 0;
+  for (; feed.next(batch); step += count) {
     callbacks.call(&Callback::on_test_batch_begin, step, none);
-    stepper.test(batch);
+    in_chunk(feed, batch, count, [&] { stepper.test(batch); });
     Logs running([&stepper](Logs& target) { target = stepper.logs(); });
-    callbacks.call(&Callback::on_test_batch_end, step, running);
+    callbacks.call(&Callback::on_test_batch_end, step + count - 1, running);
   }
+  if (step == 0) throw InvalidArgumentError("evaluate: the data has no batches");
   Logs logs = stepper.logs();
   stepper.check_status();
   callbacks.call(&Callback::on_test_end, logs);
@@ -58,6 +74,7 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
 }
 
 Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config) {
+  const SharedUse use(model.model_node(), "predict");
   Model handle = model;
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "predict"});
   const int verbose = resolved(config.verbose);
@@ -68,12 +85,15 @@ Tensors predict_data(const Model& model, const DataArgument& data, const Predict
   feed.begin_epoch(0);
   std::vector<Tensors> parts;  // per output
   Batch batch;
-  for (int64_t step = 0; feed.next(batch); ++step) {
+  const int64_t count = steps_per_execution(model);
+  for (int64_t step = 0; feed.next(batch); step += count) {
     callbacks.call(&Callback::on_predict_batch_begin, step, none);
-    const Tensors outputs = stepper.predict(batch);
-    parts.resize(outputs.size());
-    for (size_t i = 0; i < outputs.size(); ++i) parts[i].push_back(outputs[i]);
-    callbacks.call(&Callback::on_predict_batch_end, step, none);
+    in_chunk(feed, batch, count, [&] {
+      const Tensors outputs = stepper.predict(batch);
+      parts.resize(outputs.size());
+      for (size_t i = 0; i < outputs.size(); ++i) parts[i].push_back(outputs[i]);
+    });
+    callbacks.call(&Callback::on_predict_batch_end, step + count - 1, none);
   }
   callbacks.call(&Callback::on_predict_end, none);
   Tensors outputs;
@@ -139,8 +159,9 @@ Logs Model::train_on_batch(const Batch& batch) const {
   check_compiled(*this, "train_on_batch");
   const ExclusiveUse alone(model_node(), "train_on_batch");
   Stepper stepper(model_node());
+  stepper.reset();
   stepper.train(batch);
-  return Logs([stepper](Logs& target) { target = stepper.logs(); });
+  return stepper.logs_of_now();
 }
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) const {
@@ -151,8 +172,9 @@ Logs Model::test_on_batch(const Batch& batch) const {
   check_compiled(*this, "test_on_batch");
   const ExclusiveUse alone(model_node(), "test_on_batch");
   Stepper stepper(model_node());
+  stepper.reset();
   stepper.test(batch);
-  return stepper.logs();
+  return stepper.logs_of_now();
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) const {
@@ -160,6 +182,7 @@ Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample
 }
 
 Tensor Model::predict_on_batch(const Tensor& x) const {
+  const SharedUse use(model_node(), "predict_on_batch");
   return only(Stepper(model_node()).predict(batch_of(x, {}, {})), *this);
 }
 

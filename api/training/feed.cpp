@@ -42,11 +42,18 @@ Feed::Feed(const DataArgument& data, FeedConfig config)
       dataset_(data.is_dataset() ? from_dataset(data, config_) : from_arrays(data, config_)) {
   if (config_.steps_per_epoch > 0) steps_ = config_.steps_per_epoch;
   else if (dataset_.cardinality() >= 0) steps_ = dataset_.cardinality();
+  length_ = std::max<int64_t>(dataset_.cardinality(), -1);
+}
+
+void Feed::start(int64_t epoch) {
+  iterator_.emplace(dataset_.iterate({.epoch = epoch}));
+  seen_ = 0;
 }
 
 // With a number of steps the data goes on where the last epoch stopped, as in Keras.
 void Feed::begin_epoch(int64_t epoch) {
-  if (!iterator_ || config_.steps_per_epoch == 0 || ran_out_) iterator_.emplace(dataset_.iterate({.epoch = epoch}));
+  if (!iterator_ || config_.steps_per_epoch == 0 || ran_out_ || is_at_end()) start(epoch);
+  epoch_ = epoch;
   taken_ = 0;
   ran_out_ = false;
 }
@@ -54,6 +61,7 @@ void Feed::begin_epoch(int64_t epoch) {
 void Feed::skip(int64_t batches) {
   const int64_t skipped = iterator_->skip(batches);
   taken_ += skipped;
+  seen_ += skipped;
   ran_out_ = skipped < batches && config_.steps_per_epoch > 0;
 }
 
@@ -78,12 +86,19 @@ int64_t Feed::resume(int64_t first, int64_t epoch, int64_t batch) {
 
 bool Feed::next(Batch& batch) {
   if (config_.steps_per_epoch > 0 && taken_ == config_.steps_per_epoch) return false;
-  if (!iterator_->next(batch)) {
+  bool more = iterator_->next(batch);
+  if (!more && taken_ == 0 && seen_ > 0) {  // the last epoch ended with the data, whose length was unknown
+    length_ = seen_;
+    start(epoch_);
+    more = iterator_->next(batch);
+  }
+  if (!more) {
     ran_out_ = config_.steps_per_epoch > 0 || taken_ == 0;
     if (config_.steps_per_epoch == 0) steps_ = taken_;
     return false;
   }
   ++taken_;
+  ++seen_;
   if (!config_.class_weight.empty()) weigh_classes(batch);
   return true;
 }

@@ -33,10 +33,14 @@ class Feed {
   int64_t resume(int64_t first, int64_t epoch, int64_t batch);
   /// False at the end of the epoch.
   bool next(Batch& batch);
+  /// True if a pass over the data ended without one batch.
+  bool is_empty() const { return ran_out_ && seen_ == 0; }
   /// True if the data ended before steps_per_epoch batches came.
   bool ran_out() const { return ran_out_; }
 
  private:
+  void start(int64_t epoch);
+  bool is_at_end() const { return length_ >= 0 && seen_ >= length_; }
   void skip(int64_t batches);
   void weigh_classes(Batch& batch) const;
 
@@ -44,7 +48,10 @@ class Feed {
   Dataset dataset_;
   std::optional<DatasetIterator> iterator_;
   int64_t steps_ = -1;
-  int64_t taken_ = 0;
+  int64_t epoch_ = 0;
+  int64_t length_ = -1;  // batches of one pass over the data, -1 while unknown
+  int64_t seen_ = 0;     // of this pass
+  int64_t taken_ = 0;    // of this epoch
   bool ran_out_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <nyala/api/callbacks/history.h>
 #include <nyala/api/callbacks/progbar_logger.h>
@@ -131,12 +132,19 @@ int Fit::first_epoch() {
   return state_.resume_epoch;
 }
 
-/// The batch to begin with.
+/// The batch to begin with. Where a resumed epoch has none left, its metrics must be known without one.
 int64_t Fit::begin_epoch(int epoch) {
-  const int64_t done = std::exchange(state_.resume_batch, 0);
-  if (std::exchange(state_.resume_epoch, -1) >= 0) return feed_.resume(config_.initial_epoch, epoch, done);
-  feed_.begin_epoch(epoch);
-  return 0;
+  if (std::exchange(state_.resume_epoch, -1) < 0) {
+    feed_.begin_epoch(epoch);
+    return 0;
+  }
+  const int64_t done = feed_.resume(config_.initial_epoch, epoch, std::exchange(state_.resume_batch, 0));
+  if (done == 0) return 0;
+  Feed shapes(data_.first, training_feed(model_, config_));
+  Batch batch;
+  shapes.begin_epoch(epoch);
+  if (shapes.next(batch)) stepper_.learn_shapes(batch);
+  return done;
 }
 
 void Fit::train_epoch(int epoch) {
@@ -149,6 +157,7 @@ void Fit::train_epoch(int epoch) {
     run_chunk(step, batch);
     step += state_.config.steps_per_execution;
   }
+  if (step == 0 && feed_.is_empty()) throw InvalidArgumentError("fit: the data has no batches");
   if (feed_.ran_out())
     log(LogChannel::warning, "the input ran out of data before the epoch was complete; for more steps than the data "
                              "has batches use dataset.repeat()");
@@ -185,7 +194,10 @@ void Fit::validate(Logs& logs) {
                                         .verbose = 0,
                                         .steps = config_.validation_steps,
                                         .callbacks = config_.callbacks});
-  for (const auto& [name, value] : result) logs.set("val_" + name, value);
+  std::map<std::string, double> sorted(logs.begin(), logs.end());
+  for (const auto& [name, value] : result) sorted["val_" + name] = value;
+  logs = Logs();
+  for (const auto& [name, value] : sorted) logs.set(name, value);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <nyala/api/training/stepper.h>
 
 #include <algorithm>
-#include <limits>
+#include <mutex>
 
 #include <nyala/api/training/resolve.h>
 #include <nyala/backend/autograd/backward.h>
@@ -76,6 +76,8 @@ Batch Stepper::adapted(const Batch& batch) const {
 }
 
 void Stepper::build(const Batch& batch) {
+  static std::mutex mutex;  // several threads may bring a model its first rows
+  const std::lock_guard lock(mutex);
   if (model_.built()) return;
   const StrategyScope scope(model_.strategy());
   Shapes shapes;
@@ -112,6 +114,8 @@ void Stepper::prepare(const Batch& batch, bool training) {
   }
   if (training && !state.optimizer.node().built()) build_optimizer(model_);
 }
+
+void Stepper::learn_shapes(const Batch& batch) { prepare(adapted(batch), true); }
 
 void Stepper::reset() {
   if (!model_.training) return;
@@ -273,27 +277,29 @@ Tensors Stepper::predict(const Batch& given) {
   return outputs;
 }
 
-void Stepper::check_status() const {
-  for (int id = 0; id < strategy_.num_replicas_in_sync(); ++id) {
+namespace {
+
+void check_devices(const ModelNode& model, StrategyNode& strategy) {
+  for (int id = 0; id < strategy.num_replicas_in_sync(); ++id) {
     try {
-      nyala::check_status(strategy_.store().device(id));
+      nyala::check_status(strategy.store().device(id));
     } catch (const Error&) {
-      rethrow_with_prefix("model '" + model_.name() + "': ");
+      rethrow_with_prefix("model '" + model.name() + "': ");
     }
   }
 }
 
-Logs Stepper::logs() const {
-  const TrainingState& state = *model_.training;
+Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, double rows) {
   std::vector<double> sums(static_cast<size_t>(state.num_sums), 0.0);
-  for (const Tensor& of_replica : state.sums) {
+  for (const Tensor& of_replica : sums_of_replicas) {
     const std::vector<double> own = of_replica.to_vector<double>();
     for (size_t i = 0; i < own.size(); ++i) sums[i] += own[i];
   }
-  std::vector<std::pair<std::string, double>> values{{"loss", state.rows > 0 ? sums[0] / state.rows : 0.0}};
+  const double count = std::max(rows, 1.0);
+  std::vector<std::pair<std::string, double>> values{{"loss", sums_of_replicas.empty() ? 0.0 : sums[0] / count}};
   if (state.several_losses)
     for (size_t i = 0; i < state.outputs.size(); ++i)
-      if (state.outputs[i].loss) values.emplace_back(state.outputs[i].name + "_loss", sums[1 + i] / state.rows);
+      if (state.outputs[i].loss) values.emplace_back(state.outputs[i].name + "_loss", sums[1 + i] / count);
   for (const CompiledMetric& metric : state.metrics) {
     const auto first = sums.begin() + metric.first_sum;
     values.emplace_back(metric.name,
@@ -303,6 +309,22 @@ Logs Stepper::logs() const {
   Logs logs;
   for (const auto& [name, value] : values) logs.set(name, value);
   return logs;
+}
+
+}  // namespace
+
+void Stepper::check_status() const { check_devices(model_, strategy_); }
+
+Logs Stepper::logs() const { return read_logs(*model_.training, model_.training->sums, model_.training->rows); }
+
+Logs Stepper::logs_of_now() const {
+  Tensors copies;
+  for (const Tensor& sums : model_.training->sums) copies.push_back(sums.clone());
+  const auto model = std::static_pointer_cast<ModelNode>(model_.shared_from_this());
+  return Logs([model, state = model_.training, copies, rows = model_.training->rows](Logs& target) {
+    target = read_logs(*state, copies, rows);
+    check_devices(*model, *model->strategy());
+  });
 }
 
 }  // namespace nyala

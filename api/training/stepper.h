@@ -19,10 +19,15 @@ class Stepper {
   /// Forward: the outputs of all rows in order, on the host, one tensor per output.
   Tensors predict(const Batch& batch);
 
+  /// What train() learns from the shapes of its first batch: weights, losses and metrics. Computes nothing.
+  void learn_shapes(const Batch& batch);
+
   /// Sets the running sums to zero.
   void reset();
   /// Loss and metrics of the batches since reset(), in alphabetical order as Keras logs them. Waits for the devices.
   Logs logs() const;
+  /// The same for the batches until now, whatever comes later: copied on the devices, read when first asked for.
+  Logs logs_of_now() const;
   /// Throws NumericError for the first value that a kernel found out of range (labels, indices).
   void check_status() const;
 

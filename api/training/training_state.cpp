@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -70,34 +71,70 @@ void build_optimizer(ModelNode& model) {
 
 namespace {
 
-/// Which thread has a model for itself.
-struct Holders {
-  std::mutex mutex;
-  std::map<const ModelNode*, std::pair<std::thread::id, const char*>> by_model;
+/// Who uses a model.
+struct Use {
+  std::thread::id writer = {};
+  const char* what = nullptr;  // the writer's call; null: nobody writes
+  int writes = 0;              // nested calls of the writer
+  std::multiset<std::thread::id> readers = {};
 };
 
-Holders& holders() {
-  static Holders all;
-  return all;
+struct Uses {
+  std::mutex mutex;
+  std::map<const ModelNode*, Use> by_model;
+};
+
+Uses& uses() {
+  static Uses* const all = new Uses;  // outlives static models
+  return *all;
+}
+
+void release(Uses& all, const ModelNode& model) {
+  const auto entry = all.by_model.find(&model);
+  if (entry->second.writes == 0 && entry->second.readers.empty()) all.by_model.erase(entry);
+}
+
+[[noreturn]] void throw_busy(const ModelNode& model, const char* what, const char* other) {
+  throw StateError("model '" + model.name() + "': " + what + " was called while another thread runs " + other +
+                   " on it; wait for that to end");
 }
 
 }  // namespace
 
 ExclusiveUse::ExclusiveUse(ModelNode& model, const char* what) : model_(model) {
-  Holders& all = holders();
+  Uses& all = uses();
+  const std::thread::id own = std::this_thread::get_id();
   std::lock_guard lock(all.mutex);
-  const auto [entry, taken] = all.by_model.try_emplace(&model, std::this_thread::get_id(), what);
-  outermost_ = taken;
-  if (!taken && entry->second.first != std::this_thread::get_id())
-    throw StateError("model '" + model.name() + "': " + what + " was called while another thread runs " +
-                     entry->second.second + " on it; wait for that to end");
+  Use& use = all.by_model[&model];
+  if (use.writes > 0 && use.writer != own) throw_busy(model, what, use.what);
+  if (use.readers.count(own) != use.readers.size()) throw_busy(model, what, "predict");
+  if (use.writes++ > 0) return;
+  use.writer = own;
+  use.what = what;
 }
 
 ExclusiveUse::~ExclusiveUse() {
-  if (!outermost_) return;
-  Holders& all = holders();
+  Uses& all = uses();
   std::lock_guard lock(all.mutex);
-  all.by_model.erase(&model_);
+  --all.by_model[&model_].writes;
+  release(all, model_);
+}
+
+SharedUse::SharedUse(ModelNode& model, const char* what) : model_(model) {
+  Uses& all = uses();
+  const std::thread::id own = std::this_thread::get_id();
+  std::lock_guard lock(all.mutex);
+  Use& use = all.by_model[&model];
+  if (use.writes > 0 && use.writer != own) throw_busy(model, what, use.what);
+  use.readers.insert(own);
+}
+
+SharedUse::~SharedUse() {
+  Uses& all = uses();
+  std::lock_guard lock(all.mutex);
+  std::multiset<std::thread::id>& readers = all.by_model[&model_].readers;
+  readers.erase(readers.find(std::this_thread::get_id()));
+  release(all, model_);
 }
 
 }  // namespace nyala

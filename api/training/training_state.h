@@ -81,7 +81,8 @@ std::vector<RegularizedWeight> regularized_weights(const ModelNode& model);
 /// Gives the optimizer the model's trainable variables and constraints; the model is built.
 void build_optimizer(ModelNode& model);
 
-/// Keeps others out of a model while it is written; the thread that holds it may come again.
+/// Keeps others out of a model while it is written; the thread that holds it may come again. Throws StateError while
+/// another thread writes or predicts.
 class ExclusiveUse {
  public:
   ExclusiveUse(ModelNode& model, const char* what);
@@ -91,7 +92,19 @@ class ExclusiveUse {
 
  private:
   ModelNode& model_;
-  bool outermost_;
+};
+
+/// Keeps writers out of a model while it predicts; any number of threads may predict at once, and the thread that
+/// writes may, too. Throws StateError while another thread writes.
+class SharedUse {
+ public:
+  SharedUse(ModelNode& model, const char* what);
+  ~SharedUse();
+  SharedUse(const SharedUse&) = delete;
+  SharedUse& operator=(const SharedUse&) = delete;
+
+ private:
+  ModelNode& model_;
 };
 
 }  // namespace nyala

@@ -125,12 +125,12 @@ Tensor affine(const Tensor& x, double scale, double offset) {
 
 Tensor sum_to_shape(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
-  std::vector<int> axes;
+  uint32_t axes = 0;
   const int extra = x.rank() - shape.rank();
   for (int axis = 0; axis < x.rank(); ++axis)
-    if (axis < extra || (shape[axis - extra] == 1 && x.shape()[axis] != 1)) axes.push_back(axis);
-  const Tensor summed = axes.empty() ? x : sum(x, axes, true);
-  return summed.with_shape(shape);
+    if (axis < extra || (shape[axis - extra] == 1 && x.shape()[axis] != 1)) axes |= 1u << axis;
+  if (axes == 0) return x.with_shape(shape);
+  return dispatch(kSum, ReductionDescriptor{axes, true}, {&x}).with_shape(shape);
 }
 
 Tensor ones_like(const Tensor& x) { return Tensor::full(x.shape(), 1.0, x.dtype(), x.device()); }

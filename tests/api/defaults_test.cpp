@@ -11,7 +11,11 @@
 #include <nyala/api/constraints/all.h>
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/layers/all.h>
+#include <nyala/api/losses/all.h>
+#include <nyala/api/metrics/all.h>
+#include <nyala/api/optimizers/all.h>
 #include <nyala/api/regularizers/all.h>
+#include <nyala/api/schedules/all.h>
 #include <nyala/tests/api/field_printer.h>
 
 namespace nyala::testing {
@@ -58,11 +62,19 @@ bool same_value(const std::string& a, const std::string& b) {
 
 /// What a class has on purpose otherwise.
 struct Differences {
-  std::set<std::string> missing = {};                   // Keras parameters that Nyala does not have (yet)
+  std::set<std::string> missing = {};               // Keras parameters that Nyala does not have (yet)
   std::map<std::string, std::string> changed = {};  // defaults that differ, with Nyala's
 };
 
-/// Fields in the order of Keras' signature, with its defaults; "name" belongs to every layer.
+/// Without the name, which every class has its own default for.
+Signature fields_of(const FieldPrinter& printer) {
+  Signature fields;
+  for (const auto& [name, value] : printer.fields())
+    if (name != "name") fields.push_back({name, value});
+  return fields;
+}
+
+/// Fields in the order of Keras' signature, with its defaults.
 template <class Class>
 void expect_defaults(const std::string& object, const Differences& differences = {}) {
   SCOPED_TRACE(object);
@@ -71,14 +83,17 @@ void expect_defaults(const std::string& object, const Differences& differences =
   config.fields(printer);
   Signature expected;
   for (const Parameter& parameter : signature_of(object))
-    if (!differences.missing.contains(parameter.name) && parameter.name != "name") expected.push_back(parameter);
-  ASSERT_EQ(printer.fields().size(), expected.size());
+    if (!differences.missing.contains(parameter.name) && parameter.name != "name")
+      expected.push_back(parameter);
+  const Signature fields = fields_of(printer);
+  ASSERT_EQ(fields.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
-    const auto& [name, value] = printer.fields()[i];
+    const auto& [name, value] = fields[i];
     EXPECT_EQ(name, expected[i].name) << "field " << i;
     const auto changed = differences.changed.find(name);
     const std::string wanted = changed == differences.changed.end() ? expected[i].value : changed->second;
-    EXPECT_TRUE(wanted == "(required)" || same_value(value, wanted)) << name << ": " << value << ", Keras " << wanted;
+    EXPECT_TRUE(wanted == "(required)" || same_value(value, wanted))
+        << name << ": " << value << ", Keras " << wanted;
   }
 }
 
@@ -86,9 +101,9 @@ TEST(Defaults, Layers) {
   expect_defaults<Activation>("layer Activation");
   expect_defaults<Add>("layer Add");
   expect_defaults<AveragePooling2D>("layer AveragePooling2D");
-  expect_defaults<BatchNormalization>("layer BatchNormalization",
-                                      {.missing = {"renorm", "renorm_clipping", "renorm_momentum"},
-                                       .changed = {{"synchronized", "True"}}});
+  expect_defaults<BatchNormalization>(
+      "layer BatchNormalization",
+      {.missing = {"renorm", "renorm_clipping", "renorm_momentum"}, .changed = {{"synchronized", "True"}}});
   expect_defaults<Concatenate>("layer Concatenate");
   expect_defaults<Conv2D>("layer Conv2D");
   expect_defaults<Dense>("layer Dense", {.missing = {"lora_rank", "lora_alpha", "quantization_config"}});
@@ -125,6 +140,45 @@ TEST(Defaults, RegularizersAndConstraints) {
   expect_defaults<MaxNorm>("constraint MaxNorm");
   expect_defaults<MinMaxNorm>("constraint MinMaxNorm");
   expect_defaults<UnitNorm>("constraint UnitNorm");
+}
+
+TEST(Defaults, Losses) {
+  expect_defaults<BinaryCrossentropy>("loss BinaryCrossentropy");
+  expect_defaults<CategoricalCrossentropy>("loss CategoricalCrossentropy");
+  expect_defaults<MeanAbsoluteError>("loss MeanAbsoluteError");
+  expect_defaults<MeanSquaredError>("loss MeanSquaredError");
+  expect_defaults<SparseCategoricalCrossentropy>("loss SparseCategoricalCrossentropy");
+}
+
+TEST(Defaults, Metrics) {
+  expect_defaults<metrics::Accuracy>("metric Accuracy");
+  expect_defaults<metrics::BinaryAccuracy>("metric BinaryAccuracy");
+  expect_defaults<metrics::BinaryCrossentropy>("metric BinaryCrossentropy");
+  expect_defaults<metrics::CategoricalAccuracy>("metric CategoricalAccuracy");
+  expect_defaults<metrics::CategoricalCrossentropy>("metric CategoricalCrossentropy");
+  expect_defaults<metrics::Mean>("metric Mean");
+  expect_defaults<metrics::MeanAbsoluteError>("metric MeanAbsoluteError");
+  expect_defaults<metrics::MeanSquaredError>("metric MeanSquaredError");
+  expect_defaults<metrics::Precision>("metric Precision");
+  expect_defaults<metrics::Recall>("metric Recall");
+  expect_defaults<metrics::RootMeanSquaredError>("metric RootMeanSquaredError");
+  expect_defaults<metrics::SparseCategoricalAccuracy>("metric SparseCategoricalAccuracy");
+  expect_defaults<metrics::SparseCategoricalCrossentropy>("metric SparseCategoricalCrossentropy");
+  expect_defaults<metrics::SparseTopKCategoricalAccuracy>("metric SparseTopKCategoricalAccuracy");
+  expect_defaults<metrics::Sum>("metric Sum");
+  expect_defaults<metrics::TopKCategoricalAccuracy>("metric TopKCategoricalAccuracy");
+}
+
+TEST(Defaults, Optimizers) {
+  expect_defaults<Adam>("optimizer Adam");
+  expect_defaults<RMSprop>("optimizer RMSprop");
+  expect_defaults<SGD>("optimizer SGD");
+}
+
+TEST(Defaults, Schedules) {
+  expect_defaults<CosineDecay>("schedule CosineDecay");
+  expect_defaults<ExponentialDecay>("schedule ExponentialDecay");
+  expect_defaults<PiecewiseConstantDecay>("schedule PiecewiseConstantDecay");
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <nyala/tests/api/field_printer.h>
-
 #include <cmath>
 #include <cstdio>
 
@@ -8,6 +6,7 @@
 #include <nyala/api/initializers/initializer.h>
 #include <nyala/api/layers/layer.h>
 #include <nyala/api/regularizers/regularizer.h>
+#include <nyala/tests/api/field_printer.h>
 
 namespace nyala::testing {
 

@@ -8,8 +8,8 @@
 
 namespace nyala::testing {
 
-/// Writes down the fields of a Config as Python prints Keras' defaults: "None", "True", "0.01", "'valid'", "(1, 1)".
-/// A list of one number is printed as the number.
+/// Writes down the fields of a Config as Python prints Keras' defaults: "None", "True", "0.01", "'valid'",
+/// "(1, 1)". A list of one number is printed as the number.
 class FieldPrinter final : public FieldVisitor {
  public:
   void field(const char* name, bool& value) override { add(name, value ? "True" : "False"); }

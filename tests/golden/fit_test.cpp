@@ -4,19 +4,24 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/api/callbacks/all.h>
 #include <nyala/tests/golden/run_fit.h>
 
 namespace nyala::golden {
 namespace {
 
+Json fit_case(const std::string& name) {
+  const Json golden = load("fit.json");
+  for (const Json& entry : golden.at("cases"))
+    if (entry.at("name") == name) return entry;
+  throw std::runtime_error("golden data: no case " + name);
+}
+
 /// The trainings that need no callback, one test for each.
 class GoldenFit : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenFit, HistoryWeightsAndStateAreThoseOfKeras) {
-  const Json golden = load("fit.json");
-  for (const Json& entry : golden.at("cases"))
-    if (entry.at("name") == GetParam()) return check_fit(entry, {});
-  FAIL() << "no case " << GetParam();
+  check_fit(fit_case(GetParam()), {});
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -37,6 +42,29 @@ TEST(GoldenFitCases, EveryCaseIsATest) {
     without += entry.at("fit").contains("callbacks") ? 0 : 1;
   }
   EXPECT_EQ(without, 20u);
+}
+
+TEST(GoldenFitCases, LearningRateScheduler) {
+  check_fit(fit_case("learning_rate_scheduler"),
+            {LearningRateScheduler([](int epoch, double rate) { return epoch > 0 ? rate * 0.5 : rate; })});
+}
+
+TEST(GoldenFitCases, ReduceLROnPlateau) {
+  const Json entry = fit_case("reduce_on_plateau");
+  const Json& config = entry.at("fit").at("callbacks").at(0).at("config");
+  check_fit(entry, {ReduceLROnPlateau({.factor = config.at("factor"),
+                                       .patience = config.at("patience"),
+                                       .min_delta = config.at("min_delta"),
+                                       .cooldown = config.at("cooldown"),
+                                       .min_lr = config.at("min_lr")})});
+}
+
+TEST(GoldenFitCases, EarlyStoppingRestoresTheBestWeights) {
+  const Json entry = fit_case("early_stopping_restores");
+  const Json& config = entry.at("fit").at("callbacks").at(0).at("config");
+  check_fit(entry, {EarlyStopping({.monitor = config.at("monitor"),
+                                   .patience = config.at("patience"),
+                                   .restore_best_weights = config.at("restore_best_weights")})});
 }
 
 TEST(GoldenFitCases, TrainTestAndPredictOnBatch) {

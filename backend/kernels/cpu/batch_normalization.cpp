@@ -1,7 +1,6 @@
-#include <nyala/backend/kernels/cpu/batch_normalization.h>
-
 #include <cmath>
 
+#include <nyala/backend/kernels/cpu/batch_normalization.h>
 #include <nyala/backend/kernels/cpu/channel_runs.h>
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/ops/batch_normalization.h>
@@ -16,7 +15,8 @@ using Run = PeriodicLoops::Run;
 
 /// The activations stand first, behind the gradient where there is one.
 const Tensor& activations_of(const KernelCall& call) {
-  const bool backward = call.op == &ops::kBatchNormalizationSums || call.op == &ops::kBatchNormalizationBackward;
+  const bool backward =
+      call.op == &ops::kBatchNormalizationSums || call.op == &ops::kBatchNormalizationBackward;
   return call.input(backward ? 1 : 0);
 }
 
@@ -68,7 +68,8 @@ bool has_relu(const KernelCall& call) {
   return call.descriptor<ops::BatchNormalizationDescriptor>().activation == ops::Activation::relu;
 }
 
-// ---- moments: per run the mean, then the squares around it while the run is in the cache; runs merged in order
+// ---- moments: per run the mean, then the squares around it while the run is in the cache; runs merged in
+// order
 
 size_t moments_workspace(const KernelCall& call) {
   const ChannelRuns runs = runs_of(call);
@@ -225,9 +226,12 @@ void backward(const KernelCall& call) {
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
   table.add(ops::kBatchMoments, DeviceKind::cpu, {name, refuses, moments_workspace, moments<kLoops>});
-  table.add(ops::kBatchNormalizationForward, DeviceKind::cpu, {name, refuses, forward_workspace, forward<kLoops>});
-  table.add(ops::kBatchNormalizationApply, DeviceKind::cpu, {name, refuses, forward_workspace, apply<kLoops>});
-  table.add(ops::kBatchNormalizationSums, DeviceKind::cpu, {name, refuses, sums_workspace, gradient_sums<kLoops>});
+  table.add(ops::kBatchNormalizationForward, DeviceKind::cpu,
+            {name, refuses, forward_workspace, forward<kLoops>});
+  table.add(ops::kBatchNormalizationApply, DeviceKind::cpu,
+            {name, refuses, forward_workspace, apply<kLoops>});
+  table.add(ops::kBatchNormalizationSums, DeviceKind::cpu,
+            {name, refuses, sums_workspace, gradient_sums<kLoops>});
   table.add(ops::kBatchNormalizationBackward, DeviceKind::cpu,
             {name, refuses, backward_workspace, backward<kLoops>});
 }

@@ -8,12 +8,13 @@
 
 namespace nyala {
 
-/// How rows of channels are cut into runs for PeriodicLoops: by the shape alone, so that sums by run have the same
-/// bits with any number of threads.
+/// How rows of channels are cut into runs for PeriodicLoops: by the shape alone, so that sums by run have the
+/// same bits with any number of threads.
 class ChannelRuns {
  public:
   /// `count` floats in rows of `channels`.
-  ChannelRuns(int64_t count, int64_t channels) : count_(count), channels_(channels), period_(period_of(channels)) {
+  ChannelRuns(int64_t count, int64_t channels)
+      : count_(count), channels_(channels), period_(period_of(channels)) {
     const int64_t wanted = kRun > 16 * period_ ? kRun : 16 * period_;
     run_ = period_ > 0 ? wanted / period_ * period_ : 1;
   }

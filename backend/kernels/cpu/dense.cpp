@@ -1,5 +1,4 @@
 #include <nyala/backend/kernels/cpu/dense.h>
-
 #include <nyala/backend/kernels/cpu/onednn.h>
 #include <nyala/backend/ops/dense.h>
 #include <nyala/backend/ops/kernel_table.h>

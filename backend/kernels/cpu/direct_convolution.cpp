@@ -1,8 +1,7 @@
-#include <nyala/backend/kernels/cpu/direct_convolution.h>
-
 #include <algorithm>
 
 #include <nyala/backend/kernels/cpu/cpu_level.h>
+#include <nyala/backend/kernels/cpu/direct_convolution.h>
 #include <nyala/backend/kernels/cpu/direct_convolution_loops.h>
 #include <nyala/backend/kernels/cpu/padded_images.h>
 #include <nyala/backend/ops/kernel_table.h>
@@ -18,7 +17,8 @@ using LoopsOf = const Loops& (*)();
 constexpr int64_t kLargestFrame = 1 << 18;   // floats
 constexpr int64_t kLargestKernel = 1 << 16;  // floats
 
-/// One call: its sizes, its frames, and how its images are cut into pieces. Each piece has scratch memory of its own.
+/// One call: its sizes, its frames, and how its images are cut into pieces. Each piece has scratch memory of
+/// its own.
 struct Work {
   ops::Conv2DGeometry g;
   PaddedImages images;
@@ -27,19 +27,21 @@ struct Work {
 
   Work(const KernelCall& call, int64_t pieces)
       : g(ops::conv2d_geometry(call)), images(g), grain((g.batch + pieces - 1) / pieces) {
-    const int64_t run = g.kernel_width * g.channels;
-    shape = {.row = images.row(),
-             .step_y = g.strides[0] * images.row(),
-             .step_x = g.strides[1] * g.channels,
+    shape = {.rows = images.rows(),
+             .row = images.row(),
+             .channels = g.channels,
+             .filters = g.out_channels,
              .kernel_height = g.kernel_height,
-             .run = run,
-             .packed_run = (run + 15) / 16 * 16,
+             .kernel_width = g.kernel_width,
+             .packed_run = (g.kernel_width * g.channels + 15) / 16 * 16,
+             .stride_y = g.strides[0],
+             .stride_x = g.strides[1],
              .out_height = g.out_height,
-             .out_width = g.out_width,
-             .filters = g.out_channels};
+             .out_width = g.out_width};
   }
   int64_t pieces() const { return (g.batch + grain - 1) / grain; }
   int64_t y_size() const { return g.out_height * g.out_width * g.out_channels; }
+  int64_t columns_size() const { return shape.rows * g.out_width * shape.packed_run; }
   int64_t packed_size() const { return g.kernel_height * g.out_channels * shape.packed_run; }
 
   /// Calls body(image, piece) for every image.
@@ -55,7 +57,8 @@ const char* refuses_any(const KernelCall& call, const ops::Conv2DGeometry& g) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   if (g.groups != 1 || g.dilation[0] != 1 || g.dilation[1] != 1) return "no groups, no dilation";
   if (PaddedImages(g).size() > kLargestFrame) return "large padded images";
-  if (g.kernel_height * g.kernel_width * g.channels * g.out_channels > kLargestKernel) return "a large kernel";
+  if (g.kernel_height * g.kernel_width * g.channels * g.out_channels > kLargestKernel)
+    return "a large kernel";
   return nullptr;
 }
 
@@ -69,7 +72,8 @@ constexpr int64_t kImagePieces = 32;
 const char* refuses_forward(const KernelCall& call) {
   const ops::Conv2DGeometry g = ops::conv2d_geometry(call);
   if (even_channels(g.channels)) return "oneDNN is faster for channels by the eight";
-  if (g.out_channels % 16 != 0) return "filters are no multiple of 16";
+  if (g.channels < 4 || g.out_channels % 16 != 0)
+    return "oneDNN is faster but for 4 or more channels to 16 filters";
   return refuses_any(call, g);
 }
 
@@ -80,10 +84,14 @@ size_t forward_workspace(const KernelCall& call) {
 
 Loops::Activation activation_of(const KernelCall& call) {
   switch (call.descriptor<ops::Conv2DDescriptor>().activation) {
-    case ops::Activation::relu: return Loops::Activation::relu;
-    case ops::Activation::sigmoid: return Loops::Activation::sigmoid;
-    case ops::Activation::tanh: return Loops::Activation::tanh;
-    case ops::Activation::linear: break;
+    case ops::Activation::relu:
+      return Loops::Activation::relu;
+    case ops::Activation::sigmoid:
+      return Loops::Activation::sigmoid;
+    case ops::Activation::tanh:
+      return Loops::Activation::tanh;
+    case ops::Activation::linear:
+      break;
   }
   return Loops::Activation::linear;
 }
@@ -112,7 +120,9 @@ const char* refuses_gradient(const KernelCall& call) {
 
 size_t backward_input_workspace(const KernelCall& call) {
   const Work work(call, kImagePieces);
-  return static_cast<size_t>(work.packed_size() + work.pieces() * work.images.size()) * sizeof(float);
+  return static_cast<size_t>(work.packed_size() +
+                             work.pieces() * (work.images.size() + work.columns_size())) *
+         sizeof(float);
 }
 
 /// (kernel_height, run, filters) to (kernel_height, filters, packed_run).
@@ -120,8 +130,8 @@ void pack(const Loops::Shape& s, const float* kernel, float* packed) {
   parallel_for(s.kernel_height, 1, [&](int64_t ky, int64_t) {
     for (int64_t o = 0; o < s.filters; ++o) {
       float* row = packed + (ky * s.filters + o) * s.packed_run;
-      for (int64_t r = 0; r < s.run; ++r) row[r] = kernel[(ky * s.run + r) * s.filters + o];
-      std::fill(row + s.run, row + s.packed_run, 0.0f);
+      for (int64_t r = 0; r < s.run(); ++r) row[r] = kernel[(ky * s.run() + r) * s.filters + o];
+      std::fill(row + s.run(), row + s.packed_run, 0.0f);
     }
   });
 }
@@ -133,10 +143,11 @@ void backward_input(const KernelCall& call) {
   float* frames = packed + work.packed_size();
   pack(work.shape, call.in<float>(1), packed);
   work.for_each_image([&](int64_t n, int64_t piece) {
-    float* frame = frames + piece * work.images.size();
+    float* columns = frames + piece * (work.images.size() + work.columns_size());
+    float* frame = columns + work.columns_size();
     float* image = call.out<float>(0) + n * work.images.image_size();
-    kLoops().backward_input(work.shape, call.in<float>(0) + n * work.y_size(), packed,
-                            work.images.cleared(image, frame));
+    kLoops().backward_input(work.shape, call.in<float>(0) + n * work.y_size(), packed, columns,
+                            work.images.place(image, frame));
     work.images.unframe(image, frame);
   });
 }
@@ -154,11 +165,11 @@ void unpack_sum(const Work& work, const float* sums, float* gradient) {
   const Loops::Shape& s = work.shape;
   parallel_for(s.kernel_height, 1, [&](int64_t ky, int64_t) {
     for (int64_t o = 0; o < s.filters; ++o)
-      for (int64_t r = 0; r < s.run; ++r) {
+      for (int64_t r = 0; r < s.run(); ++r) {
         float total = 0.0f;
         const float* sum = sums + (ky * s.filters + o) * s.packed_run + r;
         for (int64_t piece = 0; piece < work.pieces(); ++piece) total += sum[piece * work.packed_size()];
-        gradient[(ky * s.run + r) * s.filters + o] = total;
+        gradient[(ky * s.run() + r) * s.filters + o] = total;
       }
   });
 }

@@ -28,31 +28,27 @@ struct DirectConvolution {
     f.template operator()<kLargest>();
   }
 
-  /// kVectors vectors of memory, the last with `last` lanes only.
+  /// kVectors vectors of memory, of which `count` floats are there.
   template <int kVectors>
   struct Part {
-    bool whole;
     Masked<kBytes> mask;
 
     explicit Part(int64_t count)
-        : whole(count >= kVectors * L::kCount),
-          mask(whole ? L::kCount - 1 : count - (kVectors - 1) * L::kCount) {}
+        : mask(count < kVectors * L::kCount ? count - (kVectors - 1) * L::kCount : L::kCount) {}
     [[gnu::always_inline]] void load(const float* p, F (&v)[kVectors]) const {
 #pragma GCC unroll 16
       for (int i = 0; i + 1 < kVectors; ++i) v[i] = L::load(p + i * L::kCount);
-      const float* last = p + (kVectors - 1) * L::kCount;
-      v[kVectors - 1] = whole ? L::load(last) : mask.load(last);
+      v[kVectors - 1] = mask.load(p + (kVectors - 1) * L::kCount);
     }
     [[gnu::always_inline]] void store(float* p, const F (&v)[kVectors]) const {
 #pragma GCC unroll 16
       for (int i = 0; i + 1 < kVectors; ++i) L::store(p + i * L::kCount, v[i]);
-      float* last = p + (kVectors - 1) * L::kCount;
-      if (whole)
-        L::store(last, v[kVectors - 1]);
-      else
-        mask.store(last, v[kVectors - 1]);
+      mask.store(p + (kVectors - 1) * L::kCount, v[kVectors - 1]);
     }
   };
+
+  /// Keeps the compiler from loading v again at every use.
+  [[gnu::always_inline]] static void pin(F& v) { asm("" : "+v"(v)); }
 
   static F activated(F z, Activation activation) {
     switch (activation) {
@@ -89,18 +85,22 @@ struct DirectConvolution {
 #pragma GCC unroll 16
     for (int p = 0; p < kPixels; ++p) {
       const int64_t pixel = first_pixel + p;
-      pixels[p] = in.x + pixel / s.out_width * s.step_y + pixel % s.out_width * s.step_x;
+      pixels[p] =
+          in.x + pixel / s.out_width * s.stride_y * s.row + pixel % s.out_width * s.stride_x * s.channels;
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) sums[p][v] = start[v];
     }
     const float* kernel = in.kernel;
+    const int64_t run = s.run();
     for (int64_t ky = 0; ky < s.kernel_height; ++ky)
-      for (int64_t r = 0; r < s.run; ++r, kernel += s.filters) {
+      for (int64_t r = 0; r < run; ++r, kernel += s.filters) {
         F k[kVectors];
         part.load(kernel, k);
 #pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) pin(k[v]);
+#pragma GCC unroll 16
         for (int p = 0; p < kPixels; ++p) {
-          const F value = L::all(pixels[p][ky * s.row + r]);
+          const F value = Masked<kBytes>::all(pixels[p][ky * s.row + r]);
 #pragma GCC unroll 16
           for (int v = 0; v < kVectors; ++v) sums[p][v] += value * k[v];
         }
@@ -116,7 +116,7 @@ struct DirectConvolution {
   /// The last block is moved back so that it ends with the last pixel: some pixels are computed twice.
   template <int kVectors>
   static void forward_pixels(const Shape& s, const Forward& in) {
-    constexpr int kPixels = kWide ? (kVectors == 4 ? 6 : 8) : (kVectors == 2 ? 5 : 8);
+    constexpr int kPixels = kWide ? (kVectors == 4 ? 6 : kVectors == 1 ? 10 : 8) : (kVectors == 2 ? 5 : 8);
     const int64_t pixels = s.out_height * s.out_width;
     if (pixels < kPixels) {
       for (int64_t p = 0; p < pixels; ++p) forward_block<kVectors, 1>(s, in, p);
@@ -139,62 +139,115 @@ struct DirectConvolution {
 
   // ---- gradients: lanes are the taps of a run, a block is kVectors vectors by several pixels or filters
 
-  static constexpr int kRunVectors = kWide ? 7 : 3;
+  static constexpr int kRunVectors = kWide ? 4 : 2;
   template <int kVectors>
-  static constexpr int kOthers = kWide ? (kVectors > 3 ? 4 : 8) : 4;
+  static constexpr int kOthers = kWide ? (kVectors == 4   ? 6
+                                          : kVectors == 3 ? 8
+                                                          : 10)
+                                       : (kVectors == 2 ? 5 : 8);
 
-  /// Calls f.template operator()<kVectors>(first float, floats left) for blocks of the run.
+  /// Cuts `total` into parts of nearly equal size, at most `largest`; calls body(first, size).
   template <class Body>
-  [[gnu::always_inline]] static void for_run_blocks(const Shape& s, Body&& f) {
-    constexpr int64_t kBlock = kRunVectors * L::kCount;
-    for (int64_t r = 0; r < s.run; r += kBlock) {
-      const int64_t left = s.run - r;
-      with_number<kRunVectors>((left + L::kCount - 1) / L::kCount,
-                               [&]<int kVectors>() { f.template operator()<kVectors>(r, left); });
+  [[gnu::always_inline]] static void for_even_parts(int64_t total, int64_t largest, Body&& body) {
+    const int64_t parts = (total + largest - 1) / largest;
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t first = part * total / parts;
+      body(first, (part + 1) * total / parts - first);
     }
   }
 
+  /// Calls f.template operator()<kVectors>(first float, floats left) for blocks of the run of at most
+  /// `largest` vectors.
+  template <class Body>
+  [[gnu::always_inline]] static void for_run_blocks(const Shape& s, int64_t largest, Body&& f) {
+    for_even_parts((s.run() + L::kCount - 1) / L::kCount, largest, [&](int64_t first, int64_t size) {
+      const int64_t r = first * L::kCount;
+      with_number<kRunVectors>(size,
+                               [&]<int kVectors>() { f.template operator()<kVectors>(r, s.run() - r); });
+    });
+  }
+
+  /// The kernel rows that put something into row `iy` of the image: ky = first, first + stride_y, ... < end,
+  /// taken from rows oy = (iy - ky) / stride_y of the output.
+  struct KernelRows {
+    int64_t first, end;
+    KernelRows(const Shape& s, int64_t iy) : first(iy % s.stride_y), end(s.kernel_height) {
+      const int64_t lowest = iy - (s.out_height - 1) * s.stride_y;
+      if (lowest > first) first = lowest;
+      if (end > iy + 1) end = iy + 1;
+    }
+  };
+
+  /// Taps of kPixels pixels of the output, for one row of the image.
   template <int kVectors, int kPixels>
-  static void backward_input_block(const Shape& s, const float* dz, const float* packed, float* dx,
-                                   int64_t left) {
+  static void backward_input_block(const Shape& s, const float* dz, const float* packed, int64_t iy,
+                                   float* columns) {
+    const KernelRows rows(s, iy);
     F sums[kPixels][kVectors] = {};
-    for (int64_t o = 0; o < s.filters; ++o) {
-      F k[kVectors];
+    const float* g = dz + (iy - rows.first) / s.stride_y * s.out_width * s.filters;
+    for (int64_t ky = rows.first; ky < rows.end; ky += s.stride_y, g -= s.out_width * s.filters) {
+      const float* row = packed + ky * s.filters * s.packed_run;
+      for (int64_t o = 0; o < s.filters; ++o, row += s.packed_run) {
+        F k[kVectors];
 #pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) k[v] = L::load(packed + o * s.packed_run + v * L::kCount);
+        for (int v = 0; v < kVectors; ++v) k[v] = L::load(row + v * L::kCount), pin(k[v]);
 #pragma GCC unroll 16
-      for (int p = 0; p < kPixels; ++p) {
-        const F value = L::all(dz[p * s.filters + o]);
+        for (int p = 0; p < kPixels; ++p) {
+          const F value = Masked<kBytes>::all(g[p * s.filters + o]);
 #pragma GCC unroll 16
-        for (int v = 0; v < kVectors; ++v) sums[p][v] += value * k[v];
+          for (int v = 0; v < kVectors; ++v) sums[p][v] += value * k[v];
+        }
       }
     }
-    const Part<kVectors> part(left);
 #pragma GCC unroll 16
-    for (int p = 0; p < kPixels; ++p) {
-      F old[kVectors];
-      part.load(dx + p * s.step_x, old);
+    for (int p = 0; p < kPixels; ++p)
 #pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) old[v] += sums[p][v];
-      part.store(dx + p * s.step_x, old);
+      for (int v = 0; v < kVectors; ++v) L::store(columns + p * s.packed_run + v * L::kCount, sums[p][v]);
+  }
+
+  /// Adds up the taps that fall on each pixel of one row of the image.
+  static void gather_row(const Shape& s, const float* columns, float* dx) {
+    const int64_t pixels = s.row / s.channels;
+    for (int64_t ix = 0; ix < pixels; ++ix) {
+      int64_t kx = ix % s.stride_x;
+      const int64_t lowest = ix - (s.out_width - 1) * s.stride_x;
+      if (lowest > kx) kx = lowest;
+      const int64_t end = s.kernel_width < ix + 1 ? s.kernel_width : ix + 1;
+      const float* first = columns + (ix - kx) / s.stride_x * s.packed_run + kx * s.channels;
+      for (int64_t c = 0; c < s.channels; c += L::kCount) {
+        const Part<1> part(s.channels - c);
+        const float* at = first + c;
+        F sum[1] = {};
+        for (int64_t k = kx; k < end; k += s.stride_x, at += s.stride_x * s.channels - s.packed_run) {
+          F tap[1];
+          part.load(at, tap);
+          sum[0] += tap[0];
+        }
+        part.store(dx + ix * s.channels + c, sum);
+      }
     }
   }
 
-  static void backward_input(const Shape& s, const float* dz, const float* packed, float* dx) {
-    for (int64_t ky = 0; ky < s.kernel_height; ++ky)
-      for_run_blocks(s, [&]<int kVectors>(int64_t r, int64_t left) {
-        constexpr int kPixels = kOthers<kVectors>;
-        const float* k = packed + ky * s.filters * s.packed_run + r;
-        for (int64_t oy = 0; oy < s.out_height; ++oy) {
-          const float* g = dz + oy * s.out_width * s.filters;
-          float* to = dx + oy * s.step_y + ky * s.row + r;
-          int64_t ox = 0;
-          for (; ox + kPixels <= s.out_width; ox += kPixels)
-            backward_input_block<kVectors, kPixels>(s, g + ox * s.filters, k, to + ox * s.step_x, left);
-          for (; ox < s.out_width; ++ox)
-            backward_input_block<kVectors, 1>(s, g + ox * s.filters, k, to + ox * s.step_x, left);
-        }
-      });
+  /// As many vectors of the run as let their part of the kernel stay in the first cache.
+  static int64_t cached_vectors(const Shape& s) {
+    constexpr int64_t kCache = 32768;
+    const int64_t fit = kCache / (s.kernel_height * s.filters * kBytes);
+    return fit < 1 ? 1 : fit > kRunVectors ? kRunVectors : fit;
+  }
+
+  static void backward_input(const Shape& s, const float* dz, const float* packed, float* columns,
+                             float* dx) {
+    const int64_t columns_row = s.out_width * s.packed_run;
+    for_run_blocks(s, cached_vectors(s), [&]<int kVectors>(int64_t r, int64_t) {
+      for (int64_t iy = 0; iy < s.rows; ++iy)
+        for_even_parts(s.out_width, kOthers<kVectors>, [&](int64_t ox, int64_t size) {
+          with_number<kOthers<kVectors>>(size, [&]<int kPixels>() {
+            backward_input_block<kVectors, kPixels>(s, dz + ox * s.filters, packed + r, iy,
+                                                    columns + iy * columns_row + ox * s.packed_run + r);
+          });
+        });
+    });
+    for (int64_t iy = 0; iy < s.rows; ++iy) gather_row(s, columns + iy * columns_row, dx + iy * s.row);
   }
 
   template <int kVectors, int kFilters>
@@ -209,10 +262,12 @@ struct DirectConvolution {
     for (int64_t oy = 0; oy < s.out_height; ++oy)
       for (int64_t ox = 0; ox < s.out_width; ++ox, dz += s.filters) {
         F taps[kVectors];
-        part.load(x + oy * s.step_y + ox * s.step_x, taps);
+        part.load(x + oy * s.stride_y * s.row + ox * s.stride_x * s.channels, taps);
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) pin(taps[v]);
 #pragma GCC unroll 16
         for (int o = 0; o < kFilters; ++o) {
-          const F value = L::all(dz[o]);
+          const F value = Masked<kBytes>::all(dz[o]);
 #pragma GCC unroll 16
           for (int v = 0; v < kVectors; ++v) sums[o][v] += value * taps[v];
         }
@@ -225,15 +280,14 @@ struct DirectConvolution {
 
   static void backward_kernel(const Shape& s, const float* x, const float* dz, float* sums) {
     for (int64_t ky = 0; ky < s.kernel_height; ++ky)
-      for_run_blocks(s, [&]<int kVectors>(int64_t r, int64_t left) {
-        constexpr int kFilters = kOthers<kVectors>;
+      for_run_blocks(s, kRunVectors, [&]<int kVectors>(int64_t r, int64_t left) {
         float* out = sums + ky * s.filters * s.packed_run + r;
-        const float* from = x + ky * s.row + r;
-        int64_t o = 0;
-        for (; o + kFilters <= s.filters; o += kFilters)
-          backward_kernel_block<kVectors, kFilters>(s, from, dz + o, out + o * s.packed_run, left);
-        for (; o < s.filters; ++o)
-          backward_kernel_block<kVectors, 1>(s, from, dz + o, out + o * s.packed_run, left);
+        for_even_parts(s.filters, kOthers<kVectors>, [&](int64_t o, int64_t size) {
+          with_number<kOthers<kVectors>>(size, [&]<int kFilters>() {
+            backward_kernel_block<kVectors, kFilters>(s, x + ky * s.row + r, dz + o, out + o * s.packed_run,
+                                                      left);
+          });
+        });
       });
   }
 };

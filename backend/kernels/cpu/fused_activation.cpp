@@ -1,7 +1,6 @@
-#include <nyala/backend/kernels/cpu/fused_activation.h>
-
 #include <nyala/backend/kernels/cpu/channel_runs.h>
 #include <nyala/backend/kernels/cpu/cpu_level.h>
+#include <nyala/backend/kernels/cpu/fused_activation.h>
 #include <nyala/backend/ops/fused_activation.h>
 #include <nyala/backend/ops/kernel_table.h>
 
@@ -30,7 +29,8 @@ size_t workspace(const KernelCall& call) {
 void fold_pieces(const ChannelRuns& runs, const float* partial, float* sums) {
   for (int64_t c = 0; c < runs.channels(); ++c) {
     double total = 0.0;
-    for (int64_t piece = 0; piece < runs.pieces(); ++piece) total += runs.fold(partial + piece * runs.period(), c);
+    for (int64_t piece = 0; piece < runs.pieces(); ++piece)
+      total += runs.fold(partial + piece * runs.period(), c);
     sums[c] = static_cast<float>(total);
   }
 }
@@ -47,9 +47,12 @@ void bias_gradient(const KernelCall& call) {
 
 PeriodicLoops::ActivationBackward loop_of(const PeriodicLoops& loops, ops::Activation activation) {
   switch (activation) {
-    case ops::Activation::sigmoid: return loops.sigmoid_backward;
-    case ops::Activation::tanh: return loops.tanh_backward;
-    default: return loops.relu_backward;
+    case ops::Activation::sigmoid:
+      return loops.sigmoid_backward;
+    case ops::Activation::tanh:
+      return loops.tanh_backward;
+    default:
+      return loops.relu_backward;
   }
 }
 

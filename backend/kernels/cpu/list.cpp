@@ -1,5 +1,3 @@
-#include <nyala/backend/kernels/cpu/list.h>
-
 #include <nyala/backend/kernels/cpu/batch_normalization.h>
 #include <nyala/backend/kernels/cpu/conv2d.h>
 #include <nyala/backend/kernels/cpu/copies.h>
@@ -9,9 +7,11 @@
 #include <nyala/backend/kernels/cpu/elementwise.h>
 #include <nyala/backend/kernels/cpu/fused_activation.h>
 #include <nyala/backend/kernels/cpu/gather.h>
+#include <nyala/backend/kernels/cpu/list.h>
 #include <nyala/backend/kernels/cpu/matmul.h>
 #include <nyala/backend/kernels/cpu/optimizer_updates.h>
 #include <nyala/backend/kernels/cpu/pooling.h>
+#include <nyala/backend/kernels/cpu/single_channel.h>
 #include <nyala/backend/ops/kernel_table.h>
 
 namespace nyala {
@@ -22,6 +22,7 @@ void register_cpu_kernels(KernelTable& table) {
   register_batch_normalization(table);
   register_fused_activation(table);
   register_pooling(table);
+  register_single_channel(table);
   register_direct_convolution(table);
   register_conv2d(table);
   register_dense(table);

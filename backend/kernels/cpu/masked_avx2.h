@@ -18,6 +18,7 @@ struct Masked<32> {
   explicit Masked(int64_t count)
       : mask(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
                                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))) {}
+  static F all(float value) { return (F)_mm256_set1_ps(value); }
   F load(const float* p) const { return (F)_mm256_maskload_ps(p, mask); }
   void store(float* p, F v) const { _mm256_maskstore_ps(p, mask, (__m256)v); }
   /// v with the other lanes 0.

@@ -16,6 +16,7 @@ struct Masked<64> {
   __mmask16 mask;
 
   explicit Masked(int64_t count) : mask(static_cast<__mmask16>((1u << count) - 1u)) {}
+  static F all(float value) { return (F)_mm512_set1_ps(value); }
   F load(const float* p) const { return (F)_mm512_maskz_loadu_ps(mask, p); }
   void store(float* p, F v) const { _mm512_mask_storeu_ps(p, mask, (__m512)v); }
   /// v with the other lanes 0.

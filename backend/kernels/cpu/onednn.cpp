@@ -1,18 +1,17 @@
-#include <nyala/backend/kernels/cpu/onednn.h>
-
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
+#include <omp.h>
 #include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
+#include <oneapi/dnnl/dnnl.hpp>
+
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/kernels/cpu/onednn.h>
 #include <nyala/backend/kernels/cpu/packed_weights.h>
 #include <nyala/backend/runtime/parallel.h>
 
@@ -37,18 +36,18 @@ dnnl::stream& thread_stream() {
 
 memory::desc dense_desc(const memory::dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
 
-/// What is needed to run one problem: the primitive, the layouts it wants, the reorder into or out of the layout of
-/// the kernel.
+/// What is needed to run one problem: the primitive, the layouts it wants, the reorder into or out of the
+/// layout of the kernel.
 struct Plan {
   dnnl::primitive primitive;
-  std::vector<int> arguments;            // DNNL_ARG_* of Operands::inputs, in order
-  std::vector<memory::desc> descs;       // of the inputs
+  std::vector<int> arguments;       // DNNL_ARG_* of Operands::inputs, in order
+  std::vector<memory::desc> descs;  // of the inputs
   int output_argument = DNNL_ARG_DST;
   memory::desc output_desc;
   size_t scratch_bytes = 0;
-  int packed_input = -1;                 // index of the input that is repacked first, -1: none
-  bool packed_output = false;            // the output is repacked last
-  memory::desc plain_desc;               // how the repacked tensor lies outside
+  int packed_input = -1;       // index of the input that is repacked first, -1: none
+  bool packed_output = false;  // the output is repacked last
+  memory::desc plain_desc;     // how the repacked tensor lies outside
   size_t packed_bytes = 0;
   dnnl::reorder repack;
   const char* refusal = nullptr;
@@ -59,7 +58,8 @@ struct Plan {
 #if DNNL_VERSION_MAJOR >= 3
 
 template <class Primitive, class... Arguments>
-typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attributes, Arguments&&... arguments) {
+typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attributes,
+                                            Arguments&&... arguments) {
   return typename Primitive::primitive_desc(cpu_engine(), arguments..., attributes);
 }
 
@@ -76,14 +76,16 @@ void append_activation(dnnl::post_ops& post_ops, dnnl::algorithm algorithm) {
 #else
 
 template <class Primitive, class... Arguments>
-typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attributes, Arguments&&... arguments) {
+typename Primitive::primitive_desc describe(const dnnl::primitive_attr& attributes,
+                                            Arguments&&... arguments) {
   return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attributes, cpu_engine());
 }
 
 template <class Primitive, class Hint, class... Arguments>
 typename Primitive::primitive_desc describe_backward(const dnnl::primitive_attr& attributes, const Hint& hint,
                                                      Arguments&&... arguments) {
-  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attributes, cpu_engine(), hint);
+  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attributes, cpu_engine(),
+                                            hint);
 }
 
 void append_activation(dnnl::post_ops& post_ops, dnnl::algorithm algorithm) {
@@ -151,8 +153,9 @@ struct ConvolutionDescs {
     strides = {g.strides[0], g.strides[1]};
     dilation = {g.dilation[0] - 1, g.dilation[1] - 1};
     pads_before = {g.pad_top, g.pad_left};
-    pads_after = {after(g.out_height, g.strides[0], (g.kernel_height - 1) * g.dilation[0] + 1, g.height + g.pad_top),
-                  after(g.out_width, g.strides[1], (g.kernel_width - 1) * g.dilation[1] + 1, g.width + g.pad_left)};
+    pads_after = {
+        after(g.out_height, g.strides[0], (g.kernel_height - 1) * g.dilation[0] + 1, g.height + g.pad_top),
+        after(g.out_width, g.strides[1], (g.kernel_width - 1) * g.dilation[1] + 1, g.width + g.pad_left)};
   }
 
   static int64_t after(int64_t windows, int64_t stride, int64_t span, int64_t size_with_front) {
@@ -160,16 +163,17 @@ struct ConvolutionDescs {
   }
 };
 
-dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionDescs& d, const ConvolutionProblem& p) {
+dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionDescs& d,
+                                                       const ConvolutionProblem& p) {
   const auto kind = p.pass == ConvolutionPass::forward ? dnnl::prop_kind::forward_inference
                                                        : dnnl::prop_kind::forward_training;
   const auto direct = dnnl::algorithm::convolution_direct;
   const auto attributes = attributes_for(p.activation);
   if (p.bias)
-    return describe<dnnl::convolution_forward>(attributes, kind, direct, d.x, d.kernel, d.bias, d.y, d.strides,
-                                               d.dilation, d.pads_before, d.pads_after);
-  return describe<dnnl::convolution_forward>(attributes, kind, direct, d.x, d.kernel, d.y, d.strides, d.dilation,
-                                             d.pads_before, d.pads_after);
+    return describe<dnnl::convolution_forward>(attributes, kind, direct, d.x, d.kernel, d.bias, d.y,
+                                               d.strides, d.dilation, d.pads_before, d.pads_after);
+  return describe<dnnl::convolution_forward>(attributes, kind, direct, d.x, d.kernel, d.y, d.strides,
+                                             d.dilation, d.pads_before, d.pads_after);
 }
 
 void plan_forward(Plan& plan, const ConvolutionDescs& d, const ConvolutionProblem& p) {
@@ -185,8 +189,8 @@ void plan_forward(Plan& plan, const ConvolutionDescs& d, const ConvolutionProble
 
 void plan_backward_input(Plan& plan, const ConvolutionDescs& d, const ConvolutionProblem& p) {
   const auto desc = describe_backward<dnnl::convolution_backward_data>(
-      attributes_for(ops::Activation::linear), forward_desc(d, p), dnnl::algorithm::convolution_direct, d.x, d.kernel,
-      d.y, d.strides, d.dilation, d.pads_before, d.pads_after);
+      attributes_for(ops::Activation::linear), forward_desc(d, p), dnnl::algorithm::convolution_direct, d.x,
+      d.kernel, d.y, d.strides, d.dilation, d.pads_before, d.pads_after);
   finish(plan, desc);
   plan.primitive = dnnl::convolution_backward_data(desc);
   plan.arguments = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS};
@@ -198,8 +202,8 @@ void plan_backward_input(Plan& plan, const ConvolutionDescs& d, const Convolutio
 
 void plan_backward_kernel(Plan& plan, const ConvolutionDescs& d, const ConvolutionProblem& p) {
   const auto desc = describe_backward<dnnl::convolution_backward_weights>(
-      attributes_for(ops::Activation::linear), forward_desc(d, p), dnnl::algorithm::convolution_direct, d.x, d.kernel,
-      d.y, d.strides, d.dilation, d.pads_before, d.pads_after);
+      attributes_for(ops::Activation::linear), forward_desc(d, p), dnnl::algorithm::convolution_direct, d.x,
+      d.kernel, d.y, d.strides, d.dilation, d.pads_before, d.pads_after);
   finish(plan, desc);
   plan.primitive = dnnl::convolution_backward_weights(desc);
   plan.arguments = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST};
@@ -229,9 +233,15 @@ Plan plan_of(const ConvolutionProblem& p) {
   const ConvolutionDescs d(p);
   plan.plain_desc = d.plain_kernel;
   switch (p.pass) {
-    case ConvolutionPass::forward: plan_forward(plan, d, p); break;
-    case ConvolutionPass::backward_input: plan_backward_input(plan, d, p); break;
-    case ConvolutionPass::backward_kernel: plan_backward_kernel(plan, d, p); break;
+    case ConvolutionPass::forward:
+      plan_forward(plan, d, p);
+      break;
+    case ConvolutionPass::backward_input:
+      plan_backward_input(plan, d, p);
+      break;
+    case ConvolutionPass::backward_kernel:
+      plan_backward_kernel(plan, d, p);
+      break;
   }
   plan_repacking(plan);
   return plan;
@@ -251,7 +261,8 @@ struct Arguments {
 };
 
 void check(dnnl_status_t status, const char* what) {
-  if (status != dnnl_success) throw Error(std::string("oneDNN: ") + what + " failed with status " + std::to_string(status));
+  if (status != dnnl_success)
+    throw Error(std::string("oneDNN: ") + what + " failed with status " + std::to_string(status));
 }
 
 void point(const memory& place, const void* data) {
@@ -269,12 +280,14 @@ class Compiled {
 
   void run(const Operands& operands) {
     std::unique_ptr<Arguments> arguments = take();
-    auto* space = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(operands.workspace.raw()) + 63) / 64 * 64);
+    auto* space =
+        reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(operands.workspace.raw()) + 63) / 64 * 64);
     PackedWeights::Use kept;
     const size_t inputs = plan_.arguments.size();
     for (size_t i = 0; i < inputs; ++i) {
       const void* data = operands.inputs[i]->raw();
-      if (static_cast<int>(i) == plan_.packed_input) data = packed(*operands.inputs[i], *arguments, kept, space);
+      if (static_cast<int>(i) == plan_.packed_input)
+        data = packed(*operands.inputs[i], *arguments, kept, space);
       point(arguments->memories[i], data);
     }
     point(arguments->memories[inputs], plan_.packed_output ? space : operands.output.raw());
@@ -285,8 +298,10 @@ class Compiled {
   }
 
  private:
-  /// The packed form of `weights`: a kept one that is up to date, else freshly made, in `space` where none is free.
-  const void* packed(const Tensor& weights, const Arguments& arguments, PackedWeights::Use& kept, void* space) {
+  /// The packed form of `weights`: a kept one that is up to date, else freshly made, in `space` where none is
+  /// free.
+  const void* packed(const Tensor& weights, const Arguments& arguments, PackedWeights::Use& kept,
+                     void* space) {
     kept = weights_.find_or_fill(weights, plan_.packed_bytes,
                                  [&](void* place) { repack(arguments, weights.raw(), place); });
     if (kept.data()) return kept.data();
@@ -301,7 +316,8 @@ class Compiled {
   }
 
   void execute(const dnnl::primitive& primitive, const std::vector<dnnl_exec_arg_t>& list) {
-    check(dnnl_primitive_execute(primitive.get(), thread_stream().get(), static_cast<int>(list.size()), list.data()),
+    check(dnnl_primitive_execute(primitive.get(), thread_stream().get(), static_cast<int>(list.size()),
+                                 list.data()),
           "a primitive");
   }
 
@@ -325,7 +341,8 @@ class Compiled {
       const bool out = plan_.packed_output;
       arguments->plain = memory(out ? packed_desc : plan_.plain_desc, cpu_engine(), nullptr);
       arguments->packed = memory(out ? plan_.plain_desc : packed_desc, cpu_engine(), nullptr);
-      arguments->repack_list = {{DNNL_ARG_FROM, arguments->plain.get()}, {DNNL_ARG_TO, arguments->packed.get()}};
+      arguments->repack_list = {{DNNL_ARG_FROM, arguments->plain.get()},
+                                {DNNL_ARG_TO, arguments->packed.get()}};
     }
     return arguments;
   }
@@ -362,9 +379,25 @@ Key key_of(const MatmulProblem& p) {
 
 Key key_of(const ConvolutionProblem& p) {
   const ops::Conv2DGeometry& g = p.geometry;
-  return {{2 + static_cast<int64_t>(p.pass), compute_threads(), g.batch, g.height, g.width, g.channels,
-           g.kernel_height, g.kernel_width, g.out_height, g.out_width, g.out_channels, g.groups, g.strides[0],
-           g.strides[1], g.dilation[0], g.dilation[1], g.pad_top, g.pad_left, p.bias,
+  return {{2 + static_cast<int64_t>(p.pass),
+           compute_threads(),
+           g.batch,
+           g.height,
+           g.width,
+           g.channels,
+           g.kernel_height,
+           g.kernel_width,
+           g.out_height,
+           g.out_width,
+           g.out_channels,
+           g.groups,
+           g.strides[0],
+           g.strides[1],
+           g.dilation[0],
+           g.dilation[1],
+           g.pad_top,
+           g.pad_left,
+           p.bias,
            static_cast<int64_t>(p.activation)}};
 }
 

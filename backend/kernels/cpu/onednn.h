@@ -9,9 +9,9 @@
 
 namespace nyala::onednn {
 
-// oneDNN behind plain functions: this unit alone knows its API, and what differs between its versions 2 and 3.
-// Primitives are built once per problem and team size and kept; calls of them may run at the same time. All data is
-// float32, dense and row-major. Thread-safe.
+// oneDNN behind plain functions: this unit alone knows its API, and what differs between its versions 2
+// and 3. Primitives are built once per problem and team size and kept; calls of them may run at the same
+// time. All data is float32, dense and row-major. Thread-safe.
 
 /// c (rows, columns) = activation(a . b + bias).
 struct MatmulProblem {
@@ -32,8 +32,8 @@ struct ConvolutionProblem {
   ops::Activation activation = ops::Activation::linear;
 };
 
-/// Tensors of one call, in the order of the op's inputs: forward (x, kernel, bias), backward_input (gradient, kernel),
-/// backward_kernel (x, gradient); a product (a, b, bias).
+/// Tensors of one call, in the order of the op's inputs: forward (x, kernel, bias), backward_input (gradient,
+/// kernel), backward_kernel (x, gradient); a product (a, b, bias).
 struct Operands {
   std::array<const Tensor*, 3> inputs{};
   Tensor output;

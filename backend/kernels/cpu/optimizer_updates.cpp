@@ -1,6 +1,5 @@
-#include <nyala/backend/kernels/cpu/optimizer_updates.h>
-
 #include <nyala/backend/kernels/cpu/cpu_level.h>
+#include <nyala/backend/kernels/cpu/optimizer_updates.h>
 #include <nyala/backend/kernels/cpu/update_loops.h>
 
 namespace nyala {

@@ -9,8 +9,8 @@
 
 namespace nyala {
 
-/// Copies of weights in the layout of one kernel, kept as long as the weights' storage does not change. Several calls
-/// may read one copy; it is filled anew only while nobody reads it. Thread-safe.
+/// Copies of weights in the layout of one kernel, kept as long as the weights' storage does not change.
+/// Several calls may read one copy; it is filled anew only while nobody reads it. Thread-safe.
 class PackedWeights {
   struct Copy {
     const Storage* storage = nullptr;
@@ -47,8 +47,8 @@ class PackedWeights {
     Copy* copy_ = nullptr;
   };
 
-  /// The copy of `weights`; `fill(place)` writes `bytes` bytes where it is missing or out of date. Empty where the copy
-  /// is being read in another version, or too many are kept.
+  /// The copy of `weights`; `fill(place)` writes `bytes` bytes where it is missing or out of date. Empty
+  /// where the copy is being read in another version, or too many are kept.
   template <class Fill>
   Use find_or_fill(const Tensor& weights, size_t bytes, Fill&& fill) {
     std::lock_guard lock(mutex_);

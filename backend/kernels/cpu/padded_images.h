@@ -19,6 +19,7 @@ class PaddedImages {
     return g_.pad_top > 0 || g_.pad_left > 0 || height_ > g_.height || width_ > g_.width;
   }
   int64_t row() const { return (needed() ? width_ : g_.width) * g_.channels; }
+  int64_t rows() const { return needed() ? height_ : g_.height; }
   /// Floats of one framed image; 0 where none is needed.
   int64_t size() const { return needed() ? height_ * width_ * g_.channels : 0; }
   int64_t image_size() const { return g_.height * g_.width * g_.channels; }
@@ -30,16 +31,12 @@ class PaddedImages {
     for_each_row([&](int64_t in, int64_t out, size_t bytes) { std::memcpy(frame + out, image + in, bytes); });
     return frame;
   }
-  /// Where gradients of one image are to be added: zeros.
-  float* cleared(float* image, float* frame) const {
-    std::memset(image, 0, static_cast<size_t>(image_size()) * sizeof(float));
-    if (!needed()) return image;
-    std::memset(frame, 0, static_cast<size_t>(size()) * sizeof(float));
-    return frame;
-  }
-  /// Takes the image out of its frame.
+  /// Where the gradient of one image is to be written.
+  float* place(float* image, float* frame) const { return needed() ? frame : image; }
+  /// Takes the image out of its frame; what no window reaches is 0.
   void unframe(float* image, const float* frame) const {
     if (!needed()) return;
+    std::memset(image, 0, static_cast<size_t>(image_size()) * sizeof(float));
     for_each_row([&](int64_t in, int64_t out, size_t bytes) { std::memcpy(image + in, frame + out, bytes); });
   }
 

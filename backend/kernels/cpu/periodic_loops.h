@@ -4,9 +4,10 @@
 
 namespace nyala {
 
-/// Loops over rows of channels as one flat run: whatever belongs to channels is repeated up to a `period`, a multiple
-/// of the channels and of 16 floats, so that few channels fill whole vectors. `count` floats are read from the start
-/// of a row; sums are `period` floats, set by the loop, to be folded over the channels by the caller.
+/// Loops over rows of channels as one flat run: whatever belongs to channels is repeated up to a `period`, a
+/// multiple of the channels and of 16 floats, so that few channels fill whole vectors. `count` floats are
+/// read from the start of a row; sums are `period` floats, set by the loop, to be folded over the channels by
+/// the caller.
 struct PeriodicLoops {
   struct Run {
     int64_t count;
@@ -32,7 +33,8 @@ struct PeriodicLoops {
   GradientSums gradient_sums, gradient_sums_relu;
 
   /// dx = scale * g + by_x * x + constant.
-  using GradientInput = void (*)(Run run, const Gradient& in, const float* by_x, const float* constant, float* dx);
+  using GradientInput = void (*)(Run run, const Gradient& in, const float* by_x, const float* constant,
+                                 float* dx);
   GradientInput gradient_input, gradient_input_relu;
 
   /// dz = dy * f'(y), and the sums of dz.
@@ -40,7 +42,8 @@ struct PeriodicLoops {
   ActivationBackward relu_backward, sigmoid_backward, tanh_backward;
 };
 
-/// The loops for vectors of 32 (AVX2 with FMA) and 64 bytes (AVX-512 F, BW, DQ, VL). Call only what cpu_level() offers.
+/// The loops for vectors of 32 (AVX2 with FMA) and 64 bytes (AVX-512 F, BW, DQ, VL). Call only what
+/// cpu_level() offers.
 const PeriodicLoops& periodic_loops_avx2();
 const PeriodicLoops& periodic_loops_avx512();
 

@@ -3,8 +3,8 @@
 #include <nyala/backend/kernels/cpu/periodic_loops.h>
 #include <nyala/backend/kernels/cpu/vector_lanes.h>
 
-/// The loops of PeriodicLoops as templates of the vector's bytes and the vectors in a period (0: counted at run time).
-/// See vector_lanes.h for what may be used here. Masked<kBytes> comes from the including file.
+/// The loops of PeriodicLoops as templates of the vector's bytes and the vectors in a period (0: counted at
+/// run time). See vector_lanes.h for what may be used here. Masked<kBytes> comes from the including file.
 namespace nyala::vec {
 
 template <int kBytes>
@@ -29,11 +29,13 @@ struct Sums {
     for (int64_t v = 0; v < (kVectors > 0 ? kVectors : count); ++v) vectors[v] = typename Lanes<kBytes>::F{};
   }
   void store(float* p, int64_t count) const {
-    for (int64_t v = 0; v < (kVectors > 0 ? kVectors : count); ++v) Lanes<kBytes>::store(p + v * kLanes, vectors[v]);
+    for (int64_t v = 0; v < (kVectors > 0 ? kVectors : count); ++v)
+      Lanes<kBytes>::store(p + v * kLanes, vectors[v]);
   }
 };
 
-/// Calls body(part, v, v * lanes, i): vector v of the period at floats i, of which `part` reads and writes what there is.
+/// Calls body(part, v, v * lanes, i): vector v of the period at floats i, of which `part` reads and writes
+/// what there is.
 template <int kBytes, int kVectors, class Body>
 [[gnu::always_inline]] inline void for_each_vector(PeriodicLoops::Run run, Body&& body) {
   constexpr int64_t kLanes = Lanes<kBytes>::kCount;
@@ -49,8 +51,10 @@ template <int kBytes, int kVectors, class Body>
   }
   for (int64_t v = 0; i < run.count; ++v, i += kLanes) {
     const int64_t left = run.count - i;
-    if (left >= kLanes) body(Whole<kBytes>{}, v, v * kLanes, i);
-    else body(Masked<kBytes>(left), v, v * kLanes, i);
+    if (left >= kLanes)
+      body(Whole<kBytes>{}, v, v * kLanes, i);
+    else
+      body(Masked<kBytes>(left), v, v * kLanes, i);
   }
 }
 
@@ -105,7 +109,8 @@ struct Periodic {
   }
 
   template <bool kRelu>
-  static void gradient_input(Run run, const Gradient& in, const float* by_x, const float* constant, float* dx) {
+  static void gradient_input(Run run, const Gradient& in, const float* by_x, const float* constant,
+                             float* dx) {
     for_each_vector<kBytes, kVectors>(run, [&](auto part, int64_t, int64_t p, int64_t i) {
       const F x = part.load(in.x + i), g = passed<kRelu>(in, part.load(in.dy + i), x, p);
       part.store(dx + i, g * L::load(in.scale + p) + (x * L::load(by_x + p) + L::load(constant + p)));
@@ -138,11 +143,16 @@ struct Periodic {
 template <int kBytes, class F>
 [[gnu::always_inline]] inline void with_vectors(PeriodicLoops::Run run, F&& f) {
   switch (run.period / Lanes<kBytes>::kCount) {
-    case 3: return f.template operator()<3>();
-    case 4: return f.template operator()<4>();
-    case 5: return f.template operator()<5>();
-    case 8: return f.template operator()<8>();
-    default: return f.template operator()<0>();
+    case 3:
+      return f.template operator()<3>();
+    case 4:
+      return f.template operator()<4>();
+    case 5:
+      return f.template operator()<5>();
+    case 8:
+      return f.template operator()<8>();
+    default:
+      return f.template operator()<0>();
   }
 }
 
@@ -159,17 +169,20 @@ struct PeriodicTable {
   }
   template <bool kRelu>
   static void affine(Run run, const float* x, const float* scale, const float* offset, float* y) {
-    with_vectors<kBytes>(run, [&]<int kV>() { Periodic<kBytes, kV>::template affine<kRelu>(run, x, scale, offset, y); });
+    with_vectors<kBytes>(
+        run, [&]<int kV>() { Periodic<kBytes, kV>::template affine<kRelu>(run, x, scale, offset, y); });
   }
   template <bool kRelu>
   static void gradient_sums(Run run, const Gradient& in, float* out, float* products) {
-    with_vectors<kBytes>(run,
-                         [&]<int kV>() { Periodic<kBytes, kV>::template gradient_sums<kRelu>(run, in, out, products); });
+    with_vectors<kBytes>(
+        run, [&]<int kV>() { Periodic<kBytes, kV>::template gradient_sums<kRelu>(run, in, out, products); });
   }
   template <bool kRelu>
-  static void gradient_input(Run run, const Gradient& in, const float* by_x, const float* constant, float* dx) {
-    with_vectors<kBytes>(
-        run, [&]<int kV>() { Periodic<kBytes, kV>::template gradient_input<kRelu>(run, in, by_x, constant, dx); });
+  static void gradient_input(Run run, const Gradient& in, const float* by_x, const float* constant,
+                             float* dx) {
+    with_vectors<kBytes>(run, [&]<int kV>() {
+      Periodic<kBytes, kV>::template gradient_input<kRelu>(run, in, by_x, constant, dx);
+    });
   }
   static void relu_backward(Run run, const float* dy, const float* y, float* dz, float* out) {
     with_vectors<kBytes>(run, [&]<int kV>() {

@@ -1,6 +1,5 @@
-#include <nyala/backend/kernels/cpu/pooling.h>
-
 #include <nyala/backend/kernels/cpu/cpu_level.h>
+#include <nyala/backend/kernels/cpu/pooling.h>
 #include <nyala/backend/kernels/cpu/pooling_loops.h>
 #include <nyala/backend/ops/kernel_table.h>
 #include <nyala/backend/ops/pooling.h>
@@ -39,8 +38,9 @@ void forward(const KernelCall& call) {
   parallel_for(images.count, images.grain(), [&](int64_t first, int64_t last) {
     for (int64_t n = first; n < last; ++n)
       for (int64_t oy = 0; oy < images.shape.out_height; ++oy)
-        (kLoops().*kRow)(images.shape, call.in<float>(0) + n * images.x_size, oy,
-                         call.out<float>(0) + n * images.y_size + oy * (images.y_size / images.shape.out_height));
+        (kLoops().*kRow)(
+            images.shape, call.in<float>(0) + n * images.x_size, oy,
+            call.out<float>(0) + n * images.y_size + oy * (images.y_size / images.shape.out_height));
   });
 }
 
@@ -49,8 +49,8 @@ void max_backward(const KernelCall& call) {
   const Images images(call, call.input(1).shape());
   parallel_for(images.count, images.grain(), [&](int64_t first, int64_t last) {
     for (int64_t n = first; n < last; ++n)
-      kLoops().max_backward(images.shape, call.in<float>(0) + n * images.y_size, call.in<float>(1) + n * images.x_size,
-                            call.out<float>(0) + n * images.x_size);
+      kLoops().max_backward(images.shape, call.in<float>(0) + n * images.y_size,
+                            call.in<float>(1) + n * images.x_size, call.out<float>(0) + n * images.x_size);
   });
 }
 
@@ -66,11 +66,13 @@ void average_backward(const KernelCall& call) {
 
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
-  table.add(ops::kMaxPooling2D, DeviceKind::cpu, {name, refuses, nullptr, forward<kLoops, &PoolingLoops::max_row>});
+  table.add(ops::kMaxPooling2D, DeviceKind::cpu,
+            {name, refuses, nullptr, forward<kLoops, &PoolingLoops::max_row>});
   table.add(ops::kAveragePooling2D, DeviceKind::cpu,
             {name, refuses, nullptr, forward<kLoops, &PoolingLoops::average_row>});
   table.add(ops::kMaxPooling2DBackward, DeviceKind::cpu, {name, refuses, nullptr, max_backward<kLoops>});
-  table.add(ops::kAveragePooling2DBackward, DeviceKind::cpu, {name, refuses, nullptr, average_backward<kLoops>});
+  table.add(ops::kAveragePooling2DBackward, DeviceKind::cpu,
+            {name, refuses, nullptr, average_backward<kLoops>});
 }
 
 }  // namespace

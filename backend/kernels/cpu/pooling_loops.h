@@ -28,7 +28,8 @@ struct PoolingLoops {
   void (*average_backward)(const Shape& shape, const float* dy, float* dx);
 };
 
-/// The loops for vectors of 32 (AVX2 with FMA) and 64 bytes (AVX-512 F, BW, DQ, VL). Call only what cpu_level() offers.
+/// The loops for vectors of 32 (AVX2 with FMA) and 64 bytes (AVX-512 F, BW, DQ, VL). Call only what
+/// cpu_level() offers.
 const PoolingLoops& pooling_loops_avx2();
 const PoolingLoops& pooling_loops_avx512();
 

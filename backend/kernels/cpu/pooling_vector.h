@@ -3,8 +3,8 @@
 #include <nyala/backend/kernels/cpu/pooling_loops.h>
 #include <nyala/backend/kernels/cpu/vector_lanes.h>
 
-/// The loops of PoolingLoops as templates of the vector's bytes. See vector_lanes.h for what may be used here.
-/// Masked<kBytes> comes from the including file.
+/// The loops of PoolingLoops as templates of the vector's bytes. See vector_lanes.h for what may be used
+/// here. Masked<kBytes> comes from the including file.
 namespace nyala::vec {
 
 template <int kBytes>
@@ -34,7 +34,8 @@ struct Pooling {
     left = left < 0 ? 0 : left;
     bottom = bottom > s.height ? s.height : bottom;
     right = right > s.width ? s.width : right;
-    return {bottom - top, right - left, (top * s.width + left) * s.channels, s.width * s.channels, s.channels};
+    return {bottom - top, right - left, (top * s.width + left) * s.channels, s.width * s.channels,
+            s.channels};
   }
 
   /// Calls body(offset) for every pixel of a window, row by row.
@@ -123,8 +124,10 @@ struct Pooling {
 
   static void max_backward(const Shape& s, const float* dy, const float* x, float* dx) {
     if (!s.covered()) clear(s, dx);
-    if (s.apart()) max_windows<false>(s, dy, x, dx);
-    else max_windows<true>(s, dy, x, dx);
+    if (s.apart())
+      max_windows<false>(s, dy, x, dx);
+    else
+      max_windows<true>(s, dy, x, dx);
   }
 
   template <bool kAdd>
@@ -137,8 +140,10 @@ struct Pooling {
           float* to = dx + w.first + c;
           const F g = part.load(dy + (oy * s.out_width + ox) * s.channels + c) * share;
           for_each_pixel(w, [&](int64_t offset) {
-            if constexpr (kAdd) part.store(to + offset, g + part.load(to + offset));
-            else part.store(to + offset, g);
+            if constexpr (kAdd)
+              part.store(to + offset, g + part.load(to + offset));
+            else
+              part.store(to + offset, g);
           });
         });
       }
@@ -146,8 +151,10 @@ struct Pooling {
 
   static void average_backward(const Shape& s, const float* dy, float* dx) {
     if (!s.covered()) clear(s, dx);
-    if (s.apart()) average_windows<false>(s, dy, dx);
-    else average_windows<true>(s, dy, dx);
+    if (s.apart())
+      average_windows<false>(s, dy, dx);
+    else
+      average_windows<true>(s, dy, dx);
   }
 };
 

@@ -22,7 +22,8 @@ TEST(ActivationArgument, NamesAndAliases) {
 
 TEST(ActivationArgument, NamesTakeKerasDefaults) {
   EXPECT_EQ(ActivationArgument("leaky_relu")(kX).to_vector<float>()[0], -0.4f);
-  EXPECT_EQ(ActivationArgument("gelu")(kX).to_vector<float>(), activations::gelu(kX, false).to_vector<float>());
+  EXPECT_EQ(ActivationArgument("gelu")(kX).to_vector<float>(),
+            activations::gelu(kX, false).to_vector<float>());
   EXPECT_EQ(ActivationArgument("elu")(kX).to_vector<float>(), activations::elu(kX, 1.0).to_vector<float>());
 }
 
@@ -42,7 +43,8 @@ TEST(ActivationArgument, FunctionsOfTheUser) {
   EXPECT_EQ(twice(kX).to_vector<float>(), (std::vector<float>{-4.0f, 1.0f}));
   ActivationArgument copy = twice;
   EXPECT_EQ(copy(kX).to_vector<float>(), twice(kX).to_vector<float>());
-  EXPECT_EQ(ActivationArgument(activations::silu)(kX).to_vector<float>(), activations::silu(kX).to_vector<float>());
+  EXPECT_EQ(ActivationArgument(activations::silu)(kX).to_vector<float>(),
+            activations::silu(kX).to_vector<float>());
 }
 
 TEST(FusedActivation, FusesWhatOpsCanAndAppliesTheRest) {

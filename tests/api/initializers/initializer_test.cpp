@@ -49,11 +49,18 @@ TEST(Initializers, OneSeedGivesTheSameNumbersInEveryDtype) {
 }
 
 TEST(Initializers, NamesAreClassNamesSnakeCaseAndAliases) {
-  for (const auto& [name, class_name] : std::vector<std::pair<std::string, std::string>>{
-           {"GlorotUniform", "GlorotUniform"}, {"glorot_uniform", "GlorotUniform"}, {"uniform", "RandomUniform"},
-           {"normal", "RandomNormal"}, {"zero", "Zeros"}, {"one", "Ones"}, {"identity", "Identity"},
-           {"IdentityInitializer", "Identity"}, {"OrthogonalInitializer", "Orthogonal"},
-           {"variance_scaling", "VarianceScaling"}, {"constant", "Constant"}})
+  for (const auto& [name, class_name] :
+       std::vector<std::pair<std::string, std::string>>{{"GlorotUniform", "GlorotUniform"},
+                                                        {"glorot_uniform", "GlorotUniform"},
+                                                        {"uniform", "RandomUniform"},
+                                                        {"normal", "RandomNormal"},
+                                                        {"zero", "Zeros"},
+                                                        {"one", "Ones"},
+                                                        {"identity", "Identity"},
+                                                        {"IdentityInitializer", "Identity"},
+                                                        {"OrthogonalInitializer", "Orthogonal"},
+                                                        {"variance_scaling", "VarianceScaling"},
+                                                        {"constant", "Constant"}})
     EXPECT_EQ(Initializer(name).node().class_name(), class_name) << name;
 }
 
@@ -62,20 +69,23 @@ TEST(Initializers, AWrongNameIsToldWithTheNearest) {
     Initializer("glorot_unifrom");
     FAIL();
   } catch (const InvalidArgumentError& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'glorot_uniform'?"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("did you mean 'glorot_uniform'?"), std::string::npos)
+        << error.what();
   }
 }
 
 TEST(Initializers, FansCanBeTakenFromChosenAxes) {
   const Shape shape{2, 50, 40, 3};
-  const auto values = draw(VarianceScaling({.mode = "fan_in", .seed = 1, .input_axes = {1, 2}, .output_axes = {3}}), shape);
+  const auto values =
+      draw(VarianceScaling({.mode = "fan_in", .seed = 1, .input_axes = {1, 2}, .output_axes = {3}}), shape);
   EXPECT_NEAR(root_mean_square(values), 1 / std::sqrt(2000.0), 0.03 / std::sqrt(2000.0));
   const auto kernel = draw(HeNormal({.seed = 1}), shape);
   EXPECT_NEAR(root_mean_square(kernel), std::sqrt(2 / 4000.0), 0.03 * std::sqrt(2 / 4000.0));
 }
 
 TEST(Initializers, UntruncatedNormalReachesBeyondTwoDeviations) {
-  const auto values = draw(VarianceScaling({.mode = "fan_out", .distribution = "untruncated_normal", .seed = 1}), {100, 100});
+  const auto values =
+      draw(VarianceScaling({.mode = "fan_out", .distribution = "untruncated_normal", .seed = 1}), {100, 100});
   EXPECT_NEAR(root_mean_square(values), 0.1, 0.003);
   EXPECT_TRUE(std::any_of(values.begin(), values.end(), [](double x) { return std::abs(x) > 0.3; }));
 }

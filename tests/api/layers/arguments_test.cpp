@@ -53,7 +53,8 @@ TEST(LayerArguments, ConvolutionErrorsNameFieldExpectedAndReceived) {
   expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, {3, 0}); }), {"kernel_size", "(3, 0)"});
   expect_says(error_of<InvalidArgumentError>([] { Conv2D({.filters = 2}); }), {"kernel_size", "None"});
   expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, 3, {.strides = 0}); }), {"strides"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, 3, {.padding = "sam"}); }), {"did you mean 'same'?"});
+  expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, 3, {.padding = "sam"}); }),
+              {"did you mean 'same'?"});
   expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, 3, {.padding = "causal"}); }), {"'causal'"});
   expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, 3, {.strides = 2, .dilation_rate = 2}); }),
               {"strides (2, 2)", "dilation_rate (2, 2)"});
@@ -70,7 +71,8 @@ TEST(LayerArguments, OtherConstructorErrors) {
   expect_says(error_of<InvalidArgumentError>([] { Dropout(0.5, {.noise_shape = {1, 0}}); }), {"noise_shape"});
   expect_says(error_of<InvalidArgumentError>([] { MaxPooling2D(0); }), {"MaxPooling2D", "pool_size"});
   expect_says(error_of<InvalidArgumentError>([] { MaxPooling2D(2, {.padding = "foo"}); }), {"'foo'"});
-  expect_says(error_of<InvalidArgumentError>([] { AveragePooling2D(AveragePooling2DConfig{}); }), {"pool_size"});
+  expect_says(error_of<InvalidArgumentError>([] { AveragePooling2D(AveragePooling2DConfig{}); }),
+              {"pool_size"});
   expect_says(error_of<InvalidArgumentError>([] { GlobalMaxPooling2D({.data_format = "channel_last"}); }),
               {"did you mean 'channels_last'?"});
   expect_says(error_of<InvalidArgumentError>([] { ReLU({.max_value = -1}); }), {"max_value >= 0"});
@@ -86,7 +88,8 @@ TEST(LayerArguments, ShapeErrorsNameLayerAndShape) {
   expect_says(error_of<ShapeError>([&] { Conv2D(2, 5, {.name = "stem"})(image); }),
               {"layer 'stem' (Conv2D)", "no rows", "(1, 4, 4, 3)"});
   expect_says(error_of<ShapeError>([&] { Conv2D(2, 3, {.dilation_rate = 2})(image); }), {"at least 5"});
-  expect_says(error_of<ShapeError>([&] { Conv2D(2, 3, {.groups = 2})(image); }), {"channels that groups (2)"});
+  expect_says(error_of<ShapeError>([&] { Conv2D(2, 3, {.groups = 2})(image); }),
+              {"channels that groups (2)"});
   expect_says(error_of<ShapeError>([&] { MaxPooling2D({1, 5})(image); }), {"no columns"});
   expect_says(error_of<ShapeError>([] { Conv2D(2, 3)(Tensor::zeros({4, 4, 3})); }), {"rank 4", "(4, 4, 3)"});
   expect_says(error_of<ShapeError>([] { GlobalMaxPooling2D()(Tensor::zeros({4, 4})); }), {"rank 4"});

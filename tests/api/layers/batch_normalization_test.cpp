@@ -11,7 +11,8 @@
 namespace nyala {
 namespace {
 
-const std::vector<double> kRows = {1, 10, 3, 20, 8, 60};  // columns with means 4, 30 and variances 26/3, 1400/3
+const std::vector<double> kRows = {1,  10, 3,
+                                   20, 8,  60};  // columns with means 4, 30 and variances 26/3, 1400/3
 
 Tensor rows() { return Tensor::from(kRows, {3, 2}); }
 

@@ -62,7 +62,8 @@ TEST(DropoutLayer, TwoCallsInOnePassDiffer) {
   const Dropout layer(0.5, {.seed = 1});
   const Tensor x = ones({8, 8});
   layer.node().ensure_built({x.shape()});
-  Call call({.training = true, .tape = nullptr, .replica = nullptr, .rows = 8, .step = Tensor::scalar(int64_t{0})});
+  Call call(
+      {.training = true, .tape = nullptr, .replica = nullptr, .rows = 8, .step = Tensor::scalar(int64_t{0})});
   const auto first = layer(call, x).to_vector<float>();
   EXPECT_NE(layer(call, x).to_vector<float>(), first);
 }

@@ -24,7 +24,9 @@ TEST(Regularizers, OfNothingIsNothing) {
   EXPECT_EQ(L1L2({.l1 = 1, .l2 = 1})(Tensor::zeros({0, 3})).item(), 0.0);
 }
 
-TEST(Regularizers, KeepFloat64) { EXPECT_EQ(L2()(Tensor::zeros({2}, DType::float64)).dtype(), DType::float64); }
+TEST(Regularizers, KeepFloat64) {
+  EXPECT_EQ(L2()(Tensor::zeros({2}, DType::float64)).dtype(), DType::float64);
+}
 
 TEST(Regularizers, Names) {
   EXPECT_EQ(Regularizer("l1").node().class_name(), "L1");

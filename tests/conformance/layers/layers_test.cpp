@@ -35,9 +35,11 @@ TEST(LayerConformance, Dense) {
 
 TEST(LayerConformance, Conv2D) {
   run<Conv2D>({.filters = 3, .kernel_size = 3}, {{2, 5, 4, 2}});
-  run<Conv2D>({.filters = 2, .kernel_size = {2, 3}, .strides = {2, 1}, .padding = "same", .activation = "sigmoid"},
-              {{2, 5, 4, 3}});
-  run<Conv2D>({.filters = 4, .kernel_size = 3, .padding = "same", .groups = 2, .use_bias = false}, {{1, 4, 4, 4}});
+  run<Conv2D>(
+      {.filters = 2, .kernel_size = {2, 3}, .strides = {2, 1}, .padding = "same", .activation = "sigmoid"},
+      {{2, 5, 4, 3}});
+  run<Conv2D>({.filters = 4, .kernel_size = 3, .padding = "same", .groups = 2, .use_bias = false},
+              {{1, 4, 4, 4}});
   run<Conv2D>({.filters = 2, .kernel_size = 2, .dilation_rate = 2, .activation = "gelu"}, {{1, 5, 5, 1}});
 }
 
@@ -114,11 +116,13 @@ Layer wrong_layer(const std::string& dtype) {
 }
 
 TEST(LayerConformance, FindsAWrongGradient) {
-  EXPECT_NONFATAL_FAILURE(run_layer_test({.make = wrong_layer<WrongGradient>, .inputs = {{1, 1}}}), "input 0 0");
+  EXPECT_NONFATAL_FAILURE(run_layer_test({.make = wrong_layer<WrongGradient>, .inputs = {{1, 1}}}),
+                          "input 0 0");
 }
 
 TEST(LayerConformance, FindsAWrongShape) {
-  EXPECT_FATAL_FAILURE(run_layer_test({.make = wrong_layer<WrongShape>, .inputs = {{1, 2, 2}}}), "drawn.rank()");
+  EXPECT_FATAL_FAILURE(run_layer_test({.make = wrong_layer<WrongShape>, .inputs = {{1, 2, 2}}}),
+                       "drawn.rank()");
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
-#include <nyala/tests/conformance/layers/run_layer_test.h>
-
-#include <unistd.h>
-
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +12,7 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/tests/conformance/layers/run_layer_test.h>
 
 namespace nyala::testing {
 
@@ -29,8 +27,10 @@ Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed) {
   const auto count = static_cast<size_t>(shape.num_elements());
   for (size_t i = 0; i < count; ++i) {
     const double value = random.uniform(-1.5, 1.5);
-    if (dtype == DType::float64) out.data<double>()[i] = value;
-    else out.data<float>()[i] = static_cast<float>(value);
+    if (dtype == DType::float64)
+      out.data<double>()[i] = value;
+    else
+      out.data<float>()[i] = static_cast<float>(value);
   }
   return out;
 }
@@ -84,11 +84,14 @@ class Gradients final : public GradientSink {
 class Objective {
  public:
   explicit Objective(const LayerCase& layer_case)
-      : layer_case_(layer_case), layer_(layer_case.make("float64")), inputs_(random_inputs(layer_case, DType::float64)) {
+      : layer_case_(layer_case),
+        layer_(layer_case.make("float64")),
+        inputs_(random_inputs(layer_case, DType::float64)) {
     layer_.node().ensure_built(layer_case.inputs);
     // Zeros and ones as first values would hide mistakes.
     for (const Variable& weight : layer_.weights())
-      for (double& value : weight.value().data<double>()) value += 0.3 * std::cos(17.0 * static_cast<double>(++seed_)) + 0.35;
+      for (double& value : weight.value().data<double>())
+        value += 0.3 * std::cos(17.0 * static_cast<double>(++seed_)) + 0.35;
   }
 
   double value() {
@@ -96,7 +99,8 @@ class Objective {
     const Tensor output = call_layer(layer_, call, inputs_);
     const Tensor factors = pattern(output.shape());
     double sum = 0;
-    for (size_t i = 0; i < output.data<double>().size(); ++i) sum += output.data<double>()[i] * factors.data<double>()[i];
+    for (size_t i = 0; i < output.data<double>().size(); ++i)
+      sum += output.data<double>()[i] * factors.data<double>()[i];
     return sum;
   }
 
@@ -110,7 +114,8 @@ class Objective {
     Gradients gradients;
     backward(tape, output, gradients, pattern(output.shape()));
     for (size_t i = 0; i < inputs_.size(); ++i)
-      check_one(inputs_[i], gradients.of.at(kFirstInputLeaf + static_cast<int32_t>(i)), "input " + std::to_string(i));
+      check_one(inputs_[i], gradients.of.at(kFirstInputLeaf + static_cast<int32_t>(i)),
+                "input " + std::to_string(i));
     for (const Variable& weight : layer_.trainable_weights())
       check_one(weight.value(), gradients.of.at(weight.node().leaf), weight.name());
   }
@@ -129,7 +134,8 @@ class Objective {
       const double below = value();
       values[i] = old;
       const double difference = (above - below) / (2 * kStep);
-      EXPECT_NEAR(gradient.data<double>()[i], difference, 1e-7 + 1e-7 * std::abs(difference)) << what << " " << i;
+      EXPECT_NEAR(gradient.data<double>()[i], difference, 1e-7 + 1e-7 * std::abs(difference))
+          << what << " " << i;
     }
   }
 
@@ -161,7 +167,8 @@ void check_training_step(const LayerCase& layer_case) {
   const size_t trainable = layer.trainable_weights().size();
   for (size_t i = 0; i < after.size(); ++i) {
     for (float value : after[i].to_vector<float>()) EXPECT_TRUE(std::isfinite(value));
-    EXPECT_FALSE(same_bytes(before[i], after[i])) << layer.weights()[i].name() << (i < trainable ? "" : " (state)");
+    EXPECT_FALSE(same_bytes(before[i], after[i]))
+        << layer.weights()[i].name() << (i < trainable ? "" : " (state)");
   }
 }
 

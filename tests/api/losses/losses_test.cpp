@@ -1,0 +1,129 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/losses/all.h>
+#include <nyala/backend/autograd/backward.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/status_word.h>
+
+namespace nyala::testing {
+namespace {
+
+Tensor doubles(const std::vector<double>& values, const Shape& shape) { return Tensor::from(values, shape); }
+
+std::vector<double> values_of(const Tensor& t) { return t.to_vector<double>(); }
+
+std::string message_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class Sink final : public GradientSink {
+ public:
+  Tensor destination(int32_t) override { return {}; }
+  void ready(int32_t, const Tensor& g) override { gradient = g; }
+  Tensor gradient;
+};
+
+TEST(Losses, NamesAndObjects) {
+  EXPECT_EQ(Loss("mse").node().class_name(), "MeanSquaredError");
+  EXPECT_EQ(Loss("MAE").node().class_name(), "MeanAbsoluteError");
+  EXPECT_EQ(Loss("bce").node().class_name(), "BinaryCrossentropy");
+  EXPECT_EQ(Loss("sparse_categorical_crossentropy").node().class_name(), "SparseCategoricalCrossentropy");
+  EXPECT_EQ(Loss(CategoricalCrossentropy({.name = "mine"})).name(), "mine");
+  const std::string text = message_of([] { Loss("mean_squared_eror"); });
+  EXPECT_NE(text.find("did you mean 'mean_squared_error'"), std::string::npos) << text;
+  EXPECT_NE(message_of([] { MeanSquaredError({.reduction = "summ"}); }).find("did you mean 'sum'"), std::string::npos);
+}
+
+TEST(Losses, AFunctionOfTwoTensors) {
+  const Loss loss([](const Tensor& y_true, const Tensor& y_pred) { return ops::subtract(y_true, y_pred); }, "gap");
+  EXPECT_EQ(loss.name(), "gap");
+  EXPECT_NEAR(loss(doubles({3, 5}, {2}), doubles({1, 1}, {2})).item(), 3.0, 1e-12);
+  EXPECT_NEAR(loss(doubles({3, 5}, {2}), doubles({1, 1}, {2}), doubles({1, 0.5}, {2})).item(), 2.0, 1e-12);
+}
+
+TEST(Losses, CrossentropyByShapes) {
+  const Tensor probabilities = doubles({.2, .8, .6, .4}, {2, 2});
+  const double expected = -(std::log(.8) + std::log(.6)) / 2;
+  EXPECT_NEAR(Loss("crossentropy")(Tensor::from<int64_t>({1, 0}), probabilities).item(), expected, 1e-12);
+  EXPECT_NEAR(Loss("ce")(doubles({0, 1, 1, 0}, {2, 2}), probabilities).item(), expected, 1e-12);
+  EXPECT_NEAR(Loss("ce")(doubles({1, 0}, {2}), doubles({.8, .4}, {2, 1})).item(),
+              -(std::log(.8) + std::log(.6)) / 2, 1e-12);
+}
+
+TEST(Losses, AVectorOfPredictionsHasOneSampleEach) {
+  const Loss loss = MeanSquaredError({.reduction = "none"});
+  EXPECT_EQ(values_of(loss(doubles({1, 2, 3}, {3}), doubles({1, 0, 0}, {3}))), (std::vector<double>{0, 4, 9}));
+  EXPECT_EQ(values_of(loss(doubles({1, 2, 3}, {3, 1}), doubles({1, 0, 0}, {3}))), (std::vector<double>{0, 4, 9}));
+}
+
+TEST(Losses, ClassesOnAnotherAxis) {
+  const Tensor logits = doubles({1, 2, 3, -1, 0, 2, 5, 1, 1, 0, 2, 2}, {2, 3, 2});  // classes on axis 1
+  const Tensor labels = Tensor::from(std::vector<int64_t>{2, 0, 1, 1}, {2, 2});
+  const Tensor moved = ops::moveaxis(logits, 1, -1);
+  const auto sparse = [](int64_t axis) {
+    return SparseCategoricalCrossentropy({.from_logits = true, .reduction = "none", .axis = axis});
+  };
+  EXPECT_EQ(values_of(sparse(1)(labels, logits)), values_of(sparse(-1)(labels, moved)));
+  const Tensor one_hot = doubles({0, 1, 0, 0, 1, 0, 0, 1, 1, 0, 0, 0}, {2, 3, 2});
+  const auto categorical = [](int64_t axis) {
+    return CategoricalCrossentropy({.from_logits = true, .axis = axis, .reduction = "none"});
+  };
+  EXPECT_EQ(values_of(categorical(-2)(one_hot, logits)),
+            values_of(categorical(-1)(ops::moveaxis(one_hot, 1, -1), moved)));
+}
+
+TEST(Losses, IgnoredRowsDoNotCountAndAllOfThemGiveZero) {
+  const Loss loss = SparseCategoricalCrossentropy({.from_logits = true, .ignore_class = -1});
+  const Tensor logits = doubles({1, 2, 3, 1}, {2, 2});
+  const double second = -std::log(std::exp(3) / (std::exp(3) + std::exp(1)));
+  EXPECT_NEAR(loss(Tensor::from<int64_t>({-1, 0}), logits).item(), second, 1e-12);
+  EXPECT_EQ(loss.node().valid_count(Tensor::from<int64_t>({-1, 0}), logits).item(), 1.0);
+  Tape tape;
+  const Tensor watched = tape.watch(logits, 0);
+  const Tensor value = loss(Tensor::from<int64_t>({-1, -1}), watched);
+  EXPECT_EQ(value.item(), 0.0);
+  Sink sink;
+  backward(tape, value, sink);
+  for (double g : values_of(sink.gradient)) EXPECT_EQ(g, 0.0);
+}
+
+TEST(Losses, MeansOverNothingAreZero) {
+  EXPECT_EQ(MeanSquaredError()(Tensor::zeros({0, 3}), Tensor::zeros({0, 3})).item(), 0.0);
+  const Loss weighted = MeanSquaredError({.reduction = "mean_with_sample_weight"});
+  EXPECT_EQ(weighted(doubles({1, 2}, {2, 1}), doubles({0, 0}, {2, 1}), doubles({0, 0}, {2})).item(), 0.0);
+}
+
+TEST(Losses, MixedUpTargetsSayWhatToUse) {
+  const Tensor logits = Tensor::zeros({4, 3});
+  EXPECT_NE(message_of([&] { SparseCategoricalCrossentropy()(Tensor::zeros({4, 3}), logits); })
+                .find("CategoricalCrossentropy"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { CategoricalCrossentropy()(Tensor::zeros({4, 1}), logits); })
+                .find("SparseCategoricalCrossentropy"),
+            std::string::npos);
+  EXPECT_THROW(SparseCategoricalCrossentropy()(Tensor::zeros({5}, DType::int32), logits), ShapeError);
+  EXPECT_THROW(MeanSquaredError()(logits, logits, Tensor::zeros({5})), ShapeError);
+}
+
+TEST(Losses, FitRank) {
+  EXPECT_EQ(fit_rank(Tensor::zeros({4}), Tensor::zeros({4, 1})).shape(), (Shape{4, 1}));
+  EXPECT_EQ(fit_rank(Tensor::zeros({4, 1}), Tensor::zeros({4})).shape(), (Shape{4}));
+  EXPECT_EQ(fit_rank(Tensor::zeros({4}), Tensor::zeros({4, 3})).shape(), (Shape{4}));
+  EXPECT_EQ(fit_rank(Tensor::zeros({4, 1}), Tensor::zeros({4, 3})).shape(), (Shape{4, 1}));
+  const auto [a, b] = fit_ranks(Tensor::zeros({4, 2, 1}), Tensor::zeros({4, 2}));
+  EXPECT_EQ(a.shape(), (Shape{4, 2}));
+  EXPECT_EQ(b.shape(), (Shape{4, 2}));
+}
+
+}  // namespace
+}  // namespace nyala::testing

@@ -1,0 +1,465 @@
+#include <nyala/api/saving/checkpoint.h>
+
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/callbacks/backup_and_restore.h>
+#include <nyala/api/layers/all.h>
+#include <nyala/api/losses/all.h>
+#include <nyala/api/optimizers/all.h>
+#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/schedules/all.h>
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/random.h>
+#include <nyala/strategies/mirrored.h>
+#include <nyala/strategies/one_device.h>
+#include <nyala/tests/api/saving/scratch_folder.h>
+
+namespace nyala {
+namespace {
+
+constexpr int64_t kRows = 61, kFeatures = 10, kClasses = 3, kBatch = 8;
+constexpr int kEpochs = 3;
+
+Tensor random_rows(uint64_t seed, int64_t width) {
+  Generator generator(seed);
+  std::vector<float> values(static_cast<size_t>(kRows * width));
+  for (float& value : values) value = static_cast<float>(generator.normal());
+  return Tensor::from(values, {kRows, width});
+}
+
+Tensor random_labels(uint64_t seed) {
+  Generator generator(seed);
+  std::vector<int64_t> values(static_cast<size_t>(kRows));
+  for (int64_t& value : values) value = static_cast<int64_t>(generator.below(kClasses));
+  return Tensor::from(values);
+}
+
+const Tensor& x() {
+  static const Tensor rows = random_rows(5, kFeatures);
+  return rows;
+}
+const Tensor& y() {
+  static const Tensor labels = random_labels(6);
+  return labels;
+}
+
+/// A training that may be interrupted.
+struct Training {
+  int replicas = 1;
+  SharedWeights shared_weights = SharedWeights::automatic;
+  std::function<Optimizer()> optimizer = [] { return Adam({.learning_rate = 0.01}); };
+  int64_t save_freq = 0;
+  int64_t steps_per_epoch = 0;
+  int64_t steps_per_execution = 1;
+  std::optional<Dataset> dataset = {};
+  bool validation = false;
+};
+
+Strategy strategy_of(const Training& training) {
+  if (training.replicas == 1) return OneDeviceStrategy(Device());
+  std::vector<std::string> devices;
+  for (int i = 0; i < training.replicas; ++i) devices.push_back("cpu:" + std::to_string(i));
+  return MirroredStrategy({.devices = devices, .shared_weights = training.shared_weights});
+}
+
+Model model_of(const Training& training) {
+  return strategy_of(training).scope([&] {
+    const Sequential model({Input({kFeatures}), Dense(16, {.activation = "relu"}), BatchNormalization(),
+                            Dropout(0.3), Dense(12, {.activation = "tanh"}), Dropout(0.2), Dense(kClasses)});
+    model.compile({.optimizer = training.optimizer(),
+                   .loss = SparseCategoricalCrossentropy({.from_logits = true}),
+                   .metrics = {"accuracy"},
+                   .steps_per_execution = training.steps_per_execution});
+    return Model(model);
+  });
+}
+
+struct Interruption : std::exception {
+  const char* what() const noexcept override { return "interrupted"; }
+};
+
+/// Throws in the middle of training.
+class Interrupt : public Callback {
+ public:
+  Interrupt(int epoch, int64_t batch) : epoch_(epoch), batch_(batch) {}
+  void on_epoch_begin(int epoch, Logs&) override { now_ = epoch; }
+  void on_train_batch_end(int64_t batch, Logs&) override {
+    if (now_ == epoch_ && batch >= batch_) throw Interruption();
+  }
+
+ private:
+  int epoch_, now_ = 0;
+  int64_t batch_;
+};
+
+History fit(const Model& model, const Training& training, std::vector<CallbackArgument> callbacks) {
+  FitConfig config{.batch_size = training.dataset ? 0 : kBatch, .epochs = kEpochs, .verbose = 0};
+  config.callbacks = std::move(callbacks);
+  config.steps_per_epoch = training.steps_per_epoch;
+  if (training.validation) config.validation_data = DataArgument(x(), y());
+  return training.dataset ? model.fit(*training.dataset, config) : model.fit(x(), y(), config);
+}
+
+/// Every bit of weights and optimizer state.
+std::vector<std::vector<uint8_t>> bits_of(const Model& model) {
+  Tensors all = model.get_weights();
+  for (const OptimizerVariable& variable : model.optimizer().node().variables_for_file()) all.push_back(variable.value);
+  std::vector<std::vector<uint8_t>> bits;
+  for (const Tensor& tensor : all) tensor.copy_to_host(bits.emplace_back(tensor.bytes()).data());
+  return bits;
+}
+
+/// The last epochs of `whole` are those of `rest`, bit by bit.
+void expect_same_end(const History& whole, const History& rest) {
+  ASSERT_EQ(whole.history().size(), rest.history().size());
+  for (const auto& [name, values] : rest.history()) {
+    const std::vector<double>& all = whole[name];
+    ASSERT_LE(values.size(), all.size());
+    EXPECT_EQ(std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(values.size()), all.end()), values) << name;
+  }
+}
+
+/// Trains once without and once with an interruption, and compares. `resumed` may train elsewhere.
+void expect_resumes(const Training& training, int epoch, int64_t batch) {
+  const ScratchFolder folder("resume");
+  set_random_seed(11);
+  const Model whole = model_of(training);
+  const History expected = fit(whole, training, {});
+  set_random_seed(11);
+  const Model first = model_of(training);
+  const BackupAndRestore backup(folder.file("backup"), {.save_freq = training.save_freq});
+  EXPECT_THROW(fit(first, training, {BackupAndRestore(backup), Interrupt(epoch, batch)}), Interruption);
+  ASSERT_TRUE(std::filesystem::exists(folder.file("backup/latest.weights.h5")));
+  set_random_seed(999);  // nothing of the new process' own random state may matter
+  const Model second = model_of(training);
+  ASSERT_NE(bits_of(second), bits_of(first));
+  const History rest = fit(second, training, {BackupAndRestore(backup)});
+  EXPECT_EQ(bits_of(second), bits_of(whole));
+  expect_same_end(expected, rest);
+  EXPECT_EQ(rest.epoch().back(), kEpochs - 1);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("backup")));
+}
+
+Optimizer accumulating() { return Adam({.learning_rate = 0.01, .gradient_accumulation_steps = 3}); }
+Optimizer with_schedule() {
+  return SGD({.learning_rate = ExponentialDecay(0.1, 5, 0.7), .momentum = 0.9, .clipnorm = 1.0});
+}
+Optimizer averaging() {
+  return RMSprop({.learning_rate = 0.005, .momentum = 0.5, .use_ema = true, .ema_overwrite_frequency = 4});
+}
+
+class Resume : public testing::TestWithParam<int> {
+ protected:
+  static void SetUpTestSuite() { configure_logical_devices("cpu", 4); }
+  static void TearDownTestSuite() { configure_logical_devices("cpu", 1); }
+  Training training() const { return {.replicas = GetParam()}; }
+};
+
+TEST_P(Resume, AtTheEndOfAnEpoch) { expect_resumes(training(), 1, 3); }
+
+TEST_P(Resume, InTheMiddleOfAnEpoch) {
+  Training t = training();
+  t.save_freq = 3;
+  t.validation = true;
+  expect_resumes(t, 1, 5);
+  expect_resumes(t, 0, 2);
+}
+
+TEST_P(Resume, BehindTheLastBatchOfAnEpoch) {
+  Training t = training();
+  t.save_freq = 8;
+  expect_resumes(t, 1, 0);
+}
+
+TEST_P(Resume, InTheMiddleOfAnAccumulationCycle) {
+  Training t = training();
+  t.optimizer = accumulating;
+  for (int64_t freq : {1, 4, 5}) {
+    t.save_freq = freq;
+    expect_resumes(t, 1, 5);
+  }
+}
+
+TEST_P(Resume, SeparateCopiesOfTheWeights) {
+  Training t = training();
+  t.shared_weights = SharedWeights::never;
+  t.optimizer = accumulating;
+  t.save_freq = 5;
+  expect_resumes(t, 1, 5);
+}
+
+TEST_P(Resume, ScheduleMomentumAndClipping) {
+  Training t = training();
+  t.optimizer = with_schedule;
+  t.save_freq = 3;
+  expect_resumes(t, 1, 5);
+}
+
+TEST_P(Resume, MovingAverages) {
+  Training t = training();
+  t.optimizer = averaging;
+  t.save_freq = 3;
+  expect_resumes(t, 1, 5);
+}
+
+TEST_P(Resume, SeveralStepsPerExecution) {
+  Training t = training();
+  t.steps_per_execution = 3;
+  t.save_freq = 2;
+  expect_resumes(t, 1, 5);
+  expect_resumes(t, 1, 7);
+}
+
+TEST_P(Resume, ShuffledDataset) {
+  Training t = training();
+  t.dataset = Dataset::from_tensor_slices(x(), y()).shuffle(20, {.seed = 3}).batch(kBatch).prefetch(2);
+  t.save_freq = 3;
+  expect_resumes(t, 1, 5);
+}
+
+/// The data runs on over the epochs, which are no multiples of it.
+TEST_P(Resume, StepsPerEpoch) {
+  Training t = training();
+  t.dataset = Dataset::from_tensor_slices(x(), y()).shuffle(kRows, {.seed = 3}).repeat().batch(kBatch);
+  t.steps_per_epoch = 5;
+  expect_resumes(t, 1, 3);
+  t.save_freq = 2;
+  t.steps_per_execution = 2;
+  expect_resumes(t, 2, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Replicas, Resume, testing::Values(1, 2), testing::PrintToStringParamName());
+
+class CheckpointTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    configure_logical_devices("cpu", 4);
+    set_log_sink([this](LogChannel channel, std::string_view text) {
+      if (channel == LogChannel::warning) warnings_ += std::string(text) + "\n";
+    });
+  }
+  void TearDown() override {
+    set_log_sink({});
+    configure_logical_devices("cpu", 1);
+  }
+
+  ScratchFolder folder_{"checkpoint"};
+  std::string warnings_;
+};
+
+TEST_F(CheckpointTest, AGeneratorCannotBeReplayed) {
+  Training t;
+  const Dataset rows = Dataset::from_tensor_slices(x(), y()).batch(kBatch);
+  t.dataset = Dataset::from_generator(
+      [rows] {
+        auto iterator = std::make_shared<DatasetIterator>(rows.iterate());
+        return [iterator](Element& element) { return iterator->next(element); };
+      },
+      {.batched = true});
+  t.save_freq = 3;
+  const BackupAndRestore backup(folder_.file("backup"), {.save_freq = 3});
+  EXPECT_THROW(fit(model_of(t), t, {BackupAndRestore(backup), Interrupt(1, 5)}), Interruption);
+  const Model second = model_of(t);
+  const History rest = fit(second, t, {BackupAndRestore(backup)});
+  EXPECT_NE(warnings_.find("cannot be replayed to batch 4 of epoch 2"), std::string::npos) << warnings_;
+  EXPECT_EQ(rest.epoch(), (std::vector<int>{1, 2}));
+  EXPECT_EQ(second.optimizer().iterations(), 12 + 16);  // the whole of epoch 2 again
+}
+
+/// Whole epochs behind a generator resume like any other data.
+TEST_F(CheckpointTest, AGeneratorResumesAtEpochs) {
+  Training t;
+  const Dataset rows = Dataset::from_tensor_slices(x(), y()).batch(kBatch);
+  t.dataset = Dataset::from_generator([rows] {
+    auto iterator = std::make_shared<DatasetIterator>(rows.iterate());
+    return [iterator](Element& element) { return iterator->next(element); };
+  }, {.batched = true});
+  expect_resumes(t, 1, 5);
+  EXPECT_EQ(warnings_, "");
+}
+
+/// What was saved under one number of replicas goes on under another one, within rounding.
+TEST_F(CheckpointTest, AnyStrategyRestoresAnyOthers) {
+  for (const auto& [from, to] : std::vector<std::pair<int, int>>{{3, 1}, {1, 3}, {2, 4}}) {
+    Training t{.replicas = from};
+    t.optimizer = accumulating;
+    t.save_freq = 5;
+    set_random_seed(4);
+    const Model whole = model_of(t);
+    const History expected = fit(whole, t, {});
+    set_random_seed(4);
+    const BackupAndRestore backup(folder_.file("backup"), {.save_freq = t.save_freq});
+    const Model first = model_of(t);
+    EXPECT_THROW(fit(first, t, {BackupAndRestore(backup), Interrupt(1, 5)}), Interruption);
+    t.replicas = to;
+    const Model second = model_of(t);
+    Checkpoint(second).restore(folder_.file("backup/latest.weights.h5"));
+    const History rest = fit(second, t, {BackupAndRestore(backup)});
+    const Tensors a = whole.get_weights(), b = second.get_weights();
+    for (size_t i = 0; i < a.size(); ++i)
+      for (int64_t k = 0; k < a[i].num_elements(); ++k) {
+        const float want = a[i].data<float>()[static_cast<size_t>(k)];
+        EXPECT_NEAR(b[i].data<float>()[static_cast<size_t>(k)], want, 2e-4 + 1e-3 * std::abs(want));
+      }
+    ASSERT_EQ(rest["loss"].size(), 2u);
+    for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(rest["loss"][i], expected["loss"][i + 1], 1e-3);
+  }
+}
+
+/// The same model gives the same bytes under every strategy: nothing of it is in the file.
+TEST_F(CheckpointTest, WeightsFilesDoNotDependOnTheStrategy) {
+  std::vector<std::string> contents;
+  for (int replicas : {1, 3}) {
+    clear_session();
+    set_random_seed(8);
+    model_of({.replicas = replicas}).save_weights(folder_.file("s.weights.h5"));
+    std::ifstream file(folder_.file("s.weights.h5"), std::ios::binary);
+    contents.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  EXPECT_EQ(contents[0], contents[1]);
+  for (const char* word : {"cpu", "irrored", "replica", "trategy"})
+    EXPECT_EQ(contents[1].find(word), std::string::npos) << word;
+}
+
+TEST_F(CheckpointTest, KeepsThePosition) {
+  const Model model = model_of({});
+  Checkpoint(model).save(folder_.file("c.weights.h5"), {7, 123456789012});
+  const TrainingPosition position = Checkpoint(model).restore(folder_.file("c.weights.h5"));
+  EXPECT_EQ(position.epoch, 7);
+  EXPECT_EQ(position.batch, 123456789012);
+}
+
+TEST_F(CheckpointTest, TakesAPlainWeightsFileAndIsOne) {
+  const Model a = model_of({}), b = model_of({}), c = model_of({});
+  a.save_weights(folder_.file("plain.weights.h5"));
+  const TrainingPosition position = Checkpoint(b).restore(folder_.file("plain.weights.h5"));
+  EXPECT_EQ(position.epoch, 0);
+  EXPECT_EQ(bits_of(b), bits_of(a));
+  Checkpoint(a).save(folder_.file("checkpoint.weights.h5"), {3, 0});
+  c.load_weights(folder_.file("checkpoint.weights.h5"));
+  EXPECT_EQ(bits_of(c), bits_of(a));
+  EXPECT_EQ(warnings_, "");
+}
+
+template <class E>
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST_F(CheckpointTest, OtherModelsAreRefusedAndNothingChanges) {
+  Training t;
+  const std::string path = folder_.file("c.weights.h5");
+  const Model saved = model_of(t);
+  fit(saved, t, {});
+  Checkpoint(saved).save(path, {1, 0});
+  t.optimizer = with_schedule;
+  const Model other_optimizer = model_of(t);
+  const auto before = bits_of(other_optimizer);
+  EXPECT_TRUE(mentions(error_of<ShapeError>([&] { Checkpoint(other_optimizer).restore(path); }), "optimizer variables"));
+  EXPECT_EQ(bits_of(other_optimizer), before);
+
+  const Sequential less_random({Input({kFeatures}), Dense(16), BatchNormalization(), Dropout(0.3), Dense(12), Dense(3)});
+  less_random.compile({.optimizer = Adam(), .loss = "mse"});
+  const auto fewer = bits_of(less_random);
+  const std::string text = error_of<ShapeError>([&] { Checkpoint(less_random).restore(path); });
+  EXPECT_TRUE(mentions(text, path) && mentions(text, "random state of 1 layers")) << text;
+  EXPECT_EQ(bits_of(less_random), fewer);
+
+  const Sequential wider({Input({kFeatures}), Dense(16), BatchNormalization(), Dropout(0.3), Dense(13, {.name = "wide"}),
+                          Dropout(0.2), Dense(3)});
+  wider.compile({.optimizer = Adam(), .loss = "mse"});
+  const auto wide = bits_of(wider);
+  const std::string shapes = error_of<ShapeError>([&] { Checkpoint(wider).restore(path); });
+  EXPECT_TRUE(mentions(shapes, "'wide' (Dense)") && mentions(shapes, "(16, 13)") && mentions(shapes, "(16, 12)")) << shapes;
+  EXPECT_EQ(bits_of(wider), wide);
+}
+
+/// Metrics of the interrupted epoch cannot go on where others were compiled; weights do.
+TEST_F(CheckpointTest, OtherMetricsBeginAnew) {
+  Training t;
+  t.save_freq = 3;
+  const BackupAndRestore backup(folder_.file("backup"), {.save_freq = 3});
+  EXPECT_THROW(fit(model_of(t), t, {BackupAndRestore(backup), Interrupt(1, 5)}), Interruption);
+  const Model second = model_of(t);
+  second.compile({.optimizer = t.optimizer(), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  const History rest = fit(second, t, {BackupAndRestore(backup)});
+  EXPECT_TRUE(mentions(warnings_, "other losses or metrics")) << warnings_;
+  EXPECT_LT(rest["loss"][0], 3.0);
+  EXPECT_GT(rest["loss"][0], 0.3);
+}
+
+TEST_F(CheckpointTest, AWrongLabelKeepsTheLastGoodBackup) {
+  Training t;
+  const Model model = model_of(t);
+  Checkpoint(model).save(folder_.file("c.weights.h5"), {1, 0});
+  const auto size = std::filesystem::file_size(folder_.file("c.weights.h5"));
+  model.train_on_batch(x().rows(0, 2), Tensor::from(std::vector<int64_t>{0, 17}));
+  EXPECT_TRUE(mentions(error_of<NumericError>([&] { Checkpoint(model).save(folder_.file("c.weights.h5"), {2, 0}); }),
+                       "label 17"));
+  EXPECT_EQ(Checkpoint(model).restore(folder_.file("c.weights.h5")).epoch, 1);
+  EXPECT_EQ(std::filesystem::file_size(folder_.file("c.weights.h5")), size);
+}
+
+TEST_F(CheckpointTest, DamagedFilesAreNamed) {
+  const Model model = model_of({});
+  const std::string path = folder_.file("c.weights.h5");
+  EXPECT_TRUE(mentions(error_of<IoError>([&] { Checkpoint(model).restore(path); }), path));
+  std::ofstream(path) << "this is no HDF5";
+  EXPECT_TRUE(mentions(error_of<FileFormatError>([&] { Checkpoint(model).restore(path); }), path));
+  hdf5::Writer writer;
+  write_weights(model, writer);
+  writer.write_dataset<int64_t>("nyala_checkpoint/version", {1}, std::vector<int64_t>{99});
+  writer.save(path);
+  EXPECT_TRUE(mentions(error_of<FileFormatError>([&] { Checkpoint(model).restore(path); }), "found 99"));
+}
+
+TEST_F(CheckpointTest, BackupNeedsABuiltModelAndSaneOptions) {
+  const Sequential model({Dense(3)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const FitConfig config{.verbose = 0, .callbacks = {BackupAndRestore(folder_.file("backup"))}};
+  EXPECT_TRUE(mentions(error_of<StateError>([&] { model.fit(x(), x(), config); }), "not built"));
+  EXPECT_THROW(BackupAndRestore(""), InvalidArgumentError);
+  EXPECT_THROW(BackupAndRestore("b", {.save_freq = -1}), InvalidArgumentError);
+}
+
+TEST_F(CheckpointTest, OtherFilesInTheBackupFolderStay) {
+  Training t;
+  std::filesystem::create_directories(folder_.file("backup"));
+  std::ofstream(folder_.file("backup/notes.txt")) << "mine";
+  fit(model_of(t), t, {BackupAndRestore(folder_.file("backup"))});
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("backup/notes.txt")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("backup/latest.weights.h5")));
+  fit(model_of(t), t, {BackupAndRestore(folder_.file("backup"), {.delete_checkpoint = false})});
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("backup/latest.weights.h5")));
+}
+
+TEST_F(CheckpointTest, FoldersThatCannotBeMade) {
+  Training t;
+  std::ofstream(folder_.file("file")) << "a file";
+  EXPECT_TRUE(mentions(error_of<IoError>([&] { fit(model_of(t), t, {BackupAndRestore(folder_.file("file/x"))}); }),
+                       folder_.file("file/x")));
+  EXPECT_TRUE(mentions(error_of<IoError>([&] { Checkpoint(model_of(t)).save(folder_.file("none/c.weights.h5")); }),
+                       folder_.file("none/c.weights.h5")));
+}
+
+}  // namespace
+}  // namespace nyala
