@@ -1,6 +1,9 @@
 #include <nyala/api/model/graph.h>
 
+#include <cctype>
+
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
 
 namespace nyala {
@@ -41,6 +44,26 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
 
 namespace {
 
+/// Keras' name of the operation: `x + 1.0` is an add there, one affine op here.
+std::string keras_name(const OpDef& op, const Descriptor& descriptor) {
+  if (&op != &ops::kAffine) return std::string(op.name == "divide" ? "true_divide" : op.name);
+  const auto& affine = descriptor.as<ops::AffineDescriptor>();
+  if (affine.offset == 0.0) return affine.scale == -1.0 ? "negative" : "multiply";
+  if (affine.scale == -1.0 || (affine.scale == 1.0 && affine.offset < 0.0)) return "subtract";
+  return affine.scale == 1.0 ? "add" : "affine";
+}
+
+/// "not_equal" -> "NotEqual".
+std::string camel_case(const std::string& name) {
+  std::string out;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '_') continue;
+    const bool upper = i == 0 || name[i - 1] == '_';
+    out += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(name[i]))) : name[i];
+  }
+  return out;
+}
+
 /// Ops inside a layer's call see shells without marks and draw nothing; ops on marked tensors become nodes.
 void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs) {
   bool marked = false;
@@ -49,7 +72,8 @@ void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers input
   auto node = std::make_shared<GraphNode>();
   node->op = &op;
   node->descriptor = descriptor;
-  node->name = unique_name(op.name);
+  node->op_class = camel_case(keras_name(op, descriptor));
+  node->name = unique_name(node->op_class);
   for (const Tensor* input : inputs) node->inputs.push_back(*input);
   node->outputs.assign(outputs.begin(), outputs.end());
   const Tensors drawn = symbolic_outputs(node);

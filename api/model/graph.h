@@ -16,6 +16,7 @@ struct GraphNode {
   const OpDef* op = nullptr;  // null for a layer
   Descriptor descriptor;
   std::string name;          // of the op's node; layers have their own
+  std::string op_class;      // of the op's node, as Keras calls it: "Add"
   Tensors inputs;            // symbolic; empty for an Input
   Tensors outputs;           // shells of what it produces
 

@@ -46,21 +46,6 @@ std::string readable_size(double bytes) {
   return text;
 }
 
-/// "add" -> "Add", "not_equal" -> "NotEqual".
-std::string camel_case(std::string_view name) {
-  std::string out;
-  bool upper = true;
-  for (char c : name) {
-    if (c == '_') {
-      upper = true;
-      continue;
-    }
-    out += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-    upper = false;
-  }
-  return out;
-}
-
 void append_shape(Cell& cell, const Shape& shape) {
   cell.push_back({"(", ""});
   for (int i = 0; i < shape.rank(); ++i) {
@@ -144,7 +129,7 @@ class Summary {
     if (entry.level > 0) prefix += "└ ";
     const Layer& layer = entry.layer;
     const std::string name = layer ? layer.name() : entry.node->name;
-    const std::string type = layer ? layer.class_name() : camel_case(entry.node->op->name);
+    const std::string type = layer ? layer.class_name() : entry.node->op_class;
     std::vector<Cell> cells = {{{prefix + name + " (", ""}, {type, kSymbol}, {")", ""}}, shape_cell(shapes_of(entry))};
     if (layer && !layer.built()) cells.push_back({{"0", kNumber}, {" (unbuilt)", ""}});
     else cells.push_back({{layer ? with_commas(layer.count_params()) : "0", kNumber}});
@@ -160,6 +145,8 @@ class Summary {
     Shapes shapes;
     if (entry.node)
       for (const Tensor& output : entry.node->outputs) shapes.push_back(output.shape());
+    else if (is_input_layer(entry.layer.node()))
+      shapes = {input_tensor(entry.layer.node()).shape()};
     else if (entry.layer.built())
       shapes = entry.layer.node().output_shapes();
     return shapes;

@@ -52,21 +52,6 @@ void infer_sparse(InferContext& c) {
 void infer_like_output(InferContext& c) { c.output(0, c.shape(1), c.dtype(1)); }
 
 /// -1 for a row to ignore, -2 for a label out of range.
-template <class L>
-int64_t label_of(L label, int64_t classes, const SparseCrossentropyDescriptor& d) {
-  const double value = static_cast<double>(label);
-  if (d.ignore && value == static_cast<double>(d.ignore_class)) return -1;
-  return value > -1.0 && value < static_cast<double>(classes) ? static_cast<int64_t>(label) : -2;
-}
-
-template <class L>
-Status out_of_range(int64_t row, L label, int64_t classes) {
-  const double value = std::clamp(static_cast<double>(label), -2147483648.0, 2147483647.0);
-  return {StatusCode::label_out_of_range, static_cast<int32_t>(row),
-          std::isnan(value) ? std::numeric_limits<int32_t>::min() : static_cast<int32_t>(value),
-          static_cast<int32_t>(classes)};
-}
-
 /// log(sum(exp(x))) of one row, its largest value taken out.
 template <class T>
 T log_sum_exp(const T* x, int64_t classes) {
@@ -83,32 +68,20 @@ T sum_clipped(const T* p, int64_t classes) {
   return sum;
 }
 
-/// Calls body(T{}, L{}) for the dtypes of output and target.
-template <class Body>
-void dispatch_output_and_label(const KernelCall& call, const Tensor& target, Body&& body) {
-  dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T t) {
-    dispatch_arithmetic(target.dtype(), call.op->name, [&]<class L>(L l) { body(t, l); });
-  });
-}
-
 void sparse_reference(const KernelCall& call) {
   const auto& d = call.descriptor<SparseCrossentropyDescriptor>();
   const int64_t classes = call.input(0).shape().back(), rows = call.output(0).num_elements();
-  dispatch_output_and_label(call, call.input(1), [&]<class T, class L>(T, L) {
+  dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     for (int64_t row = 0; row < rows; ++row) {
       const T* x = call.in<T>(0) + row * classes;
-      const L target = call.in<L>(1)[row];
-      const int64_t label = label_of(target, classes, d);
-      T loss = 0;
-      if (label == -2) {
-        loss = std::numeric_limits<T>::quiet_NaN();
-        report_status(call.in<int32_t>(2) ? const_cast<int32_t*>(call.in<int32_t>(2)) : nullptr,
-                      out_of_range(row, target, classes));
-      } else if (label >= 0) {
-        loss = d.from_logits ? log_sum_exp(x, classes) - x[label]
-                             : std::log(sum_clipped(x, classes)) - std::log(clipped(x[label]));
-      }
-      call.out<T>(0)[row] = loss;
+      const SparseLabel label(d, call.input(1), row, classes);
+      T& loss = call.out<T>(0)[row];
+      if (!label.valid())
+        loss = static_cast<T>(label.report(call.in<int32_t>(2)));
+      else if (d.from_logits)
+        loss = log_sum_exp(x, classes) - x[label.index()];
+      else
+        loss = std::log(sum_clipped(x, classes)) - std::log(clipped(x[label.index()]));
     }
   });
 }
@@ -116,18 +89,19 @@ void sparse_reference(const KernelCall& call) {
 void sparse_backward_reference(const KernelCall& call) {
   const auto& d = call.descriptor<SparseCrossentropyDescriptor>();
   const int64_t classes = call.input(1).shape().back(), rows = call.input(0).num_elements();
-  dispatch_output_and_label(call, call.input(2), [&]<class T, class L>(T, L) {
+  dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     for (int64_t row = 0; row < rows; ++row) {
       const T* x = call.in<T>(1) + row * classes;
       T* dx = call.out<T>(0) + row * classes;
       const T g = call.in<T>(0)[row];
-      const int64_t label = label_of(call.in<L>(2)[row], classes, d);
+      const SparseLabel label(d, call.input(2), row, classes);
       std::fill_n(dx, classes, T(0));
-      if (label < 0) continue;
-      const T total = d.from_logits ? log_sum_exp(x, classes) : sum_clipped(x, classes);
+      if (!label.valid()) continue;
+      const T own = x[label.index()],
+              total = d.from_logits ? log_sum_exp(x, classes) : sum_clipped(x, classes);
       for (int64_t i = 0; i < classes; ++i)
         dx[i] = d.from_logits ? g * std::exp(x[i] - total) : g * passes(x[i]) / total;
-      dx[label] -= d.from_logits ? g : g * passes(x[label]) / clipped(x[label]);
+      dx[label.index()] -= d.from_logits ? g : g * passes(own) / clipped(own);
     }
   });
 }
@@ -269,6 +243,29 @@ void binary_gradient(GradContext& c) {
 }
 
 }  // namespace
+
+SparseLabel::SparseLabel(const SparseCrossentropyDescriptor& d, const Tensor& target, int64_t row,
+                         int64_t classes)
+    : row_(row), classes_(classes) {
+  value_ = dispatch_arithmetic(target.dtype(), "sparse_categorical_crossentropy",
+                               [&]<class L>(L) { return static_cast<double>(target.raw_as<L>()[row]); });
+  if (d.ignore && value_ == static_cast<double>(d.ignore_class))
+    kind_ = Kind::ignored;
+  else if (value_ > -1.0 && value_ < static_cast<double>(classes))
+    index_ = static_cast<int64_t>(value_);
+  else
+    kind_ = Kind::out_of_range;
+}
+
+float SparseLabel::report(const int32_t* word) const {
+  if (kind_ == Kind::ignored) return 0.0f;
+  const double value = std::clamp(value_, -2147483648.0, 2147483647.0);
+  report_status(const_cast<int32_t*>(word),
+                {StatusCode::label_out_of_range, static_cast<int32_t>(row_),
+                 std::isnan(value) ? std::numeric_limits<int32_t>::min() : static_cast<int32_t>(value),
+                 static_cast<int32_t>(classes_)});
+  return std::numeric_limits<float>::quiet_NaN();
+}
 
 const OpDef kSparseCategoricalCrossentropy = {.name = "sparse_categorical_crossentropy",
                                               .infer = infer_sparse,

@@ -42,6 +42,25 @@ struct CrossentropyDescriptor {
   bool from_logits = false;
 };
 
+/// The label of one row, for kernels of sparse categorical crossentropy.
+class SparseLabel {
+ public:
+  SparseLabel(const SparseCrossentropyDescriptor& descriptor, const Tensor& target, int64_t row,
+              int64_t classes);
+  /// A class that is not to be ignored.
+  bool valid() const { return kind_ == Kind::valid; }
+  int64_t index() const { return index_; }
+  /// The loss of a row whose label is not valid: 0 for one to ignore; NaN for one out of range, which is
+  /// reported to the status word.
+  float report(const int32_t* word) const;
+
+ private:
+  enum class Kind : uint8_t { valid, ignored, out_of_range };
+  int64_t row_, classes_, index_ = 0;
+  double value_;
+  Kind kind_ = Kind::valid;
+};
+
 /// Inputs (output, target, status word) -> loss of each row.
 extern const OpDef kSparseCategoricalCrossentropy;
 /// Inputs (gradient of each row's loss, output, target) -> the gradient of output.

@@ -34,9 +34,12 @@ Function function_of(const Json& entry) {
   const int axis = config.value("axis", -1);
   if (name == "softmax") return [axis](const Tensor& x) { return ops::softmax(x, axis); };
   if (name == "log_softmax") return [axis](const Tensor& x) { return ops::log_softmax(x, axis); };
-  if (name == "elu") return [alpha = config.at("alpha").get<double>()](const Tensor& x) { return ops::elu(x, alpha); };
+  if (name == "elu")
+    return [alpha = config.at("alpha").get<double>()](const Tensor& x) { return ops::elu(x, alpha); };
   if (name == "leaky_relu")
-    return [slope = config.at("negative_slope").get<double>()](const Tensor& x) { return ops::leaky_relu(x, slope); };
+    return [slope = config.at("negative_slope").get<double>()](const Tensor& x) {
+      return ops::leaky_relu(x, slope);
+    };
   throw std::runtime_error("golden data: no activation " + name);
 }
 
@@ -47,7 +50,8 @@ void check_gradient(const Json& entry, const char* x_key, const char* y_key) {
   expect_close(y, entry.at(y_key), label(entry), {.absolute = 1e-6, .relative = 2e-6});
   GradientMap gradients;
   backward(tape, y, gradients, tensor(entry.at("upstream")));
-  expect_close(gradients.of(0), entry.at("gradient"), label(entry) + " gradient", {.absolute = 5e-6, .relative = 1e-5});
+  expect_close(gradients.of(0), entry.at("gradient"), label(entry) + " gradient",
+               {.absolute = 5e-6, .relative = 1e-5});
 }
 
 TEST(GoldenActivations, ElementwiseValues) {

@@ -20,25 +20,26 @@ Json fit_case(const std::string& name) {
 /// The trainings that need no callback, one test for each.
 class GoldenFit : public testing::TestWithParam<std::string> {};
 
-TEST_P(GoldenFit, HistoryWeightsAndStateAreThoseOfKeras) {
-  check_fit(fit_case(GetParam()), {});
-}
+TEST_P(GoldenFit, HistoryWeightsAndStateAreThoseOfKeras) { check_fit(fit_case(GetParam()), {}); }
 
-INSTANTIATE_TEST_SUITE_P(
-    Cases, GoldenFit,
-    testing::Values("mlp_adam_sample_weight", "conv_bn_sgd_momentum", "lenet_adam", "l2_clipnorm", "class_weight",
-                    "class_weight_one_hot", "accumulation_schedule", "steps_per_execution", "ema_cosine",
-                    "ema_overwrite", "constraints_validation_split", "rmsprop_default", "frozen_weight_decay",
-                    "label_smoothing_clipvalue", "sum_reduction", "residual_zero_padding", "two_outputs_lists",
-                    "two_outputs_maps", "two_outputs_sample_weight", "shared_and_nested"),
-    [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenFit,
+                         testing::Values("mlp_adam_sample_weight", "conv_bn_sgd_momentum", "lenet_adam",
+                                         "l2_clipnorm", "class_weight", "class_weight_one_hot",
+                                         "accumulation_schedule", "steps_per_execution", "ema_cosine",
+                                         "ema_overwrite", "constraints_validation_split", "rmsprop_default",
+                                         "frozen_weight_decay", "label_smoothing_clipvalue", "sum_reduction",
+                                         "residual_zero_padding", "two_outputs_lists", "two_outputs_maps",
+                                         "two_outputs_sample_weight", "shared_and_nested"),
+                         [](const auto& test) { return test.param; });
 
 TEST(GoldenFitCases, EveryCaseIsATest) {
-  const std::set<std::string> with_callbacks = {"learning_rate_scheduler", "reduce_on_plateau", "early_stopping_restores"};
+  const std::set<std::string> with_callbacks = {"learning_rate_scheduler", "reduce_on_plateau",
+                                                "early_stopping_restores"};
   const Json golden = load("fit.json");
   size_t without = 0;
   for (const Json& entry : golden.at("cases")) {
-    EXPECT_EQ(with_callbacks.contains(entry.at("name")), entry.at("fit").contains("callbacks")) << entry.at("name");
+    EXPECT_EQ(with_callbacks.contains(entry.at("name")), entry.at("fit").contains("callbacks"))
+        << entry.at("name");
     without += entry.at("fit").contains("callbacks") ? 0 : 1;
   }
   EXPECT_EQ(without, 20u);
@@ -75,7 +76,8 @@ TEST(GoldenFitCases, TrainTestAndPredictOnBatch) {
   model.compile(make_compile_config(entry.at("compile"), entry.at("model")));
   for (const Json& step : entry.at("steps")) {
     const Tensor x = tensor(step.at("x")), y = tensor(step.at("y"));
-    expect_logs(model.train_on_batch(x, y, tensor(step.at("sample_weight"))), step.at("train"), "train_on_batch");
+    expect_logs(model.train_on_batch(x, y, tensor(step.at("sample_weight"))), step.at("train"),
+                "train_on_batch");
     expect_logs(model.test_on_batch(x, y), step.at("test"), "test_on_batch");
     expect_close(model.predict_on_batch(x), step.at("predict"), "predict_on_batch", kFitTolerance);
     expect_weights(model, step.at("weights"), "after train_on_batch", kFitTolerance);

@@ -1,11 +1,10 @@
-#include <nyala/tests/golden/from_config.h>
-
 #include <stdexcept>
 
 #include <nyala/api/activations/activation_argument.h>
 #include <nyala/api/constraints/all.h>
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/regularizers/all.h>
+#include <nyala/tests/golden/from_config.h>
 
 namespace nyala::golden {
 
@@ -45,7 +44,8 @@ std::vector<std::string> JsonFields::unused() const {
 }
 
 void expect_all_used(const JsonFields& fields, const Json& config) {
-  if (!fields.unused().empty()) throw std::runtime_error("no field '" + fields.unused().front() + "' for " + config.dump());
+  if (!fields.unused().empty())
+    throw std::runtime_error("no field '" + fields.unused().front() + "' for " + config.dump());
 }
 
 Initializer make_initializer(const std::string& name, const Json& config) {

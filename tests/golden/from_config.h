@@ -10,8 +10,8 @@
 
 namespace nyala::golden {
 
-/// Sets the fields of a Config from a JSON object of Keras' constructor arguments; those that it lacks keep their
-/// defaults.
+/// Sets the fields of a Config from a JSON object of Keras' constructor arguments; those that it lacks keep
+/// their defaults.
 class JsonFields final : public FieldVisitor {
  public:
   explicit JsonFields(const Json& config) : config_(config) {}

@@ -1,5 +1,3 @@
-#include <nyala/tests/golden/golden_data.h>
-
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -8,6 +6,8 @@
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+
+#include <nyala/tests/golden/golden_data.h>
 
 namespace nyala::golden {
 
@@ -45,7 +45,8 @@ Tensor tensor_as(const Json& value, DType dtype) {
   dispatch_arithmetic(dtype, "golden data", [&](auto type) {
     using T = decltype(type);
     const std::span<T> target = result.data<T>();
-    if (target.size() != data.size()) throw std::runtime_error("golden data: shape and number of values differ");
+    if (target.size() != data.size())
+      throw std::runtime_error("golden data: shape and number of values differ");
     for (size_t i = 0; i < data.size(); ++i) target[i] = static_cast<T>(data[i]);
   });
   return result;
@@ -75,7 +76,8 @@ std::vector<double> to_doubles(const Tensor& value) {
   });
 }
 
-void expect_close(const Tensor& got, const Json& expected, const std::string& what, const Tolerance& tolerance) {
+void expect_close(const Tensor& got, const Json& expected, const std::string& what,
+                  const Tolerance& tolerance) {
   ASSERT_TRUE(got.defined()) << what;
   const Shape shape(expected.at("shape").get<std::vector<int64_t>>());
   ASSERT_EQ(got.shape().to_string(), shape.to_string()) << what;
@@ -102,6 +104,8 @@ void expect_close(double got, double expected, const std::string& what, const To
   EXPECT_TRUE(close(got, expected, tolerance)) << what << ": expected " << expected << ", received " << got;
 }
 
-std::string label(const Json& entry) { return entry.at("name").get<std::string>() + " " + entry.at("config").dump(); }
+std::string label(const Json& entry) {
+  return entry.at("name").get<std::string>() + " " + entry.at("config").dump();
+}
 
 }  // namespace nyala::golden

@@ -22,8 +22,8 @@ Json load(const std::string& file);
 double number(const Json& value);
 std::vector<double> numbers(const Json& values);
 
-/// A {"shape", "data"[, "dtype"]} as a tensor of its dtype (float32 where none is named), or an undefined tensor
-/// for null.
+/// A {"shape", "data"[, "dtype"]} as a tensor of its dtype (float32 where none is named), or an undefined
+/// tensor for null.
 Tensor tensor(const Json& value);
 Tensors tensors(const Json& values);
 /// The same in another dtype.
@@ -37,9 +37,10 @@ struct Tolerance {
 
 bool close(double got, double expected, const Tolerance& tolerance);
 
-/// Fails the running test, naming `what`, the first wrong element and the number of wrong ones, unless shape and
-/// values of `got` are those of `expected`.
-void expect_close(const Tensor& got, const Json& expected, const std::string& what, const Tolerance& tolerance = {});
+/// Fails the running test, naming `what`, the first wrong element and the number of wrong ones, unless shape
+/// and values of `got` are those of `expected`.
+void expect_close(const Tensor& got, const Json& expected, const std::string& what,
+                  const Tolerance& tolerance = {});
 void expect_close(double got, double expected, const std::string& what, const Tolerance& tolerance = {});
 
 /// Values of any dtype as double, on the host.

@@ -42,7 +42,8 @@ void check_state(const Json& entry, const Layer& layer, const Call& call) {
   for (const Variable& weight : layer.weights()) after[weight.name()] = weight.value();
   for (const auto& [variable, value] : call.assignments()) after[variable.name()] = value;
   for (const Json& expected : entry.at("weights_after"))
-    expect_close(after.at(expected.at("name")), expected, label(entry) + " " + expected.at("name").get<std::string>(), kValues);
+    expect_close(after.at(expected.at("name")), expected,
+                 label(entry) + " " + expected.at("name").get<std::string>(), kValues);
 }
 
 void check_gradients(const Json& entry, const Layer& layer, const GradientMap& gradients) {

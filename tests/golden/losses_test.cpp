@@ -29,7 +29,8 @@ void check(const LossCall& given, const Json& expected, const std::string& what)
   expect_close(value, expected.at("value"), what, {.absolute = 1e-6, .relative = 5e-6});
   GradientMap gradients;
   backward(tape, value, gradients, given.upstream);
-  expect_close(gradients.of(0), expected.at("gradient"), what + " gradient", {.absolute = 1e-6, .relative = 2e-5});
+  expect_close(gradients.of(0), expected.at("gradient"), what + " gradient",
+               {.absolute = 1e-6, .relative = 2e-5});
 }
 
 void check_reductions(const Json& entry) {
@@ -38,8 +39,11 @@ void check_reductions(const Json& entry) {
     const int index = result.at("weights");
     const Json weight = index < 0 ? Json() : entry.at("sample_weights").at(static_cast<size_t>(index));
     const std::string kind = weight.is_null() ? "none" : weight.at("kind").get<std::string>();
-    check({.loss = make_loss(entry, reduction), .y_true = tensor(entry.at("y_true")), .y_pred = tensor(entry.at("y_pred")),
-           .sample_weight = tensor(weight), .upstream = reduction == "none" ? tensor(entry.at("upstream_of_none")) : Tensor()},
+    check({.loss = make_loss(entry, reduction),
+           .y_true = tensor(entry.at("y_true")),
+           .y_pred = tensor(entry.at("y_pred")),
+           .sample_weight = tensor(weight),
+           .upstream = reduction == "none" ? tensor(entry.at("upstream_of_none")) : Tensor()},
           result, label(entry) + " " + reduction + ", weights " + kind);
   }
 }
@@ -64,21 +68,25 @@ TEST(GoldenLosses, MeanAbsoluteError) { check_class("MeanAbsoluteError"); }
 TEST(GoldenLosses, RanksThatDifferByATrailingOne) {
   const Json golden = load("losses.json");
   for (const Json& entry : golden.at("squeezed"))
-    check({.loss = make_loss(entry, ""), .y_true = tensor(entry.at("y_true")), .y_pred = tensor(entry.at("y_pred")),
-           .sample_weight = {}, .upstream = {}},
+    check({.loss = make_loss(entry, ""),
+           .y_true = tensor(entry.at("y_true")),
+           .y_pred = tensor(entry.at("y_pred")),
+           .sample_weight = {},
+           .upstream = {}},
           entry, label(entry) + " " + entry.at("y_true").at("shape").dump());
 }
 
 TEST(GoldenLosses, Saturation) {
   const Json golden = load("losses.json");
   for (const Json& entry : golden.at("saturated"))
-    expect_close(make_loss(entry, "none")(tensor(entry.at("y_true")), tensor(entry.at("y_pred"))), entry.at("value"), label(entry),
-                 {.absolute = 1e-6, .relative = 1e-5});
+    expect_close(make_loss(entry, "none")(tensor(entry.at("y_true")), tensor(entry.at("y_pred"))),
+                 entry.at("value"), label(entry), {.absolute = 1e-6, .relative = 1e-5});
 }
 
 TEST(GoldenLosses, NamesAreThoseOfKeras) {
   const Json golden = load("losses.json");
-  for (const Json& entry : golden.at("names")) EXPECT_NO_THROW(Loss(entry.at("name").get<std::string>())) << entry;
+  for (const Json& entry : golden.at("names"))
+    EXPECT_NO_THROW(Loss(entry.at("name").get<std::string>())) << entry;
 }
 
 }  // namespace

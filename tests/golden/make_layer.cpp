@@ -1,10 +1,9 @@
-#include <nyala/tests/golden/make_layer.h>
-
 #include <functional>
 #include <map>
 
 #include <nyala/api/layers/all.h>
 #include <nyala/tests/golden/from_config.h>
+#include <nyala/tests/golden/make_layer.h>
 
 namespace nyala::golden {
 

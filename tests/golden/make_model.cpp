@@ -1,5 +1,3 @@
-#include <nyala/tests/golden/make_model.h>
-
 #include <map>
 
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 #include <nyala/api/metrics/all.h>
 #include <nyala/tests/golden/from_config.h>
 #include <nyala/tests/golden/make_layer.h>
+#include <nyala/tests/golden/make_model.h>
 #include <nyala/tests/golden/make_optimizer.h>
 
 namespace nyala::golden {
@@ -100,7 +99,8 @@ void set_metrics(CompileConfig& config, const Json& metrics, const Json& descrip
 }  // namespace
 
 Model make_model_of(const Json& description, const std::string& name) {
-  return description.at("kind") == "sequential" ? make_sequential(description, name) : make_functional(description, name);
+  return description.at("kind") == "sequential" ? make_sequential(description, name)
+                                                : make_functional(description, name);
 }
 
 CompileConfig make_compile_config(const Json& arguments, const Json& description) {
@@ -112,11 +112,13 @@ CompileConfig make_compile_config(const Json& arguments, const Json& description
   }
   config.loss = per_output<Loss>(arguments.at("loss"), make_loss);
   if (arguments.contains("loss_weights"))
-    config.loss_weights = per_output<double>(arguments.at("loss_weights"), [](const Json& w) { return w.get<double>(); });
+    config.loss_weights =
+        per_output<double>(arguments.at("loss_weights"), [](const Json& w) { return w.get<double>(); });
   if (arguments.contains("metrics")) set_metrics(config, arguments.at("metrics"), description);
   if (arguments.contains("weighted_metrics")) {
     Json flat = Json::array();
-    for (const Json& entry : arguments.at("weighted_metrics")) flat.push_back(entry.is_array() ? entry.at(0) : entry);
+    for (const Json& entry : arguments.at("weighted_metrics"))
+      flat.push_back(entry.is_array() ? entry.at(0) : entry);
     config.weighted_metrics = per_output<Metric>(flat, make_metric);
   }
   config.steps_per_execution = arguments.value("steps_per_execution", int64_t{1});
@@ -131,7 +133,8 @@ void set_initial_weights(const Model& model, const Json& weights) {
   model.set_weights(tensors(weights));
 }
 
-void expect_weights(const Model& model, const Json& expected, const std::string& what, const Tolerance& tolerance) {
+void expect_weights(const Model& model, const Json& expected, const std::string& what,
+                    const Tolerance& tolerance) {
   const Variables variables = model.weights();
   ASSERT_EQ(variables.size(), expected.size()) << what;
   for (size_t i = 0; i < variables.size(); ++i)
@@ -145,7 +148,8 @@ void expect_optimizer_state(const Optimizer& optimizer, const Json& expected, co
   for (size_t i = 0; i < state.size(); ++i) {
     const std::string name = expected.at(i).at("name");
     EXPECT_EQ(state[i].name, name) << what;
-    EXPECT_EQ(name_of(state[i].value.dtype()), expected.at(i).value("dtype", "float32")) << what << " " << name;
+    EXPECT_EQ(name_of(state[i].value.dtype()), expected.at(i).value("dtype", "float32"))
+        << what << " " << name;
     expect_close(state[i].value, expected.at(i), what + " " + name, tolerance);
   }
 }

@@ -17,7 +17,8 @@ CompileConfig make_compile_config(const Json& arguments, const Json& description
 void set_initial_weights(const Model& model, const Json& weights);
 
 /// The model's weights against a list in Keras' order.
-void expect_weights(const Model& model, const Json& expected, const std::string& what, const Tolerance& tolerance);
+void expect_weights(const Model& model, const Json& expected, const std::string& what,
+                    const Tolerance& tolerance);
 
 /// The optimizer's state against Keras' optimizer.variables: names, dtypes, values.
 void expect_optimizer_state(const Optimizer& optimizer, const Json& expected, const std::string& what,

@@ -1,8 +1,7 @@
-#include <nyala/tests/golden/make_optimizer.h>
-
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/schedules/all.h>
 #include <nyala/tests/golden/from_config.h>
+#include <nyala/tests/golden/make_optimizer.h>
 
 namespace nyala::golden {
 

@@ -18,14 +18,18 @@ void expect_results(const Metric& metric, const Json& expected, const std::strin
 }
 
 void update(Metric& metric, const Json& given) {
-  if (given.contains("values")) metric.update_state(tensor(given.at("values")), {}, tensor(given.at("sample_weight")));
-  else metric.update_state(tensor(given.at("y_true")), tensor(given.at("y_pred")), tensor(given.at("sample_weight")));
+  if (given.contains("values"))
+    metric.update_state(tensor(given.at("values")), {}, tensor(given.at("sample_weight")));
+  else
+    metric.update_state(tensor(given.at("y_true")), tensor(given.at("y_pred")),
+                        tensor(given.at("sample_weight")));
 }
 
 void check(const Json& entry, const Json& config) {
   Metric metric = make_one<Metric>(Metrics{}, entry.at("name"), config);
   const bool weighted = !entry.at("updates").at(0).at("sample_weight").is_null();
-  const std::string what = entry.at("name").get<std::string>() + config.dump() + (weighted ? " weighted" : "");
+  const std::string what =
+      entry.at("name").get<std::string>() + config.dump() + (weighted ? " weighted" : "");
   EXPECT_EQ(metric.name(), entry.at("displayed").get<std::string>()) << what;
   for (size_t i = 0; i < entry.at("updates").size(); ++i) {
     update(metric, entry.at("updates").at(i));
@@ -58,7 +62,8 @@ TEST(GoldenMetrics, Ties) {
 TEST(GoldenMetrics, AccuracyIsResolvedByShapes) {
   const Json golden = load("metrics.json");
   for (const Json& entry : golden.at("resolved")) {
-    const Shape y_true(entry.at("y_true").get<std::vector<int64_t>>()), y_pred(entry.at("y_pred").get<std::vector<int64_t>>());
+    const Shape y_true(entry.at("y_true").get<std::vector<int64_t>>()),
+        y_pred(entry.at("y_pred").get<std::vector<int64_t>>());
     const Metric metric = Metric("accuracy").resolved(y_true, y_pred);
     EXPECT_EQ(metric.node().class_name(), entry.at("accuracy").get<std::string>()) << entry;
     EXPECT_EQ(metric.name(), "accuracy");

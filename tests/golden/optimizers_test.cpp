@@ -43,10 +43,11 @@ class Training {
  private:
   Variable make_variable(const Json& variable) {
     const Tensor initial = tensor(variable);
-    return strategy_.node().store().create({.name = variable.at("name"),
-                                            .path = variable.at("name"),
-                                            .shape = initial.shape(),
-                                            .initialize = [initial](const Tensor& value) { value.copy_from(initial); }});
+    return strategy_.node().store().create(
+        {.name = variable.at("name"),
+         .path = variable.at("name"),
+         .shape = initial.shape(),
+         .initialize = [initial](const Tensor& value) { value.copy_from(initial); }});
   }
 
   std::vector<ConstrainedWeight> constraints(const Json& entry) const {
@@ -54,7 +55,8 @@ class Training {
     if (!entry.contains("constraints")) return result;
     for (const Variable& variable : variables_)
       if (entry.at("constraints").contains(variable.name()))
-        result.push_back({variable, make_constraint(entry.at("constraints").at(variable.name()), Json::object())});
+        result.push_back(
+            {variable, make_constraint(entry.at("constraints").at(variable.name()), Json::object())});
     return result;
   }
 
@@ -82,7 +84,8 @@ void check_state(const Optimizer& optimizer, const Json& expected, const std::st
   for (size_t i = 0; i < state.size(); ++i) {
     const std::string name = expected.at(i).at("name");
     EXPECT_EQ(state[i].name, name) << what;
-    EXPECT_EQ(name_of(state[i].value.dtype()), expected.at(i).value("dtype", "float32")) << what << " " << name;
+    EXPECT_EQ(name_of(state[i].value.dtype()), expected.at(i).value("dtype", "float32"))
+        << what << " " << name;
     expect_close(state[i].value, expected.at(i), what + " " + name, kTolerance);
   }
 }
@@ -93,7 +96,8 @@ void check(const Json& golden, const Json& entry) {
   for (size_t i = 0; i < golden.at("gradients").size(); ++i) {
     training.step(tensors(golden.at("gradients").at(i)));
     training.expect_weights(entry.at("weights").at(i), what + " step " + std::to_string(i));
-    expect_close(training.optimizer().learning_rate(), number(entry.at("learning_rate_after").at(i)), what + " learning rate");
+    expect_close(training.optimizer().learning_rate(), number(entry.at("learning_rate_after").at(i)),
+                 what + " learning rate");
   }
   EXPECT_EQ(training.optimizer().iterations(), entry.at("iterations").get<int64_t>()) << what;
   check_state(training.optimizer(), entry.at("variables"), what);

@@ -14,7 +14,8 @@ namespace {
 
 std::vector<ProgressBar::Value> values_of(const Json& entry) {
   std::vector<ProgressBar::Value> values;
-  for (const Json& pair : entry.at("values")) values.emplace_back(pair.at(0).get<std::string>(), number(pair.at(1)));
+  for (const Json& pair : entry.at("values"))
+    values.emplace_back(pair.at(0).get<std::string>(), number(pair.at(1)));
   return values;
 }
 

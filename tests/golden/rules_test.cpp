@@ -15,14 +15,15 @@ namespace {
 TEST(GoldenConstraints, Projections) {
   const Json golden = load("constraints.json");
   for (const Json& entry : golden.at("cases"))
-    expect_close(make_constraint(entry.at("name"), entry.at("config"))(tensor(entry.at("w"))), entry.at("result"), label(entry),
-                 {.absolute = 1e-7, .relative = 2e-6});
+    expect_close(make_constraint(entry.at("name"), entry.at("config"))(tensor(entry.at("w"))),
+                 entry.at("result"), label(entry), {.absolute = 1e-7, .relative = 2e-6});
 }
 
 TEST(GoldenConstraints, NamesMeanKerasClasses) {
   const Json golden = load("constraints.json");
   for (const Json& entry : golden.at("names"))
-    EXPECT_EQ(Constraint(entry.at("name").get<std::string>()).node().class_name(), entry.at("class").get<std::string>());
+    EXPECT_EQ(Constraint(entry.at("name").get<std::string>()).node().class_name(),
+              entry.at("class").get<std::string>());
 }
 
 TEST(GoldenRegularizers, PenaltiesAndGradients) {
@@ -32,7 +33,8 @@ TEST(GoldenRegularizers, PenaltiesAndGradients) {
     const Tensor w = tape.watch(tensor(entry.at("w")), 0);
     const Tensor penalty = make_regularizer(entry.at("name"), entry.at("config"))(w);
     EXPECT_EQ(penalty.num_elements(), 1) << label(entry);
-    expect_close(penalty.item(), number(entry.at("value")), label(entry), {.absolute = 1e-7, .relative = 5e-6});
+    expect_close(penalty.item(), number(entry.at("value")), label(entry),
+                 {.absolute = 1e-7, .relative = 5e-6});
     if (entry.at("gradient").is_null()) continue;
     GradientMap gradients;
     backward(tape, penalty, gradients);
@@ -43,7 +45,8 @@ TEST(GoldenRegularizers, PenaltiesAndGradients) {
 TEST(GoldenRegularizers, NamesMeanKerasClasses) {
   const Json golden = load("regularizers.json");
   for (const Json& entry : golden.at("names"))
-    EXPECT_EQ(Regularizer(entry.at("name").get<std::string>()).node().class_name(), entry.at("class").get<std::string>());
+    EXPECT_EQ(Regularizer(entry.at("name").get<std::string>()).node().class_name(),
+              entry.at("class").get<std::string>());
 }
 
 TEST(GoldenSchedules, RatesAtManySteps) {
@@ -53,7 +56,8 @@ TEST(GoldenSchedules, RatesAtManySteps) {
     ASSERT_TRUE(rate.is_schedule()) << label(entry);
     for (size_t i = 0; i < entry.at("steps").size(); ++i)
       expect_close(rate.at(entry.at("steps").at(i)), number(entry.at("values").at(i)),
-                   label(entry) + " step " + entry.at("steps").at(i).dump(), {.absolute = 1e-8, .relative = 5e-6});
+                   label(entry) + " step " + entry.at("steps").at(i).dump(),
+                   {.absolute = 1e-8, .relative = 5e-6});
   }
 }
 

@@ -1,6 +1,6 @@
-#include <nyala/tests/golden/run_fit.h>
-
 #include <gtest/gtest.h>
+
+#include <nyala/tests/golden/run_fit.h>
 
 namespace nyala::golden {
 namespace {
@@ -35,7 +35,8 @@ void expect_history(const History& history, const Json& entry, const std::string
     const std::vector<double> want = numbers(expected.at(i).at(1));
     ASSERT_EQ(values.size(), want.size()) << what << " " << name;
     for (size_t epoch = 0; epoch < want.size(); ++epoch)
-      expect_close(values[epoch], want[epoch], what + " " + name + ", epoch " + std::to_string(epoch), kFitTolerance);
+      expect_close(values[epoch], want[epoch], what + " " + name + ", epoch " + std::to_string(epoch),
+                   kFitTolerance);
   }
 }
 
@@ -70,7 +71,8 @@ void check_fit(const Json& entry, std::vector<CallbackArgument> callbacks) {
   expect_weights(model, entry.at("weights"), what, kFitTolerance);
   expect_optimizer_state(model.optimizer(), entry.at("optimizer_variables"), what, kFitTolerance);
   expect_outputs(model, x, entry.at("predict"), what);
-  expect_logs(model.evaluate(x, y, {.batch_size = 8, .verbose = 0}), entry.at("evaluate"), what + " evaluate");
+  expect_logs(model.evaluate(x, y, {.batch_size = 8, .verbose = 0}), entry.at("evaluate"),
+              what + " evaluate");
 }
 
 }  // namespace nyala::golden

@@ -20,12 +20,15 @@ Tensor input(const Shape& shape, const std::string& name = "") {
   return Input(config).tensor();
 }
 
-Model simple() { return Sequential({Input({28, 28, 1}), Conv2D(32, 3), MaxPooling2D(), Flatten(), Dense(10)}, {.name = "seq"}); }
+Model simple() {
+  return Sequential({Input({28, 28, 1}), Conv2D(32, 3), MaxPooling2D(), Flatten(), Dense(10)},
+                    {.name = "seq"});
+}
 
 Model lenet() {
-  return Sequential({Input({28, 28, 1}), Rescaling(1 / 255.0), Conv2D(20, 3, {.activation = "relu"}), AveragePooling2D(2),
-                     Conv2D(50, 5, {.activation = "relu"}), AveragePooling2D(2), Flatten(),
-                     Dense(128, {.activation = "relu"}), Dense(10)});
+  return Sequential({Input({28, 28, 1}), Rescaling(1 / 255.0), Conv2D(20, 3, {.activation = "relu"}),
+                     AveragePooling2D(2), Conv2D(50, 5, {.activation = "relu"}), AveragePooling2D(2),
+                     Flatten(), Dense(128, {.activation = "relu"}), Dense(10)});
 }
 
 Model branchy() {
@@ -49,7 +52,9 @@ Model two_inputs() {
   const Tensor of_a = shared(a);
   const Tensor joined = Concatenate({.name = "both"})({of_a, Dense(4)(b)});
   const Tensor again = shared(Dense(4, {.name = "to_four"})(joined));
-  return Model({.inputs = {a, b}, .outputs = {Dense(1, {.name = "y"})(again), Dense(2, {.name = "z"})(joined)}, .name = "two"});
+  return Model({.inputs = {a, b},
+                .outputs = {Dense(1, {.name = "y"})(again), Dense(2, {.name = "z"})(joined)},
+                .name = "two"});
 }
 
 Model unbuilt() { return Sequential({Dense(4), Dense(2)}, {.name = "unbuilt"}); }
@@ -102,9 +107,10 @@ TEST(GoldenSummary, TextIsThatOfKeras) {
     if (entry.at("terminal") || make == models().end()) continue;  // escapes, layer_range
     clear_session();
     const Json& arguments = entry.at("arguments");
-    const std::string text = make->second().summary_text({.line_length = line_length(entry),
-                                                          .expand_nested = arguments.value("expand_nested", false),
-                                                          .show_trainable = arguments.value("show_trainable", false)});
+    const std::string text =
+        make->second().summary_text({.line_length = line_length(entry),
+                                     .expand_nested = arguments.value("expand_nested", false),
+                                     .show_trainable = arguments.value("show_trainable", false)});
     EXPECT_EQ(text, entry.at("text").get<std::string>()) << entry.at("name");
     ++count;
   }

@@ -21,7 +21,9 @@ struct Subclassed final : ModelNode {
   GlobalAveragePooling2D pool = track("pool", GlobalAveragePooling2D());
   Dense dense = track("dense", Dense(4, {.activation = "relu"}));
   using ModelNode::call;
-  Tensor call(Call& c, const Tensor& x) const override { return output_dense(c, dense(c, pool(c, conv(c, x)))); }
+  Tensor call(Call& c, const Tensor& x) const override {
+    return output_dense(c, dense(c, pool(c, conv(c, x))));
+  }
 };
 
 Model model_of(const Json& entry) {
@@ -43,7 +45,8 @@ std::vector<Json> cases() {
 
 Model loaded(const Json& entry, const std::filesystem::path& path) {
   const Model model = model_of(entry);
-  if (!entry.at("compile").is_null()) model.compile(make_compile_config(entry.at("compile"), entry.at("model")));
+  if (!entry.at("compile").is_null())
+    model.compile(make_compile_config(entry.at("compile"), entry.at("model")));
   model.load_weights(path.string());
   return model;
 }
@@ -52,12 +55,17 @@ void expect_same_model(const Model& model, const Json& entry) {
   const std::string what = entry.at("file");
   Json expected = entry.at("weights");
   for (const Variable& weight : model.weights()) {
-    const auto same = [&](const Json& other) { return other.at("path") == weight.path() || other.at("name") == weight.path(); };
-    EXPECT_TRUE(!entry.at("model").is_object() || std::any_of(expected.begin(), expected.end(), same)) << weight.path();
+    const auto same = [&](const Json& other) {
+      return other.at("path") == weight.path() || other.at("name") == weight.path();
+    };
+    EXPECT_TRUE(!entry.at("model").is_object() || std::any_of(expected.begin(), expected.end(), same))
+        << weight.path();
   }
-  expect_close(model.predict_all(tensors(entry.at("x")), {.verbose = 0}).at(0), entry.at("predict"), what, kPrediction);
+  expect_close(model.predict_all(tensors(entry.at("x")), {.verbose = 0}).at(0), entry.at("predict"), what,
+               kPrediction);
   if (entry.contains("optimizer_variables"))
-    expect_optimizer_state(model.optimizer(), entry.at("optimizer_variables"), what, {.absolute = 0, .relative = 0});
+    expect_optimizer_state(model.optimizer(), entry.at("optimizer_variables"), what,
+                           {.absolute = 0, .relative = 0});
 }
 
 TEST(GoldenWeightsFiles, LoadWhatKerasWrote) {

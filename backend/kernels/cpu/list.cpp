@@ -12,6 +12,7 @@
 #include <nyala/backend/kernels/cpu/optimizer_updates.h>
 #include <nyala/backend/kernels/cpu/pooling.h>
 #include <nyala/backend/kernels/cpu/single_channel.h>
+#include <nyala/backend/kernels/cpu/softmax.h>
 #include <nyala/backend/ops/kernel_table.h>
 
 namespace nyala {
@@ -21,6 +22,7 @@ void register_cpu_kernels(KernelTable& table) {
   register_reductions(table);
   register_batch_normalization(table);
   register_fused_activation(table);
+  register_softmax(table);
   register_pooling(table);
   register_single_channel(table);
   register_direct_convolution(table);

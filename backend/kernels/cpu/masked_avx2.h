@@ -21,6 +21,10 @@ struct Masked<32> {
   static F all(float value) { return (F)_mm256_set1_ps(value); }
   F load(const float* p) const { return (F)_mm256_maskload_ps(p, mask); }
   void store(float* p, F v) const { _mm256_maskstore_ps(p, mask, (__m256)v); }
+  /// The other lanes from `rest`.
+  F load(const float* p, F rest) const {
+    return (F)_mm256_blendv_ps((__m256)rest, _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask));
+  }
   /// v with the other lanes 0.
   F keep(F v) const { return (F)_mm256_and_ps((__m256)v, _mm256_castsi256_ps(mask)); }
 };

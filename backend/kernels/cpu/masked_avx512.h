@@ -19,6 +19,8 @@ struct Masked<64> {
   static F all(float value) { return (F)_mm512_set1_ps(value); }
   F load(const float* p) const { return (F)_mm512_maskz_loadu_ps(mask, p); }
   void store(float* p, F v) const { _mm512_mask_storeu_ps(p, mask, (__m512)v); }
+  /// The other lanes from `rest`.
+  F load(const float* p, F rest) const { return (F)_mm512_mask_loadu_ps((__m512)rest, mask, p); }
   /// v with the other lanes 0.
   F keep(F v) const { return (F)_mm512_maskz_mov_ps(mask, (__m512)v); }
 };

@@ -32,6 +32,14 @@ void expect_equal_copies(const Model& model) {
       EXPECT_EQ(bits(variable.value(copy)), bits(variable.value(0))) << variable.path() << " of replica " << copy;
 }
 
+void expect_trained(const Model& model, const Tensors& before) {
+  const Variables after = model.weights();
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!after[i].trainable() || after[i].name() == "spare") continue;
+    EXPECT_NE(numbers(before[i]), numbers(after[i].value())) << after[i].path() << " did not learn";
+  }
+}
+
 void add_logs(Outcome& outcome, const Logs& logs) {
   for (const auto& [name, value] : logs) outcome["evaluate " + name] = {value};
 }
@@ -49,6 +57,7 @@ Outcome outcome_of(const PromiseCase& training, const Strategy& strategy, DType 
   set_random_seed(20261);
   const CaseData data = training.data(dtype);
   const Model model = strategy.scope([&] { return training.make(std::string(name_of(dtype))); });
+  const Tensors before = model.get_weights();
   const History history = model.fit(data.x, data.y, data.fit);
   Outcome outcome;
   int index = 0;
@@ -62,6 +71,7 @@ Outcome outcome_of(const PromiseCase& training, const Strategy& strategy, DType 
   for (const Tensor& output : model.predict_all(data.x, {.batch_size = data.fit.batch_size, .verbose = 0}))
     outcome["predict " + std::to_string(index++)] = numbers(output);
   expect_equal_copies(model);
+  expect_trained(model, before);
   return outcome;
 }
 

@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/optimizer_updates.h>
+#include <nyala/tests/conformance/ops/op_checks.h>
+
+namespace nyala::testing {
+namespace {
+
+struct Update {
+  const OpDef* op;
+  std::vector<double> numbers;  // of the formula
+};
+
+std::vector<Update> updates() {
+  const std::vector<double> rmsprop = {0.01, 0.9, 0.1, 1e-3, 0.5};
+  return {{&ops::kSgdUpdate, {0.1}},
+          {&ops::kSgdMomentumUpdate, {0.1, 0.9}},
+          {&ops::kSgdNesterovUpdate, {0.1, 0.9}},
+          {&ops::kAdamUpdate, {0.01, 0.1, 0.001, 1e-3}},
+          {&ops::kAdamAmsgradUpdate, {0.01, 0.1, 0.001, 1e-3}},
+          {&ops::kRmspropUpdate, rmsprop},
+          {&ops::kRmspropMomentumUpdate, rmsprop},
+          {&ops::kRmspropCenteredUpdate, rmsprop},
+          {&ops::kRmspropMomentumCenteredUpdate, rmsprop},
+          {&ops::kPrepareUpdate, {}}};
+}
+
+Tensor scalars_with(std::vector<double> numbers) {
+  numbers.insert(numbers.begin(), {0.5, 0.02, 0.9});
+  const int64_t count = static_cast<int64_t>(numbers.size());
+  return tensor_of(numbers, {count}, DType::float64);
+}
+
+/// Gradient, factor, scalars, weight, slots; the slots are such that every root is of something positive.
+Tensors inputs_of(const Update& update, int64_t count) {
+  Tensors inputs = {random_tensor({count}, 1), tensor_of({0.75}, {1}, DType::float64), scalars_with(update.numbers),
+                    random_tensor({count}, 2)};
+  for (size_t slot = 1; slot < update.op->num_outputs; ++slot)
+    inputs.push_back(random_tensor({count}, 10 + slot, slot == 1 ? 2.0 : 0.1, slot == 1 ? 3.0 : 0.5));
+  return inputs;
+}
+
+/// Output `which` after an update of copies of the inputs.
+OpFunction updated(const OpDef& op, const ops::UpdateDescriptor& descriptor, size_t which) {
+  return [&op, descriptor, which](const Tensors& inputs) {
+    const Tensor gradient = inputs[0].detached(), factor = inputs[1].detached(), scalars = inputs[2].detached();
+    Tensors outputs;
+    for (size_t i = 3; i < inputs.size(); ++i) outputs.push_back(inputs[i].clone());
+    const Tensor* const given[] = {&gradient, &factor, &scalars};
+    dispatch(op, descriptor, given, outputs);
+    return outputs[which];
+  };
+}
+
+TEST(OptimizerUpdates, KernelsAgree) {
+  for (const Update& update : updates())
+    for (const int64_t count : {0, 1, 7, 64, 1000, 70001})
+      for (size_t which = 0; which < update.op->num_outputs; ++which) {
+        SCOPED_TRACE(std::string(update.op->name) + " of " + std::to_string(count) + ", output " +
+                     std::to_string(which));
+        const Tensors inputs = inputs_of(update, count);
+        expect_kernels_agree(updated(*update.op, {}, which), inputs);
+        expect_kernels_agree(updated(*update.op, {.decay = true, .clip_value = 0.3}, which), inputs);
+      }
+}
+
+TEST(OptimizerUpdates, AveragesAndSquares) {
+  for (const int64_t count : {0, 1, 15, 16, 17, 1023, 1024, 1025, 70001}) {
+    const Tensors inputs = {random_tensor({count}, 3), scalars_with({}), random_tensor({count}, 4)};
+    expect_kernels_agree(
+        [](const Tensors& t) {
+          const Tensor weight = t[0].detached(), scalars = t[1].detached(), average = t[2].clone();
+          dispatch_into(ops::kMovingAverage, NoDescriptor{}, {&weight, &scalars}, average);
+          return average;
+        },
+        inputs);
+    const OpFunction squares = [](const Tensors& t) {
+      const Tensor x = t[0].detached();
+      return dispatch(ops::kSquaredSums, NoDescriptor{}, {&x});
+    };
+    expect_kernels_agree(squares, inputs, {.relative = 1e-13, .absolute = 1e-13});
+    double expected = 0, got = 0;
+    for (double value : values_of(inputs[0])) expected += value * value;
+    for (double part : values_of(squares(inputs))) got += part;
+    EXPECT_NEAR(got, expected, 1e-9 * (1 + expected));
+  }
+}
+
+TEST(OptimizerUpdates, ClipFactors) {
+  const Tensors inputs = {tensor_of({9, 16, 0, 1, 3}, {5}, DType::float64), scalars_with({}),
+                          tensor_of({0, 2, 3, 5}, {4}, DType::int64)};
+  const auto factors = [](double limit, bool global) {
+    return [=](const Tensors& t) {
+      const Tensor sums = t[0].detached(), scalars = t[1].detached(), offsets = t[2].detached();
+      return dispatch(ops::kClipFactors, ops::ClipDescriptor{limit, global}, {&sums, &offsets, &scalars});
+    };
+  };
+  // The scale is 0.5: norms 5, 0 and 2 are 2.5, 0 and 1.
+  expect_close(factors(1.25, false)(inputs), tensor_of({0.25, 0.5, 0.5}, {3}, DType::float64));
+  expect_close(factors(1.25, true)(inputs), tensor_of({0.25, 0.5, 0.5}, {3}, DType::float64));
+  expect_kernels_agree(factors(1.25, false), inputs);
+  expect_kernels_agree(factors(0.5, true), inputs);
+}
+
+TEST(OptimizerUpdates, WrongTensorsAreRefused) {
+  const Tensors inputs = inputs_of(updates()[0], 4);
+  const Tensor factor32 = tensor_of({1.0}, {1}), flat = inputs[0], square = inputs[0].with_shape({2, 2});
+  Tensor out = inputs[3].clone();
+  const auto run = [&](const Tensor& gradient, const Tensor& factor, Tensor weight) {
+    dispatch_into(ops::kSgdUpdate, ops::UpdateDescriptor{}, {&gradient, &factor, &inputs[2]}, weight);
+  };
+  EXPECT_THROW(run(flat, factor32, out), ShapeError);
+  EXPECT_THROW(run(square, inputs[1], out), ShapeError);
+  EXPECT_THROW(run(flat, inputs[1], random_tensor({5}, 1)), ShapeError);
+  EXPECT_NO_THROW(run(flat, inputs[1], out));
+}
+
+}  // namespace
+}  // namespace nyala::testing
