@@ -1,9 +1,8 @@
-#include <nyala/api/callbacks/csv_logger.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include <nyala/api/callbacks/csv_logger.h>
 #include <nyala/api/callbacks/python_text.h>
 #include <nyala/backend/core/error.h>
 
@@ -32,9 +31,11 @@ std::string quoted(const std::string& cell, const std::string& separator) {
 
 }  // namespace
 
-CSVLogger::CSVLogger(std::string filename, const Config& config) : filename_(std::move(filename)), config_(config) {
+CSVLogger::CSVLogger(std::string filename, const Config& config)
+    : filename_(std::move(filename)), config_(config) {
   if (config.separator.size() != 1)
-    throw InvalidArgumentError("CSVLogger: expected a separator of one character, received '" + config.separator + "'");
+    throw InvalidArgumentError("CSVLogger: expected a separator of one character, received '" +
+                               config.separator + "'");
 }
 
 void CSVLogger::on_train_begin(Logs&) {
@@ -50,8 +51,8 @@ void CSVLogger::choose_columns(const Logs& logs) {
   columns_chosen_ = true;
   for (const auto& value : logs) columns_.push_back(value.first);
   std::sort(columns_.begin(), columns_.end());
-  const bool validates =
-      std::any_of(columns_.begin(), columns_.end(), [](const std::string& name) { return name.starts_with("val_"); });
+  const bool validates = std::any_of(columns_.begin(), columns_.end(),
+                                     [](const std::string& name) { return name.starts_with("val_"); });
   const size_t count = columns_.size();
   for (size_t i = 0; i < count && !validates; ++i) columns_.push_back("val_" + columns_[i]);
 }
@@ -73,7 +74,8 @@ void CSVLogger::on_epoch_end(int epoch, Logs& logs) {
     if (writes_header_) write_row(header);
   }
   std::vector<std::string> row = {std::to_string(epoch)};
-  for (const std::string& name : columns_) row.push_back(logs.contains(name) ? python_repr(logs[name]) : "NA");
+  for (const std::string& name : columns_)
+    row.push_back(logs.contains(name) ? python_repr(logs[name]) : "NA");
   write_row(row);
 }
 

@@ -14,10 +14,10 @@ struct CSVLoggerConfig {
   bool append = false;
 };
 
-/// Writes one row per epoch to a file: the epoch from 0, then the logs in alphabetical order of their names, which the
-/// first row holds. Names of validation values have their columns even if the first epoch lacks them; what is missing
-/// is "NA". With append an existing file is continued without a second header. Lines end with CR LF, as Python's csv
-/// module writes them.
+/// Writes one row per epoch to a file: the epoch from 0, then the logs in alphabetical order of their names,
+/// which the first row holds. Names of validation values have their columns even if the first epoch lacks
+/// them; what is missing is "NA". With append an existing file is continued without a second header. Lines
+/// end with CR LF, as Python's csv module writes them.
 class CSVLogger : public Callback {
  public:
   using Config = CSVLoggerConfig;

@@ -1,7 +1,6 @@
-#include <nyala/api/callbacks/early_stopping.h>
-
 #include <cmath>
 
+#include <nyala/api/callbacks/early_stopping.h>
 #include <nyala/api/callbacks/python_text.h>
 #include <nyala/api/model/model.h>
 
@@ -48,7 +47,8 @@ void EarlyStopping::on_train_end(Logs&) {
     print_message("Epoch " + std::to_string(stopped_epoch_ + 1) + ": early stopping");
   if (!config_.restore_best_weights || !has_weights_) return;
   if (config_.verbose > 0)
-    print_message("Restoring model weights from the end of the best epoch: " + std::to_string(best_epoch_ + 1) + ".");
+    print_message(
+        "Restoring model weights from the end of the best epoch: " + std::to_string(best_epoch_ + 1) + ".");
   model().set_weights(best_weights_);
 }
 

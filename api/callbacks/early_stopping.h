@@ -17,8 +17,9 @@ struct EarlyStoppingConfig {
   int start_from_epoch = 0;
 };
 
-/// Ends training after `patience` epochs in which the monitored value did not become better by more than min_delta;
-/// never in the first epoch. Improvements that stay worse than `baseline` do not start the patience afresh.
+/// Ends training after `patience` epochs in which the monitored value did not become better by more than
+/// min_delta; never in the first epoch. Improvements that stay worse than `baseline` do not start the
+/// patience afresh.
 class EarlyStopping : public MonitorCallback {
  public:
   using Config = EarlyStoppingConfig;

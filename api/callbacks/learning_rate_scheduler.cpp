@@ -1,5 +1,4 @@
 #include <nyala/api/callbacks/learning_rate_scheduler.h>
-
 #include <nyala/api/callbacks/python_text.h>
 #include <nyala/api/model/model.h>
 
@@ -10,8 +9,8 @@ void LearningRateScheduler::on_epoch_begin(int epoch, Logs&) {
   const double rate = schedule_(epoch, optimizer.learning_rate());
   optimizer.set_learning_rate(rate);
   if (config_.verbose > 0)
-    print_message("\nEpoch " + std::to_string(epoch + 1) + ": LearningRateScheduler setting learning rate to " +
-                  python_repr(rate) + ".");
+    print_message("\nEpoch " + std::to_string(epoch + 1) +
+                  ": LearningRateScheduler setting learning rate to " + python_repr(rate) + ".");
 }
 
 void LearningRateScheduler::on_epoch_end(int, Logs& logs) {

@@ -10,17 +10,19 @@ struct LearningRateSchedulerConfig {
   int verbose = 0;
 };
 
-/// Sets the learning rate at the beginning of each epoch to what a function of (epoch, learning rate) or of (epoch)
-/// says, and adds learning_rate to the logs at its end.
+/// Sets the learning rate at the beginning of each epoch to what a function of (epoch, learning rate) or of
+/// (epoch) says, and adds learning_rate to the logs at its end.
 class LearningRateScheduler : public Callback {
  public:
   using Config = LearningRateSchedulerConfig;
   template <class Schedule>
-    requires std::is_invocable_r_v<double, Schedule, int, double> || std::is_invocable_r_v<double, Schedule, int>
+  requires std::is_invocable_r_v<double, Schedule, int, double> ||
+      std::is_invocable_r_v<double, Schedule, int>
   explicit LearningRateScheduler(Schedule schedule, const Config& config = {}) : config_(config) {
     if constexpr (std::is_invocable_r_v<double, Schedule, int, double>)
       schedule_ = [schedule](int epoch, double rate) { return schedule(epoch, rate); };
-    else schedule_ = [schedule](int epoch, double) { return schedule(epoch); };
+    else
+      schedule_ = [schedule](int epoch, double) { return schedule(epoch); };
   }
 
   /// Throws StateError if the optimizer's learning rate is a schedule.

@@ -1,8 +1,7 @@
-#include <nyala/api/callbacks/model_checkpoint.h>
-
 #include <cmath>
 #include <filesystem>
 
+#include <nyala/api/callbacks/model_checkpoint.h>
 #include <nyala/api/callbacks/python_text.h>
 #include <nyala/api/model/model.h>
 #include <nyala/backend/core/error.h>
@@ -14,14 +13,20 @@ namespace {
 
 void check_path(const std::string& path, bool weights_only) {
   if (weights_only && !path.ends_with(".weights.h5"))
-    throw InvalidArgumentError("ModelCheckpoint: with save_weights_only the path must end in `.weights.h5` (Keras "
-                               "weights format). Received: filepath=" + path);
+    throw InvalidArgumentError(
+        "ModelCheckpoint: with save_weights_only the path must end in `.weights.h5` (Keras "
+        "weights format). Received: filepath=" +
+        path);
   if (!weights_only && !path.ends_with(".keras") && !path.ends_with(".h5"))
-    throw InvalidArgumentError("ModelCheckpoint: the path must end in `.keras` (Keras model format). Received: "
-                               "filepath=" + path);
+    throw InvalidArgumentError(
+        "ModelCheckpoint: the path must end in `.keras` (Keras model format). Received: "
+        "filepath=" +
+        path);
   if (!weights_only)
-    throw InvalidArgumentError("ModelCheckpoint: files of whole models are not built yet; set save_weights_only = true "
-                               "and a path that ends in `.weights.h5`. Received: filepath=" + path);
+    throw InvalidArgumentError(
+        "ModelCheckpoint: files of whole models are not built yet; set save_weights_only = true "
+        "and a path that ends in `.weights.h5`. Received: filepath=" +
+        path);
 }
 
 void make_folder_of(const std::string& path) {
@@ -49,7 +54,9 @@ SaveFrequency::SaveFrequency(int batches) : batches_(batches) {
 }
 
 ModelCheckpoint::ModelCheckpoint(std::string filepath, const Config& config)
-    : MonitorCallback("ModelCheckpoint", config.monitor, config.mode), filepath_(std::move(filepath)), config_(config) {
+    : MonitorCallback("ModelCheckpoint", config.monitor, config.mode),
+      filepath_(std::move(filepath)),
+      config_(config) {
   check_path(filepath_, config.save_weights_only);
   if (!std::isnan(config.initial_value_threshold)) best_ = config.initial_value_threshold;
 }
@@ -81,7 +88,8 @@ bool ModelCheckpoint::is_best(int epoch, double current, const std::string& path
     say(epoch, monitor() + " did not improve from " + best);
     return false;
   }
-  say(epoch, monitor() + " improved from " + best + " to " + five_digits(current) + ", saving model to " + path);
+  say(epoch,
+      monitor() + " improved from " + best + " to " + five_digits(current) + ", saving model to " + path);
   best_ = current;
   return true;
 }
@@ -103,8 +111,10 @@ void ModelCheckpoint::save(int epoch, int64_t batch, const Logs& logs) {
   if (!is_wanted(epoch, logs, path)) return;
   make_folder_of(path);
   if (std::filesystem::is_directory(path))
-    throw IoError("Please specify a non-directory filepath for ModelCheckpoint. Filepath used is an existing "
-                  "directory: " + path);
+    throw IoError(
+        "Please specify a non-directory filepath for ModelCheckpoint. Filepath used is an existing "
+        "directory: " +
+        path);
   model().save_weights(path);
   say(epoch, "finished saving model to " + path);
 }

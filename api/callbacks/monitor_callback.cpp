@@ -1,7 +1,6 @@
-#include <nyala/api/callbacks/monitor_callback.h>
-
 #include <cmath>
 
+#include <nyala/api/callbacks/monitor_callback.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
@@ -23,7 +22,8 @@ std::optional<bool> direction_of(const Model& model, const std::string& name) {
 
 }  // namespace
 
-MonitorCallback::MonitorCallback(std::string class_name, std::string monitor, std::string mode, double min_delta)
+MonitorCallback::MonitorCallback(std::string class_name, std::string monitor, std::string mode,
+                                 double min_delta)
     : class_name_(std::move(class_name)),
       monitor_(std::move(monitor)),
       mode_(std::move(mode)),
@@ -40,12 +40,15 @@ void MonitorCallback::find_direction() {
     return;
   }
   const std::string metric = monitor_.starts_with("val_") ? monitor_.substr(4) : monitor_;
-  if (metric == "loss" || metric.ends_with("_loss")) larger_is_better_ = false;
-  else larger_is_better_ = direction_of(model(), metric);
+  if (metric == "loss" || metric.ends_with("_loss"))
+    larger_is_better_ = false;
+  else
+    larger_is_better_ = direction_of(model(), metric);
   if (!larger_is_better_)
-    throw InvalidArgumentError(class_name_ + " callback received monitor='" + monitor_ +
-                               "', but it is not known whether that metric should become larger or smaller; give "
-                               "mode=\"max\" or mode=\"min\"");
+    throw InvalidArgumentError(
+        class_name_ + " callback received monitor='" + monitor_ +
+        "', but it is not known whether that metric should become larger or smaller; give "
+        "mode=\"max\" or mode=\"min\"");
 }
 
 bool MonitorCallback::is_improvement(double value, std::optional<double> reference) const {

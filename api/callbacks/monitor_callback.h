@@ -7,8 +7,8 @@
 
 namespace nyala {
 
-/// A callback that follows one value of the logs. Mode "min" or "max" says which way is better; "auto" asks the
-/// monitored metric: accuracies and the like up, losses down.
+/// A callback that follows one value of the logs. Mode "min" or "max" says which way is better; "auto" asks
+/// the monitored metric: accuracies and the like up, losses down.
 class MonitorCallback : public Callback {
  public:
   const std::string& monitor() const { return monitor_; }

@@ -1,11 +1,10 @@
-#include <nyala/api/callbacks/python_text.h>
-
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
 
+#include <nyala/api/callbacks/python_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -26,15 +25,18 @@ bool is_align(char c) { return c == '<' || c == '>' || c == '^' || c == '='; }
 
 int take_number(const std::string& text, size_t& i) {
   int number = 0;
-  while (i < text.size() && text[i] >= '0' && text[i] <= '9' && number < 1000) number = number * 10 + (text[i++] - '0');
+  while (i < text.size() && text[i] >= '0' && text[i] <= '9' && number < 1000)
+    number = number * 10 + (text[i++] - '0');
   return number;
 }
 
 Format parse_format(const std::string& spec, const std::string& pattern) {
   Format format;
   size_t i = 0;
-  if (spec.size() > 1 && is_align(spec[1])) format.fill = spec[0], format.align = spec[1], i = 2;
-  else if (!spec.empty() && is_align(spec[0])) format.align = spec[0], i = 1;
+  if (spec.size() > 1 && is_align(spec[1]))
+    format.fill = spec[0], format.align = spec[1], i = 2;
+  else if (!spec.empty() && is_align(spec[0]))
+    format.align = spec[0], i = 1;
   if (i < spec.size() && (spec[i] == '+' || spec[i] == '-' || spec[i] == ' ')) format.sign = spec[i++];
   if (i < spec.size() && spec[i] == '0') {
     ++i;
@@ -55,10 +57,14 @@ std::string padded(const std::string& sign, const std::string& digits, const For
   const size_t missing = width - length;
   const auto fill = [&](size_t count) { return std::string(count, format.fill); };
   switch (format.align) {
-    case '<': return sign + digits + fill(missing);
-    case '^': return fill(missing / 2) + sign + digits + fill(missing - missing / 2);
-    case '=': return sign + fill(missing) + digits;
-    default: return fill(missing) + sign + digits;
+    case '<':
+      return sign + digits + fill(missing);
+    case '^':
+      return fill(missing / 2) + sign + digits + fill(missing - missing / 2);
+    case '=':
+      return sign + fill(missing) + digits;
+    default:
+      return fill(missing) + sign + digits;
   }
 }
 
@@ -81,7 +87,8 @@ std::string format_number(double value, bool integer, const Format& format, cons
   const std::string sign = negative ? "-" : format.sign == '-' ? "" : std::string(1, format.sign);
   const double magnitude = std::abs(value);
   const bool whole = integer && (format.type == 'd' || !format.type);
-  return padded(sign, whole ? std::to_string(static_cast<int64_t>(magnitude)) : printed(magnitude, format), format);
+  return padded(sign, whole ? std::to_string(static_cast<int64_t>(magnitude)) : printed(magnitude, format),
+                format);
 }
 
 /// The digits and the decimal exponent of "d.ddde+xx".
@@ -95,8 +102,10 @@ std::string with_exponent(const std::string& digits, int exponent) {
 std::string without_exponent(const std::string& digits, int exponent) {
   const int count = static_cast<int>(digits.size());
   if (exponent < 0) return "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  if (count <= exponent + 1) return digits + std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
-  return digits.substr(0, static_cast<size_t>(exponent + 1)) + "." + digits.substr(static_cast<size_t>(exponent + 1));
+  if (count <= exponent + 1)
+    return digits + std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
+  return digits.substr(0, static_cast<size_t>(exponent + 1)) + "." +
+         digits.substr(static_cast<size_t>(exponent + 1));
 }
 
 }  // namespace
@@ -105,17 +114,20 @@ std::string python_repr(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), std::abs(value), std::chars_format::scientific).ptr;
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), std::abs(value), std::chars_format::scientific).ptr;
   const std::string shortest(buffer, end);
   const size_t e = shortest.find('e');
   std::string digits = shortest.substr(0, 1);
   if (e > 1) digits += shortest.substr(2, e - 2);
   const int exponent = std::atoi(shortest.c_str() + e + 1);
   const std::string sign = std::signbit(value) ? "-" : "";
-  return sign + (exponent < -4 || exponent >= 16 ? with_exponent(digits, exponent) : without_exponent(digits, exponent));
+  return sign + (exponent < -4 || exponent >= 16 ? with_exponent(digits, exponent)
+                                                 : without_exponent(digits, exponent));
 }
 
-std::string format_path(const std::string& pattern, const std::map<std::string, int64_t>& integers, const Logs& logs) {
+std::string format_path(const std::string& pattern, const std::map<std::string, int64_t>& integers,
+                        const Logs& logs) {
   std::string text;
   for (size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
@@ -139,7 +151,8 @@ std::string format_path(const std::string& pattern, const std::map<std::string, 
                             "' is not among the logs" + did_you_mean(name, names));
       }
       const bool is_integer = integer != integers.end();
-      text += format_number(is_integer ? static_cast<double>(integer->second) : logs[name], is_integer, format, pattern);
+      text += format_number(is_integer ? static_cast<double>(integer->second) : logs[name], is_integer,
+                            format, pattern);
       i = close;
     }
   }

@@ -1,8 +1,7 @@
-#include <nyala/api/callbacks/reduce_lr_on_plateau.h>
-
 #include <algorithm>
 
 #include <nyala/api/callbacks/python_text.h>
+#include <nyala/api/callbacks/reduce_lr_on_plateau.h>
 #include <nyala/api/model/model.h>
 #include <nyala/backend/core/error.h>
 

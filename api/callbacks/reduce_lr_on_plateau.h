@@ -15,8 +15,8 @@ struct ReduceLROnPlateauConfig {
   double min_lr = 0.0;
 };
 
-/// Multiplies the learning rate by `factor`, down to min_lr, after `patience` epochs without improvement; then waits
-/// `cooldown` epochs before it counts again. Adds learning_rate to the logs.
+/// Multiplies the learning rate by `factor`, down to min_lr, after `patience` epochs without improvement;
+/// then waits `cooldown` epochs before it counts again. Adds learning_rate to the logs.
 class ReduceLROnPlateau : public MonitorCallback {
  public:
   using Config = ReduceLROnPlateauConfig;

@@ -1,8 +1,7 @@
-#include <nyala/api/callbacks/terminate_on_nan.h>
-
 #include <cmath>
 
 #include <nyala/api/callbacks/python_text.h>
+#include <nyala/api/callbacks/terminate_on_nan.h>
 #include <nyala/api/model/model.h>
 #include <nyala/backend/core/error.h>
 

@@ -8,7 +8,8 @@ struct TerminateOnNaNConfig {
   bool raise_error = false;
 };
 
-/// Ends training when the loss is NaN or infinite. Looks at the loss after every batch, so it waits for the device.
+/// Ends training when the loss is NaN or infinite. Looks at the loss after every batch, so it waits for the
+/// device.
 class TerminateOnNaN : public Callback {
  public:
   using Config = TerminateOnNaNConfig;

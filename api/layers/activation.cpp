@@ -1,4 +1,5 @@
 #include <nyala/api/layers/activation.h>
+#include <nyala/api/layers/fused_activation.h>
 
 namespace nyala {
 
@@ -14,6 +15,7 @@ class ActivationNode final : public LayerNode {
 
   using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return config_.activation(x); }
+  ops::Activation as_activation() const override { return FusedActivation(config_.activation).fused(); }
 
  private:
   ActivationConfig config_;

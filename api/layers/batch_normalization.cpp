@@ -62,10 +62,14 @@ class BatchNormalizationNode final : public LayerNode {
 
   using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
+    return call_fused(c, input, ops::Activation::linear);
+  }
+  bool fuses(ops::Activation activation) const override { return activation == ops::Activation::relu; }
+  Tensor call_fused(Call& c, const Tensor& input, ops::Activation activation) const override {
     const Tensor x = is_floating(input.dtype()) ? input : ops::cast(input, dtype());
     const int axis = axis_of(x.shape());
     const bool last = axis == x.rank() - 1;
-    const Tensor y = normalized(c, last ? x : ops::moveaxis(x, axis, -1));
+    const Tensor y = normalized(c, last ? x : ops::moveaxis(x, axis, -1), activation);
     return last ? y : ops::moveaxis(y, -1, axis);
   }
 
@@ -73,9 +77,9 @@ class BatchNormalizationNode final : public LayerNode {
   int axis_of(const Shape& shape) const { return shape.normalize_axis(static_cast<int>(config_.axis)); }
 
   /// With the channels as the last axis.
-  Tensor normalized(Call& c, const Tensor& x) const {
+  Tensor normalized(Call& c, const Tensor& x, ops::Activation activation) const {
     const Tensor gamma = gamma_ ? c[gamma_] : Tensor(), beta = beta_ ? c[beta_] : Tensor();
-    ops::BatchNormalizationOptions options{.epsilon = config_.epsilon};
+    ops::BatchNormalizationOptions options{.epsilon = config_.epsilon, .activation = activation};
     if (!c.training() || !trainable())
       return ops::batch_normalization_apply(x, {c[moving_mean_], c[moving_variance_], gamma, beta}, options);
     if (config_.synchronized) options.replica = c.replica();

@@ -21,6 +21,10 @@ Tensor LayerNode::call(Call&, const Tensor&) const {
   throw InternalError("class " + class_name() + " overrides neither form of call()");
 }
 
+Tensor LayerNode::call_fused(Call&, const Tensor&, ops::Activation) const {
+  throw InternalError("class " + class_name() + " fuses no activation");
+}
+
 void LayerNode::set_trainable(bool trainable) {
   trainable_ = trainable;
   for (Variable& weight : weights_) weight.set_trainable(trainable);
@@ -82,6 +86,15 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
     const Tensor output = call(c, in_dtype(input, dtype_));
     if (output.is_abstract()) output_shapes_ = {output.shape()};
     return output;
+  } catch (const Error&) {
+    rethrow_with_prefix(place(*this));
+  }
+}
+
+Tensor LayerNode::invoke(Call& c, const Tensor& input, ops::Activation activation) const {
+  if (activation == ops::Activation::linear) return invoke(c, input);
+  try {
+    return call_fused(c, in_dtype(input, dtype_), activation);
   } catch (const Error&) {
     rethrow_with_prefix(place(*this));
   }

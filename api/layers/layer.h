@@ -8,6 +8,7 @@
 
 #include <nyala/api/fields.h>
 #include <nyala/api/layers/builder.h>
+#include <nyala/backend/ops/fused_activation.h>
 #include <nyala/backend/parameters/call.h>
 
 namespace nyala {
@@ -52,6 +53,12 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   virtual Tensor call(Call& c, const Tensor& input) const;
   /// True if the first form of `call` is the one to use.
   virtual bool takes_many() const { return false; }
+  /// The activation that this layer applies and does nothing else, where ops can fuse it; linear for all others.
+  virtual ops::Activation as_activation() const { return ops::Activation::linear; }
+  /// True if call_fused() can apply `activation` in the same pass as its own work.
+  virtual bool fuses(ops::Activation) const { return false; }
+  /// call() followed by an activation; models use it where one layer feeds only the next.
+  virtual Tensor call_fused(Call& c, const Tensor& input, ops::Activation activation) const;
   /// True if masks pass through unchanged.
   virtual bool supports_masking() const { return true; }
 
@@ -88,6 +95,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// Runs call() with errors that name the layer, after checking the dtype of the inputs.
   Tensor invoke(Call& c, const Tensor& input) const;
   Outputs invoke(Call& c, Inputs inputs) const;
+  /// The same for call_fused(), which is call() for a linear activation.
+  Tensor invoke(Call& c, const Tensor& input, ops::Activation activation) const;
 
  protected:
   friend class Builder;

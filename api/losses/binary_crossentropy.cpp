@@ -1,5 +1,4 @@
 #include <nyala/api/losses/binary_crossentropy.h>
-
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/backend/ops/crossentropy.h>
 #include <nyala/backend/ops/reduction.h>

@@ -14,8 +14,8 @@ struct BinaryCrossentropyConfig {
   void fields(FieldVisitor& v);
 };
 
-/// The mean over `axis` of -y log p - (1 - y) log(1 - p), where y = y_true (1 - label_smoothing) + label_smoothing / 2.
-/// y_pred holds probabilities, clipped to [1e-7, 1 - 1e-7], or logits.
+/// The mean over `axis` of -y log p - (1 - y) log(1 - p), where y = y_true (1 - label_smoothing) +
+/// label_smoothing / 2. y_pred holds probabilities, clipped to [1e-7, 1 - 1e-7], or logits.
 class BinaryCrossentropy : public Loss {
  public:
   using Config = BinaryCrossentropyConfig;

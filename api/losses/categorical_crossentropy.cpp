@@ -1,5 +1,4 @@
 #include <nyala/api/losses/categorical_crossentropy.h>
-
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>

@@ -14,8 +14,9 @@ struct CategoricalCrossentropyConfig {
   void fields(FieldVisitor& v);
 };
 
-/// -sum(y log p) over `axis`, where y = y_true (1 - label_smoothing) + label_smoothing / classes and y_true has y_pred's
-/// shape. y_pred holds probabilities, divided by their sum and clipped to [1e-7, 1 - 1e-7], or logits.
+/// -sum(y log p) over `axis`, where y = y_true (1 - label_smoothing) + label_smoothing / classes and y_true
+/// has y_pred's shape. y_pred holds probabilities, divided by their sum and clipped to [1e-7, 1 - 1e-7], or
+/// logits.
 class CategoricalCrossentropy : public Loss {
  public:
   using Config = CategoricalCrossentropyConfig;

@@ -1,5 +1,4 @@
 #include <nyala/api/losses/configured_loss.h>
-
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/shape.h>
 

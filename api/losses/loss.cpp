@@ -1,8 +1,7 @@
-#include <nyala/api/losses/loss.h>
-
 #include <map>
 
 #include <nyala/api/losses/all.h>
+#include <nyala/api/losses/loss.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
@@ -27,10 +26,13 @@ const NameTable<Loss>& names() {
 
 class FunctionLoss final : public LossNode {
  public:
-  FunctionLoss(Loss::Function function, std::string name) : function_(std::move(function)), name_(std::move(name)) {}
+  FunctionLoss(Loss::Function function, std::string name)
+      : function_(std::move(function)), name_(std::move(name)) {}
   std::string class_name() const override { return "FunctionLoss"; }
   std::string name() const override { return name_; }
-  Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override { return function_(y_true, y_pred); }
+  Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
+    return function_(y_true, y_pred);
+  }
 
  private:
   Loss::Function function_;
@@ -45,9 +47,12 @@ class AnyCrossentropy final : public LossNode {
   std::string name() const override { return name_; }
   Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
     switch (target_kind(y_true.shape(), y_pred.shape())) {
-      case TargetKind::binary: return binary_.node().per_sample(y_true, y_pred);
-      case TargetKind::sparse: return sparse_.node().per_sample(y_true, y_pred);
-      default: return categorical_.node().per_sample(y_true, y_pred);
+      case TargetKind::binary:
+        return binary_.node().per_sample(y_true, y_pred);
+      case TargetKind::sparse:
+        return sparse_.node().per_sample(y_true, y_pred);
+      default:
+        return categorical_.node().per_sample(y_true, y_pred);
     }
   }
 
@@ -90,13 +95,15 @@ Reduction parse_reduction(const std::string& name) {
   if (const auto found = reductions.find(name); found != reductions.end()) return found->second;
   std::vector<std::string> known;
   for (const auto& reduction : reductions) known.push_back(reduction.first);
-  throw InvalidArgumentError("unknown reduction '" + name + "'" + did_you_mean(name, known) + ": expected one of " +
-                             quoted_list(known));
+  throw InvalidArgumentError("unknown reduction '" + name + "'" + did_you_mean(name, known) +
+                             ": expected one of " + quoted_list(known));
 }
 
 Loss::Loss(const std::string& name) {
-  if (name == "crossentropy" || name == "ce") node_ = std::make_shared<AnyCrossentropy>(name);
-  else *this = names().make(name);
+  if (name == "crossentropy" || name == "ce")
+    node_ = std::make_shared<AnyCrossentropy>(name);
+  else
+    *this = names().make(name);
 }
 
 Loss::Loss(Function function, std::string name)
@@ -141,7 +148,8 @@ Tensor fit_rank(const Tensor& y_true, const Tensor& y_pred) {
 }
 
 TargetKind target_kind(const Shape& y_true, const Shape& y_pred) {
-  const int64_t last_true = y_true.rank() > 0 ? y_true.back() : 1, last_pred = y_pred.rank() > 0 ? y_pred.back() : 1;
+  const int64_t last_true = y_true.rank() > 0 ? y_true.back() : 1,
+                last_pred = y_pred.rank() > 0 ? y_pred.back() : 1;
   if (last_pred == 1) return TargetKind::binary;
   return y_true.rank() < y_pred.rank() || last_true == 1 ? TargetKind::sparse : TargetKind::categorical;
 }

@@ -30,14 +30,14 @@ class LossNode {
   /// Elements of the per-sample tensor that count in the denominator differ from its size (ignored classes,
   /// masks): then this returns, as a scalar tensor, how many there are; else an undefined tensor.
   virtual Tensor valid_count(const Tensor&, const Tensor&) const { return {}; }
-  /// Where it is used as a metric: 0 for the elements that do not count and 1 for the others, in the shape of the
-  /// per-sample values; undefined: all count.
+  /// Where it is used as a metric: 0 for the elements that do not count and 1 for the others, in the shape of
+  /// the per-sample values; undefined: all count.
   virtual Tensor valid_mask(const Tensor&, const Tensor&) const { return {}; }
 };
 
 /// A handle on a loss: a name ("mse", "sparse_categorical_crossentropy"), an object, or a function of
-/// (y_true, y_pred) returning per-sample values. The name "crossentropy" ("ce") stands for the binary, sparse or
-/// categorical one, by the shapes of y_true and y_pred.
+/// (y_true, y_pred) returning per-sample values. The name "crossentropy" ("ce") stands for the binary, sparse
+/// or categorical one, by the shapes of y_true and y_pred.
 class Loss {
  public:
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
@@ -52,20 +52,20 @@ class Loss {
   explicit operator bool() const { return node_ != nullptr; }
   const LossNode& node() const { return *node_; }
   std::string name() const { return node_->name(); }
-  /// The reduced loss, a scalar (per-sample values for Reduction::none). `sample_weight` may be undefined; it has
-  /// the shape of the per-sample values or broadcasts to it. The mean over nothing is 0.
+  /// The reduced loss, a scalar (per-sample values for Reduction::none). `sample_weight` may be undefined; it
+  /// has the shape of the per-sample values or broadcasts to it. The mean over nothing is 0.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
 
  protected:
   std::shared_ptr<const LossNode> node_;
 };
 
-/// Two tensors whose ranks differ by a last axis of size 1, made to fit as Keras does: a vector gets the axis, from a
-/// longer tensor it is taken. Others stay as they are.
+/// Two tensors whose ranks differ by a last axis of size 1, made to fit as Keras does: a vector gets the
+/// axis, from a longer tensor it is taken. Others stay as they are.
 std::pair<Tensor, Tensor> fit_ranks(const Tensor& a, const Tensor& b);
 
-/// y_true with the rank of y_pred, for losses and metrics that compare them elementwise: a last axis of size 1 is
-/// taken or added.
+/// y_true with the rank of y_pred, for losses and metrics that compare them elementwise: a last axis of size
+/// 1 is taken or added.
 Tensor fit_rank(const Tensor& y_true, const Tensor& y_pred);
 
 /// Which crossentropy and accuracy the shapes of a target and a prediction ask for, as in Keras.

@@ -1,6 +1,5 @@
-#include <nyala/api/losses/mean_absolute_error.h>
-
 #include <nyala/api/losses/configured_loss.h>
+#include <nyala/api/losses/mean_absolute_error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/rounding.h>
@@ -23,6 +22,7 @@ class MeanAbsoluteErrorNode final : public ConfiguredLoss<MeanAbsoluteErrorConfi
 
 }  // namespace
 
-MeanAbsoluteError::MeanAbsoluteError(const Config& config) : Loss(std::make_shared<MeanAbsoluteErrorNode>(config)) {}
+MeanAbsoluteError::MeanAbsoluteError(const Config& config)
+    : Loss(std::make_shared<MeanAbsoluteErrorNode>(config)) {}
 
 }  // namespace nyala

@@ -1,6 +1,5 @@
-#include <nyala/api/losses/mean_squared_error.h>
-
 #include <nyala/api/losses/configured_loss.h>
+#include <nyala/api/losses/mean_squared_error.h>
 #include <nyala/backend/ops/binary.h>
 #include <nyala/backend/ops/reduction.h>
 
@@ -22,6 +21,7 @@ class MeanSquaredErrorNode final : public ConfiguredLoss<MeanSquaredErrorConfig>
 
 }  // namespace
 
-MeanSquaredError::MeanSquaredError(const Config& config) : Loss(std::make_shared<MeanSquaredErrorNode>(config)) {}
+MeanSquaredError::MeanSquaredError(const Config& config)
+    : Loss(std::make_shared<MeanSquaredErrorNode>(config)) {}
 
 }  // namespace nyala

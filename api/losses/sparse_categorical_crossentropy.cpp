@@ -1,6 +1,5 @@
-#include <nyala/api/losses/sparse_categorical_crossentropy.h>
-
 #include <nyala/api/losses/configured_loss.h>
+#include <nyala/api/losses/sparse_categorical_crossentropy.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/comparison.h>
@@ -61,8 +60,8 @@ class SparseCategoricalCrossentropyNode final : public ConfiguredLoss<SparseCate
     if (y_true.rank() == y_pred.rank()) {
       if (y_true.shape()[axis] == 1) return ops::squeeze(y_true, {axis});
       throw ShapeError("SparseCategoricalCrossentropy: expected class numbers of shape " +
-                       y_pred.shape().without(axis).to_string() + " for y_pred " + y_pred.shape().to_string() +
-                       ", received " + y_true.shape().to_string() +
+                       y_pred.shape().without(axis).to_string() + " for y_pred " +
+                       y_pred.shape().to_string() + ", received " + y_true.shape().to_string() +
                        "; for one-hot targets use CategoricalCrossentropy");
     }
     return y_true;

@@ -19,9 +19,9 @@ struct SparseCategoricalCrossentropyConfig {
   void fields(FieldVisitor& v);
 };
 
-/// -log p[y_true] over `axis` of y_pred; y_true holds class numbers and lacks that axis or has it with size 1. Rows
-/// labelled `ignore_class` do not count. y_pred holds probabilities, clipped to [1e-7, 1 - 1e-7] and normalised again,
-/// or logits. A label out of range makes a NaN and is reported when logs are read.
+/// -log p[y_true] over `axis` of y_pred; y_true holds class numbers and lacks that axis or has it with
+/// size 1. Rows labelled `ignore_class` do not count. y_pred holds probabilities, clipped to [1e-7, 1 - 1e-7]
+/// and normalised again, or logits. A label out of range makes a NaN and is reported when logs are read.
 class SparseCategoricalCrossentropy : public Loss {
  public:
   using Config = SparseCategoricalCrossentropyConfig;

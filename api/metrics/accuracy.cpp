@@ -1,5 +1,4 @@
 #include <nyala/api/metrics/accuracy.h>
-
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/backend/ops/metric_updates.h>
 

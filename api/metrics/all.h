@@ -27,9 +27,10 @@ namespace nyala {
 namespace metrics {
 
 using Metrics =
-    ClassList<Accuracy, BinaryAccuracy, BinaryCrossentropy, CategoricalAccuracy, CategoricalCrossentropy, Mean,
-              MeanAbsoluteError, MeanSquaredError, Precision, Recall, RootMeanSquaredError, SparseCategoricalAccuracy,
-              SparseCategoricalCrossentropy, SparseTopKCategoricalAccuracy, Sum, TopKCategoricalAccuracy>;
+    ClassList<Accuracy, BinaryAccuracy, BinaryCrossentropy, CategoricalAccuracy, CategoricalCrossentropy,
+              Mean, MeanAbsoluteError, MeanSquaredError, Precision, Recall, RootMeanSquaredError,
+              SparseCategoricalAccuracy, SparseCategoricalCrossentropy, SparseTopKCategoricalAccuracy, Sum,
+              TopKCategoricalAccuracy>;
 
 }  // namespace metrics
 

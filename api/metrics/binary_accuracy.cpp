@@ -1,19 +1,17 @@
 #include <nyala/api/metrics/binary_accuracy.h>
-
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/backend/ops/metric_updates.h>
 
 namespace nyala::metrics {
 
-void BinaryAccuracyConfig::fields(FieldVisitor& v) {
-  v.field("threshold", threshold);
-}
+void BinaryAccuracyConfig::fields(FieldVisitor& v) { v.field("threshold", threshold); }
 
 namespace {
 
 class BinaryAccuracyNode final : public MeanMetricNode {
  public:
-  explicit BinaryAccuracyNode(const BinaryAccuracyConfig& config) : MeanMetricNode(config.name), config_(config) {}
+  explicit BinaryAccuracyNode(const BinaryAccuracyConfig& config)
+      : MeanMetricNode(config.name), config_(config) {}
   std::string class_name() const override { return "BinaryAccuracy"; }
   void fields(FieldVisitor& v) const override {
     auto shown = config_;

@@ -1,7 +1,6 @@
-#include <nyala/api/metrics/binary_crossentropy.h>
-
-#include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/losses/binary_crossentropy.h>
+#include <nyala/api/metrics/binary_crossentropy.h>
+#include <nyala/api/metrics/mean_metric.h>
 
 namespace nyala::metrics {
 
@@ -11,7 +10,8 @@ void BinaryCrossentropyConfig::fields(FieldVisitor& v) {
 }
 
 BinaryCrossentropy::BinaryCrossentropy(const Config& config)
-    : Metric(make_loss_metric(nyala::BinaryCrossentropy({.from_logits = config.from_logits, .label_smoothing = config.label_smoothing}), "BinaryCrossentropy",
-                              config.name)) {}
+    : Metric(make_loss_metric(nyala::BinaryCrossentropy({.from_logits = config.from_logits,
+                                                         .label_smoothing = config.label_smoothing}),
+                              "BinaryCrossentropy", config.name)) {}
 
 }  // namespace nyala::metrics

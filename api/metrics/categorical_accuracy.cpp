@@ -1,5 +1,4 @@
 #include <nyala/api/metrics/categorical_accuracy.h>
-
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arg_reduction.h>
@@ -13,7 +12,8 @@ namespace {
 
 class CategoricalAccuracyNode final : public MeanMetricNode {
  public:
-  explicit CategoricalAccuracyNode(const CategoricalAccuracyConfig& config) : MeanMetricNode(config.name), config_(config) {}
+  explicit CategoricalAccuracyNode(const CategoricalAccuracyConfig& config)
+      : MeanMetricNode(config.name), config_(config) {}
   std::string class_name() const override { return "CategoricalAccuracy"; }
   void fields(FieldVisitor& v) const override {
     auto shown = config_;
@@ -36,6 +36,7 @@ class CategoricalAccuracyNode final : public MeanMetricNode {
 
 }  // namespace
 
-CategoricalAccuracy::CategoricalAccuracy(const Config& config) : Metric(std::make_shared<CategoricalAccuracyNode>(config)) {}
+CategoricalAccuracy::CategoricalAccuracy(const Config& config)
+    : Metric(std::make_shared<CategoricalAccuracyNode>(config)) {}
 
 }  // namespace nyala::metrics

@@ -1,7 +1,6 @@
-#include <nyala/api/metrics/categorical_crossentropy.h>
-
-#include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/losses/categorical_crossentropy.h>
+#include <nyala/api/metrics/categorical_crossentropy.h>
+#include <nyala/api/metrics/mean_metric.h>
 
 namespace nyala::metrics {
 
@@ -12,7 +11,9 @@ void CategoricalCrossentropyConfig::fields(FieldVisitor& v) {
 }
 
 CategoricalCrossentropy::CategoricalCrossentropy(const Config& config)
-    : Metric(make_loss_metric(nyala::CategoricalCrossentropy({.from_logits = config.from_logits, .label_smoothing = config.label_smoothing, .axis = config.axis}), "CategoricalCrossentropy",
-                              config.name)) {}
+    : Metric(make_loss_metric(nyala::CategoricalCrossentropy({.from_logits = config.from_logits,
+                                                              .label_smoothing = config.label_smoothing,
+                                                              .axis = config.axis}),
+                              "CategoricalCrossentropy", config.name)) {}
 
 }  // namespace nyala::metrics

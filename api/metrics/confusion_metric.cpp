@@ -1,7 +1,6 @@
-#include <nyala/api/metrics/confusion_metric.h>
-
 #include <algorithm>
 
+#include <nyala/api/metrics/confusion_metric.h>
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/concatenate.h>
@@ -45,7 +44,8 @@ class ConfusionMetricNode final : public MetricNode {
     const Tensor weights =
         sample_weight.defined() ? fit_weights(sample_weight, prediction.shape(), name()) : sample_weight;
     Tensors parts;
-    for (size_t first = 0; first < options_.thresholds.size(); first += ops::ConfusionDescriptor::kMaxThresholds)
+    for (size_t first = 0; first < options_.thresholds.size();
+         first += ops::ConfusionDescriptor::kMaxThresholds)
       parts.push_back(ops::confusion_update(target, prediction, weights, descriptor(first)));
     return parts.size() == 1 ? parts.front() : ops::concatenate(parts, 0);
   }
@@ -63,7 +63,8 @@ class ConfusionMetricNode final : public MetricNode {
  private:
   ops::ConfusionDescriptor descriptor(size_t first) const {
     ops::ConfusionDescriptor d;
-    const size_t count = std::min(options_.thresholds.size() - first, ops::ConfusionDescriptor::kMaxThresholds);
+    const size_t count =
+        std::min(options_.thresholds.size() - first, ops::ConfusionDescriptor::kMaxThresholds);
     for (size_t i = 0; i < count; ++i) d.thresholds[i] = static_cast<float>(options_.thresholds[first + i]);
     d.num_thresholds = static_cast<int32_t>(count);
     d.top_k = static_cast<int32_t>(options_.top_k);

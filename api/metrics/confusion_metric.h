@@ -16,8 +16,8 @@ struct ConfusionMetricOptions {
   std::function<void(FieldVisitor&)> fields;
 };
 
-/// true positives / (true positives + the others), for each threshold. Throws InvalidArgumentError for thresholds
-/// outside [0, 1] and a negative top_k or class_id.
+/// true positives / (true positives + the others), for each threshold. Throws InvalidArgumentError for
+/// thresholds outside [0, 1] and a negative top_k or class_id.
 std::shared_ptr<const MetricNode> make_confusion_metric(ConfusionMetricOptions options);
 
 }  // namespace nyala::metrics

@@ -1,5 +1,4 @@
 #include <nyala/api/metrics/mean.h>
-
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/metric_updates.h>

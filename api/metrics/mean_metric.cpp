@@ -1,6 +1,5 @@
-#include <nyala/api/metrics/mean_metric.h>
-
 #include <nyala/api/layers/layer.h>
+#include <nyala/api/metrics/mean_metric.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
@@ -73,8 +72,8 @@ Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string
                    " do not fit values of shape " + values.to_string());
 }
 
-std::shared_ptr<const MetricNode> make_loss_metric(const Loss& loss, const std::string& class_name, std::string name,
-                                                   bool has_direction) {
+std::shared_ptr<const MetricNode> make_loss_metric(const Loss& loss, const std::string& class_name,
+                                                   std::string name, bool has_direction) {
   return std::make_shared<LossMetricNode>(loss, class_name, std::move(name), has_direction);
 }
 

@@ -1,14 +1,12 @@
-#include <nyala/api/metrics/mean_squared_error.h>
-
-#include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/losses/mean_squared_error.h>
+#include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/mean_squared_error.h>
 
 namespace nyala::metrics {
 
 void MeanSquaredErrorConfig::fields(FieldVisitor&) {}
 
 MeanSquaredError::MeanSquaredError(const Config& config)
-    : Metric(make_loss_metric(nyala::MeanSquaredError(), "MeanSquaredError",
-                              config.name)) {}
+    : Metric(make_loss_metric(nyala::MeanSquaredError(), "MeanSquaredError", config.name)) {}
 
 }  // namespace nyala::metrics

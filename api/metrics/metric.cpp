@@ -1,9 +1,8 @@
-#include <nyala/api/metrics/metric.h>
-
 #include <algorithm>
 #include <cctype>
 
 #include <nyala/api/metrics/all.h>
+#include <nyala/api/metrics/metric.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -31,9 +30,11 @@ std::string pending_kind(std::string name) {
 
 Metric definite(bool accuracy, TargetKind kind) {
   switch (kind) {
-    case TargetKind::binary: return accuracy ? Metric(metrics::BinaryAccuracy()) : metrics::BinaryCrossentropy();
+    case TargetKind::binary:
+      return accuracy ? Metric(metrics::BinaryAccuracy()) : metrics::BinaryCrossentropy();
     case TargetKind::sparse:
-      return accuracy ? Metric(metrics::SparseCategoricalAccuracy()) : metrics::SparseCategoricalCrossentropy();
+      return accuracy ? Metric(metrics::SparseCategoricalAccuracy())
+                      : metrics::SparseCategoricalCrossentropy();
     default:
       return accuracy ? Metric(metrics::CategoricalAccuracy()) : metrics::CategoricalCrossentropy();
   }
@@ -51,7 +52,8 @@ Metric::Metric(Function function, std::string name)
 
 Metric::Metric(std::shared_ptr<const MetricNode> node) : node_(std::move(node)) {}
 
-Metric::Metric(const Loss& loss) : node_(metrics::make_loss_metric(loss, loss.node().class_name(), loss.name())) {}
+Metric::Metric(const Loss& loss)
+    : node_(metrics::make_loss_metric(loss, loss.node().class_name(), loss.name())) {}
 
 Metric Metric::resolved(const Shape& y_true, const Shape& y_pred) const {
   if (!is_pending()) return *this;

@@ -23,8 +23,8 @@ class MetricNode {
   /// Number of sums that the metric keeps.
   virtual int64_t state_size() const = 0;
   /// What one batch adds to the sums: a float64 tensor (state_size()). `sample_weight` may be undefined.
-  /// Computed on the device, nothing is read by the host. Metrics of plain values (Mean) take them as y_true and leave
-  /// y_pred undefined.
+  /// Computed on the device, nothing is read by the host. Metrics of plain values (Mean) take them as y_true
+  /// and leave y_pred undefined.
   virtual Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const = 0;
   /// The metric's value from the sums, on the host.
   virtual double result(const std::vector<double>& sums) const = 0;
@@ -36,8 +36,8 @@ class MetricNode {
   virtual bool has_direction() const { return true; }
 };
 
-/// A handle on a metric: a name ("accuracy", "mae"), an object, a loss, or a function of (y_true, y_pred) whose mean is
-/// taken. Also usable alone: update_state, result, reset_state (as Keras' metrics).
+/// A handle on a metric: a name ("accuracy", "mae"), an object, a loss, or a function of (y_true, y_pred)
+/// whose mean is taken. Also usable alone: update_state, result, reset_state (as Keras' metrics).
 class Metric {
  public:
   using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;

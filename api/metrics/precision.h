@@ -17,8 +17,8 @@ struct PrecisionConfig {
 };
 
 /// true positives / (true positives + false positives), 0 of nothing. Positive is y_true != 0, predicted
-/// so y_pred > threshold. With top_k only the k largest of the last axis are predicted; with class_id only that class
-/// counts. Several thresholds give several results().
+/// so y_pred > threshold. With top_k only the k largest of the last axis are predicted; with class_id only
+/// that class counts. Several thresholds give several results().
 class Precision : public Metric {
  public:
   using Config = PrecisionConfig;

@@ -1,7 +1,6 @@
-#include <nyala/api/metrics/recall.h>
-
-#include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/confusion_metric.h>
+#include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/recall.h>
 
 namespace nyala::metrics {
 

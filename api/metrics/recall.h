@@ -17,8 +17,8 @@ struct RecallConfig {
 };
 
 /// true positives / (true positives + false negatives), 0 of nothing. Positive is y_true != 0, predicted
-/// so y_pred > threshold. With top_k only the k largest of the last axis are predicted; with class_id only that class
-/// counts. Several thresholds give several results().
+/// so y_pred > threshold. With top_k only the k largest of the last axis are predicted; with class_id only
+/// that class counts. Several thresholds give several results().
 class Recall : public Metric {
  public:
   using Config = RecallConfig;

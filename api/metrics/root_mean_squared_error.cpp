@@ -1,8 +1,7 @@
-#include <nyala/api/metrics/root_mean_squared_error.h>
-
 #include <cmath>
 
 #include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/root_mean_squared_error.h>
 #include <nyala/backend/ops/binary.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/metric_updates.h>
@@ -15,7 +14,8 @@ namespace {
 
 class RootMeanSquaredErrorNode final : public MeanMetricNode {
  public:
-  explicit RootMeanSquaredErrorNode(const RootMeanSquaredErrorConfig& config) : MeanMetricNode(config.name), config_(config) {}
+  explicit RootMeanSquaredErrorNode(const RootMeanSquaredErrorConfig& config)
+      : MeanMetricNode(config.name), config_(config) {}
   std::string class_name() const override { return "RootMeanSquaredError"; }
   void fields(FieldVisitor& v) const override {
     auto shown = config_;
@@ -28,7 +28,9 @@ class RootMeanSquaredErrorNode final : public MeanMetricNode {
         sample_weight.defined() ? fit_weights(sample_weight, squares.shape(), name()) : sample_weight;
     return ops::mean_update(squares, weights);
   }
-  double result(const std::vector<double>& sums) const override { return std::sqrt(MeanMetricNode::result(sums)); }
+  double result(const std::vector<double>& sums) const override {
+    return std::sqrt(MeanMetricNode::result(sums));
+  }
 
  private:
   RootMeanSquaredErrorConfig config_;
@@ -36,6 +38,7 @@ class RootMeanSquaredErrorNode final : public MeanMetricNode {
 
 }  // namespace
 
-RootMeanSquaredError::RootMeanSquaredError(const Config& config) : Metric(std::make_shared<RootMeanSquaredErrorNode>(config)) {}
+RootMeanSquaredError::RootMeanSquaredError(const Config& config)
+    : Metric(std::make_shared<RootMeanSquaredErrorNode>(config)) {}
 
 }  // namespace nyala::metrics

@@ -1,6 +1,5 @@
-#include <nyala/api/metrics/sparse_categorical_accuracy.h>
-
 #include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/sparse_categorical_accuracy.h>
 #include <nyala/backend/ops/metric_updates.h>
 
 namespace nyala::metrics {
@@ -11,7 +10,8 @@ namespace {
 
 class SparseCategoricalAccuracyNode final : public MeanMetricNode {
  public:
-  explicit SparseCategoricalAccuracyNode(const SparseCategoricalAccuracyConfig& config) : MeanMetricNode(config.name), config_(config) {}
+  explicit SparseCategoricalAccuracyNode(const SparseCategoricalAccuracyConfig& config)
+      : MeanMetricNode(config.name), config_(config) {}
   std::string class_name() const override { return "SparseCategoricalAccuracy"; }
   void fields(FieldVisitor& v) const override {
     auto shown = config_;
@@ -31,6 +31,7 @@ class SparseCategoricalAccuracyNode final : public MeanMetricNode {
 
 }  // namespace
 
-SparseCategoricalAccuracy::SparseCategoricalAccuracy(const Config& config) : Metric(std::make_shared<SparseCategoricalAccuracyNode>(config)) {}
+SparseCategoricalAccuracy::SparseCategoricalAccuracy(const Config& config)
+    : Metric(std::make_shared<SparseCategoricalAccuracyNode>(config)) {}
 
 }  // namespace nyala::metrics

@@ -1,7 +1,6 @@
-#include <nyala/api/metrics/sparse_categorical_crossentropy.h>
-
-#include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/losses/sparse_categorical_crossentropy.h>
+#include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/sparse_categorical_crossentropy.h>
 
 namespace nyala::metrics {
 
@@ -12,7 +11,9 @@ void SparseCategoricalCrossentropyConfig::fields(FieldVisitor& v) {
 }
 
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const Config& config)
-    : Metric(make_loss_metric(nyala::SparseCategoricalCrossentropy({.from_logits = config.from_logits, .ignore_class = config.ignore_class, .axis = config.axis}), "SparseCategoricalCrossentropy",
-                              config.name)) {}
+    : Metric(make_loss_metric(
+          nyala::SparseCategoricalCrossentropy(
+              {.from_logits = config.from_logits, .ignore_class = config.ignore_class, .axis = config.axis}),
+          "SparseCategoricalCrossentropy", config.name)) {}
 
 }  // namespace nyala::metrics

@@ -1,21 +1,21 @@
-#include <nyala/api/metrics/sparse_top_k_categorical_accuracy.h>
-
 #include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/sparse_top_k_categorical_accuracy.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/metric_updates.h>
 
 namespace nyala::metrics {
 
-void SparseTopKCategoricalAccuracyConfig::fields(FieldVisitor& v) {
-  v.field("k", k);
-}
+void SparseTopKCategoricalAccuracyConfig::fields(FieldVisitor& v) { v.field("k", k); }
 
 namespace {
 
 class SparseTopKCategoricalAccuracyNode final : public MeanMetricNode {
  public:
-  explicit SparseTopKCategoricalAccuracyNode(const SparseTopKCategoricalAccuracyConfig& config) : MeanMetricNode(config.name), config_(config) {
-    if (config.k < 1) throw InvalidArgumentError("SparseTopKCategoricalAccuracy: expected k >= 1, received " + std::to_string(config.k));
+  explicit SparseTopKCategoricalAccuracyNode(const SparseTopKCategoricalAccuracyConfig& config)
+      : MeanMetricNode(config.name), config_(config) {
+    if (config.k < 1)
+      throw InvalidArgumentError("SparseTopKCategoricalAccuracy: expected k >= 1, received " +
+                                 std::to_string(config.k));
   }
   std::string class_name() const override { return "SparseTopKCategoricalAccuracy"; }
   void fields(FieldVisitor& v) const override {
@@ -36,7 +36,8 @@ class SparseTopKCategoricalAccuracyNode final : public MeanMetricNode {
 
 }  // namespace
 
-SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(const Config& config) : Metric(std::make_shared<SparseTopKCategoricalAccuracyNode>(config)) {}
+SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(const Config& config)
+    : Metric(std::make_shared<SparseTopKCategoricalAccuracyNode>(config)) {}
 
 SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int64_t k, Config config)
     : SparseTopKCategoricalAccuracy([&] {

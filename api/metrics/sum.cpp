@@ -1,6 +1,5 @@
-#include <nyala/api/metrics/sum.h>
-
 #include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/sum.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/metric_updates.h>
 
@@ -19,7 +18,8 @@ class SumNode final : public MetricNode {
   double result(const std::vector<double>& sums) const override { return sums[0]; }
   bool has_direction() const override { return false; }
   Tensor update(const Tensor& values, const Tensor& y_pred, const Tensor& sample_weight) const override {
-    if (y_pred.defined()) throw InvalidArgumentError("Sum: expected values alone, received y_true and y_pred");
+    if (y_pred.defined())
+      throw InvalidArgumentError("Sum: expected values alone, received y_true and y_pred");
     const Tensor weights =
         sample_weight.defined() ? fit_weights(sample_weight, values.shape(), name()) : sample_weight;
     return ops::sum_update(values, weights);

@@ -1,22 +1,22 @@
-#include <nyala/api/metrics/top_k_categorical_accuracy.h>
-
 #include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/top_k_categorical_accuracy.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arg_reduction.h>
 #include <nyala/backend/ops/metric_updates.h>
 
 namespace nyala::metrics {
 
-void TopKCategoricalAccuracyConfig::fields(FieldVisitor& v) {
-  v.field("k", k);
-}
+void TopKCategoricalAccuracyConfig::fields(FieldVisitor& v) { v.field("k", k); }
 
 namespace {
 
 class TopKCategoricalAccuracyNode final : public MeanMetricNode {
  public:
-  explicit TopKCategoricalAccuracyNode(const TopKCategoricalAccuracyConfig& config) : MeanMetricNode(config.name), config_(config) {
-    if (config.k < 1) throw InvalidArgumentError("TopKCategoricalAccuracy: expected k >= 1, received " + std::to_string(config.k));
+  explicit TopKCategoricalAccuracyNode(const TopKCategoricalAccuracyConfig& config)
+      : MeanMetricNode(config.name), config_(config) {
+    if (config.k < 1)
+      throw InvalidArgumentError("TopKCategoricalAccuracy: expected k >= 1, received " +
+                                 std::to_string(config.k));
   }
   std::string class_name() const override { return "TopKCategoricalAccuracy"; }
   void fields(FieldVisitor& v) const override {
@@ -40,7 +40,8 @@ class TopKCategoricalAccuracyNode final : public MeanMetricNode {
 
 }  // namespace
 
-TopKCategoricalAccuracy::TopKCategoricalAccuracy(const Config& config) : Metric(std::make_shared<TopKCategoricalAccuracyNode>(config)) {}
+TopKCategoricalAccuracy::TopKCategoricalAccuracy(const Config& config)
+    : Metric(std::make_shared<TopKCategoricalAccuracyNode>(config)) {}
 
 TopKCategoricalAccuracy::TopKCategoricalAccuracy(int64_t k, Config config)
     : TopKCategoricalAccuracy([&] {

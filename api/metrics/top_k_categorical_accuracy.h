@@ -11,7 +11,8 @@ struct TopKCategoricalAccuracyConfig {
   void fields(FieldVisitor& v);
 };
 
-/// How often less than k scores are larger than that of the class where y_true is largest: ties count as hits.
+/// How often less than k scores are larger than that of the class where y_true is largest: ties count as
+/// hits.
 class TopKCategoricalAccuracy : public Metric {
  public:
   using Config = TopKCategoricalAccuracyConfig;

@@ -36,12 +36,45 @@ void FunctionalNode::plan() {
   }
   for (const auto& node : topology_.nodes) {
     if (number.contains({node.get(), 0})) continue;  // an input of this model, perhaps made by a layer
-    Step step{node.get(), {}, num_values_, {}};
+    Step step{node.get(), {}, num_values_, {}, ops::Activation::linear};
     for (const Tensor& input : node->inputs) step.inputs.push_back(value_of(input));
     for (size_t i = 0; i < node->outputs.size(); ++i) number[{node.get(), i}] = num_values_++;
     steps_.push_back(std::move(step));
   }
   for (const Tensor& output : outputs_) output_values_.push_back(value_of(output));
+  fuse_activations();
+  find_last_uses();
+}
+
+/// A layer whose only reader is an activation that it can compute itself takes that step over.
+void FunctionalNode::fuse_activations() {
+  std::vector<int> uses(static_cast<size_t>(num_values_), 0), reader(static_cast<size_t>(num_values_), -1);
+  for (size_t i = 0; i < steps_.size(); ++i)
+    for (int value : steps_[i].inputs) {
+      ++uses[static_cast<size_t>(value)];
+      reader[static_cast<size_t>(value)] = static_cast<int>(i);
+    }
+  for (int value : output_values_) ++uses[static_cast<size_t>(value)];
+  std::vector<bool> absorbed(steps_.size(), false);
+  for (Step& step : steps_) {
+    const size_t value = static_cast<size_t>(step.first_output);
+    if (!step.node->layer || uses[value] != 1 || reader[value] < 0) continue;
+    const size_t next = static_cast<size_t>(reader[value]);
+    const LayerNode *own = &step.node->layer.node(),
+                    *after = steps_[next].node->layer ? &steps_[next].node->layer.node() : nullptr;
+    const auto activation = after ? after->as_activation() : ops::Activation::linear;
+    if (activation == ops::Activation::linear || !own->fuses(activation) || own->dtype() != after->dtype()) continue;
+    step.activation = activation;
+    step.first_output = steps_[next].first_output;
+    absorbed[next] = true;
+  }
+  std::vector<Step> kept;
+  for (size_t i = 0; i < steps_.size(); ++i)
+    if (!absorbed[i]) kept.push_back(std::move(steps_[i]));
+  steps_ = std::move(kept);
+}
+
+void FunctionalNode::find_last_uses() {
   std::vector<int> last_step(static_cast<size_t>(num_values_), -1);
   for (size_t i = 0; i < steps_.size(); ++i)
     for (int value : steps_[i].inputs) last_step[static_cast<size_t>(value)] = static_cast<int>(i);
@@ -55,7 +88,7 @@ void FunctionalNode::run_step(Call& c, const Step& step, Tensors& values) const 
   auto value = [&](int i) -> Tensor& { return values[static_cast<size_t>(i)]; };
   const GraphNode& node = *step.node;
   if (node.layer && !node.layer.node().takes_many()) {
-    value(step.first_output) = node.layer.node().invoke(c, value(step.inputs[0]));
+    value(step.first_output) = node.layer.node().invoke(c, value(step.inputs[0]), step.activation);
   } else {
     Tensors inputs;
     for (int i : step.inputs) inputs.push_back(value(i));

@@ -38,8 +38,11 @@ class FunctionalNode : public ModelNode {
     std::vector<int> inputs;
     int first_output;
     std::vector<int> last_uses;  // values nobody reads after this step
+    ops::Activation activation = ops::Activation::linear;  // of the next layer, computed here
   };
   void plan();
+  void fuse_activations();
+  void find_last_uses();
   void run_step(Call& c, const Step& step, Tensors& values) const;
 
   Tensors inputs_, outputs_;

@@ -53,7 +53,16 @@ void SequentialNode::build(Builder& builder, const Shapes& inputs) {
 
 Tensor SequentialNode::call(Call& c, const Tensor& input) const {
   Tensor x = input;
-  for (const Layer& layer : chain_) x = layer(c, x);
+  for (size_t i = 0; i < chain_.size(); ++i) {
+    const LayerNode& node = chain_[i].node();
+    const auto next = i + 1 < chain_.size() ? chain_[i + 1].node().as_activation() : ops::Activation::linear;
+    if (next != ops::Activation::linear && node.fuses(next)) {
+      x = node.invoke(c, x, next);
+      ++i;
+    } else {
+      x = chain_[i](c, x);
+    }
+  }
   return x;
 }
 

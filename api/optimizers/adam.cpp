@@ -1,5 +1,4 @@
 #include <nyala/api/optimizers/adam.h>
-
 #include <nyala/api/optimizers/optimizer_config.h>
 
 namespace nyala {
@@ -15,8 +14,8 @@ void AdamConfig::fields(FieldVisitor& v) {
 
 namespace {
 
-// Keras computes this in the dtype of the weights. In float32 1 - 0.999^t is 1.3e-5 off in the first step, and so are
-// the weights.
+// Keras computes this in the dtype of the weights. In float32 1 - 0.999^t is 1.3e-5 off in the first step,
+// and so are the weights.
 template <class T>
 T corrected_rate(const AdamConfig& config, double learning_rate, int64_t step) {
   const double t = static_cast<double>(step + 1);
@@ -27,7 +26,8 @@ T corrected_rate(const AdamConfig& config, double learning_rate, int64_t step) {
 
 class AdamNode final : public OptimizerNode {
  public:
-  explicit AdamNode(const AdamConfig& config) : OptimizerNode(optimizer_options(config, "Adam")), config_(config) {}
+  explicit AdamNode(const AdamConfig& config)
+      : OptimizerNode(optimizer_options(config, "Adam")), config_(config) {}
   std::string class_name() const override { return "Adam"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
   std::vector<std::string> slot_names() const override {

@@ -1,9 +1,8 @@
-#include <nyala/api/optimizers/optimizer.h>
-
 #include <algorithm>
 #include <exception>
 #include <mutex>
 
+#include <nyala/api/optimizers/optimizer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -21,18 +20,22 @@ void check_clipping(const OptimizerOptions& o) {
   int given = 0;
   for (double limit : {o.clipnorm, o.clipvalue, o.global_clipnorm}) given += std::isnan(limit) ? 0 : 1;
   if (given > 1)
-    throw InvalidArgumentError("optimizer: expected at most one of clipnorm, clipvalue and global_clipnorm, received "
-                               "clipnorm=" + shown(o.clipnorm) + ", clipvalue=" + shown(o.clipvalue) +
-                               ", global_clipnorm=" + shown(o.global_clipnorm));
+    throw InvalidArgumentError(
+        "optimizer: expected at most one of clipnorm, clipvalue and global_clipnorm, received "
+        "clipnorm=" +
+        shown(o.clipnorm) + ", clipvalue=" + shown(o.clipvalue) +
+        ", global_clipnorm=" + shown(o.global_clipnorm));
 }
 
 void check_options(const OptimizerOptions& o) {
   check_clipping(o);
   if (o.gradient_accumulation_steps < 0 || o.gradient_accumulation_steps == 1)
-    throw InvalidArgumentError("optimizer: expected gradient_accumulation_steps >= 2 (or 0: none), received " +
-                               std::to_string(o.gradient_accumulation_steps));
+    throw InvalidArgumentError(
+        "optimizer: expected gradient_accumulation_steps >= 2 (or 0: none), received " +
+        std::to_string(o.gradient_accumulation_steps));
   if (o.use_ema && !(o.ema_momentum >= 0.0 && o.ema_momentum <= 1.0))
-    throw InvalidArgumentError("optimizer: expected ema_momentum in [0, 1], received " + shown(o.ema_momentum));
+    throw InvalidArgumentError("optimizer: expected ema_momentum in [0, 1], received " +
+                               shown(o.ema_momentum));
   if (o.use_ema && o.ema_overwrite_frequency < 0)
     throw InvalidArgumentError("optimizer: expected ema_overwrite_frequency >= 1 (or 0: never), received " +
                                std::to_string(o.ema_overwrite_frequency));
@@ -73,14 +76,16 @@ OptimizerNode::~OptimizerNode() = default;
 
 void OptimizerNode::exclude_from_weight_decay(std::vector<std::string> patterns) {
   if (built())
-    throw StateError(class_name() + ": exclude_from_weight_decay() must be called before the optimizer is built");
+    throw StateError(class_name() +
+                     ": exclude_from_weight_decay() must be called before the optimizer is built");
   no_decay_ = std::move(patterns);
 }
 
 bool OptimizerNode::decays(const Variable& variable) const {
   if (std::isnan(options_.weight_decay)) return false;
   return std::none_of(no_decay_.begin(), no_decay_.end(), [&](const std::string& pattern) {
-    return variable.name().find(pattern) != std::string::npos || variable.path().find(pattern) != std::string::npos;
+    return variable.name().find(pattern) != std::string::npos ||
+           variable.path().find(pattern) != std::string::npos;
   });
 }
 
@@ -92,8 +97,8 @@ void OptimizerNode::build(ParameterStore& store, const Variables& variables,
                        "' was not trainable when it was made and cannot be optimized");
     if (variable.dtype() != variables.front().dtype())
       throw DTypeError(class_name() + ": expected variables of one dtype, received " +
-                       std::string(name_of(variables.front().dtype())) + " and, for '" + variable.path() + "', " +
-                       std::string(name_of(variable.dtype())));
+                       std::string(name_of(variables.front().dtype())) + " and, for '" + variable.path() +
+                       "', " + std::string(name_of(variable.dtype())));
   }
   const bool same_arena = store_.get() == &store && !variables_.empty() && !variables.empty() &&
                           variables_.front().dtype() == variables.front().dtype();
@@ -102,7 +107,8 @@ void OptimizerNode::build(ParameterStore& store, const Variables& variables,
   variables_ = variables;
   constraints_ = std::move(constraints);
   if (!same_arena) copies_.clear();
-  for (int copy = static_cast<int>(copies_.size()); copy < store.num_weight_copies() && !variables_.empty(); ++copy)
+  for (int copy = static_cast<int>(copies_.size()); copy < store.num_weight_copies() && !variables_.empty();
+       ++copy)
     copies_.push_back(make_copy(copy));
   for (Copy& copy : copies_) {
     copy.plan = nullptr;
@@ -133,10 +139,12 @@ UpdatePlanOptions OptimizerNode::plan_options() const {
   UpdatePlanOptions plan;
   plan.variables = variables_;
   for (const Variable& variable : variables_) plan.decays.push_back(decays(variable));
-  if (clips(options_.clipnorm)) plan.clipping = Clipping::norm, plan.clip_limit = options_.clipnorm;
+  if (clips(options_.clipnorm))
+    plan.clipping = Clipping::norm, plan.clip_limit = options_.clipnorm;
   else if (clips(options_.global_clipnorm))
     plan.clipping = Clipping::global_norm, plan.clip_limit = options_.global_clipnorm;
-  else if (clips(options_.clipvalue)) plan.clipping = Clipping::value, plan.clip_limit = options_.clipvalue;
+  else if (clips(options_.clipvalue))
+    plan.clipping = Clipping::value, plan.clip_limit = options_.clipvalue;
   plan.num_slots = slot_names().size();
   plan.num_formula_scalars = step_scalars(0, 0.0, dtype()).size();
   plan.averages = options_.use_ema;
@@ -231,7 +239,8 @@ void OptimizerNode::end_step() { ++steps_; }
 
 // Keras averages, overwrites and constrains after every step, also after those that only gather gradients.
 void OptimizerNode::end_gathering() {
-  for (int copy = 0; copy < static_cast<int>(copies_.size()) && (options_.use_ema || !constraints_.empty()); ++copy) {
+  for (int copy = 0; copy < static_cast<int>(copies_.size()) && (options_.use_ema || !constraints_.empty());
+       ++copy) {
     UpdatePlan& plan = plan_of(copy);
     if (plan.slices() == 0) plan.arrange(copy, 1);
     plan.set_scalars(scalars());

@@ -36,8 +36,8 @@ struct OptimizerVariable {
   Tensor value;
 };
 
-/// The part that all optimizers share: clipping, weight decay, accumulation, moving averages, constraints, state.
-/// An optimizer derives and gives its formula.
+/// The part that all optimizers share: clipping, weight decay, accumulation, moving averages, constraints,
+/// state. An optimizer derives and gives its formula.
 class OptimizerNode : public UpdateRule {
  public:
   explicit OptimizerNode(OptimizerOptions options);
@@ -49,12 +49,12 @@ class OptimizerNode : public UpdateRule {
   /// Number of slots per weight and their names in Keras' order ("momentum", "velocity").
   virtual std::vector<std::string> slot_names() const = 0;
   virtual double slot_initial(size_t) const { return 0.0; }
-  /// Keras' file order: that many first slots stand together for each variable (m0 v0 m1 v1), the others follow one slot
-  /// after the other.
+  /// Keras' file order: that many first slots stand together for each variable (m0 v0 m1 v1), the others
+  /// follow one slot after the other.
   virtual size_t interleaved_slots() const { return slot_names().size(); }
 
-  /// The numbers of update `step` (from 0) at rate `learning_rate` that the formula reads on the device, always as
-  /// many. `dtype`: that of the weights, in which Keras computes them.
+  /// The numbers of update `step` (from 0) at rate `learning_rate` that the formula reads on the device,
+  /// always as many. `dtype`: that of the weights, in which Keras computes them.
   virtual std::vector<double> step_scalars(int64_t step, double learning_rate, DType dtype) const = 0;
   /// The formula, elementwise, as ops on `range` that write weight and slots in place.
   virtual void update(const UpdateRange& range) const = 0;
@@ -62,13 +62,13 @@ class OptimizerNode : public UpdateRule {
   /// backend/ops/optimizer_updates.h do). False: gradients and weights come prepared.
   virtual bool prepares() const { return false; }
 
-  /// Takes the trainable variables (all from one store) and makes the slots. Keeps the state of variables that it
-  /// already knows; `constraints` are applied after each update.
-  /// Throws StateError for variables that were not trainable when made, DTypeError for more than one dtype.
+  /// Takes the trainable variables (all from one store) and makes the slots. Keeps the state of variables
+  /// that it already knows; `constraints` are applied after each update. Throws StateError for variables that
+  /// were not trainable when made, DTypeError for more than one dtype.
   void build(ParameterStore& store, const Variables& variables, std::vector<ConstrainedWeight> constraints);
   bool built() const { return store_ != nullptr; }
-  /// Excludes variables whose name (Keras' "kernel") or path contains one of `patterns` from weight decay. Throws
-  /// StateError after build, as Keras does.
+  /// Excludes variables whose name (Keras' "kernel") or path contains one of `patterns` from weight decay.
+  /// Throws StateError after build, as Keras does.
   void exclude_from_weight_decay(std::vector<std::string> patterns);
 
   /// Updates done: steps / accumulation steps.
@@ -80,8 +80,8 @@ class OptimizerNode : public UpdateRule {
   const OptimizerOptions& options() const { return options_; }
   const std::string& name() const { return options_.name; }
 
-  /// State in the order of Keras' `optimizer.variables`: iteration (int64), learning_rate (float32, absent with a
-  /// schedule), averages, accumulators, slots. Copies on the host.
+  /// State in the order of Keras' `optimizer.variables`: iteration (int64), learning_rate (float32, absent
+  /// with a schedule), averages, accumulators, slots. Copies on the host.
   std::vector<OptimizerVariable> variables_for_file() const;
   /// Sets the state from such a list. Throws ShapeError naming what does not fit; nothing is changed then.
   void load_variables(const std::vector<Tensor>& values);
@@ -145,7 +145,8 @@ class OptimizerNode : public UpdateRule {
   float rate_ = 0.0f;
 };
 
-/// A handle on an optimizer: a name ("adam", "RMSProp": in any case of letters) or an object. Copies name the same optimizer.
+/// A handle on an optimizer: a name ("adam", "RMSProp": in any case of letters) or an object. Copies name the
+/// same optimizer.
 class Optimizer {
  public:
   Optimizer() = default;

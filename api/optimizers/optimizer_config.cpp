@@ -1,7 +1,6 @@
-#include <nyala/api/optimizers/optimizer_config.h>
-
 #include <array>
 
+#include <nyala/api/optimizers/optimizer_config.h>
 #include <nyala/backend/ops/dispatch.h>
 
 namespace nyala {

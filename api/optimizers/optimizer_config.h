@@ -4,7 +4,8 @@
 
 namespace nyala {
 
-/// The options that a Config shares with all optimizers. An empty name becomes an automatic one of `class_name`.
+/// The options that a Config shares with all optimizers. An empty name becomes an automatic one of
+/// `class_name`.
 template <class Config>
 OptimizerOptions optimizer_options(const Config& c, const char* class_name) {
   return {.learning_rate = c.learning_rate,

@@ -22,8 +22,8 @@ std::string variable_name(const Variable& variable, const std::string& suffix) {
 
 void check_shape(const Tensor& value, const Shape& expected, const std::string& name) {
   if (!value.defined() || value.shape() != expected)
-    throw ShapeError("optimizer variable '" + name + "': expected shape " + expected.to_string() + ", received " +
-                     (value.defined() ? value.shape().to_string() : "nothing"));
+    throw ShapeError("optimizer variable '" + name + "': expected shape " + expected.to_string() +
+                     ", received " + (value.defined() ? value.shape().to_string() : "nothing"));
 }
 
 }  // namespace
@@ -35,7 +35,8 @@ std::vector<OptimizerNode::StateEntry> OptimizerNode::state_entries() const {
       entries.push_back({StateEntry::Kind::average, 0, variable, variable_name(variable, "average")});
   if (options_.gradient_accumulation_steps > 0)
     for (const Variable& variable : variables_)
-      entries.push_back({StateEntry::Kind::accumulator, 0, variable, variable_name(variable, "gradient_accumulator")});
+      entries.push_back(
+          {StateEntry::Kind::accumulator, 0, variable, variable_name(variable, "gradient_accumulator")});
   const std::vector<std::string> names = slot_names();
   const size_t together = interleaved_slots();
   for (const Variable& variable : variables_)

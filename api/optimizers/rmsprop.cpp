@@ -1,6 +1,5 @@
-#include <nyala/api/optimizers/rmsprop.h>
-
 #include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/api/optimizers/rmsprop.h>
 
 namespace nyala {
 

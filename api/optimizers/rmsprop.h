@@ -24,9 +24,9 @@ struct RMSpropConfig {
   void fields(FieldVisitor& v);
 };
 
-/// v = rho v + (1 - rho) g^2, w -= learning_rate * g / sqrt(v + epsilon). Centered: the square of the gradient's average
-/// is taken from v under the root. With momentum the steps are accumulated: b = momentum b + step, w -= b.
-/// Slots: velocity (, momentum) (, average_gradient).
+/// v = rho v + (1 - rho) g^2, w -= learning_rate * g / sqrt(v + epsilon). Centered: the square of the
+/// gradient's average is taken from v under the root. With momentum the steps are accumulated: b = momentum b
+/// + step, w -= b. Slots: velocity (, momentum) (, average_gradient).
 class RMSprop : public Optimizer {
  public:
   using Config = RMSpropConfig;

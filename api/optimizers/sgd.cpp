@@ -1,6 +1,5 @@
-#include <nyala/api/optimizers/sgd.h>
-
 #include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/api/optimizers/sgd.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -16,9 +15,11 @@ namespace {
 
 class SgdNode final : public OptimizerNode {
  public:
-  explicit SgdNode(const SGDConfig& config) : OptimizerNode(optimizer_options(config, "SGD")), config_(config) {
+  explicit SgdNode(const SGDConfig& config)
+      : OptimizerNode(optimizer_options(config, "SGD")), config_(config) {
     if (!(config.momentum >= 0.0 && config.momentum <= 1.0))
-      throw InvalidArgumentError("SGD: expected momentum in [0, 1], received " + std::to_string(config.momentum));
+      throw InvalidArgumentError("SGD: expected momentum in [0, 1], received " +
+                                 std::to_string(config.momentum));
   }
   std::string class_name() const override { return "SGD"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }

@@ -1,7 +1,6 @@
-#include <nyala/api/optimizers/update_plan.h>
-
 #include <algorithm>
 
+#include <nyala/api/optimizers/update_plan.h>
 #include <nyala/backend/ops/dispatch.h>
 
 namespace nyala {
@@ -14,8 +13,8 @@ Tensor element(const Tensor& vector, int64_t index) { return vector.rows(index, 
 
 }  // namespace
 
-UpdatePlan::UpdatePlan(const UpdatePlanOptions& options, ParameterStore& store, int copy, std::vector<Plane>& slots,
-                       Plane* averages)
+UpdatePlan::UpdatePlan(const UpdatePlanOptions& options, ParameterStore& store, int copy,
+                       std::vector<Plane>& slots, Plane* averages)
     : options_(options),
       store_(store),
       dtype_(options.variables.front().dtype()),
@@ -33,11 +32,14 @@ void UpdatePlan::add_parts() {
   Variables groups[2];
   for (size_t i = 0; i < options_.variables.size(); ++i) {
     const Variable& variable = options_.variables[i];
-    if (options_.clipping == Clipping::norm) parts_.push_back({variable.node().segment, options_.decays[i]});
-    else groups[options_.decays[i] ? 1 : 0].push_back(variable);
+    if (options_.clipping == Clipping::norm)
+      parts_.push_back({variable.node().segment, options_.decays[i]});
+    else
+      groups[options_.decays[i] ? 1 : 0].push_back(variable);
   }
   for (const bool decays : {false, true})
-    for (const Segment& segment : merged_segments(groups[decays ? 1 : 0])) parts_.push_back({segment, decays});
+    for (const Segment& segment : merged_segments(groups[decays ? 1 : 0]))
+      parts_.push_back({segment, decays});
 }
 
 void UpdatePlan::make_norm_tensors() {
@@ -90,9 +92,9 @@ UpdateRange UpdatePlan::range_of(const Piece& piece, int replica) const {
   for (Plane& slot : slots_) range.slots.push_back(slot.view(layout, segment));
   if (averages_) range.average = averages_->view(layout, segment);
   range.scalars = scalars_;
-  range.factor = !factors_.defined()                     ? element(scalars_, ops::kGradientScaleScalar)
-                 : options_.clipping == Clipping::norm   ? element(factors_, static_cast<int64_t>(piece.part))
-                                                         : factors_;
+  range.factor = !factors_.defined()                   ? element(scalars_, ops::kGradientScaleScalar)
+                 : options_.clipping == Clipping::norm ? element(factors_, static_cast<int64_t>(piece.part))
+                                                       : factors_;
   range.preparation.decay = parts_[piece.part].decays;
   if (options_.clipping == Clipping::value) range.preparation.clip_value = options_.clip_limit;
   return range;
@@ -116,7 +118,8 @@ void UpdatePlan::arrange(int replica, int slices) {
   if (!measures_norms()) return;
   const auto norm_pieces = cut(slices, ops::kNormChunk);
   for (size_t slice = 0; slice < norm_pieces.size(); ++slice)
-    for (const Piece& piece : norm_pieces[slice]) norm_ranges_[slice].push_back(norm_range_of(piece, replica));
+    for (const Piece& piece : norm_pieces[slice])
+      norm_ranges_[slice].push_back(norm_range_of(piece, replica));
 }
 
 void UpdatePlan::measure(int slice) const {

@@ -16,8 +16,8 @@ struct UpdateRange {
   Tensor average;
   /// What gradients are multiplied by: float64 (1) on the device.
   Tensor factor;
-  /// The numbers of this step, float64 on the device: three common ones (backend/ops/optimizer_updates.h), then those of
-  /// OptimizerNode::step_scalars.
+  /// The numbers of this step, float64 on the device: three common ones (backend/ops/optimizer_updates.h),
+  /// then those of OptimizerNode::step_scalars.
   Tensor scalars;
   /// Weight decay and clipping by value of this range.
   ops::UpdateDescriptor preparation;
@@ -43,8 +43,8 @@ struct UpdatePlanOptions {
   bool averages = false;
 };
 
-/// The tensors with which an optimizer updates one set of weights, cut into slices for as many threads. Made once:
-/// later steps take no memory. Where it is cut changes no result.
+/// The tensors with which an optimizer updates one set of weights, cut into slices for as many threads. Made
+/// once: later steps take no memory. Where it is cut changes no result.
 class UpdatePlan {
  public:
   UpdatePlan(const UpdatePlanOptions& options, ParameterStore& store, int copy, std::vector<Plane>& slots,

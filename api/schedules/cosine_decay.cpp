@@ -1,9 +1,8 @@
-#include <nyala/api/schedules/cosine_decay.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include <nyala/api/schedules/cosine_decay.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

@@ -18,9 +18,9 @@ struct CosineDecayConfig {
   void fields(FieldVisitor& v);
 };
 
-/// With f = min(step, decay_steps) / decay_steps: initial_learning_rate * ((1 - alpha) (1 + cos(pi f)) / 2 + alpha).
-/// With a warm-up the rate grows linearly from initial_learning_rate to warmup_target within warmup_steps, and decays
-/// from there within decay_steps. Computed in float32, as in Keras.
+/// With f = min(step, decay_steps) / decay_steps: initial_learning_rate * ((1 - alpha) (1 + cos(pi f)) / 2 +
+/// alpha). With a warm-up the rate grows linearly from initial_learning_rate to warmup_target within
+/// warmup_steps, and decays from there within decay_steps. Computed in float32, as in Keras.
 class CosineDecay : public LearningRate {
  public:
   using Config = CosineDecayConfig;

@@ -1,7 +1,6 @@
-#include <nyala/api/schedules/exponential_decay.h>
-
 #include <cmath>
 
+#include <nyala/api/schedules/exponential_decay.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -40,9 +39,11 @@ class ExponentialDecayNode final : public LearningRateScheduleNode {
 
 }  // namespace
 
-ExponentialDecay::ExponentialDecay(const Config& config) : LearningRate(std::make_shared<ExponentialDecayNode>(config)) {}
+ExponentialDecay::ExponentialDecay(const Config& config)
+    : LearningRate(std::make_shared<ExponentialDecayNode>(config)) {}
 
-ExponentialDecay::ExponentialDecay(double initial_learning_rate, double decay_steps, double decay_rate, Config config)
+ExponentialDecay::ExponentialDecay(double initial_learning_rate, double decay_steps, double decay_rate,
+                                   Config config)
     : ExponentialDecay([&] {
         config.initial_learning_rate = initial_learning_rate;
         config.decay_steps = decay_steps;

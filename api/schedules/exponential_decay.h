@@ -17,8 +17,8 @@ struct ExponentialDecayConfig {
   void fields(FieldVisitor& v);
 };
 
-/// initial_learning_rate * decay_rate^(step / decay_steps); with staircase the exponent is rounded down. Computed in
-/// float32, as in Keras.
+/// initial_learning_rate * decay_rate^(step / decay_steps); with staircase the exponent is rounded down.
+/// Computed in float32, as in Keras.
 class ExponentialDecay : public LearningRate {
  public:
   using Config = ExponentialDecayConfig;

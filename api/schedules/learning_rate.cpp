@@ -1,6 +1,5 @@
-#include <nyala/api/schedules/learning_rate.h>
-
 #include <nyala/api/fields.h>
+#include <nyala/api/schedules/learning_rate.h>
 
 namespace nyala {
 

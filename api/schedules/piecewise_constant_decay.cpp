@@ -1,7 +1,6 @@
-#include <nyala/api/schedules/piecewise_constant_decay.h>
-
 #include <algorithm>
 
+#include <nyala/api/schedules/piecewise_constant_decay.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -18,8 +17,9 @@ class PiecewiseConstantDecayNode final : public LearningRateScheduleNode {
   explicit PiecewiseConstantDecayNode(const PiecewiseConstantDecayConfig& config) : config_(config) {
     const size_t boundaries = config.boundaries.size(), values = config.values.size();
     if (boundaries + 1 != values)
-      throw InvalidArgumentError("PiecewiseConstantDecay: expected one value more than boundaries, received " +
-                                 std::to_string(boundaries) + " boundaries and " + std::to_string(values) + " values");
+      throw InvalidArgumentError(
+          "PiecewiseConstantDecay: expected one value more than boundaries, received " +
+          std::to_string(boundaries) + " boundaries and " + std::to_string(values) + " values");
     if (boundaries == 0) throw InvalidArgumentError("PiecewiseConstantDecay: expected at least one boundary");
     if (!std::is_sorted(config.boundaries.begin(), config.boundaries.end()))
       throw InvalidArgumentError("PiecewiseConstantDecay: expected boundaries in increasing order");

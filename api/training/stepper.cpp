@@ -112,7 +112,10 @@ void Stepper::prepare(const Batch& batch, bool training) {
     }
     if (state.restored_sums.parts > 0) restore_sums(state, std::move(state.restored_sums));
   }
-  if (training && !state.optimizer.node().built()) build_optimizer(model_);
+  if (training && !state.trained) {  // layers may have been frozen since compile()
+    build_optimizer(model_);
+    state.trained = true;
+  }
 }
 
 void Stepper::learn_shapes(const Batch& batch) { prepare(adapted(batch), true); }

@@ -61,6 +61,7 @@ struct TrainingState {
   std::vector<Tensor> steps;  // device scalars
   int64_t train_step = 0;     // counts training steps since the model was made: keys of random numbers
 
+  bool trained = false;  // a training step has fixed what the optimizer trains
   bool warned_nan = false;
 
   uint64_t shuffle_seed = 0;  // of arrays given to fit; saved with checkpoints

@@ -1,11 +1,10 @@
-#include <nyala/backend/ops/metric_updates.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/metric_updates.h>
 
 namespace nyala::ops {
 
@@ -114,8 +113,8 @@ void infer_label_hits(InferContext& c) {
   Shape with_axis = rows;
   with_axis.append(1);
   if (!matches(c.shape(0), rows) && !matches(c.shape(0), with_axis))
-    c.fail("expected labels of shape " + rows.to_string() + " for scores " + scores.to_string() + ", received " +
-           c.shape(0).to_string());
+    c.fail("expected labels of shape " + rows.to_string() + " for scores " + scores.to_string() +
+           ", received " + c.shape(0).to_string());
   check_weights(c, 2, rows);
   c.output(0, {2}, DType::float64);
 }
@@ -178,18 +177,22 @@ bool among_largest(const T* x, int64_t count, int64_t i, int64_t k) {
 }
 
 /// Adds one prediction to the counts of all thresholds.
-void count_prediction(const ConfusionDescriptor& d, bool positive, double score, double weight, double* counts) {
+void count_prediction(const ConfusionDescriptor& d, bool positive, double score, double weight,
+                      double* counts) {
   for (int32_t t = 0; t < d.num_thresholds; ++t) {
     const bool predicted = score > static_cast<double>(d.thresholds[static_cast<size_t>(t)]);
-    if (positive && predicted) counts[2 * t] += weight;
-    else if (d.missed ? positive : predicted) counts[2 * t + 1] += weight;
+    if (positive && predicted)
+      counts[2 * t] += weight;
+    else if (d.missed ? positive : predicted)
+      counts[2 * t + 1] += weight;
   }
 }
 
 void confusion_reference(const KernelCall& call) {
   const auto& d = call.descriptor<ConfusionDescriptor>();
   const Shape& shape = call.input(1).shape();
-  const int64_t count = shape.num_elements(), row_size = shape.rank() > 0 ? std::max<int64_t>(shape.back(), 1) : 1;
+  const int64_t count = shape.num_elements(),
+                row_size = shape.rank() > 0 ? std::max<int64_t>(shape.back(), 1) : 1;
   const Weights weights(call, 2, count);
   double* counts = call.out<double>(0);
   std::fill_n(counts, 2 * d.num_thresholds, 0.0);

@@ -6,12 +6,12 @@
 
 namespace nyala::ops {
 
-/// What one batch adds to a metric's sums: float64 on the device, in one pass, not differentiable. Values are added in
-/// their order. `weights` may be undefined; its shape is the beginning of that of the values, each weight belongs to all
-/// values behind it. Throw ShapeError where shapes do not fit.
+/// What one batch adds to a metric's sums: float64 on the device, in one pass, not differentiable. Values are
+/// added in their order. `weights` may be undefined; its shape is the beginning of that of the values, each
+/// weight belongs to all values behind it. Throw ShapeError where shapes do not fit.
 
-/// Of values (n, ...): (2), the sum over samples of weight * (mean over the sample's values), and the sum of weights or
-/// the number of samples.
+/// Of values (n, ...): (2), the sum over samples of weight * (mean over the sample's values), and the sum of
+/// weights or the number of samples.
 Tensor mean_update(const Tensor& values, const Tensor& weights = {});
 /// (1): the sum of all values, each by its weight.
 Tensor sum_update(const Tensor& values, const Tensor& weights = {});
@@ -21,10 +21,11 @@ Tensor match_update(const Tensor& y_true, const Tensor& y_pred, const Tensor& we
 /// mean_update of y_true == (y_pred > threshold), with the threshold as float32.
 Tensor match_update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weights, double threshold);
 
-/// mean_update of hits: labels (...) or (..., 1), scores (..., classes). For k = 0 a hit is a label that is the first
-/// largest score; else one with less than k larger scores (none is where a score or the label's is not finite or the
-/// label is out of range).
-Tensor label_hits_update(const Tensor& labels, const Tensor& scores, const Tensor& weights = {}, int64_t k = 0);
+/// mean_update of hits: labels (...) or (..., 1), scores (..., classes). For k = 0 a hit is a label that is
+/// the first largest score; else one with less than k larger scores (none is where a score or the label's is
+/// not finite or the label is out of range).
+Tensor label_hits_update(const Tensor& labels, const Tensor& scores, const Tensor& weights = {},
+                         int64_t k = 0);
 
 struct ConfusionDescriptor {
   static constexpr size_t kMaxThresholds = 24;
@@ -34,8 +35,8 @@ struct ConfusionDescriptor {
   int32_t class_id = -1;  // -1: all; else only this index of the last axis counts
   bool missed = false;    // false negatives instead of false positives
 };
-/// (2 * thresholds): for each threshold the true positives and the false positives (or false negatives) by weight.
-/// y_true != 0 is positive, y_pred > threshold is predicted so. y_true and y_pred have one shape.
+/// (2 * thresholds): for each threshold the true positives and the false positives (or false negatives) by
+/// weight. y_true != 0 is positive, y_pred > threshold is predicted so. y_true and y_pred have one shape.
 Tensor confusion_update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weights,
                         const ConfusionDescriptor& descriptor);
 

@@ -1,8 +1,7 @@
-#include <nyala/backend/ops/optimizer_updates.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include <nyala/backend/ops/optimizer_updates.h>
 #include <nyala/backend/ops/update_formulas.h>
 
 namespace nyala::ops {
@@ -30,7 +29,10 @@ void reference(const KernelCall& call) {
 template <template <class> class Formula>
 constexpr OpDef update_op(std::string_view name) {
   constexpr size_t kOutputs = 1 + Formula<float>::kSlots;
-  return {.name = name, .num_outputs = kOutputs, .infer = infer_update<kOutputs>, .reference = reference<Formula>};
+  return {.name = name,
+          .num_outputs = kOutputs,
+          .infer = infer_update<kOutputs>,
+          .reference = reference<Formula>};
 }
 
 void prepare_reference(const KernelCall& call) {
@@ -98,11 +100,13 @@ const OpDef kAdamAmsgradUpdate = update_op<formulas::AdamAmsgrad>("adam_amsgrad_
 const OpDef kRmspropUpdate = update_op<formulas::Rmsprop>("rmsprop_update");
 const OpDef kRmspropMomentumUpdate = update_op<formulas::RmspropMomentum>("rmsprop_momentum_update");
 const OpDef kRmspropCenteredUpdate = update_op<formulas::RmspropCentered>("rmsprop_centered_update");
-const OpDef kRmspropMomentumCenteredUpdate = update_op<formulas::RmspropMomentumCentered>("rmsprop_momentum_centered_update");
+const OpDef kRmspropMomentumCenteredUpdate =
+    update_op<formulas::RmspropMomentumCentered>("rmsprop_momentum_centered_update");
 
 const OpDef kPrepareUpdate = {
     .name = "prepare_update", .num_outputs = 2, .infer = infer_update<2>, .reference = prepare_reference};
-const OpDef kMovingAverage = {.name = "moving_average", .infer = infer_average, .reference = average_reference};
+const OpDef kMovingAverage = {
+    .name = "moving_average", .infer = infer_average, .reference = average_reference};
 const OpDef kSquaredSums = {
     .name = "squared_sums", .infer = infer_squared_sums, .reference = squared_sums_reference};
 const OpDef kClipFactors = {

@@ -6,11 +6,12 @@
 
 namespace nyala::ops {
 
-/// Optimizer formulas as ops that write in place. Not functions: optimizers dispatch them with the outputs given.
+/// Optimizer formulas as ops that write in place. Not functions: optimizers dispatch them with the outputs
+/// given.
 ///
-/// Inputs of all: gradient (n), factor float64 (1), scalars float64 (at least kFirstFormulaScalar of them, then the
-/// formula's own). Outputs: weight (n), then the formula's slots (n). Weight, gradient and slots have one floating
-/// dtype, the numbers are converted to it. Before the formula
+/// Inputs of all: gradient (n), factor float64 (1), scalars float64 (at least kFirstFormulaScalar of them,
+/// then the formula's own). Outputs: weight (n), then the formula's slots (n). Weight, gradient and slots
+/// have one floating dtype, the numbers are converted to it. Before the formula
 ///   g = clip(gradient * factor, -clip_value, clip_value),   w -= w * scalars[kDecayScalar] where `decay`.
 /// The gradient is not written. Not differentiable.
 struct UpdateDescriptor {
@@ -18,8 +19,8 @@ struct UpdateDescriptor {
   double clip_value = std::numeric_limits<double>::infinity();
 };
 
-/// Places in `scalars`: the factor that takes accumulation and loss scaling out of a gradient, the weight decay times
-/// the learning rate, and the momentum of moving averages.
+/// Places in `scalars`: the factor that takes accumulation and loss scaling out of a gradient, the weight
+/// decay times the learning rate, and the momentum of moving averages.
 inline constexpr int kGradientScaleScalar = 0;
 inline constexpr int kDecayScalar = 1;
 inline constexpr int kAverageScalar = 2;
@@ -29,16 +30,17 @@ inline constexpr int kFirstFormulaScalar = 3;
 extern const OpDef kSgdUpdate;
 /// m = momentum m - lr g; w += m, or with Nesterov's w += momentum m - lr g. Scalars: lr, momentum. Slot m.
 extern const OpDef kSgdMomentumUpdate, kSgdNesterovUpdate;
-/// m += (g - m) (1 - beta_1); v += (g^2 - v) (1 - beta_2); w -= alpha m / (sqrt(v) + epsilon), where amsgrad takes the
-/// largest v so far. Scalars: alpha, 1 - beta_1, 1 - beta_2, epsilon. Slots m, v (, largest v).
+/// m += (g - m) (1 - beta_1); v += (g^2 - v) (1 - beta_2); w -= alpha m / (sqrt(v) + epsilon), where amsgrad
+/// takes the largest v so far. Scalars: alpha, 1 - beta_1, 1 - beta_2, epsilon. Slots m, v (, largest v).
 extern const OpDef kAdamUpdate, kAdamAmsgradUpdate;
 /// v = rho v + (1 - rho) g^2; step = lr g / sqrt(v + epsilon), centered lr g / sqrt(v - a^2 + epsilon) with
 /// a = rho a + (1 - rho) g; with momentum b = momentum b + step; w -= b, else w -= step.
 /// Scalars: lr, rho, 1 - rho, epsilon, momentum. Slots v (, b) (, a).
-extern const OpDef kRmspropUpdate, kRmspropMomentumUpdate, kRmspropCenteredUpdate, kRmspropMomentumCenteredUpdate;
+extern const OpDef kRmspropUpdate, kRmspropMomentumUpdate, kRmspropCenteredUpdate,
+    kRmspropMomentumCenteredUpdate;
 
-/// The part before the formula alone, for formulas made of other ops: inputs as above, outputs gradient and weight,
-/// which are written.
+/// The part before the formula alone, for formulas made of other ops: inputs as above, outputs gradient and
+/// weight, which are written.
 extern const OpDef kPrepareUpdate;
 
 /// Inputs weight (n), scalars; output average (n) = momentum average + (1 - momentum) weight, with
@@ -47,13 +49,13 @@ extern const OpDef kMovingAverage;
 
 /// Elements whose squares make one partial sum.
 inline constexpr int64_t kNormChunk = 1024;
-/// (n) -> the sums of squares of each kNormChunk elements, float64 (ceil(n / kNormChunk)). No descriptor. The order of
-/// additions depends on n alone.
+/// (n) -> the sums of squares of each kNormChunk elements, float64 (ceil(n / kNormChunk)). No descriptor. The
+/// order of additions depends on n alone.
 extern const OpDef kSquaredSums;
 
 /// How many times smaller gradients become so that a norm is at most `limit`, as in Keras: for one tensor
-/// limit / max(norm, limit); `global`: limit * min(1 / norm, 1 / limit) + (norm - norm), NaN for a norm that is not
-/// finite. Norms are those of scaled gradients, the results include the scale.
+/// limit / max(norm, limit); `global`: limit * min(1 / norm, 1 / limit) + (norm - norm), NaN for a norm that
+/// is not finite. Norms are those of scaled gradients, the results include the scale.
 struct ClipFactorsDescriptor {
   double limit = 0.0;
   bool global = false;

@@ -5,8 +5,8 @@
 
 #include <nyala/backend/ops/optimizer_updates.h>
 
-// Everything here has internal linkage on purpose: the same loops are compiled several times, each for another
-// instruction set, and the linker must not merge them.
+// Everything here has internal linkage on purpose: the same loops are compiled several times, each for
+// another instruction set, and the linker must not merge them.
 namespace nyala::formulas {
 
 namespace {
@@ -157,14 +157,14 @@ void update_elements(const KernelCall& call, int64_t begin, int64_t end) {
       weight[i] = w, first[i] = a;
     }
   } else if constexpr (Formula::kSlots == 2) {
-    T *__restrict first = call.out<T>(1), *__restrict second = call.out<T>(2);
+    T* __restrict first = call.out<T>(1), * __restrict second = call.out<T>(2);
     for (int64_t i = begin; i < end; ++i) {
       T w = prepare.weight(weight[i]), a = first[i], b = second[i];
       formula(prepare.gradient(gradient[i]), w, a, b);
       weight[i] = w, first[i] = a, second[i] = b;
     }
   } else {
-    T *__restrict first = call.out<T>(1), *__restrict second = call.out<T>(2), *__restrict third = call.out<T>(3);
+    T* __restrict first = call.out<T>(1), * __restrict second = call.out<T>(2), * __restrict third = call.out<T>(3);
     for (int64_t i = begin; i < end; ++i) {
       T w = prepare.weight(weight[i]), a = first[i], b = second[i], c = third[i];
       formula(prepare.gradient(gradient[i]), w, a, b, c);
@@ -207,7 +207,8 @@ void squared_sum_chunks(const KernelCall& call, int64_t begin, int64_t end) {
   const int64_t count = call.input(0).num_elements();
   for (int64_t chunk = begin; chunk < end; ++chunk) {
     const int64_t first = chunk * ops::kNormChunk, left = count - first;
-    call.out<double>(0)[chunk] = squared_sum(call.in<T>(0) + first, left < ops::kNormChunk ? left : ops::kNormChunk);
+    call.out<double>(0)[chunk] =
+        squared_sum(call.in<T>(0) + first, left < ops::kNormChunk ? left : ops::kNormChunk);
   }
 }
 

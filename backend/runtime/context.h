@@ -20,7 +20,7 @@ struct ThreadContext {
   std::shared_ptr<void> strategy;       // keeps that strategy alive (strategies/strategy.cpp knows its type)
   ReplicaContext* replica = nullptr;    // set inside Strategy::run
   int compute_threads = 0;              // OpenMP team of this thread; 0: the device's share
-  std::string_view only_kernel;         // tests: run this kernel or fail
+  std::string_view only_kernel;         // tests: ops that have this kernel run it; "reference" binds all
 };
 
 ThreadContext& thread_context();

@@ -203,7 +203,8 @@ TEST(CSVLoggerCallback, BytesOfPythonsCsv) {
   logger.on_epoch_end(0, first);
   logger.on_epoch_end(1, second);
   logger.on_train_end(none);
-  const std::string header = "epoch,acc,loss,val_acc,val_loss\r\n", rows = "0,1e-05,0.5,NA,NA\r\n1,1.0,2.0,NA,0.25\r\n";
+  const std::string header = "epoch,acc,loss,val_acc,val_loss\r\n",
+                    rows = "0,1e-05,0.5,NA,NA\r\n1,1.0,2.0,NA,0.25\r\n";
   EXPECT_EQ(bytes_of(file), header + rows);
   CSVLogger more(file.string(), {.append = true});
   more.on_train_begin(none);
@@ -248,7 +249,8 @@ TEST(LambdaCallbackHooks, AreCalled) {
 
 std::vector<std::string> files_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -259,22 +261,24 @@ TEST(ModelCheckpointCallback, EveryEpochWithNamesFromTheLogs) {
   ModelCheckpoint checkpoint((folder / "made" / "{epoch:02d}-{val_loss:.2f}.weights.h5").string(),
                              {.save_weights_only = true});
   run(checkpoint, model, {"val_loss", {0.5, 0.25}});
-  EXPECT_EQ(files_in(folder / "made"), (std::vector<std::string>{"01-0.50.weights.h5", "02-0.25.weights.h5"}));
+  EXPECT_EQ(files_in(folder / "made"),
+            (std::vector<std::string>{"01-0.50.weights.h5", "02-0.25.weights.h5"}));
 }
 
 TEST(ModelCheckpointCallback, OnlyTheBest) {
   const auto folder = fresh_folder("best");
   const std::string path = (folder / "{epoch}.weights.h5").string();
   Model model = small_model();
-  ModelCheckpoint checkpoint(path, {.verbose = 1, .save_best_only = true, .save_weights_only = true,
-                                    .initial_value_threshold = 0.9});
+  ModelCheckpoint checkpoint(
+      path,
+      {.verbose = 1, .save_best_only = true, .save_weights_only = true, .initial_value_threshold = 0.9});
   Printed printed;
   run(checkpoint, model, {"val_loss", {1, 0.5, 0.75}});
   const std::string second = (folder / "2.weights.h5").string();
   EXPECT_EQ(printed.text(),
             "\nEpoch 1: val_loss did not improve from 0.90000\n"
-            "\nEpoch 2: val_loss improved from 0.90000 to 0.50000, saving model to " + second +
-                "\n\nEpoch 2: finished saving model to " + second +
+            "\nEpoch 2: val_loss improved from 0.90000 to 0.50000, saving model to " +
+                second + "\n\nEpoch 2: finished saving model to " + second +
                 "\n\nEpoch 3: val_loss did not improve from 0.50000\n");
   EXPECT_EQ(files_in(folder), std::vector<std::string>{"2.weights.h5"});
 }
@@ -300,7 +304,8 @@ TEST(ModelCheckpointCallback, PathsAreCheckedWhereTheyAreWritten) {
   EXPECT_THROW(ModelCheckpoint("model.keras"), InvalidArgumentError) << "whole models cannot be saved yet";
   EXPECT_THROW(ModelCheckpoint("a.weights.h5", {.save_weights_only = true, .save_freq = "batch"}),
                InvalidArgumentError);
-  EXPECT_THROW(ModelCheckpoint("a.weights.h5", {.save_weights_only = true, .save_freq = 0}), InvalidArgumentError);
+  EXPECT_THROW(ModelCheckpoint("a.weights.h5", {.save_weights_only = true, .save_freq = 0}),
+               InvalidArgumentError);
   const auto folder = fresh_folder("directory");
   std::filesystem::create_directories(folder / "x.weights.h5");
   Model model = small_model();

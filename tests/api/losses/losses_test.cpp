@@ -41,11 +41,13 @@ TEST(Losses, NamesAndObjects) {
   EXPECT_EQ(Loss(CategoricalCrossentropy({.name = "mine"})).name(), "mine");
   const std::string text = message_of([] { Loss("mean_squared_eror"); });
   EXPECT_NE(text.find("did you mean 'mean_squared_error'"), std::string::npos) << text;
-  EXPECT_NE(message_of([] { MeanSquaredError({.reduction = "summ"}); }).find("did you mean 'sum'"), std::string::npos);
+  EXPECT_NE(message_of([] { MeanSquaredError({.reduction = "summ"}); }).find("did you mean 'sum'"),
+            std::string::npos);
 }
 
 TEST(Losses, AFunctionOfTwoTensors) {
-  const Loss loss([](const Tensor& y_true, const Tensor& y_pred) { return ops::subtract(y_true, y_pred); }, "gap");
+  const Loss loss([](const Tensor& y_true, const Tensor& y_pred) { return ops::subtract(y_true, y_pred); },
+                  "gap");
   EXPECT_EQ(loss.name(), "gap");
   EXPECT_NEAR(loss(doubles({3, 5}, {2}), doubles({1, 1}, {2})).item(), 3.0, 1e-12);
   EXPECT_NEAR(loss(doubles({3, 5}, {2}), doubles({1, 1}, {2}), doubles({1, 0.5}, {2})).item(), 2.0, 1e-12);
@@ -62,8 +64,10 @@ TEST(Losses, CrossentropyByShapes) {
 
 TEST(Losses, AVectorOfPredictionsHasOneSampleEach) {
   const Loss loss = MeanSquaredError({.reduction = "none"});
-  EXPECT_EQ(values_of(loss(doubles({1, 2, 3}, {3}), doubles({1, 0, 0}, {3}))), (std::vector<double>{0, 4, 9}));
-  EXPECT_EQ(values_of(loss(doubles({1, 2, 3}, {3, 1}), doubles({1, 0, 0}, {3}))), (std::vector<double>{0, 4, 9}));
+  EXPECT_EQ(values_of(loss(doubles({1, 2, 3}, {3}), doubles({1, 0, 0}, {3}))),
+            (std::vector<double>{0, 4, 9}));
+  EXPECT_EQ(values_of(loss(doubles({1, 2, 3}, {3, 1}), doubles({1, 0, 0}, {3}))),
+            (std::vector<double>{0, 4, 9}));
 }
 
 TEST(Losses, ClassesOnAnotherAxis) {
@@ -105,11 +109,13 @@ TEST(Losses, MeansOverNothingAreZero) {
 
 TEST(Losses, MixedUpTargetsSayWhatToUse) {
   const Tensor logits = Tensor::zeros({4, 3});
-  EXPECT_NE(message_of([&] { SparseCategoricalCrossentropy()(Tensor::zeros({4, 3}), logits); })
-                .find("CategoricalCrossentropy"),
+  EXPECT_NE(message_of([&] {
+              SparseCategoricalCrossentropy()(Tensor::zeros({4, 3}), logits);
+            }).find("CategoricalCrossentropy"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { CategoricalCrossentropy()(Tensor::zeros({4, 1}), logits); })
-                .find("SparseCategoricalCrossentropy"),
+  EXPECT_NE(message_of([&] {
+              CategoricalCrossentropy()(Tensor::zeros({4, 1}), logits);
+            }).find("SparseCategoricalCrossentropy"),
             std::string::npos);
   EXPECT_THROW(SparseCategoricalCrossentropy()(Tensor::zeros({5}, DType::int32), logits), ShapeError);
   EXPECT_THROW(MeanSquaredError()(logits, logits, Tensor::zeros({5})), ShapeError);

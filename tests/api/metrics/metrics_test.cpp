@@ -44,7 +44,8 @@ TEST(MetricsOfNames, LossesAndFunctions) {
   of_loss.update_state(floats({1, 2}, {2, 1}), floats({2, 5}, {2, 1}), floats({1, 3}, {2}));
   EXPECT_EQ(of_loss.name(), "gap");
   EXPECT_NEAR(of_loss.result(), (1 + 9) / 4.0, 1e-12);
-  Metric of_function([](const Tensor& y_true, const Tensor& y_pred) { return y_true - y_pred; }, "difference");
+  Metric of_function([](const Tensor& y_true, const Tensor& y_pred) { return y_true - y_pred; },
+                     "difference");
   of_function.update_state(floats({4, 6}, {2}), floats({1, 1}, {2}));
   EXPECT_EQ(of_function.result(), 4.0);
   EXPECT_FALSE(of_function.node().has_direction());
@@ -66,14 +67,16 @@ TEST(Metrics, SumsOfPiecesAreTheSumsOfTheWhole) {
   std::vector<float> scores, weights;
   std::vector<int64_t> labels;
   for (int64_t i = 0; i < rows * classes; ++i) scores.push_back(std::sin(static_cast<float>(i) * 1.7f));
-  for (int64_t i = 0; i < rows; ++i) labels.push_back(i * 7 % classes), weights.push_back(0.1f * static_cast<float>(i % 9));
+  for (int64_t i = 0; i < rows; ++i)
+    labels.push_back(i * 7 % classes), weights.push_back(0.1f * static_cast<float>(i % 9));
   const Tensor y = Tensor::from(labels), p = Tensor::from(scores, {rows, classes}), w = Tensor::from(weights);
   for (const Metric& metric : {Metric(SparseCategoricalAccuracy()), Metric(SparseTopKCategoricalAccuracy(2)),
                                Metric(metrics::SparseCategoricalCrossentropy({.from_logits = true}))}) {
     const std::vector<double> whole = metric.node().update(y, p, w).to_vector<double>();
     std::vector<double> sum(whole.size());
     for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 13}, {13, 0}, {13, 20}, {33, 4}}) {
-      const auto part = metric.node().update(y.rows(first, count), p.rows(first, count), w.rows(first, count));
+      const auto part =
+          metric.node().update(y.rows(first, count), p.rows(first, count), w.rows(first, count));
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += part.to_vector<double>()[i];
     }
     for (size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], whole[i], 1e-10) << metric.name();
@@ -84,7 +87,8 @@ TEST(Metrics, TheGhostDeviceGivesTheNumbersOfTheCpu) {
   enable_ghost_device();
   const Device ghost = "ghost:0";
   const Tensor y = Tensor::from(std::vector<float>{0, 1, 1, 0, 1, 0}, {2, 3});
-  const Tensor p = Tensor::from(std::vector<float>{.1f, .7f, .4f, .6f, .9f, .2f}, {2, 3}), w = floats({.5f, 2}, {2});
+  const Tensor p = Tensor::from(std::vector<float>{.1f, .7f, .4f, .6f, .9f, .2f}, {2, 3}),
+               w = floats({.5f, 2}, {2});
   for (const Metric& metric :
        {Metric(Precision({.thresholds = {.3, .5}})), Metric(Recall({.top_k = 2})), Metric(BinaryAccuracy()),
         Metric(CategoricalAccuracy()), Metric(TopKCategoricalAccuracy(2)), Metric(RootMeanSquaredError()),
@@ -136,7 +140,8 @@ TEST(Metrics, Validation) {
   EXPECT_THROW(Recall({.top_k = -1}), InvalidArgumentError);
   EXPECT_THROW(TopKCategoricalAccuracy(0), InvalidArgumentError);
   EXPECT_THROW(Mean().update_state(floats({1}, {1}), floats({1}, {1})), InvalidArgumentError);
-  EXPECT_THROW(Recall({.class_id = 4}).update_state(Tensor::zeros({2, 3}), Tensor::zeros({2, 3})), ShapeError);
+  EXPECT_THROW(Recall({.class_id = 4}).update_state(Tensor::zeros({2, 3}), Tensor::zeros({2, 3})),
+               ShapeError);
   EXPECT_THROW(Accuracy().update_state(Tensor::zeros({2, 3}), Tensor::zeros({2, 4})), ShapeError);
   EXPECT_THROW(Metric("accuracy").update_state(Tensor::zeros({2})), StateError);
 }

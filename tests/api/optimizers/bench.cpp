@@ -1,8 +1,8 @@
-#include <nyala/tests/api/optimizers/bench.h>
-
 #include <cmath>
 #include <stdexcept>
 #include <thread>
+
+#include <nyala/tests/api/optimizers/bench.h>
 
 namespace nyala::testing {
 
@@ -21,21 +21,25 @@ Tensor from_doubles(const std::vector<double>& values, const Shape& shape, DType
 
 std::vector<double> initial_weights(size_t index, int64_t count) {
   std::vector<double> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(std::sin(0.7 * static_cast<double>(i) + static_cast<double>(index)));
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(std::sin(0.7 * static_cast<double>(i) + static_cast<double>(index)));
   return values;
 }
 
 Bench::Bench(const Optimizer& given, BenchOptions options, std::vector<ConstrainedWeight> constraints)
-    : optimizer(given), store(ParameterStore::make(options.devices, options.share_weights)), options_(options) {
+    : optimizer(given),
+      store(ParameterStore::make(options.devices, options.share_weights)),
+      options_(options) {
   for (size_t i = 0; i < options.shapes.size(); ++i) {
     const Shape& shape = options.shapes[i];
     const std::string name = i % 2 == 0 ? "kernel" : "bias";
     const Tensor initial = from_doubles(initial_weights(i, shape.num_elements()), shape, options.dtype);
-    variables.push_back(store->create({.name = name,
-                                       .path = "layer_" + std::to_string(i) + "/" + name,
-                                       .shape = shape,
-                                       .dtype = options.dtype,
-                                       .initialize = [initial](const Tensor& value) { value.copy_from(initial); }}));
+    variables.push_back(
+        store->create({.name = name,
+                       .path = "layer_" + std::to_string(i) + "/" + name,
+                       .shape = shape,
+                       .dtype = options.dtype,
+                       .initialize = [initial](const Tensor& value) { value.copy_from(initial); }}));
   }
   optimizer.node().build(*store, variables, std::move(constraints));
 }
@@ -45,7 +49,8 @@ std::vector<std::vector<double>> Bench::gradients(int step, double scale) const 
   for (const Variable& variable : variables) {
     std::vector<double>& values = result.emplace_back();
     for (int64_t i = 0; i < variable.shape().num_elements(); ++i)
-      values.push_back(scale * std::cos(1.3 * static_cast<double>(i) + 2.1 * step + static_cast<double>(result.size())));
+      values.push_back(
+          scale * std::cos(1.3 * static_cast<double>(i) + 2.1 * step + static_cast<double>(result.size())));
   }
   return result;
 }

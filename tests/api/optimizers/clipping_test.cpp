@@ -73,8 +73,10 @@ TEST(Clipping, AnInfiniteGradientStaysInItsVariableWithClipnorm) {
   bench.step(gradients);
   const std::vector<double> after = bench.weights(1);
   for (size_t i = 0; i < after.size(); ++i)
-    if (i == 2) EXPECT_TRUE(std::isnan(after[i]));
-    else EXPECT_EQ(after[i], before[i]);
+    if (i == 2)
+      EXPECT_TRUE(std::isnan(after[i]));
+    else
+      EXPECT_EQ(after[i], before[i]);
   for (double w : bench.weights(0)) EXPECT_TRUE(std::isfinite(w));
 }
 

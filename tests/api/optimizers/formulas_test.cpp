@@ -30,7 +30,8 @@ void expect_formula(const Optimizer& optimizer, const Formula& formula, const st
       const std::vector<double> got = bench.weights(v);
       for (size_t i = 0; i < got.size(); ++i) {
         formula(expected[v][i], gradients[v][i], step);
-        ASSERT_NEAR(got[i], expected[v][i].w, 1e-13) << what << " step " << step << " variable " << v << " " << i;
+        ASSERT_NEAR(got[i], expected[v][i].w, 1e-13)
+            << what << " step " << step << " variable " << v << " " << i;
       }
     }
   }
@@ -39,7 +40,8 @@ void expect_formula(const Optimizer& optimizer, const Formula& formula, const st
 const double kRate = static_cast<float>(0.03);
 
 TEST(OptimizerFormulas, SGD) {
-  expect_formula(SGD(0.03), [](Element& e, double g, int) { e.w -= kRate * g; }, "plain");
+  expect_formula(
+      SGD(0.03), [](Element& e, double g, int) { e.w -= kRate * g; }, "plain");
   const auto momentum = [](bool nesterov) {
     return [nesterov](Element& e, double g, int) {
       e.a = 0.9 * e.a - kRate * g;
@@ -48,8 +50,9 @@ TEST(OptimizerFormulas, SGD) {
   };
   expect_formula(SGD({.learning_rate = 0.03, .momentum = 0.9}), momentum(false), "momentum");
   expect_formula(SGD({.learning_rate = 0.03, .momentum = 0.9, .nesterov = true}), momentum(true), "nesterov");
-  expect_formula(SGD({.learning_rate = 0.03, .nesterov = true}), [](Element& e, double g, int) { e.w -= kRate * g; },
-                 "nesterov without momentum");
+  expect_formula(
+      SGD({.learning_rate = 0.03, .nesterov = true}), [](Element& e, double g, int) { e.w -= kRate * g; },
+      "nesterov without momentum");
 }
 
 void adam(Element& e, double g, int step, bool amsgrad) {
@@ -65,14 +68,19 @@ TEST(OptimizerFormulas, Adam) {
   for (const bool amsgrad : {false, true})
     expect_formula(
         Adam({.learning_rate = 0.03, .beta_1 = 0.8, .beta_2 = 0.95, .epsilon = 1e-4, .amsgrad = amsgrad}),
-        [amsgrad](Element& e, double g, int step) { adam(e, g, step, amsgrad); }, amsgrad ? "amsgrad" : "adam");
+        [amsgrad](Element& e, double g, int step) { adam(e, g, step, amsgrad); },
+        amsgrad ? "amsgrad" : "adam");
 }
 
 TEST(OptimizerFormulas, RMSprop) {
   for (const bool centered : {false, true})
     for (const double momentum : {0.0, 0.6})
       expect_formula(
-          RMSprop({.learning_rate = 0.03, .rho = 0.7, .momentum = momentum, .epsilon = 1e-5, .centered = centered}),
+          RMSprop({.learning_rate = 0.03,
+                   .rho = 0.7,
+                   .momentum = momentum,
+                   .epsilon = 1e-5,
+                   .centered = centered}),
           [=](Element& e, double g, int) {
             e.a = 0.7 * e.a + (1 - 0.7) * g * g;
             e.b = 0.7 * e.b + (1 - 0.7) * g;
@@ -84,24 +92,29 @@ TEST(OptimizerFormulas, RMSprop) {
 }
 
 TEST(OptimizerFormulas, WeightDecayComesFirstAndIsDecoupled) {
-  expect_formula(SGD({.learning_rate = 0.03, .momentum = 0.9, .weight_decay = 0.4}),
-                 [](Element& e, double g, int) {
-                   e.w -= e.w * 0.4 * kRate;
-                   e.a = 0.9 * e.a - kRate * g;
-                   e.w += e.a;
-                 },
-                 "decay");
+  expect_formula(
+      SGD({.learning_rate = 0.03, .momentum = 0.9, .weight_decay = 0.4}),
+      [](Element& e, double g, int) {
+        e.w -= e.w * 0.4 * kRate;
+        e.a = 0.9 * e.a - kRate * g;
+        e.w += e.a;
+      },
+      "decay");
 }
 
 TEST(OptimizerFormulas, ClipValueAfterLossScale) {
-  expect_formula(SGD({.learning_rate = 0.03, .clipvalue = 0.2, .loss_scale_factor = 2.0}),
-                 [](Element& e, double g, int) { e.w -= kRate * std::clamp(g / 2.0, -0.2, 0.2); }, "clipvalue");
+  expect_formula(
+      SGD({.learning_rate = 0.03, .clipvalue = 0.2, .loss_scale_factor = 2.0}),
+      [](Element& e, double g, int) { e.w -= kRate * std::clamp(g / 2.0, -0.2, 0.2); }, "clipvalue");
 }
 
 TEST(OptimizerFormulas, SchedulesAreSeenByTheStepBefore) {
-  expect_formula(SGD({.learning_rate = PiecewiseConstantDecay({2, 4}, {0.5, 0.25, 0.125})}),
-                 [](Element& e, double g, int step) { e.w -= (step <= 2 ? 0.5 : step <= 4 ? 0.25 : 0.125) * g; },
-                 "schedule");
+  expect_formula(
+      SGD({.learning_rate = PiecewiseConstantDecay({2, 4}, {0.5, 0.25, 0.125})}),
+      [](Element& e, double g, int step) {
+        e.w -= (step <= 2 ? 0.5 : step <= 4 ? 0.25 : 0.125) * g;
+      },
+      "schedule");
 }
 
 TEST(OptimizerFormulas, AFormulaMadeOfOtherOps) {
@@ -119,12 +132,13 @@ TEST(OptimizerFormulas, AFormulaMadeOfOtherOps) {
       range.weight.copy_from_host(w.data());
     }
   };
-  expect_formula(Optimizer(std::make_shared<Halver>()),
-                 [](Element& e, double g, int) {
-                   e.w -= e.w * 0.1 * 0.5;
-                   e.w -= 0.5 * std::clamp(g, -0.3, 0.3);
-                 },
-                 "prepared");
+  expect_formula(
+      Optimizer(std::make_shared<Halver>()),
+      [](Element& e, double g, int) {
+        e.w -= e.w * 0.1 * 0.5;
+        e.w -= 0.5 * std::clamp(g, -0.3, 0.3);
+      },
+      "prepared");
 }
 
 }  // namespace

@@ -17,7 +17,11 @@ namespace {
 const std::vector<Shape> kShapes = {{33, 17}, {17}, {5000}, {1}, {64}, {129, 65}};
 
 std::vector<Optimizer> optimizers() {
-  return {SGD({.learning_rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.1, .global_clipnorm = 1.5}),
+  return {SGD({.learning_rate = 0.1,
+               .momentum = 0.9,
+               .nesterov = true,
+               .weight_decay = 0.1,
+               .global_clipnorm = 1.5}),
           SGD({.learning_rate = 0.1, .clipvalue = 0.4}),
           Adam({.learning_rate = 0.1, .amsgrad = true, .clipnorm = 0.9}),
           Adam({.learning_rate = 0.1, .use_ema = true, .ema_momentum = 0.7, .ema_overwrite_frequency = 3}),
@@ -50,7 +54,9 @@ TEST(OptimizerSlices, AnyNumberGivesTheSameBits) {
 TEST(OptimizerSlices, EveryCopyOfTheWeightsHasTheSameBits) {
   configure_logical_devices("cpu", 3);
   for (const Optimizer& optimizer : optimizers()) {
-    Bench bench(optimizer, {.shapes = kShapes, .dtype = DType::float32, .devices = {"cpu:0", "cpu:1", "cpu:2"},
+    Bench bench(optimizer, {.shapes = kShapes,
+                            .dtype = DType::float32,
+                            .devices = {"cpu:0", "cpu:1", "cpu:2"},
                             .share_weights = false});
     for (int step = 0; step < 5; ++step) bench.step(bench.gradients(step));
     for (size_t v = 0; v < kShapes.size(); ++v) {

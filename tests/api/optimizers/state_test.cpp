@@ -20,14 +20,16 @@ Optimizer everything() {
 
 std::vector<Tensor> values_of(const Optimizer& optimizer) {
   std::vector<Tensor> values;
-  for (const OptimizerVariable& variable : optimizer.node().variables_for_file()) values.push_back(variable.value);
+  for (const OptimizerVariable& variable : optimizer.node().variables_for_file())
+    values.push_back(variable.value);
   return values;
 }
 
 TEST(OptimizerState, OrderIsThatOfKerasFiles) {
   Bench bench(everything(), {.shapes = {{2, 3}, {3}}});
   std::vector<std::string> names;
-  for (const OptimizerVariable& variable : bench.optimizer.node().variables_for_file()) names.push_back(variable.name);
+  for (const OptimizerVariable& variable : bench.optimizer.node().variables_for_file())
+    names.push_back(variable.name);
   const std::vector<std::string> expected = {"iteration",
                                              "learning_rate",
                                              "layer_0_kernel_average",
@@ -48,14 +50,17 @@ TEST(OptimizerState, ASavedStateGoesOnWithTheSameBits) {
     Bench whole(everything()), first(everything()), second(everything());
     for (int step = 0; step < 9; ++step) whole.step(whole.gradients(step));
     for (int step = 0; step < stop; ++step) first.step(first.gradients(step));
-    for (size_t v = 0; v < first.variables.size(); ++v) second.variables[v].assign(first.variables[v].value());
+    for (size_t v = 0; v < first.variables.size(); ++v)
+      second.variables[v].assign(first.variables[v].value());
     second.optimizer.node().load_variables(values_of(first.optimizer));
     EXPECT_EQ(second.optimizer.iterations(), stop / 3);
     for (int step = stop; step < 9; ++step) second.step(second.gradients(step));
-    for (size_t v = 0; v < whole.variables.size(); ++v) EXPECT_EQ(second.weights(v), whole.weights(v)) << stop;
+    for (size_t v = 0; v < whole.variables.size(); ++v)
+      EXPECT_EQ(second.weights(v), whole.weights(v)) << stop;
     second.optimizer.node().finalize_averages();
     whole.optimizer.node().finalize_averages();
-    for (size_t v = 0; v < whole.variables.size(); ++v) EXPECT_EQ(second.weights(v), whole.weights(v)) << stop;
+    for (size_t v = 0; v < whole.variables.size(); ++v)
+      EXPECT_EQ(second.weights(v), whole.weights(v)) << stop;
   }
 }
 
@@ -93,7 +98,8 @@ TEST(OptimizerState, RecycledArenaSpaceIsNoOldState) {
   const auto store = ParameterStore::make({Device{}}, true);
   const Optimizer optimizer = SGD({.learning_rate = 1.0, .momentum = 0.5});
   const auto make = [&](const std::string& name) {
-    return store->create({.name = name, .path = name, .shape = {8}, .dtype = DType::float32, .initialize = {}});
+    return store->create(
+        {.name = name, .path = name, .shape = {8}, .dtype = DType::float32, .initialize = {}});
   };
   const auto step = [&](const Variable& variable) {
     store->gradient(0, variable).copy_from(Tensor::full({8}, 1.0));
@@ -110,7 +116,8 @@ TEST(OptimizerState, RecycledArenaSpaceIsNoOldState) {
   optimizer.node().build(*store, {kept, fresh}, {});
   const auto state = optimizer.node().variables_for_file();
   EXPECT_EQ(as_doubles(state[2].value)[0], -1.0) << "what is known keeps its state";
-  EXPECT_EQ(as_doubles(state[3].value), std::vector<double>(8, 0.0)) << "what is new begins with the initial value";
+  EXPECT_EQ(as_doubles(state[3].value), std::vector<double>(8, 0.0))
+      << "what is new begins with the initial value";
 }
 
 TEST(OptimizerState, ExclusionFromWeightDecay) {
@@ -156,9 +163,12 @@ TEST(OptimizerState, Validation) {
   EXPECT_THROW(Adam({.use_ema = true, .ema_overwrite_frequency = -1}), InvalidArgumentError);
   EXPECT_NO_THROW(Adam({.ema_momentum = 7.0})) << "not used";
   const auto store = ParameterStore::make({Device{}}, true);
-  const Variable frozen = store->create({.name = "w", .path = "w", .shape = {2}, .trainable = false, .initialize = {}});
-  const Variable single = store->create({.name = "a", .path = "a", .shape = {2}, .dtype = DType::float32, .initialize = {}});
-  const Variable twice = store->create({.name = "b", .path = "b", .shape = {2}, .dtype = DType::float64, .initialize = {}});
+  const Variable frozen =
+      store->create({.name = "w", .path = "w", .shape = {2}, .trainable = false, .initialize = {}});
+  const Variable single =
+      store->create({.name = "a", .path = "a", .shape = {2}, .dtype = DType::float32, .initialize = {}});
+  const Variable twice =
+      store->create({.name = "b", .path = "b", .shape = {2}, .dtype = DType::float64, .initialize = {}});
   const Optimizer optimizer = "sgd";
   EXPECT_THROW(optimizer.node().build(*store, {frozen}, {}), StateError);
   EXPECT_THROW(optimizer.node().build(*store, {single, twice}, {}), DTypeError);

@@ -10,7 +10,8 @@ namespace nyala::testing {
 namespace {
 
 TEST(Schedules, ExponentialDecay) {
-  const LearningRate smooth = ExponentialDecay(0.1, 10, 0.5), stairs = ExponentialDecay(0.1, 10, 0.5, {.staircase = true});
+  const LearningRate smooth = ExponentialDecay(0.1, 10, 0.5),
+                     stairs = ExponentialDecay(0.1, 10, 0.5, {.staircase = true});
   for (const int64_t step : {0, 1, 9, 10, 25, 100}) {
     EXPECT_NEAR(smooth.at(step), 0.1 * std::pow(0.5, static_cast<double>(step) / 10), 1e-8);
     EXPECT_NEAR(stairs.at(step), 0.1 * std::pow(0.5, static_cast<double>(step / 10)), 1e-8);

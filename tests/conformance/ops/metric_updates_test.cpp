@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/metric_updates.h>
@@ -21,14 +21,18 @@ TEST(MetricUpdates, KernelsAgreeOverShapesAndDtypes) {
   for (const int64_t rows : {0, 1, 7, 300})
     for (const DType dtype : {DType::int32, DType::int64, DType::uint8, DType::float32}) {
       SCOPED_TRACE(std::to_string(rows) + " rows of " + std::string(name_of(dtype)));
-      const Tensors inputs = {labels(rows, 5, dtype), random_tensor({rows, 5}, 1), random_tensor({rows}, 2, 0, 1)};
-      expect_kernels_agree([](const Tensors& t) { return ops::label_hits_update(t[0], t[1]); }, inputs, kExact);
-      expect_kernels_agree([](const Tensors& t) { return ops::label_hits_update(t[0], t[1], t[2], 2); }, inputs,
+      const Tensors inputs = {labels(rows, 5, dtype), random_tensor({rows, 5}, 1),
+                              random_tensor({rows}, 2, 0, 1)};
+      expect_kernels_agree([](const Tensors& t) { return ops::label_hits_update(t[0], t[1]); }, inputs,
                            kExact);
+      expect_kernels_agree([](const Tensors& t) { return ops::label_hits_update(t[0], t[1], t[2], 2); },
+                           inputs, kExact);
       expect_kernels_agree([](const Tensors& t) { return ops::mean_update(t[0], t[2]); }, inputs, kExact);
       expect_kernels_agree([](const Tensors& t) { return ops::sum_update(t[0], t[2]); }, inputs, kExact);
-      expect_kernels_agree([](const Tensors& t) { return ops::match_update(t[0], t[2], {}, 0.5); }, inputs, kExact);
-      expect_kernels_agree([](const Tensors& t) { return ops::match_update(t[0], t[0], t[2]); }, inputs, kExact);
+      expect_kernels_agree([](const Tensors& t) { return ops::match_update(t[0], t[2], {}, 0.5); }, inputs,
+                           kExact);
+      expect_kernels_agree([](const Tensors& t) { return ops::match_update(t[0], t[0], t[2]); }, inputs,
+                           kExact);
     }
 }
 
@@ -56,7 +60,8 @@ TEST(MetricUpdates, ConfusionByHand) {
   EXPECT_EQ(values_of(ops::confusion_update(y, p, {}, d)), (std::vector<double>{3, 2, 2, 1}));
   d.missed = true;
   EXPECT_EQ(values_of(ops::confusion_update(y, p, {}, d)), (std::vector<double>{3, 1, 2, 2}));
-  EXPECT_EQ(values_of(ops::confusion_update(y, p, tensor_of({1, 10}, {2}), d)), (std::vector<double>{12, 10, 11, 11}));
+  EXPECT_EQ(values_of(ops::confusion_update(y, p, tensor_of({1, 10}, {2}), d)),
+            (std::vector<double>{12, 10, 11, 11}));
   d.class_id = 1;
   EXPECT_EQ(values_of(ops::confusion_update(y, p, {}, d)), (std::vector<double>{1, 0, 1, 0}));
   d = {};
@@ -64,7 +69,8 @@ TEST(MetricUpdates, ConfusionByHand) {
   d.thresholds = {-1e10f};
   EXPECT_EQ(values_of(ops::confusion_update(y, p, {}, d)), (std::vector<double>{2, 0}));
   const Tensors inputs = {y, p, tensor_of({.5, 2}, {2})};
-  expect_kernels_agree([d](const Tensors& t) { return ops::confusion_update(t[0], t[1], t[2], d); }, inputs, kExact);
+  expect_kernels_agree([d](const Tensors& t) { return ops::confusion_update(t[0], t[1], t[2], d); }, inputs,
+                       kExact);
 }
 
 TEST(MetricUpdates, ShapesThatDoNotFit) {

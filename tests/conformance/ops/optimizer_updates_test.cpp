@@ -35,8 +35,8 @@ Tensor scalars_with(std::vector<double> numbers) {
 
 /// Gradient, factor, scalars, weight, slots; the slots are such that every root is of something positive.
 Tensors inputs_of(const Update& update, int64_t count) {
-  Tensors inputs = {random_tensor({count}, 1), tensor_of({0.75}, {1}, DType::float64), scalars_with(update.numbers),
-                    random_tensor({count}, 2)};
+  Tensors inputs = {random_tensor({count}, 1), tensor_of({0.75}, {1}, DType::float64),
+                    scalars_with(update.numbers), random_tensor({count}, 2)};
   for (size_t slot = 1; slot < update.op->num_outputs; ++slot)
     inputs.push_back(random_tensor({count}, 10 + slot, slot == 1 ? 2.0 : 0.1, slot == 1 ? 3.0 : 0.5));
   return inputs;
@@ -45,7 +45,8 @@ Tensors inputs_of(const Update& update, int64_t count) {
 /// Output `which` after an update of copies of the inputs.
 OpFunction updated(const OpDef& op, const ops::UpdateDescriptor& descriptor, size_t which) {
   return [&op, descriptor, which](const Tensors& inputs) {
-    const Tensor gradient = inputs[0].detached(), factor = inputs[1].detached(), scalars = inputs[2].detached();
+    const Tensor gradient = inputs[0].detached(), factor = inputs[1].detached(),
+                 scalars = inputs[2].detached();
     Tensors outputs;
     for (size_t i = 3; i < inputs.size(); ++i) outputs.push_back(inputs[i].clone());
     const Tensor* const given[] = {&gradient, &factor, &scalars};
@@ -56,7 +57,7 @@ OpFunction updated(const OpDef& op, const ops::UpdateDescriptor& descriptor, siz
 
 TEST(OptimizerUpdates, KernelsAgree) {
   for (const Update& update : updates())
-    for (const int64_t count : {0, 1, 7, 64, 1000, 70001})
+    for (const int64_t count : {0, 7, 64, 70001})
       for (size_t which = 0; which < update.op->num_outputs; ++which) {
         SCOPED_TRACE(std::string(update.op->name) + " of " + std::to_string(count) + ", output " +
                      std::to_string(which));
@@ -94,7 +95,8 @@ TEST(OptimizerUpdates, ClipFactors) {
   const auto factors = [](double limit, bool global) {
     return [=](const Tensors& t) {
       const Tensor sums = t[0].detached(), scalars = t[1].detached(), offsets = t[2].detached();
-      return dispatch(ops::kClipFactors, ops::ClipDescriptor{limit, global}, {&sums, &offsets, &scalars});
+      return dispatch(ops::kClipFactors, ops::ClipFactorsDescriptor{limit, global},
+                      {&sums, &offsets, &scalars});
     };
   };
   // The scale is 0.5: norms 5, 0 and 2 are 2.5, 0 and 1.

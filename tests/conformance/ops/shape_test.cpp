@@ -90,10 +90,18 @@ TEST(Reshape, GradientsAndDevices) {
   expect_kernels_agree(f, {random_tensor({1, 6, 1}, 1)});
 }
 
-TEST(Reshape, CopiesWhereItIsDispatched) {
+TEST(Reshape, SharesBytesWhereItIsDispatched) {
   const Tensor x = random_tensor({2, 6}, 1);
   const Tensor y = dispatch(ops::kReshape, ops::ReshapeDescriptor{{3, -1}}, {&x});
   EXPECT_EQ(y.shape(), (Shape{3, 4}));
+  EXPECT_EQ(y.raw(), x.raw());
+  EXPECT_EQ(values_of(y), values_of(x));
+}
+
+TEST(Reshape, CopiesIntoAGivenOutput) {
+  const Tensor x = random_tensor({2, 6}, 1);
+  const Tensor y = Tensor::zeros({3, 4}, x.dtype());
+  dispatch_into(ops::kReshape, ops::ReshapeDescriptor{{3, -1}}, {&x}, y);
   EXPECT_NE(y.raw(), x.raw());
   EXPECT_EQ(values_of(y), values_of(x));
 }

@@ -1,0 +1,86 @@
+// Tables of the real Keras are compared in tests/golden; here is what they do not show.
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nyala/api/layers/all.h>
+#include <nyala/api/model/model.h>
+#include <nyala/api/optimizers/all.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Sub : ModelNode {
+  Dense d1 = track("d1", Dense(3, {.name = "d1"}));
+  Dense d2 = track("d2", Dense(1, {.name = "d2"}));
+  using ModelNode::call;
+  Tensor call(Call& c, const Tensor& x) const override { return d2(c, d1(c, x)); }
+};
+
+class SummaryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    clear_session();
+    setenv("COLUMNS", "80", 1);
+  }
+  void TearDown() override { unsetenv("COLUMNS"); }
+};
+
+TEST_F(SummaryTest, OfASubclassBeforeAndAfterItsFirstCall) {
+  const auto net = make_model<Sub>();
+  net.node().set_name("sub");
+  EXPECT_EQ(net.summary_text(), R"(Model: "sub"
+┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┓
+┃ Layer (type)                    ┃ Output Shape           ┃       Param # ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━┩
+│ d1 (Dense)                      │ ?                      │   0 (unbuilt) │
+├─────────────────────────────────┼────────────────────────┼───────────────┤
+│ d2 (Dense)                      │ ?                      │   0 (unbuilt) │
+└─────────────────────────────────┴────────────────────────┴───────────────┘
+ Total params: 0 (0.00 B)
+ Trainable params: 0 (0.00 B)
+ Non-trainable params: 0 (0.00 B)
+)");
+  net(Tensor::zeros({2, 4}));
+  EXPECT_EQ(net.summary_text(), R"(Model: "sub"
+┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┓
+┃ Layer (type)                    ┃ Output Shape           ┃       Param # ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━┩
+│ d1 (Dense)                      │ (2, 3)                 │            15 │
+├─────────────────────────────────┼────────────────────────┼───────────────┤
+│ d2 (Dense)                      │ (2, 1)                 │             4 │
+└─────────────────────────────────┴────────────────────────┴───────────────┘
+ Total params: 19 (76.00 B)
+ Trainable params: 19 (76.00 B)
+ Non-trainable params: 0 (0.00 B)
+)");
+}
+
+TEST_F(SummaryTest, PrintFnTakesTheWholeTextAtOnce) {
+  const Sequential net({Input({4}), Dense(2)});
+  std::vector<std::string> calls;
+  net.summary({.print_fn = [&](const std::string& text) { calls.push_back(text); }});
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0], net.summary_text());
+  EXPECT_THAT(calls[0], Not(HasSubstr("\x1b")));
+}
+
+TEST_F(SummaryTest, ALineThatIsTooShortIsAnError) {
+  const Sequential net({Input({4}), Dense(2)});
+  EXPECT_THROW(net.summary_text({.line_length = 5}), InvalidArgumentError);
+}
+
+TEST_F(SummaryTest, SizesCountTheDtype) {
+  const Sequential net({Input({4}, {.dtype = "float64"}), Dense(2, {.dtype = "float64"})});
+  EXPECT_THAT(net.summary_text(), HasSubstr(" Total params: 10 (80.00 B)"));
+}
+
+}  // namespace
+
+}  // namespace nyala

@@ -1,0 +1,51 @@
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <nyala/backend/ops/batch_normalization.h>
+#include <nyala/backend/ops/conv2d.h>
+#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/runtime/context.h>
+
+namespace nyala {
+namespace {
+
+Tensor numbers(const Shape& shape) {
+  std::vector<float> values(static_cast<size_t>(shape.num_elements()));
+  uint32_t state = 7;
+  for (float& value : values) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<float>(state >> 8) / 16777216.0f - 0.5f;
+  }
+  return Tensor::from(values, shape);
+}
+
+/// Work is cut by shape alone, so the size of the team changes no bit.
+void expect_same_bits(const std::function<Tensor()>& op) {
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 2, 3}) {
+    ScopedValue<int> team(thread_context().compute_threads, threads);
+    results.push_back(op().to_vector<float>());
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
+TEST(SameBits, SumsOverRows) {
+  const Tensor x = numbers({64, 20, 20, 20}), dy = numbers({64, 20, 20, 20}), statistics = numbers({41});
+  expect_same_bits([&] { return dispatch(ops::kBiasGradient, NoDescriptor{}, {&x}); });
+  expect_same_bits([&] { return ops::batch_moments(x); });
+  const ops::BatchNormalizationDescriptor d{.epsilon = 1.0};
+  expect_same_bits([&] { return dispatch(ops::kBatchNormalizationSums, d, {&dy, &x, &statistics}); });
+}
+
+TEST(SameBits, OwnConvolutions) {
+  const Tensor x = numbers({37, 13, 13, 20}), kernel = numbers({5, 5, 20, 50}), dz = numbers({37, 9, 9, 50});
+  const ops::Conv2DBackwardDescriptor input{{}, {13, 13}}, weights{{}, {5, 5}};
+  expect_same_bits([&] { return dispatch(ops::kConv2DBackwardInput, input, {&dz, &kernel}); });
+  expect_same_bits([&] { return dispatch(ops::kConv2DBackwardKernel, weights, {&x, &dz}); });
+}
+
+}  // namespace
+}  // namespace nyala
