@@ -1,7 +1,7 @@
 // How fast the ops of the benchmark models run, kernel by kernel: Google Benchmark with one line per op and
 // shape.
 //   ops_benchmark [--benchmark_filter=...]; NYALA_THREADS sets the team (default: all cores),
-//   NYALA_KERNEL the only kernel to run (an op without it ends the program).
+//   NYALA_KERNEL the only kernel to run (ops without it choose freely).
 
 #include <cstdlib>
 #include <functional>

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <nyala/api/fields.h>
@@ -47,6 +49,11 @@ class Loss {
   Loss(const char* name) : Loss(std::string(name)) {}
   Loss(const std::string& name);
   Loss(Function function, std::string name = "loss");
+  /// A lambda where a loss is expected: `.loss = [](const Tensor& y_true, const Tensor& y_pred) { ... }`.
+  template <class F>
+    requires(!std::derived_from<std::remove_cvref_t<F>, Loss> &&
+             std::is_invocable_r_v<Tensor, F&, const Tensor&, const Tensor&>)
+  Loss(F&& function) : Loss(Function(std::forward<F>(function))) {}
   Loss(std::shared_ptr<const LossNode> node) : node_(std::move(node)) {}
 
   explicit operator bool() const { return node_ != nullptr; }

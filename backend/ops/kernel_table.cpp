@@ -66,25 +66,36 @@ void log_choice(const KernelCall& call, const Kernel& kernel, const char* reason
   log(LogChannel::kernels, text);
 }
 
+/// Every kernel's reason on a line of its own, for the error alone: a call that finds a kernel allocates nothing.
+std::string all_refusals(std::span<const Kernel> fast, const KernelCall& call, bool with_reference) {
+  const std::string_view only = wanted_kernel(fast);
+  std::string text;
+  auto add = [&](const Kernel& kernel) {
+    const char* reason = refusal(kernel, call, only);
+    text += "\n  " + std::string(kernel.name) + ": " + (reason ? reason : "takes it");
+  };
+  for (const Kernel& kernel : fast) add(kernel);
+  if (with_reference) add(call.op->reference);
+  return text.empty() ? " (none exists)" : ":" + text;
+}
+
 }  // namespace
 
 const Kernel& KernelTable::select(const KernelCall& call, DeviceKind kind) const {
   const bool logging = log_enabled(LogChannel::kernels);
   const std::span<const Kernel> fast = fast_kernels(*call.op, kind);
   const std::string_view only = wanted_kernel(fast);
-  std::string refusals;
   auto takes = [&](const Kernel& kernel) {
     const char* reason = refusal(kernel, call, only);
     if (logging) log_choice(call, kernel, reason);
-    if (reason) refusals += "\n  " + std::string(kernel.name) + ": " + reason;
     return reason == nullptr;
   };
   for (const Kernel& kernel : fast)
     if (takes(kernel)) return kernel;
-  const bool host_addressable = kind != DeviceKind::gpu;
-  if (host_addressable && call.op->reference.run && takes(call.op->reference)) return call.op->reference;
+  const bool with_reference = kind != DeviceKind::gpu && call.op->reference.run;
+  if (with_reference && takes(call.op->reference)) return call.op->reference;
   throw NotFoundError("no kernel of '" + std::string(call.op->name) + "' on " + std::string(name_of(kind)) +
-                      " takes this call" + (refusals.empty() ? " (none exists)" : ":" + refusals));
+                      " takes this call" + all_refusals(fast, call, with_reference));
 }
 
 }  // namespace nyala

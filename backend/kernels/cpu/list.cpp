@@ -13,6 +13,7 @@
 #include <nyala/backend/kernels/cpu/pooling.h>
 #include <nyala/backend/kernels/cpu/single_channel.h>
 #include <nyala/backend/kernels/cpu/softmax.h>
+#include <nyala/backend/kernels/cpu/small_dense.h>
 #include <nyala/backend/ops/kernel_table.h>
 
 namespace nyala {
@@ -27,6 +28,7 @@ void register_cpu_kernels(KernelTable& table) {
   register_single_channel(table);
   register_direct_convolution(table);
   register_conv2d(table);
+  register_small_dense(table);
   register_dense(table);
   register_optimizer_updates(table);
   register_copies(table);

@@ -1,0 +1,116 @@
+#include <atomic>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/mirrored.h>
+#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/api/training/fit_support.h>
+
+namespace nyala {
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const Tensor kX = counting(10), kY = counting(10, 2.0);
+
+/// Runs `inside` on another thread in the middle of a fit.
+template <class Function>
+void during_fit(const Model& net, Function&& inside) {
+  LambdaCallback other({.on_train_batch_end = [&](int64_t batch, Logs&) {
+    if (batch == 0) std::thread(inside).join();
+  }});
+  net.fit(kX, kY, {.verbose = 0, .callbacks = {other}});
+}
+
+TEST(ModelThreadsTest, PredictFromSeveralThreadsAtOnce) {
+  configure_logical_devices("cpu", 2);
+  const MirroredStrategy two({.devices = {"cpu:0", "cpu:1"}});
+  for (const bool mirrored : {false, true}) {
+    const auto make = [] {
+      clear_session();
+      return Sequential({Dense(16, {.activation = "relu"}), Dense(3)});  // the first data builds it
+    };
+    const Model net = mirrored ? Model(two.scope(make)) : Model(make());
+    std::vector<std::vector<float>> results(4);
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < results.size(); ++t)
+      threads.emplace_back([&, t] {
+        for (int round = 0; round < 20; ++round) {
+          const std::vector<float> result = net.predict(kX, {.batch_size = 4, .verbose = 0}).to_vector<float>();
+          if (results[t].empty()) results[t] = result;
+          EXPECT_EQ(result, results[t]);
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& result : results) EXPECT_EQ(result, results[0]);
+    EXPECT_EQ(results[0].size(), 30u);
+  }
+  configure_logical_devices("cpu", 1);
+}
+
+TEST(ModelThreadsTest, AnotherThreadMayNotUseAModelInFit) {
+  const Sequential net = still_line();
+  during_fit(net, [&] {
+    EXPECT_THAT(error_text<StateError>([&] { net.fit(kX, kY, {.verbose = 0}); }),
+                AllOf(HasSubstr("'line'"), HasSubstr("another thread runs fit")));
+    EXPECT_THROW(net.predict(kX, {.verbose = 0}), StateError);
+    EXPECT_THROW(net.predict_on_batch(kX), StateError);
+    EXPECT_THROW(net.evaluate(kX, kY, {.verbose = 0}), StateError);
+    EXPECT_THROW(net.train_on_batch(kX, kY), StateError);
+    EXPECT_THROW(net.compile({.loss = "mse"}), StateError);
+  });
+  EXPECT_NO_THROW(net.fit(kX, kY, {.verbose = 0}));
+}
+
+TEST(ModelThreadsTest, NobodyMayWriteWhileAnotherThreadPredicts) {
+  const Sequential net = still_line();
+  LambdaCallback other({.on_predict_batch_end = [&](int64_t, Logs&) {
+    std::thread([&] {
+      EXPECT_THAT(error_text<StateError>([&] { net.fit(kX, kY, {.verbose = 0}); }), HasSubstr("predict"));
+      EXPECT_NO_THROW(net.predict(kX, {.verbose = 0}));
+    }).join();
+  }});
+  net.predict(kX, {.verbose = 0, .callbacks = {other}});
+  EXPECT_NO_THROW(net.fit(kX, kY, {.verbose = 0}));
+}
+
+TEST(ModelThreadsTest, AnErrorReleasesTheModel) {
+  const Sequential net = still_line();
+  EXPECT_THROW(net.fit(kX, counting(3), {.verbose = 0}), InvalidArgumentError);
+  std::thread([&] { EXPECT_NO_THROW(net.fit(kX, kY, {.verbose = 0})); }).join();
+}
+
+/// Different models are independent, also under one strategy.
+TEST(ModelThreadsTest, DifferentModelsTrainAtOnce) {
+  configure_logical_devices("cpu", 2);
+  const MirroredStrategy two({.devices = {"cpu:0", "cpu:1"}});
+  for (const bool mirrored : {false, true}) {
+    std::vector<std::vector<double>> losses(3);
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < losses.size(); ++t)
+      threads.emplace_back([&, t] {
+        const auto make = [] {
+          Sequential net({Input({1}), Dense(4, {.kernel_initializer = "ones"}), Dense(1, {.kernel_initializer = "ones"})});
+          net.compile({.optimizer = Adam({.learning_rate = 0.01}), .loss = "mse"});
+          return net;
+        };
+        const Model net = mirrored ? Model(two.scope(make)) : Model(make());
+        losses[t] = net.fit(kX, kY, {.batch_size = 4, .epochs = 10, .verbose = 0, .shuffle = false})["loss"];
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(losses[1], losses[0]);
+    EXPECT_EQ(losses[2], losses[0]);
+    EXPECT_LT(losses[0].back(), losses[0].front());
+  }
+  configure_logical_devices("cpu", 1);
+}
+
+}  // namespace
+
+}  // namespace nyala
