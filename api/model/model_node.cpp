@@ -22,6 +22,15 @@ Variables ModelNode::variables() const {
   return Layer(const_cast<ModelNode*>(this)->shared_from_this()).weights();
 }
 
+void ModelNode::check_variables() {
+  if (variables_are_checked_) return;
+  for (const Variable& variable : variables())
+    if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&strategy_->store()))
+      throw StateError("model '" + name() + "' belongs to " + strategy_->name() + ", but its variable '" +
+                       variable.path() + "' was made outside; make layers and model in one scope");
+  variables_are_checked_ = true;
+}
+
 std::vector<Layer> ModelNode::layers() const {
   std::vector<Layer> out;
   for (const auto& [attribute, layer] : sublayers()) out.push_back(layer);

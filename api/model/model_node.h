@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,8 +39,12 @@ class ModelNode : public LayerNode, public ParameterOwner {
   std::shared_ptr<TrainingState> training;
   bool stop_training = false;
 
+  /// Throws StateError for a variable that was made outside the model's strategy. For built models; looks only once.
+  void check_variables();
+
  private:
   std::shared_ptr<StrategyNode> strategy_;
+  std::atomic<bool> variables_are_checked_{false};
 };
 
 }  // namespace nyala

@@ -78,11 +78,12 @@ Batch Stepper::adapted(const Batch& batch) const {
 void Stepper::build(const Batch& batch) {
   static std::mutex mutex;  // several threads may bring a model its first rows
   const std::lock_guard lock(mutex);
-  if (model_.built()) return;
+  if (model_.built()) return model_.check_variables();
   const StrategyScope scope(model_.strategy());
   Shapes shapes;
   for (const Tensor& x : batch.x) shapes.push_back(x.shape().with(0, None));
   model_.ensure_built(shapes);
+  model_.check_variables();
 }
 
 Tensors Stepper::forward(Call& c, const Tensors& x) const {

@@ -61,6 +61,7 @@ std::vector<RegularizedWeight> regularized_weights(const ModelNode& model) {
 }
 
 void build_optimizer(ModelNode& model) {
+  model.check_variables();
   std::vector<ConstrainedWeight> constrained;
   collect(model, constrained);
   Variables trainable;

@@ -39,6 +39,9 @@ class Tensor {
   Tensor(std::initializer_list<float> values);
   /// A float32 scalar.
   Tensor(float value);
+  /// A copy of host values under a shape. Throws ShapeError if their number is not that of `shape`.
+  template <class T>
+  Tensor(const std::vector<T>& values, const Shape& shape) : Tensor(from(values, shape)) {}
 
   /// Abstract: a shape and a dtype.
   static Tensor abstract(const Shape& shape, DType dtype, Device device = {});

@@ -24,7 +24,8 @@ struct WithList final : ModelNode {
 };
 
 Json case_of(const std::string& file) {
-  for (const Json& entry : load("weights_files.json").at("cases"))
+  const Json golden = load("weights_files.json");
+  for (const Json& entry : golden.at("cases"))
     if (entry.at("file") == file) return entry;
   throw std::runtime_error("no case " + file);
 }
@@ -64,14 +65,17 @@ Names expected_names(const Json& entry) {
 
 /// Groups, empty ones too, and their names are those of Keras' files. Automatic names differ between sessions.
 TEST(GoldenWeights, GroupsAndNamesAsKerasWritesThem) {
-  for (const Json& entry : load("weights_files.json").at("cases")) {
+  const Json golden = load("weights_files.json");
+  for (const Json& entry : golden.at("cases")) {
     if (!entry.at("model").is_object()) continue;
     clear_session();
     const Model model = make_model_of(entry.at("model"));
     if (!entry.at("compile").is_null()) model.compile(make_compile_config(entry.at("compile"), entry.at("model")));
     Names found = names_of(model), expected = expected_names(entry);
-    for (auto& [path, name] : found)
-      if (path.find("input_layer") != std::string::npos) name = expected[path];
+    for (auto& [path, name] : found) {
+      const bool automatic = path == "/optimizer/vars" || path.find("input_layer") != std::string::npos;
+      if (automatic && name.starts_with(expected[path])) name = expected[path];
+    }
     EXPECT_EQ(found, expected) << entry.at("file");
   }
 }

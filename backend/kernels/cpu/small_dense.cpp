@@ -3,7 +3,6 @@
 #include <nyala/backend/kernels/cpu/small_dense.h>
 #include <nyala/backend/ops/dense.h>
 #include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {
 
@@ -12,8 +11,8 @@ namespace {
 using Loops = DirectConvolutionLoops;
 using LoopsOf = const Loops& (*)();
 
-/// Larger kernels no longer stay in the caches from one row to the next: oneDNN packs them.
-constexpr int64_t kLargestKernel = 1 << 16;  // floats
+/// Above this oneDNN's blocking gains more than its set-up costs.
+constexpr int64_t kMostProducts = 1 << 16;
 
 struct Sizes {
   int64_t rows, in, units;
@@ -22,18 +21,12 @@ struct Sizes {
       : rows(call.input(0).num_elements() / call.input(0).shape().back()),
         in(call.input(0).shape().back()),
         units(call.op == &ops::kDense ? call.input(1).shape()[1] : call.input(1).shape().back()) {}
-
-  /// Rows of a result of which each takes `products` multiplications, for one thread: always a multiple of 8.
-  static int64_t grain(int64_t products) {
-    constexpr int64_t kProducts = 1 << 18;
-    return (kProducts / products + 8) / 8 * 8;
-  }
 };
 
 const char* refuses(const KernelCall& call) {
   const Sizes s(call);
   if (call.output(0).dtype() != DType::float32) return "float32 only";
-  return s.in * s.units > kLargestKernel ? "a large kernel" : nullptr;
+  return s.rows * s.in * s.units > kMostProducts ? "oneDNN is faster for so many products" : nullptr;
 }
 
 Loops::Activation activation_of(const KernelCall& call) {
@@ -55,42 +48,38 @@ template <LoopsOf kLoops>
 void forward(const KernelCall& call) {
   const Sizes s(call);
   const float* bias = call.inputs.size() > 2 ? call.in<float>(2) : nullptr;
-  parallel_for(s.rows, Sizes::grain(s.in * s.units), [&](int64_t first, int64_t last) {
-    const Loops::Shape shape{.rows = 1,
-                             .row = (last - first) * s.in,
-                             .channels = s.in,
-                             .filters = s.units,
-                             .kernel_height = 1,
-                             .kernel_width = 1,
-                             .packed_run = 0,
-                             .stride_y = 1,
-                             .stride_x = 1,
-                             .out_height = 1,
-                             .out_width = last - first};
-    kLoops().forward(shape, call.in<float>(0) + first * s.in, call.in<float>(1), bias, activation_of(call),
-                     call.out<float>(0) + first * s.units);
-  });
+  const Loops::Shape shape{.rows = 1,
+                           .row = s.rows * s.in,
+                           .channels = s.in,
+                           .filters = s.units,
+                           .kernel_height = 1,
+                           .kernel_width = 1,
+                           .packed_run = 0,
+                           .stride_y = 1,
+                           .stride_x = 1,
+                           .out_height = 1,
+                           .out_width = s.rows};
+  kLoops().forward(shape, call.in<float>(0), call.in<float>(1), bias, activation_of(call),
+                   call.out<float>(0));
 }
 
 /// Inputs are the pixels, rows the height of the kernel: each result is a sum down one column of x.
 template <LoopsOf kLoops>
 void backward_kernel(const KernelCall& call) {
   const Sizes s(call);
-  parallel_for(s.in, Sizes::grain(s.rows * s.units), [&](int64_t first, int64_t last) {
-    const Loops::Shape shape{.rows = s.rows,
-                             .row = s.in,
-                             .channels = 1,
-                             .filters = s.units,
-                             .kernel_height = s.rows,
-                             .kernel_width = 1,
-                             .packed_run = 0,
-                             .stride_y = 1,
-                             .stride_x = 1,
-                             .out_height = 1,
-                             .out_width = last - first};
-    kLoops().forward(shape, call.in<float>(0) + first, call.in<float>(1), nullptr, Loops::Activation::linear,
-                     call.out<float>(0) + first * s.units);
-  });
+  const Loops::Shape shape{.rows = s.rows,
+                           .row = s.in,
+                           .channels = 1,
+                           .filters = s.units,
+                           .kernel_height = s.rows,
+                           .kernel_width = 1,
+                           .packed_run = 0,
+                           .stride_y = 1,
+                           .stride_x = 1,
+                           .out_height = 1,
+                           .out_width = s.in};
+  kLoops().forward(shape, call.in<float>(0), call.in<float>(1), nullptr, Loops::Activation::linear,
+                   call.out<float>(0));
 }
 
 template <LoopsOf kLoops>

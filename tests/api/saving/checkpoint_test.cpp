@@ -58,6 +58,7 @@ const Tensor& y() {
 /// A training that may be interrupted.
 struct Training {
   int replicas = 1;
+  std::string device_kind = "cpu";
   SharedWeights shared_weights = SharedWeights::automatic;
   std::function<Optimizer()> optimizer = [] { return Adam({.learning_rate = 0.01}); };
   int64_t save_freq = 0;
@@ -68,9 +69,9 @@ struct Training {
 };
 
 Strategy strategy_of(const Training& training) {
-  if (training.replicas == 1) return OneDeviceStrategy(Device());
+  if (training.replicas == 1) return OneDeviceStrategy(training.device_kind + ":0");
   std::vector<std::string> devices;
-  for (int i = 0; i < training.replicas; ++i) devices.push_back("cpu:" + std::to_string(i));
+  for (int i = 0; i < training.replicas; ++i) devices.push_back(training.device_kind + ":" + std::to_string(i));
   return MirroredStrategy({.devices = devices, .shared_weights = training.shared_weights});
 }
 
@@ -226,6 +227,16 @@ TEST_P(Resume, ShuffledDataset) {
   Training t = training();
   t.dataset = Dataset::from_tensor_slices(x(), y()).shuffle(20, {.seed = 3}).batch(kBatch).prefetch(2);
   t.save_freq = 3;
+  expect_resumes(t, 1, 5);
+}
+
+/// Nothing is read from a device before its work is done.
+TEST_P(Resume, OnTheTestDevice) {
+  enable_ghost_device();
+  Training t = training();
+  t.device_kind = "ghost";
+  t.optimizer = accumulating;
+  t.save_freq = 4;
   expect_resumes(t, 1, 5);
 }
 

@@ -1,14 +1,18 @@
 // The trainings that the promise is made for.
 #include <nyala/tests/conformance/strategies/promise_case.h>
 
+#include <nyala/api/constraints/all.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/regularizers/all.h>
+#include <nyala/api/schedules/all.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/binary.h>
 #include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/rounding.h>
 
 namespace nyala {
 
@@ -185,6 +189,41 @@ Layer spare_layer(const std::string& dtype) {
   return Layer(finish_layer(node, {"spare", true, dtype}));
 }
 
+/// A layer with a loss of its own: the mean over all rows.
+class PenaltyNode final : public LayerNode {
+ public:
+  std::string class_name() const override { return "Penalty"; }
+  using LayerNode::call;
+  Tensor call(Call& c, const Tensor& x) const override {
+    c.add_loss(ops::sum(ops::square(x)) * (x.is_abstract() || x.shape()[0] == 0 ? 0.0 : 0.1 / x.shape()[0]));
+    return x;
+  }
+};
+
+Layer penalty_layer(const std::string& dtype) {
+  return Layer(finish_layer(std::make_shared<PenaltyNode>(), {"penalty", true, dtype}));
+}
+
+/// Metrics that are no means.
+PromiseCase binary() {
+  const auto make = [](const std::string& dtype) {
+    const Sequential net({Input({kFeatures}, {.dtype = dtype}), Dense(5, {.activation = "tanh", .dtype = dtype}),
+                          Dense(1, {.activation = "sigmoid", .dtype = dtype})});
+    net.compile({.optimizer = adam(),
+                 .loss = BinaryCrossentropy(),
+                 .metrics = {"accuracy", metrics::Precision({.thresholds = {0.4}}), metrics::Recall()},
+                 .weighted_metrics = {metrics::Precision({.name = "weighted_precision"})}});
+    return net;
+  };
+  const auto data = [](DType dtype) {
+    CaseData data = table(dtype);
+    data.y = {random_labels(14, 75, 2)};
+    data.fit.sample_weight = positive_weights(75, dtype);
+    return data;
+  };
+  return {"binary, precision, recall", make, data};
+}
+
 PromiseCase with_layers(const std::string& name, std::function<Optimizer()> optimizer,
                         std::function<std::vector<Layer>(const std::string&)> between,
                         std::function<DenseConfig()> first = {}) {
@@ -225,6 +264,9 @@ std::vector<PromiseCase> layer_cases() {
   cases.push_back(with_layers("L2", momentum, {}, [] { return DenseConfig{.kernel_regularizer = L2(0.05)}; }));
   cases.push_back(
       with_layers("activity regularizer", adam, {}, [] { return DenseConfig{.activity_regularizer = L2(0.05)}; }));
+  cases.push_back(with_layers("add_loss", adam, [](const std::string& dtype) {
+    return std::vector<Layer>{penalty_layer(dtype)};
+  }));
   cases.push_back(with_layers("dropout", adam, [](const std::string& dtype) {
     return std::vector<Layer>{Dropout(0.4, {.dtype = dtype}), Dropout(0.2, {.dtype = dtype})};
   }));
@@ -263,6 +305,37 @@ CaseData two_output_data(DType dtype) {
   return data;
 }
 
+/// The network of the examples, smaller, with the fast kernels of large layers and images as bytes.
+PromiseCase lenet() {
+  const auto make = [](const std::string& dtype) {
+    const Sequential net({Input({16, 16, 1}, {.dtype = dtype}), Rescaling(1 / 255.0, {.dtype = dtype}),
+                          Conv2D(20, 3, {.activation = "relu", .dtype = dtype}), AveragePooling2D(2, {.dtype = dtype}),
+                          Conv2D(50, 5, {.activation = "relu", .dtype = dtype}), AveragePooling2D(2, {.dtype = dtype}),
+                          Flatten({.dtype = dtype}), Dense(128, {.activation = "relu", .dtype = dtype}),
+                          Dense(10, {.dtype = dtype})});
+    net.compile(compiled(momentum()));
+    return net;
+  };
+  const auto data = [](DType dtype) {
+    CaseData data = table(dtype, {.rows = 53, .batch = 16, .epochs = 2});
+    data.x = {ops::cast(random_labels(12, 53 * 16 * 16, 256).with_shape({53, 16, 16, 1}), DType::uint8)};
+    data.y = {random_labels(13, 53, 10)};
+    return data;
+  };
+  return {"LeNet, uint8 images", make, data};
+}
+
+/// A schedule and constraints, which see whole weights.
+PromiseCase constrained() {
+  const auto make = [](const std::string& dtype) {
+    const Model model = mlp(dtype, {}, {.kernel_constraint = MaxNorm({.max_value = 0.7}), .bias_constraint = NonNeg()});
+    const ExponentialDecay decay({.initial_learning_rate = 0.05, .decay_steps = 4, .decay_rate = 0.7});
+    model.compile(compiled(SGD({.learning_rate = decay, .momentum = 0.9, .nesterov = true})));
+    return model;
+  };
+  return {"schedule, constraints", make, default_table};
+}
+
 /// Everything at once.
 PromiseCase all_in_one() {
   const auto make = [](const std::string& dtype) {
@@ -292,6 +365,9 @@ std::vector<PromiseCase> all_cases() {
   for (const auto& group : {optimizer_cases(), data_cases(), loss_cases(), layer_cases()})
     cases.insert(cases.end(), group.begin(), group.end());
   cases.push_back({"two outputs, shared layer", two_outputs, two_output_data});
+  cases.push_back(binary());
+  cases.push_back(lenet());
+  cases.push_back(constrained());
   cases.push_back(all_in_one());
   return cases;
 }
