@@ -28,6 +28,7 @@ struct Options {
   int threads = 0;
   double seconds = 5.0;
   int warmup = 5;
+  size_t steps = 0;
   std::string strategy = "none";
   bool separate = false;
   bool infer = false;
@@ -50,6 +51,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--devices", options.devices, "logical CPU devices for --strategy mirrored");
   app.add_option("--threads", options.threads, "threads per device (default: the device's share of the cores)");
   app.add_option("--seconds", options.seconds, "measuring time");
+  app.add_option("--steps", options.steps, "measure exactly so many steps instead (for instruction counts)");
   app.add_option("--warmup", options.warmup, "steps before measuring");
   app.add_option("--strategy", options.strategy, "none or mirrored")->check(CLI::IsMember({"none", "mirrored"}));
   app.add_flag("--separate", options.separate, "mirrored weights in separate storage");
@@ -103,7 +105,11 @@ int main(int argc, char** argv) try {
   const AllocatorStats warm = allocator_stats(Device());
   std::vector<double> times;
   const auto begin = Clock::now();
-  while (times.size() < 3 || seconds_since(begin) < options.seconds) {
+  auto goes_on = [&] {
+    if (options.steps > 0) return times.size() < options.steps;
+    return times.size() < 3 || seconds_since(begin) < options.seconds;
+  };
+  while (goes_on()) {
     const auto before = Clock::now();
     step();
     times.push_back(seconds_since(before));

@@ -1,7 +1,6 @@
-#include <nyala/api/callbacks/backup_and_restore.h>
-
 #include <filesystem>
 
+#include <nyala/api/callbacks/backup_and_restore.h>
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
@@ -20,9 +19,10 @@ std::string BackupAndRestore::path() const { return backup_dir_ + "/latest.weigh
 
 void BackupAndRestore::on_train_begin(Logs&) {
   if (!model().built())
-    throw StateError("BackupAndRestore: model '" + model().name() +
-                     "' is not built, so a backup could not be restored; begin it with an Input or call build() "
-                     "before fit()");
+    throw StateError(
+        "BackupAndRestore: model '" + model().name() +
+        "' is not built, so a backup could not be restored; begin it with an Input or call build() "
+        "before fit()");
   std::error_code error;
   std::filesystem::create_directories(backup_dir_, error);
   if (error) throw IoError("BackupAndRestore: cannot make folder '" + backup_dir_ + "': " + error.message());
@@ -39,8 +39,8 @@ void BackupAndRestore::on_train_begin(Logs&) {
 // The epoch that is resumed begins behind its first batches.
 void BackupAndRestore::on_epoch_begin(int epoch, Logs&) { epoch_ = epoch; }
 
-// With steps_per_execution the hook comes for several batches at once. A resumed epoch whose data cannot be replayed
-// counts from 0 again.
+// With steps_per_execution the hook comes for several batches at once. A resumed epoch whose data cannot be
+// replayed counts from 0 again.
 void BackupAndRestore::on_train_batch_end(int64_t batch, Logs&) {
   if (config_.save_freq == 0) return;
   unsaved_ += batch > last_batch_ ? batch - last_batch_ : batch + 1;

@@ -13,19 +13,19 @@ struct BackupAndRestoreConfig {
   bool delete_checkpoint = true;
 };
 
-/// Makes fit survive a crash: saves a checkpoint into `backup_dir` (latest.weights.h5) and, when fit is called again,
-/// goes on where it stopped, with bit-identical results on the same devices; the history has the epochs from there
-/// on. Data from arrays and index-based Datasets is replayed to its position; for data behind a generator an epoch
-/// that was interrupted begins anew, which the log says. What other callbacks do after this one at the end of an epoch
-/// is not in that epoch's backup: list it last.
+/// Makes fit survive a crash: saves a checkpoint into `backup_dir` (latest.weights.h5) and, when fit is
+/// called again, goes on where it stopped, with bit-identical results on the same devices; the history has
+/// the epochs from there on. Data from arrays and index-based Datasets is replayed to its position; for data
+/// behind a generator an epoch that was interrupted begins anew, which the log says. What other callbacks do
+/// after this one at the end of an epoch is not in that epoch's backup: list it last.
 class BackupAndRestore : public Callback {
  public:
   using Config = BackupAndRestoreConfig;
   /// Throws InvalidArgumentError for an empty path or a negative frequency.
   explicit BackupAndRestore(std::string backup_dir, Config config = {});
 
-  /// Throws StateError for a model that is not built (as Keras), IoError where the folder cannot be made, and what
-  /// Checkpoint::restore throws.
+  /// Throws StateError for a model that is not built (as Keras), IoError where the folder cannot be made, and
+  /// what Checkpoint::restore throws.
   void on_train_begin(Logs& logs) override;
   void on_epoch_begin(int epoch, Logs& logs) override;
   void on_train_batch_end(int64_t batch, Logs& logs) override;

@@ -1,10 +1,9 @@
-#include <nyala/api/saving/checkpoint.h>
-
 #include <bit>
 #include <limits>
 #include <set>
 #include <span>
 
+#include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/training/training_state.h>
@@ -48,8 +47,8 @@ std::vector<uint64_t*> random_keys(const Model& model) {
 
 ParameterStore& store_of(const Model& model) { return model.model_node().strategy()->store(); }
 
-/// In the middle of gradient accumulation the replicas hold gradients that are not summed yet; to be summed in the same
-/// order again they are kept apart.
+/// In the middle of gradient accumulation the replicas hold gradients that are not summed yet; to be summed
+/// in the same order again they are kept apart.
 void write_gathered(const Model& model, hdf5::Writer& writer) {
   const OptimizerNode& optimizer = model.optimizer().node();
   if (!optimizer.built() || !optimizer.accumulates_into_existing()) return;
@@ -135,14 +134,15 @@ Content read_content(const Model& model, const hdf5::Group& root) {
                           (version.size() == 1 ? std::to_string(version[0]) : "none"));
   Content content;
   const auto position = read_list<int64_t>(root, "position");
-  if (position.size() != 2 || position[0] < 0 || position[0] > std::numeric_limits<int>::max() || position[1] < 0)
+  if (position.size() != 2 || position[0] < 0 || position[0] > std::numeric_limits<int>::max() ||
+      position[1] < 0)
     throw FileFormatError("expected an epoch and a batch as position");
   content.position = {static_cast<int>(position[0]), position[1]};
   content.random_keys = read_list<int64_t>(root, "random_keys");
   const size_t expected = random_keys(model).size();
   if (content.random_keys.size() != expected)
-    throw ShapeError("expected the random state of " + std::to_string(expected) + " layers, the file has that of " +
-                     std::to_string(content.random_keys.size()));
+    throw ShapeError("expected the random state of " + std::to_string(expected) +
+                     " layers, the file has that of " + std::to_string(content.random_keys.size()));
   content.step = read_list<int64_t>(root, "step");
   content.shuffle_seed = read_list<int64_t>(root, "shuffle_seed");
   content.sums = read_sums(root);

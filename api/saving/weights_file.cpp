@@ -1,8 +1,7 @@
-#include <nyala/api/saving/weights_file.h>
-
 #include <set>
 
 #include <nyala/api/saving/hdf5/file.h>
+#include <nyala/api/saving/weights_file.h>
 #include <nyala/api/saving/weights_walk.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
@@ -79,26 +78,30 @@ Tensors read_group(const hdf5::Group& root, const WeightsGroup& group, const std
   try {
     return read_values(find_group(root, vars_of(group.path)), group.variables);
   } catch (const Error&) {
-    rethrow_with_prefix(file_name + ": layer '" + group.name + "' (" + group.layer.class_name() + "), group '/" +
-                        vars_of(group.path) + "': ");
+    rethrow_with_prefix(file_name + ": layer '" + group.name + "' (" + group.layer.class_name() +
+                        "), group '/" + vars_of(group.path) + "': ");
   }
 }
 
 /// Variables in the file that no layer of the model asks for: the file is perhaps another model's.
-void warn_of_unread(const hdf5::Group& root, const std::vector<WeightsGroup>& groups, const std::string& file_name) {
+void warn_of_unread(const hdf5::Group& root, const std::vector<WeightsGroup>& groups,
+                    const std::string& file_name) {
   std::set<std::string> known;
   for (const WeightsGroup& group : groups)
-    for (const std::string& path : {vars_of(group.path), old_path_of(vars_of(group.path))}) known.insert("/" + path);
+    for (const std::string& path : {vars_of(group.path), old_path_of(vars_of(group.path))})
+      known.insert("/" + path);
   std::set<std::string> unread;
   for (const std::string& path : root.dataset_paths()) {
     const std::string parent = path.substr(0, path.rfind('/'));
-    const bool of_a_layer = !parent.starts_with("/optimizer/") && !parent.starts_with("/" + std::string(kCheckpointGroup));
+    const bool of_a_layer =
+        !parent.starts_with("/optimizer/") && !parent.starts_with("/" + std::string(kCheckpointGroup));
     if (of_a_layer && !known.contains(parent)) unread.insert(parent);
   }
   if (!unread.empty())
-    log(LogChannel::warning, file_name + ": " + std::to_string(unread.size()) +
-                                 " group(s) with variables have no layer in the model and were left out, the first is '" +
-                                 *unread.begin() + "'");
+    log(LogChannel::warning,
+        file_name + ": " + std::to_string(unread.size()) +
+            " group(s) with variables have no layer in the model and were left out, the first is '" +
+            *unread.begin() + "'");
 }
 
 /// The optimizer's state in the file, or nothing where there is none.
@@ -106,7 +109,8 @@ Tensors read_optimizer(const hdf5::Group& root) {
   Tensors values;
   if (!root.has_group(kOptimizerGroup)) return values;
   const hdf5::Group stored = root.group(kOptimizerGroup);
-  for (size_t i = 0; i < stored.names().size(); ++i) values.push_back(read_tensor(stored.dataset(std::to_string(i))));
+  for (size_t i = 0; i < stored.names().size(); ++i)
+    values.push_back(read_tensor(stored.dataset(std::to_string(i))));
   return values;
 }
 
@@ -119,7 +123,8 @@ void load_optimizer(const Model& model, const Tensors& values, const std::string
     optimizer.load_variables(values);
   } catch (const InvalidArgumentError& error) {
     if (mismatch == OptimizerMismatch::fail) rethrow_with_prefix(file_name + ": ");
-    log(LogChannel::warning, file_name + ": the state of the optimizer does not fit and was left out: " + error.what());
+    log(LogChannel::warning,
+        file_name + ": the state of the optimizer does not fit and was left out: " + error.what());
   }
 }
 
@@ -130,8 +135,9 @@ void check_built(const Model& model, const std::string& what) {
 
 void check_kind(const hdf5::Group& root, const std::string& file_name) {
   if (root.attributes().has("layer_names") || root.has_group("model_weights"))
-    throw FileFormatError(file_name + ": expected a file in the layout of Keras 3's save_weights, found one of Keras 2 "
-                                      "(weights by layer name); load and save it with Keras 3 first");
+    throw FileFormatError(file_name +
+                          ": expected a file in the layout of Keras 3's save_weights, found one of Keras 2 "
+                          "(weights by layer name); load and save it with Keras 3 first");
 }
 
 }  // namespace
@@ -164,7 +170,8 @@ void read_weights(const Model& model, const hdf5::Group& root, const std::string
 
 void Model::save_weights(const std::string& path) const {
   if (!path.ends_with(".weights.h5"))
-    throw InvalidArgumentError("save_weights: expected a path that ends with '.weights.h5', received '" + path + "'");
+    throw InvalidArgumentError("save_weights: expected a path that ends with '.weights.h5', received '" +
+                               path + "'");
   const SharedUse use(model_node(), "save_weights");
   hdf5::Writer writer;
   write_weights(*this, writer);

@@ -1,11 +1,10 @@
-#include <nyala/api/saving/weights_walk.h>
-
 #include <map>
 #include <set>
 #include <utility>
 
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
+#include <nyala/api/saving/weights_walk.h>
 
 namespace nyala {
 
@@ -54,8 +53,10 @@ class Walk {
       attributes[{name.starts_with("_"), name}].push_back(sublayer);
     for (const auto& [key, sublayers] : attributes) {
       if (!end.empty() && key >= Key(false, end)) return;
-      if (sublayers.size() == 1) visit(sublayers[0], join(path, key.second));
-      else visit_container(sublayers, join(path, key.second));
+      if (sublayers.size() == 1)
+        visit(sublayers[0], join(path, key.second));
+      else
+        visit_container(sublayers, join(path, key.second));
     }
   }
 

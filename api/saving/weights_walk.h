@@ -16,9 +16,9 @@ struct WeightsGroup {
   Variables variables;  // own ones in file order
 };
 
-/// Keras 3's walk over an object and all it holds, which fixes the groups of a weights file: containers first by
-/// snake case of the class and position ("layers/dense_1"), then attributes by name; what is shared is listed
-/// once, under the first path. An attribute that was tracked several times is a list: its layers are
+/// Keras 3's walk over an object and all it holds, which fixes the groups of a weights file: containers first
+/// by snake case of the class and position ("layers/dense_1"), then attributes by name; what is shared is
+/// listed once, under the first path. An attribute that was tracked several times is a list: its layers are
 /// "blocks/dense", "blocks/dense_1".
 std::vector<WeightsGroup> walk_weights(const Layer& root);
 

@@ -63,14 +63,16 @@ Names expected_names(const Json& entry) {
   return names;
 }
 
-/// Groups, empty ones too, and their names are those of Keras' files. Automatic names differ between sessions.
+/// Groups, empty ones too, and their names are those of Keras' files. Automatic names differ between
+/// sessions.
 TEST(GoldenWeights, GroupsAndNamesAsKerasWritesThem) {
   const Json golden = load("weights_files.json");
   for (const Json& entry : golden.at("cases")) {
     if (!entry.at("model").is_object()) continue;
     clear_session();
     const Model model = make_model_of(entry.at("model"));
-    if (!entry.at("compile").is_null()) model.compile(make_compile_config(entry.at("compile"), entry.at("model")));
+    if (!entry.at("compile").is_null())
+      model.compile(make_compile_config(entry.at("compile"), entry.at("model")));
     Names found = names_of(model), expected = expected_names(entry);
     for (auto& [path, name] : found) {
       const bool automatic = path == "/optimizer/vars" || path.find("input_layer") != std::string::npos;

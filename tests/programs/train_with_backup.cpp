@@ -1,6 +1,6 @@
-// train_with_backup <folder> <replicas> <seed>: trains with BackupAndRestore(<folder>/backup) and saves the weights as
-// <folder>/final.weights.h5. Only the first start makes weights from the seed that counts; later ones must take
-// everything from the backup.
+// train_with_backup <folder> <replicas> <seed>: trains with BackupAndRestore(<folder>/backup) and saves the
+// weights as <folder>/final.weights.h5. Only the first start makes weights from the seed that counts; later
+// ones must take everything from the backup.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -41,14 +41,16 @@ MirroredStrategy strategy_of(int replicas) {
 void train(const std::string& folder, int replicas) {
   const MirroredStrategy strategy = strategy_of(replicas);
   const auto scope = strategy.scope();
-  const Sequential model({Input({kFeatures}), Dense(64, {.activation = "relu"}), BatchNormalization(), Dropout(0.4),
-                          Dense(32, {.activation = "tanh"}), Dense(4)});
+  const Sequential model({Input({kFeatures}), Dense(64, {.activation = "relu"}), BatchNormalization(),
+                          Dropout(0.4), Dense(32, {.activation = "tanh"}), Dense(4)});
   model.compile({.optimizer = Adam({.learning_rate = 0.005, .gradient_accumulation_steps = 3}),
                  .loss = SparseCategoricalCrossentropy({.from_logits = true})});
-  model.fit(data(), {.batch_size = 16,
-                     .epochs = 12,
-                     .verbose = 0,
-                     .callbacks = {BackupAndRestore(folder + "/backup", {.save_freq = 5, .delete_checkpoint = false})}});
+  model.fit(
+      data(),
+      {.batch_size = 16,
+       .epochs = 12,
+       .verbose = 0,
+       .callbacks = {BackupAndRestore(folder + "/backup", {.save_freq = 5, .delete_checkpoint = false})}});
   model.save_weights(folder + "/final.weights.h5");
 }
 

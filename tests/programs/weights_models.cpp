@@ -1,7 +1,8 @@
 // Models whose weights files the script tests/golden/check_weights_with_keras.py exchanges with Keras.
 //   weights_models save <folder>   trains each model a little and writes <name>.weights.h5 and <name>.data.h5
 //                                  (inputs and predictions)
-//   weights_models load <folder>   reads the same files, written by Keras, and prints for each model the largest
+//   weights_models load <folder>   reads the same files, written by Keras, and prints for each model the
+//   largest
 //                                  difference of the predictions and the optimizer's iterations
 #include <algorithm>
 #include <cmath>
@@ -52,9 +53,7 @@ struct Net final : ModelNode {
   }
 };
 
-Model mlp() {
-  return Sequential({Input({6}), Dense(8, {.activation = "relu"}), Dropout(0.25), Dense(3)});
-}
+Model mlp() { return Sequential({Input({6}), Dense(8, {.activation = "relu"}), Dropout(0.25), Dense(3)}); }
 
 Model conv_bn() {
   const Tensor x = Input({8, 8, 2});
@@ -68,7 +67,8 @@ Model conv_bn() {
 
 Model nested() {
   const Tensor inner_x = Input({5});
-  const Model functional(inner_x, Dense(4, {.activation = "tanh"})(Dense(6, {.activation = "relu"})(inner_x)));
+  const Model functional(inner_x,
+                         Dense(4, {.activation = "tanh"})(Dense(6, {.activation = "relu"})(inner_x)));
   const Sequential chain({Input({4}), Dense(4, {.activation = "relu"}), BatchNormalization(),
                           Sequential({Input({4}), Dense(3, {.activation = "tanh"})})});
   const Tensor x = Input({5});
@@ -84,8 +84,8 @@ Model shared() {
 }
 
 Model frozen() {
-  const Sequential model({Input({6}), Dense(8, {.activation = "relu", .trainable = false}), BatchNormalization(),
-                          Dense(5, {.activation = "tanh"}), Dense(3)});
+  const Sequential model({Input({6}), Dense(8, {.activation = "relu", .trainable = false}),
+                          BatchNormalization(), Dense(5, {.activation = "tanh"}), Dense(3)});
   model.layers()[1].set_trainable(false);
   return model;
 }
@@ -109,7 +109,10 @@ const std::map<std::string, Entry>& entries() {
       {"nested",
        {nested,
         {{5}},
-        [] { return RMSprop({.learning_rate = ExponentialDecay(0.01, 4, 0.5), .momentum = 0.3, .centered = true}); }}},
+        [] {
+          return RMSprop(
+              {.learning_rate = ExponentialDecay(0.01, 4, 0.5), .momentum = 0.3, .centered = true});
+        }}},
       {"shared",
        {shared,
         {{4}, {4}},
@@ -122,7 +125,8 @@ const std::map<std::string, Entry>& entries() {
 
 Model compiled(const Entry& entry) {
   const Model model = entry.make();
-  model.compile({.optimizer = entry.optimizer(), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  model.compile(
+      {.optimizer = entry.optimizer(), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
   return model;
 }
 
@@ -169,8 +173,10 @@ void load(const std::string& folder, const std::string& name, const Entry& entry
   const Tensor got = model.predict_all(x, {.verbose = 0}).at(0), expected = read(file.root(), "prediction");
   double difference = got.shape() == expected.shape() ? 0.0 : HUGE_VAL;
   for (size_t i = 0; i < static_cast<size_t>(expected.num_elements()) && std::isfinite(difference); ++i)
-    difference = std::max(difference, std::abs(static_cast<double>(got.data<float>()[i]) - expected.data<float>()[i]));
-  std::printf("%s %.3g %lld\n", name.c_str(), difference, static_cast<long long>(model.optimizer().iterations()));
+    difference =
+        std::max(difference, std::abs(static_cast<double>(got.data<float>()[i]) - expected.data<float>()[i]));
+  std::printf("%s %.3g %lld\n", name.c_str(), difference,
+              static_cast<long long>(model.optimizer().iterations()));
 }
 
 }  // namespace

@@ -1,257 +1,27 @@
-#include <nyala/api/saving/checkpoint.h>
-
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/callbacks/backup_and_restore.h>
-#include <nyala/api/layers/all.h>
-#include <nyala/api/losses/all.h>
-#include <nyala/api/optimizers/all.h>
+#include <nyala/api/saving/checkpoint.h>
+#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/weights_file.h>
-#include <nyala/api/schedules/all.h>
-#include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/backend/runtime/random.h>
-#include <nyala/strategies/mirrored.h>
-#include <nyala/strategies/one_device.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/api/saving/interrupted_training.h>
 
 namespace nyala {
 namespace {
 
-constexpr int64_t kRows = 61, kFeatures = 10, kClasses = 3, kBatch = 8;
-constexpr int kEpochs = 3;
-
-Tensor random_rows(uint64_t seed, int64_t width) {
-  Generator generator(seed);
-  std::vector<float> values(static_cast<size_t>(kRows * width));
-  for (float& value : values) value = static_cast<float>(generator.normal());
-  return Tensor::from(values, {kRows, width});
-}
-
-Tensor random_labels(uint64_t seed) {
-  Generator generator(seed);
-  std::vector<int64_t> values(static_cast<size_t>(kRows));
-  for (int64_t& value : values) value = static_cast<int64_t>(generator.below(kClasses));
-  return Tensor::from(values);
-}
-
-const Tensor& x() {
-  static const Tensor rows = random_rows(5, kFeatures);
-  return rows;
-}
-const Tensor& y() {
-  static const Tensor labels = random_labels(6);
-  return labels;
-}
-
-/// A training that may be interrupted.
-struct Training {
-  int replicas = 1;
-  std::string device_kind = "cpu";
-  SharedWeights shared_weights = SharedWeights::automatic;
-  std::function<Optimizer()> optimizer = [] { return Adam({.learning_rate = 0.01}); };
-  int64_t save_freq = 0;
-  int64_t steps_per_epoch = 0;
-  int64_t steps_per_execution = 1;
-  std::optional<Dataset> dataset = {};
-  bool validation = false;
-};
-
-Strategy strategy_of(const Training& training) {
-  if (training.replicas == 1) return OneDeviceStrategy(training.device_kind + ":0");
-  std::vector<std::string> devices;
-  for (int i = 0; i < training.replicas; ++i) devices.push_back(training.device_kind + ":" + std::to_string(i));
-  return MirroredStrategy({.devices = devices, .shared_weights = training.shared_weights});
-}
-
-Model model_of(const Training& training) {
-  return strategy_of(training).scope([&] {
-    const Sequential model({Input({kFeatures}), Dense(16, {.activation = "relu"}), BatchNormalization(),
-                            Dropout(0.3), Dense(12, {.activation = "tanh"}), Dropout(0.2), Dense(kClasses)});
-    model.compile({.optimizer = training.optimizer(),
-                   .loss = SparseCategoricalCrossentropy({.from_logits = true}),
-                   .metrics = {"accuracy"},
-                   .steps_per_execution = training.steps_per_execution});
-    return Model(model);
-  });
-}
-
-struct Interruption : std::exception {
-  const char* what() const noexcept override { return "interrupted"; }
-};
-
-/// Throws in the middle of training.
-class Interrupt : public Callback {
- public:
-  Interrupt(int epoch, int64_t batch) : epoch_(epoch), batch_(batch) {}
-  void on_epoch_begin(int epoch, Logs&) override { now_ = epoch; }
-  void on_train_batch_end(int64_t batch, Logs&) override {
-    if (now_ == epoch_ && batch >= batch_) throw Interruption();
-  }
-
- private:
-  int epoch_, now_ = 0;
-  int64_t batch_;
-};
-
-History fit(const Model& model, const Training& training, std::vector<CallbackArgument> callbacks) {
-  FitConfig config{.batch_size = training.dataset ? 0 : kBatch, .epochs = kEpochs, .verbose = 0};
-  config.callbacks = std::move(callbacks);
-  config.steps_per_epoch = training.steps_per_epoch;
-  if (training.validation) config.validation_data = DataArgument(x(), y());
-  return training.dataset ? model.fit(*training.dataset, config) : model.fit(x(), y(), config);
-}
-
-/// Every bit of weights and optimizer state.
-std::vector<std::vector<uint8_t>> bits_of(const Model& model) {
-  Tensors all = model.get_weights();
-  for (const OptimizerVariable& variable : model.optimizer().node().variables_for_file()) all.push_back(variable.value);
-  std::vector<std::vector<uint8_t>> bits;
-  for (const Tensor& tensor : all) tensor.copy_to_host(bits.emplace_back(tensor.bytes()).data());
-  return bits;
-}
-
-/// The last epochs of `whole` are those of `rest`, bit by bit.
-void expect_same_end(const History& whole, const History& rest) {
-  ASSERT_EQ(whole.history().size(), rest.history().size());
-  for (const auto& [name, values] : rest.history()) {
-    const std::vector<double>& all = whole[name];
-    ASSERT_LE(values.size(), all.size());
-    EXPECT_EQ(std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(values.size()), all.end()), values) << name;
-  }
-}
-
-/// Trains once without and once with an interruption, and compares. `resumed` may train elsewhere.
-void expect_resumes(const Training& training, int epoch, int64_t batch) {
-  const ScratchFolder folder("resume");
-  set_random_seed(11);
-  const Model whole = model_of(training);
-  const History expected = fit(whole, training, {});
-  set_random_seed(11);
-  const Model first = model_of(training);
-  const BackupAndRestore backup(folder.file("backup"), {.save_freq = training.save_freq});
-  EXPECT_THROW(fit(first, training, {BackupAndRestore(backup), Interrupt(epoch, batch)}), Interruption);
-  ASSERT_TRUE(std::filesystem::exists(folder.file("backup/latest.weights.h5")));
-  set_random_seed(999);  // nothing of the new process' own random state may matter
-  const Model second = model_of(training);
-  ASSERT_NE(bits_of(second), bits_of(first));
-  const History rest = fit(second, training, {BackupAndRestore(backup)});
-  EXPECT_EQ(bits_of(second), bits_of(whole));
-  expect_same_end(expected, rest);
-  EXPECT_EQ(rest.epoch().back(), kEpochs - 1);
-  EXPECT_FALSE(std::filesystem::exists(folder.file("backup")));
-}
-
-Optimizer accumulating() { return Adam({.learning_rate = 0.01, .gradient_accumulation_steps = 3}); }
-Optimizer with_schedule() {
-  return SGD({.learning_rate = ExponentialDecay(0.1, 5, 0.7), .momentum = 0.9, .clipnorm = 1.0});
-}
-Optimizer averaging() {
-  return RMSprop({.learning_rate = 0.005, .momentum = 0.5, .use_ema = true, .ema_overwrite_frequency = 4});
-}
-
-class Resume : public testing::TestWithParam<int> {
- protected:
-  static void SetUpTestSuite() { configure_logical_devices("cpu", 4); }
-  static void TearDownTestSuite() { configure_logical_devices("cpu", 1); }
-  Training training() const { return {.replicas = GetParam()}; }
-};
-
-TEST_P(Resume, AtTheEndOfAnEpoch) { expect_resumes(training(), 1, 3); }
-
-TEST_P(Resume, InTheMiddleOfAnEpoch) {
-  Training t = training();
-  t.save_freq = 3;
-  t.validation = true;
-  expect_resumes(t, 1, 5);
-  expect_resumes(t, 0, 2);
-}
-
-TEST_P(Resume, BehindTheLastBatchOfAnEpoch) {
-  Training t = training();
-  t.save_freq = 8;
-  expect_resumes(t, 1, 0);
-}
-
-TEST_P(Resume, InTheMiddleOfAnAccumulationCycle) {
-  Training t = training();
-  t.optimizer = accumulating;
-  for (int64_t freq : {1, 4, 5}) {
-    t.save_freq = freq;
-    expect_resumes(t, 1, 5);
-  }
-}
-
-TEST_P(Resume, SeparateCopiesOfTheWeights) {
-  Training t = training();
-  t.shared_weights = SharedWeights::never;
-  t.optimizer = accumulating;
-  t.save_freq = 5;
-  expect_resumes(t, 1, 5);
-}
-
-TEST_P(Resume, ScheduleMomentumAndClipping) {
-  Training t = training();
-  t.optimizer = with_schedule;
-  t.save_freq = 3;
-  expect_resumes(t, 1, 5);
-}
-
-TEST_P(Resume, MovingAverages) {
-  Training t = training();
-  t.optimizer = averaging;
-  t.save_freq = 3;
-  expect_resumes(t, 1, 5);
-}
-
-TEST_P(Resume, SeveralStepsPerExecution) {
-  Training t = training();
-  t.steps_per_execution = 3;
-  t.save_freq = 2;
-  expect_resumes(t, 1, 5);
-  expect_resumes(t, 1, 7);
-}
-
-TEST_P(Resume, ShuffledDataset) {
-  Training t = training();
-  t.dataset = Dataset::from_tensor_slices(x(), y()).shuffle(20, {.seed = 3}).batch(kBatch).prefetch(2);
-  t.save_freq = 3;
-  expect_resumes(t, 1, 5);
-}
-
-/// Nothing is read from a device before its work is done.
-TEST_P(Resume, OnTheTestDevice) {
-  enable_ghost_device();
-  Training t = training();
-  t.device_kind = "ghost";
-  t.optimizer = accumulating;
-  t.save_freq = 4;
-  expect_resumes(t, 1, 5);
-}
-
-/// The data runs on over the epochs, which are no multiples of it.
-TEST_P(Resume, StepsPerEpoch) {
-  Training t = training();
-  t.dataset = Dataset::from_tensor_slices(x(), y()).shuffle(kRows, {.seed = 3}).repeat().batch(kBatch);
-  t.steps_per_epoch = 5;
-  expect_resumes(t, 1, 3);
-  t.save_freq = 2;
-  t.steps_per_execution = 2;
-  expect_resumes(t, 2, 3);
-}
-
-INSTANTIATE_TEST_SUITE_P(Replicas, Resume, testing::Values(1, 2), testing::PrintToStringParamName());
+using namespace interrupted;
 
 class CheckpointTest : public testing::Test {
  protected:
@@ -293,10 +63,12 @@ TEST_F(CheckpointTest, AGeneratorCannotBeReplayed) {
 TEST_F(CheckpointTest, AGeneratorResumesAtEpochs) {
   Training t;
   const Dataset rows = Dataset::from_tensor_slices(x(), y()).batch(kBatch);
-  t.dataset = Dataset::from_generator([rows] {
-    auto iterator = std::make_shared<DatasetIterator>(rows.iterate());
-    return [iterator](Element& element) { return iterator->next(element); };
-  }, {.batched = true});
+  t.dataset = Dataset::from_generator(
+      [rows] {
+        auto iterator = std::make_shared<DatasetIterator>(rows.iterate());
+        return [iterator](Element& element) { return iterator->next(element); };
+      },
+      {.batched = true});
   expect_resumes(t, 1, 5);
   EXPECT_EQ(warnings_, "");
 }
@@ -374,7 +146,9 @@ std::string error_of(const std::function<void()>& call) {
   return "no error";
 }
 
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST_F(CheckpointTest, OtherModelsAreRefusedAndNothingChanges) {
   Training t;
@@ -385,22 +159,26 @@ TEST_F(CheckpointTest, OtherModelsAreRefusedAndNothingChanges) {
   t.optimizer = with_schedule;
   const Model other_optimizer = model_of(t);
   const auto before = bits_of(other_optimizer);
-  EXPECT_TRUE(mentions(error_of<ShapeError>([&] { Checkpoint(other_optimizer).restore(path); }), "optimizer variables"));
+  EXPECT_TRUE(mentions(error_of<ShapeError>([&] { Checkpoint(other_optimizer).restore(path); }),
+                       "optimizer variables"));
   EXPECT_EQ(bits_of(other_optimizer), before);
 
-  const Sequential less_random({Input({kFeatures}), Dense(16), BatchNormalization(), Dropout(0.3), Dense(12), Dense(3)});
+  const Sequential less_random(
+      {Input({kFeatures}), Dense(16), BatchNormalization(), Dropout(0.3), Dense(12), Dense(3)});
   less_random.compile({.optimizer = Adam(), .loss = "mse"});
   const auto fewer = bits_of(less_random);
   const std::string text = error_of<ShapeError>([&] { Checkpoint(less_random).restore(path); });
   EXPECT_TRUE(mentions(text, path) && mentions(text, "random state of 1 layers")) << text;
   EXPECT_EQ(bits_of(less_random), fewer);
 
-  const Sequential wider({Input({kFeatures}), Dense(16), BatchNormalization(), Dropout(0.3), Dense(13, {.name = "wide"}),
-                          Dropout(0.2), Dense(3)});
+  const Sequential wider({Input({kFeatures}), Dense(16), BatchNormalization(), Dropout(0.3),
+                          Dense(13, {.name = "wide"}), Dropout(0.2), Dense(3)});
   wider.compile({.optimizer = Adam(), .loss = "mse"});
   const auto wide = bits_of(wider);
   const std::string shapes = error_of<ShapeError>([&] { Checkpoint(wider).restore(path); });
-  EXPECT_TRUE(mentions(shapes, "'wide' (Dense)") && mentions(shapes, "(16, 13)") && mentions(shapes, "(16, 12)")) << shapes;
+  EXPECT_TRUE(mentions(shapes, "'wide' (Dense)") && mentions(shapes, "(16, 13)") &&
+              mentions(shapes, "(16, 12)"))
+      << shapes;
   EXPECT_EQ(bits_of(wider), wide);
 }
 
@@ -424,7 +202,9 @@ TEST_F(CheckpointTest, AWrongLabelKeepsTheLastGoodBackup) {
   Checkpoint(model).save(folder_.file("c.weights.h5"), {1, 0});
   const auto size = std::filesystem::file_size(folder_.file("c.weights.h5"));
   model.train_on_batch(x().rows(0, 2), Tensor::from(std::vector<int64_t>{0, 17}));
-  EXPECT_TRUE(mentions(error_of<NumericError>([&] { Checkpoint(model).save(folder_.file("c.weights.h5"), {2, 0}); }),
+  EXPECT_TRUE(mentions(error_of<NumericError>([&] {
+                         Checkpoint(model).save(folder_.file("c.weights.h5"), {2, 0});
+                       }),
                        "label 17"));
   EXPECT_EQ(Checkpoint(model).restore(folder_.file("c.weights.h5")).epoch, 1);
   EXPECT_EQ(std::filesystem::file_size(folder_.file("c.weights.h5")), size);
@@ -466,10 +246,12 @@ TEST_F(CheckpointTest, OtherFilesInTheBackupFolderStay) {
 TEST_F(CheckpointTest, FoldersThatCannotBeMade) {
   Training t;
   std::ofstream(folder_.file("file")) << "a file";
-  EXPECT_TRUE(mentions(error_of<IoError>([&] { fit(model_of(t), t, {BackupAndRestore(folder_.file("file/x"))}); }),
-                       folder_.file("file/x")));
-  EXPECT_TRUE(mentions(error_of<IoError>([&] { Checkpoint(model_of(t)).save(folder_.file("none/c.weights.h5")); }),
-                       folder_.file("none/c.weights.h5")));
+  EXPECT_TRUE(
+      mentions(error_of<IoError>([&] { fit(model_of(t), t, {BackupAndRestore(folder_.file("file/x"))}); }),
+               folder_.file("file/x")));
+  EXPECT_TRUE(
+      mentions(error_of<IoError>([&] { Checkpoint(model_of(t)).save(folder_.file("none/c.weights.h5")); }),
+               folder_.file("none/c.weights.h5")));
 }
 
 }  // namespace

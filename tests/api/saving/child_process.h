@@ -3,15 +3,14 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <spawn.h>
 #include <stdexcept>
 #include <string>
+#include <sys/wait.h>
 #include <system_error>
 #include <thread>
-#include <vector>
-
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 namespace nyala {
 
@@ -24,7 +23,8 @@ class ChildProcess {
     for (const std::string& argument : arguments) list.push_back(const_cast<char*>(argument.c_str()));
     list.push_back(nullptr);
     if (const int error = ::posix_spawn(&id_, path.c_str(), nullptr, nullptr, list.data(), ::environ))
-      throw std::system_error(error, std::generic_category(), path + " (build the target program_" + program + ")");
+      throw std::system_error(error, std::generic_category(),
+                              path + " (build the target program_" + program + ")");
   }
   ~ChildProcess() {
     if (id_ > 0) kill();

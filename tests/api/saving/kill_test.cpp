@@ -62,9 +62,10 @@ TEST(KilledProcesses, ASaveLeavesTheOldFileOrTheNewOne) {
   EXPECT_EQ(files_in(folder.path()), 1);  // the next writer removes what killed ones left
 }
 
-/// Starts the training again and again, killed after random times below `longest`, until it ends by itself. Returns the
-/// kills.
-int train_with_kills(const std::string& folder, int replicas, Generator& random, std::chrono::microseconds longest) {
+/// Starts the training again and again, killed after random times below `longest`, until it ends by itself.
+/// Returns the kills.
+int train_with_kills(const std::string& folder, int replicas, Generator& random,
+                     std::chrono::microseconds longest) {
   for (int kills = 0;; ++kills) {
     const bool begun = std::filesystem::exists(folder + "/backup/latest.weights.h5");
     ChildProcess child("train_with_backup", {folder, std::to_string(replicas), begun ? "77" : "5"});

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-
 #include <unistd.h>
 
 namespace nyala {

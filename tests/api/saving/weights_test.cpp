@@ -4,10 +4,9 @@
 #include <functional>
 #include <iterator>
 #include <string>
-#include <vector>
-
 #include <sys/resource.h>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -44,7 +43,8 @@ class WeightsTest : public testing::Test {
     return "no error of this type";
   }
   static void expect_mentions(const std::string& text, const std::vector<std::string>& parts) {
-    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+    for (const std::string& part : parts)
+      EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
   }
 
   ScratchFolder folder_{"weights"};
@@ -76,8 +76,8 @@ TEST_F(WeightsTest, WalkNumbersByClassInTheOrderOfLayers) {
   const Tensor a = Conv2D(2, 1)(x), b = Conv2D(2, 1)(x);
   const Sequential inner({Input({8, 8, 2}), ReLU(), Conv2D(2, 1)});
   const Model model(x, GlobalAveragePooling2D()(inner(Add()({a, b}))));
-  EXPECT_EQ(paths_of(model), (Paths{"", "layers/input_layer", "layers/conv2d", "layers/conv2d_1", "layers/add",
-                                    "layers/sequential", "layers/sequential/layers/re_lu",
+  EXPECT_EQ(paths_of(model), (Paths{"", "layers/input_layer", "layers/conv2d", "layers/conv2d_1",
+                                    "layers/add", "layers/sequential", "layers/sequential/layers/re_lu",
                                     "layers/sequential/layers/conv2d", "layers/global_average_pooling2d"}));
 }
 
@@ -87,7 +87,8 @@ TEST_F(WeightsTest, WalkListsSharedLayersOnce) {
   const Sequential inner({Input({4}), shared});
   const Tensor x = Input({4});
   const Model model(x, Dense(2)(inner(shared(x))));
-  EXPECT_EQ(paths_of(model), (Paths{"", "layers/input_layer", "layers/dense", "layers/sequential", "layers/dense_1"}));
+  EXPECT_EQ(paths_of(model),
+            (Paths{"", "layers/input_layer", "layers/dense", "layers/sequential", "layers/dense_1"}));
 }
 
 struct Pair final : LayerNode {
@@ -120,10 +121,10 @@ TEST_F(WeightsTest, WalkOfASubclassedModel) {
   const Model model = make_model<Net>();
   model.build({None, 2});
   EXPECT_EQ(paths_of(model),
-            (Paths{"", "alpha", "early/pair", "early/pair/a", "early/pair/b", "early/pair/_hidden", "early/pair_1",
-                   "early/pair_1/a", "early/pair_1/b", "early/pair_1/_hidden", "layers/dense", "layers/dense_1",
-                   "layers/dense_2", "layers/pair", "layers/pair/a", "layers/pair/b", "layers/pair/_hidden",
-                   "layers/dense_3"}));
+            (Paths{"", "alpha", "early/pair", "early/pair/a", "early/pair/b", "early/pair/_hidden",
+                   "early/pair_1", "early/pair_1/a", "early/pair_1/b", "early/pair_1/_hidden", "layers/dense",
+                   "layers/dense_1", "layers/dense_2", "layers/pair", "layers/pair/a", "layers/pair/b",
+                   "layers/pair/_hidden", "layers/dense_3"}));
 }
 
 TEST_F(WeightsTest, RoundTripKeepsEveryBit) {
@@ -135,7 +136,8 @@ TEST_F(WeightsTest, RoundTripKeepsEveryBit) {
   a.save_weights(path_);
   b.load_weights(path_);
   EXPECT_EQ(values_of(b), values_of(a));
-  const auto state = a.optimizer().node().variables_for_file(), loaded = b.optimizer().node().variables_for_file();
+  const auto state = a.optimizer().node().variables_for_file(),
+             loaded = b.optimizer().node().variables_for_file();
   EXPECT_EQ(loaded.at(0).value.item(), 4.0);
   for (size_t i = 1; i < state.size(); ++i)
     EXPECT_EQ(loaded.at(i).value.to_vector<float>(), state[i].value.to_vector<float>()) << state[i].name;
@@ -144,13 +146,16 @@ TEST_F(WeightsTest, RoundTripKeepsEveryBit) {
 
 TEST_F(WeightsTest, NamesOfKeras2AreUnderstood) {
   const Sequential inner({Input({4}), Dense(4)});
-  const Sequential model({Input({4}), inner, Dense(3)}), other({Input({4}), Sequential({Input({4}), Dense(4)}), Dense(3)});
+  const Sequential model({Input({4}), inner, Dense(3)}),
+      other({Input({4}), Sequential({Input({4}), Dense(4)}), Dense(3)});
   hdf5::Writer writer;
   const std::string old = "_layer_checkpoint_dependencies/";
   const Tensors weights = model.get_weights();
-  for (const auto& [path, index] : std::vector<std::pair<std::string, size_t>>{
-           {old + "sequential/" + old + "dense/vars/0", 0}, {old + "sequential/" + old + "dense/vars/1", 1},
-           {old + "dense/vars/0", 2}, {old + "dense/vars/1", 3}})
+  for (const auto& [path, index] :
+       std::vector<std::pair<std::string, size_t>>{{old + "sequential/" + old + "dense/vars/0", 0},
+                                                   {old + "sequential/" + old + "dense/vars/1", 1},
+                                                   {old + "dense/vars/0", 2},
+                                                   {old + "dense/vars/1", 3}})
     writer.write_dataset<float>(path, weights[index].shape(), weights[index].data<float>());
   writer.save(path_);
   other.load_weights(path_);
@@ -171,7 +176,8 @@ TEST_F(WeightsTest, AnotherModelIsRefusedByLayerAndNothingChanges) {
                   {path_, "'more' (Dense)", "/layers/dense_2/vars", "no such group"});
   EXPECT_EQ(values_of(deeper), before);
 
-  const Sequential fewer({Input({4}), Dense(5), BatchNormalization({.scale = false, .name = "bn"}), Dense(3)});
+  const Sequential fewer(
+      {Input({4}), Dense(5), BatchNormalization({.scale = false, .name = "bn"}), Dense(3)});
   before = values_of(fewer);
   expect_mentions(error_of<ShapeError>([&] { fewer.load_weights(path_); }),
                   {"'bn' (BatchNormalization)", "expected 3 variables", "4 variables"});
@@ -198,8 +204,10 @@ TEST_F(WeightsTest, AnOptimizerThatDoesNotFitIsLeftOutWithAWarning) {
 TEST_F(WeightsTest, FilesOfOtherKindsAreRefused) {
   const Sequential model = small();
   const auto before = values_of(model);
-  expect_mentions(error_of<IoError>([&] { model.load_weights(folder_.file("none.weights.h5")); }), {"none.weights.h5"});
-  expect_mentions(error_of<IoError>([&] { model.load_weights(folder_.path().string()); }), {folder_.path().string()});
+  expect_mentions(error_of<IoError>([&] { model.load_weights(folder_.file("none.weights.h5")); }),
+                  {"none.weights.h5"});
+  expect_mentions(error_of<IoError>([&] { model.load_weights(folder_.path().string()); }),
+                  {folder_.path().string()});
   std::ofstream(path_) << "hello";
   expect_mentions(error_of<FileFormatError>([&] { model.load_weights(path_); }), {path_});
   hdf5::Writer keras2;
@@ -217,7 +225,8 @@ TEST_F(WeightsTest, UnbuiltModelsAndOtherNamesAreRefused) {
   expect_mentions(error_of<StateError>([&] { unbuilt.save_weights(path_); }), {"not built"});
   small().save_weights(path_);
   expect_mentions(error_of<StateError>([&] { unbuilt.load_weights(path_); }), {"not built"});
-  expect_mentions(error_of<InvalidArgumentError>([&] { small().save_weights(folder_.file("m.h5")); }), {".weights.h5"});
+  expect_mentions(error_of<InvalidArgumentError>([&] { small().save_weights(folder_.file("m.h5")); }),
+                  {".weights.h5"});
 }
 
 std::string bytes_of(const std::string& path) {
@@ -240,7 +249,9 @@ TEST_F(WeightsTest, AFullDiskLeavesTheOldFile) {
   ::signal(SIGXFSZ, SIG_DFL);
   expect_mentions(text, {path_});
   EXPECT_EQ(bytes_of(path_), before);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), std::filesystem::directory_iterator()), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()),
+                          std::filesystem::directory_iterator()),
+            1);
 }
 
 TEST_F(WeightsTest, FoldersThatAreMissingOrReadOnly) {
@@ -250,7 +261,8 @@ TEST_F(WeightsTest, FoldersThatAreMissingOrReadOnly) {
   const std::string nobodys = "/proc/nyala.weights.h5";
   expect_mentions(error_of<IoError>([&] { small().save_weights(nobodys); }), {nobodys});
   if (::geteuid() == 0) return;  // permissions do not hold root back
-  std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  std::filesystem::permissions(folder_.path(),
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   expect_mentions(error_of<IoError>([&] { small().save_weights(path_); }), {path_, "ermission"});
   std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
 }
