@@ -16,8 +16,8 @@ class LearningRate;
 /// Keras' None for a number.
 inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-/// Visits the fields of a Config in the order of Keras' signature: one method per type of field. JSON, printing,
-/// equality, default checks and summaries are visitors.
+/// Visits the fields of a Config in the order of Keras' signature: one method per type of field. JSON,
+/// printing, equality, default checks and summaries are visitors.
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;

@@ -44,13 +44,19 @@ void plain_loop(benchmark::State& state) {
 
 // 0.5 MB, 14 MB and 102 MB: the gradients of LeNet, MobileNetV2 and ResNet-50.
 BENCHMARK(library)->Name("all_reduce/library")->Arg(1 << 17)->Arg(3504872)->Arg(25557032)->UseRealTime();
-BENCHMARK(plain_loop)->Name("all_reduce/plain_loop")->Arg(1 << 17)->Arg(3504872)->Arg(25557032)->UseRealTime();
+BENCHMARK(plain_loop)
+    ->Name("all_reduce/plain_loop")
+    ->Arg(1 << 17)
+    ->Arg(3504872)
+    ->Arg(25557032)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace nyala
 
 int main(int argc, char** argv) {
-  if (const char* threads = std::getenv("NYALA_THREADS")) nyala::thread_context().compute_threads = std::atoi(threads);
+  if (const char* threads = std::getenv("NYALA_THREADS"))
+    nyala::thread_context().compute_threads = std::atoi(threads);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

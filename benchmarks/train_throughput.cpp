@@ -1,4 +1,5 @@
-// Trains one of the compared networks on synthetic data and prints one JSON line with the median and best throughput.
+// Trains one of the compared networks on synthetic data and prints one JSON line with the median and best
+// throughput.
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
@@ -41,7 +42,9 @@ double load_average() {
   return load;
 }
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 Options parse(int argc, char** argv) {
   Options options;
@@ -49,11 +52,13 @@ Options parse(int argc, char** argv) {
   app.add_option("--model", options.model, "lenet5, lenet, resnet20 or mlp");
   app.add_option("--batch", options.batch, "rows of the global batch (default: the model's)");
   app.add_option("--devices", options.devices, "logical CPU devices for --strategy mirrored");
-  app.add_option("--threads", options.threads, "threads per device (default: the device's share of the cores)");
+  app.add_option("--threads", options.threads,
+                 "threads per device (default: the device's share of the cores)");
   app.add_option("--seconds", options.seconds, "measuring time");
   app.add_option("--steps", options.steps, "measure exactly so many steps instead (for instruction counts)");
   app.add_option("--warmup", options.warmup, "steps before measuring");
-  app.add_option("--strategy", options.strategy, "none or mirrored")->check(CLI::IsMember({"none", "mirrored"}));
+  app.add_option("--strategy", options.strategy, "none or mirrored")
+      ->check(CLI::IsMember({"none", "mirrored"}));
   app.add_flag("--separate", options.separate, "mirrored weights in separate storage");
   app.add_flag("--infer", options.infer, "forward only");
   try {
@@ -95,8 +100,10 @@ int main(int argc, char** argv) try {
   const int64_t rows = options.batch > 0 ? options.batch : bench.default_batch;
   const Batch batch = synthetic(bench, rows);
   auto step = [&] {
-    if (options.infer) bench.model.predict_on_batch(batch.x[0]);
-    else bench.model.train_on_batch(batch);
+    if (options.infer)
+      bench.model.predict_on_batch(batch.x[0]);
+    else
+      bench.model.train_on_batch(batch);
   };
   const double load_before = load_average();
   step();
@@ -119,15 +126,17 @@ int main(int argc, char** argv) try {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double median = times[times.size() / 2];
-  std::printf("{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"devices\": %d, \"threads\": %d, "
-              "\"strategy\": \"%s\", \"mode\": \"%s\", \"steps\": %zu, \"median_img_s\": %.1f, \"best_img_s\": %.1f, "
-              "\"step_ms_median\": %.4f, \"first_step_s\": %.3f, \"storage_allocations\": %llu, \"peak_rss_mb\": %.0f, "
-              "\"load\": [%.2f, %.2f], \"versions\": {\"nyala\": \"%s\"}}\n",
-              options.model.c_str(), static_cast<long long>(rows), options.devices, options.threads,
-              options.strategy.c_str(), options.infer ? "infer" : "train", times.size(),
-              static_cast<double>(rows) / median, static_cast<double>(rows) / times.front(), median * 1e3, first_step,
-              static_cast<unsigned long long>(allocations), static_cast<double>(usage.ru_maxrss) / 1024, load_before,
-              load_average(), std::string(version()).c_str());
+  std::printf(
+      "{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"devices\": %d, \"threads\": %d, "
+      "\"strategy\": \"%s\", \"mode\": \"%s\", \"steps\": %zu, \"median_img_s\": %.1f, \"best_img_s\": %.1f, "
+      "\"step_ms_median\": %.4f, \"first_step_s\": %.3f, \"storage_allocations\": %llu, \"peak_rss_mb\": "
+      "%.0f, "
+      "\"load\": [%.2f, %.2f], \"versions\": {\"nyala\": \"%s\"}}\n",
+      options.model.c_str(), static_cast<long long>(rows), options.devices, options.threads,
+      options.strategy.c_str(), options.infer ? "infer" : "train", times.size(),
+      static_cast<double>(rows) / median, static_cast<double>(rows) / times.front(), median * 1e3, first_step,
+      static_cast<unsigned long long>(allocations), static_cast<double>(usage.ru_maxrss) / 1024, load_before,
+      load_average(), std::string(version()).c_str());
   return 0;
 } catch (const nyala::Error& error) {
   std::cerr << "error: " << error.what() << "\n";

@@ -84,7 +84,8 @@ class Dataset {
     return from_tensor_slices(Element{.x = {x}, .y = {y}, .sample_weight = sample_weight});
   }
   static Dataset from_tensor_slices(const Arrays& arrays) {
-    return from_tensor_slices(Element{.x = {arrays.x}, .y = arrays.y.defined() ? Tensors{arrays.y} : Tensors()});
+    return from_tensor_slices(
+        Element{.x = {arrays.x}, .y = arrays.y.defined() ? Tensors{arrays.y} : Tensors()});
   }
 
   /// `make` is called at the start of every iteration and returns the function that pulls its elements.

@@ -9,6 +9,7 @@ using namespace nyala;
 
 bool same(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(a); }
 
+// clang-format off: these lines stand in the README
 int main() {
   set_random_seed(1);
   configure_logical_devices("cpu", 2);                        // a laptop becomes two devices

@@ -24,7 +24,8 @@ class GradientBuckets::Sink final : public GradientSink {
     if (!place) return;
     reported_[static_cast<size_t>(leaf)] = true;
     if (buckets_.accumulate_)
-      dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&gradient}, place->gradients[static_cast<size_t>(replica_)]);
+      dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&gradient},
+                    place->gradients[static_cast<size_t>(replica_)]);
     buckets_.count(place->bucket);
   }
 
@@ -71,8 +72,8 @@ void GradientBuckets::begin(const UpdateRule& rule, bool reduce, bool accumulate
 
 void GradientBuckets::finish(int replica) { sinks_[static_cast<size_t>(replica)]->finish(); }
 
-// Variables are made from the first layer to the last, gradients become final from the last to the first: buckets are
-// filled from the end of the arena, so that each is complete early.
+// Variables are made from the first layer to the last, gradients become final from the last to the first:
+// buckets are filled from the end of the arena, so that each is complete early.
 void GradientBuckets::arm(const UpdateRule& rule) {
   buckets_.clear();
   places_.assign(static_cast<size_t>(store_.num_leaves()), Place());

@@ -12,8 +12,9 @@
 
 namespace nyala {
 
-/// Takes the gradients of all replicas and reduces them bucket by bucket, each as soon as every replica's gradients
-/// of its variables are final, while backward still runs. A bucket is a contiguous run of the gradient arena.
+/// Takes the gradients of all replicas and reduces them bucket by bucket, each as soon as every replica's
+/// gradients of its variables are final, while backward still runs. A bucket is a contiguous run of the
+/// gradient arena.
 class GradientBuckets {
  public:
   GradientBuckets(ParameterStore& store, int64_t bucket_elements);
@@ -35,7 +36,7 @@ class GradientBuckets {
   struct Bucket {
     std::vector<Tensor> gradients;  // one flat view per replica
     int variables = 0;
-    std::atomic<int> missing{0};    // reports of (variable, replica) still to come
+    std::atomic<int> missing{0};  // reports of (variable, replica) still to come
   };
   struct Place {
     int bucket = -1;  // -1: not a variable of the rule

@@ -34,8 +34,9 @@ std::string InProcessStrategy::describe() const {
   std::string devices;
   for (Device device : options_.devices) devices += (devices.empty() ? "" : ", ") + device.to_string();
   const bool several = num_replicas_in_sync() > 1;
-  return options_.name + ": " + std::to_string(num_replicas_in_sync()) + (several ? " replicas" : " replica") + " on " +
-         devices + "; weights " + (store_->shares_weights() ? "shared" : "mirrored") +
+  return options_.name + ": " + std::to_string(num_replicas_in_sync()) +
+         (several ? " replicas" : " replica") + " on " + devices + "; weights " +
+         (store_->shares_weights() ? "shared" : "mirrored") +
          (several ? "; gradients summed in buckets of at least " + std::to_string(options_.bucket_elements) +
                         " elements while backward runs"
                   : "");
@@ -46,7 +47,8 @@ class InProcessStrategy::Turn {
  public:
   explicit Turn(InProcessStrategy& strategy) : strategy_(strategy) {
     if (strategy.runs_on_this_thread())
-      throw StateError(strategy.name() + ": a step was begun inside a step of the same strategy; end that one first");
+      throw StateError(strategy.name() +
+                       ": a step was begun inside a step of the same strategy; end that one first");
     lock_ = std::unique_lock(strategy.turn_);
     strategy.runner_ = std::this_thread::get_id();
   }
@@ -114,11 +116,12 @@ void InProcessStrategy::run_replica(int id, const std::function<void(Replica&)>&
   group_.leave(id);
 }
 
-// Called in a catch block. The first error is the cause; the others only follow from the cancelled collectives.
+// Called in a catch block. The first error is the cause; the others only follow from the cancelled
+// collectives.
 void InProcessStrategy::fail(int id) {
   tapes_[static_cast<size_t>(id)]->clear();
-  const std::string who = "replica " + std::to_string(id) + " on " +
-                          options_.devices[static_cast<size_t>(id)].to_string();
+  const std::string who =
+      "replica " + std::to_string(id) + " on " + options_.devices[static_cast<size_t>(id)].to_string();
   std::exception_ptr error = std::current_exception();
   std::string reason = who + " failed";
   if (num_replicas_in_sync() > 1) {
@@ -148,8 +151,10 @@ bool InProcessStrategy::take_pending(const UpdateRule& rule) {
 
 void InProcessStrategy::update(UpdateRule& rule) {
   const Turn turn(*this);
-  if (take_pending(rule)) apply(rule);
-  else rule.end_gathering();
+  if (take_pending(rule))
+    apply(rule);
+  else
+    rule.end_gathering();
 }
 
 void InProcessStrategy::apply(UpdateRule& rule) {

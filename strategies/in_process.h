@@ -19,8 +19,8 @@ struct InProcessOptions {
   int64_t bucket_elements = 65536;
 };
 
-/// Synchronous replicas in this process, one thread each. One replica is the plain case. Steps of different models may
-/// come from different threads: they take turns.
+/// Synchronous replicas in this process, one thread each. One replica is the plain case. Steps of different
+/// models may come from different threads: they take turns.
 class InProcessStrategy final : public StrategyNode {
  public:
   /// Throws DeviceNotFoundError.

@@ -124,7 +124,8 @@ void ReplicaGroup::meet(int id) {
   // Looked at in this order: whoever left before the meeting was complete will not come.
   if (left_.load() > 0 && generation_.load() == generation)
     cancel("replica " + std::to_string(id) + " waits in a collective, but another one has ended its step");
-  for (int spin = 0; spin < spins_ && generation_.load(std::memory_order_acquire) == generation; ++spin) spin_pause();
+  for (int spin = 0; spin < spins_ && generation_.load(std::memory_order_acquire) == generation; ++spin)
+    spin_pause();
   generation_.wait(generation, std::memory_order_acquire);
   check_whole();
 }

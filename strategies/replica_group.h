@@ -11,8 +11,8 @@
 
 namespace nyala {
 
-/// A meeting point of the replicas of one process. A replica that fails or leaves early breaks it: everybody who
-/// waits or comes later gets an error instead of waiting for ever.
+/// A meeting point of the replicas of one process. A replica that fails or leaves early breaks it: everybody
+/// who waits or comes later gets an error instead of waiting for ever.
 class ReplicaGroup {
  public:
   explicit ReplicaGroup(std::vector<Device> devices);
@@ -31,8 +31,8 @@ class ReplicaGroup {
   /// Waits for all replicas. Throws CommunicationError when the group is broken.
   void meet(int id);
 
-  /// Places where replicas show each other tensors between two meetings. They hold the tensors: a replica that fails
-  /// may unwind while others still look.
+  /// Places where replicas show each other tensors between two meetings. They hold the tensors: a replica
+  /// that fails may unwind while others still look.
   Tensors shown;
 
  private:

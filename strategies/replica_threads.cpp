@@ -26,7 +26,8 @@ ReplicaThreads::~ReplicaThreads() {
 void ReplicaThreads::enter(int replica, const std::function<void(int)>& body) const {
   ThreadContext& context = thread_context();
   const ScopedValue<Device> on_device(context.device, devices_[static_cast<size_t>(replica)]);
-  const ScopedValue<int> team(context.compute_threads, devices_.size() > 1 ? share_ : context.compute_threads);
+  const ScopedValue<int> team(context.compute_threads,
+                              devices_.size() > 1 ? share_ : context.compute_threads);
   body(replica);
 }
 
@@ -41,7 +42,8 @@ void ReplicaThreads::run(const std::function<void(int)>& body) {
   round_.notify_all();
   enter(0, body);
   for (int spin = 0; spin < spins_ && running_.load(std::memory_order_acquire) > 0; ++spin) spin_pause();
-  for (int left = running_.load(std::memory_order_acquire); left > 0; left = running_.load(std::memory_order_acquire))
+  for (int left = running_.load(std::memory_order_acquire); left > 0;
+       left = running_.load(std::memory_order_acquire))
     running_.wait(left, std::memory_order_acquire);
 }
 

@@ -11,7 +11,8 @@
 
 namespace nyala {
 
-/// One persistent thread per replica; replica 0 is the thread that calls run(). Each has its share of the cores.
+/// One persistent thread per replica; replica 0 is the thread that calls run(). Each has its share of the
+/// cores.
 class ReplicaThreads {
  public:
   explicit ReplicaThreads(std::vector<Device> devices);

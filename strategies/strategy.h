@@ -24,8 +24,8 @@ struct RowRange {
 using PerReplica = std::vector<Tensor>;
 
 /// Where replicas live and how a step's gradients take effect. What a Strategy handle shares.
-/// Steps of different models may come from different threads: they take turns. A step is one run() with a rule, then
-/// update() with the same rule; a step inside a step throws StateError.
+/// Steps of different models may come from different threads: they take turns. A step is one run() with a
+/// rule, then update() with the same rule; a step inside a step throws StateError.
 class StrategyNode {
  public:
   virtual ~StrategyNode() = default;
@@ -38,8 +38,9 @@ class StrategyNode {
   /// Verb 1, create_variables: variables made in scope() come from here.
   virtual ParameterStore& store() = 0;
 
-  /// Verb 2, distribute: the rows of a global batch that belong to a replica. G rows are cut into N consecutive
-  /// pieces whose sizes differ by at most one, larger first; a replica beyond the rows gets none and still takes part.
+  /// Verb 2, distribute: the rows of a global batch that belong to a replica. G rows are cut into N
+  /// consecutive pieces whose sizes differ by at most one, larger first; a replica beyond the rows gets none
+  /// and still takes part.
   RowRange rows_of(int replica, int64_t global_rows) const;
   /// The rows of `batch` that belong to `replica`, on its device (no copy among CPU devices).
   Tensor shard(const Tensor& batch, int replica);
@@ -49,7 +50,8 @@ class StrategyNode {
   /// With a rule the replicas' sinks take the gradients of the rule's variables.
   virtual void run(const std::function<void(Replica&)>& fn, UpdateRule* rule = nullptr) = 0;
 
-  /// Verb 4, update: applies the rule to the reduced gradients of the last run() with it. Throws StateError without one.
+  /// Verb 4, update: applies the rule to the reduced gradients of the last run() with it. Throws StateError
+  /// without one.
   virtual void update(UpdateRule& rule) = 0;
 
   /// Verb 5, reduce and gather: one host-side value from one per replica (replica order).
@@ -76,7 +78,8 @@ class Strategy {
  public:
   explicit Strategy(std::shared_ptr<StrategyNode> node) : node_(std::move(node)) {}
 
-  /// `auto scope = strategy.scope();`: open until the guard ends. Throws StateError inside another strategy's scope.
+  /// `auto scope = strategy.scope();`: open until the guard ends. Throws StateError inside another strategy's
+  /// scope.
   [[nodiscard]] StrategyScope scope() const { return StrategyScope(node_); }
   /// `auto model = strategy.scope([&] { ...; return model; });`
   template <class Function>

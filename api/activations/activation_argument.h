@@ -15,14 +15,15 @@ class ActivationArgument {
   using Function = std::function<Tensor(const Tensor&)>;
 
   ActivationArgument() = default;
-  /// Throws InvalidArgumentError for an unknown name, with the nearest one. Keras' names are in activations.h.
+  /// Throws InvalidArgumentError for an unknown name, with the nearest one. Keras' names are in
+  /// activations.h.
   ActivationArgument(const char* name) : ActivationArgument(std::string(name)) {}
   ActivationArgument(const std::string& name);
   /// A function of the user's, Tensor(const Tensor&); it cannot be written to a file.
   template <class F>
-    requires(std::is_invocable_r_v<Tensor, F&, const Tensor&> &&
-             !std::is_same_v<std::remove_cvref_t<F>, ActivationArgument>)
-  ActivationArgument(F function) : name_("function"), function_(std::move(function)) {}
+  requires(std::is_invocable_r_v<Tensor, F&, const Tensor&> &&
+           !std::is_same_v<std::remove_cvref_t<F>, ActivationArgument>) ActivationArgument(F function)
+      : name_("function"), function_(std::move(function)) {}
 
   /// Keras' name, "linear" where none was given.
   const std::string& name() const { return name_; }
@@ -31,7 +32,9 @@ class ActivationArgument {
   /// Applies it.
   Tensor operator()(const Tensor& x) const;
 
-  friend bool operator==(const ActivationArgument& a, const ActivationArgument& b) { return a.name_ == b.name_; }
+  friend bool operator==(const ActivationArgument& a, const ActivationArgument& b) {
+    return a.name_ == b.name_;
+  }
 
  private:
   std::string name_ = "linear";

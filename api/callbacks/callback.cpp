@@ -33,8 +33,10 @@ double Logs::operator[](const std::string& name) const {
 
 void Logs::set(const std::string& name, double value) {
   const auto found = find(values(), name);
-  if (found != values_.end()) values_[static_cast<size_t>(found - values_.begin())].second = value;
-  else values_.emplace_back(name, value);
+  if (found != values_.end())
+    values_[static_cast<size_t>(found - values_.begin())].second = value;
+  else
+    values_.emplace_back(name, value);
 }
 
 }  // namespace nyala

@@ -14,9 +14,9 @@ namespace nyala {
 
 class Model;
 
-/// Named numbers in insertion order. Values of a running epoch are read from the device on first access: a Logs
-/// made from a source calls it, once, when anything is asked of it or set. Copies made before that read for
-/// themselves. One thread at a time.
+/// Named numbers in insertion order. Values of a running epoch are read from the device on first access: a
+/// Logs made from a source calls it, once, when anything is asked of it or set. Copies made before that read
+/// for themselves. One thread at a time.
 class Logs {
  public:
   using Values = std::vector<std::pair<std::string, double>>;
@@ -49,8 +49,8 @@ struct CallbackParameters {
   int64_t steps = -1;
 };
 
-/// Base of all callbacks; every hook does nothing by default. Epochs and batches count from 0. Reading the logs of a
-/// batch fetches them from the device: only callbacks that do so cost that.
+/// Base of all callbacks; every hook does nothing by default. Epochs and batches count from 0. Reading the
+/// logs of a batch fetches them from the device: only callbacks that do so cost that.
 class Callback {
  public:
   virtual ~Callback() = default;
@@ -88,14 +88,15 @@ class Callback {
 class CallbackArgument {
  public:
   template <class C>
-    requires std::derived_from<std::decay_t<C>, Callback>
-  CallbackArgument(C&& callback) {
-    if constexpr (std::is_lvalue_reference_v<C>) callback_ = std::shared_ptr<Callback>(&callback, [](Callback*) {});
-    else callback_ = std::make_shared<std::decay_t<C>>(std::move(callback));
+  requires std::derived_from<std::decay_t<C>, Callback> CallbackArgument(C&& callback) {
+    if constexpr (std::is_lvalue_reference_v<C>)
+      callback_ = std::shared_ptr<Callback>(&callback, [](Callback*) {});
+    else
+      callback_ = std::make_shared<std::decay_t<C>>(std::move(callback));
   }
   template <class C>
-    requires std::derived_from<C, Callback>
-  CallbackArgument(std::shared_ptr<C> callback) : callback_(std::move(callback)) {}
+  requires std::derived_from<C, Callback> CallbackArgument(std::shared_ptr<C> callback)
+      : callback_(std::move(callback)) {}
   Callback& operator*() const { return *callback_; }
   Callback* operator->() const { return callback_.get(); }
 

@@ -16,9 +16,8 @@ ProgbarLogger::ProgbarLogger() = default;
 
 void ProgbarLogger::begin() {
   seen_ = 0;
-  bar_ = std::make_shared<ProgressBar>(ProgressBarConfig{.target = target_,
-                                                         .verbose = parameters().verbose,
-                                                         .stateless_metrics = std::vector<std::string>{}});
+  bar_ = std::make_shared<ProgressBar>(ProgressBarConfig{
+      .target = target_, .verbose = parameters().verbose, .stateless_metrics = std::vector<std::string>{}});
 }
 
 void ProgbarLogger::update(int64_t batch, Logs& logs) {

@@ -8,8 +8,8 @@ namespace nyala {
 
 class ProgressBar;
 
-/// Shows the progress of fit, evaluate and predict as Keras does; fit adds one by itself. Values are fetched from the
-/// device only when the bar is redrawn.
+/// Shows the progress of fit, evaluate and predict as Keras does; fit adds one by itself. Values are fetched
+/// from the device only when the bar is redrawn.
 class ProgbarLogger : public Callback {
  public:
   ProgbarLogger();

@@ -19,7 +19,8 @@ class ConstraintNode {
   virtual Tensor project(const Tensor& weight) const = 0;
 };
 
-/// A handle on a constraint: a name ("max_norm", "non_neg", "unit_norm", "min_max_norm") or an object; empty: none.
+/// A handle on a constraint: a name ("max_norm", "non_neg", "unit_norm", "min_max_norm") or an object; empty:
+/// none.
 class Constraint {
  public:
   Constraint() = default;

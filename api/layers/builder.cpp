@@ -6,10 +6,11 @@
 
 namespace nyala {
 
-Variable Builder::make(const std::string& name, const Shape& shape, const Initializer& initializer, bool trainable,
-                       Aggregation aggregation) {
+Variable Builder::make(const std::string& name, const Shape& shape, const Initializer& initializer,
+                       bool trainable, Aggregation aggregation) {
   if (!shape.is_known())
-    throw ShapeError("weight '" + name + "' would have shape " + shape.to_string() + "; all its sizes must be known");
+    throw ShapeError("weight '" + name + "' would have shape " + shape.to_string() +
+                     "; all its sizes must be known");
   VariableSpec spec;
   spec.name = name;
   spec.path = node_.path() + "/" + name;

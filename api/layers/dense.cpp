@@ -33,7 +33,8 @@ class DenseNode final : public LayerNode {
   using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     if (input.rank() < 2 || input.back() == None)
-      throw ShapeError("expected an input of rank 2 or more with a known last size, received " + input.to_string());
+      throw ShapeError("expected an input of rank 2 or more with a known last size, received " +
+                       input.to_string());
     kernel_ = b.weight("kernel", {input.back(), config_.units}, config_.kernel_initializer,
                        {config_.kernel_regularizer, config_.kernel_constraint});
     if (config_.use_bias)
@@ -64,7 +65,8 @@ DenseConfig with_units(DenseConfig config, int64_t units) {
 }  // namespace
 
 Dense::Dense(const Config& config)
-    : Layer(finish_layer(std::make_shared<DenseNode>(config), {config.name, config.trainable, config.dtype})) {}
+    : Layer(
+          finish_layer(std::make_shared<DenseNode>(config), {config.name, config.trainable, config.dtype})) {}
 
 Dense::Dense(int64_t units, Config config) : Dense(with_units(std::move(config), units)) {}
 

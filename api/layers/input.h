@@ -5,7 +5,7 @@
 namespace nyala {
 
 struct InputConfig {
-  Shape shape = {};         // without the batch
+  Shape shape = {};  // without the batch
   int64_t batch_size = None;
   std::string dtype = "float32";
   std::string name = {};

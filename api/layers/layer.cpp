@@ -37,7 +37,9 @@ void LayerNode::add_sublayer(std::string attribute, const Layer& layer) {
 
 namespace {
 
-std::string place(const LayerNode& node) { return "layer '" + node.name() + "' (" + node.class_name() + "): "; }
+std::string place(const LayerNode& node) {
+  return "layer '" + node.name() + "' (" + node.class_name() + "): ";
+}
 
 /// The path of the layer that is being built on this thread.
 thread_local std::string t_build_path;
@@ -46,7 +48,8 @@ thread_local std::string t_build_path;
 
 void LayerNode::ensure_built(const Shapes& inputs) {
   if (built_) return;
-  const ScopedValue<std::string> path(t_build_path, t_build_path.empty() ? name_ : t_build_path + "/" + name_);
+  const ScopedValue<std::string> path(t_build_path,
+                                      t_build_path.empty() ? name_ : t_build_path + "/" + name_);
   path_ = t_build_path;
   Builder builder(*this);
   try {
@@ -214,11 +217,13 @@ void Layer::set_weights(const Tensors& values) const {
     if (values[i].shape() != variables[i].shape())
       throw ShapeError(place(*node_) + "set_weights: weight '" + variables[i].path() + "' has shape " +
                        variables[i].shape().to_string() + ", received " + values[i].shape().to_string());
-  for (size_t i = 0; i < values.size(); ++i) variables[i].assign(ops::cast(values[i].detached(), variables[i].dtype()));
+  for (size_t i = 0; i < values.size(); ++i)
+    variables[i].assign(ops::cast(values[i].detached(), variables[i].dtype()));
 }
 
 int64_t Layer::count_params() const {
-  if (!built()) throw StateError(place(*node_) + "count_params needs a built layer; call it on a tensor first");
+  if (!built())
+    throw StateError(place(*node_) + "count_params needs a built layer; call it on a tensor first");
   int64_t count = 0;
   for (const Variable& variable : weights()) count += variable.shape().num_elements();
   return count;
@@ -235,8 +240,12 @@ std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const L
 }
 
 std::string snake_case(std::string_view class_name) {
-  auto upper = [&](size_t i) { return i < class_name.size() && std::isupper(static_cast<unsigned char>(class_name[i])); };
-  auto lower = [&](size_t i) { return i < class_name.size() && std::islower(static_cast<unsigned char>(class_name[i])); };
+  auto upper = [&](size_t i) {
+    return i < class_name.size() && std::isupper(static_cast<unsigned char>(class_name[i]));
+  };
+  auto lower = [&](size_t i) {
+    return i < class_name.size() && std::islower(static_cast<unsigned char>(class_name[i]));
+  };
   std::string out;
   for (size_t i = 0; i < class_name.size(); ++i) {
     const unsigned char letter = static_cast<unsigned char>(class_name[i]);

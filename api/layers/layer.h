@@ -30,8 +30,8 @@ struct ConstrainedWeight {
 };
 
 /// What a Layer handle shares: configuration, weights and the computation. Derive to write a layer:
-/// `build` makes the weights for the shapes of the inputs, `call` computes. A node is constant after build and
-/// serves all replicas at once; everything that changes goes through Call.
+/// `build` makes the weights for the shapes of the inputs, `call` computes. A node is constant after build
+/// and serves all replicas at once; everything that changes goes through Call.
 class LayerNode : public std::enable_shared_from_this<LayerNode> {
  public:
   /// `name` empty: Keras' automatic name, "dense_1".
@@ -53,7 +53,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   virtual Tensor call(Call& c, const Tensor& input) const;
   /// True if the first form of `call` is the one to use.
   virtual bool takes_many() const { return false; }
-  /// The activation that this layer applies and does nothing else, where ops can fuse it; linear for all others.
+  /// The activation that this layer applies and does nothing else, where ops can fuse it; linear for all
+  /// others.
   virtual ops::Activation as_activation() const { return ops::Activation::linear; }
   /// True if call_fused() can apply `activation` in the same pass as its own work.
   virtual bool fuses(ops::Activation) const { return false; }
@@ -130,11 +131,13 @@ class Layer {
 
   Tensor operator()(const Tensor& input) const;
   Tensor operator()(const std::vector<Tensor>& inputs) const;
-  Tensor operator()(std::initializer_list<Tensor> inputs) const { return (*this)(std::vector<Tensor>(inputs)); }
+  Tensor operator()(std::initializer_list<Tensor> inputs) const {
+    return (*this)(std::vector<Tensor>(inputs));
+  }
   /// All outputs of a layer that has several.
   Outputs call_all(const std::vector<Tensor>& inputs) const;
-  /// Inside another layer's call(). While that layer is being built, its inputs are shells and this one is built
-  /// for them too.
+  /// Inside another layer's call(). While that layer is being built, its inputs are shells and this one is
+  /// built for them too.
   Tensor operator()(Call& c, const Tensor& input) const;
   Outputs operator()(Call& c, Inputs inputs) const;
 

@@ -35,7 +35,8 @@ class ReLUNode final : public LayerNode {
   using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return ops::relu(x, parameters_); }
   ops::Activation as_activation() const override {
-    const bool plain = std::isnan(config_.max_value) && config_.negative_slope == 0.0 && config_.threshold == 0.0;
+    const bool plain =
+        std::isnan(config_.max_value) && config_.negative_slope == 0.0 && config_.threshold == 0.0;
     return plain ? ops::Activation::relu : ops::Activation::linear;
   }
 

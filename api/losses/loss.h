@@ -51,9 +51,9 @@ class Loss {
   Loss(Function function, std::string name = "loss");
   /// A lambda where a loss is expected: `.loss = [](const Tensor& y_true, const Tensor& y_pred) { ... }`.
   template <class F>
-    requires(!std::derived_from<std::remove_cvref_t<F>, Loss> &&
-             std::is_invocable_r_v<Tensor, F&, const Tensor&, const Tensor&>)
-  Loss(F&& function) : Loss(Function(std::forward<F>(function))) {}
+  requires(!std::derived_from<std::remove_cvref_t<F>, Loss> &&
+           std::is_invocable_r_v<Tensor, F&, const Tensor&, const Tensor&>) Loss(F&& function)
+      : Loss(Function(std::forward<F>(function))) {}
   Loss(std::shared_ptr<const LossNode> node) : node_(std::move(node)) {}
 
   explicit operator bool() const { return node_ != nullptr; }

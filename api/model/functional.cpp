@@ -63,7 +63,8 @@ void FunctionalNode::fuse_activations() {
     const LayerNode *own = &step.node->layer.node(),
                     *after = steps_[next].node->layer ? &steps_[next].node->layer.node() : nullptr;
     const auto activation = after ? after->as_activation() : ops::Activation::linear;
-    if (activation == ops::Activation::linear || !own->fuses(activation) || own->dtype() != after->dtype()) continue;
+    if (activation == ops::Activation::linear || !own->fuses(activation) || own->dtype() != after->dtype())
+      continue;
     step.activation = activation;
     step.first_output = steps_[next].first_output;
     absorbed[next] = true;
@@ -117,7 +118,9 @@ Outputs FunctionalNode::call(Call& c, Inputs inputs) const {
   return outputs;
 }
 
-Tensor FunctionalNode::call(Call& c, const Tensor& input) const { return std::move(call(c, Inputs(&input, 1))[0]); }
+Tensor FunctionalNode::call(Call& c, const Tensor& input) const {
+  return std::move(call(c, Inputs(&input, 1))[0]);
+}
 
 std::vector<Layer> FunctionalNode::layers() const {
   std::vector<Layer> out;

@@ -37,7 +37,7 @@ class FunctionalNode : public ModelNode {
     const GraphNode* node;
     std::vector<int> inputs;
     int first_output;
-    std::vector<int> last_uses;  // values nobody reads after this step
+    std::vector<int> last_uses;                            // values nobody reads after this step
     ops::Activation activation = ops::Activation::linear;  // of the next layer, computed here
   };
   void plan();

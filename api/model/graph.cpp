@@ -30,15 +30,18 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   Shapes shapes;
   for (const Tensor& input : inputs) {
     if (!symbolic(input))
-      throw InvalidArgumentError("layer '" + layer.name() +
-                                 "': a symbolic and an ordinary tensor were passed together; wrap constants in a layer");
+      throw InvalidArgumentError(
+          "layer '" + layer.name() +
+          "': a symbolic and an ordinary tensor were passed together; wrap constants in a layer");
     shells.push_back(input.shell());
     shapes.push_back(input.shape());
   }
   layer.node().ensure_built(shapes);
   Call call;
-  if (layer.node().takes_many()) node->outputs = layer.node().invoke(call, shells);
-  else node->outputs = {layer.node().invoke(call, shells.at(0))};
+  if (layer.node().takes_many())
+    node->outputs = layer.node().invoke(call, shells);
+  else
+    node->outputs = {layer.node().invoke(call, shells.at(0))};
   return symbolic_outputs(node);
 }
 
@@ -65,7 +68,8 @@ std::string camel_case(const std::string& name) {
 }
 
 /// Ops inside a layer's call see shells without marks and draw nothing; ops on marked tensors become nodes.
-void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs) {
+void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+             std::span<Tensor> outputs) {
   bool marked = false;
   for (const Tensor* input : inputs) marked = marked || symbolic(*input);
   if (!marked) return;

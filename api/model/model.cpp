@@ -48,8 +48,8 @@ Layer Model::get_layer(int index) const {
   const std::vector<Layer> all = layers();
   const int position = index < 0 ? index + static_cast<int>(all.size()) : index;
   if (position < 0 || position >= static_cast<int>(all.size()))
-    throw NotFoundError("model '" + name() + "' has " + std::to_string(all.size()) + " layers, there is no layer " +
-                        std::to_string(index));
+    throw NotFoundError("model '" + name() + "' has " + std::to_string(all.size()) +
+                        " layers, there is no layer " + std::to_string(index));
   return all[static_cast<size_t>(position)];
 }
 

@@ -30,8 +30,9 @@ struct SummaryConfig {
 };
 
 /// A graph of layers that can be trained. A handle: copies name the same model, a function can return one.
-/// Different models may be used from different threads; one model may predict from several threads at once, while
-/// fit, evaluate, train_on_batch and everything else that writes excludes the rest and throws StateError.
+/// Different models may be used from different threads; one model may predict from several threads at once,
+/// while fit, evaluate, train_on_batch and everything else that writes excludes the rest and throws
+/// StateError.
 class Model : public Layer {
  public:
   using Config = ModelConfig;

@@ -13,8 +13,10 @@ void ModelNode::build(Builder&, const Shapes& inputs) {
   Tensors shells;
   for (const Shape& shape : inputs) shells.push_back(Tensor::abstract(shape, dtype()));
   Call c;
-  if (takes_many()) call(c, Inputs(shells));
-  else call(c, shells.at(0));
+  if (takes_many())
+    call(c, Inputs(shells));
+  else
+    call(c, shells.at(0));
 }
 
 Variables ModelNode::variables() const {

@@ -39,7 +39,8 @@ class ModelNode : public LayerNode, public ParameterOwner {
   std::shared_ptr<TrainingState> training;
   bool stop_training = false;
 
-  /// Throws StateError for a variable that was made outside the model's strategy. For built models; looks only once.
+  /// Throws StateError for a variable that was made outside the model's strategy. For built models; looks
+  /// only once.
   void check_variables();
 
  private:

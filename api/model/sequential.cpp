@@ -9,7 +9,8 @@ SequentialNode::SequentialNode(const std::vector<Layer>& layers) {
   for (const Layer& layer : layers) {
     if (!layer) throw InvalidArgumentError("Sequential: an empty layer handle in the list");
     if (is_input_layer(layer.node())) {
-      if (input_ || !chain_.empty()) throw InvalidArgumentError("Sequential: an Input may only be the first entry");
+      if (input_ || !chain_.empty())
+        throw InvalidArgumentError("Sequential: an Input may only be the first entry");
       input_ = layer;
     } else {
       add(layer);
@@ -19,15 +20,18 @@ SequentialNode::SequentialNode(const std::vector<Layer>& layers) {
 
 void SequentialNode::add(const Layer& layer) {
   if (is_input_layer(layer.node())) {
-    if (input_ || !chain_.empty()) throw InvalidArgumentError("Sequential: an Input may only be the first entry");
+    if (input_ || !chain_.empty())
+      throw InvalidArgumentError("Sequential: an Input may only be the first entry");
     input_ = layer;
     return;
   }
   for (const Layer& existing : chain_)
     if (existing.name() == layer.name())
-      throw InvalidArgumentError("Sequential: layers should have unique names, '" + layer.name() + "' occurs twice");
+      throw InvalidArgumentError("Sequential: layers should have unique names, '" + layer.name() +
+                                 "' occurs twice");
   if (built_ && !input_)
-    throw StateError("Sequential: the model was built for data already; add layers before or begin with an Input");
+    throw StateError(
+        "Sequential: the model was built for data already; add layers before or begin with an Input");
   chain_.push_back(layer);
   add_sublayer(layer.name(), layer);
   built_ = false;

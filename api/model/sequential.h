@@ -23,8 +23,8 @@ class SequentialNode final : public ModelNode {
   std::vector<std::string> output_names(size_t num_outputs) const override;
   Shapes input_shapes() const override;
 
-  /// Appends a layer. Throws StateError once the model was built for data, InvalidArgumentError for a name that
-  /// occurs already or for an Input in the middle.
+  /// Appends a layer. Throws StateError once the model was built for data, InvalidArgumentError for a name
+  /// that occurs already or for an Input in the middle.
   void add(const Layer& layer);
   /// Removes the last layer.
   void pop();

@@ -54,7 +54,8 @@ void append_shape(Cell& cell, const Shape& shape) {
   cell.push_back({"(", ""});
   for (int i = 0; i < shape.rank(); ++i) {
     if (i > 0) cell.push_back({", ", ""});
-    cell.push_back(shape[i] == None ? StyledText{"None", kNone} : StyledText{std::to_string(shape[i]), kNumber});
+    cell.push_back(shape[i] == None ? StyledText{"None", kNone}
+                                    : StyledText{std::to_string(shape[i]), kNumber});
   }
   cell.push_back({shape.rank() == 1 ? ",)" : ")", ""});
 }
@@ -74,7 +75,10 @@ Cell shape_cell(const Shapes& shapes) {
 class Summary {
  public:
   Summary(const Model& model, const SummaryConfig& config, bool styled)
-      : model_(model), config_(config), styled_(styled), functional_(dynamic_cast<FunctionalNode*>(&model.node())) {
+      : model_(model),
+        config_(config),
+        styled_(styled),
+        functional_(dynamic_cast<FunctionalNode*>(&model.node())) {
     if (functional_) index_calls();
   }
 
@@ -134,9 +138,12 @@ class Summary {
     const Layer& layer = entry.layer;
     const std::string name = layer ? layer.name() : entry.node->name;
     const std::string type = layer ? layer.class_name() : entry.node->op_class;
-    std::vector<Cell> cells = {{{prefix + name + " (", ""}, {type, kSymbol}, {")", ""}}, shape_cell(shapes_of(entry))};
-    if (layer && !layer.built()) cells.push_back({{"0", kNumber}, {" (unbuilt)", ""}});
-    else cells.push_back({{layer ? with_commas(layer.count_params()) : "0", kNumber}});
+    std::vector<Cell> cells = {{{prefix + name + " (", ""}, {type, kSymbol}, {")", ""}},
+                               shape_cell(shapes_of(entry))};
+    if (layer && !layer.built())
+      cells.push_back({{"0", kNumber}, {" (unbuilt)", ""}});
+    else
+      cells.push_back({{layer ? with_commas(layer.count_params()) : "0", kNumber}});
     if (!is_chain()) cells.push_back(connections(entry));
     if (config_.show_trainable) {
       const bool has_weights = layer && layer.built() && !layer.weights().empty();
@@ -164,7 +171,8 @@ class Summary {
       for (const Tensor& input : call->inputs) {
         const SymbolicNotes& notes = *symbolic(input);
         const Layer producer = FunctionalNode::layer_of(*notes.producer);
-        cell.push_back({(cell.empty() ? "" : ", ") + (producer ? producer.name() : notes.producer->name) + "[", ""});
+        cell.push_back(
+            {(cell.empty() ? "" : ", ") + (producer ? producer.name() : notes.producer->name) + "[", ""});
         cell.push_back({std::to_string(call_index_.at(notes.producer.get())), kNumber});
         cell.push_back({"][", ""});
         cell.push_back({std::to_string(notes.index), kNumber});
@@ -178,8 +186,10 @@ class Summary {
     if (config_.line_length > 0) return config_.line_length;
     int columns = 80;
     winsize window{};
-    if (const char* text = std::getenv("COLUMNS"); text && std::atoi(text) > 0) columns = std::atoi(text);
-    else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) columns = window.ws_col;
+    if (const char* text = std::getenv("COLUMNS"); text && std::atoi(text) > 0)
+      columns = std::atoi(text);
+    else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+      columns = window.ws_col;
     return std::min((is_chain() ? 88 : 108) + (config_.show_trainable ? 12 : 0), columns - 4);
   }
 
@@ -200,7 +210,8 @@ class Summary {
       out[i].width = static_cast<int>(ends[i] * length) - begin;
       begin += out[i].width;
       if (out[i].width < 4)
-        throw InvalidArgumentError("summary: a line of " + std::to_string(length) + " characters is too short");
+        throw InvalidArgumentError("summary: a line of " + std::to_string(length) +
+                                   " characters is too short");
     }
     return out;
   }
@@ -244,7 +255,9 @@ class Summary {
 
 }  // namespace
 
-std::string Model::summary_text(const SummaryConfig& config) const { return Summary(*this, config, false).text(); }
+std::string Model::summary_text(const SummaryConfig& config) const {
+  return Summary(*this, config, false).text();
+}
 
 void Model::summary(const SummaryConfig& config) const {
   if (config.print_fn) {

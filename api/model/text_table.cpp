@@ -6,8 +6,8 @@
 namespace nyala {
 
 int cell_width(const std::string& text) {
-  return static_cast<int>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<int>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 std::string in_style(const std::string& text, const std::string& style, bool styled) {
@@ -28,7 +28,9 @@ Line glyphs(const Cell& cell) {
   for (const StyledText& part : cell)
     for (size_t i = 0; i < part.text.size();) {
       size_t length = 1;
-      while (i + length < part.text.size() && (static_cast<unsigned char>(part.text[i + length]) & 0xC0) == 0x80) ++length;
+      while (i + length < part.text.size() &&
+             (static_cast<unsigned char>(part.text[i + length]) & 0xC0) == 0x80)
+        ++length;
       out.push_back({part.text.substr(i, length), part.style});
       i += length;
     }
@@ -94,8 +96,8 @@ std::string rule(const std::vector<int>& widths, const char* left, const char* l
   return out + right + "\n";
 }
 
-/// Content widths that make the table exactly as wide as asked: each column gives up an equal part, halves rounded
-/// to even.
+/// Content widths that make the table exactly as wide as asked: each column gives up an equal part, halves
+/// rounded to even.
 std::vector<int> fitted_widths(const std::vector<TableColumn>& columns, int line_length) {
   const int count = static_cast<int>(columns.size());
   int remaining = 3 * count + 1 - line_length;
@@ -127,7 +129,8 @@ std::string row_text(const std::vector<TableColumn>& columns, const std::vector<
   for (size_t y = 0; y < height; ++y) {
     out += "│";
     for (size_t i = 0; i < columns.size(); ++i)
-      out += " " + padded(y < cells[i].size() ? cells[i][y] : Line(), widths[i], columns[i].align, styled) + " │";
+      out += " " + padded(y < cells[i].size() ? cells[i][y] : Line(), widths[i], columns[i].align, styled) +
+             " │";
     out += "\n";
   }
   return out;

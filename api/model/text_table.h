@@ -20,8 +20,9 @@ struct StyledText {
 };
 using Cell = std::vector<StyledText>;
 
-/// A box-drawing table as Keras' summary prints it: heavy header, a rule between all rows, cells wrapped at spaces,
-/// words that are too long cut with an ellipsis. Columns share what the lines have too little of equally.
+/// A box-drawing table as Keras' summary prints it: heavy header, a rule between all rows, cells wrapped at
+/// spaces, words that are too long cut with an ellipsis. Columns share what the lines have too little of
+/// equally.
 std::string render_table(const std::vector<TableColumn>& columns, const std::vector<std::vector<Cell>>& rows,
                          int line_length, bool styled);
 

@@ -98,7 +98,8 @@ Topology sort_graph(const Tensors& inputs, const Tensors& outputs) {
   for (const Tensors* side : {&inputs, &outputs})
     for (const Tensor& tensor : *side)
       if (!symbolic(tensor))
-        throw InvalidArgumentError("a model is made from symbolic tensors: begin with Input(shape) and call layers on it");
+        throw InvalidArgumentError(
+            "a model is made from symbolic tensors: begin with Input(shape) and call layers on it");
   Sorter sorter(inputs);
   for (const Tensor& output : outputs) sorter.visit(symbolic(output)->producer);
   for (const Tensor& input : inputs) sorter.add_unused(symbolic(input)->producer);

@@ -2,9 +2,11 @@
 
 namespace nyala {
 
-CallbackList::CallbackList(Model& model, std::vector<CallbackArgument> callbacks, const CallbackParameters& parameters)
+CallbackList::CallbackList(Model& model, std::vector<CallbackArgument> callbacks,
+                           const CallbackParameters& parameters)
     : callbacks_(std::move(callbacks)) {
-  for (const CallbackArgument& callback : callbacks_) before_.push_back(callback->attach({&model, parameters}));
+  for (const CallbackArgument& callback : callbacks_)
+    before_.push_back(callback->attach({&model, parameters}));
 }
 
 // Backwards: the same callback may stand there twice.

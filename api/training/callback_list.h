@@ -6,8 +6,8 @@
 
 namespace nyala {
 
-/// Calls every callback's hooks in order. They are attached to the model as long as the list lives; then each is given
-/// back what it had before (that of fit, for an evaluation inside it).
+/// Calls every callback's hooks in order. They are attached to the model as long as the list lives; then each
+/// is given back what it had before (that of fit, for an evaluation inside it).
 class CallbackList {
  public:
   CallbackList(Model& model, std::vector<CallbackArgument> callbacks, const CallbackParameters& parameters);

@@ -19,8 +19,8 @@ class PerOutput {
   PerOutput() = default;
   PerOutput(T value) : list_{std::move(value)} {}
   template <class U>
-    requires(std::is_convertible_v<U, T> && !std::is_same_v<std::decay_t<U>, PerOutput>)
-  PerOutput(U&& value) : list_{T(std::forward<U>(value))} {}
+  requires(std::is_convertible_v<U, T> && !std::is_same_v<std::decay_t<U>, PerOutput>) PerOutput(U&& value)
+      : list_{T(std::forward<U>(value))} {}
   PerOutput(std::initializer_list<T> list) : list_(list) {}
   PerOutput(std::initializer_list<std::pair<const std::string, T>> named) : named_(named) {}
 

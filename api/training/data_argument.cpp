@@ -19,7 +19,8 @@ int64_t DataArgument::rows() const {
   bool same = true;
   for_each_tensor(*arrays_, [&](const Tensor& tensor) {
     if (!tensor.defined()) throw InvalidArgumentError("the data holds an undefined tensor");
-    if (tensor.rank() == 0) throw ShapeError("the data holds a scalar; every array needs a first axis of examples");
+    if (tensor.rank() == 0)
+      throw ShapeError("the data holds a scalar; every array needs a first axis of examples");
     const int64_t own = tensor.shape()[0];
     sizes += (sizes.empty() ? "" : ", ") + std::to_string(own);
     if (rows < 0) rows = own;

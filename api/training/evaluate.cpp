@@ -12,7 +12,8 @@ namespace nyala {
 namespace {
 
 void check_compiled(const Model& model, const char* what) {
-  if (!model.compiled()) throw StateError("model '" + model.name() + "': call compile() before " + what + "()");
+  if (!model.compiled())
+    throw StateError("model '" + model.name() + "': call compile() before " + what + "()");
 }
 
 std::vector<CallbackArgument> with_progress(std::vector<CallbackArgument> callbacks, int verbose) {
@@ -25,7 +26,8 @@ int resolved(int verbose) { return verbose == kVerboseAuto ? 1 : verbose; }
 DataArgument weighted(DataArgument data, const Tensor& sample_weight) {
   if (!sample_weight.defined()) return data;
   if (data.is_dataset())
-    throw InvalidArgumentError("evaluate: sample_weight belongs to arrays; put weights into the Dataset's elements");
+    throw InvalidArgumentError(
+        "evaluate: sample_weight belongs to arrays; put weights into the Dataset's elements");
   data.arrays().sample_weight = sample_weight;
   return data;
 }

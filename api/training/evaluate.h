@@ -4,8 +4,8 @@
 
 namespace nyala {
 
-/// Loss and metrics over all batches of `data`, with the hooks of config.callbacks and, for verbose 1 and 2, a
-/// progress line. Throws StateError before compile.
+/// Loss and metrics over all batches of `data`, with the hooks of config.callbacks and, for verbose 1 and 2,
+/// a progress line. Throws StateError before compile.
 Logs evaluate_data(const Model& model, const DataArgument& data, const EvaluateConfig& config);
 
 /// The outputs for all rows of `data`.

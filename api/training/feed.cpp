@@ -26,8 +26,9 @@ Dataset from_arrays(const DataArgument& data, const FeedConfig& config) {
 
 Dataset from_dataset(const DataArgument& data, const FeedConfig& config) {
   if (config.batch_size != 0)
-    throw InvalidArgumentError(config.what + ": batch_size belongs to arrays; a Dataset brings its own batches, use "
-                                             "dataset.batch(n)");
+    throw InvalidArgumentError(config.what +
+                               ": batch_size belongs to arrays; a Dataset brings its own batches, use "
+                               "dataset.batch(n)");
   if (data.dataset().is_batched() == false)
     throw InvalidArgumentError(config.what + ": the Dataset is not batched; call .batch(n) on it");
   if (data.dataset().cardinality() == kInfiniteCardinality && config.steps_per_epoch == 0)
@@ -40,8 +41,10 @@ Dataset from_dataset(const DataArgument& data, const FeedConfig& config) {
 Feed::Feed(const DataArgument& data, FeedConfig config)
     : config_(std::move(config)),
       dataset_(data.is_dataset() ? from_dataset(data, config_) : from_arrays(data, config_)) {
-  if (config_.steps_per_epoch > 0) steps_ = config_.steps_per_epoch;
-  else if (dataset_.cardinality() >= 0) steps_ = dataset_.cardinality();
+  if (config_.steps_per_epoch > 0)
+    steps_ = config_.steps_per_epoch;
+  else if (dataset_.cardinality() >= 0)
+    steps_ = dataset_.cardinality();
   length_ = std::max<int64_t>(dataset_.cardinality(), -1);
 }
 
@@ -68,7 +71,8 @@ void Feed::skip(int64_t batches) {
 int64_t Feed::resume(int64_t first, int64_t epoch, int64_t batch) {
   const bool runs_on = config_.steps_per_epoch > 0;  // the data does not begin anew with each epoch
   if ((batch > 0 || (runs_on && epoch > first)) && !dataset_.is_index_based()) {
-    log(LogChannel::warning, config_.what + ": the data comes from a generator and cannot be replayed to batch " +
+    log(LogChannel::warning, config_.what +
+                                 ": the data comes from a generator and cannot be replayed to batch " +
                                  std::to_string(batch) + " of epoch " + std::to_string(epoch + 1) +
                                  "; the epoch begins with the generator's first element");
     begin_epoch(epoch);
@@ -122,7 +126,8 @@ std::vector<int64_t> classes_of(const Tensor& y) {
 
 void Feed::weigh_classes(Batch& batch) const {
   if (batch.y.size() != 1)
-    throw InvalidArgumentError("class_weight works for one target, this data has " + std::to_string(batch.y.size()));
+    throw InvalidArgumentError("class_weight works for one target, this data has " +
+                               std::to_string(batch.y.size()));
   if (batch.sample_weight.defined())
     throw InvalidArgumentError("class_weight and sample_weight cannot be used together");
   std::vector<float> weights;

@@ -21,15 +21,15 @@ struct FeedConfig {
 /// Yields the batches of one epoch after another, from arrays or from a Dataset.
 class Feed {
  public:
-  /// Throws InvalidArgumentError for a batch size with a Dataset, an unbatched Dataset, an infinite one without
-  /// steps, arrays of different lengths or without rows.
+  /// Throws InvalidArgumentError for a batch size with a Dataset, an unbatched Dataset, an infinite one
+  /// without steps, arrays of different lengths or without rows.
   Feed(const DataArgument& data, FeedConfig config);
 
   /// Batches per epoch, -1 while unknown.
   int64_t steps() const { return steps_; }
   void begin_epoch(int64_t epoch);
-  /// Begins `epoch` at `batch`, as if every epoch from `first` on had been fed. Returns the batch where it stands: 0,
-  /// with a warning, for data that cannot be replayed (behind a generator).
+  /// Begins `epoch` at `batch`, as if every epoch from `first` on had been fed. Returns the batch where it
+  /// stands: 0, with a warning, for data that cannot be replayed (behind a generator).
   int64_t resume(int64_t first, int64_t epoch, int64_t batch);
   /// False at the end of the epoch.
   bool next(Batch& batch);

@@ -21,12 +21,13 @@ std::pair<DataArgument, DataArgument> split_validation(const DataArgument& data,
   if (data.is_dataset())
     throw InvalidArgumentError("fit: validation_split works for arrays; for a Dataset pass validation_data");
   if (fraction >= 1.0 || fraction < 0.0)
-    throw InvalidArgumentError("fit: expected validation_split in [0, 1), received " + std::to_string(fraction));
+    throw InvalidArgumentError("fit: expected validation_split in [0, 1), received " +
+                               std::to_string(fraction));
   const int64_t rows = data.rows();
   const int64_t cut = static_cast<int64_t>(std::floor(static_cast<double>(rows) * (1.0 - fraction)));
   if (cut == 0 || cut == rows)
-    throw InvalidArgumentError("fit: validation_split " + std::to_string(fraction) + " of " + std::to_string(rows) +
-                               " rows leaves no rows on one side");
+    throw InvalidArgumentError("fit: validation_split " + std::to_string(fraction) + " of " +
+                               std::to_string(rows) + " rows leaves no rows on one side");
   DataArgument training = data, validation = data;
   training.arrays() = rows_of(data.arrays(), 0, cut);
   validation.arrays() = rows_of(data.arrays(), cut, rows - cut);
@@ -69,7 +70,8 @@ class Fit {
 std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfig& config) {
   if (config.sample_weight.defined()) {
     if (data.is_dataset())
-      throw InvalidArgumentError("fit: sample_weight belongs to arrays; put weights into the Dataset's elements");
+      throw InvalidArgumentError(
+          "fit: sample_weight belongs to arrays; put weights into the Dataset's elements");
     if (!config.class_weight.empty())
       throw InvalidArgumentError("fit: class_weight and sample_weight cannot be used together");
     data.arrays().sample_weight = config.sample_weight;
@@ -159,8 +161,9 @@ void Fit::train_epoch(int epoch) {
   }
   if (step == 0 && feed_.is_empty()) throw InvalidArgumentError("fit: the data has no batches");
   if (feed_.ran_out())
-    log(LogChannel::warning, "the input ran out of data before the epoch was complete; for more steps than the data "
-                             "has batches use dataset.repeat()");
+    log(LogChannel::warning,
+        "the input ran out of data before the epoch was complete; for more steps than the data "
+        "has batches use dataset.repeat()");
 }
 
 /// Batch callbacks see chunks of steps_per_execution batches, the last one as if it were whole (Keras).
@@ -181,19 +184,21 @@ Logs Fit::end_of_epoch(int epoch) {
   stepper_.check_status();
   if (!state_.warned_nan && logs.contains("loss") && std::isnan(logs["loss"])) {
     state_.warned_nan = true;
-    log(LogChannel::warning, "the loss is NaN; a smaller learning rate, clipping, or TerminateOnNaN may help");
+    log(LogChannel::warning,
+        "the loss is NaN; a smaller learning rate, clipping, or TerminateOnNaN may help");
   }
   if (data_.second && validates(config_, epoch)) validate(logs);
   return logs;
 }
 
 void Fit::validate(Logs& logs) {
-  const int64_t batch_size = config_.validation_batch_size ? config_.validation_batch_size : config_.batch_size;
+  const int64_t batch_size =
+      config_.validation_batch_size ? config_.validation_batch_size : config_.batch_size;
   const Logs result = evaluate_data(model_, data_.second,
-                                       {.batch_size = data_.second.is_dataset() ? 0 : batch_size,
-                                        .verbose = 0,
-                                        .steps = config_.validation_steps,
-                                        .callbacks = config_.callbacks});
+                                    {.batch_size = data_.second.is_dataset() ? 0 : batch_size,
+                                     .verbose = 0,
+                                     .steps = config_.validation_steps,
+                                     .callbacks = config_.callbacks});
   std::map<std::string, double> sorted(logs.begin(), logs.end());
   for (const auto& [name, value] : result) sorted["val_" + name] = value;
   logs = Logs();
@@ -212,7 +217,9 @@ History Model::fit(const Tensors& x, const Tensors& y, const FitConfig& config) 
 
 History Model::fit(const Arrays& arrays, const FitConfig& config) const { return fit_data(arrays, config); }
 
-History Model::fit(const Dataset& batches, const FitConfig& config) const { return fit_data(batches, config); }
+History Model::fit(const Dataset& batches, const FitConfig& config) const {
+  return fit_data(batches, config);
+}
 
 History Model::fit_data(const DataArgument& data, const FitConfig& config) const {
   const ExclusiveUse alone(model_node(), "fit");

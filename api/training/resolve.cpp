@@ -17,11 +17,13 @@ const T* entry_for(const PerOutput<T>& values, size_t index, const std::string& 
 }
 
 template <class T>
-void check_names(const std::map<std::string, T>& named, const std::vector<std::string>& outputs, const char* what) {
+void check_names(const std::map<std::string, T>& named, const std::vector<std::string>& outputs,
+                 const char* what) {
   for (const auto& [name, value] : named)
     if (std::find(outputs.begin(), outputs.end(), name) == outputs.end())
-      throw InvalidArgumentError(std::string(what) + " for '" + name + "', but the model has no output of that name" +
-                                 did_you_mean(name, outputs) + "; there are " + quoted_list(outputs));
+      throw InvalidArgumentError(std::string(what) + " for '" + name +
+                                 "', but the model has no output of that name" + did_you_mean(name, outputs) +
+                                 "; there are " + quoted_list(outputs));
 }
 
 void check_count(size_t given, size_t outputs, const char* what) {
@@ -61,7 +63,8 @@ class MetricList {
     if (outputs > 1) check_count(metrics.list().size(), outputs, "metrics");
     for (size_t i = 0; i < metrics.list().size(); ++i) add(metrics.list()[i], outputs > 1 ? i : 0, weighted);
     for (size_t output = 0; output < outputs; ++output)
-      if (const auto found = metrics.named().find(state_.outputs[output].name); found != metrics.named().end())
+      if (const auto found = metrics.named().find(state_.outputs[output].name);
+          found != metrics.named().end())
         add(found->second, output, weighted);
   }
 
@@ -95,7 +98,8 @@ void resolve_losses(TrainingState& state, const std::vector<std::string>& names,
 
 }  // namespace
 
-void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors& targets, const Tensors& predictions) {
+void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors& targets,
+                     const Tensors& predictions) {
   TrainingState fresh;  // nothing is half done if something throws
   fresh.config = state.config;
   const std::vector<std::string> names = model.output_names(predictions.size());
@@ -108,7 +112,8 @@ void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors
   check_names(fresh.config.metrics_by_output, names, "metrics are given");
   for (const auto& [name, metrics] : fresh.config.metrics_by_output)
     for (const Metric& metric : metrics)
-      list.add(metric, static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin()), false);
+      list.add(metric, static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin()),
+               false);
   list.add_all(fresh.config.weighted_metrics, true);
   state.outputs = std::move(fresh.outputs);
   state.metrics = std::move(fresh.metrics);

@@ -4,8 +4,9 @@
 
 namespace nyala {
 
-/// Fixes losses, metrics and their names for the shapes of a first batch. Throws InvalidArgumentError for losses or
-/// metrics of outputs that do not exist, for missing targets, and where there is no loss at all.
-void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors& targets, const Tensors& predictions);
+/// Fixes losses, metrics and their names for the shapes of a first batch. Throws InvalidArgumentError for
+/// losses or metrics of outputs that do not exist, for missing targets, and where there is no loss at all.
+void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors& targets,
+                     const Tensors& predictions);
 
 }  // namespace nyala

@@ -25,7 +25,9 @@ struct Stepper::Part {
   int64_t rows;
   int64_t global_rows;
 
-  double share() const { return global_rows > 0 ? static_cast<double>(rows) / static_cast<double>(global_rows) : 0.0; }
+  double share() const {
+    return global_rows > 0 ? static_cast<double>(rows) / static_cast<double>(global_rows) : 0.0;
+  }
 };
 
 namespace {
@@ -46,7 +48,8 @@ Tensor weights_like(const Tensor& weights, const Tensor& per_sample) {
 /// Keras' squeeze or expansion of inputs whose rank is off by one with a trailing 1.
 Tensor adapted_input(const Tensor& x, const Shape& expected) {
   if (expected.rank() == 0 || x.rank() == expected.rank()) return x;
-  if (x.rank() == expected.rank() + 1 && x.shape().back() == 1) return x.with_shape(x.shape().slice(0, x.rank() - 1));
+  if (x.rank() == expected.rank() + 1 && x.shape().back() == 1)
+    return x.with_shape(x.shape().slice(0, x.rank() - 1));
   if (x.rank() + 1 == expected.rank() && (expected.back() == 1 || expected.back() == None)) {
     Shape shape = x.shape();
     shape.append(1);
@@ -139,13 +142,15 @@ Tensor Stepper::loss_of(const Part& part, const CompiledOutput& output, size_t i
   const Reduction reduction = loss.reduction();
   if (reduction == Reduction::sum) return sum;
   if (reduction == Reduction::none)
-    throw StateError("loss '" + loss.name() + "' has reduction 'none'; training needs one number, use 'sum' or " +
+    throw StateError("loss '" + loss.name() +
+                     "' has reduction 'none'; training needs one number, use 'sum' or " +
                      "'sum_over_batch_size'");
   if (reduction == Reduction::mean_with_sample_weight && weights.defined())
     return sum / all_reduced(ops::cast(ops::sum(weights), sum.dtype()), part.replica);
   if (const Tensor valid = loss.valid_count(target, prediction); valid.defined())
     return sum / all_reduced(ops::cast(valid, sum.dtype()), part.replica);
-  const int64_t per_row = per_sample.rank() > 0 ? per_sample.shape().slice(1, per_sample.rank()).num_elements() : 1;
+  const int64_t per_row =
+      per_sample.rank() > 0 ? per_sample.shape().slice(1, per_sample.rank()).num_elements() : 1;
   return sum * (1.0 / static_cast<double>(std::max<int64_t>(part.global_rows * per_row, 1)));
 }
 
@@ -157,7 +162,8 @@ Tensor Stepper::total_loss(const Part& part) const {
     const CompiledOutput& output = state.outputs[i];
     if (!output.loss) continue;
     const Tensor loss = loss_of(part, output, i);
-    if (state.several_losses) add_to_sums(part, 1 + static_cast<int64_t>(i), loss * static_cast<double>(part.global_rows));
+    if (state.several_losses)
+      add_to_sums(part, 1 + static_cast<int64_t>(i), loss * static_cast<double>(part.global_rows));
     add(output.weight == 1.0 ? loss : loss * output.weight);
   }
   Tensor once;  // regularisers and add_loss count once per batch, not once per replica
@@ -208,8 +214,10 @@ void Stepper::run_part(Replica& replica, const Batch& batch, bool training) {
   const Tensor loss = total_loss(part);
   update_metrics(part);
   part.predictions.clear();
-  if (training && loss.tape()) backward(*replica.tape, loss, *replica.gradients);
-  else if (training) replica.tape->clear();
+  if (training && loss.tape())
+    backward(*replica.tape, loss, *replica.gradients);
+  else if (training)
+    replica.tape->clear();
 }
 
 void Stepper::run(const Batch& given, bool training) {
@@ -300,14 +308,15 @@ Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, doub
     for (size_t i = 0; i < own.size(); ++i) sums[i] += own[i];
   }
   const double count = std::max(rows, 1.0);
-  std::vector<std::pair<std::string, double>> values{{"loss", sums_of_replicas.empty() ? 0.0 : sums[0] / count}};
+  std::vector<std::pair<std::string, double>> values{
+      {"loss", sums_of_replicas.empty() ? 0.0 : sums[0] / count}};
   if (state.several_losses)
     for (size_t i = 0; i < state.outputs.size(); ++i)
       if (state.outputs[i].loss) values.emplace_back(state.outputs[i].name + "_loss", sums[1 + i] / count);
   for (const CompiledMetric& metric : state.metrics) {
     const auto first = sums.begin() + metric.first_sum;
-    values.emplace_back(metric.name,
-                        metric.metric.node().result(std::vector<double>(first, first + metric.metric.node().state_size())));
+    values.emplace_back(metric.name, metric.metric.node().result(std::vector<double>(
+                                         first, first + metric.metric.node().state_size())));
   }
   std::sort(values.begin(), values.end());
   Logs logs;
@@ -319,7 +328,9 @@ Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, doub
 
 void Stepper::check_status() const { check_devices(model_, strategy_); }
 
-Logs Stepper::logs() const { return read_logs(*model_.training, model_.training->sums, model_.training->rows); }
+Logs Stepper::logs() const {
+  return read_logs(*model_.training, model_.training->sums, model_.training->rows);
+}
 
 Logs Stepper::logs_of_now() const {
   Tensors copies;

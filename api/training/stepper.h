@@ -24,9 +24,11 @@ class Stepper {
 
   /// Sets the running sums to zero.
   void reset();
-  /// Loss and metrics of the batches since reset(), in alphabetical order as Keras logs them. Waits for the devices.
+  /// Loss and metrics of the batches since reset(), in alphabetical order as Keras logs them. Waits for the
+  /// devices.
   Logs logs() const;
-  /// The same for the batches until now, whatever comes later: copied on the devices, read when first asked for.
+  /// The same for the batches until now, whatever comes later: copied on the devices, read when first asked
+  /// for.
   Logs logs_of_now() const;
   /// Throws NumericError for the first value that a kernel found out of range (labels, indices).
   void check_status() const;

@@ -46,8 +46,9 @@ void restore_sums(TrainingState& state, SavedSums saved) {
     for (size_t i = 0; i < from.values.size(); ++i)
       values[same_replicas ? i / width : 0][i % width] += from.values[i];
   } else if (from.parts > 0) {
-    log(LogChannel::warning, "the checkpoint was made with other losses or metrics; those of the epoch that it "
-                             "interrupts begin anew");
+    log(LogChannel::warning,
+        "the checkpoint was made with other losses or metrics; those of the epoch that it "
+        "interrupts begin anew");
     state.rows = 0;
   }
   for (size_t i = 0; i < replicas; ++i) state.sums[i].copy_from_host(values[i].data());
@@ -96,8 +97,8 @@ void release(Uses& all, const ModelNode& model) {
 }
 
 [[noreturn]] void throw_busy(const ModelNode& model, const char* what, const char* other) {
-  throw StateError("model '" + model.name() + "': " + what + " was called while another thread runs " + other +
-                   " on it; wait for that to end");
+  throw StateError("model '" + model.name() + "': " + what + " was called while another thread runs " +
+                   other + " on it; wait for that to end");
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ struct CompiledOutput {
   double weight = 1.0;
 };
 
-/// The running sums of an epoch as a checkpoint holds them: one after another those of each replica, as if of `parts`
-/// replicas.
+/// The running sums of an epoch as a checkpoint holds them: one after another those of each replica, as if of
+/// `parts` replicas.
 struct SavedSums {
   int64_t parts = 0;
   std::vector<double> values = {};
@@ -53,7 +53,7 @@ struct TrainingState {
 
   /// Running sums of this epoch: one float64 tensor per replica, added up when read.
   std::vector<Tensor> sums = {};
-  double rows = 0;  // denominators of the losses
+  double rows = 0;               // denominators of the losses
   SavedSums restored_sums = {};  // of a checkpoint that was restored before the first batch; no parts: none
 
   /// One per replica, kept for their memory.
@@ -72,8 +72,8 @@ struct TrainingState {
 
 /// The sums as they stand, to be saved.
 SavedSums saved_sums(const TrainingState& state);
-/// Puts `saved` in their place: at once, or with the first batch where the metrics are not known yet. On another number
-/// of replicas the first one takes all. Sums of other metrics are left out, with a warning.
+/// Puts `saved` in their place: at once, or with the first batch where the metrics are not known yet. On
+/// another number of replicas the first one takes all. Sums of other metrics are left out, with a warning.
 void restore_sums(TrainingState& state, SavedSums saved);
 
 /// The weights of a built model that have a regularizer.
@@ -82,8 +82,8 @@ std::vector<RegularizedWeight> regularized_weights(const ModelNode& model);
 /// Gives the optimizer the model's trainable variables and constraints; the model is built.
 void build_optimizer(ModelNode& model);
 
-/// Keeps others out of a model while it is written; the thread that holds it may come again. Throws StateError while
-/// another thread writes or predicts.
+/// Keeps others out of a model while it is written; the thread that holds it may come again. Throws
+/// StateError while another thread writes or predicts.
 class ExclusiveUse {
  public:
   ExclusiveUse(ModelNode& model, const char* what);
@@ -95,8 +95,8 @@ class ExclusiveUse {
   ModelNode& model_;
 };
 
-/// Keeps writers out of a model while it predicts; any number of threads may predict at once, and the thread that
-/// writes may, too. Throws StateError while another thread writes.
+/// Keeps writers out of a model while it predicts; any number of threads may predict at once, and the thread
+/// that writes may, too. Throws StateError while another thread writes.
 class SharedUse {
  public:
   SharedUse(ModelNode& model, const char* what);

@@ -60,9 +60,11 @@ Tensors GradientTape::gradient(const Tensor& target, const Tensors& sources) {
   std::vector<int32_t> leaves;
   for (const Tensor& source : sources) {
     if (source.tape() != &tape_)
-      throw StateError("GradientTape: a source is not tracked by this tape; use the tensor that watch() returned");
+      throw StateError(
+          "GradientTape: a source is not tracked by this tape; use the tensor that watch() returned");
     leaves.push_back(tape_.values()[source.value_id()].leaf);
-    if (leaves.back() < 0) throw InvalidArgumentError("GradientTape: a source is the result of an op; watch() it first");
+    if (leaves.back() < 0)
+      throw InvalidArgumentError("GradientTape: a source is the result of an op; watch() it first");
   }
   return gradients_by_leaf(target, leaves, sources);
 }

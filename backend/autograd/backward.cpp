@@ -37,8 +37,10 @@ class Walk {
     const bool first = !gradients_[id].defined();
     if (first && value(id).leaf >= 0) output = sink_.destination(value(id).leaf);
     dispatch(op, descriptor, inputs, std::span(&output, 1));
-    if (first) gradients_[id] = output;
-    else add(id, output);
+    if (first)
+      gradients_[id] = output;
+    else
+      add(id, output);
   }
 
   /// One use of value `id` has been walked; reports a leaf after its last.
@@ -93,8 +95,8 @@ class EntryContext final : public GradContext {
   bool needs(size_t i) const override { return input_id(i) != Tape::kUntracked; }
   void set(size_t i, const Tensor& gradient) override {
     if (!needs(i)) return;
-    check_internal(gradient.shape() == input(i).shape(), "a gradient of " + std::string(entry_.op->name) +
-                                                             " has another shape than its input");
+    check_internal(gradient.shape() == input(i).shape(),
+                   "a gradient of " + std::string(entry_.op->name) + " has another shape than its input");
     walk_.add(input_id(i), gradient);
   }
   void emit(size_t i, const OpDef& op, const Descriptor& descriptor,
@@ -119,7 +121,8 @@ bool has_gradient(const TapeEntry& entry, const EntryContext& context) {
 
 void walk_back(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor& seed, bool release) {
   if (loss.tape() != &tape)
-    throw StateError("backward: the tape does not track this value; it was computed outside, or the tape was cleared");
+    throw StateError(
+        "backward: the tape does not track this value; it was computed outside, or the tape was cleared");
   ScopedValue<bool> off(tape.recording, false);
   Walk walk(tape, sink);
   thread_local std::vector<uint32_t> uses;

@@ -10,9 +10,12 @@ namespace nyala {
 
 std::string_view name_of(DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::cpu: return "cpu";
-    case DeviceKind::gpu: return "gpu";
-    case DeviceKind::ghost: return "ghost";
+    case DeviceKind::cpu:
+      return "cpu";
+    case DeviceKind::gpu:
+      return "gpu";
+    case DeviceKind::ghost:
+      return "ghost";
   }
   return "unknown";
 }
@@ -35,10 +38,14 @@ Device::Device(std::string_view name) {
   if (rest.starts_with("device:")) rest.remove_prefix(7);
   const size_t colon = rest.find(':');
   const std::string_view kind_name = rest.substr(0, colon);
-  if (kind_name == "cpu") kind = DeviceKind::cpu;
-  else if (kind_name == "gpu" || kind_name == "cuda") kind = DeviceKind::gpu;
-  else if (kind_name == "ghost") kind = DeviceKind::ghost;
-  else throw_bad_name(name);
+  if (kind_name == "cpu")
+    kind = DeviceKind::cpu;
+  else if (kind_name == "gpu" || kind_name == "cuda")
+    kind = DeviceKind::gpu;
+  else if (kind_name == "ghost")
+    kind = DeviceKind::ghost;
+  else
+    throw_bad_name(name);
   if (colon == std::string_view::npos) return;
   const std::string_view digits = rest.substr(colon + 1);
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), index);

@@ -28,21 +28,37 @@ bool is_floating(DType dtype);
 template <class T>
 struct dtype_of_type;
 template <>
-struct dtype_of_type<float> { static constexpr DType value = DType::float32; };
+struct dtype_of_type<float> {
+  static constexpr DType value = DType::float32;
+};
 template <>
-struct dtype_of_type<double> { static constexpr DType value = DType::float64; };
+struct dtype_of_type<double> {
+  static constexpr DType value = DType::float64;
+};
 template <>
-struct dtype_of_type<int32_t> { static constexpr DType value = DType::int32; };
+struct dtype_of_type<int32_t> {
+  static constexpr DType value = DType::int32;
+};
 template <>
-struct dtype_of_type<int64_t> { static constexpr DType value = DType::int64; };
+struct dtype_of_type<int64_t> {
+  static constexpr DType value = DType::int64;
+};
 template <>
-struct dtype_of_type<uint8_t> { static constexpr DType value = DType::uint8; };
+struct dtype_of_type<uint8_t> {
+  static constexpr DType value = DType::uint8;
+};
 template <>
-struct dtype_of_type<bool> { static constexpr DType value = DType::bool_; };
+struct dtype_of_type<bool> {
+  static constexpr DType value = DType::bool_;
+};
 template <>
-struct dtype_of_type<bfloat16> { static constexpr DType value = DType::bfloat16; };
+struct dtype_of_type<bfloat16> {
+  static constexpr DType value = DType::bfloat16;
+};
 template <>
-struct dtype_of_type<float16> { static constexpr DType value = DType::float16; };
+struct dtype_of_type<float16> {
+  static constexpr DType value = DType::float16;
+};
 
 template <class T>
 inline constexpr DType dtype_of = dtype_of_type<T>::value;
@@ -56,13 +72,20 @@ DType promote(DType a, DType b);
 template <class F>
 decltype(auto) dispatch_arithmetic(DType dtype, std::string_view where, F&& f) {
   switch (dtype) {
-    case DType::float32: return f(float{});
-    case DType::float64: return f(double{});
-    case DType::int32: return f(int32_t{});
-    case DType::int64: return f(int64_t{});
-    case DType::uint8: return f(uint8_t{});
-    case DType::bool_: return f(bool{});
-    default: throw_unsupported_dtype(dtype, where);
+    case DType::float32:
+      return f(float{});
+    case DType::float64:
+      return f(double{});
+    case DType::int32:
+      return f(int32_t{});
+    case DType::int64:
+      return f(int64_t{});
+    case DType::uint8:
+      return f(uint8_t{});
+    case DType::bool_:
+      return f(bool{});
+    default:
+      throw_unsupported_dtype(dtype, where);
   }
 }
 
@@ -70,9 +93,12 @@ decltype(auto) dispatch_arithmetic(DType dtype, std::string_view where, F&& f) {
 template <class F>
 decltype(auto) dispatch_real(DType dtype, std::string_view where, F&& f) {
   switch (dtype) {
-    case DType::float32: return f(float{});
-    case DType::float64: return f(double{});
-    default: throw_unsupported_dtype(dtype, where);
+    case DType::float32:
+      return f(float{});
+    case DType::float64:
+      return f(double{});
+    default:
+      throw_unsupported_dtype(dtype, where);
   }
 }
 
@@ -80,9 +106,12 @@ decltype(auto) dispatch_real(DType dtype, std::string_view where, F&& f) {
 template <class F>
 decltype(auto) dispatch_any(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::bfloat16: return f(bfloat16{});
-    case DType::float16: return f(float16{});
-    default: return dispatch_arithmetic(dtype, "dispatch", static_cast<F&&>(f));
+    case DType::bfloat16:
+      return f(bfloat16{});
+    case DType::float16:
+      return f(float16{});
+    default:
+      return dispatch_arithmetic(dtype, "dispatch", static_cast<F&&>(f));
   }
 }
 

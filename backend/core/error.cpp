@@ -31,9 +31,9 @@ void rethrow_with_prefix(const std::string& prefix) {
   try {
     throw;
   } catch (const std::exception& error) {  // most derived types first
-    rethrow_as_first_of<ShapeError, DTypeError, InvalidArgumentError, DeviceNotFoundError, NotFoundError, StateError,
-                        FileFormatError, IoError, OutOfMemoryError, NumericError, TimeoutError, PeerLostError,
-                        CommunicationError, InternalError>(error, prefix);
+    rethrow_as_first_of<ShapeError, DTypeError, InvalidArgumentError, DeviceNotFoundError, NotFoundError,
+                        StateError, FileFormatError, IoError, OutOfMemoryError, NumericError, TimeoutError,
+                        PeerLostError, CommunicationError, InternalError>(error, prefix);
   }
 }
 

@@ -99,8 +99,8 @@ class InternalError : public Error {
   using Error::Error;
 };
 
-/// Call inside a catch block: throws the current exception again, of the same Nyala type, with `prefix` in front
-/// of its text. Exceptions that are not Nyala's become Error.
+/// Call inside a catch block: throws the current exception again, of the same Nyala type, with `prefix` in
+/// front of its text. Exceptions that are not Nyala's become Error.
 [[noreturn]] void rethrow_with_prefix(const std::string& prefix);
 
 /// Throws InternalError naming the caller's file and line unless `condition` holds.

@@ -35,8 +35,9 @@ unsigned parse_channels(std::string_view text) {
     }
     if (!known) {
       const std::vector<std::string> names(kNames.begin(), kNames.end());
-      throw InvalidArgumentError("unknown log channel '" + std::string(name) + "'" + did_you_mean(name, names) +
-                                 "; there are " + quoted_list(names) + " and 'off'");
+      throw InvalidArgumentError("unknown log channel '" + std::string(name) + "'" +
+                                 did_you_mean(name, names) + "; there are " + quoted_list(names) +
+                                 " and 'off'");
     }
   }
   return open;
@@ -49,7 +50,8 @@ struct Log {
   std::shared_ptr<spdlog::logger> logger;
 
   Log() : open(bit(LogChannel::error) | bit(LogChannel::warning)) {
-    logger = std::make_shared<spdlog::logger>("nyala", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    logger =
+        std::make_shared<spdlog::logger>("nyala", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     logger->set_pattern("[%n %^%l%$] %v");
     logger->set_level(spdlog::level::trace);
     if (const char* text = std::getenv("NYALA_LOG")) {
@@ -69,10 +71,14 @@ Log& instance() {
 
 spdlog::level::level_enum level_of(LogChannel channel) {
   switch (channel) {
-    case LogChannel::error: return spdlog::level::err;
-    case LogChannel::warning: return spdlog::level::warn;
-    case LogChannel::info: return spdlog::level::info;
-    default: return spdlog::level::debug;
+    case LogChannel::error:
+      return spdlog::level::err;
+    case LogChannel::warning:
+      return spdlog::level::warn;
+    case LogChannel::info:
+      return spdlog::level::info;
+    default:
+      return spdlog::level::debug;
   }
 }
 
@@ -86,8 +92,10 @@ void log(LogChannel channel, std::string_view message) {
   if (!log_enabled(channel)) return;
   Log& state = instance();
   std::lock_guard lock(state.mutex);
-  if (state.sink) state.sink(channel, message);
-  else state.logger->log(level_of(channel), message);
+  if (state.sink)
+    state.sink(channel, message);
+  else
+    state.logger->log(level_of(channel), message);
 }
 
 void set_log_level(std::string_view channels) { instance().open = parse_channels(channels); }

@@ -21,8 +21,8 @@ class Descriptor {
 
   Descriptor() = default;
   template <class T>
-    requires(std::is_trivially_copyable_v<T> && sizeof(T) <= kMaxBytes && !std::is_same_v<T, Descriptor>)
-  Descriptor(const T& value) {
+  requires(std::is_trivially_copyable_v<T> && sizeof(T) <= kMaxBytes && !std::is_same_v<T, Descriptor>)
+      Descriptor(const T& value) {
     std::memcpy(bytes_.data(), &value, sizeof(T));
   }
   const void* data() const { return bytes_.data(); }
@@ -47,7 +47,9 @@ class InferContext {
       : op_(op), descriptor_(descriptor), inputs_(inputs), outputs_(outputs) {}
 
   template <class T>
-  const T& descriptor() const { return *static_cast<const T*>(descriptor_); }
+  const T& descriptor() const {
+    return *static_cast<const T*>(descriptor_);
+  }
   size_t num_inputs() const { return inputs_.size(); }
   const Tensor& input(size_t i) const { return *inputs_[i]; }
   const Shape& shape(size_t i) const { return inputs_[i]->shape(); }
@@ -74,19 +76,26 @@ struct KernelCall {
   Tensor workspace;  // undefined where the kernel asked for none
 
   template <class T>
-  const T& descriptor() const { return *static_cast<const T*>(descriptor_data); }
+  const T& descriptor() const {
+    return *static_cast<const T*>(descriptor_data);
+  }
   const Tensor& input(size_t i) const { return *inputs[i]; }
   const Tensor& output(size_t i) const { return outputs[i]; }
   template <class T>
-  const T* in(size_t i) const { return inputs[i]->raw_as<T>(); }
+  const T* in(size_t i) const {
+    return inputs[i]->raw_as<T>();
+  }
   template <class T>
-  T* out(size_t i) const { return outputs[i].raw_as<T>(); }
+  T* out(size_t i) const {
+    return outputs[i].raw_as<T>();
+  }
 };
 
 /// One way to compute an op on one kind of device. Stateless; its caches are its own and thread-safe.
 struct Kernel {
   std::string_view name;
-  /// Null or "" where the kernel takes the call, else the reason why not (a string literal). May be null: takes all.
+  /// Null or "" where the kernel takes the call, else the reason why not (a string literal). May be null:
+  /// takes all.
   const char* (*refuses)(const KernelCall&) = nullptr;
   /// Bytes of scratch memory for this call. May be null: none.
   size_t (*workspace)(const KernelCall&) = nullptr;
@@ -95,7 +104,8 @@ struct Kernel {
 
 /// The plain loop of an op as a kernel, named "reference".
 struct ReferenceKernel : Kernel {
-  constexpr ReferenceKernel(void (*loop)(const KernelCall&) = nullptr) : Kernel{"reference", nullptr, nullptr, loop} {}
+  constexpr ReferenceKernel(void (*loop)(const KernelCall&) = nullptr)
+      : Kernel{"reference", nullptr, nullptr, loop} {}
 };
 
 /// Bits of OpDef::keep_inputs and keep_outputs: tensors whose values the gradient reads.
@@ -114,7 +124,8 @@ struct OpDef {
   void (*gradient)(GradContext&) = nullptr;
   uint32_t keep_inputs = kKeepNone;
   uint32_t keep_outputs = kKeepNone;
-  /// Runs on any host-addressable memory; always the last kernel in every list. Null for ops that are only recorded.
+  /// Runs on any host-addressable memory; always the last kernel in every list. Null for ops that are only
+  /// recorded.
   ReferenceKernel reference;
   /// The output is input 0's bytes under another shape: nothing runs where the output is not given.
   bool is_view = false;

@@ -29,9 +29,7 @@ int64_t Shape::num_elements() const {
   return count;
 }
 
-bool Shape::is_known() const {
-  return std::find(begin(), end(), None) == end();
-}
+bool Shape::is_known() const { return std::find(begin(), end(), None) == end(); }
 
 int Shape::normalize_axis(int axis) const {
   const int position = axis < 0 ? axis + rank_ : axis;
@@ -77,9 +75,12 @@ Shape broadcast(const Shape& a, const Shape& b, std::string_view where) {
   for (int i = 0; i < rank; ++i) {
     const int ia = i - (rank - a.rank()), ib = i - (rank - b.rank());
     const int64_t x = ia < 0 ? 1 : a[ia], y = ib < 0 ? 1 : b[ib];
-    if (x == y || y == 1) out.append(x);
-    else if (x == 1) out.append(y);
-    else if (x == None || y == None) out.append(x == None ? y : x);
+    if (x == y || y == 1)
+      out.append(x);
+    else if (x == 1)
+      out.append(y);
+    else if (x == None || y == None)
+      out.append(x == None ? y : x);
     else
       throw ShapeError(std::string(where) + ": shapes " + a.to_string() + " and " + b.to_string() +
                        " do not broadcast (axis " + std::to_string(i - rank) + ": " + std::to_string(x) +

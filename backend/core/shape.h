@@ -18,7 +18,8 @@ class Shape {
   static constexpr int kMaxRank = 8;
 
   Shape() = default;
-  Shape(std::initializer_list<int64_t> sizes) : Shape(std::span<const int64_t>(sizes.begin(), sizes.size())) {}
+  Shape(std::initializer_list<int64_t> sizes)
+      : Shape(std::span<const int64_t>(sizes.begin(), sizes.size())) {}
   Shape(const std::vector<int64_t>& sizes) : Shape(std::span<const int64_t>(sizes)) {}
   /// Throws ShapeError for more than kMaxRank axes or a size below None.
   explicit Shape(std::span<const int64_t> sizes);

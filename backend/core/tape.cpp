@@ -70,8 +70,12 @@ Tensor Tape::watch(const Tensor& value, int32_t leaf) {
 
 void Tape::record(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
                   std::span<Tensor> outputs) {
-  TapeEntry entry{&op, descriptor, static_cast<uint32_t>(tensors_.size()), static_cast<uint32_t>(ids_.size()),
-                  static_cast<uint16_t>(inputs.size()), static_cast<uint16_t>(outputs.size())};
+  TapeEntry entry{&op,
+                  descriptor,
+                  static_cast<uint32_t>(tensors_.size()),
+                  static_cast<uint32_t>(ids_.size()),
+                  static_cast<uint16_t>(inputs.size()),
+                  static_cast<uint16_t>(outputs.size())};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool tracked = inputs[i]->tape() == this;
     ids_.push_back(tracked ? inputs[i]->value_id() : kUntracked);

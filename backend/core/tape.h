@@ -11,9 +11,9 @@ namespace nyala {
 
 /// Where a tracked value came from and who uses it.
 struct TapeValue {
-  Tensor shell;         // shape, dtype, device; no bytes
-  int32_t leaf = -1;    // key given to watch(), -1 for results of ops
-  uint32_t uses = 0;    // entries that read it
+  Tensor shell;       // shape, dtype, device; no bytes
+  int32_t leaf = -1;  // key given to watch(), -1 for results of ops
+  uint32_t uses = 0;  // entries that read it
 };
 
 /// One recorded op. Its tensors stand in Tape::tensors(): first the inputs, then the outputs; those that the
@@ -22,7 +22,8 @@ struct TapeEntry {
   const OpDef* op;
   Descriptor descriptor;
   uint32_t first_tensor;
-  uint32_t first_id;  // into Tape::ids(): value id of each input (kUntracked where not tracked), then of each output
+  uint32_t first_id;  // into Tape::ids(): value id of each input (kUntracked where not tracked), then of each
+                      // output
   uint16_t num_inputs;
   uint16_t num_outputs;
 };
@@ -43,7 +44,8 @@ class Tape {
   Tensor watch(const Tensor& value, int32_t leaf);
 
   /// Records `op`: `outputs` become tracked. Called by the dispatcher when an input is tracked by this tape.
-  void record(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs);
+  void record(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+              std::span<Tensor> outputs);
 
   /// Forgets everything; tensors tracked until now are tracked no longer. Memory for entries is kept.
   void clear();

@@ -48,7 +48,8 @@ Tensor Tensor::wrap(void* data, const Shape& shape, DType dtype, std::shared_ptr
 
 void* Tensor::host_data(DType wanted) const {
   if (wanted != dtype_) throw_dtype_mismatch(dtype_, wanted);
-  if (!storage_) throw StateError("an abstract tensor of shape " + shape_.to_string() + " has no values to read");
+  if (!storage_)
+    throw StateError("an abstract tensor of shape " + shape_.to_string() + " has no values to read");
   if (device_.kind != DeviceKind::cpu)
     throw StateError("data() reads host memory, but this tensor is on " + device_.to_string() +
                      "; use to_vector() or to(\"cpu:0\")");
@@ -64,8 +65,8 @@ Tensor Tensor::detached() const {
 
 Tensor Tensor::alias_on(Device device) const {
   if (device != device_ && (device.kind != DeviceKind::cpu || device_.kind != DeviceKind::cpu))
-    throw InvalidArgumentError("memory of " + device_.to_string() + " cannot be used as " + device.to_string() +
-                               "; copy it with to(device)");
+    throw InvalidArgumentError("memory of " + device_.to_string() + " cannot be used as " +
+                               device.to_string() + "; copy it with to(device)");
   Tensor out = detached();
   out.device_ = device;
   return out;

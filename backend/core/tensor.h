@@ -86,7 +86,9 @@ class Tensor {
   /// The address on the device, for kernels only. Null for abstract tensors.
   void* raw() const { return storage_ ? static_cast<char*>(storage_->data()) + offset_ : nullptr; }
   template <class T>
-  T* raw_as() const { return static_cast<T*>(raw()); }
+  T* raw_as() const {
+    return static_cast<T*>(raw());
+  }
   const StorageRef& storage() const { return storage_; }
   size_t storage_offset() const { return offset_; }
 

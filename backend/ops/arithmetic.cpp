@@ -18,8 +18,9 @@ void binary_reference(const KernelCall& call) {
     const T* a = call.in<T>(0);
     const T* b = call.in<T>(1);
     T* y = call.out<T>(0);
-    for_each_broadcast(call.input(0).shape(), call.input(1).shape(), call.output(0).shape(),
-                       [&](int64_t i, int64_t ia, int64_t ib) { y[i] = static_cast<T>(Formula{}(a[ia], b[ib])); });
+    for_each_broadcast(
+        call.input(0).shape(), call.input(1).shape(), call.output(0).shape(),
+        [&](int64_t i, int64_t ia, int64_t ib) { y[i] = static_cast<T>(Formula{}(a[ia], b[ib])); });
   });
 }
 
@@ -67,7 +68,8 @@ void infer_add_in_place(InferContext& c) { c.output(0, c.shape(0), c.dtype(0)); 
 void add_in_place_reference(const KernelCall& call) {
   dispatch_arithmetic(call.output(0).dtype(), "add_in_place", [&]<class T>(T) {
     const int64_t count = call.output(0).num_elements();
-    for (int64_t i = 0; i < count; ++i) call.out<T>(0)[i] = static_cast<T>(call.out<T>(0)[i] + call.in<T>(0)[i]);
+    for (int64_t i = 0; i < count; ++i)
+      call.out<T>(0)[i] = static_cast<T>(call.out<T>(0)[i] + call.in<T>(0)[i]);
   });
 }
 
@@ -96,9 +98,12 @@ Tensor promoted(const OpDef& op, const Tensor& a, const Tensor& b, bool to_float
 
 }  // namespace
 
-const OpDef kAdd = {.name = "add", .infer = infer_broadcast, .gradient = add_gradient, .reference = binary_reference<Plus>};
-const OpDef kSubtract = {
-    .name = "subtract", .infer = infer_broadcast, .gradient = subtract_gradient, .reference = binary_reference<Minus>};
+const OpDef kAdd = {
+    .name = "add", .infer = infer_broadcast, .gradient = add_gradient, .reference = binary_reference<Plus>};
+const OpDef kSubtract = {.name = "subtract",
+                         .infer = infer_broadcast,
+                         .gradient = subtract_gradient,
+                         .reference = binary_reference<Minus>};
 const OpDef kMultiply = {.name = "multiply",
                          .infer = infer_broadcast,
                          .gradient = multiply_gradient,
@@ -110,7 +115,8 @@ const OpDef kDivide = {.name = "divide",
                        .keep_inputs = keep(1),
                        .keep_outputs = keep(0),
                        .reference = binary_reference<Over>};
-const OpDef kAddInPlace = {.name = "add_in_place", .infer = infer_add_in_place, .reference = add_in_place_reference};
+const OpDef kAddInPlace = {
+    .name = "add_in_place", .infer = infer_add_in_place, .reference = add_in_place_reference};
 const OpDef kAffine = {
     .name = "affine", .infer = infer_affine, .gradient = affine_gradient, .reference = affine_reference};
 
@@ -147,7 +153,8 @@ namespace nyala {
 
 namespace {
 
-/// A scalar in x's dtype, so that `x * 2.5` keeps the dtype of floating x; integers with fractions become float32.
+/// A scalar in x's dtype, so that `x * 2.5` keeps the dtype of floating x; integers with fractions become
+/// float32.
 Tensor scaled(const Tensor& x, double scale, double offset) {
   const bool whole = scale == static_cast<int64_t>(scale) && offset == static_cast<int64_t>(offset);
   return ops::affine(is_floating(x.dtype()) || whole ? x : ops::cast(x, DType::float32), scale, offset);

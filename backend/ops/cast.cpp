@@ -12,10 +12,14 @@ inline constexpr bool is_half = std::is_same_v<T, bfloat16> || std::is_same_v<T,
 
 template <class To, class From>
 To convert(From value) {
-  if constexpr (is_half<From>) return convert<To>(static_cast<float>(value));
-  else if constexpr (is_half<To>) return To(static_cast<float>(value));
-  else if constexpr (std::is_same_v<To, bool>) return value != From{};
-  else return static_cast<To>(value);
+  if constexpr (is_half<From>)
+    return convert<To>(static_cast<float>(value));
+  else if constexpr (is_half<To>)
+    return To(static_cast<float>(value));
+  else if constexpr (std::is_same_v<To, bool>)
+    return value != From{};
+  else
+    return static_cast<To>(value);
 }
 
 void infer_cast(InferContext& c) { c.output(0, c.shape(0), c.descriptor<CastDescriptor>().dtype); }
@@ -38,7 +42,8 @@ void cast_gradient(GradContext& c) {
 
 }  // namespace
 
-const OpDef kCast = {.name = "cast", .infer = infer_cast, .gradient = cast_gradient, .reference = cast_reference};
+const OpDef kCast = {
+    .name = "cast", .infer = infer_cast, .gradient = cast_gradient, .reference = cast_reference};
 
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;

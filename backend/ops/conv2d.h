@@ -7,7 +7,7 @@ namespace nyala::ops {
 
 struct Conv2DOptions {
   std::array<int, 2> strides{1, 1};  // rows, columns
-  Padding2D padding{};                 // "valid", "same" or {top, bottom, left, right}
+  Padding2D padding{};               // "valid", "same" or {top, bottom, left, right}
   std::array<int, 2> dilation{1, 1};
   int groups = 1;
   Activation activation = Activation::linear;

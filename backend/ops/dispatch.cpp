@@ -27,7 +27,8 @@ Device device_of(const OpDef& op, TensorPointers inputs) {
 bool any_abstract(const OpDef& op, TensorPointers inputs) {
   bool abstract = false;
   for (const Tensor* input : inputs) {
-    if (!input->defined()) throw InvalidArgumentError(std::string(op.name) + ": an input tensor is undefined");
+    if (!input->defined())
+      throw InvalidArgumentError(std::string(op.name) + ": an input tensor is undefined");
     abstract = abstract || input->is_abstract();
   }
   return abstract;
@@ -74,7 +75,8 @@ Tape* recording_tape(TensorPointers inputs) {
   return tape;
 }
 
-void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs) {
+void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+              std::span<Tensor> outputs) {
   constexpr size_t kMaxOutputs = 6;
   check_internal(outputs.size() == op.num_outputs && outputs.size() <= kMaxOutputs && !inputs.empty(),
                  "a dispatch with the wrong number of tensors");
@@ -83,7 +85,8 @@ void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inpu
   infer(op, descriptor, inputs, outputs, std::span(inferred.data(), outputs.size()));
   if (abstract) {
     for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = inferred[i];
-    if (SymbolicHook hook = g_symbolic_hook.load(std::memory_order_relaxed)) hook(op, descriptor, inputs, outputs);
+    if (SymbolicHook hook = g_symbolic_hook.load(std::memory_order_relaxed))
+      hook(op, descriptor, inputs, outputs);
     return;
   }
   if (op.is_view && !outputs[0].defined()) {

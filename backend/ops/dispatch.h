@@ -7,12 +7,13 @@
 
 namespace nyala {
 
-/// Runs `op`: infers the outputs, takes memory for them, picks a kernel, launches it on the inputs' stream and
-/// records it on the tape that tracks an input. On abstract inputs it only infers (and adds an operation node to
-/// a graph that is being drawn). An output that is defined on entry is written into instead of being allocated;
-/// its shape and dtype must be the inferred ones.
-/// Throws ShapeError or DTypeError from the shape rule, InvalidArgumentError for inputs on different devices.
-void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs);
+/// Runs `op`: infers the outputs, takes memory for them, picks a kernel, launches it on the inputs' stream
+/// and records it on the tape that tracks an input. On abstract inputs it only infers (and adds an operation
+/// node to a graph that is being drawn). An output that is defined on entry is written into instead of being
+/// allocated; its shape and dtype must be the inferred ones. Throws ShapeError or DTypeError from the shape
+/// rule, InvalidArgumentError for inputs on different devices.
+void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+              std::span<Tensor> outputs);
 
 /// The same for ops with one output.
 Tensor dispatch(const OpDef& op, const Descriptor& descriptor, std::initializer_list<const Tensor*> inputs);

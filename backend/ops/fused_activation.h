@@ -19,14 +19,15 @@ Tensor activation_backward(const Tensor& gradient, const Tensor& y, Activation a
 /// Inputs (gradient, y).
 extern const OpDef kActivationBackward;
 
-/// Inputs (gradient, y) -> the gradient behind the activation, and its bias gradient (as kBiasGradient), in one pass.
+/// Inputs (gradient, y) -> the gradient behind the activation, and its bias gradient (as kBiasGradient), in
+/// one pass.
 extern const OpDef kActivationBackwardWithBias;
 
 /// Input (..., n) -> (n): the sum over all axes but the last, which is what a bias receives.
 extern const OpDef kBiasGradient;
 
-/// For the gradient of an op with output f(z + bias): sets the gradient of input `bias` (where the op has so many inputs
-/// and it is wanted) and returns the gradient of z.
+/// For the gradient of an op with output f(z + bias): sets the gradient of input `bias` (where the op has so
+/// many inputs and it is wanted) and returns the gradient of z.
 Tensor behind_activation_and_bias(GradContext& c, Activation activation, size_t bias);
 
 /// f(z) of one number, for reference loops.

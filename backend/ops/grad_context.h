@@ -6,14 +6,16 @@
 
 namespace nyala {
 
-/// What a gradient function sees: the recorded inputs and outputs (shells where not kept), the gradients of the
-/// outputs, and a place for each input's gradient. Tensors in here are untracked: nothing is recorded.
+/// What a gradient function sees: the recorded inputs and outputs (shells where not kept), the gradients of
+/// the outputs, and a place for each input's gradient. Tensors in here are untracked: nothing is recorded.
 class GradContext {
  public:
   virtual ~GradContext() = default;
 
   template <class T>
-  const T& descriptor() const { return *static_cast<const T*>(descriptor_data()); }
+  const T& descriptor() const {
+    return *static_cast<const T*>(descriptor_data());
+  }
   virtual const void* descriptor_data() const = 0;
   virtual size_t num_inputs() const = 0;
   virtual const Tensor& input(size_t i) const = 0;
@@ -24,7 +26,8 @@ class GradContext {
   virtual bool needs(size_t i) const = 0;
   /// Adds to the gradient of input `i`: a tensor of the input's shape and dtype.
   virtual void set(size_t i, const Tensor& gradient) = 0;
-  /// Adds the result of `op` to the gradient of input `i`; written straight to its destination where possible.
+  /// Adds the result of `op` to the gradient of input `i`; written straight to its destination where
+  /// possible.
   virtual void emit(size_t i, const OpDef& op, const Descriptor& descriptor,
                     std::initializer_list<const Tensor*> inputs) = 0;
 };

@@ -60,13 +60,15 @@ const char* refusal(const Kernel& kernel, const KernelCall& call, std::string_vi
 }
 
 void log_choice(const KernelCall& call, const Kernel& kernel, const char* reason) {
-  std::string text = std::string(call.op->name) + ": " + std::string(kernel.name) + (reason ? " refuses: " : " runs");
+  std::string text =
+      std::string(call.op->name) + ": " + std::string(kernel.name) + (reason ? " refuses: " : " runs");
   if (reason) text += reason;
   for (const Tensor* input : call.inputs) text += " " + input->shape().to_string();
   log(LogChannel::kernels, text);
 }
 
-/// Every kernel's reason on a line of its own, for the error alone: a call that finds a kernel allocates nothing.
+/// Every kernel's reason on a line of its own, for the error alone: a call that finds a kernel allocates
+/// nothing.
 std::string all_refusals(std::span<const Kernel> fast, const KernelCall& call, bool with_reference) {
   const std::string_view only = wanted_kernel(fast);
   std::string text;

@@ -7,7 +7,7 @@ namespace nyala::ops {
 struct Pooling2DOptions {
   std::array<int, 2> pool_size{2, 2};
   std::array<int, 2> strides{0, 0};  // 0: the pool size
-  Padding2D padding{};                 // "valid", "same" or {top, bottom, left, right}
+  Padding2D padding{};               // "valid", "same" or {top, bottom, left, right}
 };
 
 /// Largest value of each window of x (batch, height, width, channels). Padding never wins; the first of equal

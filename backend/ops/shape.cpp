@@ -87,22 +87,30 @@ void view_gradient(GradContext& c) { c.set(0, c.grad().with_shape(c.input(0).sha
 
 }  // namespace
 
-const OpDef kReshape = {
-    .name = "reshape", .infer = infer_reshape, .gradient = view_gradient, .reference = copy_reference,
-                            .is_view = true};
-const OpDef kFlatten = {
-    .name = "flatten", .infer = infer_flatten, .gradient = view_gradient, .reference = copy_reference,
-                            .is_view = true};
+const OpDef kReshape = {.name = "reshape",
+                        .infer = infer_reshape,
+                        .gradient = view_gradient,
+                        .reference = copy_reference,
+                        .is_view = true};
+const OpDef kFlatten = {.name = "flatten",
+                        .infer = infer_flatten,
+                        .gradient = view_gradient,
+                        .reference = copy_reference,
+                        .is_view = true};
 const OpDef kExpandDims = {.name = "expand_dims",
                            .infer = infer_expand_dims,
                            .gradient = view_gradient,
                            .reference = copy_reference,
-                            .is_view = true};
-const OpDef kSqueeze = {
-    .name = "squeeze", .infer = infer_squeeze, .gradient = view_gradient, .reference = copy_reference,
-                            .is_view = true};
+                           .is_view = true};
+const OpDef kSqueeze = {.name = "squeeze",
+                        .infer = infer_squeeze,
+                        .gradient = view_gradient,
+                        .reference = copy_reference,
+                        .is_view = true};
 
-Tensor reshape(const Tensor& x, const Shape& shape) { return dispatch(kReshape, ReshapeDescriptor{shape}, {&x}); }
+Tensor reshape(const Tensor& x, const Shape& shape) {
+  return dispatch(kReshape, ReshapeDescriptor{shape}, {&x});
+}
 
 Tensor flatten(const Tensor& x, int first_axis) {
   const int first = first_axis < 0 ? x.shape().normalize_axis(first_axis) : first_axis;
@@ -111,7 +119,9 @@ Tensor flatten(const Tensor& x, int first_axis) {
 
 Tensor ravel(const Tensor& x) { return flatten(x, 0); }
 
-Tensor expand_dims(const Tensor& x, int axis) { return dispatch(kExpandDims, ExpandDimsDescriptor{axis}, {&x}); }
+Tensor expand_dims(const Tensor& x, int axis) {
+  return dispatch(kExpandDims, ExpandDimsDescriptor{axis}, {&x});
+}
 
 Tensor squeeze(const Tensor& x, const std::vector<int>& axes) {
   SqueezeDescriptor descriptor;

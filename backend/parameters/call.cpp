@@ -14,7 +14,8 @@ void Call::restart(const CallOptions& options) {
 Tensor Call::operator[](const Variable& variable) const {
   const VariableNode& node = variable.node();
   const Tensor& value = node.copies[static_cast<size_t>(options_.replica_index) % node.copies.size()];
-  if (options_.tape && options_.tape->recording && node.trainable) return options_.tape->watch(value, node.leaf);
+  if (options_.tape && options_.tape->recording && node.trainable)
+    return options_.tape->watch(value, node.leaf);
   return value;
 }
 

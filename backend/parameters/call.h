@@ -50,11 +50,13 @@ class Call {
   /// The value of a variable on this replica; tracked by the tape if the variable is trainable.
   Tensor operator[](const Variable& variable) const;
 
-  /// Queues a write of state, applied after the step by the variable's aggregation. The last write of a step wins.
+  /// Queues a write of state, applied after the step by the variable's aggregation. The last write of a step
+  /// wins.
   void assign(const Variable& variable, const Tensor& value);
   const std::vector<std::pair<Variable, Tensor>>& assignments() const { return assignments_; }
 
-  /// Adds a scalar to the loss of this step (Keras' add_loss); each replica's counts by its share of the rows.
+  /// Adds a scalar to the loss of this step (Keras' add_loss); each replica's counts by its share of the
+  /// rows.
   void add_loss(const Tensor& loss) { losses_.push_back(loss); }
   const std::vector<Tensor>& losses() const { return losses_; }
 

@@ -23,7 +23,8 @@ bool before(const Segment& a, const Segment& b) {
 
 Segment ArenaLayout::reserve(int64_t count) {
   const int64_t wanted = padded(count);
-  auto fitting = std::find_if(free_.begin(), free_.end(), [&](const Segment& s) { return s.count >= wanted; });
+  auto fitting =
+      std::find_if(free_.begin(), free_.end(), [&](const Segment& s) { return s.count >= wanted; });
   if (fitting == free_.end()) {
     int64_t total = 0;
     for (int64_t size : chunk_sizes_) total += size;
@@ -66,7 +67,8 @@ Tensor Plane::view(const ArenaLayout& layout, const Segment& segment) {
     chunks_.push_back(Tensor::full(shape, initial_, dtype_, device_));
   }
   const Tensor& chunk = chunks_[static_cast<size_t>(segment.chunk)];
-  return Tensor::view_of(chunk.storage(), chunk.storage_offset() + static_cast<size_t>(segment.offset) * size_of(dtype_),
+  return Tensor::view_of(chunk.storage(),
+                         chunk.storage_offset() + static_cast<size_t>(segment.offset) * size_of(dtype_),
                          {segment.count}, dtype_);
 }
 
@@ -76,7 +78,8 @@ void Plane::reset(const ArenaLayout& layout, const Segment& segment) {
   place.copy_from(Tensor::full(place.shape(), initial_, dtype_, device_));
 }
 
-std::shared_ptr<ParameterStore> ParameterStore::make(std::vector<Device> replica_devices, bool share_weights) {
+std::shared_ptr<ParameterStore> ParameterStore::make(std::vector<Device> replica_devices,
+                                                     bool share_weights) {
   check_internal(!replica_devices.empty(), "a parameter store without replicas");
   return std::shared_ptr<ParameterStore>(new ParameterStore(std::move(replica_devices), share_weights));
 }
@@ -86,7 +89,8 @@ ParameterStore::Arena& ParameterStore::arena(DType dtype) {
   if (found != arenas_.end()) return found->second;
   Arena made;
   for (int copy = 0; copy < num_weight_copies(); ++copy) made.weights.emplace_back(device(copy), dtype);
-  for (int replica = 0; replica < num_replicas(); ++replica) made.gradients.emplace_back(device(replica), dtype);
+  for (int replica = 0; replica < num_replicas(); ++replica)
+    made.gradients.emplace_back(device(replica), dtype);
   return arenas_.emplace(dtype, std::move(made)).first->second;
 }
 

@@ -30,7 +30,8 @@ class ArenaLayout {
 /// Bytes for a layout on one device: weights, gradients or one slot of an optimizer. Grows with the layout.
 class Plane {
  public:
-  Plane(Device device, DType dtype, double initial = 0.0) : device_(device), dtype_(dtype), initial_(initial) {}
+  Plane(Device device, DType dtype, double initial = 0.0)
+      : device_(device), dtype_(dtype), initial_(initial) {}
   /// The flat tensor of one segment. New chunks are filled with the initial value.
   Tensor view(const ArenaLayout& layout, const Segment& segment);
   /// Sets a segment to the initial value where its chunk exists already (a chunk that does not will have it).

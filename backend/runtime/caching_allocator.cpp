@@ -21,7 +21,8 @@ CachingAllocator::~CachingAllocator() { release_cached(); }
 // Four classes per power of two: a block is at most a quarter larger than asked for.
 size_t CachingAllocator::class_of(size_t bytes) {
   bytes = std::max(bytes, kSmallest);
-  const size_t exponent = static_cast<size_t>(std::bit_width(bytes - 1)) - 1;  // 2^exponent < bytes <= 2^(e+1)
+  const size_t exponent =
+      static_cast<size_t>(std::bit_width(bytes - 1)) - 1;  // 2^exponent < bytes <= 2^(e+1)
   const size_t step = (size_t{1} << exponent) / 4;
   const size_t quarter = (bytes - (size_t{1} << exponent) + step - 1) / step;  // 1..4
   return exponent * 4 + quarter - 1;

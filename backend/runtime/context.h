@@ -14,13 +14,13 @@ class VariableCreator;
 /// Everything that depends on the calling thread, in one place. Layers and kernels read none of it; tests
 /// reset it with `thread_context() = {}`.
 struct ThreadContext {
-  Device device;                        // where new tensors go
-  Tape* tape = nullptr;                 // innermost recording GradientTape
-  VariableCreator* creator = nullptr;   // the strategy whose scope is open
-  std::shared_ptr<void> strategy;       // keeps that strategy alive (strategies/strategy.cpp knows its type)
-  ReplicaContext* replica = nullptr;    // set inside Strategy::run
-  int compute_threads = 0;              // OpenMP team of this thread; 0: the device's share
-  std::string_view only_kernel;         // tests: ops that have this kernel run it; "reference" binds all
+  Device device;                       // where new tensors go
+  Tape* tape = nullptr;                // innermost recording GradientTape
+  VariableCreator* creator = nullptr;  // the strategy whose scope is open
+  std::shared_ptr<void> strategy;      // keeps that strategy alive (strategies/strategy.cpp knows its type)
+  ReplicaContext* replica = nullptr;   // set inside Strategy::run
+  int compute_threads = 0;             // OpenMP team of this thread; 0: the device's share
+  std::string_view only_kernel;        // tests: ops that have this kernel run it; "reference" binds all
 };
 
 ThreadContext& thread_context();

@@ -4,7 +4,8 @@
 
 namespace nyala {
 
-/// Counts of this process since it began, for tests and profiles: a warm training step leaves them as they are.
+/// Counts of this process since it began, for tests and profiles: a warm training step leaves them as they
+/// are.
 struct RuntimeCounters {
   uint64_t host_reads = 0;  // copies of tensor values to the host that waited for a device
 };

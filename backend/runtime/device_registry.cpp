@@ -37,7 +37,8 @@ int count_cores() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   int cores = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 1;
-  if (const double quota = cgroup_quota(); quota > 0) cores = std::min(cores, static_cast<int>(std::ceil(quota)));
+  if (const double quota = cgroup_quota(); quota > 0)
+    cores = std::min(cores, static_cast<int>(std::ceil(quota)));
   if (std::getenv("OMP_NUM_THREADS")) cores = std::min(cores, omp_get_max_threads());
   return std::max(cores, 1);
 }
@@ -122,7 +123,8 @@ std::vector<Device> list_logical_devices(std::string_view kind) {
 
 void configure_logical_devices(std::string_view kind, int count) {
   if (Device(kind).kind != DeviceKind::cpu)
-    throw InvalidArgumentError("configure_logical_devices splits only \"cpu\", received \"" + std::string(kind) + "\"");
+    throw InvalidArgumentError("configure_logical_devices splits only \"cpu\", received \"" +
+                               std::string(kind) + "\"");
   if (count < 1 || count > kMaxDevices)
     throw InvalidArgumentError("configure_logical_devices: expected 1 to " + std::to_string(kMaxDevices) +
                                " devices, received " + std::to_string(count));
@@ -136,8 +138,8 @@ void check_device_exists(Device device) {
   std::string hint;
   if (device.kind == DeviceKind::gpu) hint = "; " + std::string(why_no_gpu());
   if (device.kind == DeviceKind::cpu) hint = "; configure_logical_devices(\"cpu\", n) makes more";
-  throw DeviceNotFoundError("device '" + device.to_string() + "' does not exist; there are " + quoted_list(names) +
-                            hint);
+  throw DeviceNotFoundError("device '" + device.to_string() + "' does not exist; there are " +
+                            quoted_list(names) + hint);
 }
 
 CachingAllocator& allocator_of(Device device) { return *registry().entry(device).allocator; }

@@ -24,8 +24,8 @@ std::vector<Device> list_logical_devices();
 std::vector<Device> list_logical_devices(std::string_view kind);
 
 /// Splits the one physical device of `kind` into `count` logical ones, each with its share of the threads.
-/// Only for "cpu". Throws InvalidArgumentError for another kind or a count outside 1..256. Tensors that lie on
-/// a device that is configured away stay valid.
+/// Only for "cpu". Throws InvalidArgumentError for another kind or a count outside 1..256. Tensors that lie
+/// on a device that is configured away stay valid.
 void configure_logical_devices(std::string_view kind, int count);
 
 /// Throws DeviceNotFoundError listing the devices there are, unless `device` exists.

@@ -95,7 +95,8 @@ class GhostEvent final : public Event {
 
 class GhostStream final : public Stream {
  public:
-  explicit GhostStream(Device device) : device_(device), delays_(mix_key(0, "ghost")), thread_([this] { work(); }) {}
+  explicit GhostStream(Device device)
+      : device_(device), delays_(mix_key(0, "ghost")), thread_([this] { work(); }) {}
   ~GhostStream() override {
     {
       std::lock_guard lock(mutex_);

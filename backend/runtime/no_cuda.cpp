@@ -17,7 +17,8 @@ class NoGpus final : public DeviceProvider {
 std::unique_ptr<DeviceProvider> make_gpu_provider() { return std::make_unique<NoGpus>(); }
 
 std::string_view why_no_gpu() {
-  return "this build of Nyala has no CUDA part (configure with the `cuda` preset where the toolkit is installed)";
+  return "this build of Nyala has no CUDA part (configure with the `cuda` preset where the toolkit is "
+         "installed)";
 }
 
 }  // namespace nyala

@@ -22,7 +22,8 @@ void check_concrete(const Tensor& tensor, std::string_view what) {
 }  // namespace
 
 Tensor::Tensor(std::initializer_list<float> values)
-    : Tensor(from(std::span<const float>(values.begin(), values.size()), Shape{static_cast<int64_t>(values.size())})) {}
+    : Tensor(from(std::span<const float>(values.begin(), values.size()),
+                  Shape{static_cast<int64_t>(values.size())})) {}
 
 Tensor::Tensor(float value) : Tensor(scalar(value)) {}
 
@@ -42,8 +43,10 @@ Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device
   if (out.bytes() == 0) return out;
   dispatch_any(dtype, [&]<class T>(T) {
     const T filling = [&] {
-      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) return T(static_cast<float>(value));
-      else return static_cast<T>(value);
+      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+        return T(static_cast<float>(value));
+      else
+        return static_cast<T>(value);
     }();
     const size_t count = static_cast<size_t>(out.num_elements());
     if (device.kind == DeviceKind::cpu) {
@@ -59,8 +62,8 @@ Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device
 
 Tensor Tensor::from_bytes(const void* values, size_t count, const Shape& shape, DType dtype, Device device) {
   if (static_cast<int64_t>(count) != shape.num_elements())
-    throw ShapeError("a tensor of shape " + shape.to_string() + " takes " + std::to_string(shape.num_elements()) +
-                     " values, received " + std::to_string(count));
+    throw ShapeError("a tensor of shape " + shape.to_string() + " takes " +
+                     std::to_string(shape.num_elements()) + " values, received " + std::to_string(count));
   Tensor out = empty(shape, dtype, device);
   out.copy_from_host(values);
   return out;
@@ -83,7 +86,8 @@ void Tensor::copy_from(const Tensor& source) const {
   check_concrete(source, "copy_from");
   if (source.shape_ != shape_ || source.dtype_ != dtype_)
     throw ShapeError("copy_from: expected " + shape_.to_string() + " of " + std::string(name_of(dtype_)) +
-                     ", received " + source.shape_.to_string() + " of " + std::string(name_of(source.dtype_)));
+                     ", received " + source.shape_.to_string() + " of " +
+                     std::string(name_of(source.dtype_)));
   if (bytes() == 0) return;
   if (source.device_ == device_) {
     stream_of(device_).copy(raw(), source.raw(), bytes());
@@ -118,8 +122,10 @@ double Tensor::item() const {
     throw ShapeError("item() reads a tensor with one element, this one has shape " + shape_.to_string());
   return dispatch_any(dtype_, [this]<class T>(T value) -> double {
     copy_to_host(&value);
-    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) return static_cast<float>(value);
-    else return static_cast<double>(value);
+    if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+      return static_cast<float>(value);
+    else
+      return static_cast<double>(value);
   });
 }
 

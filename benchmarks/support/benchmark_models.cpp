@@ -6,18 +6,20 @@ namespace {
 
 Model lenet5() {
   return Sequential({Input({28, 28, 1}), Conv2D(6, 5, {.padding = "same", .activation = "sigmoid"}),
-                     AveragePooling2D(2), Conv2D(16, 5, {.activation = "sigmoid"}), AveragePooling2D(2), Flatten(),
-                     Dense(120, {.activation = "sigmoid"}), Dense(84, {.activation = "sigmoid"}), Dense(10)});
+                     AveragePooling2D(2), Conv2D(16, 5, {.activation = "sigmoid"}), AveragePooling2D(2),
+                     Flatten(), Dense(120, {.activation = "sigmoid"}), Dense(84, {.activation = "sigmoid"}),
+                     Dense(10)});
 }
 
 Model lenet() {
   return Sequential({Input({28, 28, 1}), Rescaling(1 / 255.0), Conv2D(20, 3, {.activation = "relu"}),
-                     AveragePooling2D(2), Conv2D(50, 5, {.activation = "relu"}), AveragePooling2D(2), Flatten(),
-                     Dense(128, {.activation = "relu"}), Dense(10)});
+                     AveragePooling2D(2), Conv2D(50, 5, {.activation = "relu"}), AveragePooling2D(2),
+                     Flatten(), Dense(128, {.activation = "relu"}), Dense(10)});
 }
 
 Model mlp() {
-  return Sequential({Input({784}), Dense(512, {.activation = "relu"}), Dense(512, {.activation = "relu"}), Dense(10)});
+  return Sequential(
+      {Input({784}), Dense(512, {.activation = "relu"}), Dense(512, {.activation = "relu"}), Dense(10)});
 }
 
 Tensor conv_bn(const Tensor& x, int64_t filters, int64_t kernel, int64_t strides) {
@@ -44,10 +46,14 @@ Model resnet20() {
 
 BenchmarkModel make_benchmark_model(const std::string& name) {
   BenchmarkModel out;
-  if (name == "lenet5") out = {lenet5(), {28, 28, 1}, 10, 256};
-  else if (name == "lenet") out = {lenet(), {28, 28, 1}, 10, 256};
-  else if (name == "resnet20") out = {resnet20(), {32, 32, 3}, 10, 128};
-  else if (name == "mlp") out = {mlp(), {784}, 10, 128};
+  if (name == "lenet5")
+    out = {lenet5(), {28, 28, 1}, 10, 256};
+  else if (name == "lenet")
+    out = {lenet(), {28, 28, 1}, 10, 256};
+  else if (name == "resnet20")
+    out = {resnet20(), {32, 32, 3}, 10, 128};
+  else if (name == "mlp")
+    out = {mlp(), {784}, 10, 128};
   else
     throw InvalidArgumentError("unknown model '" + name + "'" +
                                did_you_mean(name, {"lenet5", "lenet", "resnet20", "mlp"}));

@@ -14,8 +14,9 @@ struct BenchmarkModel {
   int64_t default_batch = 128;
 };
 
-/// "lenet5" (sigmoid), "lenet" (20/50 channels), "resnet20" (32x32x3) or "mlp" (784-512-512-10), logits at the end,
-/// compiled with softmax crossentropy and SGD(0.01, momentum 0.9). Throws InvalidArgumentError for another name.
+/// "lenet5" (sigmoid), "lenet" (20/50 channels), "resnet20" (32x32x3) or "mlp" (784-512-512-10), logits at
+/// the end, compiled with softmax crossentropy and SGD(0.01, momentum 0.9). Throws InvalidArgumentError for
+/// another name.
 BenchmarkModel make_benchmark_model(const std::string& name);
 
 }  // namespace nyala::benchmarks

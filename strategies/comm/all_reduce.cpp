@@ -45,8 +45,8 @@ void all_reduce_sum(std::span<const Tensor> buffers, bool to_all) {
   for (const Tensor& buffer : buffers)
     if (buffer.shape() != Shape{count} || buffer.dtype() != buffers[0].dtype())
       throw ShapeError("all_reduce_sum: expected flat tensors of " + std::to_string(count) + " " +
-                       std::string(name_of(buffers[0].dtype())) + ", received " + buffer.shape().to_string() + " of " +
-                       std::string(name_of(buffer.dtype())));
+                       std::string(name_of(buffers[0].dtype())) + ", received " + buffer.shape().to_string() +
+                       " of " + std::string(name_of(buffer.dtype())));
   if (!all_on_cpu(buffers)) {
     reduce_piece(buffers, 0, count, to_all, false);
     return;

@@ -32,7 +32,8 @@ TEST(DatasetTest, SlicesAreTheRows) {
 }
 
 TEST(DatasetTest, ArraysMayHaveNoTargets) {
-  for (const Element& e : Dataset::from_tensor_slices(Arrays{.x = Tensor::zeros({2, 3})})) EXPECT_TRUE(e.y.empty());
+  for (const Element& e : Dataset::from_tensor_slices(Arrays{.x = Tensor::zeros({2, 3})}))
+    EXPECT_TRUE(e.y.empty());
   const Arrays both{.x = Tensor::zeros({2, 3}), .y = Tensor::zeros({2})};
   for (const Element& e : Dataset::from_tensor_slices(both)) EXPECT_EQ(e.y.size(), 1u);
 }

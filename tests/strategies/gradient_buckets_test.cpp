@@ -38,7 +38,8 @@ TEST_F(GradientBucketsTest, BucketsAreCutFromTheEndOfTheArena) {
   Variables variables;
   for (int i = 0; i < 6; ++i) variables.push_back(make_variable(*store, "v", {10}, 0));
   PlainDescent rule(variables, 1.0);
-  for (const auto& [elements, expected] : {std::pair<int64_t, size_t>{1, 6}, {20, 3}, {25, 2}, {60, 1}, {1000, 1}}) {
+  for (const auto& [elements, expected] :
+       {std::pair<int64_t, size_t>{1, 6}, {20, 3}, {25, 2}, {60, 1}, {1000, 1}}) {
     GradientBuckets buckets(*store, elements);
     std::vector<int> order;
     buckets.on_reduce = [&order](int bucket) { order.push_back(bucket); };
@@ -181,12 +182,16 @@ class TracingSink final : public GradientSink {
   std::function<void(int32_t)> on_ready_;
 };
 
-/// The overlap that the buckets are for: the first reduction begins before the last gradient of backward is computed.
+/// The overlap that the buckets are for: the first reduction begins before the last gradient of backward is
+/// computed.
 TEST_F(GradientBucketsTest, TheFirstReductionBeginsBeforeTheLastBackwardOp) {
-  InProcessStrategy strategy({.name = "test", .devices = {"cpu:0", "cpu:1", "cpu:2"}, .share_weights = false,
+  InProcessStrategy strategy({.name = "test",
+                              .devices = {"cpu:0", "cpu:1", "cpu:2"},
+                              .share_weights = false,
                               .bucket_elements = 64});
   Variables weights;
-  for (int i = 0; i < 5; ++i) weights.push_back(make_variable(strategy.store(), "w" + std::to_string(i), {8, 8}, 0.1));
+  for (int i = 0; i < 5; ++i)
+    weights.push_back(make_variable(strategy.store(), "w" + std::to_string(i), {8, 8}, 0.1));
   PlainDescent rule(weights, 0.1);
   std::mutex mutex;
   std::vector<std::string> events;
@@ -199,7 +204,8 @@ TEST_F(GradientBucketsTest, TheFirstReductionBeginsBeforeTheLastBackwardOp) {
       [&](Replica& replica) {
         Tensor x = Tensor::full({2, 8}, 1.0, DType::float32, replica.device);
         for (const Variable& weight : weights)
-          x = ops::dense(x, replica.tape->watch(weight.value(static_cast<size_t>(replica.id)), weight.node().leaf), {});
+          x = ops::dense(
+              x, replica.tape->watch(weight.value(static_cast<size_t>(replica.id)), weight.node().leaf), {});
         TracingSink sink(*replica.gradients, [&](int32_t leaf) { note("final " + std::to_string(leaf)); });
         backward(*replica.tape, ops::sum(x), sink);
       },
@@ -216,7 +222,8 @@ TEST_F(GradientBucketsTest, TheFirstReductionBeginsBeforeTheLastBackwardOp) {
   for (int bucket = 0; bucket < 5; ++bucket) {
     const std::string leaf = "final " + std::to_string(weights[static_cast<size_t>(4 - bucket)].node().leaf);
     const auto reduce = events.begin() + position("reduce " + std::to_string(bucket));
-    EXPECT_EQ(std::count(events.begin(), reduce, leaf), 3) << "bucket " << bucket << " before all gradients were final";
+    EXPECT_EQ(std::count(events.begin(), reduce, leaf), 3)
+        << "bucket " << bucket << " before all gradients were final";
   }
 }
 

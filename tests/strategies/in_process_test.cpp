@@ -29,7 +29,8 @@ InProcessOptions options(int replicas, bool share) {
 /// loss = factor * sum(weight) on every replica.
 std::function<void(Replica&)> step_of(const Variable& weight, double factor = 1.0) {
   return [weight, factor](Replica& replica) {
-    const Tensor value = replica.tape->watch(weight.value(static_cast<size_t>(replica.id)), weight.node().leaf);
+    const Tensor value =
+        replica.tape->watch(weight.value(static_cast<size_t>(replica.id)), weight.node().leaf);
     backward(*replica.tape, ops::sum(value) * factor, *replica.gradients);
   };
 }
@@ -64,7 +65,8 @@ TEST_P(InProcessTest, GatheredGradientsAreAppliedAtTheEnd) {
   for (int step = 1; step <= 6; ++step) {
     strategy.run(step_of(weight), &rule);
     strategy.update(rule);
-    EXPECT_EQ(floats(weight.value()), std::vector<float>(20, -replica_sum * static_cast<float>(step / 3 * 3)));
+    EXPECT_EQ(floats(weight.value()),
+              std::vector<float>(20, -replica_sum * static_cast<float>(step / 3 * 3)));
   }
 }
 
@@ -111,10 +113,12 @@ TEST_P(InProcessTest, ForeignExceptionsComeOutToo) {
   }
   int calls = 0;
   std::mutex mutex;
-  strategy.run([&](Replica&) {
-    std::lock_guard lock(mutex);
-    ++calls;
-  }, nullptr);
+  strategy.run(
+      [&](Replica&) {
+        std::lock_guard lock(mutex);
+        ++calls;
+      },
+      nullptr);
   EXPECT_EQ(calls, replicas());
 }
 
@@ -174,8 +178,9 @@ TEST_P(InProcessTest, ThreadsTakeTurns) {
   maker.join();
   for (int t = 0; t < 3; ++t)
     for (size_t copy = 0; copy < weights[0].num_copies(); ++copy)
-      EXPECT_EQ(floats(weights[static_cast<size_t>(t)].value(copy)),
-                std::vector<float>(static_cast<size_t>(10 + t), -60.0f * static_cast<float>((t + 1) * replicas())));
+      EXPECT_EQ(
+          floats(weights[static_cast<size_t>(t)].value(copy)),
+          std::vector<float>(static_cast<size_t>(10 + t), -60.0f * static_cast<float>((t + 1) * replicas())));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, InProcessTest,
@@ -194,17 +199,20 @@ TEST(InProcessGhostTest, TrainsOnAsynchronousDevices) {
   for (size_t copy = 0; copy < 2; ++copy) EXPECT_EQ(floats(weight.value(copy)), std::vector<float>(20, 6));
 }
 
-/// A single replica that only computes needs no turn: several threads may be inside at once, also within a step.
+/// A single replica that only computes needs no turn: several threads may be inside at once, also within a
+/// step.
 TEST(InProcessAloneTest, RunsWithoutARuleDoNotExcludeEachOther) {
   InProcessStrategy strategy({.name = "one", .devices = {"cpu:0"}});
   std::atomic<int> inside{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t)
     threads.emplace_back([&] {
-      strategy.run([&](Replica&) {
-        ++inside;
-        while (inside < 2) std::this_thread::yield();
-      }, nullptr);
+      strategy.run(
+          [&](Replica&) {
+            ++inside;
+            while (inside < 2) std::this_thread::yield();
+          },
+          nullptr);
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(inside, 2);

@@ -130,7 +130,8 @@ TEST_F(ParameterStoreTest, StateHasACopyPerReplicaEvenWhereWeightsAreShared) {
 
 TEST_F(ParameterStoreTest, EachDtypeHasItsArena) {
   const auto store = store_of(1, true);
-  const Variable single = make_variable(*store, "s", {4}, 1), twice = make_variable(*store, "d", {4}, 2, DType::float64);
+  const Variable single = make_variable(*store, "s", {4}, 1),
+                 twice = make_variable(*store, "d", {4}, 2, DType::float64);
   EXPECT_EQ(single.node().segment.offset, 0);
   EXPECT_EQ(twice.node().segment.offset, 0);
   EXPECT_EQ(twice.value().to_vector<double>(), std::vector<double>(4, 2.0));
@@ -168,7 +169,8 @@ TEST_F(ParameterStoreTest, ThreadsMakeUseAndReleaseVariablesAtOnce) {
     threads.emplace_back([&, t] {
       for (int round = 0; round < 60; ++round) {
         const double value = 100 * t + round;
-        const Variable a = make_variable(*store, "a", {17 + 4000 * t}, value), b = make_variable(*store, "b", {3}, value);
+        const Variable a = make_variable(*store, "a", {17 + 4000 * t}, value),
+                       b = make_variable(*store, "b", {3}, value);
         const Tensor gradient = store->gradient(1, a);
         gradient.copy_from(Tensor::full(gradient.shape(), -value, DType::float32));
         for (size_t copy = 0; copy < 2; ++copy)

@@ -43,13 +43,15 @@ class PlainDescent final : public UpdateRule {
   int steps_per_update_;
 };
 
-inline Variable make_variable(ParameterStore& store, const std::string& name, const Shape& shape, double value,
-                              DType dtype = DType::float32) {
+inline Variable make_variable(ParameterStore& store, const std::string& name, const Shape& shape,
+                              double value, DType dtype = DType::float32) {
   VariableSpec spec;
   spec.name = spec.path = name;
   spec.shape = shape;
   spec.dtype = dtype;
-  spec.initialize = [value](const Tensor& host) { host.copy_from(Tensor::full(host.shape(), value, host.dtype())); };
+  spec.initialize = [value](const Tensor& host) {
+    host.copy_from(Tensor::full(host.shape(), value, host.dtype()));
+  };
   return store.create(spec);
 }
 

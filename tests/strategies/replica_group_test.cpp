@@ -64,7 +64,9 @@ TEST_P(ReplicaGroupTest, SumsAndGathersInReplicaOrder) {
   const int count = GetParam();
   ReplicaGroup group(cpus(count));
   std::vector<std::vector<float>> sums(static_cast<size_t>(count)), stacks(static_cast<size_t>(count));
-  const auto value = [](int id) { return Tensor({0.1f * static_cast<float>(id) + 0.3f, static_cast<float>(id)}); };
+  const auto value = [](int id) {
+    return Tensor({0.1f * static_cast<float>(id) + 0.3f, static_cast<float>(id)});
+  };
   for (int step = 0; step < 20; ++step) {
     group.reset();
     const auto errors = on_threads(count, [&](int id) {
@@ -130,7 +132,8 @@ TEST_P(ReplicaGroupTest, LeavingEarlyBreaksTheMeeting) {
         group.meet(id);
       });
       for (int id = 0; id < count; ++id)
-        EXPECT_THAT(errors[static_cast<size_t>(id)], id == late ? HasSubstr("") : HasSubstr("ended its step"));
+        EXPECT_THAT(errors[static_cast<size_t>(id)],
+                    id == late ? HasSubstr("") : HasSubstr("ended its step"));
     }
 }
 
@@ -153,11 +156,12 @@ TEST_P(ReplicaGroupTest, LeavingAfterTheLastMeetingIsNoError) {
 INSTANTIATE_TEST_SUITE_P(Replicas, ReplicaGroupTest, ::testing::Values(2, 3, 4, 7));
 
 TEST(ReplicaGroupErrorTest, DifferentShapesAndDtypesCancelForAll) {
-  const std::vector<std::pair<Tensor, Tensor>> pairs = {{Tensor::zeros({2}), Tensor::zeros({3})},
-                                                        {Tensor::zeros({2}), Tensor::zeros({2}, DType::float64)}};
+  const std::vector<std::pair<Tensor, Tensor>> pairs = {
+      {Tensor::zeros({2}), Tensor::zeros({3})}, {Tensor::zeros({2}), Tensor::zeros({2}, DType::float64)}};
   for (const auto& [first, second] : pairs) {
     ReplicaGroup group({"cpu:0", "cpu:0"});
-    const auto errors = on_threads(2, [&](int id) { group.context(id).all_reduce_sum(id == 0 ? first : second); });
+    const auto errors =
+        on_threads(2, [&](int id) { group.context(id).all_reduce_sum(id == 0 ? first : second); });
     for (const std::string& error : errors) {
       EXPECT_THAT(error, HasSubstr("came to one collective with"));
       EXPECT_THAT(error, HasSubstr("float32 (2,)"));

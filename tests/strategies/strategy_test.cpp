@@ -79,16 +79,16 @@ TEST_F(StrategyTest, AReplicaBeyondTheRowsGetsAnEmptyShard) {
 
 TEST_F(StrategyTest, ReduceAndGather) {
   enable_ghost_device();
-  for (const auto& devices : {cpu_names(4), std::vector<std::string>{"ghost:0", "ghost:1", "ghost:2", "ghost:3"}}) {
+  for (const auto& devices :
+       {cpu_names(4), std::vector<std::string>{"ghost:0", "ghost:1", "ghost:2", "ghost:3"}}) {
     const MirroredStrategy strategy({.devices = devices});
     const PerReplica values = strategy.run([](Replica& replica) {
       return Tensor::full({1 + replica.id, 2}, replica.id + 1.0, DType::float32, replica.device);
     });
     EXPECT_EQ(floats(strategy.gather(values)),
               std::vector<float>({1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4}));
-    const PerReplica ids = strategy.run([](Replica& replica) {
-      return Tensor::full({2}, replica.id + 1.0, DType::float32, replica.device);
-    });
+    const PerReplica ids = strategy.run(
+        [](Replica& replica) { return Tensor::full({2}, replica.id + 1.0, DType::float32, replica.device); });
     EXPECT_EQ(floats(strategy.reduce(ReduceOp::sum, ids)), std::vector<float>({10, 10}));
     EXPECT_EQ(floats(strategy.reduce(ReduceOp::mean, ids)), std::vector<float>({2.5, 2.5}));
     EXPECT_EQ(strategy.gather(ids, 0).shape(), Shape({8}));
@@ -119,17 +119,26 @@ TEST_F(StrategyTest, RunGivesEachReplicaItsPlace) {
 
 TEST_F(StrategyTest, DescribeNamesDevicesAndStorage) {
   EXPECT_THAT(MirroredStrategy({.devices = cpu_names(2)}).describe(),
-              AllOf(HasSubstr("MirroredStrategy"), HasSubstr("2 replicas"), HasSubstr("cpu:0, cpu:1"), HasSubstr("shared")));
+              AllOf(HasSubstr("MirroredStrategy"), HasSubstr("2 replicas"), HasSubstr("cpu:0, cpu:1"),
+                    HasSubstr("shared")));
   EXPECT_THAT(MirroredStrategy({.devices = cpu_names(2), .shared_weights = SharedWeights::never}).describe(),
               HasSubstr("mirrored"));
-  EXPECT_THAT(OneDeviceStrategy("cpu:3").describe(), AllOf(HasSubstr("1 replica on cpu:3"), HasSubstr("OneDevice")));
+  EXPECT_THAT(OneDeviceStrategy("cpu:3").describe(),
+              AllOf(HasSubstr("1 replica on cpu:3"), HasSubstr("OneDevice")));
 }
 
 TEST_F(StrategyTest, DevicesNamedTwiceOrUnknownAreErrors) {
-  EXPECT_THAT(text_of<InvalidArgumentError>([] { MirroredStrategy({.devices = {"cpu:0", "cpu:1", "cpu:0"}}); }),
+  EXPECT_THAT(text_of<InvalidArgumentError>([] {
+                MirroredStrategy({.devices = {"cpu:0", "cpu:1", "cpu:0"}});
+              }),
               AllOf(HasSubstr("cpu:0"), HasSubstr("twice")));
-  EXPECT_THAT(text_of<InvalidArgumentError>([] { MirroredStrategy({.devices = {"cpu", "cpu:0"}}); }), HasSubstr("twice"));
-  EXPECT_THAT(text_of<DeviceNotFoundError>([] { MirroredStrategy({.devices = {"cpu:0", "cpu:9"}}); }),
+  EXPECT_THAT(text_of<InvalidArgumentError>([] {
+                MirroredStrategy({.devices = {"cpu", "cpu:0"}});
+              }),
+              HasSubstr("twice"));
+  EXPECT_THAT(text_of<DeviceNotFoundError>([] {
+                MirroredStrategy({.devices = {"cpu:0", "cpu:9"}});
+              }),
               AllOf(HasSubstr("cpu:9"), HasSubstr("cpu:6")));
   EXPECT_THAT(text_of<DeviceNotFoundError>([] { OneDeviceStrategy("gpu:7"); }), HasSubstr("cpu:0"));
   EXPECT_THROW(MirroredStrategy({.devices = {"toaster:0"}}), Error);

@@ -33,7 +33,9 @@ class CudaProvider final : public DeviceProvider {
     if (cudaGetDeviceCount(&count_) != cudaSuccess) count_ = 0;  // no driver, or no GPU
   }
   int count() const override { return count_; }
-  std::unique_ptr<MemorySource> make_memory(int index) override { return std::make_unique<CudaMemory>(index); }
+  std::unique_ptr<MemorySource> make_memory(int index) override {
+    return std::make_unique<CudaMemory>(index);
+  }
   std::unique_ptr<Stream> make_stream(int index) override {
     return std::make_unique<CudaStream>(Device(DeviceKind::gpu, index));
   }

@@ -31,7 +31,9 @@ CudaStream::CudaStream(Device device) : device_(device) {
 
 CudaStream::~CudaStream() { cudaStreamDestroy(stream_); }
 
-void CudaStream::make_current() const { cuda_check(cudaSetDevice(device_.index), "choosing " + device_.to_string()); }
+void CudaStream::make_current() const {
+  cuda_check(cudaSetDevice(device_.index), "choosing " + device_.to_string());
+}
 
 void CudaStream::launch(const KernelCall& call) {
   make_current();
@@ -41,20 +43,23 @@ void CudaStream::launch(const KernelCall& call) {
 
 void CudaStream::copy_from_host(void* destination, const void* source, size_t bytes) {
   make_current();
-  cuda_check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyHostToDevice, stream_), "copying to the device");
+  cuda_check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyHostToDevice, stream_),
+             "copying to the device");
   // The caller may reuse pageable memory at once; pinned staging comes with the kernels.
   synchronize();
 }
 
 void CudaStream::copy_to_host(void* destination, const void* source, size_t bytes) {
   make_current();
-  cuda_check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToHost, stream_), "copying to the host");
+  cuda_check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToHost, stream_),
+             "copying to the host");
   synchronize();
 }
 
 void CudaStream::copy(void* destination, const void* source, size_t bytes) {
   make_current();
-  cuda_check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, stream_), "copying on the device");
+  cuda_check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, stream_),
+             "copying on the device");
 }
 
 void CudaStream::fill_zero(void* destination, size_t bytes) {
@@ -70,9 +75,12 @@ std::unique_ptr<Event> CudaStream::record() {
 void CudaStream::wait(Event& event) {
   if (const auto* of_cuda = dynamic_cast<CudaEvent*>(&event))
     cuda_check(cudaStreamWaitEvent(stream_, of_cuda->handle(), 0), "waiting for an event");
-  else event.synchronize();
+  else
+    event.synchronize();
 }
 
-void CudaStream::synchronize() { cuda_check(cudaStreamSynchronize(stream_), "waiting for " + device_.to_string()); }
+void CudaStream::synchronize() {
+  cuda_check(cudaStreamSynchronize(stream_), "waiting for " + device_.to_string());
+}
 
 }  // namespace nyala

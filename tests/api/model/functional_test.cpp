@@ -66,7 +66,10 @@ TEST_F(FunctionalTest, SeveralInputsAndOutputsComeInOrder) {
   EXPECT_EQ(out[1].to_vector<float>(), std::vector<float>({1, 2}));
   EXPECT_EQ(out[2].to_vector<float>(), std::vector<float>({11, 22}));
   const Model twins({.inputs = {a}, .outputs = {a, a * 2.0}});
-  EXPECT_THAT(error_text<StateError>([&] { twins.predict(row({1, 2}), {.verbose = 0}); }), HasSubstr("predict_all"));
+  EXPECT_THAT(error_text<StateError>([&] {
+                twins.predict(row({1, 2}), {.verbose = 0});
+              }),
+              HasSubstr("predict_all"));
 }
 
 TEST_F(FunctionalTest, ASharedLayerHasItsWeightsOnceAndLearnsFromAllUses) {
@@ -140,23 +143,28 @@ TEST_F(FunctionalTest, NamesThatOccurTwiceAreAnError) {
 TEST_F(FunctionalTest, TheWrongNumberOfInputsIsAnError) {
   const Tensor a = Input({2}), b = Input({2});
   const Model model({.inputs = {a, b}, .outputs = {Add()({a, b})}, .name = "two"});
-  EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.predict_all({row({1, 2})}, {.verbose = 0}); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
+                model.predict_all({row({1, 2})}, {.verbose = 0});
+              }),
               AllOf(HasSubstr("'two'"), HasSubstr("2"), HasSubstr("1")));
 }
 
 TEST_F(FunctionalTest, AWrongInputNamesModelExpectedAndReceived) {
   const Tensor a = Input({2}), b = Input({4, 3});
   const Model model({.inputs = {a, b}, .outputs = {a, b}, .name = "two"});
-  EXPECT_THAT(error_text<ShapeError>(
-                  [&] { model.predict_all({Tensor::zeros({6, 2}), Tensor::zeros({6, 4, 2})}, {.verbose = 0}); }),
-              AllOf(HasSubstr("'two'"), HasSubstr("input 1"), HasSubstr("(None, 4, 3)"), HasSubstr("(6, 4, 2)")));
+  EXPECT_THAT(
+      error_text<ShapeError>([&] {
+        model.predict_all({Tensor::zeros({6, 2}), Tensor::zeros({6, 4, 2})}, {.verbose = 0});
+      }),
+      AllOf(HasSubstr("'two'"), HasSubstr("input 1"), HasSubstr("(None, 4, 3)"), HasSubstr("(6, 4, 2)")));
 }
 
 TEST_F(FunctionalTest, InputsOfDifferentLengthsAreAnError) {
   const Tensor a = Input({2}), b = Input({2});
   const Model model({.inputs = {a, b}, .outputs = {Add()({a, b})}});
-  EXPECT_THAT(error_text<InvalidArgumentError>(
-                  [&] { model.predict_all({Tensor::zeros({6, 2}), Tensor::zeros({5, 2})}, {.verbose = 0}); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
+                model.predict_all({Tensor::zeros({6, 2}), Tensor::zeros({5, 2})}, {.verbose = 0});
+              }),
               AllOf(HasSubstr("6"), HasSubstr("5")));
 }
 

@@ -83,8 +83,9 @@ TEST_F(SequentialTest, AddAndPop) {
 TEST_F(SequentialTest, PopWithoutLayersIsAnError) { EXPECT_THROW(Sequential().pop(), StateError); }
 
 TEST_F(SequentialTest, TwoLayersOfOneNameAreAnError) {
-  EXPECT_THAT(error_text<InvalidArgumentError>(
-                  [] { Sequential({Input({4}), Dense(3, {.name = "same"}), Dense(2, {.name = "same"})}); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([] {
+                Sequential({Input({4}), Dense(3, {.name = "same"}), Dense(2, {.name = "same"})});
+              }),
               AllOf(HasSubstr("unique"), HasSubstr("'same'")));
 }
 
@@ -94,10 +95,14 @@ TEST_F(SequentialTest, AnInputInTheMiddleIsAnError) {
 }
 
 TEST_F(SequentialTest, AWrongShapeNamesTheLayer) {
-  EXPECT_THAT(error_text<ShapeError>([] { Sequential({Input({4, 4}), Conv2D(2, 3)}, {.name = "net"}); }),
+  EXPECT_THAT(error_text<ShapeError>([] {
+                Sequential({Input({4, 4}), Conv2D(2, 3)}, {.name = "net"});
+              }),
               AllOf(HasSubstr("conv2d"), HasSubstr("(None, 4, 4)")));
   const Sequential net({Input({4}), Dense(3)}, {.name = "net"});
-  EXPECT_THAT(error_text<ShapeError>([&] { net.predict(Tensor::zeros({2, 5}), {.verbose = 0}); }),
+  EXPECT_THAT(error_text<ShapeError>([&] {
+                net.predict(Tensor::zeros({2, 5}), {.verbose = 0});
+              }),
               AllOf(HasSubstr("'net'"), HasSubstr("(None, 4)"), HasSubstr("(2, 5)")));
 }
 

@@ -85,7 +85,8 @@ TEST_F(SubclassTest, TakesConstructorArgumentsAndTrains) {
 
 TEST_F(SubclassTest, SeveralInputsAndOutputs) {
   const auto pair = make_model<Pair>();
-  const Tensor a = Tensor::from(std::vector<float>{1, 2}, {1, 2}), b = Tensor::from(std::vector<float>{3, 5}, {1, 2});
+  const Tensor a = Tensor::from(std::vector<float>{1, 2}, {1, 2}),
+               b = Tensor::from(std::vector<float>{3, 5}, {1, 2});
   const Tensors out = pair.predict_all({a, b}, {.verbose = 0});
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(out[0].to_vector<float>(), std::vector<float>(3, 11));
@@ -126,7 +127,10 @@ TEST_F(SubclassTest, CallOnDataComputes) {
 TEST_F(SubclassTest, ErrorsNameTheLayer) {
   const auto net = make_model<Net>();
   net.build({None, 3});
-  EXPECT_THAT(error_text<ShapeError>([&] { net.predict(Tensor::zeros({6, 4}), {.verbose = 0}); }), HasSubstr("'dense'"));
+  EXPECT_THAT(error_text<ShapeError>([&] {
+                net.predict(Tensor::zeros({6, 4}), {.verbose = 0});
+              }),
+              HasSubstr("'dense'"));
 }
 
 }  // namespace

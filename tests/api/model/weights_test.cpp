@@ -36,9 +36,10 @@ std::vector<std::vector<float>> values_of(const Tensors& tensors) {
 /// Keras' order: layer after layer, each with its trainable ones first.
 TEST(ModelWeightsTest, StandLayerAfterLayer) {
   const Sequential net = conv_net();
-  EXPECT_THAT(names_of(net.weights()), ElementsAre("kernel", "bias", "gamma", "beta", "moving_mean", "moving_variance",
-                                                   "kernel", "bias"));
-  EXPECT_THAT(names_of(net.trainable_weights()), ElementsAre("kernel", "bias", "gamma", "beta", "kernel", "bias"));
+  EXPECT_THAT(names_of(net.weights()), ElementsAre("kernel", "bias", "gamma", "beta", "moving_mean",
+                                                   "moving_variance", "kernel", "bias"));
+  EXPECT_THAT(names_of(net.trainable_weights()),
+              ElementsAre("kernel", "bias", "gamma", "beta", "kernel", "bias"));
   EXPECT_THAT(names_of(net.non_trainable_weights()), ElementsAre("moving_mean", "moving_variance"));
 }
 
@@ -82,7 +83,8 @@ TEST(ModelWeightsTest, WrongWeightsChangeNothing) {
   EXPECT_THAT(error_text<ShapeError>([&] { net.set_weights(weights); }),
               AllOf(HasSubstr("dense/kernel"), HasSubstr("(32, 3)"), HasSubstr("(5, 5)")));
   weights.pop_back();
-  EXPECT_THAT(error_text<ShapeError>([&] { net.set_weights(weights); }), AllOf(HasSubstr("8"), HasSubstr("7")));
+  EXPECT_THAT(error_text<ShapeError>([&] { net.set_weights(weights); }),
+              AllOf(HasSubstr("8"), HasSubstr("7")));
   EXPECT_EQ(values_of(net.get_weights()), before);
 }
 
@@ -93,11 +95,13 @@ TEST(ModelWeightsTest, SetWeightsCasts) {
   EXPECT_EQ(net.get_weights()[0].to_vector<float>(), std::vector<float>({2.5f}));
 }
 
-/// Keras 3.15: freezing between compile and the first fit counts, and a frozen layer neither learns nor decays.
+/// Keras 3.15: freezing between compile and the first fit counts, and a frozen layer neither learns nor
+/// decays.
 TEST(ModelWeightsTest, FreezingBeforeTheFirstFitCounts) {
   clear_session();
   const Sequential net({Input({3}), Dense(2), Dense(1)});
-  net.compile({.optimizer = SGD({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.1}), .loss = "mse"});
+  net.compile(
+      {.optimizer = SGD({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.1}), .loss = "mse"});
   net.layers()[0].set_trainable(false);
   const auto before = values_of(net.get_weights());
   net.fit(Tensor::full({8, 3}, 1), Tensor::full({8, 1}, 3), {.verbose = 0});

@@ -28,7 +28,9 @@ Sequential bare() {
 Sequential classifier(int64_t classes = 3) {
   clear_session();
   Sequential net({Input({1}), Dense(classes)}, {.name = "classifier"});
-  net.compile({.optimizer = "sgd", .loss = SparseCategoricalCrossentropy({.from_logits = true}), .metrics = {"accuracy"}});
+  net.compile({.optimizer = "sgd",
+               .loss = SparseCategoricalCrossentropy({.from_logits = true}),
+               .metrics = {"accuracy"}});
   return net;
 }
 
@@ -71,13 +73,19 @@ TEST(FitErrorsTest, NamesOfOutputsThatDoNotExist) {
   const Tensor a = Dense(1, {.name = "left"})(x), b = Dense(1, {.name = "right"})(x);
   const Model model({.inputs = {x}, .outputs = {a, b}});
   model.compile({.optimizer = "sgd", .loss = {{"left", Loss("mse")}, {"rihgt", Loss("mae")}}});
-  EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.fit(Tensors{kX}, Tensors{kY, kY}, silent()); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
+                model.fit(Tensors{kX}, Tensors{kY, kY}, silent());
+              }),
               AllOf(HasSubstr("'rihgt'"), HasSubstr("did you mean 'right'"), HasSubstr("'left'")));
   model.compile({.optimizer = "sgd", .loss = "mse", .metrics_by_output = {{"top", {"mae"}}}});
-  EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.fit(Tensors{kX}, Tensors{kY, kY}, silent()); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
+                model.fit(Tensors{kX}, Tensors{kY, kY}, silent());
+              }),
               HasSubstr("'top'"));
   model.compile({.optimizer = "sgd", .loss = {"mse", "mse", "mse"}});
-  EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.fit(Tensors{kX}, Tensors{kY, kY}, silent()); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
+                model.fit(Tensors{kX}, Tensors{kY, kY}, silent());
+              }),
               AllOf(HasSubstr("2"), HasSubstr("3")));
   model.compile({.optimizer = "sgd", .loss = "mse"});
   EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.fit(Tensors{kX}, Tensors{kY}, silent()); }),
@@ -86,8 +94,10 @@ TEST(FitErrorsTest, NamesOfOutputsThatDoNotExist) {
 
 TEST(FitErrorsTest, MissingTargets) {
   const Sequential net = still_line();
-  EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.fit(kX, Tensor(), silent()); }), HasSubstr("target"));
-  EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.evaluate(kX, Tensor(), {.verbose = 0}); }), HasSubstr("target"));
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.fit(kX, Tensor(), silent()); }),
+              HasSubstr("target"));
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.evaluate(kX, Tensor(), {.verbose = 0}); }),
+              HasSubstr("target"));
 }
 
 TEST(FitErrorsTest, LengthsThatDiffer) {
@@ -96,7 +106,8 @@ TEST(FitErrorsTest, LengthsThatDiffer) {
               AllOf(HasSubstr("10"), HasSubstr("9")));
   FitConfig config = silent();
   config.sample_weight = Tensor::zeros({11});
-  EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.fit(kX, kY, config); }), AllOf(HasSubstr("10"), HasSubstr("11")));
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.fit(kX, kY, config); }),
+              AllOf(HasSubstr("10"), HasSubstr("11")));
   EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.train_on_batch(kX, counting(9)); }),
               AllOf(HasSubstr("10"), HasSubstr("9")));
   EXPECT_THROW(net.fit(Tensor::scalar(1.0f), kY, silent()), ShapeError);
@@ -113,8 +124,10 @@ TEST(FitErrorsTest, EmptyData) {
               AllOf(HasSubstr("predict"), HasSubstr("no rows")));
   const Dataset none = Dataset::from_tensor_slices(kX, kY).take(0).batch(4);
   EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.fit(none, silent()); }), HasSubstr("fit"));
-  EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.evaluate(none, {.verbose = 0}); }), HasSubstr("evaluate"));
-  EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.predict(none, {.verbose = 0}); }), HasSubstr("predict"));
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.evaluate(none, {.verbose = 0}); }),
+              HasSubstr("evaluate"));
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { net.predict(none, {.verbose = 0}); }),
+              HasSubstr("predict"));
 }
 
 TEST(FitErrorsTest, ArgumentsOfFit) {
@@ -140,14 +153,17 @@ TEST(FitErrorsTest, ArgumentsThatDatasetsDoNotTake) {
   EXPECT_THAT(fails(batches, {.batch_size = 4, .verbose = 0}), HasSubstr("batch_size"));
   EXPECT_THAT(fails(rows, {.verbose = 0}), HasSubstr(".batch(n)"));
   EXPECT_THAT(fails(batches, {.verbose = 0, .validation_split = 0.5}), HasSubstr("validation_split"));
-  EXPECT_THAT(fails(batches, {.verbose = 0, .sample_weight = Tensor::zeros({10})}), HasSubstr("sample_weight"));
+  EXPECT_THAT(fails(batches, {.verbose = 0, .sample_weight = Tensor::zeros({10})}),
+              HasSubstr("sample_weight"));
   EXPECT_THAT(fails(batches.repeat(), {.verbose = 0}), HasSubstr("steps"));
   EXPECT_NO_THROW(net.fit(batches.repeat(), {.verbose = 0, .steps_per_epoch = 4}));
 }
 
 TEST(FitErrorsTest, AWrongShapeNamesModelExpectedAndReceived) {
   const Sequential net = still_line();
-  EXPECT_THAT(error_text<ShapeError>([&] { net.fit(Tensor::zeros({10, 3}), kY, silent()); }),
+  EXPECT_THAT(error_text<ShapeError>([&] {
+                net.fit(Tensor::zeros({10, 3}), kY, silent());
+              }),
               AllOf(HasSubstr("'line'"), HasSubstr("(None, 1)"), HasSubstr("3)")));
   EXPECT_THROW(net.fit(kX, Tensor::zeros({10, 3, 2}), silent()), InvalidArgumentError);
 }
@@ -221,7 +237,8 @@ TEST(FitErrorsTest, TerminateOnNaNStops) {
 }
 
 TEST(FitErrorsTest, DevicesThatDoNotExist) {
-  EXPECT_THAT(error_text<DeviceNotFoundError>([] { MirroredStrategy({.devices = {"gpu:0"}}); }), HasSubstr("cpu:0"));
+  EXPECT_THAT(error_text<DeviceNotFoundError>([] { MirroredStrategy({.devices = {"gpu:0"}}); }),
+              HasSubstr("cpu:0"));
   EXPECT_THAT(error_text<DeviceNotFoundError>([] { (void)device("cpu:44"); }), HasSubstr("cpu:44"));
 }
 

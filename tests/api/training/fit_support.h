@@ -40,7 +40,9 @@ class Recorder : public Callback {
   }
 
  private:
-  void note(const char* hook, int64_t index) { calls.push_back(std::string(hook) + " " + std::to_string(index)); }
+  void note(const char* hook, int64_t index) {
+    calls.push_back(std::string(hook) + " " + std::to_string(index));
+  }
 };
 
 /// The rows 0 to n-1 as x, and 2x as y.

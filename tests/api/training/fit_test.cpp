@@ -27,14 +27,20 @@ std::vector<std::string> names_of(const History& history) {
 TEST(FitTest, CallbacksComeInOrder) {
   Recorder recorder;
   const Sequential net = still_line();
-  net.fit(kX, kY, {.batch_size = 4, .epochs = 2, .verbose = 0, .callbacks = {recorder}, .validation_data = {kX, kY},
-                   .validation_batch_size = 5, .validation_freq = 2});
+  net.fit(kX, kY,
+          {.batch_size = 4,
+           .epochs = 2,
+           .verbose = 0,
+           .callbacks = {recorder},
+           .validation_data = {kX, kY},
+           .validation_batch_size = 5,
+           .validation_freq = 2});
   EXPECT_THAT(recorder.calls,
-              ElementsAre("train_begin", "epoch_begin 0", "batch_begin 0", "batch_end 0", "batch_begin 1", "batch_end 1",
-                          "batch_begin 2", "batch_end 2", "epoch_end 0", "epoch_begin 1", "batch_begin 0", "batch_end 0",
-                          "batch_begin 1", "batch_end 1", "batch_begin 2", "batch_end 2", "test_begin",
-                          "test_batch_begin 0", "test_batch_end 0", "test_batch_begin 1", "test_batch_end 1", "test_end",
-                          "epoch_end 1", "train_end"));
+              ElementsAre("train_begin", "epoch_begin 0", "batch_begin 0", "batch_end 0", "batch_begin 1",
+                          "batch_end 1", "batch_begin 2", "batch_end 2", "epoch_end 0", "epoch_begin 1",
+                          "batch_begin 0", "batch_end 0", "batch_begin 1", "batch_end 1", "batch_begin 2",
+                          "batch_end 2", "test_begin", "test_batch_begin 0", "test_batch_end 0",
+                          "test_batch_begin 1", "test_batch_end 1", "test_end", "epoch_end 1", "train_end"));
 }
 
 TEST(FitTest, SeveralCallbacksAreCalledInTheirOrder) {
@@ -65,15 +71,22 @@ TEST(FitTest, TheDefaultBatchHas32Rows) {
   EXPECT_THAT(recorder.with("batch_end"), ElementsAre("batch_end 0", "batch_end 1", "batch_end 2"));
 }
 
-/// With a number of steps the data goes on; an epoch that finds less is logged as it is, the next begins anew.
+/// With a number of steps the data goes on; an epoch that finds less is logged as it is, the next begins
+/// anew.
 TEST(FitTest, StepsPerEpochGoOnThroughTheData) {
   const Sequential net = still_line();
   Recorder recorder;
-  const History history = net.fit(
-      kX, kY, {.batch_size = 2, .epochs = 4, .verbose = 0, .callbacks = {recorder}, .shuffle = false, .steps_per_epoch = 2});
+  const History history = net.fit(kX, kY,
+                                  {.batch_size = 2,
+                                   .epochs = 4,
+                                   .verbose = 0,
+                                   .callbacks = {recorder},
+                                   .shuffle = false,
+                                   .steps_per_epoch = 2});
   EXPECT_THAT(history["loss"], ElementsAre(3.5, 31.5, 72.5, 3.5));
-  EXPECT_THAT(recorder.with("batch_end"), ElementsAre("batch_end 0", "batch_end 1", "batch_end 0", "batch_end 1",
-                                                      "batch_end 0", "batch_end 0", "batch_end 1"));
+  EXPECT_THAT(recorder.with("batch_end"),
+              ElementsAre("batch_end 0", "batch_end 1", "batch_end 0", "batch_end 1", "batch_end 0",
+                          "batch_end 0", "batch_end 1"));
 }
 
 TEST(FitTest, DataThatEndsWithAnEpochBeginsAnewWithTheNext) {
@@ -100,9 +113,15 @@ TEST(FitTest, MoreStepsThanTheDataHasWarnAndGoOn) {
 TEST(FitTest, InitialEpochAndValidationSplitAndFrequency) {
   const Sequential net = still_line();
   Recorder recorder;
-  const History history = net.fit(kX, kY, {.batch_size = 4, .epochs = 5, .verbose = 0, .callbacks = {recorder},
-                                           .validation_split = 0.25, .shuffle = false, .initial_epoch = 2,
-                                           .validation_freq = 2});
+  const History history = net.fit(kX, kY,
+                                  {.batch_size = 4,
+                                   .epochs = 5,
+                                   .verbose = 0,
+                                   .callbacks = {recorder},
+                                   .validation_split = 0.25,
+                                   .shuffle = false,
+                                   .initial_epoch = 2,
+                                   .validation_freq = 2});
   EXPECT_THAT(history.epoch(), ElementsAre(2, 3, 4));
   EXPECT_THAT(history["loss"], ElementsAre(13.0, 13.0, 13.0));  // rows 0 to 6
   ASSERT_EQ(history["val_loss"].size(), 1u);
@@ -121,16 +140,20 @@ TEST(FitTest, NoEpochsIsNoWork) {
 
 /// The split is taken before shuffling: always the last rows.
 TEST(FitTest, ValidationSplitTakesTheLastRowsAlsoWhenShuffled) {
-  const History history =
-      still_line().fit(kX, kY, {.batch_size = 3, .epochs = 3, .verbose = 0, .validation_split = 0.25, .shuffle = true});
+  const History history = still_line().fit(
+      kX, kY, {.batch_size = 3, .epochs = 3, .verbose = 0, .validation_split = 0.25, .shuffle = true});
   for (double loss : history["loss"]) EXPECT_NEAR(loss, 13.0, 1e-5);
   for (double loss : history["val_loss"]) EXPECT_NEAR(loss, 194 / 3.0, 1e-4);
 }
 
 TEST(FitTest, ValidationEpochsAreCountedFromOne) {
   Recorder recorder;
-  const History history = still_line().fit(
-      kX, kY, {.epochs = 5, .verbose = 0, .callbacks = {recorder}, .validation_data = {kX, kY}, .validation_epochs = {1, 4}});
+  const History history = still_line().fit(kX, kY,
+                                           {.epochs = 5,
+                                            .verbose = 0,
+                                            .callbacks = {recorder},
+                                            .validation_data = {kX, kY},
+                                            .validation_epochs = {1, 4}});
   EXPECT_EQ(recorder.with("test_begin").size(), 2u);
   EXPECT_EQ(history["val_loss"].size(), 2u);
   std::vector<std::string> epochs;
@@ -149,16 +172,21 @@ TEST(FitTest, ValidationStepsStopEarly) {
 TEST(FitTest, StepsPerExecutionMakesChunks) {
   const Sequential net = still_line(2);
   Recorder recorder;
-  const History history =
-      net.fit(kX, kY, {.batch_size = 2, .verbose = 0, .callbacks = {recorder}, .validation_data = {kX, kY}, .shuffle = false,
-                       .validation_batch_size = 4});
+  const History history = net.fit(kX, kY,
+                                  {.batch_size = 2,
+                                   .verbose = 0,
+                                   .callbacks = {recorder},
+                                   .validation_data = {kX, kY},
+                                   .shuffle = false,
+                                   .validation_batch_size = 4});
   EXPECT_EQ(history["loss"], std::vector<double>({28.5}));
   EXPECT_EQ(history["val_loss"], std::vector<double>({28.5}));
   EXPECT_EQ(history.params().steps, 5);
   EXPECT_THAT(recorder.calls,
-              ElementsAre("train_begin", "epoch_begin 0", "batch_begin 0", "batch_end 1", "batch_begin 2", "batch_end 3",
-                          "batch_begin 4", "batch_end 5", "test_begin", "test_batch_begin 0", "test_batch_end 1",
-                          "test_batch_begin 2", "test_batch_end 3", "test_end", "epoch_end 0", "train_end"));
+              ElementsAre("train_begin", "epoch_begin 0", "batch_begin 0", "batch_end 1", "batch_begin 2",
+                          "batch_end 3", "batch_begin 4", "batch_end 5", "test_begin", "test_batch_begin 0",
+                          "test_batch_end 1", "test_batch_begin 2", "test_batch_end 3", "test_end",
+                          "epoch_end 0", "train_end"));
   EXPECT_EQ(net.optimizer().iterations(), 5);
 }
 
@@ -171,9 +199,10 @@ TEST(FitTest, ClassAndSampleWeights) {
   EXPECT_DOUBLE_EQ(still_line().fit(kX, kY, with_samples)["loss"][0], 202.5);
   with_samples.sample_weight = with_samples.sample_weight.with_shape({10, 1});
   EXPECT_DOUBLE_EQ(still_line().fit(kX, kY, with_samples)["loss"][0], 202.5);
-  EXPECT_DOUBLE_EQ(still_line().evaluate(kX, kY, {.batch_size = 4, .verbose = 0,
-                                                  .sample_weight = with_samples.sample_weight})["loss"],
-                   202.5);
+  EXPECT_DOUBLE_EQ(
+      still_line().evaluate(
+          kX, kY, {.batch_size = 4, .verbose = 0, .sample_weight = with_samples.sample_weight})["loss"],
+      202.5);
 }
 
 TEST(FitTest, OneHotLabelsTakeClassWeightsToo) {
@@ -190,9 +219,8 @@ std::vector<float> rows_in_order_of_training(bool shuffle, int epochs, uint64_t 
   set_random_seed(seed);
   std::vector<float> order;
   Sequential net({Input({1}), Dense(1, {.use_bias = false, .kernel_initializer = "zeros"})});
-  net.compile({.optimizer = SGD(1.0), .loss = [](const Tensor&, const Tensor& y_pred) {
-                 return ops::sum(y_pred, {-1}) * -1.0;
-               }});
+  net.compile({.optimizer = SGD(1.0),
+               .loss = [](const Tensor&, const Tensor& y_pred) { return ops::sum(y_pred, {-1}) * -1.0; }});
   LambdaCallback watch({.on_train_batch_end = [&](int64_t, Logs&) {
     order.push_back(net.get_weights()[0].to_vector<float>()[0]);
   }});
@@ -223,10 +251,12 @@ TEST(FitTest, ShuffleVisitsEachRowOncePerEpochInAnOrderOfTheSeed) {
 TEST(FitTest, StopTrainingEndsAfterTheBatch) {
   const Sequential net = still_line();
   Recorder recorder;
-  LambdaCallback stop({.on_train_batch_end = [&](int64_t batch, Logs&) { net.set_stop_training(batch == 1); }});
-  const History history = net.fit(kX, kY, {.batch_size = 2, .epochs = 3, .verbose = 0, .callbacks = {recorder, stop}});
-  EXPECT_THAT(recorder.calls, ElementsAre("train_begin", "epoch_begin 0", "batch_begin 0", "batch_end 0", "batch_begin 1",
-                                          "batch_end 1", "epoch_end 0", "train_end"));
+  LambdaCallback stop(
+      {.on_train_batch_end = [&](int64_t batch, Logs&) { net.set_stop_training(batch == 1); }});
+  const History history =
+      net.fit(kX, kY, {.batch_size = 2, .epochs = 3, .verbose = 0, .callbacks = {recorder, stop}});
+  EXPECT_THAT(recorder.calls, ElementsAre("train_begin", "epoch_begin 0", "batch_begin 0", "batch_end 0",
+                                          "batch_begin 1", "batch_end 1", "epoch_end 0", "train_end"));
   EXPECT_EQ(history["loss"].size(), 1u);
   EXPECT_EQ(net.fit(kX, kY, {.batch_size = 2, .verbose = 0})["loss"].size(), 1u);  // the wish does not last
 }
@@ -254,7 +284,8 @@ TEST(FitTest, DatasetsBringTheirBatches) {
   const Dataset batches = Dataset::from_tensor_slices(kX, kY).batch(4);
   Recorder recorder;
   const Sequential net = still_line();
-  const History history = net.fit(batches, {.epochs = 2, .verbose = 0, .callbacks = {recorder}, .validation_data = batches});
+  const History history =
+      net.fit(batches, {.epochs = 2, .verbose = 0, .callbacks = {recorder}, .validation_data = batches});
   EXPECT_EQ(history["loss"], std::vector<double>({28.5, 28.5}));
   EXPECT_EQ(history["val_loss"], std::vector<double>({28.5, 28.5}));
   EXPECT_EQ(recorder.with("batch_end").size(), 6u);
@@ -277,7 +308,8 @@ TEST(FitTest, SeveralOutputsHaveTheirLossesAndMetrics) {
   const Tensor a = Dense(1, {.kernel_initializer = "ones", .name = "a"})(x),
                b = Dense(1, {.kernel_initializer = "zeros", .name = "b"})(x);
   const Model model({.inputs = {x}, .outputs = {a, b}});
-  model.compile({.optimizer = SGD(0.0), .loss = {"mse", "mae"}, .loss_weights = {1.0, 2.0}, .metrics = {"mae", "mse"}});
+  model.compile(
+      {.optimizer = SGD(0.0), .loss = {"mse", "mae"}, .loss_weights = {1.0, 2.0}, .metrics = {"mae", "mse"}});
   const History history = model.fit(Tensors{kX}, Tensors{kY, kY}, {.verbose = 0});
   EXPECT_THAT(names_of(history), ElementsAre("a_loss", "a_mae", "b_loss", "b_mse", "loss"));
   EXPECT_NEAR(history["a_loss"][0], 28.5, 1e-5);

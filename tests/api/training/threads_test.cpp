@@ -42,7 +42,8 @@ TEST(ModelThreadsTest, PredictFromSeveralThreadsAtOnce) {
     for (size_t t = 0; t < results.size(); ++t)
       threads.emplace_back([&, t] {
         for (int round = 0; round < 20; ++round) {
-          const std::vector<float> result = net.predict(kX, {.batch_size = 4, .verbose = 0}).to_vector<float>();
+          const std::vector<float> result =
+              net.predict(kX, {.batch_size = 4, .verbose = 0}).to_vector<float>();
           if (results[t].empty()) results[t] = result;
           EXPECT_EQ(result, results[t]);
         }
@@ -96,7 +97,8 @@ TEST(ModelThreadsTest, DifferentModelsTrainAtOnce) {
     for (size_t t = 0; t < losses.size(); ++t)
       threads.emplace_back([&, t] {
         const auto make = [] {
-          Sequential net({Input({1}), Dense(4, {.kernel_initializer = "ones"}), Dense(1, {.kernel_initializer = "ones"})});
+          Sequential net({Input({1}), Dense(4, {.kernel_initializer = "ones"}),
+                          Dense(1, {.kernel_initializer = "ones"})});
           net.compile({.optimizer = Adam({.learning_rate = 0.01}), .loss = "mse"});
           return net;
         };

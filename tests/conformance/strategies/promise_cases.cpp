@@ -215,13 +215,13 @@ PromiseCase binary() {
                  .weighted_metrics = {metrics::Precision({.name = "weighted_precision"})}});
     return net;
   };
-  const auto data = [](DType dtype) {
+  const auto make_data = [](DType dtype) {
     CaseData data = table(dtype);
     data.y = {random_labels(14, 75, 2)};
     data.fit.sample_weight = positive_weights(75, dtype);
     return data;
   };
-  return {"binary, precision, recall", make, data};
+  return {"binary, precision, recall", make, make_data};
 }
 
 PromiseCase with_layers(const std::string& name, std::function<Optimizer()> optimizer,
@@ -316,13 +316,13 @@ PromiseCase lenet() {
     net.compile(compiled(momentum()));
     return net;
   };
-  const auto data = [](DType dtype) {
+  const auto make_data = [](DType dtype) {
     CaseData data = table(dtype, {.rows = 53, .batch = 16, .epochs = 2});
     data.x = {ops::cast(random_labels(12, 53 * 16 * 16, 256).with_shape({53, 16, 16, 1}), DType::uint8)};
     data.y = {random_labels(13, 53, 10)};
     return data;
   };
-  return {"LeNet, uint8 images", make, data};
+  return {"LeNet, uint8 images", make, make_data};
 }
 
 /// A schedule and constraints, which see whole weights.
@@ -351,13 +351,13 @@ PromiseCase all_in_one() {
     model.compile(config);
     return model;
   };
-  const auto data = [](DType dtype) {
+  const auto make_data = [](DType dtype) {
     CaseData data = images(dtype, {.rows = 41, .batch = 8, .epochs = 5});
     data.fit.sample_weight = positive_weights(41, dtype);
     data.fit.validation_data = {random_numbers(10, {9, 6, 6, 2}, dtype), random_labels(11, 9, kClasses)};
     return data;
   };
-  return {"all in one", make, data};
+  return {"all in one", make, make_data};
 }
 
 std::vector<PromiseCase> all_cases() {

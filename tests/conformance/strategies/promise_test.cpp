@@ -122,8 +122,8 @@ std::vector<std::string> case_names() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, PromiseTest, ::testing::ValuesIn(case_names()), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Cases, PromiseTest, ::testing::ValuesIn(case_names()), [](const auto& instance) {
+  std::string name = instance.param;
   for (char& letter : name)
     if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
   return name;

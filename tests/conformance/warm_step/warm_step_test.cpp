@@ -1,5 +1,5 @@
-// A warm training step makes no storage allocation, creates no primitive, reads nothing back, and calls operator new at
-// most twice per op. Counted by a replaced operator new, not by the library's own word alone.
+// A warm training step makes no storage allocation, creates no primitive, reads nothing back, and calls
+// operator new at most twice per op. Counted by a replaced operator new, not by the library's own word alone.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,8 +27,12 @@ void* counted(size_t bytes, size_t alignment) {
 
 void* operator new(size_t bytes) { return counted(bytes, 0); }
 void* operator new[](size_t bytes) { return counted(bytes, 0); }
-void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
-void* operator new[](size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<size_t>(alignment));
+}
+void* operator new[](size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<size_t>(alignment));
+}
 void operator delete(void* data) noexcept { std::free(data); }
 void operator delete[](void* data) noexcept { std::free(data); }
 void operator delete(void* data, size_t) noexcept { std::free(data); }
@@ -48,13 +52,14 @@ struct Counts {
 Counts now() {
   uint64_t storage = 0;
   for (Device device : list_logical_devices()) storage += allocator_stats(device).system_allocations;
-  return {g_news.load(), storage, onednn::primitives_created(), runtime_counters().host_reads, dispatch_count()};
+  return {g_news.load(), storage, onednn::primitives_created(), runtime_counters().host_reads,
+          dispatch_count()};
 }
 
 Sequential lenet() {
-  Sequential net({Input({28, 28, 1}), Rescaling(1 / 255.0), Conv2D(20, 3, {.activation = "relu"}), AveragePooling2D(2),
-                  Conv2D(50, 5, {.use_bias = false}), BatchNormalization(), ReLU(), MaxPooling2D(2), Dropout(0.2),
-                  Flatten(), Dense(64, {.activation = "relu"}), Dense(10)});
+  Sequential net({Input({28, 28, 1}), Rescaling(1 / 255.0), Conv2D(20, 3, {.activation = "relu"}),
+                  AveragePooling2D(2), Conv2D(50, 5, {.use_bias = false}), BatchNormalization(), ReLU(),
+                  MaxPooling2D(2), Dropout(0.2), Flatten(), Dense(64, {.activation = "relu"}), Dense(10)});
   net.compile({.optimizer = Adam({.learning_rate = 1e-3}),
                .loss = SparseCategoricalCrossentropy({.from_logits = true}),
                .metrics = {"accuracy"}});
@@ -78,11 +83,12 @@ void expect_warm_step_is_free(const Model& model, int replicas) {
   const Counts after = now();
   const double ops = static_cast<double>(after.ops - before.ops);
   const double news = static_cast<double>(after.news - before.news);
-  std::printf("[ counts   ] %d replica(s): %.0f ops a step, %.2f operator new per op, %llu storage allocations, %llu "
-              "primitives, %llu host reads\n",
-              replicas, ops / kSteps, news / ops, static_cast<unsigned long long>(after.storage - before.storage),
-              static_cast<unsigned long long>(after.primitives - before.primitives),
-              static_cast<unsigned long long>(after.host_reads - before.host_reads));
+  std::printf(
+      "[ counts   ] %d replica(s): %.0f ops a step, %.2f operator new per op, %llu storage allocations, %llu "
+      "primitives, %llu host reads\n",
+      replicas, ops / kSteps, news / ops, static_cast<unsigned long long>(after.storage - before.storage),
+      static_cast<unsigned long long>(after.primitives - before.primitives),
+      static_cast<unsigned long long>(after.host_reads - before.host_reads));
   EXPECT_EQ(after.storage, before.storage);
   EXPECT_EQ(after.primitives, before.primitives);
   EXPECT_EQ(after.host_reads, before.host_reads);

@@ -27,5 +27,6 @@ int main() {
   const History history = net.fit(x, y, {.batch_size = 16, .epochs = 10, .verbose = 0});
   const auto losses = history["loss"];
   if (losses.size() != 10 || !(losses.back() < losses.front())) return 1;
-  std::printf("nyala %s: trained, loss %g -> %g\n", std::string(version()).c_str(), losses.front(), losses.back());
+  std::printf("nyala %s: trained, loss %g -> %g\n", std::string(version()).c_str(), losses.front(),
+              losses.back());
 }
