@@ -31,9 +31,10 @@ struct Statistics {
 Statistics step_on_two_replicas(bool synchronized) {
   const MirroredStrategy strategy({.devices = {"cpu:0", "cpu:1"}});
   const Model model = strategy.scope([&] {
-    const Sequential net({Input({1}), BatchNormalization({.momentum = 0.9, .center = false, .scale = false,
-                                                          .synchronized = synchronized}),
-                          Dense(1, {.use_bias = false, .kernel_initializer = "ones"})});
+    const Sequential net(
+        {Input({1}),
+         BatchNormalization({.momentum = 0.9, .center = false, .scale = false, .synchronized = synchronized}),
+         Dense(1, {.use_bias = false, .kernel_initializer = "ones"})});
     net.compile({.optimizer = SGD({.learning_rate = 0.0}), .loss = "mse"});
     return net;
   });
@@ -82,8 +83,9 @@ Tensor trained_with_bias(const Strategy& strategy, bool use_bias) {
   clear_session();
   set_random_seed(5);
   const Model model = strategy.scope([&] {
-    const Sequential net({Input({6, 6, 2}), Conv2D(4, 3, {.use_bias = use_bias}), BatchNormalization({.momentum = 0.0}),
-                          Activation("tanh"), GlobalAveragePooling2D(), Dense(3)});
+    const Sequential net({Input({6, 6, 2}), Conv2D(4, 3, {.use_bias = use_bias}),
+                          BatchNormalization({.momentum = 0.0}), Activation("tanh"), GlobalAveragePooling2D(),
+                          Dense(3)});
     net.compile({.optimizer = Adam({.learning_rate = 0.01}),
                  .loss = SparseCategoricalCrossentropy({.from_logits = true})});
     return net;
@@ -95,8 +97,8 @@ Tensor trained_with_bias(const Strategy& strategy, bool use_bias) {
   return model.predict(x, {.verbose = 0});
 }
 
-/// The true gradient of a bias in front of BatchNormalization is zero; Adam turns its rounding into steps, which
-/// differ between devices, but the normalisation takes them out again.
+/// The true gradient of a bias in front of BatchNormalization is zero; Adam turns its rounding into steps,
+/// which differ between devices, but the normalisation takes them out again.
 TEST_F(BatchStatisticsTest, ABiasInFrontChangesNoPrediction) {
   const std::vector<float> expected = trained_with_bias(OneDeviceStrategy("cpu:0"), true).to_vector<float>();
   EXPECT_EQ(expected.size(), 33u * 3u);

@@ -29,7 +29,8 @@ std::vector<char> bits(const Tensor& value) {
 void expect_equal_copies(const Model& model) {
   for (const Variable& variable : model.weights())
     for (size_t copy = 1; copy < variable.num_copies(); ++copy)
-      EXPECT_EQ(bits(variable.value(copy)), bits(variable.value(0))) << variable.path() << " of replica " << copy;
+      EXPECT_EQ(bits(variable.value(copy)), bits(variable.value(0)))
+          << variable.path() << " of replica " << copy;
 }
 
 void expect_trained(const Model& model, const Tensors& before) {

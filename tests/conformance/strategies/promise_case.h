@@ -31,8 +31,8 @@ const PromiseCase& promise_case(const std::string& name);
 /// Everything that a training leaves behind, by name.
 using Outcome = std::map<std::string, std::vector<double>>;
 
-/// Trains the case under `strategy` from a fixed seed, then evaluates and predicts. Fails the test if the replicas'
-/// copies of a variable differ in a bit.
+/// Trains the case under `strategy` from a fixed seed, then evaluates and predicts. Fails the test if the
+/// replicas' copies of a variable differ in a bit.
 Outcome outcome_of(const PromiseCase& training, const Strategy& strategy, DType dtype);
 
 /// Normally distributed numbers that depend on `key` alone.
@@ -46,7 +46,8 @@ struct Difference {
   std::string where;   // of the latter
 };
 
-/// Fails the test where names or lengths differ. The tolerance of float32 is 1e-5 + 1e-4 |expected|, of float64 1e-10.
+/// Fails the test where names or lengths differ. The tolerance of float32 is 1e-5 + 1e-4 |expected|, of
+/// float64 1e-10.
 Difference difference_of(const Outcome& received, const Outcome& expected, DType dtype);
 
 }  // namespace nyala

@@ -45,7 +45,6 @@ CaseData images(DType dtype, const Sizes& sizes = {.rows = 43, .batch = 8, .epoc
   return data;
 }
 
-
 Tensor positive_weights(int64_t rows, DType dtype) {
   const Tensor numbers = random_numbers(4, {rows}, DType::float64);
   std::vector<double> weights = numbers.to_vector<double>();
@@ -75,7 +74,8 @@ Sequential mlp(const std::string& dtype, const std::vector<Layer>& between = {},
 
 /// A case of the little network with a table that differs only in how it is trained.
 PromiseCase trained_with(const std::string& name, std::function<Optimizer()> optimizer,
-                         std::function<CaseData(DType)> data = default_table, int64_t steps_per_execution = 1) {
+                         std::function<CaseData(DType)> data = default_table,
+                         int64_t steps_per_execution = 1) {
   const auto make = [optimizer = std::move(optimizer), steps_per_execution](const std::string& dtype) {
     const Model model = mlp(dtype);
     CompileConfig config = compiled(optimizer());
@@ -91,12 +91,20 @@ std::vector<PromiseCase> optimizer_cases() {
   cases.push_back(trained_with("partial last batch, SGD momentum", momentum));
   cases.push_back(trained_with("partial last batch, Adam", adam));
   cases.push_back(trained_with("RMSprop", [] { return RMSprop({.learning_rate = 0.01}); }));
-  cases.push_back(trained_with("clipnorm", [] { return SGD({.learning_rate = 0.5, .momentum = 0.9, .clipnorm = 0.02}); }));
-  cases.push_back(trained_with("clipvalue", [] { return SGD({.learning_rate = 0.5, .momentum = 0.9, .clipvalue = 0.004}); }));
-  cases.push_back(trained_with("global_clipnorm", [] { return Adam({.learning_rate = 0.01, .global_clipnorm = 0.05}); }));
-  cases.push_back(trained_with("weight decay", [] { return Adam({.learning_rate = 0.01, .weight_decay = 0.1}); }));
+  cases.push_back(trained_with(
+      "clipnorm", [] { return SGD({.learning_rate = 0.5, .momentum = 0.9, .clipnorm = 0.02}); }));
+  cases.push_back(trained_with(
+      "clipvalue", [] { return SGD({.learning_rate = 0.5, .momentum = 0.9, .clipvalue = 0.004}); }));
+  cases.push_back(
+      trained_with("global_clipnorm", [] { return Adam({.learning_rate = 0.01, .global_clipnorm = 0.05}); }));
+  cases.push_back(
+      trained_with("weight decay", [] { return Adam({.learning_rate = 0.01, .weight_decay = 0.1}); }));
   cases.push_back(trained_with("moving averages", [] {
-    return SGD({.learning_rate = 0.05, .momentum = 0.9, .use_ema = true, .ema_momentum = 0.8, .ema_overwrite_frequency = 4});
+    return SGD({.learning_rate = 0.05,
+                .momentum = 0.9,
+                .use_ema = true,
+                .ema_momentum = 0.8,
+                .ema_overwrite_frequency = 4});
   }));
   // 5 steps an epoch: the last two gradients wait in the accumulators when fit ends.
   cases.push_back(trained_with(
@@ -110,8 +118,9 @@ std::vector<PromiseCase> data_cases() {
   std::vector<PromiseCase> cases;
   cases.push_back(trained_with("last batch of one row", momentum,
                                [](DType dtype) { return table(dtype, {.rows = 65, .epochs = 3}); }));
-  cases.push_back(trained_with("every batch smaller than 4", adam,
-                               [](DType dtype) { return table(dtype, {.rows = 26, .batch = 3, .epochs = 3}); }));
+  cases.push_back(trained_with("every batch smaller than 4", adam, [](DType dtype) {
+    return table(dtype, {.rows = 26, .batch = 3, .epochs = 3});
+  }));
   cases.push_back(trained_with("sample weights", adam, [](DType dtype) {
     CaseData data = table(dtype);
     data.fit.sample_weight = positive_weights(75, dtype);
@@ -140,7 +149,8 @@ std::vector<PromiseCase> data_cases() {
 
 /// The loss's own ways to count.
 std::vector<PromiseCase> loss_cases() {
-  const auto with_loss = [](const std::string& name, std::function<Loss()> loss, std::function<CaseData(DType)> data) {
+  const auto with_loss = [](const std::string& name, std::function<Loss()> loss,
+                            std::function<CaseData(DType)> data) {
     const auto make = [loss = std::move(loss)](const std::string& dtype) {
       const Model model = mlp(dtype);
       CompileConfig config = compiled(SGD({.learning_rate = 0.01, .momentum = 0.9}));
@@ -156,16 +166,21 @@ std::vector<PromiseCase> loss_cases() {
     data.fit.sample_weight = positive_weights(75, dtype);
     return data;
   };
-  return {with_loss("loss reduction sum",
-                    [] { return SparseCategoricalCrossentropy({.from_logits = true, .reduction = "sum"}); }, weighted),
-          with_loss("loss reduction mean_with_sample_weight",
-                    [] {
-                      return SparseCategoricalCrossentropy({.from_logits = true, .reduction = "mean_with_sample_weight"});
-                    },
-                    weighted),
-          with_loss("ignored class",
-                    [] { return SparseCategoricalCrossentropy({.from_logits = true, .ignore_class = 1}); },
-                    default_table)};
+  return {
+      with_loss(
+          "loss reduction sum",
+          [] { return SparseCategoricalCrossentropy({.from_logits = true, .reduction = "sum"}); }, weighted),
+      with_loss(
+          "loss reduction mean_with_sample_weight",
+          [] {
+            return SparseCategoricalCrossentropy(
+                {.from_logits = true, .reduction = "mean_with_sample_weight"});
+          },
+          weighted),
+      with_loss(
+          "ignored class",
+          [] { return SparseCategoricalCrossentropy({.from_logits = true, .ignore_class = 1}); },
+          default_table)};
 }
 
 /// A layer with a weight that nothing uses.
@@ -207,7 +222,8 @@ Layer penalty_layer(const std::string& dtype) {
 /// Metrics that are no means.
 PromiseCase binary() {
   const auto make = [](const std::string& dtype) {
-    const Sequential net({Input({kFeatures}, {.dtype = dtype}), Dense(5, {.activation = "tanh", .dtype = dtype}),
+    const Sequential net({Input({kFeatures}, {.dtype = dtype}),
+                          Dense(5, {.activation = "tanh", .dtype = dtype}),
                           Dense(1, {.activation = "sigmoid", .dtype = dtype})});
     net.compile({.optimizer = adam(),
                  .loss = BinaryCrossentropy(),
@@ -228,7 +244,8 @@ PromiseCase with_layers(const std::string& name, std::function<Optimizer()> opti
                         std::function<std::vector<Layer>(const std::string&)> between,
                         std::function<DenseConfig()> first = {}) {
   const auto make = [=](const std::string& dtype) {
-    const Model model = mlp(dtype, between ? between(dtype) : std::vector<Layer>(), first ? first() : DenseConfig());
+    const Model model =
+        mlp(dtype, between ? between(dtype) : std::vector<Layer>(), first ? first() : DenseConfig());
     model.compile(compiled(optimizer()));
     return model;
   };
@@ -239,8 +256,7 @@ Model convolutional(const std::string& dtype, double dropout) {
   std::vector<Layer> layers = {Input({6, 6, 2}, {.dtype = dtype}),
                                Conv2D(4, 3, {.padding = "same", .use_bias = false, .dtype = dtype}),
                                BatchNormalization({.momentum = 0.8, .dtype = dtype}),
-                               Activation("tanh", {.dtype = dtype}),
-                               MaxPooling2D(2, {.dtype = dtype})};
+                               Activation("tanh", {.dtype = dtype}), MaxPooling2D(2, {.dtype = dtype})};
   if (dropout > 0) layers.push_back(Dropout(dropout, {.dtype = dtype}));
   layers.push_back(Conv2D(5, 2, {.use_bias = false, .kernel_regularizer = L2(0.01), .dtype = dtype}));
   layers.push_back(BatchNormalization({.dtype = dtype}));
@@ -250,7 +266,8 @@ Model convolutional(const std::string& dtype, double dropout) {
   return Sequential(layers);
 }
 
-PromiseCase batch_normalization_case(const std::string& name, std::function<Optimizer()> optimizer, const Sizes& sizes) {
+PromiseCase batch_normalization_case(const std::string& name, std::function<Optimizer()> optimizer,
+                                     const Sizes& sizes) {
   const auto make = [optimizer = std::move(optimizer)](const std::string& dtype) {
     const Model model = convolutional(dtype, 0.0);
     model.compile(compiled(optimizer()));
@@ -261,29 +278,32 @@ PromiseCase batch_normalization_case(const std::string& name, std::function<Opti
 
 std::vector<PromiseCase> layer_cases() {
   std::vector<PromiseCase> cases;
-  cases.push_back(with_layers("L2", momentum, {}, [] { return DenseConfig{.kernel_regularizer = L2(0.05)}; }));
   cases.push_back(
-      with_layers("activity regularizer", adam, {}, [] { return DenseConfig{.activity_regularizer = L2(0.05)}; }));
-  cases.push_back(with_layers("add_loss", adam, [](const std::string& dtype) {
-    return std::vector<Layer>{penalty_layer(dtype)};
-  }));
+      with_layers("L2", momentum, {}, [] { return DenseConfig{.kernel_regularizer = L2(0.05)}; }));
+  cases.push_back(with_layers("activity regularizer", adam, {},
+                              [] { return DenseConfig{.activity_regularizer = L2(0.05)}; }));
+  cases.push_back(with_layers(
+      "add_loss", adam, [](const std::string& dtype) { return std::vector<Layer>{penalty_layer(dtype)}; }));
   cases.push_back(with_layers("dropout", adam, [](const std::string& dtype) {
     return std::vector<Layer>{Dropout(0.4, {.dtype = dtype}), Dropout(0.2, {.dtype = dtype})};
   }));
   cases.push_back(with_layers("frozen layer", adam, [](const std::string& dtype) {
     return std::vector<Layer>{Dense(8, {.activation = "tanh", .trainable = false, .dtype = dtype})};
   }));
-  cases.push_back(with_layers("unused variable", [] { return Adam({.learning_rate = 0.01, .weight_decay = 0.1}); },
-                              [](const std::string& dtype) { return std::vector<Layer>{spare_layer(dtype)}; }));
-  cases.push_back(batch_normalization_case("BatchNormalization, SGD momentum", momentum, {.rows = 43, .batch = 8}));
-  cases.push_back(batch_normalization_case("BatchNormalization, Adam", adam, {.rows = 43, .batch = 8}));
+  cases.push_back(with_layers(
+      "unused variable", [] { return Adam({.learning_rate = 0.01, .weight_decay = 0.1}); },
+      [](const std::string& dtype) { return std::vector<Layer>{spare_layer(dtype)}; }));
   cases.push_back(
-      batch_normalization_case("BatchNormalization, last batch of one row", momentum, {.rows = 33, .batch = 8}));
+      batch_normalization_case("BatchNormalization, SGD momentum", momentum, {.rows = 43, .batch = 8}));
+  cases.push_back(batch_normalization_case("BatchNormalization, Adam", adam, {.rows = 43, .batch = 8}));
+  cases.push_back(batch_normalization_case("BatchNormalization, last batch of one row", momentum,
+                                           {.rows = 33, .batch = 8}));
   return cases;
 }
 
 Model two_outputs(const std::string& dtype) {
-  const Tensor left = Input({4}, {.dtype = dtype, .name = "left"}), right = Input({3}, {.dtype = dtype, .name = "right"});
+  const Tensor left = Input({4}, {.dtype = dtype, .name = "left"}),
+               right = Input({3}, {.dtype = dtype, .name = "right"});
   const Dense shared(4, {.activation = "tanh", .dtype = dtype});
   const Tensor a = shared(left);
   const Tensor b = shared(Dense(4, {.dtype = dtype})(right));
@@ -309,10 +329,11 @@ CaseData two_output_data(DType dtype) {
 PromiseCase lenet() {
   const auto make = [](const std::string& dtype) {
     const Sequential net({Input({16, 16, 1}, {.dtype = dtype}), Rescaling(1 / 255.0, {.dtype = dtype}),
-                          Conv2D(20, 3, {.activation = "relu", .dtype = dtype}), AveragePooling2D(2, {.dtype = dtype}),
-                          Conv2D(50, 5, {.activation = "relu", .dtype = dtype}), AveragePooling2D(2, {.dtype = dtype}),
-                          Flatten({.dtype = dtype}), Dense(128, {.activation = "relu", .dtype = dtype}),
-                          Dense(10, {.dtype = dtype})});
+                          Conv2D(20, 3, {.activation = "relu", .dtype = dtype}),
+                          AveragePooling2D(2, {.dtype = dtype}),
+                          Conv2D(50, 5, {.activation = "relu", .dtype = dtype}),
+                          AveragePooling2D(2, {.dtype = dtype}), Flatten({.dtype = dtype}),
+                          Dense(128, {.activation = "relu", .dtype = dtype}), Dense(10, {.dtype = dtype})});
     net.compile(compiled(momentum()));
     return net;
   };
@@ -328,7 +349,8 @@ PromiseCase lenet() {
 /// A schedule and constraints, which see whole weights.
 PromiseCase constrained() {
   const auto make = [](const std::string& dtype) {
-    const Model model = mlp(dtype, {}, {.kernel_constraint = MaxNorm({.max_value = 0.7}), .bias_constraint = NonNeg()});
+    const Model model =
+        mlp(dtype, {}, {.kernel_constraint = MaxNorm({.max_value = 0.7}), .bias_constraint = NonNeg()});
     const ExponentialDecay decay({.initial_learning_rate = 0.05, .decay_steps = 4, .decay_rate = 0.7});
     model.compile(compiled(SGD({.learning_rate = decay, .momentum = 0.9, .nesterov = true})));
     return model;

@@ -33,7 +33,9 @@ std::vector<Placement> cpu_placements() {
   return placements;
 }
 
-Placement ghost_placement() { return {"2 ghosts", {.devices = {"ghost:0", "ghost:1"}, .bucket_elements = 64}}; }
+Placement ghost_placement() {
+  return {"2 ghosts", {.devices = {"ghost:0", "ghost:1"}, .bucket_elements = 64}};
+}
 
 /// The largest differences of all tests of this process, printed at its end.
 class Table : public ::testing::Environment {
@@ -71,8 +73,10 @@ class Table : public ::testing::Environment {
   static void print(const std::map<std::string, Cell>& row, const std::string& column, bool wide) {
     const auto cell = row.find(column);
     const double value = cell == row.end() ? -1 : wide ? cell->second.float64 : cell->second.float32;
-    if (value < 0) std::printf("%12s", "-");
-    else std::printf("%12.1e", value);
+    if (value < 0)
+      std::printf("%12s", "-");
+    else
+      std::printf("%12.1e", value);
   }
   std::map<std::string, std::map<std::string, Cell>> cells_;
 };
@@ -112,7 +116,8 @@ TEST_P(PromiseTest, TheSameBitsAgain) {
     if (placement.config.devices.size() == 4) continue;
     const PromiseCase& training = promise_case(GetParam());
     const Outcome first = outcome_of(training, MirroredStrategy(placement.config), DType::float32);
-    EXPECT_EQ(outcome_of(training, MirroredStrategy(placement.config), DType::float32), first) << placement.name;
+    EXPECT_EQ(outcome_of(training, MirroredStrategy(placement.config), DType::float32), first)
+        << placement.name;
   }
 }
 
