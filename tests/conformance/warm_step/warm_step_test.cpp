@@ -97,7 +97,30 @@ void expect_warm_step_is_free(const Model& model, int replicas) {
   EXPECT_LE(news, 2 * ops);
 }
 
+Tensor conv_bn(const Tensor& x, int64_t filters, int64_t strides) {
+  const auto y = Conv2D(filters, 3, {.strides = strides, .padding = "same", .use_bias = false})(x);
+  return BatchNormalization()(y);
+}
+
+/// Blocks as in ResNet-20: nearly all of its work is oneDNN's convolutions.
+Model residual() {
+  const Input input({28, 28, 1});
+  Tensor x = ReLU()(conv_bn(Rescaling(1 / 255.0)(input), 16, 1));
+  for (int64_t filters : {16, 32}) {
+    const int64_t strides = filters > 16 ? 2 : 1;
+    const Tensor y = conv_bn(ReLU()(conv_bn(x, filters, strides)), filters, 1);
+    x = ReLU()(Add()({strides == 1 ? x : conv_bn(x, filters, strides), y}));
+  }
+  Model net(input, Dense(10)(GlobalAveragePooling2D()(x)));
+  net.compile({.optimizer = SGD({.learning_rate = 0.01, .momentum = 0.9}),
+               .loss = SparseCategoricalCrossentropy({.from_logits = true}),
+               .metrics = {"accuracy"}});
+  return net;
+}
+
 TEST(WarmStep, OneDeviceAllocatesNothing) { expect_warm_step_is_free(lenet(), 1); }
+
+TEST(WarmStep, ResidualBlocksAllocateNothing) { expect_warm_step_is_free(residual(), 1); }
 
 TEST(WarmStep, TwoReplicasAllocateNothing) {
   configure_logical_devices("cpu", 2);
