@@ -23,6 +23,17 @@ Tensor StrategyNode::shard(const Tensor& batch, int replica) {
   return both_cpu ? rows.alias_on(device) : rows.to(device);
 }
 
+DistributedBatch StrategyNode::distribute(const Batch& batch) {
+  DistributedBatch out;
+  out.rows = num_rows(batch, "distribute");
+  for (int replica = 0; replica < num_replicas_in_sync(); ++replica) {
+    Batch part = batch;
+    for_each_tensor(part, [&](Tensor& tensor) { tensor = shard(tensor, replica); });
+    out.parts.push_back(std::move(part));
+  }
+  return out;
+}
+
 Tensor StrategyNode::reduce(ReduceOp op, const PerReplica& values) {
   if (values.empty()) throw InvalidArgumentError("reduce: expected one value per replica, received none");
   const Device device = values[0].device();

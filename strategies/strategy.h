@@ -8,6 +8,7 @@
 #include <nyala/backend/parameters/parameter_store.h>
 #include <nyala/backend/parameters/update_rule.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/strategies/distributed_dataset.h>
 #include <nyala/strategies/replica.h>
 
 namespace nyala {
@@ -44,6 +45,8 @@ class StrategyNode {
   RowRange rows_of(int replica, int64_t global_rows) const;
   /// The rows of `batch` that belong to `replica`, on its device (no copy among CPU devices).
   Tensor shard(const Tensor& batch, int replica);
+  /// A whole batch, cut.
+  DistributedBatch distribute(const Batch& batch);
 
   /// Verb 3, run: fn once per replica, at the same time; returns when all have. A replica that throws cancels
   /// the others' collectives; the first error is thrown, with replica and device in its text.
@@ -102,6 +105,19 @@ class Strategy {
       return results;
     }
   }
+  /// Runs `fn` on every replica with its part of a batch: fn(part) or fn(replica, part).
+  template <class Function>
+  auto run(Function&& fn, const DistributedBatch& batch) const {
+    return run([&](Replica& replica) {
+      const Batch& part = batch.parts.at(static_cast<size_t>(replica.id));
+      if constexpr (std::is_invocable_v<Function&, Replica&, const Batch&>) return fn(replica, part);
+      else return fn(part);
+    });
+  }
+  /// The batches of `dataset`, each cut into one part per replica.
+  DistributedDataset distribute(const Dataset& dataset) const { return {node_, dataset}; }
+  DistributedBatch distribute(const Batch& batch) const { return node_->distribute(batch); }
+
   Tensor reduce(ReduceOp op, const PerReplica& values) const { return node_->reduce(op, values); }
   Tensor gather(const PerReplica& values, int axis = 0) const { return node_->gather(values, axis); }
 

@@ -8,6 +8,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/replica_context.h>
 
 namespace nyala {
 
@@ -148,8 +149,10 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
     if (symbolic(input)) return draw_call(*this, inputs);
   const Shapes shapes = shapes_of(inputs);
   node_->ensure_built(shapes);
+  ReplicaContext* const replica = thread_context().replica;
   Call call({.tape = thread_context().tape,
-             .replica = thread_context().replica,
+             .replica = replica,
+             .replica_index = replica ? replica->replica_id() : 0,
              .rows = shapes[0].empty() ? 0 : shapes[0][0],
              .global_rows = shapes[0].empty() ? 0 : shapes[0][0],
              .step = {}});
