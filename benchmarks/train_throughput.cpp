@@ -24,6 +24,7 @@ namespace {
 
 struct Options {
   std::string model = "lenet";
+  std::string dtype = "float32";
   int64_t batch = 0;
   int devices = 1;
   int threads = 0;
@@ -50,6 +51,8 @@ Options parse(int argc, char** argv) {
   Options options;
   CLI::App app("Training throughput on synthetic data");
   app.add_option("--model", options.model, "lenet5, lenet, resnet20 or mlp");
+  app.add_option("--dtype", options.dtype, "of weights and activations")
+      ->check(CLI::IsMember({"float32", "float64"}));
   app.add_option("--batch", options.batch, "rows of the global batch (default: the model's)");
   app.add_option("--devices", options.devices, "logical CPU devices for --strategy mirrored");
   app.add_option("--threads", options.threads,
@@ -70,12 +73,12 @@ Options parse(int argc, char** argv) {
 }
 
 benchmarks::BenchmarkModel make_model(const Options& options) {
-  if (options.strategy == "none") return benchmarks::make_benchmark_model(options.model);
+  if (options.strategy == "none") return benchmarks::make_benchmark_model(options.model, options.dtype);
   configure_logical_devices("cpu", options.devices);
   MirroredStrategyConfig config;
   for (int i = 0; i < options.devices; ++i) config.devices.push_back("cpu:" + std::to_string(i));
   if (options.separate) config.shared_weights = SharedWeights::never;
-  return MirroredStrategy(config).scope([&] { return benchmarks::make_benchmark_model(options.model); });
+  return MirroredStrategy(config).scope([&] { return benchmarks::make_benchmark_model(options.model, options.dtype); });
 }
 
 Batch synthetic(const benchmarks::BenchmarkModel& bench, int64_t rows) {
@@ -127,12 +130,12 @@ int main(int argc, char** argv) try {
   getrusage(RUSAGE_SELF, &usage);
   const double median = times[times.size() / 2];
   std::printf(
-      "{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"devices\": %d, \"threads\": %d, "
+      "{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"dtype\": \"%s\", \"devices\": %d, \"threads\": %d, "
       "\"strategy\": \"%s\", \"mode\": \"%s\", \"steps\": %zu, \"median_img_s\": %.1f, \"best_img_s\": %.1f, "
       "\"step_ms_median\": %.4f, \"first_step_s\": %.3f, \"storage_allocations\": %llu, \"peak_rss_mb\": "
       "%.0f, "
       "\"load\": [%.2f, %.2f], \"versions\": {\"nyala\": \"%s\"}}\n",
-      options.model.c_str(), static_cast<long long>(rows), options.devices, options.threads,
+      options.model.c_str(), static_cast<long long>(rows), options.dtype.c_str(), options.devices, options.threads,
       options.strategy.c_str(), options.infer ? "infer" : "train", times.size(),
       static_cast<double>(rows) / median, static_cast<double>(rows) / times.front(), median * 1e3, first_step,
       static_cast<unsigned long long>(allocations), static_cast<double>(usage.ru_maxrss) / 1024, load_before,

@@ -15,8 +15,8 @@ struct BenchmarkModel {
 };
 
 /// "lenet5" (sigmoid), "lenet" (20/50 channels), "resnet20" (32x32x3) or "mlp" (784-512-512-10), logits at
-/// the end, compiled with softmax crossentropy and SGD(0.01, momentum 0.9). Throws InvalidArgumentError for
+/// the end, with layers of `dtype`, compiled with softmax crossentropy and SGD(0.01, momentum 0.9). Throws InvalidArgumentError for
 /// another name.
-BenchmarkModel make_benchmark_model(const std::string& name);
+BenchmarkModel make_benchmark_model(const std::string& name, const std::string& dtype = "float32");
 
 }  // namespace nyala::benchmarks

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/api/callbacks/all.h>
 #include <nyala/api/constraints/all.h>
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/layers/all.h>
@@ -80,8 +82,9 @@ Signature fields_of(const FieldPrinter& printer) {
 template <class Config>
 void expect_name(const Config& config, const Signature& signature) {
   for (const Parameter& parameter : signature)
-    if (parameter.name == "name" && parameter.value != "None" && !config.name.empty())
+    if (parameter.name == "name" && parameter.value != "None" && !config.name.empty()) {
       EXPECT_EQ("'" + config.name + "'", parameter.value);
+    }
 }
 
 /// Fields in the order of Keras' signature, with its defaults.
@@ -185,6 +188,66 @@ TEST(Defaults, Optimizers) {
   expect_defaults<Adam>("optimizer Adam");
   expect_defaults<RMSprop>("optimizer RMSprop");
   expect_defaults<SGD>("optimizer SGD");
+}
+
+std::string python(const std::string& text) { return "'" + text + "'"; }
+std::string python(bool flag) { return flag ? "True" : "False"; }
+std::string python(int64_t number) { return std::to_string(number); }
+std::string python(double number) {
+  std::ostringstream text;
+  text << number;
+  return std::isnan(number) ? "None" : text.str();
+}
+
+/// Callbacks have no file form, so their fields are listed here; required parameters of Keras are not among them.
+void expect_listed(const std::string& object, const Signature& fields, const Differences& differences = {}) {
+  SCOPED_TRACE(object);
+  Signature expected;
+  for (const Parameter& parameter : signature_of(object))
+    if (parameter.value != "(required)" && !differences.missing.contains(parameter.name)) expected.push_back(parameter);
+  ASSERT_EQ(fields.size(), expected.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    EXPECT_EQ(fields[i].name, expected[i].name) << "field " << i;
+    EXPECT_TRUE(same_value(fields[i].value, expected[i].value))
+        << fields[i].name << ": " << fields[i].value << ", Keras " << expected[i].value;
+  }
+}
+
+TEST(Defaults, Callbacks) {
+  const EarlyStoppingConfig stop;
+  expect_listed("callback EarlyStopping", {{"monitor", python(stop.monitor)},
+                                           {"min_delta", python(stop.min_delta)},
+                                           {"patience", python(int64_t{stop.patience})},
+                                           {"verbose", python(int64_t{stop.verbose})},
+                                           {"mode", python(stop.mode)},
+                                           {"baseline", python(stop.baseline)},
+                                           {"restore_best_weights", python(stop.restore_best_weights)},
+                                           {"start_from_epoch", python(int64_t{stop.start_from_epoch})}});
+  const ReduceLROnPlateauConfig plateau;
+  expect_listed("callback ReduceLROnPlateau", {{"monitor", python(plateau.monitor)},
+                                               {"factor", python(plateau.factor)},
+                                               {"patience", python(int64_t{plateau.patience})},
+                                               {"verbose", python(int64_t{plateau.verbose})},
+                                               {"mode", python(plateau.mode)},
+                                               {"min_delta", python(plateau.min_delta)},
+                                               {"cooldown", python(int64_t{plateau.cooldown})},
+                                               {"min_lr", python(plateau.min_lr)}});
+  const ModelCheckpointConfig checkpoint;
+  expect_listed("callback ModelCheckpoint",
+                {{"monitor", python(checkpoint.monitor)},
+                 {"verbose", python(int64_t{checkpoint.verbose})},
+                 {"save_best_only", python(checkpoint.save_best_only)},
+                 {"save_weights_only", python(checkpoint.save_weights_only)},
+                 {"mode", python(checkpoint.mode)},
+                 {"initial_value_threshold", python(checkpoint.initial_value_threshold)}},
+                {.missing = {"save_freq"}});  // "epoch" or a number: a type of its own
+  const CSVLoggerConfig csv;
+  expect_listed("callback CSVLogger", {{"separator", python(csv.separator)}, {"append", python(csv.append)}});
+  expect_listed("callback LearningRateScheduler",
+                {{"verbose", python(int64_t{LearningRateSchedulerConfig().verbose})}});
+  expect_listed("callback BackupAndRestore",
+                {{"delete_checkpoint", python(BackupAndRestoreConfig().delete_checkpoint)}},
+                {.missing = {"save_freq", "double_checkpoint"}});  // 0 stands for Keras' "epoch"
 }
 
 TEST(Defaults, Schedules) {
