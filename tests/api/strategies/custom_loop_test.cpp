@@ -41,6 +41,7 @@ TEST(CustomLoop, RunGathersAndReducesInReplicaOrder) {
 }
 
 TEST(CustomLoop, AModelCalledInsideRunReadsItsReplicasWeights) {
+  configure_logical_devices("cpu", 2);
   const MirroredStrategy strategy({.devices = {"cpu:0", "cpu:1"}, .shared_weights = SharedWeights::never});
   const auto model = strategy.scope([] { return Sequential({Input({2}), Dense(3, {.activation = "relu"})}); });
   const Tensor x = counting(5);
