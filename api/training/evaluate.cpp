@@ -11,11 +11,6 @@ namespace nyala {
 
 namespace {
 
-void check_compiled(const Model& model, const char* what) {
-  if (!model.compiled())
-    throw StateError("model '" + model.name() + "': call compile() before " + what + "()");
-}
-
 std::vector<CallbackArgument> with_progress(std::vector<CallbackArgument> callbacks, int verbose) {
   if (verbose != 0) callbacks.emplace_back(ProgbarLogger());
   return callbacks;
@@ -47,8 +42,14 @@ void in_chunk(Feed& feed, Batch& batch, int64_t count, Work&& work) {
 
 }  // namespace
 
+TrainingState& compiled_state(const Model& model, const char* what) {
+  if (!model.compiled())
+    throw StateError("model '" + model.name() + "': call compile() before " + what + "()");
+  return *model.model_node().training;
+}
+
 Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config) {
-  check_compiled(model, "evaluate");
+  compiled_state(model, "evaluate");
   const DataArgument data = weighted(given, config.sample_weight);
   Model handle = model;
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "evaluate"});
@@ -158,7 +159,7 @@ Tensors Model::predict_all(const Dataset& batches, const PredictConfig& config) 
 }
 
 Logs Model::train_on_batch(const Batch& batch) const {
-  check_compiled(*this, "train_on_batch");
+  compiled_state(*this, "train_on_batch");
   const ExclusiveUse alone(model_node(), "train_on_batch");
   Stepper stepper(model_node());
   stepper.reset();
@@ -171,7 +172,7 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
 }
 
 Logs Model::test_on_batch(const Batch& batch) const {
-  check_compiled(*this, "test_on_batch");
+  compiled_state(*this, "test_on_batch");
   const ExclusiveUse alone(model_node(), "test_on_batch");
   Stepper stepper(model_node());
   stepper.reset();

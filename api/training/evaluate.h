@@ -4,6 +4,11 @@
 
 namespace nyala {
 
+struct TrainingState;
+
+/// What a compiled model keeps. Throws StateError before compile, naming the call `what`.
+TrainingState& compiled_state(const Model& model, const char* what);
+
 /// Loss and metrics over all batches of `data`, with the hooks of config.callbacks and, for verbose 1 and 2,
 /// a progress line. Throws StateError before compile.
 Logs evaluate_data(const Model& model, const DataArgument& data, const EvaluateConfig& config);

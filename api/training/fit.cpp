@@ -80,12 +80,6 @@ std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfi
   return split_validation(data, config.validation_split);
 }
 
-TrainingState& compiled_state(const Model& model, const char* what) {
-  if (!model.compiled())
-    throw StateError("model '" + model.name() + "': call compile() before " + what + "()");
-  return *model.model_node().training;
-}
-
 FeedConfig Fit::training_feed(const Model& model, const FitConfig& config) {
   return {.batch_size = config.batch_size,
           .shuffle = config.shuffle,
