@@ -10,9 +10,13 @@
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
+#include <nyala/api/parallel/all.h>
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/saving/checkpoint.h>
+#include <nyala/api/saving/load_model.h>
+#include <nyala/api/saving/numpy.h>
 #include <nyala/api/schedules/all.h>
+#include <nyala/api/training/replica_step.h>
 #include <nyala/api/utils/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -23,5 +27,9 @@
 #include <nyala/datasets/dataset.h>
 #include <nyala/datasets/fashion_mnist.h>
 #include <nyala/datasets/mnist.h>
+#include <nyala/strategies/central_storage.h>
+#include <nyala/strategies/comm/all.h>
+#include <nyala/strategies/generator.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>
+#include <nyala/strategies/seed_generator.h>

@@ -11,6 +11,7 @@ class ActivationArgument;
 class Initializer;
 class Regularizer;
 class Constraint;
+class Layer;
 class LearningRate;
 
 /// Keras' None for a number.
@@ -27,16 +28,23 @@ class FieldVisitor {
   virtual void field(const char* name, std::string& value) = 0;
   virtual void field(const char* name, std::vector<int64_t>& value) = 0;
   virtual void field(const char* name, std::vector<double>& value) = 0;
+  /// A list of texts, the empty one is Keras' None. By default not shown.
+  virtual void field(const char*, std::vector<std::string>&) {}
   virtual void field(const char* name, ActivationArgument& value) = 0;
   virtual void field(const char* name, Initializer& value) = 0;
   virtual void field(const char* name, Regularizer& value) = 0;
   virtual void field(const char* name, Constraint& value) = 0;
   /// By default a number is shown as one, a schedule not at all.
   virtual void field(const char* name, LearningRate& value);
+  /// Layers that a layer wraps ("layer", "cells"): shown only to visitors that can follow them.
+  virtual void field(const char*, Layer&) {}
+  virtual void field(const char*, std::vector<Layer>&) {}
   /// A number that may be absent (Keras' None): NaN stands for None.
   virtual void optional(const char* name, double& value) = 0;
   /// An integer that may be absent: `none` stands for None.
   virtual void optional(const char* name, int64_t& value, int64_t none) = 0;
+  /// A text that may be absent: the empty one stands for None. By default it is shown as it is.
+  virtual void optional(const char* name, std::string& value) { field(name, value); }
 };
 
 }  // namespace nyala

@@ -1,60 +1,119 @@
-// The in-process all-reduce of two replicas with separate storage against a plain loop over two buffers.
+// Every cross-device op among replicas with separate storage, next to a plain loop over the same buffers and
+// to what the memory gives.
 //   all_reduce_benchmark [--benchmark_filter=...]; NYALA_THREADS sets the team (default: all cores).
+// bytes_per_second counts the bytes of one buffer. An in-place all-reduce of N replicas reads and writes N
+// buffers: the memory limit for N replicas is that of "copy" (which reads one and writes one) divided by N.
 #include <benchmark/benchmark.h>
 
 #include <omp.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
-#include <nyala/backend/core/tensor.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/parallel.h>
-#include <nyala/strategies/comm/all_reduce.h>
+#include <nyala/strategies/comm/all.h>
 
 namespace nyala {
 namespace {
 
-void count_bytes(benchmark::State& state) {
-  state.SetBytesProcessed(state.iterations() * state.range(0) * static_cast<int64_t>(sizeof(float)));
+constexpr int kMostReplicas = 8;
+
+Tensors buffers(const benchmark::State& state) {
+  Tensors list;
+  for (int i = 0; i < static_cast<int>(state.range(1)); ++i)
+    list.push_back(
+        Tensor::full({state.range(0) / 4}, i == 0 ? 1.0 : 0.0, DType::float32, Device(DeviceKind::cpu, i)));
+  return list;
 }
 
-std::vector<Tensor> buffers(int64_t elements) {
-  return {Tensor::full({elements}, 1.0), Tensor::full({elements}, 0.0)};
-}
+void count_bytes(benchmark::State& state) { state.SetBytesProcessed(state.iterations() * state.range(0)); }
 
-void library(benchmark::State& state) {
-  const std::vector<Tensor> both = buffers(state.range(0));
-  for (auto _ : state) all_reduce_sum(both, true);
+template <class Ops>
+void all_reduce(benchmark::State& state) {
+  const Tensors replicas = buffers(state);
+  const Ops ops;
+  for (auto _ : state) ops.all_reduce(ReduceOp::sum, replicas, true);
   count_bytes(state);
 }
 
-void plain_loop(benchmark::State& state) {
-  const std::vector<Tensor> both = buffers(state.range(0));
-  float* a = both[0].raw_as<float>();
-  float* b = both[1].raw_as<float>();
-  const int64_t count = state.range(0);
+/// One pass over N buffers of known N: as fast as a program would write it by hand.
+template <int N>
+void sum_by_hand(const std::vector<float*>& data, int64_t begin, int64_t end) {
+  float* at[N];
+  for (int r = 0; r < N; ++r) at[r] = data[static_cast<size_t>(r)];
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    float sum = at[0][i];
+    for (int r = 1; r < N; ++r) sum += at[r][i];
+    for (int r = 0; r < N; ++r) at[r][i] = sum;
+  }
+}
+
+template <int N>
+void plain_loop_of(benchmark::State& state) {
+  const Tensors replicas = buffers(state);
+  std::vector<float*> data;
+  for (const Tensor& replica : replicas) data.push_back(replica.raw_as<float>());
+  const int64_t count = state.range(0) / 4;
+  const int team = count * N > kParallelGrain ? compute_threads() : 1;
   for (auto _ : state) {
-#pragma omp parallel for simd num_threads(compute_threads())
-    for (int64_t i = 0; i < count; ++i) a[i] = b[i] = a[i] + b[i];
+#pragma omp parallel num_threads(team)
+    {
+      const int64_t parts = omp_get_num_threads(), id = omp_get_thread_num();
+      sum_by_hand<N>(data, count * id / parts, count * (id + 1) / parts);
+    }
     benchmark::ClobberMemory();
   }
   count_bytes(state);
 }
 
-// 0.5 MB, 14 MB and 102 MB: the gradients of LeNet, MobileNetV2 and ResNet-50.
-BENCHMARK(library)->Name("all_reduce/library")->Arg(1 << 17)->Arg(3504872)->Arg(25557032)->UseRealTime();
-BENCHMARK(plain_loop)
-    ->Name("all_reduce/plain_loop")
-    ->Arg(1 << 17)
-    ->Arg(3504872)
-    ->Arg(25557032)
-    ->UseRealTime();
+void plain_loop(benchmark::State& state) {
+  if (state.range(1) == 2) return plain_loop_of<2>(state);
+  if (state.range(1) == 4) return plain_loop_of<4>(state);
+  return plain_loop_of<8>(state);
+}
+
+void copy(benchmark::State& state) {
+  const Tensors pair = buffers(state);
+  const int64_t count = state.range(0);
+  for (auto _ : state) {
+#pragma omp parallel num_threads(compute_threads())
+    {
+      const int64_t parts = omp_get_num_threads(), id = omp_get_thread_num();
+      const int64_t begin = count * id / parts, end = count * (id + 1) / parts;
+      std::memcpy(pair[1].raw_as<char>() + begin, pair[0].raw_as<char>() + begin,
+                  static_cast<size_t>(end - begin));
+    }
+    benchmark::ClobberMemory();
+  }
+  count_bytes(state);
+}
+
+// 4 KB and 1 MB: a bias, ResNet-20; 14 MB and 102 MB: MobileNetV2, ResNet-50.
+const std::vector<int64_t> kSizes{4096, 1 << 20, 3504872 * 4, 25557032 * 4};
+
+void sizes_and_replicas(benchmark::internal::Benchmark* b) {
+  b->ArgsProduct({kSizes, {2, 4, kMostReplicas}})->ArgNames({"bytes", "replicas"})->UseRealTime();
+}
+
+BENCHMARK(all_reduce<DirectAllReduce>)->Name("DirectAllReduce")->Apply(sizes_and_replicas);
+BENCHMARK(plain_loop)->Name("plain_loop")->Apply(sizes_and_replicas);
+BENCHMARK(all_reduce<RingAllReduce>)->Name("RingAllReduce")->Apply(sizes_and_replicas);
+BENCHMARK(all_reduce<HierarchicalCopyAllReduce>)
+    ->Name("HierarchicalCopyAllReduce")
+    ->Apply(sizes_and_replicas);
+BENCHMARK(all_reduce<ReductionToOneDevice>)->Name("ReductionToOneDevice")->Apply(sizes_and_replicas);
+BENCHMARK(copy)->Name("copy")->ArgsProduct({kSizes, {2}})->ArgNames({"bytes", "replicas"})->UseRealTime();
 
 }  // namespace
 }  // namespace nyala
 
 int main(int argc, char** argv) {
+  nyala::configure_logical_devices("cpu", 8);
+  nyala::thread_context().compute_threads = nyala::available_cores();
   if (const char* threads = std::getenv("NYALA_THREADS"))
     nyala::thread_context().compute_threads = std::atoi(threads);
   benchmark::Initialize(&argc, argv);

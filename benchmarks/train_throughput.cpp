@@ -50,7 +50,7 @@ double seconds_since(Clock::time_point start) {
 Options parse(int argc, char** argv) {
   Options options;
   CLI::App app("Training throughput on synthetic data");
-  app.add_option("--model", options.model, "lenet5, lenet, resnet20 or mlp");
+  app.add_option("--model", options.model, "lenet5, lenet, resnet20, mlp or lstm");
   app.add_option("--dtype", options.dtype, "of weights and activations")
       ->check(CLI::IsMember({"float32", "float64"}));
   app.add_option("--batch", options.batch, "rows of the global batch (default: the model's)");
@@ -84,7 +84,7 @@ benchmarks::BenchmarkModel make_model(const Options& options) {
 Batch synthetic(const benchmarks::BenchmarkModel& bench, int64_t rows) {
   Shape shape{rows};
   for (int64_t size : bench.input) shape.append(size);
-  Generator random(7);
+  DrawStream random(7);
   std::vector<float> x(static_cast<size_t>(shape.num_elements()));
   for (float& value : x) value = static_cast<float>(random.uniform());
   std::vector<int64_t> y;

@@ -24,7 +24,7 @@ inline constexpr int kAutotune = -1;
 
 /// Makes one element from one; the generator is keyed by seed, epoch and position of the element, so its
 /// numbers do not depend on threads. Called from several threads at once when the map is parallel.
-using MapFunction = std::function<Element(Element, Generator&)>;
+using MapFunction = std::function<Element(Element, DrawStream&)>;
 using FilterFunction = std::function<bool(const Element&)>;
 using InterleaveFunction = std::function<Dataset(const Element&)>;
 /// Fills the element and returns true, or returns false at the end.
@@ -95,7 +95,7 @@ class Dataset {
   /// the shortest. Throws InvalidArgumentError for other than two or three datasets.
   static Dataset zip(const std::vector<Dataset>& datasets);
 
-  /// Applies f, in order also where it runs in parallel. f takes one of: (Element), (Element, Generator&),
+  /// Applies f, in order also where it runs in parallel. f takes one of: (Element), (Element, DrawStream&),
   /// (Tensor x) leaving the rest alone, (Tensor x, Tensor y); and returns an Element, a Tensor x, or a pair
   /// x, y.
   template <class F>
@@ -181,21 +181,21 @@ inline Element mapped(Element rest, std::pair<Tensor, Tensor> xy) {
 template <class F>
 MapFunction Dataset::as_map_function(F f) {
   if constexpr (std::is_invocable_v<F&, const Tensor&, const Tensor&>) {
-    return [f](Element e, Generator&) mutable {
+    return [f](Element e, DrawStream&) mutable {
       auto result = f(detail::only_x(e), detail::only_y(e));
       return detail::mapped(std::move(e), std::move(result));
     };
   } else if constexpr (std::is_invocable_v<F&, const Tensor&>) {
-    return [f](Element e, Generator&) mutable {
+    return [f](Element e, DrawStream&) mutable {
       auto result = f(detail::only_x(e));
       return detail::mapped(std::move(e), std::move(result));
     };
-  } else if constexpr (std::is_invocable_v<F&, Element, Generator&>) {
-    return [f](Element e, Generator& random) mutable { return detail::mapped({}, f(std::move(e), random)); };
+  } else if constexpr (std::is_invocable_v<F&, Element, DrawStream&>) {
+    return [f](Element e, DrawStream& random) mutable { return detail::mapped({}, f(std::move(e), random)); };
   } else {
     static_assert(std::is_invocable_v<F&, Element>,
-                  "map takes a function of (Element), (Element, Generator&), (Tensor) or (Tensor, Tensor)");
-    return [f](Element e, Generator&) mutable { return detail::mapped({}, f(std::move(e))); };
+                  "map takes a function of (Element), (Element, DrawStream&), (Tensor) or (Tensor, Tensor)");
+    return [f](Element e, DrawStream&) mutable { return detail::mapped({}, f(std::move(e))); };
   }
 }
 

@@ -1,11 +1,14 @@
 #include <nyala/strategies/gradient_buckets.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/gather.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/comm/buffers.h>
 
 namespace nyala {
 
@@ -23,10 +26,27 @@ class GradientBuckets::Sink final : public GradientSink {
     const Place* place = buckets_.place_of(leaf);
     if (!place) return;
     reported_[static_cast<size_t>(leaf)] = true;
+    if (Rows* rows = rows_of(*place)) rows->dense = true;
     if (buckets_.accumulate_)
       dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&gradient},
                     place->gradients[static_cast<size_t>(replica_)]);
-    buckets_.count(place->bucket);
+    buckets_.count(place->bucket, replica_);
+  }
+
+  bool take_rows(int32_t leaf, const Tensor& indices, const Tensor& values) override {
+    const Place* place = buckets_.place_of(leaf);
+    if (!place) return true;  // nobody wants it
+    const int64_t named = indices.num_elements() * buckets_.store_.num_replicas();
+    if (!buckets_.takes_rows() || named >= place->gradients[0].shape()[0]) return false;
+    Rows* rows = rows_of(*place);
+    if (!rows) {
+      buckets_.learn_rows(leaf);
+      return false;
+    }
+    reported_[static_cast<size_t>(leaf)] = true;
+    *rows = {indices, values};
+    buckets_.count(place->bucket, replica_);
+    return true;
   }
 
   void begin() { reported_.assign(buckets_.places_.size(), false); }
@@ -35,21 +55,34 @@ class GradientBuckets::Sink final : public GradientSink {
     for (size_t leaf = 0; leaf < reported_.size(); ++leaf) {
       const Place& place = buckets_.places_[leaf];
       if (place.bucket < 0 || reported_[leaf]) continue;
-      if (!buckets_.accumulate_) ops::fill_zero(place.gradients[static_cast<size_t>(replica_)]);
-      buckets_.count(place.bucket);
+      const bool may_be_absent = rows_of(place) && buckets_.takes_rows();
+      if (!buckets_.accumulate_ && !may_be_absent)
+        ops::fill_zero(place.gradients[static_cast<size_t>(replica_)]);
+      buckets_.count(place.bucket, replica_);
     }
   }
 
  private:
+  Rows* rows_of(const Place& place) {
+    std::vector<Rows>& rows = buckets_.buckets_[static_cast<size_t>(place.bucket)].rows;
+    return rows.empty() ? nullptr : &rows[static_cast<size_t>(replica_)];
+  }
+
   GradientBuckets& buckets_;
   int replica_;
   std::vector<bool> reported_;
 };
 
-GradientBuckets::GradientBuckets(ParameterStore& store, int64_t bucket_elements)
-    : store_(store), bucket_elements_(bucket_elements) {
-  for (int replica = 0; replica < store.num_replicas(); ++replica)
+GradientBuckets::GradientBuckets(ParameterStore& store, int64_t bucket_elements,
+                                 std::shared_ptr<const CrossDeviceOps> ops)
+    : store_(store), bucket_elements_(bucket_elements), ops_(std::move(ops)) {
+  std::vector<Device> devices;
+  for (int replica = 0; replica < store.num_replicas(); ++replica) {
     sinks_.push_back(std::make_unique<Sink>(*this, replica));
+    devices.push_back(store.device(replica));
+  }
+  if (!ops_) ops_ = choose_cross_device_ops(devices);
+  ops_->check_devices(devices);
 }
 
 GradientBuckets::~GradientBuckets() = default;
@@ -63,10 +96,13 @@ const GradientBuckets::Place* GradientBuckets::place_of(int32_t leaf) const {
 }
 
 void GradientBuckets::begin(const UpdateRule& rule, bool reduce, bool accumulate) {
-  if (armed_ != rule.variables()) arm(rule);
+  if (armed_ != rule.variables() || learned_) arm(rule);
   reduce_ = reduce;
   accumulate_ = accumulate;
-  for (Bucket& bucket : buckets_) bucket.missing = bucket.variables * store_.num_replicas();
+  for (Bucket& bucket : buckets_) {
+    bucket.missing = bucket.variables * store_.num_replicas();
+    bucket.rows.assign(bucket.rows.size(), {});
+  }
   for (const auto& sink : sinks_) sink->begin();
 }
 
@@ -85,6 +121,14 @@ void GradientBuckets::arm(const UpdateRule& rule) {
   Variables pending;
   int64_t elements = 0;
   for (const Variable& variable : sorted) {
+    if (row_leaves_.contains(variable.node().leaf)) {
+      add_buckets(std::exchange(pending, {}));
+      elements = 0;
+      add_buckets({variable});
+      buckets_.back().rows_shape = variable.shape();
+      buckets_.back().rows.resize(static_cast<size_t>(store_.num_replicas()));
+      continue;
+    }
     pending.push_back(variable);
     elements += variable.shape().num_elements();
     if (elements < bucket_elements_) continue;
@@ -94,6 +138,7 @@ void GradientBuckets::arm(const UpdateRule& rule) {
   }
   add_buckets(pending);
   armed_ = rule.variables();
+  learned_ = false;
 }
 
 void GradientBuckets::add_buckets(const Variables& variables) {
@@ -103,6 +148,7 @@ void GradientBuckets::add_buckets(const Variables& variables) {
     const DType dtype = variables.front().dtype();
     for (int replica = 0; replica < store_.num_replicas(); ++replica)
       bucket.gradients.push_back(store_.gradients(replica, dtype, segment));
+    if (store_.parameter_device()) bucket.sum = store_.gradients(store_.sum_place(0), dtype, segment);
     for (const Variable& variable : variables) {
       const Segment& own = variable.node().segment;
       const bool inside = own.chunk == segment.chunk && own.offset >= segment.offset &&
@@ -117,13 +163,76 @@ void GradientBuckets::add_buckets(const Variables& variables) {
   }
 }
 
-void GradientBuckets::count(int index) {
+void GradientBuckets::count(int index, int replica) {
   Bucket& bucket = buckets_[static_cast<size_t>(index)];
   if (bucket.missing.fetch_sub(1, std::memory_order_acq_rel) != 1 || !reduce_) return;
+  const StepProfiler::Scope scope(profiler, replica, StepProfiler::Phase::reduce);
   if (on_reduce) on_reduce(index);
+  reduce(bucket);
+}
+
+void GradientBuckets::learn_rows(int32_t leaf) {
+  const std::lock_guard lock(rows_mutex_);
+  learned_ |= row_leaves_.insert(leaf).second;
+}
+
+void GradientBuckets::reduce(Bucket& bucket) const {
   for (const Tensor& gradient : bucket.gradients)
     if (gradient.device().kind != DeviceKind::cpu) synchronize(gradient.device());
-  all_reduce_sum(bucket.gradients, !store_.shares_weights());
+  if (bucket.rows.empty() || !takes_rows()) return reduce_dense(bucket);
+  const bool all_rows =
+      std::none_of(bucket.rows.begin(), bucket.rows.end(), [](const Rows& rows) { return rows.dense; });
+  if (all_rows) {
+    reduce_rows(bucket);
+  } else {
+    make_dense(bucket);
+    reduce_dense(bucket);
+  }
+  bucket.rows.assign(bucket.rows.size(), {});
+}
+
+void GradientBuckets::reduce_rows(const Bucket& bucket) const {
+  Tensors targets = bucket.gradients;
+  if (bucket.sum.defined())
+    targets = {bucket.sum};
+  else if (store_.shares_weights())
+    targets.resize(1);
+  for (const Tensor& flat : targets) {
+    const Tensor target = flat.with_shape(bucket.rows_shape);
+    ops::fill_zero(target);
+    for (const Rows& rows : bucket.rows) {
+      if (!rows.indices.defined()) continue;
+      const Tensor indices = seen_from(target.device(), rows.indices),
+                   values = seen_from(target.device(), rows.values);
+      dispatch_into(ops::kTakeBackwardAdd, ops::ScatterAddDescriptor{0, target.shape()[0]},
+                    {&values, &indices}, target);
+    }
+  }
+}
+
+// One replica had too many rows, or used the variable in another way.
+void GradientBuckets::make_dense(Bucket& bucket) const {
+  for (size_t replica = 0; replica < bucket.rows.size(); ++replica) {
+    const Rows& rows = bucket.rows[replica];
+    if (rows.dense) continue;
+    const Tensor place = bucket.gradients[replica].with_shape(bucket.rows_shape);
+    if (rows.indices.defined())
+      dispatch_into(ops::kTakeBackward, ops::ScatterAddDescriptor{0, place.shape()[0]},
+                    {&rows.values, &rows.indices}, place);
+    else
+      ops::fill_zero(place);
+  }
+}
+
+void GradientBuckets::reduce_dense(const Bucket& bucket) const {
+  if (!bucket.sum.defined() || bucket.sum.raw() == bucket.gradients[0].raw()) {
+    ops_->all_reduce(ReduceOp::sum, bucket.gradients, !store_.shares_weights());
+    return;
+  }
+  bucket.sum.copy_from(bucket.gradients[0]);
+  std::vector<Tensor> gradients = bucket.gradients;
+  gradients[0] = bucket.sum;
+  ops_->all_reduce(ReduceOp::sum, gradients, false);
 }
 
 }  // namespace nyala

@@ -4,20 +4,33 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include <nyala/backend/autograd/gradient_sink.h>
 #include <nyala/backend/parameters/update_rule.h>
-#include <nyala/strategies/comm/all_reduce.h>
+#include <nyala/strategies/comm/cross_device_ops.h>
+#include <nyala/strategies/step_profiler.h>
 
 namespace nyala {
 
-/// Takes the gradients of all replicas and reduces them bucket by bucket, each as soon as every replica's
-/// gradients of its variables are final, while backward still runs. A bucket is a contiguous run of the
-/// gradient arena.
+/// Takes the gradients of all replicas and sums them bucket by bucket, each as soon as every replica's
+/// gradients of its variables are final, while backward still runs: the replica that comes last does it by
+/// the strategy's cross-device op. A bucket is a contiguous run of the gradient arena.
+///
+/// The gradient of a variable that a step used once, by ops::take along axis 0 (an Embedding), travels as
+/// indices and values where all replicas together name fewer rows than the variable has: from the second step
+/// on it is a bucket of its own, and instead of the op each replica's rows are added, in replica order, to
+/// zeros in the segments that the update reads. Rows named twice are summed there, before clipping and
+/// update, which work on dense segments: the result is the dense one, up to the order of additions. What is
+/// saved is a dense gradient per replica and their sum, not the update's pass over all rows. Steps of
+/// gradient accumulation stay dense.
 class GradientBuckets {
  public:
-  GradientBuckets(ParameterStore& store, int64_t bucket_elements);
+  /// `ops` may be null: the choice for the store's devices.
+  GradientBuckets(ParameterStore& store, int64_t bucket_elements,
+                  std::shared_ptr<const CrossDeviceOps> ops = nullptr);
   ~GradientBuckets();
 
   /// Prepares for one step of `rule`: `reduce` false only gathers; `accumulate` adds to what the arena holds.
@@ -30,11 +43,22 @@ class GradientBuckets {
   /// Called with the bucket's number when it begins to be reduced: for traces.
   std::function<void(int bucket)> on_reduce;
   size_t num_buckets() const { return buckets_.size(); }
+  const CrossDeviceOps& ops() const { return *ops_; }
+  /// Is charged with the reductions of measured steps. May be null.
+  StepProfiler* profiler = nullptr;
 
  private:
   class Sink;
+  /// What one replica reported for a variable whose gradient may come as rows; nothing: it was not used.
+  struct Rows {
+    Tensor indices, values;
+    bool dense = false;  // it is in the replica's segment
+  };
   struct Bucket {
     std::vector<Tensor> gradients;  // one flat view per replica
+    Tensor sum;                     // where a central store wants it; undefined elsewhere
+    Shape rows_shape;               // of the one variable whose gradients may come as rows
+    std::vector<Rows> rows;         // then one per replica; else none
     int variables = 0;
     std::atomic<int> missing{0};  // reports of (variable, replica) still to come
   };
@@ -46,16 +70,27 @@ class GradientBuckets {
   void arm(const UpdateRule& rule);
   void add_buckets(const Variables& variables);
   const Place* place_of(int32_t leaf) const;
-  /// One report for a bucket; the last one reduces it.
-  void count(int bucket);
+  /// One report of `replica` for a bucket; the last one reduces it.
+  void count(int bucket, int replica);
+  void reduce(Bucket& bucket) const;
+  void reduce_dense(const Bucket& bucket) const;
+  void reduce_rows(const Bucket& bucket) const;
+  void make_dense(Bucket& bucket) const;
+  /// Whether gradients of this step may come as rows.
+  bool takes_rows() const { return reduce_ && !accumulate_ && store_.num_replicas() > 1; }
+  void learn_rows(int32_t leaf);
 
   ParameterStore& store_;
   int64_t bucket_elements_;
+  std::shared_ptr<const CrossDeviceOps> ops_;
   Variables armed_;
   std::deque<Bucket> buckets_;
   std::vector<Place> places_;  // by leaf
   std::vector<std::unique_ptr<Sink>> sinks_;
   bool reduce_ = true, accumulate_ = false;
+  std::mutex rows_mutex_;
+  std::set<int32_t> row_leaves_;  // whose gradients have come as rows
+  bool learned_ = false;          // some of them have no bucket of their own yet
 };
 
 }  // namespace nyala

@@ -9,6 +9,8 @@ namespace {
 
 InProcessOptions checked(InProcessOptions options) {
   for (Device device : options.devices) check_device_exists(device);
+  if (options.parameter_device) check_device_exists(*options.parameter_device);
+  check_device_weights(options.device_weights, options.devices.size(), options.name.c_str());
   return options;
 }
 
@@ -19,47 +21,40 @@ bool can_share(const std::vector<Device>& devices) {
   return true;
 }
 
+std::shared_ptr<ParameterStore> store_for(const InProcessOptions& options) {
+  if (options.store) return options.store;
+  if (options.parameter_device)
+    return ParameterStore::make_central(options.devices, *options.parameter_device);
+  return ParameterStore::make(options.devices, options.share_weights && can_share(options.devices));
+}
+
 }  // namespace
 
 InProcessStrategy::InProcessStrategy(InProcessOptions options)
     : options_(checked(std::move(options))),
-      store_(ParameterStore::make(options_.devices, options_.share_weights && can_share(options_.devices))),
+      store_(store_for(options_)),
       group_(options_.devices),
-      buckets_(*store_, options_.bucket_elements),
-      threads_(options_.devices) {
+      buckets_(*store_, options_.bucket_elements, options_.cross_device_ops),
+      threads_(options_.devices),
+      registration_(*store_, *this) {
+  group_.profiler = buckets_.profiler = &profiler_;
   for (size_t i = 0; i < options_.devices.size(); ++i) tapes_.push_back(std::make_unique<Tape>());
 }
 
-std::string InProcessStrategy::describe() const {
-  std::string devices;
-  for (Device device : options_.devices) devices += (devices.empty() ? "" : ", ") + device.to_string();
-  const bool several = num_replicas_in_sync() > 1;
-  return options_.name + ": " + std::to_string(num_replicas_in_sync()) +
-         (several ? " replicas" : " replica") + " on " + devices + "; weights " +
-         (store_->shares_weights() ? "shared" : "mirrored") +
-         (several ? "; gradients summed in buckets of at least " + std::to_string(options_.bucket_elements) +
-                        " elements while backward runs"
-                  : "");
+RowRange InProcessStrategy::rows_of(int replica, int64_t global_rows) const {
+  if (options_.device_weights.empty()) return StrategyNode::rows_of(replica, global_rows);
+  return split_rows(options_.device_weights, global_rows)[static_cast<size_t>(replica)];
 }
 
-/// The right to use the replicas' threads, tapes and gradients.
-class InProcessStrategy::Turn {
- public:
-  explicit Turn(InProcessStrategy& strategy) : strategy_(strategy) {
-    if (strategy.runs_on_this_thread())
-      throw StateError(strategy.name() +
-                       ": a step was begun inside a step of the same strategy; end that one first");
-    lock_ = std::unique_lock(strategy.turn_);
-    strategy.runner_ = std::this_thread::get_id();
-  }
-  ~Turn() { strategy_.runner_ = std::thread::id(); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+InProcessStrategy::Turn::Turn(InProcessStrategy& strategy) : strategy_(strategy) {
+  if (strategy.runs_on_this_thread())
+    throw StateError(strategy.name() +
+                     ": a step was begun inside a step of the same strategy; end that one first");
+  lock_ = std::unique_lock(strategy.turn_);
+  strategy.runner_ = std::this_thread::get_id();
+}
 
- private:
-  InProcessStrategy& strategy_;
-  std::unique_lock<std::mutex> lock_;
-};
+InProcessStrategy::Turn::~Turn() { strategy_.runner_ = std::thread::id(); }
 
 bool InProcessStrategy::runs_on_this_thread() const {
   if (runner_.load() == std::this_thread::get_id()) return true;
@@ -79,15 +74,24 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
     buckets_.begin(*rule, apply, accumulate);
   }
   first_error_ = nullptr;
+  run_has_rule_ = rule != nullptr;
+  manual_ = nullptr;
+  profiler_.begin_run(num_replicas_in_sync());
   threads_.run([&](int id) {
     try {
       run_replica(id, fn, rule != nullptr);
     } catch (...) {
       fail(id);
     }
+    profiler_.end_replica(id);
   });
+  profiler_.end_run();
   if (first_error_) std::rethrow_exception(std::exchange(first_error_, nullptr));
-  if (!rule) return;
+  if (!rule) {
+    if (manual_) profiler_.end_update();
+    profiler_.drop_run();
+    return;
+  }
   std::erase_if(pending_, [rule](const Pending& pending) { return pending.rule == rule; });
   pending_.push_back({rule, apply});
 }
@@ -96,8 +100,8 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
 void InProcessStrategy::run_alone(const std::function<void(Replica&)>& fn) {
   Tape tape;
   threads_.run([&](int) {
-    Replica replica{0, 1, options_.devices[0], nullptr, nullptr, &tape};
-    const ScopedValue<ReplicaContext*> inside(thread_context().replica, nullptr);
+    Replica replica{0, 1, options_.devices[0], nullptr, nullptr, &tape, this};
+    const InReplica inside(replica);
     fn(replica);
   });
 }
@@ -109,8 +113,9 @@ void InProcessStrategy::run_replica(int id, const std::function<void(Replica&)>&
                   options_.devices[static_cast<size_t>(id)],
                   several ? &group_.context(id) : nullptr,
                   has_rule ? &buckets_.sink(id) : nullptr,
-                  tapes_[static_cast<size_t>(id)].get()};
-  const ScopedValue<ReplicaContext*> inside(thread_context().replica, replica.context);
+                  tapes_[static_cast<size_t>(id)].get(),
+                  this};
+  const InReplica inside(replica);
   fn(replica);
   if (has_rule) buckets_.finish(id);
   group_.leave(id);
@@ -151,24 +156,30 @@ bool InProcessStrategy::take_pending(const UpdateRule& rule) {
 
 void InProcessStrategy::update(UpdateRule& rule) {
   const Turn turn(*this);
-  if (take_pending(rule))
-    apply(rule);
+  const bool complete = take_pending(rule);
+  profiler_.begin_update();
+  if (complete)
+    apply(rule, [this](const std::function<void(int)>& body) { in_slices(body); });
   else
     rule.end_gathering();
+  store_->fetch(rule.variables());
+  profiler_.end_update();
 }
 
-void InProcessStrategy::apply(UpdateRule& rule) {
-  UpdatePlace place{store_.get(), 0, 0, {}, 1};
-  if (store_->num_weight_copies() == 1) {
+void InProcessStrategy::apply(UpdateRule& rule, const InSlices& in_slices) {
+  store_->rejoin(rule.variables());
+  UpdatePlace place{store_.get(), 0, store_->sum_place(0), {}, 1};
+  if (store_->num_weight_copies() == 1 && store_->weights_device(0).kind == DeviceKind::cpu) {
     place.num_slices = num_replicas_in_sync();
-    place.parallel = [this](int, const std::function<void(int)>& body) { in_slices(body); };
+    place.parallel = [&in_slices](int, const std::function<void(int)>& body) { in_slices(body); };
     rule.apply(place);
   } else {
     place.parallel = [](int slices, const std::function<void(int)>& body) {
       for (int slice = 0; slice < slices; ++slice) body(slice);
     };
     for (int copy = 0; copy < store_->num_weight_copies(); ++copy) {
-      place.copy = place.gradient_replica = copy;
+      place.copy = copy;
+      place.gradient_replica = store_->sum_place(copy);
       rule.apply(place);
     }
   }

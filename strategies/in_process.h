@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <nyala/strategies/gradient_buckets.h>
 #include <nyala/strategies/replica_group.h>
 #include <nyala/strategies/replica_threads.h>
+#include <nyala/strategies/store_registration.h>
 #include <nyala/strategies/strategy.h>
 
 namespace nyala {
@@ -17,6 +19,14 @@ struct InProcessOptions {
   std::vector<Device> devices;
   bool share_weights = true;
   int64_t bucket_elements = 65536;
+  std::shared_ptr<const CrossDeviceOps> cross_device_ops = nullptr;  // null: chosen for the devices
+  std::vector<double> device_weights = {};                           // one per device, or none: equal
+  /// Set: the only copy of the weights lies here.
+  std::optional<Device> parameter_device = {};
+  /// Where variables are made; null: a store of its own.
+  std::shared_ptr<ParameterStore> store = nullptr;
+  /// For programs that open no scope.
+  bool is_default = false;
 };
 
 /// Synchronous replicas in this process, one thread each. One replica is the plain case. Steps of different
@@ -30,8 +40,12 @@ class InProcessStrategy final : public StrategyNode {
   int num_replicas_in_sync() const override { return static_cast<int>(options_.devices.size()); }
   std::string describe() const override;
   ParameterStore& store() override { return *store_; }
+  RowRange rows_of(int replica, int64_t global_rows) const override;
   void run(const std::function<void(Replica&)>& fn, UpdateRule* rule) override;
   void update(UpdateRule& rule) override;
+  void apply_gradients(const GradientUpdate& update) override;
+  bool is_default() const override { return options_.is_default; }
+  const CrossDeviceOps& cross_device_ops() const override { return buckets_.ops(); }
 
   GradientBuckets& buckets() { return buckets_; }
 
@@ -41,13 +55,31 @@ class InProcessStrategy final : public StrategyNode {
     const UpdateRule* rule;
     bool apply;
   };
-  class Turn;
+  /// The right to use the replicas' threads, tapes and gradients.
+  class Turn {
+   public:
+    explicit Turn(InProcessStrategy& strategy);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    InProcessStrategy& strategy_;
+    std::unique_lock<std::mutex> lock_;
+  };
 
   bool runs_on_this_thread() const;
   void run_alone(const std::function<void(Replica&)>& fn);
   void fail(int id);
   bool take_pending(const UpdateRule& rule);
-  void apply(UpdateRule& rule);
+  /// How slices of an update run at the same time.
+  using InSlices = std::function<void(const std::function<void(int)>&)>;
+  void apply(UpdateRule& rule, const InSlices& in_slices);
+  void apply_together(const Replica& replica, const GradientUpdate& update);
+  void apply_alone(const GradientUpdate& update);
+  void begin_manual(UpdateRule& rule);
+  void feed(int replica, const GradientUpdate& update);
+  void finish_manual(const InSlices& in_slices);
   void in_slices(const std::function<void(int)>& body);
   void run_replica(int id, const std::function<void(Replica&)>& fn, bool has_rule);
 
@@ -59,9 +91,13 @@ class InProcessStrategy final : public StrategyNode {
   std::mutex error_mutex_;
   std::exception_ptr first_error_;
   std::vector<Pending> pending_;
+  UpdateRule* manual_ = nullptr;  // of the apply_gradients() that goes on
+  bool manual_applies_ = false;
+  bool run_has_rule_ = false;
   std::mutex turn_;
   std::atomic<std::thread::id> runner_{};
   ReplicaThreads threads_;
+  StoreRegistration registration_;
 };
 
 }  // namespace nyala

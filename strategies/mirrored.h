@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <nyala/strategies/comm/cross_device_ops.h>
 #include <nyala/strategies/strategy.h>
 
 namespace nyala {
@@ -13,6 +14,12 @@ enum class SharedWeights { automatic, never };
 struct MirroredStrategyConfig {
   /// Names of the devices, one replica each; empty: all accelerators, else the first CPU.
   std::vector<std::string> devices = {};
+  /// How gradients are summed, e.g. RingAllReduce() or an op of the program's own; not given: the choice of
+  /// choose_cross_device_ops().
+  CrossDeviceOpsOption cross_device_ops = {};
+  /// How fast the devices are, one positive number each: rows of a batch are split in this proportion, see
+  /// split_rows(). The numbers of training do not depend on it. Empty: all alike.
+  std::vector<double> device_weights = {};
   /// `automatic`: replicas on CPU devices share optimizer-updated weights; `never`: every replica has its
   /// copy.
   SharedWeights shared_weights = SharedWeights::automatic;
@@ -25,7 +32,9 @@ struct MirroredStrategyConfig {
 class MirroredStrategy : public Strategy {
  public:
   using Config = MirroredStrategyConfig;
-  /// Throws InvalidArgumentError for a device named twice, DeviceNotFoundError for one that does not exist.
+  /// Throws InvalidArgumentError for a device named twice, for weights that are not one positive number per
+  /// device and for an op that does not work among the devices, DeviceNotFoundError for a device that does
+  /// not exist.
   explicit MirroredStrategy(Config config = {});
 };
 

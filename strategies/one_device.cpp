@@ -10,8 +10,13 @@ namespace nyala {
 
 namespace {
 
-std::shared_ptr<StrategyNode> on_one_device(Device device, std::string name) {
-  return std::make_shared<InProcessStrategy>(InProcessOptions{.name = std::move(name), .devices = {device}});
+std::shared_ptr<StrategyNode> on_one_device(Device device, std::string name,
+                                            std::shared_ptr<ParameterStore> store = nullptr) {
+  const bool is_default = store != nullptr;
+  return std::make_shared<InProcessStrategy>(InProcessOptions{.name = std::move(name),
+                                                              .devices = {device},
+                                                              .store = std::move(store),
+                                                              .is_default = is_default});
 }
 
 }  // namespace
@@ -23,7 +28,7 @@ std::shared_ptr<StrategyNode> default_strategy(Device device) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   std::shared_ptr<StrategyNode>& strategy = (*strategies)[device];
-  if (!strategy) strategy = on_one_device(device, "default strategy");
+  if (!strategy) strategy = on_one_device(device, "default strategy", default_store(device));
   return strategy;
 }
 

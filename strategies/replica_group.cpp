@@ -4,6 +4,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/cpu_hints.h>
 #include <nyala/backend/runtime/device_registry.h>
 
@@ -16,7 +17,7 @@ int spins_for(size_t replicas) { return static_cast<int>(replicas) <= available_
 
 }  // namespace
 
-class ReplicaGroup::Context final : public ReplicaContext {
+class ReplicaGroup::Context final : public Collectives {
  public:
   Context(ReplicaGroup& group, int id) : group_(group), id_(id) {}
   int replica_id() const override { return id_; }
@@ -25,7 +26,7 @@ class ReplicaGroup::Context final : public ReplicaContext {
   Tensor all_reduce_sum(const Tensor& value) override {
     const Device device = value.device();
     Tensor sum;
-    exchange(value, [&] {
+    exchange("all_reduce", value, same_kind, [&] {
       sum = group_.shown[0].to(device).clone();
       for (size_t i = 1; i < group_.shown.size(); ++i) sum = ops::add(sum, on(group_.shown[i], device));
     });
@@ -36,11 +37,26 @@ class ReplicaGroup::Context final : public ReplicaContext {
     Shape stacked{num_replicas()};
     for (int64_t size : value.shape()) stacked.append(size);
     const Tensor all = Tensor::empty(stacked, value.dtype(), value.device());
-    exchange(value, [&] {
+    exchange("all_gather", value, same_kind, [&] {
       for (int i = 0; i < num_replicas(); ++i)
         all.rows(i, 1).with_shape(value.shape()).copy_from(group_.shown[static_cast<size_t>(i)]);
     });
     return all;
+  }
+
+  Tensors all_values(const Tensor& value) override {
+    Tensors values;
+    exchange("all_gather", value, same_rank, [&] {
+      for (const Tensor& other : group_.shown) {
+        values.push_back(Tensor::empty(other.shape(), other.dtype(), value.device()));
+        values.back().copy_from(other);
+      }
+    });
+    return values;
+  }
+
+  void meet_once(std::string_view what, const void* offer, const std::function<void(Offers)>& once) override {
+    group_.meet_once(id_, what, offer, once);
   }
 
  private:
@@ -49,21 +65,31 @@ class ReplicaGroup::Context final : public ReplicaContext {
     return both_cpu ? value.alias_on(device) : value.to(device);
   }
 
+  static bool same_kind(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() && a.dtype() == b.dtype();
+  }
+  static bool same_rank(const Tensor& a, const Tensor& b) {
+    return a.rank() == b.rank() && a.dtype() == b.dtype();
+  }
+
   /// Shows `value`, lets `read` look at everybody's, and returns when all have looked.
   template <class Read>
-  void exchange(const Tensor& value, Read&& read) {
+  void exchange(const char* what, const Tensor& value, bool (*fits)(const Tensor&, const Tensor&),
+                Read&& read) {
     group_.check_whole();
     if (value.device().kind != DeviceKind::cpu) synchronize(value.device());
     group_.shown[static_cast<size_t>(id_)] = value.detached();
-    group_.meet(id_);
+    group_.kinds_[static_cast<size_t>(id_)] = what;
+    group_.meet(id_, what);
+    group_.check_same_meeting();
     for (const Tensor& other : group_.shown)
-      if (other.shape() != value.shape() || other.dtype() != value.dtype()) {
+      if (!fits(other, value)) {
         group_.cancel("replicas came to one collective with " + kind_of(value) + " and " + kind_of(other));
         break;
       }
     group_.check_whole();
     read();
-    group_.meet(id_);
+    group_.meet(id_, what);
     group_.shown[static_cast<size_t>(id_)] = Tensor();
   }
 
@@ -76,7 +102,13 @@ class ReplicaGroup::Context final : public ReplicaContext {
 };
 
 ReplicaGroup::ReplicaGroup(std::vector<Device> devices)
-    : shown(devices.size()), devices_(std::move(devices)), spins_(spins_for(devices_.size())) {
+    : shown(devices.size()),
+      devices_(std::move(devices)),
+      spins_(spins_for(devices_.size())),
+      waiting_(devices_.size()),
+      kinds_(devices_.size()),
+      names_(devices_.size()),
+      offers_(devices_.size()) {
   for (int id = 0; id < size(); ++id) contexts_.push_back(std::make_unique<Context>(*this, id));
 }
 
@@ -85,14 +117,33 @@ ReplicaGroup::~ReplicaGroup() = default;
 void ReplicaGroup::reset() {
   arrived_ = 0;
   left_ = 0;
+  last_left_ = -1;
   broken_ = false;
+  job_ = nullptr;
+  job_error_ = nullptr;
   std::fill(shown.begin(), shown.end(), Tensor());
+  for (auto& waiting : waiting_) waiting = nullptr;
+}
+
+std::string ReplicaGroup::awaited_from(int id) const {
+  for (int other = 0; other < size(); ++other) {
+    const char* what = waiting_[static_cast<size_t>(other)].load();
+    if (other == id || !what) continue;
+    if (what != kOnce) return what;
+    std::lock_guard lock(mutex_);
+    return names_[static_cast<size_t>(other)];
+  }
+  return "a collective";
 }
 
 void ReplicaGroup::leave(int id) {
+  last_left_ = id;
   left_.fetch_add(1);
-  if (arrived_.load() > 0)
-    cancel("replica " + std::to_string(id) + " ended its step while others wait for it in a collective");
+  if (arrived_.load() == 0) return;
+  const std::string what = awaited_from(id);
+  cancel("replica " + std::to_string(id) + " did not come to " + what +
+         ": it ended its step while others wait there" +
+         (what == "merge_call()" ? ". Some replicas made a different number of merge_call() calls" : ""));
 }
 
 void ReplicaGroup::cancel(const std::string& reason) {
@@ -112,22 +163,98 @@ void ReplicaGroup::check_whole() const {
   throw CommunicationError("a collective among replicas was cancelled: " + reason_);
 }
 
-void ReplicaGroup::meet(int id) {
+void ReplicaGroup::check_same_meeting() {
+  for (int id = 1; id < size(); ++id) {
+    const char *first = kinds_[0], *other = kinds_[static_cast<size_t>(id)];
+    if (first == other && first != kOnce) continue;
+    std::unique_lock lock(mutex_);
+    const std::string one = first == kOnce ? names_[0] : first;
+    const std::string two = other == kOnce ? names_[static_cast<size_t>(id)] : other;
+    lock.unlock();
+    if (one != two)
+      cancel("replicas do different things at one time: replica 0 came to " + one + ", replica " +
+             std::to_string(id) + " to " + two);
+  }
   check_whole();
+}
+
+void ReplicaGroup::meet(int id, const char* what) {
+  check_whole();
+  const StepProfiler::Scope scope(profiler, id, StepProfiler::Phase::wait);
+  std::atomic<const char*>& waiting = waiting_[static_cast<size_t>(id)];
+  waiting.store(what);
   const uint32_t generation = generation_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1) + 1 == size()) {
+    waiting.store(nullptr);
     arrived_.store(0, std::memory_order_relaxed);
     generation_.fetch_add(1, std::memory_order_release);
     generation_.notify_all();
     return;
   }
   // Looked at in this order: whoever left before the meeting was complete will not come.
-  if (left_.load() > 0 && generation_.load() == generation)
-    cancel("replica " + std::to_string(id) + " waits in a collective, but another one has ended its step");
+  if (left_.load() > 0 && generation_.load() == generation) {
+    const std::string place = what == kOnce ? names_[static_cast<size_t>(id)] : what;
+    cancel("replica " + std::to_string(last_left_.load()) + " did not come to " + place +
+           ": it had ended its step when replica " + std::to_string(id) + " came" +
+           (place == "merge_call()" ? ". Some replicas made a different number of merge_call() calls" : ""));
+  }
   for (int spin = 0; spin < spins_ && generation_.load(std::memory_order_acquire) == generation; ++spin)
     spin_pause();
   generation_.wait(generation, std::memory_order_acquire);
+  waiting.store(nullptr);
   check_whole();
+}
+
+void ReplicaGroup::meet_once(int id, std::string_view what, const void* offer,
+                             const std::function<void(Collectives::Offers)>& once) {
+  const size_t own = static_cast<size_t>(id);
+  check_whole();
+  if (devices_[own].kind != DeviceKind::cpu) synchronize(devices_[own]);
+  {
+    std::lock_guard lock(mutex_);
+    names_[own] = what;
+  }
+  offers_[own] = offer;
+  kinds_[own] = kOnce;
+  meet(id, kOnce);
+  check_same_meeting();
+  if (id != 0) return wait_for_replica_0(id);
+  {
+    ThreadContext& context = thread_context();
+    const ScopedValue<Collectives*> outside(context.replica, nullptr);
+    const ScopedValue<ReplicaContext*> of_all(context.replica_context, nullptr);
+    const ScopedValue<Tape*> unrecorded(context.tape, nullptr);
+    once(offers_);
+  }
+  meet(id, kOnce);
+}
+
+// Until there is no more job.
+void ReplicaGroup::wait_for_replica_0(int id) {
+  for (;;) {
+    meet(id, kOnce);
+    if (!job_) return;
+    run_job(id);
+    meet(id, kOnce);
+  }
+}
+
+void ReplicaGroup::run_job(int id) {
+  try {
+    (*job_)(id);
+  } catch (...) {
+    std::lock_guard lock(mutex_);
+    if (!job_error_) job_error_ = std::current_exception();
+  }
+}
+
+void ReplicaGroup::together(const std::function<void(int)>& body) {
+  job_ = &body;
+  meet(0, kOnce);
+  run_job(0);
+  meet(0, kOnce);
+  job_ = nullptr;
+  if (job_error_) std::rethrow_exception(std::exchange(job_error_, nullptr));
 }
 
 }  // namespace nyala

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include <nyala/backend/runtime/replica_context.h>
+#include <nyala/backend/runtime/collectives.h>
+#include <nyala/strategies/step_profiler.h>
 
 namespace nyala {
 
@@ -19,7 +22,7 @@ class ReplicaGroup {
   ~ReplicaGroup();
 
   int size() const { return static_cast<int>(devices_.size()); }
-  ReplicaContext& context(int replica) const { return *contexts_[static_cast<size_t>(replica)]; }
+  Collectives& context(int replica) const { return *contexts_[static_cast<size_t>(replica)]; }
 
   /// Makes the group whole for the next step.
   void reset();
@@ -28,22 +31,47 @@ class ReplicaGroup {
   /// Breaks every meeting of this step.
   void cancel(const std::string& reason);
 
-  /// Waits for all replicas. Throws CommunicationError when the group is broken.
-  void meet(int id);
+  /// Waits for all replicas. Throws CommunicationError when the group is broken. `what` is a literal that
+  /// names the meeting in errors.
+  void meet(int id, const char* what = "a collective");
+
+  /// For replica 0 inside the function of a meet_once(): calls body(id) on all replicas' threads at the same
+  /// time, and returns when all have. Throws the first error.
+  void together(const std::function<void(int)>& body);
 
   /// Places where replicas show each other tensors between two meetings. They hold the tensors: a replica
   /// that fails may unwind while others still look.
   Tensors shown;
 
+  /// Is charged with the time that replicas of measured steps wait for each other. May be null.
+  StepProfiler* profiler = nullptr;
+
  private:
   class Context;
   void check_whole() const;
+  void check_same_meeting();
+  void meet_once(int id, std::string_view what, const void* offer,
+                 const std::function<void(Collectives::Offers)>& once);
+  void wait_for_replica_0(int id);
+  void run_job(int id);
+  /// What some other replica waits in, "" if none does.
+  std::string awaited_from(int id) const;
 
   std::vector<Device> devices_;
-  std::vector<std::unique_ptr<ReplicaContext>> contexts_;
+  std::vector<std::unique_ptr<Collectives>> contexts_;
   int spins_;
   std::atomic<int> arrived_{0};
   std::atomic<int> left_{0};
+  std::atomic<int> last_left_{-1};
+  /// Literals: what each replica waits in now (null: nothing), and what its present collective is. kOnce
+  /// stands for the name in names_.
+  static constexpr const char* kOnce = "";
+  std::vector<std::atomic<const char*>> waiting_;
+  std::vector<const char*> kinds_;
+  std::vector<std::string> names_;   // of meet_once(); guarded by mutex_
+  std::vector<const void*> offers_;  // of meet_once()
+  const std::function<void(int)>* job_ = nullptr;
+  std::exception_ptr job_error_;  // guarded by mutex_
   std::atomic<uint32_t> generation_{0};
   std::atomic<bool> broken_{false};
   mutable std::mutex mutex_;

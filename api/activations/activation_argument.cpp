@@ -20,6 +20,7 @@ const std::map<std::string, Activation>& table() {
       {"hard_sigmoid", activations::hard_sigmoid},
       {"hard_silu", activations::hard_silu},
       {"leaky_relu", [](const Tensor& x) { return activations::leaky_relu(x); }},
+      {"legacy_hard_sigmoid", activations::legacy_hard_sigmoid},
       {"linear", activations::linear},
       {"log_sigmoid", activations::log_sigmoid},
       {"log_softmax", [](const Tensor& x) { return activations::log_softmax(x); }},

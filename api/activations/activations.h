@@ -2,6 +2,7 @@
 
 #include <nyala/api/activations/activation_argument.h>
 #include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/softmax.h>
 
 /// keras.activations: functions with Keras' names and defaults. As a layer's activation each is known by its
@@ -31,6 +32,11 @@ using ops::tanh;
 
 /// x * Phi(x), or with `approximate` its tanh form.
 inline Tensor gelu(const Tensor& x, bool approximate = false) { return ops::gelu(x, approximate); }
+/// hard_sigmoid as Keras had it before version 3, clip(0.2 x + 0.5, 0, 1); what files of that time mean by the
+/// name. No Keras of today knows this one.
+inline Tensor legacy_hard_sigmoid(const Tensor& x) {
+  return ops::relu(ops::affine(x, 0.2, 0.5), {.max_value = 1.0});
+}
 inline Tensor swish(const Tensor& x) { return silu(x); }
 inline Tensor hard_swish(const Tensor& x) { return hard_silu(x); }
 

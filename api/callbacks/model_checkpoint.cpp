@@ -115,7 +115,7 @@ void ModelCheckpoint::save(int epoch, int64_t batch, const Logs& logs) {
         "Please specify a non-directory filepath for ModelCheckpoint. Filepath used is an existing "
         "directory: " +
         path);
-  model().save_weights(path);
+  saved_model().save_weights(path);
   say(epoch, "finished saving model to " + path);
 }
 

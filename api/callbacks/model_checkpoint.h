@@ -47,6 +47,10 @@ class ModelCheckpoint : public MonitorCallback {
   /// lack.
   void on_epoch_end(int epoch, Logs& logs) override;
 
+ protected:
+  /// The model whose files these are.
+  virtual const Model& saved_model() const { return model(); }
+
  private:
   /// `batch` -1: at the end of an epoch.
   void save(int epoch, int64_t batch, const Logs& logs);

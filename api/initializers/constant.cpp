@@ -15,7 +15,7 @@ class ConstantNode final : public InitializerNode {
     auto shown = config_;
     shown.fields(v);
   }
-  void fill(const Tensor& value, Generator&) const override {
+  void fill(const Tensor& value, DrawStream&) const override {
     fill_each(value, [&] { return config_.value; });
   }
 

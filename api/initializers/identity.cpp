@@ -16,7 +16,7 @@ class IdentityNode final : public InitializerNode {
     auto shown = config_;
     shown.fields(v);
   }
-  void fill(const Tensor& value, Generator&) const override {
+  void fill(const Tensor& value, DrawStream&) const override {
     if (value.rank() != 2)
       throw ShapeError("Identity initializer: expected a shape of rank 2, received " +
                        value.shape().to_string());

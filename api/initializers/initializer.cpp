@@ -23,7 +23,7 @@ Initializer::Initializer(const std::string& name) : Initializer(names().make(nam
 
 void Initializer::operator()(const Tensor& value) const {
   const int64_t seed = node_->seed();
-  Generator random(seed >= 0 ? mix_key(static_cast<uint64_t>(seed), "initializer") : next_unseeded_key());
+  DrawStream random(seed >= 0 ? mix_key(static_cast<uint64_t>(seed), "initializer") : next_unseeded_key());
   node_->fill(value, random);
 }
 

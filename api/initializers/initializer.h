@@ -19,7 +19,7 @@ class InitializerNode {
   /// Shows the configuration; what the visitor writes is not kept.
   virtual void fields(FieldVisitor&) const {}
   /// Fills `value`, a host tensor of any floating dtype or integer; draws come from `random`.
-  virtual void fill(const Tensor& value, Generator& random) const = 0;
+  virtual void fill(const Tensor& value, DrawStream& random) const = 0;
   /// The seed given by the user, or a negative number: then the key comes from the global seed.
   virtual int64_t seed() const { return -1; }
 };

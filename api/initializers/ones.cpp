@@ -8,7 +8,7 @@ namespace {
 class OnesNode final : public InitializerNode {
  public:
   std::string class_name() const override { return "Ones"; }
-  void fill(const Tensor& value, Generator&) const override {
+  void fill(const Tensor& value, DrawStream&) const override {
     fill_each(value, [] { return 1.0; });
   }
 };

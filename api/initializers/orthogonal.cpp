@@ -28,7 +28,7 @@ void add_scaled(Column& a, double factor, const Column& b) {
 
 /// The Q of a QR decomposition with positive diagonal of R. Gram-Schmidt, each column twice: once loses
 /// digits.
-std::vector<Column> orthonormal_columns(size_t length, size_t count, Generator& random) {
+std::vector<Column> orthonormal_columns(size_t length, size_t count, DrawStream& random) {
   std::vector<Column> columns(count, Column(length));
   for (Column& column : columns) {
     do {
@@ -53,7 +53,7 @@ class OrthogonalNode final : public InitializerNode {
   }
   int64_t seed() const override { return config_.seed; }
 
-  void fill(const Tensor& value, Generator& random) const override {
+  void fill(const Tensor& value, DrawStream& random) const override {
     if (value.rank() < 2)
       throw ShapeError("Orthogonal initializer: expected a shape of rank 2 or more, received " +
                        value.shape().to_string());

@@ -20,7 +20,7 @@ class TruncatedNormalNode final : public InitializerNode {
     shown.fields(v);
   }
   int64_t seed() const override { return config_.seed; }
-  void fill(const Tensor& value, Generator& random) const override {
+  void fill(const Tensor& value, DrawStream& random) const override {
     fill_each(value, [&] { return config_.mean + config_.stddev * random.truncated_normal(); });
   }
 

@@ -69,7 +69,7 @@ class VarianceScalingNode final : public InitializerNode {
   }
   int64_t seed() const override { return config_.seed; }
 
-  void fill(const Tensor& value, Generator& random) const override {
+  void fill(const Tensor& value, DrawStream& random) const override {
     const double deviation = std::sqrt(config_.scale / std::max(1.0, fan(value.shape())));
     if (config_.distribution == "uniform") {
       const double limit = std::sqrt(3.0) * deviation;

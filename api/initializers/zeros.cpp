@@ -8,7 +8,7 @@ namespace {
 class ZerosNode final : public InitializerNode {
  public:
   std::string class_name() const override { return "Zeros"; }
-  void fill(const Tensor& value, Generator&) const override {
+  void fill(const Tensor& value, DrawStream&) const override {
     fill_each(value, [] { return 0.0; });
   }
 };

@@ -11,6 +11,7 @@ class ActivationNode final : public LayerNode {
  public:
   explicit ActivationNode(const ActivationConfig& config) : config_(config) {}
   std::string class_name() const override { return "Activation"; }
+  bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   using LayerNode::call;

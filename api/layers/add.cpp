@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <nyala/api/layers/add.h>
+#include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/shape.h>
@@ -35,6 +36,8 @@ class AddNode final : public LayerNode {
  public:
   explicit AddNode(const AddConfig& config) : config_(config) {}
   std::string class_name() const override { return "Add"; }
+  bool supports_masking() const override { return true; }
+  Tensors compute_mask(Inputs inputs, size_t) const override { return {merged_mask(inputs)}; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   bool takes_many() const override { return true; }

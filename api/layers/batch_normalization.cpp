@@ -37,6 +37,7 @@ class BatchNormalizationNode final : public LayerNode {
                                  std::to_string(config.epsilon));
   }
   std::string class_name() const override { return "BatchNormalization"; }
+  bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   using LayerNode::build;

@@ -42,6 +42,10 @@ Variable Builder::state(const std::string& name, const Shape& shape, const Initi
   return variable;
 }
 
+Variable Builder::hidden_state(const std::string& name, const Shape& shape, Aggregation aggregation) {
+  return make(name, shape, "zeros", false, aggregation);
+}
+
 void Builder::build(const Layer& layer, const Shapes& inputs) { layer.node().ensure_built(inputs); }
 
 }  // namespace nyala

@@ -29,6 +29,8 @@ class Builder {
   /// State that no optimizer changes; written by Call::assign.
   Variable state(const std::string& name, const Shape& shape, const Initializer& initializer,
                  Aggregation aggregation = Aggregation::only_first_replica);
+  /// State that is neither listed among the layer's weights nor saved; zeros at first.
+  Variable hidden_state(const std::string& name, const Shape& shape, Aggregation aggregation);
   /// Builds a layer that this one holds.
   void build(const Layer& layer, const Shapes& inputs);
   void build(const Layer& layer, const Shape& input) { build(layer, Shapes{input}); }

@@ -1,6 +1,12 @@
 #include <nyala/api/layers/concatenate.h>
+#include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/comparison.h>
 #include <nyala/backend/ops/concatenate.h>
+#include <nyala/backend/ops/logical.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/repeat.h>
+#include <nyala/backend/ops/shape.h>
 
 namespace nyala {
 
@@ -12,6 +18,19 @@ class ConcatenateNode final : public LayerNode {
  public:
   explicit ConcatenateNode(const ConcatenateConfig& config) : config_(config) {}
   std::string class_name() const override { return "Concatenate"; }
+  bool supports_masking() const override { return true; }
+  /// A step counts where any of its elements comes from a step that does, or from an input without a mask.
+  Tensors compute_mask(Inputs inputs, size_t) const override {
+    Tensors masks;
+    for (const Tensor& x : inputs) {
+      const Tensor mask = mask_of(x);
+      if (!mask.defined())
+        masks.push_back(ops::logical_or(ops::equal(x, x), ops::not_equal(x, x)));
+      else
+        masks.push_back(mask.rank() < x.rank() ? ops::broadcast_to(ops::expand_dims(mask, -1), x.shape()) : mask);
+    }
+    return {ops::any(ops::concatenate(masks, static_cast<int>(config_.axis)), {-1})};
+  }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   bool takes_many() const override { return true; }

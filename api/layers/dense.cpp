@@ -28,6 +28,7 @@ class DenseNode final : public LayerNode {
       throw InvalidArgumentError("Dense: expected units > 0, received " + std::to_string(config.units));
   }
   std::string class_name() const override { return "Dense"; }
+  bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   using LayerNode::build;

@@ -28,6 +28,7 @@ class DropoutNode final : public LayerNode {
                                    std::to_string(size));
   }
   std::string class_name() const override { return "Dropout"; }
+  bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   using LayerNode::call;

@@ -4,11 +4,12 @@
 #include <map>
 #include <mutex>
 
+#include <nyala/api/layers/mask.h>
 #include <nyala/api/model/graph.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/runtime/context.h>
-#include <nyala/backend/runtime/replica_context.h>
+#include <nyala/backend/runtime/collectives.h>
 
 namespace nyala {
 
@@ -20,6 +21,13 @@ Outputs LayerNode::call(Call& c, Inputs inputs) const {
 
 Tensor LayerNode::call(Call&, const Tensor&) const {
   throw InternalError("class " + class_name() + " overrides neither form of call()");
+}
+
+Tensors LayerNode::compute_mask(Inputs inputs, size_t num_outputs) const {
+  Tensors masks(num_outputs);
+  if (!supports_masking()) return masks;
+  for (size_t i = 0; i < num_outputs; ++i) masks[i] = mask_of(inputs[inputs.size() == num_outputs ? i : 0]);
+  return masks;
 }
 
 Tensor LayerNode::call_fused(Call&, const Tensor&, ops::Activation) const {
@@ -74,7 +82,22 @@ Shapes shapes_of(Inputs inputs) {
 
 /// Keras' autocast: floating inputs take the layer's dtype.
 Tensor in_dtype(const Tensor& input, DType dtype) {
-  return is_floating(input.dtype()) && input.dtype() != dtype ? ops::cast(input, dtype) : input;
+  if (!is_floating(input.dtype()) || input.dtype() == dtype) return input;
+  const Tensor converted = ops::cast(input, dtype);
+  if (has_given_mask(input)) return given_mask(converted, mask_of(input));
+  return input.notes() ? with_mask(converted, mask_of(input)) : converted;
+}
+
+/// Gives outputs their masks.
+void pass_masks(const LayerNode& node, Inputs inputs, std::span<Tensor> outputs) {
+  bool masked = node.makes_mask(), missing = false;
+  for (const Tensor& input : inputs) masked = masked || (input.notes() && mask_of(input).defined());
+  if (!masked) return;
+  for (const Tensor& output : outputs) missing = missing || !mask_of(output).defined();
+  if (!missing) return;
+  const Tensors masks = node.compute_mask(inputs, outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (masks[i].defined() && !mask_of(outputs[i]).defined()) outputs[i] = with_mask(outputs[i], masks[i]);
 }
 
 }  // namespace
@@ -82,12 +105,16 @@ Tensor in_dtype(const Tensor& input, DType dtype) {
 Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
   try {
     if (!built_) throw StateError("the layer is not built; call it on a tensor first or use track()");
+    const Tensor converted = in_dtype(input, dtype_);
+    Tensor output;
     if (takes_many()) {
-      const Outputs outputs = call(c, Inputs(&input, 1));
+      Outputs outputs = call(c, Inputs(&converted, 1));
       if (outputs.size() != 1) throw StateError("the layer has several outputs; use call_all()");
-      return outputs[0];
+      output = std::move(outputs[0]);
+    } else {
+      output = call(c, converted);
     }
-    const Tensor output = call(c, in_dtype(input, dtype_));
+    pass_masks(*this, Inputs(&converted, 1), std::span(&output, 1));
     if (output.is_abstract()) output_shapes_ = {output.shape()};
     return output;
   } catch (const Error&) {
@@ -98,7 +125,10 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
 Tensor LayerNode::invoke(Call& c, const Tensor& input, ops::Activation activation) const {
   if (activation == ops::Activation::linear) return invoke(c, input);
   try {
-    return call_fused(c, in_dtype(input, dtype_), activation);
+    const Tensor converted = in_dtype(input, dtype_);
+    Tensor output = call_fused(c, converted, activation);
+    pass_masks(*this, Inputs(&converted, 1), std::span(&output, 1));
+    return output;
   } catch (const Error&) {
     rethrow_with_prefix(place(*this));
   }
@@ -110,6 +140,7 @@ Outputs LayerNode::invoke(Call& c, Inputs inputs) const {
     Tensors converted(inputs.begin(), inputs.end());
     for (Tensor& input : converted) input = in_dtype(input, dtype_);
     Outputs outputs = call(c, Inputs(converted));
+    pass_masks(*this, Inputs(converted), outputs);
     if (!outputs.empty() && outputs[0].is_abstract()) output_shapes_ = shapes_of(outputs);
     return outputs;
   } catch (const Error&) {
@@ -149,15 +180,18 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
     if (symbolic(input)) return draw_call(*this, inputs);
   const Shapes shapes = shapes_of(inputs);
   node_->ensure_built(shapes);
-  ReplicaContext* const replica = thread_context().replica;
+  Collectives* const replica = thread_context().replica;
   Call call({.tape = thread_context().tape,
              .replica = replica,
              .replica_index = replica ? replica->replica_id() : 0,
              .rows = shapes[0].empty() ? 0 : shapes[0][0],
              .global_rows = shapes[0].empty() ? 0 : shapes[0][0],
              .step = {}});
-  if (node_->takes_many() || inputs.size() > 1) return node_->invoke(call, Inputs(inputs));
-  return {node_->invoke(call, inputs[0])};
+  Outputs outputs = node_->takes_many() || inputs.size() > 1 ? node_->invoke(call, Inputs(inputs))
+                                                             : Outputs{node_->invoke(call, inputs[0])};
+  if (!replica)  // state of layers that keep one from call to call; replicas have no common end of a step here
+    for (const auto& [variable, value] : call.assignments()) variable.assign(value);
+  return outputs;
 }
 
 namespace {

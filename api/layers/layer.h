@@ -60,8 +60,16 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   virtual bool fuses(ops::Activation) const { return false; }
   /// call() followed by an activation; models use it where one layer feeds only the next.
   virtual Tensor call_fused(Call& c, const Tensor& input, ops::Activation activation) const;
-  /// True if masks pass through unchanged.
-  virtual bool supports_masking() const { return true; }
+  /// True if the mask of the input is also that of each output (see compute_mask). As in Keras a layer that
+  /// says nothing loses masks.
+  virtual bool supports_masking() const { return false; }
+  /// True if call() looks at the masks of its inputs (mask_of, api/layers/mask.h): Keras' argument `mask`.
+  virtual bool uses_mask() const { return false; }
+  /// True if outputs get masks even where no input has one.
+  virtual bool makes_mask() const { return false; }
+  /// The masks of `num_outputs` outputs, undefined where there is none, for inputs that carry theirs; perhaps
+  /// symbolic. Asked only where an input has a mask or makes_mask(); an output that call() gave one keeps it.
+  virtual Tensors compute_mask(Inputs inputs, size_t num_outputs) const;
 
   /// The key of this layer's random draws, or null for a layer that draws none; saved with checkpoints.
   virtual uint64_t* random_key() { return nullptr; }

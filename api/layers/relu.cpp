@@ -30,6 +30,7 @@ class ReLUNode final : public LayerNode {
     if (!std::isnan(config.max_value)) parameters_.max_value = config.max_value;
   }
   std::string class_name() const override { return "ReLU"; }
+  bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   using LayerNode::call;

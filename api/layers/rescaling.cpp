@@ -15,6 +15,7 @@ class RescalingNode final : public LayerNode {
  public:
   explicit RescalingNode(const RescalingConfig& config) : config_(config) {}
   std::string class_name() const override { return "Rescaling"; }
+  bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   using LayerNode::call;

@@ -18,6 +18,7 @@ class SoftmaxNode final : public LayerNode {
     if (config.axis.list().empty()) throw InvalidArgumentError("Softmax: expected an axis, received none");
   }
   std::string class_name() const override { return "Softmax"; }
+  bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   using LayerNode::call;

@@ -1,8 +1,15 @@
+#include <limits>
+
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/rounding.h>
 #include <nyala/backend/ops/shape.h>
 
 namespace nyala {
+
+Tensor at_least(const Tensor& x, double minimum) {
+  return ops::clip(x, minimum, std::numeric_limits<double>::infinity());
+}
 
 std::pair<Tensor, Tensor> comparable(const Tensor& y_true, const Tensor& y_pred) {
   auto [target, prediction] = fit_ranks(ops::cast(y_true, y_pred.dtype()), y_pred);

@@ -26,6 +26,37 @@ class ConfiguredLoss : public LossNode {
   Reduction reduction_;
 };
 
+/// A loss whose values a function of y_true and y_pred gives.
+template <class Config>
+std::shared_ptr<const LossNode> make_loss(const char* class_name, const Config& config, Loss::Function values,
+                                          bool rows_are_independent = true) {
+  class Node final : public ConfiguredLoss<Config> {
+   public:
+    Node(const char* class_name, const Config& config, Loss::Function values, bool rows_are_independent)
+        : ConfiguredLoss<Config>(config),
+          class_name_(class_name),
+          values_(std::move(values)),
+          rows_are_independent_(rows_are_independent) {}
+    std::string class_name() const override { return class_name_; }
+    Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
+      return values_(y_true, y_pred);
+    }
+    bool rows_are_independent() const override { return rows_are_independent_; }
+
+   private:
+    const char* class_name_;
+    Loss::Function values_;
+    bool rows_are_independent_;
+  };
+  return std::make_shared<Node>(class_name, config, std::move(values), rows_are_independent);
+}
+
+/// Keras' epsilon.
+inline constexpr double kLossEpsilon = 1e-7;
+
+/// x, at least `minimum`.
+Tensor at_least(const Tensor& x, double minimum);
+
 /// y_true in the dtype and rank of y_pred, and y_pred, which becomes (n, 1) where it is a vector: each
 /// element is a sample of its own.
 std::pair<Tensor, Tensor> comparable(const Tensor& y_true, const Tensor& y_pred);

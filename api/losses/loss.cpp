@@ -17,10 +17,16 @@ const NameTable<Loss>& names() {
   static const NameTable<Loss> table("loss", Losses{},
                                      {{"bce", "BinaryCrossentropy"},
                                       {"BCE", "BinaryCrossentropy"},
+                                      {"kld", "KLDivergence"},
+                                      {"KLD", "KLDivergence"},
                                       {"mae", "MeanAbsoluteError"},
                                       {"MAE", "MeanAbsoluteError"},
+                                      {"mape", "MeanAbsolutePercentageError"},
+                                      {"MAPE", "MeanAbsolutePercentageError"},
                                       {"mse", "MeanSquaredError"},
-                                      {"MSE", "MeanSquaredError"}});
+                                      {"MSE", "MeanSquaredError"},
+                                      {"msle", "MeanSquaredLogarithmicError"},
+                                      {"MSLE", "MeanSquaredLogarithmicError"}});
   return table;
 }
 

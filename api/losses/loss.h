@@ -29,6 +29,9 @@ class LossNode {
   /// Differentiable in y_pred. Ranks are made to fit here; y_true may have any dtype.
   virtual Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const = 0;
   virtual Reduction reduction() const { return Reduction::sum_over_batch_size; }
+  /// False where a row's value depends on other rows of the batch: then per_sample() needs whole batches,
+  /// also under several replicas.
+  virtual bool rows_are_independent() const { return true; }
   /// Elements of the per-sample tensor that count in the denominator differ from its size (ignored classes,
   /// masks): then this returns, as a scalar tensor, how many there are; else an undefined tensor.
   virtual Tensor valid_count(const Tensor&, const Tensor&) const { return {}; }

@@ -10,19 +10,14 @@ void MeanAbsoluteErrorConfig::fields(FieldVisitor& v) { v.field("reduction", red
 
 namespace {
 
-class MeanAbsoluteErrorNode final : public ConfiguredLoss<MeanAbsoluteErrorConfig> {
- public:
-  using ConfiguredLoss::ConfiguredLoss;
-  std::string class_name() const override { return "MeanAbsoluteError"; }
-  Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
-    const auto [target, prediction] = comparable(y_true, y_pred);
-    return ops::mean(ops::abs(ops::subtract(target, prediction)), {-1});
-  }
-};
+Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [target, prediction] = comparable(y_true, y_pred);
+  return ops::mean(ops::abs(ops::subtract(target, prediction)), {-1});
+}
 
 }  // namespace
 
 MeanAbsoluteError::MeanAbsoluteError(const Config& config)
-    : Loss(std::make_shared<MeanAbsoluteErrorNode>(config)) {}
+    : Loss(make_loss("MeanAbsoluteError", config, values)) {}
 
 }  // namespace nyala

@@ -10,8 +10,8 @@ void BinaryCrossentropyConfig::fields(FieldVisitor& v) {
 }
 
 BinaryCrossentropy::BinaryCrossentropy(const Config& config)
-    : Metric(make_loss_metric(nyala::BinaryCrossentropy({.from_logits = config.from_logits,
-                                                         .label_smoothing = config.label_smoothing}),
-                              "BinaryCrossentropy", config.name)) {}
+    : Metric(make_loss_metric("BinaryCrossentropy", config,
+                              nyala::BinaryCrossentropy({.from_logits = config.from_logits,
+                                                         .label_smoothing = config.label_smoothing}))) {}
 
 }  // namespace nyala::metrics

@@ -11,9 +11,9 @@ void CategoricalCrossentropyConfig::fields(FieldVisitor& v) {
 }
 
 CategoricalCrossentropy::CategoricalCrossentropy(const Config& config)
-    : Metric(make_loss_metric(nyala::CategoricalCrossentropy({.from_logits = config.from_logits,
+    : Metric(make_loss_metric("CategoricalCrossentropy", config,
+                              nyala::CategoricalCrossentropy({.from_logits = config.from_logits,
                                                               .label_smoothing = config.label_smoothing,
-                                                              .axis = config.axis}),
-                              "CategoricalCrossentropy", config.name)) {}
+                                                              .axis = config.axis}))) {}
 
 }  // namespace nyala::metrics

@@ -13,6 +13,7 @@ class MeanNode final : public MeanMetricNode {
  public:
   explicit MeanNode(const MeanConfig& config) : MeanMetricNode(config.name), config_(config) {}
   std::string class_name() const override { return "Mean"; }
+  bool counts_masks() const override { return false; }
   void fields(FieldVisitor& v) const override {
     auto shown = config_;
     shown.fields(v);

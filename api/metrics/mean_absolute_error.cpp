@@ -7,6 +7,6 @@ namespace nyala::metrics {
 void MeanAbsoluteErrorConfig::fields(FieldVisitor&) {}
 
 MeanAbsoluteError::MeanAbsoluteError(const Config& config)
-    : Metric(make_loss_metric(nyala::MeanAbsoluteError(), "MeanAbsoluteError", config.name)) {}
+    : Metric(make_loss_metric("MeanAbsoluteError", config, nyala::MeanAbsoluteError())) {}
 
 }  // namespace nyala::metrics

@@ -23,29 +23,27 @@ Tensor aligned(const Tensor& weights, int rank) {
 
 class LossMetricNode final : public MeanMetricNode {
  public:
-  LossMetricNode(const Loss& loss, std::string class_name, std::string name, bool has_direction)
-      : MeanMetricNode(std::move(name)),
-        loss_(loss),
-        class_name_(std::move(class_name)),
-        has_direction_(has_direction) {}
-  std::string class_name() const override { return class_name_; }
-  void fields(FieldVisitor& v) const override { loss_.node().fields(v); }
-  bool has_direction() const override { return has_direction_; }
+  explicit LossMetricNode(LossMetricOptions options)
+      : MeanMetricNode(options.name), options_(std::move(options)) {}
+  std::string class_name() const override { return options_.class_name; }
+  void fields(FieldVisitor& v) const override {
+    options_.fields ? options_.fields(v) : options_.loss.node().fields(v);
+  }
+  bool larger_is_better() const override { return options_.direction == Direction::larger; }
+  bool has_direction() const override { return options_.direction != Direction::unknown; }
 
   Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const override {
-    const Tensor values = loss_.node().per_sample(y_true, y_pred);
+    const Tensor values = options_.loss.node().per_sample(y_true, y_pred);
     if (!sample_weight.defined()) return ops::mean_update(values);
     Tensor weights = fit_weights(sample_weight, values.shape(), name());
     // Keras takes the mask of ignored classes into account only where there are weights.
-    if (const Tensor mask = loss_.node().valid_mask(y_true, y_pred); mask.defined())
+    if (const Tensor mask = options_.loss.node().valid_mask(y_true, y_pred); mask.defined())
       weights = aligned(weights, values.rank()) * ops::cast(mask, weights.dtype()).with_shape(values.shape());
     return ops::mean_update(values, weights);
   }
 
  private:
-  Loss loss_;
-  std::string class_name_;
-  bool has_direction_;
+  LossMetricOptions options_;
 };
 
 }  // namespace
@@ -72,9 +70,8 @@ Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string
                    " do not fit values of shape " + values.to_string());
 }
 
-std::shared_ptr<const MetricNode> make_loss_metric(const Loss& loss, const std::string& class_name,
-                                                   std::string name, bool has_direction) {
-  return std::make_shared<LossMetricNode>(loss, class_name, std::move(name), has_direction);
+std::shared_ptr<const MetricNode> make_loss_metric(LossMetricOptions options) {
+  return std::make_shared<LossMetricNode>(std::move(options));
 }
 
 }  // namespace nyala::metrics

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <mutex>
 
 #include <nyala/api/metrics/metric.h>
@@ -12,6 +13,8 @@ class MeanMetricNode : public MetricNode {
   explicit MeanMetricNode(std::string name) : name_(std::move(name)) {}
   std::string name() const override { return name_; }
   int64_t state_size() const override { return 2; }
+  /// True if the mask of the predictions (api/layers/mask.h) weighs the samples; what trains multiplies it in.
+  virtual bool counts_masks() const { return true; }
   /// 0 before the first update, as in Keras.
   double result(const std::vector<double>& sums) const override {
     return sums[1] == 0.0 ? 0.0 : sums[0] / sums[1];
@@ -38,8 +41,28 @@ class AutomaticName {
 /// with which it begins. Throws ShapeError naming `metric`.
 Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string& metric);
 
-/// The mean of values that a loss or function gives for each sample.
-std::shared_ptr<const MetricNode> make_loss_metric(const Loss& loss, const std::string& class_name,
-                                                   std::string name, bool has_direction = true);
+/// Which way a metric gets better.
+enum class Direction { smaller, larger, unknown };
+
+/// What a metric that is the mean of a loss' or function's values for each sample has.
+struct LossMetricOptions {
+  Loss loss;
+  std::string class_name;
+  std::string name;
+  Direction direction = Direction::smaller;
+  std::function<void(FieldVisitor&)> fields = {};  // empty: those of the loss
+};
+std::shared_ptr<const MetricNode> make_loss_metric(LossMetricOptions options);
+
+/// The same for a metric class with a Config.
+template <class Config>
+std::shared_ptr<const MetricNode> make_loss_metric(const char* class_name, const Config& config, Loss loss,
+                                                   Direction direction = Direction::smaller) {
+  return make_loss_metric({.loss = std::move(loss),
+                           .class_name = class_name,
+                           .name = config.name,
+                           .direction = direction,
+                           .fields = [config](FieldVisitor& v) { Config(config).fields(v); }});
+}
 
 }  // namespace nyala::metrics

@@ -7,6 +7,6 @@ namespace nyala::metrics {
 void MeanSquaredErrorConfig::fields(FieldVisitor&) {}
 
 MeanSquaredError::MeanSquaredError(const Config& config)
-    : Metric(make_loss_metric(nyala::MeanSquaredError(), "MeanSquaredError", config.name)) {}
+    : Metric(make_loss_metric("MeanSquaredError", config, nyala::MeanSquaredError())) {}
 
 }  // namespace nyala::metrics

@@ -15,8 +15,12 @@ const NameTable<Metric>& names() {
                                         {"BCE", "BinaryCrossentropy"},
                                         {"mae", "MeanAbsoluteError"},
                                         {"MAE", "MeanAbsoluteError"},
+                                        {"mape", "MeanAbsolutePercentageError"},
+                                        {"MAPE", "MeanAbsolutePercentageError"},
                                         {"mse", "MeanSquaredError"},
-                                        {"MSE", "MeanSquaredError"}});
+                                        {"MSE", "MeanSquaredError"},
+                                        {"msle", "MeanSquaredLogarithmicError"},
+                                        {"MSLE", "MeanSquaredLogarithmicError"}});
   return table;
 }
 
@@ -48,18 +52,21 @@ Metric::Metric(const std::string& name) : pending_(pending_kind(name)) {
 }
 
 Metric::Metric(Function function, std::string name)
-    : node_(metrics::make_loss_metric(Loss(std::move(function), name), "MeanMetricWrapper", name, false)) {}
+    : node_(metrics::make_loss_metric({.loss = Loss(std::move(function), name),
+                                       .class_name = "MeanMetricWrapper",
+                                       .name = name,
+                                       .direction = metrics::Direction::unknown})) {}
 
 Metric::Metric(std::shared_ptr<const MetricNode> node) : node_(std::move(node)) {}
 
 Metric::Metric(const Loss& loss)
-    : node_(metrics::make_loss_metric(loss, loss.node().class_name(), loss.name())) {}
+    : node_(metrics::make_loss_metric(
+          {.loss = loss, .class_name = loss.node().class_name(), .name = loss.name()})) {}
 
 Metric Metric::resolved(const Shape& y_true, const Shape& y_pred) const {
-  if (!is_pending()) return *this;
-  Metric metric = definite(pending_ == "accuracy", target_kind(y_true, y_pred));
-  metric.name_ = name_;
-  metric.sums_ = sums_;
+  Metric metric = *this;
+  if (is_pending()) metric.node_ = definite(pending_ == "accuracy", target_kind(y_true, y_pred)).node_;
+  if (auto sized = metric.node_->for_shapes(y_true, y_pred)) metric.node_ = std::move(sized);
   return metric;
 }
 
@@ -69,25 +76,30 @@ Metric Metric::renamed(std::string name) const {
   return metric;
 }
 
-void Metric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) {
-  if (is_pending()) {
-    if (!y_pred.defined()) throw StateError("metric '" + name_ + "' needs y_true and y_pred");
-    *this = resolved(y_true.shape(), y_pred.shape());
-  }
-  const std::vector<double> added = node_->update(y_true, y_pred, sample_weight).to_vector<double>();
-  sums_->resize(added.size());
-  for (size_t i = 0; i < added.size(); ++i) (*sums_)[i] += added[i];
+Metric Metric::with_sums(const std::vector<double>& sums) const {
+  Metric metric = *this;
+  metric.sums_ = std::make_shared<MetricSums>();
+  metric.sums_->add(Tensor::from(sums));
+  return metric;
+}
+
+void Metric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+  if (is_pending() && !y_pred.defined()) throw StateError("metric '" + name_ + "' needs y_true and y_pred");
+  const auto node = sums_->node([&] {
+    return y_pred.defined() ? resolved(y_true.shape(), y_pred.shape()).node_ : node_;
+  });
+  sums_->add(node->update(y_true.detached(), y_pred.detached(), sample_weight.detached()));
 }
 
 std::vector<double> Metric::results() const {
-  if (is_pending()) return {0.0};
-  std::vector<double> sums = *sums_;
-  sums.resize(static_cast<size_t>(node_->state_size()));
-  return node_->results(sums);
+  // What has seen no batch stays open for its shapes.
+  auto node = sums_->node([] { return std::shared_ptr<const MetricNode>(); });
+  if (!node) node = node_;
+  return node ? node->results(sums_->read(node->state_size())) : std::vector<double>{0.0};
 }
 
 double Metric::result() const { return results().front(); }
 
-void Metric::reset_state() { sums_->clear(); }
+void Metric::reset_state() const { sums_->clear(); }
 
 }  // namespace nyala

@@ -7,6 +7,7 @@
 
 #include <nyala/api/fields.h>
 #include <nyala/api/losses/loss.h>
+#include <nyala/api/metrics/metric_sums.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -22,6 +23,9 @@ class MetricNode {
   virtual void fields(FieldVisitor&) const {}
   /// Number of sums that the metric keeps.
   virtual int64_t state_size() const = 0;
+  /// For a metric whose number of sums depends on the shapes of targets and predictions (their first size may
+  /// be None): the same metric for these shapes. Null: it does not.
+  virtual std::shared_ptr<const MetricNode> for_shapes(const Shape&, const Shape&) const { return nullptr; }
   /// What one batch adds to the sums: a float64 tensor (state_size()). `sample_weight` may be undefined.
   /// Computed on the device, nothing is read by the host. Metrics of plain values (Mean) take them as y_true
   /// and leave y_pred undefined.
@@ -56,21 +60,25 @@ class Metric {
   /// Keras' display name: the user's string where one was given.
   std::string name() const { return name_.empty() && node_ ? node_->name() : name_; }
   bool is_pending() const { return node_ == nullptr; }
-  /// A pending metric made definite from the shapes of its first batch and the output's loss.
+  /// A metric that depends on shapes (pending or MetricNode::for_shapes) made definite from those of its
+  /// first batch.
   Metric resolved(const Shape& y_true, const Shape& y_pred) const;
   const MetricNode& node() const { return *node_; }
   Metric renamed(std::string name) const;
+  /// The same metric with these sums, apart from what other handles count.
+  Metric with_sums(const std::vector<double>& sums) const;
 
+  /// Inside Strategy::run every replica adds what it sees; read it outside, or on all replicas together.
   /// Throws StateError for a pending metric without y_pred.
-  void update_state(const Tensor& y_true, const Tensor& y_pred = {}, const Tensor& sample_weight = {});
+  void update_state(const Tensor& y_true, const Tensor& y_pred = {}, const Tensor& sample_weight = {}) const;
   double result() const;
   /// One value per threshold, where there are several.
   std::vector<double> results() const;
-  void reset_state();
+  void reset_state() const;
 
  protected:
   std::shared_ptr<const MetricNode> node_;
-  std::shared_ptr<std::vector<double>> sums_ = std::make_shared<std::vector<double>>();
+  std::shared_ptr<MetricSums> sums_ = std::make_shared<MetricSums>();
   std::string name_;  // empty: the node's
   std::string pending_;
 };

@@ -1,22 +1,8 @@
-#include <nyala/api/metrics/confusion_metric.h>
-#include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/precision.h>
 
 namespace nyala::metrics {
 
-void PrecisionConfig::fields(FieldVisitor& v) {
-  v.field("thresholds", thresholds);
-  v.optional("top_k", top_k, 0);
-  v.optional("class_id", class_id, kNoClass);
-}
-
 Precision::Precision(const Config& config)
-    : Metric(make_confusion_metric({.class_name = "Precision",
-                                    .thresholds = config.thresholds,
-                                    .top_k = config.top_k,
-                                    .class_id = config.class_id == kNoClass ? -1 : config.class_id,
-                                    .name = config.name,
-                                    .missed = false,
-                                    .fields = [config](FieldVisitor& v) { Config(config).fields(v); }})) {}
+    : Metric(make_precision_recall("Precision", config, &ConfusionCounts::precision)) {}
 
 }  // namespace nyala::metrics

@@ -17,6 +17,7 @@ class RootMeanSquaredErrorNode final : public MeanMetricNode {
   explicit RootMeanSquaredErrorNode(const RootMeanSquaredErrorConfig& config)
       : MeanMetricNode(config.name), config_(config) {}
   std::string class_name() const override { return "RootMeanSquaredError"; }
+  bool counts_masks() const override { return false; }
   void fields(FieldVisitor& v) const override {
     auto shown = config_;
     shown.fields(v);

@@ -11,9 +11,9 @@ void SparseCategoricalCrossentropyConfig::fields(FieldVisitor& v) {
 }
 
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const Config& config)
-    : Metric(make_loss_metric(
-          nyala::SparseCategoricalCrossentropy(
-              {.from_logits = config.from_logits, .ignore_class = config.ignore_class, .axis = config.axis}),
-          "SparseCategoricalCrossentropy", config.name)) {}
+    : Metric(make_loss_metric("SparseCategoricalCrossentropy", config,
+                              nyala::SparseCategoricalCrossentropy({.from_logits = config.from_logits,
+                                                                    .ignore_class = config.ignore_class,
+                                                                    .axis = config.axis}))) {}
 
 }  // namespace nyala::metrics

@@ -1,11 +1,20 @@
+#include <algorithm>
+
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/sparse_top_k_categorical_accuracy.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/comparison.h>
 #include <nyala/backend/ops/metric_updates.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/slice.h>
 
 namespace nyala::metrics {
 
-void SparseTopKCategoricalAccuracyConfig::fields(FieldVisitor& v) { v.field("k", k); }
+void SparseTopKCategoricalAccuracyConfig::fields(FieldVisitor& v) {
+  v.field("k", k);
+  v.field("from_sorted_ids", from_sorted_ids);
+}
 
 namespace {
 
@@ -27,10 +36,19 @@ class SparseTopKCategoricalAccuracyNode final : public MeanMetricNode {
     const Tensor& labels = y_true;
     const Shape rows = y_pred.shape().slice(0, y_pred.rank() - 1);
     const Tensor weights = sample_weight.defined() ? fit_weights(sample_weight, rows, name()) : sample_weight;
-    return ops::label_hits_update(labels, y_pred, weights, config_.k);
+    if (!config_.from_sorted_ids) return ops::label_hits_update(labels, y_pred, weights, config_.k);
+    return ops::mean_update(ops::cast(ops::any(among_first(labels, y_pred), {-1}), DType::float32), weights);
   }
 
  private:
+  Tensor among_first(const Tensor& labels, const Tensor& ids) const {
+    const int64_t classes = ids.shape().back(), kept = std::min(config_.k, classes);
+    const Tensor first = ops::slice_axis(ids, -1, {.start = 0, .stop = kept});
+    Shape column = ids.shape().slice(0, ids.rank() - 1);
+    column.append(1);
+    return ops::equal(ops::cast(labels, ids.dtype()).with_shape(column), first);
+  }
+
   SparseTopKCategoricalAccuracyConfig config_;
 };
 

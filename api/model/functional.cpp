@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include <nyala/api/layers/input.h>
@@ -17,12 +18,40 @@ FunctionalNode::FunctionalNode(Tensors inputs, Tensors outputs)
   for (const auto& operation : topology_.operations)
     if (operation->layer) add_sublayer(operation->layer.name(), operation->layer);
   plan();
+  place();
   mark_built();
 }
 
 Layer FunctionalNode::layer_of(const GraphNode& node) {
   return node.layer ? node.layer : Layer(node.input_layer.lock());
 }
+
+namespace {
+
+/// In place of a value's number: the node holds the tensor, as in `x / 3.0`.
+constexpr int kConstant = -1;
+
+Tensor constant_of(const GraphNode& node, size_t input, Device device) {
+  const Tensor& constant = node.inputs[input];
+  return constant.device() == device ? constant : constant.to(device);
+}
+
+/// The nodes that values come from. Tensors carry the masks that layers make, so the nodes drawn for those
+/// need not run.
+std::set<const GraphNode*> needed_nodes(const Topology& topology, const Tensors& outputs) {
+  std::set<const GraphNode*> needed;
+  for (const Tensor& output : outputs) needed.insert(symbolic(output)->producer.get());
+  for (auto node = topology.nodes.rbegin(); node != topology.nodes.rend(); ++node) {
+    if (!needed.contains(node->get())) continue;
+    for (size_t i = 0; i < (*node)->inputs.size(); ++i) {
+      if (symbolic((*node)->inputs[i])) needed.insert(symbolic((*node)->inputs[i])->producer.get());
+      if ((*node)->has_own_mask(i)) needed.insert(symbolic((*node)->masks[i])->producer.get());
+    }
+  }
+  return needed;
+}
+
+}  // namespace
 
 void FunctionalNode::plan() {
   std::map<std::pair<const GraphNode*, size_t>, int> number;
@@ -34,10 +63,15 @@ void FunctionalNode::plan() {
     number[{symbolic(input)->producer.get(), symbolic(input)->index}] = num_values_;
     input_values_.push_back(num_values_++);
   }
+  const std::set<const GraphNode*> needed = needed_nodes(topology_, outputs_);
   for (const auto& node : topology_.nodes) {
     if (number.contains({node.get(), 0})) continue;  // an input of this model, perhaps made by a layer
-    Step step{node.get(), {}, num_values_, {}, ops::Activation::linear};
-    for (const Tensor& input : node->inputs) step.inputs.push_back(value_of(input));
+    if (!needed.contains(node.get())) continue;
+    Step step{node.get(), {}, num_values_, {}, {}, ops::Activation::linear};
+    for (const Tensor& input : node->inputs)
+      step.inputs.push_back(symbolic(input) ? value_of(input) : kConstant);
+    for (size_t i = 0; i < node->masks.size(); ++i)
+      if (node->has_own_mask(i)) step.masks.emplace_back(static_cast<int>(i), value_of(node->masks[i]));
     for (size_t i = 0; i < node->outputs.size(); ++i) number[{node.get(), i}] = num_values_++;
     steps_.push_back(std::move(step));
   }
@@ -51,9 +85,12 @@ void FunctionalNode::fuse_activations() {
   std::vector<int> uses(static_cast<size_t>(num_values_), 0), reader(static_cast<size_t>(num_values_), -1);
   for (size_t i = 0; i < steps_.size(); ++i)
     for (int value : steps_[i].inputs) {
+      if (value == kConstant) continue;
       ++uses[static_cast<size_t>(value)];
       reader[static_cast<size_t>(value)] = static_cast<int>(i);
     }
+  for (const Step& step : steps_)
+    for (const auto& [input, value] : step.masks) ++uses[static_cast<size_t>(value)];
   for (int value : output_values_) ++uses[static_cast<size_t>(value)];
   std::vector<bool> absorbed(steps_.size(), false);
   for (Step& step : steps_) {
@@ -63,7 +100,8 @@ void FunctionalNode::fuse_activations() {
     const LayerNode *own = &step.node->layer.node(),
                     *after = steps_[next].node->layer ? &steps_[next].node->layer.node() : nullptr;
     const auto activation = after ? after->as_activation() : ops::Activation::linear;
-    if (activation == ops::Activation::linear || !own->fuses(activation) || own->dtype() != after->dtype())
+    if (activation == ops::Activation::linear || !own->fuses(activation) || own->dtype() != after->dtype() ||
+        step.node->device != steps_[next].node->device)
       continue;
     step.activation = activation;
     step.first_output = steps_[next].first_output;
@@ -77,22 +115,58 @@ void FunctionalNode::fuse_activations() {
 
 void FunctionalNode::find_last_uses() {
   std::vector<int> last_step(static_cast<size_t>(num_values_), -1);
-  for (size_t i = 0; i < steps_.size(); ++i)
-    for (int value : steps_[i].inputs) last_step[static_cast<size_t>(value)] = static_cast<int>(i);
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    for (int value : steps_[i].inputs)
+      if (value != kConstant) last_step[static_cast<size_t>(value)] = static_cast<int>(i);
+    for (const auto& [input, value] : steps_[i].masks) last_step[static_cast<size_t>(value)] = static_cast<int>(i);
+  }
   for (int value : output_values_) last_step[static_cast<size_t>(value)] = -1;
   for (int value = 0; value < num_values_; ++value)
     if (const int step = last_step[static_cast<size_t>(value)]; step >= 0)
       steps_[static_cast<size_t>(step)].last_uses.push_back(value);
 }
 
+void FunctionalNode::place() {
+  const bool has_devices = std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return step.node->device != kNoPlacement;
+  });
+  if (!has_devices) return;
+  std::vector<PlacedStep> steps;
+  for (const Step& step : steps_) {
+    steps.push_back({step.node->device, step.inputs, step.first_output,
+                     static_cast<int>(step.node->outputs.size())});
+    std::erase(steps.back().inputs, kConstant);
+    for (const auto& [input, value] : step.masks) steps.back().inputs.push_back(value);
+  }
+  Tensors shells(static_cast<size_t>(num_values_));
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Tensor mask = mask_of(inputs_[i]);
+    Tensor& shell = shells[static_cast<size_t>(input_values_[i])];
+    shell = mask.defined() ? with_mask(inputs_[i].shell(), mask.shell()) : inputs_[i].shell();
+  }
+  placed_ = std::make_unique<PlacedGraph>(
+      std::move(steps), output_values_, std::move(shells),
+      [this](Call& c, size_t step, Tensors& values) { run_step(c, steps_[step], values); });
+}
+
+std::vector<Device> FunctionalNode::placed_devices() const {
+  return placed_ ? placed_->devices() : std::vector<Device>();
+}
+
 void FunctionalNode::run_step(Call& c, const Step& step, Tensors& values) const {
   auto value = [&](int i) -> Tensor& { return values[static_cast<size_t>(i)]; };
   const GraphNode& node = *step.node;
+  auto given = [&](size_t i) {
+    for (const auto& [input, mask] : step.masks)
+      if (static_cast<size_t>(input) == i) return given_mask(value(step.inputs[i]), value(mask));
+    if (step.inputs[i] == kConstant) return constant_of(node, i, value(step.inputs[i == 0 ? 1 : 0]).device());
+    return value(step.inputs[i]);
+  };
   if (node.layer && !node.layer.node().takes_many()) {
-    value(step.first_output) = node.layer.node().invoke(c, value(step.inputs[0]), step.activation);
+    value(step.first_output) = node.layer.node().invoke(c, given(0), step.activation);
   } else {
     Tensors inputs;
-    for (int i : step.inputs) inputs.push_back(value(i));
+    for (size_t i = 0; i < step.inputs.size(); ++i) inputs.push_back(given(i));
     if (node.layer) {
       Outputs outputs = node.layer.node().invoke(c, Inputs(inputs));
       std::move(outputs.begin(), outputs.end(), values.begin() + step.first_output);
@@ -103,7 +177,6 @@ void FunctionalNode::run_step(Call& c, const Step& step, Tensors& values) const 
                std::span(values).subspan(static_cast<size_t>(step.first_output), node.outputs.size()));
     }
   }
-  for (int used : step.last_uses) value(used) = Tensor();
 }
 
 Outputs FunctionalNode::call(Call& c, Inputs inputs) const {
@@ -112,7 +185,14 @@ Outputs FunctionalNode::call(Call& c, Inputs inputs) const {
                                std::to_string(inputs.size()));
   Tensors values(static_cast<size_t>(num_values_));
   for (size_t i = 0; i < inputs.size(); ++i) values[static_cast<size_t>(input_values_[i])] = inputs[i];
-  for (const Step& step : steps_) run_step(c, step, values);
+  if (placed_ && !c.replica() && !inputs[0].is_abstract()) {
+    placed_->run(c, values, static_cast<size_t>(input_values_[0]));
+  } else {
+    for (const Step& step : steps_) {
+      run_step(c, step, values);
+      for (const int used : step.last_uses) values[static_cast<size_t>(used)] = Tensor();
+    }
+  }
   Outputs outputs;
   for (int value : output_values_) outputs.push_back(values[static_cast<size_t>(value)]);
   return outputs;

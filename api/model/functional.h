@@ -1,14 +1,18 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <nyala/api/model/model_node.h>
+#include <nyala/api/model/placed_graph.h>
 #include <nyala/api/model/topology.h>
 
 namespace nyala {
 
-/// A model that is the graph between symbolic inputs and outputs. Built when made.
+/// A model that is the graph between symbolic inputs and outputs. Built when made. With one replica, calls
+/// that were drawn under device() guards run on those devices, at the same time where they do not depend on
+/// each other; with several, each replica runs all of them on its own device.
 class FunctionalNode : public ModelNode {
  public:
   FunctionalNode(Tensors inputs, Tensors outputs);
@@ -24,6 +28,7 @@ class FunctionalNode : public ModelNode {
   std::vector<std::string> input_names() const override;
   Shapes input_shapes() const override;
   size_t num_inputs() const override { return inputs_.size(); }
+  std::vector<Device> placed_devices() const override;
 
   const Tensors& inputs() const { return inputs_; }
   const Tensors& outputs() const { return outputs_; }
@@ -37,12 +42,14 @@ class FunctionalNode : public ModelNode {
     const GraphNode* node;
     std::vector<int> inputs;
     int first_output;
+    std::vector<std::pair<int, int>> masks = {};           // input, value of the mask that it is given
     std::vector<int> last_uses;                            // values nobody reads after this step
     ops::Activation activation = ops::Activation::linear;  // of the next layer, computed here
   };
   void plan();
   void fuse_activations();
   void find_last_uses();
+  void place();
   void run_step(Call& c, const Step& step, Tensors& values) const;
 
   Tensors inputs_, outputs_;
@@ -50,6 +57,7 @@ class FunctionalNode : public ModelNode {
   std::vector<Step> steps_;
   int num_values_ = 0;
   std::vector<int> input_values_, output_values_;
+  std::unique_ptr<PlacedGraph> placed_;  // null where no call remembers a device
 };
 
 }  // namespace nyala

@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include <nyala/api/layers/recurrent_layer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -10,6 +11,16 @@ namespace nyala {
 
 const SymbolicNotes* symbolic(const Tensor& tensor) {
   return dynamic_cast<const SymbolicNotes*>(tensor.notes().get());
+}
+
+bool GraphNode::has_own_mask(size_t i) const {
+  const SymbolicNotes* mask = i < masks.size() ? symbolic(masks[i]) : nullptr;
+  if (!mask) return false;
+  const SymbolicNotes& input = *symbolic(inputs[i]);
+  if (input.given) return true;
+  if (input.index >= input.producer->output_masks.size()) return true;
+  const SymbolicNotes* made = symbolic(input.producer->output_masks[input.index]);
+  return !made || made->producer != mask->producer || made->index != mask->index;
 }
 
 Tensors symbolic_outputs(const std::shared_ptr<GraphNode>& node) {
@@ -22,9 +33,31 @@ Tensors symbolic_outputs(const std::shared_ptr<GraphNode>& node) {
   return out;
 }
 
+namespace {
+
+Device remembered_device() {
+  const ThreadContext& context = thread_context();
+  return context.is_placed() ? context.device : kNoPlacement;
+}
+
+/// Masks of a call's outputs become nodes of the graph, as in Keras; one that only the layer's inside knows
+/// stays without.
+void draw_masks(GraphNode& node) {
+  bool masked = node.layer.node().makes_mask();
+  for (const Tensor& input : node.inputs) masked = masked || mask_of(input).defined();
+  for (const Tensor& output : node.outputs) masked = masked || mask_of(output).defined();
+  if (!masked) return;
+  node.output_masks = node.layer.node().compute_mask(Inputs(node.inputs), node.outputs.size());
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (!node.output_masks[i].defined()) node.output_masks[i] = mask_of(node.outputs[i]);
+}
+
+}  // namespace
+
 Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   auto node = std::make_shared<GraphNode>();
   node->layer = layer;
+  node->device = remembered_device();
   node->inputs = inputs;
   Tensors shells;
   Shapes shapes;
@@ -33,8 +66,14 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
       throw InvalidArgumentError(
           "layer '" + layer.name() +
           "': a symbolic and an ordinary tensor were passed together; wrap constants in a layer");
-    shells.push_back(input.shell());
+    const Tensor mask = mask_of(input);
+    shells.push_back(!mask.defined()         ? input.shell()
+                     : has_given_mask(input) ? given_mask(input.shell(), mask.shell())
+                                             : with_mask(input.shell(), mask.shell()));
     shapes.push_back(input.shape());
+    if (!layer.node().uses_mask()) continue;
+    const bool used = inputs.size() == 1 || !takes_initial_states(layer) || has_given_mask(input);
+    node->masks.push_back(used ? mask : Tensor());
   }
   layer.node().ensure_built(shapes);
   Call call;
@@ -42,7 +81,11 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
     node->outputs = layer.node().invoke(call, shells);
   else
     node->outputs = {layer.node().invoke(call, shells.at(0))};
-  return symbolic_outputs(node);
+  draw_masks(*node);
+  Tensors outputs = symbolic_outputs(node);
+  for (size_t i = 0; i < node->output_masks.size(); ++i)
+    if (node->output_masks[i].defined()) outputs[i] = with_mask(outputs[i], node->output_masks[i]);
+  return outputs;
 }
 
 namespace {
@@ -76,6 +119,7 @@ void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers input
   auto node = std::make_shared<GraphNode>();
   node->op = &op;
   node->descriptor = descriptor;
+  node->device = remembered_device();
   node->op_class = camel_case(keras_name(op, descriptor));
   node->name = unique_name(node->op_class);
   for (const Tensor* input : inputs) node->inputs.push_back(*input);
@@ -85,6 +129,12 @@ void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers input
 }
 
 }  // namespace
+
+void set_op_name(const Tensor& tensor, const std::string& name) {
+  const SymbolicNotes* notes = symbolic(tensor);
+  if (!notes || !notes->producer->op) throw StateError("set_op_name: expected the result of a drawn op");
+  const_cast<GraphNode&>(*notes->producer).name = name;  // nodes are made by this file, not constant
+}
 
 void enable_symbolic_ops() { set_symbolic_hook(draw_op); }
 

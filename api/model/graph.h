@@ -4,7 +4,9 @@
 #include <vector>
 
 #include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/op.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala {
 
@@ -19,12 +21,18 @@ struct GraphNode {
   std::string op_class;  // of the op's node, as Keras calls it: "Add"
   Tensors inputs;        // symbolic; empty for an Input
   Tensors outputs;       // shells of what it produces
+  Device device = kNoPlacement;  // of the device() guard that was open when it was drawn
+  // Of a layer that uses masks, what was drawn as the mask of each input; undefined where there is none.
+  Tensors masks;
+  Tensors output_masks;  // what was drawn as the mask of each output, perhaps undefined
 
   bool is_input() const { return inputs.empty(); }
+  /// Input `i` has a mask other than the one that its producer gives it.
+  bool has_own_mask(size_t i) const;
 };
 
 /// Marks a symbolic tensor: output `index` of `producer`.
-struct SymbolicNotes final : TensorNotes {
+struct SymbolicNotes final : MaskNotes {
   SymbolicNotes(std::shared_ptr<const GraphNode> node, size_t output)
       : producer(std::move(node)), index(output) {}
   std::shared_ptr<const GraphNode> producer;
@@ -40,6 +48,9 @@ Tensors symbolic_outputs(const std::shared_ptr<GraphNode>& node);
 
 /// Runs `layer` on shells of symbolic tensors and adds the call to the graph.
 Tensors draw_call(const Layer& layer, const Tensors& inputs);
+
+/// Names the op that drew `tensor`, as a file says it. Before a model is made of it.
+void set_op_name(const Tensor& tensor, const std::string& name);
 
 /// Lets ops on symbolic tensors add nodes to the graph; called by everything that makes a symbolic tensor.
 void enable_symbolic_ops();

@@ -10,14 +10,26 @@ namespace nyala {
 namespace {
 
 std::shared_ptr<LayerNode> make_functional(const ModelConfig& config) {
-  return finish_layer(std::make_shared<FunctionalNode>(config.inputs, config.outputs),
-                      {config.name, config.trainable, "float32"});
+  const auto node = finish_layer(std::make_shared<FunctionalNode>(config.inputs, config.outputs),
+                                 {config.name, config.trainable, "float32"});
+  // Keras converts to what the Input says, not to a dtype of the model.
+  if (is_floating(config.inputs[0].dtype())) node->set_dtype(config.inputs[0].dtype());
+  return node;
 }
 
 ModelConfig with_tensors(ModelConfig config, const Tensor& input, const Tensor& output) {
   config.inputs = {input};
   config.outputs = {output};
   return config;
+}
+
+/// What data is converted to: the Input's dtype, or that of the first layer's weights.
+void take_dtype(SequentialNode& node) {
+  const std::vector<Layer> layers = node.layers();
+  const DType dtype = node.input()      ? input_tensor(node.input().node()).dtype()
+                      : !layers.empty() ? layers[0].node().dtype()
+                                        : DType::float32;
+  if (is_floating(dtype)) node.set_dtype(dtype);
 }
 
 SequentialNode& sequential(const Model& model) { return static_cast<SequentialNode&>(model.node()); }
@@ -62,11 +74,13 @@ Sequential::Sequential(const std::vector<Layer>& layers, Config config) {
   auto node = std::make_shared<SequentialNode>(layers);
   finish_layer(node, {config.name, true, "float32"});
   node_ = node;
+  take_dtype(*node);
   if (node->input()) build(node->input_shapes());
 }
 
 void Sequential::add(const Layer& layer) const {
   sequential(*this).add(layer);
+  if (!built()) take_dtype(sequential(*this));
   if (sequential(*this).input()) build(sequential(*this).input_shapes());
 }
 

@@ -9,6 +9,7 @@
 #include <nyala/api/callbacks/history.h>
 #include <nyala/api/layers/input.h>
 #include <nyala/api/model/model_node.h>
+#include <nyala/api/saving/load_report.h>
 #include <nyala/api/training/compile_config.h>
 #include <nyala/api/training/fit_config.h>
 
@@ -68,6 +69,8 @@ class Model : public Layer {
   Logs test_on_batch(const Batch& batch) const;
   Tensor predict_on_batch(const Tensor& x) const;
   void reset_metrics() const;
+  /// The metrics of the model's own, then those of compile(), whose results the logs hold.
+  std::vector<Metric> metrics() const;
 
   /// Builds for inputs of these shapes (with the batch axis).
   void build(const Shape& input) const { build(Shapes{input}); }
@@ -91,8 +94,16 @@ class Model : public Layer {
 
   /// Keras' `.weights.h5`: all weights, and the optimizer's state once it exists. Written beside and renamed.
   void save_weights(const std::string& path) const;
-  /// Throws NotFoundError, FileFormatError or ShapeError naming the layer; nothing is changed then.
-  void load_weights(const std::string& path) const;
+  /// Reads the weights of any file that Keras 1 to 3 or Nyala wrote, a whole model's as well; what kind of file
+  /// it is, its content says. Throws NotFoundError, FileFormatError or ShapeError naming the layer; nothing is
+  /// changed then.
+  LoadReport load_weights(const std::string& path, const LoadWeightsConfig& config = {}) const;
+
+  /// Keras' `.keras`: architecture, weights, what compile() was told and the optimizer's state. Of the logical
+  /// model: no device, replica or strategy is in the file. Written beside and renamed. load_model opens it.
+  void save(const std::string& path) const;
+  /// The architecture as Keras' JSON, for model_from_json.
+  std::string to_json() const;
 
   ModelNode& model_node() const { return static_cast<ModelNode&>(*node_); }
 
@@ -100,10 +111,33 @@ class Model : public Layer {
   History fit_data(const DataArgument& data, const FitConfig& config) const;
 };
 
+namespace detail {
+
+/// A function that a class does not override is that of its base, also in its type. What cannot be named from
+/// here is an override that is not public.
+template <class Node>
+constexpr bool overrides_train_step() {
+  if constexpr (requires { &Node::train_step; })
+    return !std::is_same_v<decltype(&Node::train_step), decltype(&ModelNode::train_step)>;
+  else
+    return true;
+}
+template <class Node>
+constexpr bool overrides_compute_loss() {
+  if constexpr (requires { &Node::compute_loss; })
+    return !std::is_same_v<decltype(&Node::compute_loss), decltype(&ModelNode::compute_loss)>;
+  else
+    return true;
+}
+
+}  // namespace detail
+
 /// A model from a user's subclass of ModelNode: `auto net = make_model<Net>();`
 template <class Node, class... Arguments>
 Model make_model(Arguments&&... arguments) {
   auto node = std::make_shared<Node>(std::forward<Arguments>(arguments)...);
+  node->has_own_train_step = detail::overrides_train_step<Node>();
+  node->has_own_loss = detail::overrides_compute_loss<Node>();
   finish_layer(node, {});
   return Model(node);
 }

@@ -6,14 +6,17 @@
 #include <vector>
 
 #include <nyala/api/layers/layer.h>
+#include <nyala/api/metrics/metric.h>
+#include <nyala/datasets/element.h>
 #include <nyala/strategies/strategy.h>
 
 namespace nyala {
 
+class ReplicaStep;
 struct TrainingState;
 
 /// What a Model handle shares. Derive to write a model by subclassing: `track` its layers, override `call`.
-class ModelNode : public LayerNode, public ParameterOwner {
+class ModelNode : public LayerNode, public Adoptable {
  public:
   /// Belongs to the strategy whose scope is open.
   ModelNode();
@@ -33,18 +36,60 @@ class ModelNode : public LayerNode, public ParameterOwner {
   /// The shapes the model was made for, or none where it takes any.
   virtual Shapes input_shapes() const { return {}; }
   virtual size_t num_inputs() const { return 1; }
+  /// Devices besides the strategy's on which its calls run.
+  virtual std::vector<Device> placed_devices() const { return {}; }
+  /// The model that this one only runs on several devices: it is what files hold and summary() shows, and it
+  /// shares what compile() sets. Null for all other models.
+  virtual std::shared_ptr<ModelNode> template_model() const { return nullptr; }
+  /// What summary() says below the table, or nothing.
+  virtual std::string summary_note() const { return {}; }
+
+  /// Keras' hooks. fit, evaluate and predict call them once per replica and batch, at the same time on every
+  /// replica, each with its rows: they change nothing but metrics and what goes through Call. A batch may have
+  /// no rows here.
+  ///
+  /// compute_loss() gives this replica's part of the loss, the sum over its rows divided by the count of the
+  /// whole batch: the loss of compile(), step.compiled_loss(), unless it is overridden.
+  virtual Tensor compute_loss(ReplicaStep& step, const Batch& batch, const Tensors& predictions);
+  virtual void compute_metrics(ReplicaStep& step, const Batch& batch, const Tensors& predictions);
+  /// One training step, Keras' recipe: forward under a GradientTape, compute_loss, gradient, apply_gradients.
+  /// fit looks whether a class that goes through make_model overrides it.
+  virtual void train_step(ReplicaStep& step, const Batch& batch);
+  virtual void test_step(ReplicaStep& step, const Batch& batch);
+  virtual Tensors predict_step(ReplicaStep& step, const Batch& batch);
+  /// False for a model that only its train_step() knows how to run (a GAN): then fit builds nothing by itself,
+  /// the parts of the model are built when they are made, and the losses of compile() do not exist.
+  virtual bool has_call() const { return true; }
+  /// Metrics of the model's own: fit sets them to zero with each epoch and shows their results.
+  const std::vector<Metric>& own_metrics() const { return own_metrics_; }
 
   const std::shared_ptr<StrategyNode>& strategy() const { return strategy_; }
+  /// Strategy::adopt: the optimizer's state moves with the variables, models inside this one come along, sums
+  /// of metrics begin anew.
+  void leave_strategy() override;
+  void enter_strategy(const std::shared_ptr<StrategyNode>& strategy) override;
   /// What compile and fit know; null before compile.
   std::shared_ptr<TrainingState> training;
   bool stop_training = false;
+  /// Whether the class overrides the hook: make_model looks.
+  bool has_own_train_step = false, has_own_loss = false;
 
   /// Throws StateError for a variable that was made outside the model's strategy. For built models; looks
   /// only once.
   void check_variables();
 
+ protected:
+  /// `Metric accuracy = track_metric(metrics::BinaryAccuracy());`: one of own_metrics().
+  template <class M>
+  M track_metric(M metric) {
+    own_metrics_.push_back(metric);
+    return metric;
+  }
+
  private:
+  std::vector<Metric> own_metrics_;
   std::shared_ptr<StrategyNode> strategy_;
+  std::vector<Tensor> moving_state_;  // of the optimizer, between leave_strategy() and enter_strategy()
   std::atomic<bool> variables_are_checked_{false};
 };
 

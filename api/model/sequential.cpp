@@ -47,7 +47,7 @@ void SequentialNode::build(Builder& builder, const Shapes& inputs) {
   if (inputs.size() != 1)
     throw InvalidArgumentError("expected one input, received " + std::to_string(inputs.size()));
   Call call;
-  Tensor x = Tensor::abstract(inputs[0], DType::float32);
+  Tensor x = Tensor::abstract(inputs[0], dtype());
   if (input_) x = input_tensor(input_.node()).shell();
   for (const Layer& layer : chain_) {
     builder.build(layer, x.shape());

@@ -98,7 +98,7 @@ class Summary {
     for (const auto& node : functional_->topology().nodes) {
       if (node->inputs.size() > 1) return false;
       for (const Tensor& input : node->inputs)
-        if (++uses[symbolic(input)->producer.get()] > 1) return false;
+        if (symbolic(input) && ++uses[symbolic(input)->producer.get()] > 1) return false;
     }
     return functional_->topology().nodes.size() == functional_->topology().operations.size() &&
            functional_->inputs().size() == 1 && functional_->outputs().size() == 1;
@@ -169,6 +169,7 @@ class Summary {
     const void* key = entry.layer ? static_cast<const void*>(&entry.layer.node()) : entry.node;
     for (const GraphNode* call : calls_.at(key))
       for (const Tensor& input : call->inputs) {
+        if (!symbolic(input)) continue;
         const SymbolicNotes& notes = *symbolic(input);
         const Layer producer = FunctionalNode::layer_of(*notes.producer);
         cell.push_back(
@@ -255,16 +256,23 @@ class Summary {
 
 }  // namespace
 
-std::string Model::summary_text(const SummaryConfig& config) const {
-  return Summary(*this, config, false).text();
+namespace {
+
+std::string text_of(const Model& model, const SummaryConfig& config, bool styled) {
+  const auto shown = model.model_node().template_model();
+  return Summary(shown ? Model(shown) : model, config, styled).text() + model.model_node().summary_note();
 }
+
+}  // namespace
+
+std::string Model::summary_text(const SummaryConfig& config) const { return text_of(*this, config, false); }
 
 void Model::summary(const SummaryConfig& config) const {
   if (config.print_fn) {
     config.print_fn(summary_text(config));
     return;
   }
-  std::cout << Summary(*this, config, isatty(STDOUT_FILENO) != 0).text() << std::flush;
+  std::cout << text_of(*this, config, isatty(STDOUT_FILENO) != 0) << std::flush;
 }
 
 }  // namespace nyala

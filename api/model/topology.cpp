@@ -38,7 +38,10 @@ class Sorter {
       if (node->is_input())
         throw InvalidArgumentError("an output depends on input '" + name_of(node) +
                                    "', which is not among the model's inputs");
-      for (const Tensor& input : node->inputs) visit(symbolic(input)->producer);
+      for (const Tensor& input : node->inputs)
+        if (symbolic(input)) visit(symbolic(input)->producer);
+      for (const Tensor& mask : node->masks)
+        if (symbolic(mask)) visit(symbolic(mask)->producer);
     }
     done_.insert(node.get());
     order_.push_back(node);
@@ -62,7 +65,13 @@ class Sorter {
       node_depth[node.get()] = own;
       if (inputs_.contains(node.get())) continue;
       for (const Tensor& input : node->inputs) {
+        if (!symbolic(input)) continue;
         int& producer = node_depth[symbolic(input)->producer.get()];
+        producer = std::max(producer, own + 1);
+      }
+      for (const Tensor& mask : node->masks) {
+        if (!symbolic(mask)) continue;
+        int& producer = node_depth[symbolic(mask)->producer.get()];
         producer = std::max(producer, own + 1);
       }
     }

@@ -2,15 +2,30 @@
 
 // Every optimizer: one line here, one below.
 #include <nyala/api/name_table.h>
+#include <nyala/api/optimizers/adadelta.h>
+#include <nyala/api/optimizers/adafactor.h>
+#include <nyala/api/optimizers/adagrad.h>
 #include <nyala/api/optimizers/adam.h>
+#include <nyala/api/optimizers/adam_node.h>
+#include <nyala/api/optimizers/adamax.h>
+#include <nyala/api/optimizers/adamw.h>
+#include <nyala/api/optimizers/ftrl.h>
+#include <nyala/api/optimizers/lamb.h>
+#include <nyala/api/optimizers/lion.h>
+#include <nyala/api/optimizers/muon.h>
+#include <nyala/api/optimizers/nadam.h>
 #include <nyala/api/optimizers/optimizer.h>
 #include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/api/optimizers/partial_update.h>
 #include <nyala/api/optimizers/rmsprop.h>
+#include <nyala/api/optimizers/schedule_free_adamw.h>
 #include <nyala/api/optimizers/sgd.h>
 #include <nyala/api/optimizers/update_plan.h>
+#include <nyala/api/optimizers/variable_update.h>
 
 namespace nyala {
 
-using Optimizers = ClassList<Adam, RMSprop, SGD>;
+using Optimizers = ClassList<Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, Ftrl, Lamb, Lion, Muon, Nadam,
+                             RMSprop, SGD, ScheduleFreeAdamW>;
 
 }  // namespace nyala

@@ -81,12 +81,13 @@ void OptimizerNode::exclude_from_weight_decay(std::vector<std::string> patterns)
   no_decay_ = std::move(patterns);
 }
 
-bool OptimizerNode::decays(const Variable& variable) const {
-  if (std::isnan(options_.weight_decay)) return false;
-  return std::none_of(no_decay_.begin(), no_decay_.end(), [&](const std::string& pattern) {
+double OptimizerNode::decay_of(const Variable& variable) const {
+  const double decay = weight_decay_of(variable);
+  const bool excluded = std::any_of(no_decay_.begin(), no_decay_.end(), [&](const std::string& pattern) {
     return variable.name().find(pattern) != std::string::npos ||
            variable.path().find(pattern) != std::string::npos;
   });
+  return excluded || std::isnan(decay) ? 0.0 : decay;
 }
 
 void OptimizerNode::build(ParameterStore& store, const Variables& variables,
@@ -114,10 +115,11 @@ void OptimizerNode::build(ParameterStore& store, const Variables& variables,
     copy.plan = nullptr;
     reset_segments(copy, known);
   }
+  partial_updates_.clear();
 }
 
 OptimizerNode::Copy OptimizerNode::make_copy(int copy) const {
-  const Device device = store_->device(copy);
+  const Device device = store_->weights_device(copy);
   Copy made;
   for (size_t slot = 0; slot < slot_names().size(); ++slot)
     made.slots.emplace_back(device, dtype(), slot_initial(slot));
@@ -130,15 +132,24 @@ void OptimizerNode::reset_segments(Copy& copy, const Variables& known) const {
   for (const Variable& variable : variables_) {
     if (std::find(known.begin(), known.end(), variable) != known.end()) continue;
     const Segment whole = ArenaLayout::with_gap(variable.node().segment);
-    for (Plane& slot : copy.slots) slot.reset(store_->layout(dtype()), whole);
+    for (size_t slot = 0; slot < copy.slots.size(); ++slot) {
+      copy.slots[slot].reset(store_->layout(dtype()), whole);
+      if (!slot_begins_as_weight(slot)) continue;
+      const Segment& segment = variable.node().segment;
+      const int index = static_cast<int>(&copy - copies_.data());
+      copy.slots[slot]
+          .view(store_->layout(dtype()), segment)
+          .copy_from(store_->weights(index, dtype(), segment));
+    }
     for (Plane& average : copy.averages) average.reset(store_->layout(dtype()), whole);
   }
 }
 
-UpdatePlanOptions OptimizerNode::plan_options() const {
+UpdatePlanOptions OptimizerNode::plan_options(const Variables& variables) const {
   UpdatePlanOptions plan;
-  plan.variables = variables_;
-  for (const Variable& variable : variables_) plan.decays.push_back(decays(variable));
+  plan.variables = variables;
+  for (const Variable& variable : variables) plan.decays.push_back(decay_of(variable));
+  plan.whole_variables = takes_whole_variables();
   if (clips(options_.clipnorm))
     plan.clipping = Clipping::norm, plan.clip_limit = options_.clipnorm;
   else if (clips(options_.global_clipnorm))
@@ -173,10 +184,9 @@ double OptimizerNode::gradient_scale() const {
 
 std::vector<double> OptimizerNode::scalars() const {
   const double rate = learning_rate();
-  const double decay = std::isnan(options_.weight_decay) ? 0.0 : options_.weight_decay;
   std::vector<double> values = step_scalars(iterations(), rate, dtype());
   const double average = iterations() == 0 ? 0.0 : options_.ema_momentum;
-  values.insert(values.begin(), {gradient_scale(), decay * rate, average});
+  values.insert(values.begin(), {gradient_scale(), rate, average});
   return values;
 }
 
@@ -184,17 +194,24 @@ bool OptimizerNode::begin_step() { return (steps_ + 1) % accumulation_steps() ==
 
 bool OptimizerNode::accumulates_into_existing() const { return steps_ % accumulation_steps() != 0; }
 
+std::unique_ptr<UpdatePlan> OptimizerNode::make_plan(int index, const Variables& variables) {
+  Copy& copy = copies_.at(static_cast<size_t>(index));
+  return std::make_unique<UpdatePlan>(plan_options(variables), *store_, index, copy.slots,
+                                      copy.averages.empty() ? nullptr : &copy.averages.front());
+}
+
 UpdatePlan& OptimizerNode::plan_of(int index) {
   Copy& copy = copies_.at(static_cast<size_t>(index));
-  if (!copy.plan)
-    copy.plan = std::make_unique<UpdatePlan>(plan_options(), *store_, index, copy.slots,
-                                             copy.averages.empty() ? nullptr : &copy.averages.front());
+  if (!copy.plan) copy.plan = make_plan(index, variables_);
   return *copy.plan;
 }
 
 void OptimizerNode::apply(const UpdatePlace& place) {
   if (variables_.empty()) return;
-  UpdatePlan& plan = plan_of(place.copy);
+  apply_plan(plan_of(place.copy), place, variables_);
+}
+
+void OptimizerNode::apply_plan(UpdatePlan& plan, const UpdatePlace& place, const Variables& variables) {
   plan.arrange(place.gradient_replica, place.num_slices);
   plan.set_scalars(scalars());
   if (plan.measures_norms()) {
@@ -202,16 +219,18 @@ void OptimizerNode::apply(const UpdatePlace& place) {
     plan.combine_norms();
   }
   for_slices(place, [this, &plan](int slice) { update_slice(plan, slice); });
-  constrain(place.copy);
+  constrain(place.copy, variables);
+}
+
+void OptimizerNode::prepare(const UpdateRange& range) {
+  const Tensor* inputs[] = {&range.gradient, &range.factor, &range.scalars};
+  Tensor outputs[] = {range.gradient, range.weight};
+  dispatch(ops::kPrepareUpdate, range.preparation, inputs, outputs);
 }
 
 void OptimizerNode::update_slice(const UpdatePlan& plan, int slice) const {
   for (const UpdateRange& range : plan.ranges(slice)) {
-    if (!prepares()) {
-      const Tensor* inputs[] = {&range.gradient, &range.factor, &range.scalars};
-      Tensor outputs[] = {range.gradient, range.weight};
-      dispatch(ops::kPrepareUpdate, range.preparation, inputs, outputs);
-    }
+    if (!prepares()) prepare(range);
     update(range);
     if (options_.use_ema) average(range);
   }
@@ -226,8 +245,9 @@ void OptimizerNode::average(const UpdateRange& range) const {
   if (overwrites_now()) dispatch_into(ops::kAffine, ops::AffineDescriptor{}, {&range.average}, range.weight);
 }
 
-void OptimizerNode::constrain(int copy) const {
+void OptimizerNode::constrain(int copy, const Variables& variables) const {
   for (const ConstrainedWeight& constrained : constraints_) {
+    if (std::find(variables.begin(), variables.end(), constrained.variable) == variables.end()) continue;
     const Tensor weight = store_->weights(copy, dtype(), constrained.variable.node().segment)
                               .with_shape(constrained.variable.shape());
     const Tensor projected = constrained.constraint(weight);
@@ -237,16 +257,20 @@ void OptimizerNode::constrain(int copy) const {
 
 void OptimizerNode::end_step() { ++steps_; }
 
-// Keras averages, overwrites and constrains after every step, also after those that only gather gradients.
 void OptimizerNode::end_gathering() {
+  average_and_constrain([this](int copy) -> UpdatePlan& { return plan_of(copy); }, variables_);
+}
+
+void OptimizerNode::average_and_constrain(const std::function<UpdatePlan&(int)>& plan_of,
+                                          const Variables& variables) {
   for (int copy = 0; copy < static_cast<int>(copies_.size()) && (options_.use_ema || !constraints_.empty());
        ++copy) {
     UpdatePlan& plan = plan_of(copy);
-    if (plan.slices() == 0) plan.arrange(copy, 1);
+    if (plan.slices() == 0) plan.arrange(store_->sum_place(copy), 1);
     plan.set_scalars(scalars());
     for (int slice = 0; slice < plan.slices() && options_.use_ema; ++slice)
       for (const UpdateRange& range : plan.ranges(slice)) average(range);
-    constrain(copy);
+    constrain(copy, variables);
   }
   ++steps_;
 }
@@ -259,6 +283,7 @@ void OptimizerNode::finalize_averages() {
       store_->weights(static_cast<int>(copy), dtype(), segment)
           .copy_from(copies_[copy].averages.front().view(store_->layout(dtype()), segment));
     }
+  store_->fetch(variables_);
 }
 
 }  // namespace nyala

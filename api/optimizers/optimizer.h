@@ -5,10 +5,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nyala/api/fields.h>
 #include <nyala/api/layers/layer.h>
+#include <nyala/api/optimizers/partial_update.h>
 #include <nyala/api/optimizers/update_plan.h>
 #include <nyala/api/schedules/learning_rate.h>
 #include <nyala/backend/parameters/update_rule.h>
@@ -36,6 +38,14 @@ struct OptimizerVariable {
   Tensor value;
 };
 
+/// A tensor of Keras' files that lies in a slot of one variable: its first elements.
+struct SlotInFile {
+  size_t slot = 0;
+  std::string name;
+  Shape shape;
+  bool placeholder = false;  // an int32 zero that stands for a slot that the variable lacks
+};
+
 /// The part that all optimizers share: clipping, weight decay, accumulation, moving averages, constraints,
 /// state. An optimizer derives and gives its formula.
 class OptimizerNode : public UpdateRule {
@@ -52,6 +62,12 @@ class OptimizerNode : public UpdateRule {
   /// Keras' file order: that many first slots stand together for each variable (m0 v0 m1 v1), the others
   /// follow one slot after the other.
   virtual size_t interleaved_slots() const { return slot_names().size(); }
+  /// True for a slot that begins as a copy of the weight.
+  virtual bool slot_begins_as_weight(size_t) const { return false; }
+  /// What Keras' files hold of one variable's slots, where that is not every slot in the variable's shape.
+  virtual std::vector<SlotInFile> slots_in_file(const Variable&) const { return {}; }
+  /// Variables of Keras' files behind all slots, which follow from the number of updates done.
+  virtual std::vector<OptimizerVariable> derived_variables(int64_t) const { return {}; }
 
   /// The numbers of update `step` (from 0) at rate `learning_rate` that the formula reads on the device,
   /// always as many. `dtype`: that of the weights, in which Keras computes them.
@@ -61,6 +77,11 @@ class OptimizerNode : public UpdateRule {
   /// True if update() itself multiplies gradients by the factor, clips them and decays weights (as all ops of
   /// backend/ops/optimizer_updates.h do). False: gradients and weights come prepared.
   virtual bool prepares() const { return false; }
+  /// True if the formula is not elementwise: update() gets each variable whole, UpdateRange::shape is its
+  /// shape.
+  virtual bool takes_whole_variables() const { return false; }
+  /// The weight decay of a variable that is not excluded; NaN: none.
+  virtual double weight_decay_of(const Variable&) const { return options_.weight_decay; }
 
   /// Takes the trainable variables (all from one store) and makes the slots. Keeps the state of variables
   /// that it already knows; `constraints` are applied after each update. Throws StateError for variables that
@@ -85,8 +106,17 @@ class OptimizerNode : public UpdateRule {
   std::vector<OptimizerVariable> variables_for_file() const;
   /// Sets the state from such a list. Throws ShapeError naming what does not fit; nothing is changed then.
   void load_variables(const std::vector<Tensor>& values);
+  /// Follows its variables, which have moved to `store`, with the state that variables_for_file() gave
+  /// before.
+  void move_to(ParameterStore& store, const std::vector<Tensor>& state);
   /// If moving averages are kept: writes them to the weights (end of fit).
   void finalize_averages();
+
+  /// The rule for an update of `active`, which are among `listed`: the optimizer itself where that is all of
+  /// its variables. Builds an optimizer that is not built yet for `listed`. Throws InvalidArgumentError for a
+  /// variable that it was not built with (Keras: make another optimizer), StateError for variables of two
+  /// strategies.
+  UpdateRule& rule_for(ParameterStore& store, const Variables& listed, const Variables& active);
 
   // UpdateRule
   const Variables& variables() const override { return variables_; }
@@ -97,9 +127,15 @@ class OptimizerNode : public UpdateRule {
   void end_gathering() override;
 
  protected:
+  /// What update() has to do first where prepares() is true, on its own: the gradient and the weight are
+  /// changed.
+  static void prepare(const UpdateRange& range);
+
   OptimizerOptions options_;
 
  private:
+  friend class PartialUpdate;
+
   /// The state that belongs to one set of weights.
   struct Copy {
     std::vector<Plane> slots;
@@ -112,23 +148,30 @@ class OptimizerNode : public UpdateRule {
   DType dtype() const { return variables_.front().dtype(); }
   Copy make_copy(int copy) const;
   void reset_segments(Copy& copy, const Variables& known) const;
-  UpdatePlanOptions plan_options() const;
-  bool decays(const Variable& variable) const;
+  UpdatePlanOptions plan_options(const Variables& variables) const;
+  std::unique_ptr<UpdatePlan> make_plan(int copy, const Variables& variables);
+  void apply_plan(UpdatePlan& plan, const UpdatePlace& place, const Variables& variables);
+  /// What Keras does after every step, also after those that only gather gradients.
+  void average_and_constrain(const std::function<UpdatePlan&(int)>& plan_of, const Variables& variables);
+  void check_known(const Variables& listed) const;
+  double decay_of(const Variable& variable) const;
   std::vector<double> scalars() const;
   UpdatePlan& plan_of(int copy);
   void update_slice(const UpdatePlan& plan, int slice) const;
   bool overwrites_now() const;
   void average(const UpdateRange& range) const;
-  void constrain(int copy) const;
+  void constrain(int copy, const Variables& variables) const;
 
   /// One tensor of state that belongs to a variable.
   struct StateEntry {
-    enum class Kind { average, accumulator, slot };
+    enum class Kind { average, accumulator, slot, placeholder };
     Kind kind;
     size_t slot;
     Variable variable;
     std::string name;
+    Shape shape;
   };
+  void add_slot_entries(std::vector<StateEntry>& entries) const;
   std::vector<StateEntry> state_entries() const;
   Plane& plane_of(const StateEntry& entry, Copy& copy) const;
   Tensor read(const StateEntry& entry) const;
@@ -141,9 +184,12 @@ class OptimizerNode : public UpdateRule {
   std::vector<ConstrainedWeight> constraints_;
   std::vector<std::string> no_decay_;
   mutable std::vector<Copy> copies_;
+  std::vector<std::unique_ptr<PartialUpdate>> partial_updates_;  // the latest at the end
   int64_t steps_ = 0;  // Keras' iteration: counts steps that only gather, too
   float rate_ = 0.0f;
 };
+
+using GradientsAndVariables = std::vector<std::pair<Tensor, Variable>>;
 
 /// A handle on an optimizer: a name ("adam", "RMSProp": in any case of letters) or an object. Copies name the
 /// same optimizer.
@@ -160,6 +206,18 @@ class Optimizer {
   int64_t iterations() const { return node_->iterations(); }
   double learning_rate() const { return node_->learning_rate(); }
   void set_learning_rate(double rate) const { node_->set_learning_rate(rate); }
+
+  /// Updates variables by gradients of a GradientTape. Inside Strategy::run it is a collective: all replicas
+  /// come with the same variables, their gradients are summed and applied once (so losses are sums over the
+  /// replica's rows divided by the rows of the global batch), and all go on with the new weights. Elsewhere
+  /// the gradients are those of the whole batch, whatever the strategy of the variables.
+  /// The first call builds the optimizer for the variables that it names. A variable without a gradient (an
+  /// undefined tensor on every replica) and one that is not named keep value and state; the first are warned
+  /// of once. Throws InvalidArgumentError where there is no gradient at all, for a variable named twice and
+  /// for one that the optimizer was not built with; ShapeError for a gradient that does not fit.
+  void apply_gradients(const GradientsAndVariables& gradients_and_variables) const;
+  /// Keras' apply(gradients, variables).
+  void apply_gradients(const Tensors& gradients, const Variables& variables) const;
 
  protected:
   std::shared_ptr<OptimizerNode> node_;

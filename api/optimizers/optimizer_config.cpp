@@ -1,9 +1,16 @@
 #include <array>
+#include <cmath>
 
 #include <nyala/api/optimizers/optimizer_config.h>
 #include <nyala/backend/ops/dispatch.h>
 
 namespace nyala {
+
+double power_of(double base, int64_t exponent, DType dtype) {
+  const double t = static_cast<double>(exponent);
+  if (dtype == DType::float64) return std::pow(base, t);
+  return static_cast<float>(std::pow(static_cast<double>(static_cast<float>(base)), t));
+}
 
 void run_update(const OpDef& op, const UpdateRange& range) {
   std::array<Tensor, 4> outputs = {range.weight};

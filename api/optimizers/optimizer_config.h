@@ -21,10 +21,9 @@ OptimizerOptions optimizer_options(const Config& c, const char* class_name) {
           .name = c.name.empty() ? unique_name(class_name) : c.name};
 }
 
-/// Shows those of them that are behind an optimizer's own.
+/// Shows those of them that all optimizers have at one place, behind weight_decay.
 template <class Config>
-void visit_optimizer_options(FieldVisitor& v, Config& c) {
-  v.optional("weight_decay", c.weight_decay);
+void visit_shared_options(FieldVisitor& v, Config& c) {
   v.optional("clipnorm", c.clipnorm);
   v.optional("clipvalue", c.clipvalue);
   v.optional("global_clipnorm", c.global_clipnorm);
@@ -34,6 +33,17 @@ void visit_optimizer_options(FieldVisitor& v, Config& c) {
   v.optional("loss_scale_factor", c.loss_scale_factor);
   v.optional("gradient_accumulation_steps", c.gradient_accumulation_steps, 0);
 }
+
+/// Shows those of them that are behind an optimizer's own.
+template <class Config>
+void visit_optimizer_options(FieldVisitor& v, Config& c) {
+  v.optional("weight_decay", c.weight_decay);
+  visit_shared_options(v, c);
+}
+
+/// base^exponent as Keras computes it, in the dtype of the weights. In float32 1 - 0.999^1 is 1.3e-5 off, and
+/// so are the weights.
+double power_of(double base, int64_t exponent, DType dtype);
 
 /// Runs a formula of backend/ops/optimizer_updates.h on a range.
 void run_update(const OpDef& op, const UpdateRange& range);

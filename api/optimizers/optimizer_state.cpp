@@ -32,20 +32,32 @@ std::vector<OptimizerNode::StateEntry> OptimizerNode::state_entries() const {
   std::vector<StateEntry> entries;
   if (options_.use_ema)
     for (const Variable& variable : variables_)
-      entries.push_back({StateEntry::Kind::average, 0, variable, variable_name(variable, "average")});
+      entries.push_back(
+          {StateEntry::Kind::average, 0, variable, variable_name(variable, "average"), variable.shape()});
   if (options_.gradient_accumulation_steps > 0)
     for (const Variable& variable : variables_)
-      entries.push_back(
-          {StateEntry::Kind::accumulator, 0, variable, variable_name(variable, "gradient_accumulator")});
+      entries.push_back({StateEntry::Kind::accumulator, 0, variable,
+                         variable_name(variable, "gradient_accumulator"), variable.shape()});
+  add_slot_entries(entries);
+  return entries;
+}
+
+void OptimizerNode::add_slot_entries(std::vector<StateEntry>& entries) const {
   const std::vector<std::string> names = slot_names();
   const size_t together = interleaved_slots();
-  for (const Variable& variable : variables_)
-    for (size_t slot = 0; slot < together; ++slot)
-      entries.push_back({StateEntry::Kind::slot, slot, variable, variable_name(variable, names[slot])});
+  const auto add = [&](size_t slot, const Variable& variable) {
+    entries.push_back(
+        {StateEntry::Kind::slot, slot, variable, variable_name(variable, names[slot]), variable.shape()});
+  };
+  for (const Variable& variable : variables_) {
+    const std::vector<SlotInFile> own = slots_in_file(variable);
+    for (const SlotInFile& slot : own)
+      entries.push_back({slot.placeholder ? StateEntry::Kind::placeholder : StateEntry::Kind::slot, slot.slot,
+                         variable, slot.name, slot.shape});
+    for (size_t slot = 0; slot < together && own.empty(); ++slot) add(slot, variable);
+  }
   for (size_t slot = together; slot < names.size(); ++slot)
-    for (const Variable& variable : variables_)
-      entries.push_back({StateEntry::Kind::slot, slot, variable, variable_name(variable, names[slot])});
-  return entries;
+    for (const Variable& variable : variables_) add(slot, variable);
 }
 
 Plane& OptimizerNode::plane_of(const StateEntry& entry, Copy& copy) const {
@@ -53,18 +65,22 @@ Plane& OptimizerNode::plane_of(const StateEntry& entry, Copy& copy) const {
 }
 
 Tensor OptimizerNode::read(const StateEntry& entry) const {
+  if (entry.kind == StateEntry::Kind::placeholder) return Tensor::zeros({}, DType::int32);
   if (entry.kind == StateEntry::Kind::accumulator) return accumulated(entry.variable);
   return on_host(plane_of(entry, copies_.front())
                      .view(store_->layout(dtype()), entry.variable.node().segment)
-                     .with_shape(entry.variable.shape()));
+                     .rows(0, entry.shape.num_elements())
+                     .with_shape(entry.shape));
 }
 
 void OptimizerNode::write(const StateEntry& entry, const Tensor& value) {
+  if (entry.kind == StateEntry::Kind::placeholder) return;
   if (entry.kind == StateEntry::Kind::accumulator) return set_accumulated(entry.variable, value);
   for (Copy& copy : copies_)
     plane_of(entry, copy)
         .view(store_->layout(dtype()), entry.variable.node().segment)
-        .with_shape(entry.variable.shape())
+        .rows(0, entry.shape.num_elements())
+        .with_shape(entry.shape)
         .copy_from(value);
 }
 
@@ -98,26 +114,33 @@ std::vector<OptimizerVariable> OptimizerNode::variables_for_file() const {
   std::vector<OptimizerVariable> result = {{"iteration", Tensor::scalar(steps_)}};
   if (!options_.learning_rate.is_schedule()) result.push_back({"learning_rate", Tensor::scalar(rate_)});
   for (const StateEntry& entry : state_entries()) result.push_back({entry.name, read(entry)});
+  for (OptimizerVariable& derived : derived_variables(iterations())) result.push_back(std::move(derived));
   return result;
 }
 
 void OptimizerNode::load_variables(const std::vector<Tensor>& values) {
   const std::vector<StateEntry> entries = state_entries();
   const size_t first = options_.learning_rate.is_schedule() ? 1 : 2;
-  if (values.size() != first + entries.size())
-    throw ShapeError(class_name() + ": expected " + std::to_string(first + entries.size()) +
+  const size_t expected = first + entries.size() + derived_variables(iterations()).size();
+  if (values.size() != expected)
+    throw ShapeError(class_name() + ": expected " + std::to_string(expected) +
                      " optimizer variables, received " + std::to_string(values.size()) +
                      (built() ? "" : "; the optimizer has not been built yet"));
   check_shape(values[0], {}, "iteration");
   if (first == 2) check_shape(values[1], {}, "learning_rate");
   std::vector<Tensor> ready;
   for (size_t i = 0; i < entries.size(); ++i) {
-    check_shape(values[first + i], entries[i].variable.shape(), entries[i].name);
+    check_shape(values[first + i], entries[i].shape, entries[i].name);
     ready.push_back(ops::cast(on_host(values[first + i]), entries[i].variable.dtype()));
   }
   steps_ = static_cast<int64_t>(values[0].item());
   if (first == 2) rate_ = static_cast<float>(values[1].item());
   for (size_t i = 0; i < entries.size(); ++i) write(entries[i], ready[i]);
+}
+
+void OptimizerNode::move_to(ParameterStore& store, const std::vector<Tensor>& state) {
+  build(store, Variables(variables_), std::vector<ConstrainedWeight>(constraints_));
+  load_variables(state);
 }
 
 }  // namespace nyala

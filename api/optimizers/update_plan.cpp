@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include <nyala/api/optimizers/update_plan.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -22,24 +23,23 @@ UpdatePlan::UpdatePlan(const UpdatePlanOptions& options, ParameterStore& store, 
       slots_(slots),
       averages_(averages) {
   const int64_t scalars = ops::kFirstFormulaScalar + static_cast<int64_t>(options.num_formula_scalars);
-  scalars_ = Tensor::zeros({scalars}, DType::float64, store.device(copy));
+  scalars_ = Tensor::zeros({scalars}, DType::float64, store.weights_device(copy));
   add_parts();
   if (options.clipping == Clipping::norm || options.clipping == Clipping::global_norm) make_norm_tensors();
 }
 
-// Norms of single variables need a part for each; else neighbours that decay alike are one.
+// Norms and formulas of single variables need a part for each; else neighbours that decay alike are one.
 void UpdatePlan::add_parts() {
-  Variables groups[2];
+  std::map<double, Variables> groups;
   for (size_t i = 0; i < options_.variables.size(); ++i) {
     const Variable& variable = options_.variables[i];
-    if (options_.clipping == Clipping::norm)
-      parts_.push_back({variable.node().segment, options_.decays[i]});
+    if (options_.clipping == Clipping::norm || options_.whole_variables)
+      parts_.push_back({variable.node().segment, options_.decays[i], i});
     else
-      groups[options_.decays[i] ? 1 : 0].push_back(variable);
+      groups[options_.decays[i]].push_back(variable);
   }
-  for (const bool decays : {false, true})
-    for (const Segment& segment : merged_segments(groups[decays ? 1 : 0]))
-      parts_.push_back({segment, decays});
+  for (const auto& [decay, variables] : groups)
+    for (const Segment& segment : merged_segments(variables)) parts_.push_back({segment, decay});
 }
 
 void UpdatePlan::make_norm_tensors() {
@@ -51,14 +51,15 @@ void UpdatePlan::make_norm_tensors() {
     if (options_.clipping == Clipping::norm) offsets.push_back(total);
   }
   if (options_.clipping == Clipping::global_norm) offsets.push_back(total);
-  const Device device = store_.device(copy_);
+  const Device device = store_.weights_device(copy_);
   partials_ = Tensor::zeros({total}, DType::float64, device);
   offsets_ = Tensor::from(offsets, {static_cast<int64_t>(offsets.size())}, device);
   factors_ = Tensor::zeros({static_cast<int64_t>(offsets.size()) - 1}, DType::float64, device);
 }
 
-// Slices of equal size over all parts, cut at multiples of `alignment` within a part.
-std::vector<std::vector<UpdatePlan::Piece>> UpdatePlan::cut(int slices, int64_t alignment) const {
+// Slices of equal size over all parts, cut at multiples of `alignment` within a part, or between `whole`
+// parts.
+std::vector<std::vector<UpdatePlan::Piece>> UpdatePlan::cut(int slices, int64_t alignment, bool whole) const {
   int64_t total = 0;
   for (const Part& part : parts_) total += part.segment.count;
   std::vector<std::vector<Piece>> result(static_cast<size_t>(slices));
@@ -68,6 +69,7 @@ std::vector<std::vector<UpdatePlan::Piece>> UpdatePlan::cut(int slices, int64_t 
     const auto place = [&](int slice) {
       if (slice == slices) return count;
       const int64_t local = std::max<int64_t>(total * slice / slices - before, 0);
+      if (whole) return 2 * local > count ? count : 0;
       return std::min(local / alignment * alignment, count);
     };
     for (int slice = 0; slice < slices; ++slice)
@@ -95,7 +97,12 @@ UpdateRange UpdatePlan::range_of(const Piece& piece, int replica) const {
   range.factor = !factors_.defined()                   ? element(scalars_, ops::kGradientScaleScalar)
                  : options_.clipping == Clipping::norm ? element(factors_, static_cast<int64_t>(piece.part))
                                                        : factors_;
-  range.preparation.decay = parts_[piece.part].decays;
+  const Part& part = parts_[piece.part];
+  range.preparation.decay = part.decay;
+  if (options_.whole_variables) {
+    range.variable = options_.variables[part.variable];
+    range.shape = range.variable.shape();
+  }
   if (options_.clipping == Clipping::value) range.preparation.clip_value = options_.clip_limit;
   return range;
 }
@@ -112,7 +119,7 @@ void UpdatePlan::arrange(int replica, int slices) {
   slices_ = slices;
   ranges_.assign(static_cast<size_t>(slices), {});
   norm_ranges_.assign(static_cast<size_t>(slices), {});
-  const auto pieces = cut(slices, kCutAlignment);
+  const auto pieces = cut(slices, kCutAlignment, options_.whole_variables);
   for (size_t slice = 0; slice < pieces.size(); ++slice)
     for (const Piece& piece : pieces[slice]) ranges_[slice].push_back(range_of(piece, replica));
   if (!measures_norms()) return;

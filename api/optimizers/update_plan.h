@@ -7,7 +7,7 @@
 
 namespace nyala {
 
-/// One run of elements that an elementwise formula updates: flat tensors of equal length on one device.
+/// One run of elements that a formula updates: flat tensors of equal length on one device.
 struct UpdateRange {
   Tensor weight;
   Tensor gradient;
@@ -19,6 +19,9 @@ struct UpdateRange {
   /// The numbers of this step, float64 on the device: three common ones (backend/ops/optimizer_updates.h),
   /// then those of OptimizerNode::step_scalars.
   Tensor scalars;
+  /// Where whole variables are wanted: which one this is, and its shape.
+  Variable variable;
+  Shape shape;
   /// Weight decay and clipping by value of this range.
   ops::UpdateDescriptor preparation;
 };
@@ -35,7 +38,8 @@ enum class Clipping { none, value, norm, global_norm };
 /// What an optimizer wants of each plan.
 struct UpdatePlanOptions {
   Variables variables;
-  std::vector<bool> decays;  // per variable
+  std::vector<double> decays;    // weight decay per variable, 0: none
+  bool whole_variables = false;  // a range for each variable, however large
   Clipping clipping = Clipping::none;
   double clip_limit = 0.0;
   size_t num_slots = 0;
@@ -70,7 +74,8 @@ class UpdatePlan {
   /// A segment of weights that is treated alike.
   struct Part {
     Segment segment;
-    bool decays = false;
+    double decay = 0.0;
+    size_t variable = 0;
     int64_t first_partial = 0;
   };
   /// Elements [begin, end) of one part.
@@ -82,7 +87,7 @@ class UpdatePlan {
 
   void add_parts();
   void make_norm_tensors();
-  std::vector<std::vector<Piece>> cut(int slices, int64_t alignment) const;
+  std::vector<std::vector<Piece>> cut(int slices, int64_t alignment, bool whole = false) const;
   Segment segment_of(const Piece& piece) const;
   UpdateRange range_of(const Piece& piece, int replica) const;
   NormRange norm_range_of(const Piece& piece, int replica) const;

@@ -194,7 +194,7 @@ TrainingPosition Checkpoint::restore(const std::string& path) const {
     rethrow_with_prefix(path + ": group '/" + kCheckpointGroup + "': ");
   }
   const TrainingPosition position = content.position;
-  read_weights(model_, root, path, OptimizerMismatch::fail);
+  read_weights(model_, root, path, {}, OptimizerMismatch::fail);
   restore_content(model_, std::move(content));
   return position;
 }

@@ -1,5 +1,7 @@
 #include <set>
 
+#include <nyala/api/saving/formats/format.h>
+#include <nyala/api/saving/formats/legacy_weights.h>
 #include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/saving/weights_walk.h>
@@ -83,9 +85,8 @@ Tensors read_group(const hdf5::Group& root, const WeightsGroup& group, const std
   }
 }
 
-/// Variables in the file that no layer of the model asks for: the file is perhaps another model's.
-void warn_of_unread(const hdf5::Group& root, const std::vector<WeightsGroup>& groups,
-                    const std::string& file_name) {
+/// Groups with variables that no layer of the model asks for: the file is perhaps another model's.
+std::vector<std::string> unread_groups(const hdf5::Group& root, const std::vector<WeightsGroup>& groups) {
   std::set<std::string> known;
   for (const WeightsGroup& group : groups)
     for (const std::string& path : {vars_of(group.path), old_path_of(vars_of(group.path))})
@@ -97,11 +98,28 @@ void warn_of_unread(const hdf5::Group& root, const std::vector<WeightsGroup>& gr
         !parent.starts_with("/optimizer/") && !parent.starts_with("/" + std::string(kCheckpointGroup));
     if (of_a_layer && !known.contains(parent)) unread.insert(parent);
   }
+  return {unread.begin(), unread.end()};
+}
+
+void warn_of(const std::vector<std::string>& unread, const std::string& file_name) {
   if (!unread.empty())
     log(LogChannel::warning,
         file_name + ": " + std::to_string(unread.size()) +
-            " group(s) with variables have no layer in the model and were left out, the first is '" +
-            *unread.begin() + "'");
+            " group(s) with variables have no layer in the model and were left out, the first is '" + unread[0] +
+            "'");
+}
+
+/// The layers and all that they hold.
+std::set<const LayerNode*> with_sublayers(const std::vector<Layer>& layers) {
+  std::set<const LayerNode*> all;
+  std::vector<Layer> open = layers;
+  while (!open.empty()) {
+    const Layer layer = open.back();
+    open.pop_back();
+    if (!all.insert(&layer.node()).second) continue;
+    for (const auto& [name, sublayer] : layer.node().sublayers()) open.push_back(sublayer);
+  }
+  return all;
 }
 
 /// The optimizer's state in the file, or nothing where there is none.
@@ -116,7 +134,8 @@ Tensors read_optimizer(const hdf5::Group& root) {
 
 void load_optimizer(const Model& model, const Tensors& values, const std::string& file_name,
                     OptimizerMismatch mismatch) {
-  if (!model.compiled() || values.empty()) return;
+  constexpr size_t kUnused = 2;  // iteration and rate of an optimizer that never made a step
+  if (!model.compiled() || values.size() <= kUnused) return;
   OptimizerNode& optimizer = model.optimizer().node();
   if (!optimizer.built()) build_optimizer(model.model_node());
   try {
@@ -131,13 +150,6 @@ void load_optimizer(const Model& model, const Tensors& values, const std::string
 void check_built(const Model& model, const std::string& what) {
   if (!model.built())
     throw StateError(what + ": model '" + model.name() + "' is not built; call build(shape) or fit first");
-}
-
-void check_kind(const hdf5::Group& root, const std::string& file_name) {
-  if (root.attributes().has("layer_names") || root.has_group("model_weights"))
-    throw FileFormatError(file_name +
-                          ": expected a file in the layout of Keras 3's save_weights, found one of Keras 2 "
-                          "(weights by layer name); load and save it with Keras 3 first");
 }
 
 }  // namespace
@@ -155,17 +167,43 @@ void write_weights(const Model& model, hdf5::Writer& writer) {
 }
 
 // The optimizer comes before the weights since it may still refuse.
-void read_weights(const Model& model, const hdf5::Group& root, const std::string& file_name,
-                  OptimizerMismatch mismatch) {
+LoadReport read_weights(const Model& model, const hdf5::Group& root, const std::string& file_name,
+                        const LoadWeightsConfig& config, OptimizerMismatch mismatch) {
   check_built(model, file_name);
-  check_kind(root, file_name);
+  if (config.by_name)
+    throw InvalidArgumentError(file_name + ": by_name is for files that keep weights by layer name; this one "
+                                           "keeps them by structure");
   const std::vector<WeightsGroup> groups = walk_weights(model);
-  std::vector<Tensors> values;
-  for (const WeightsGroup& group : groups) values.push_back(read_group(root, group, file_name));
-  warn_of_unread(root, groups, file_name);
+  const std::set<const LayerNode*> skipped = with_sublayers(config.objects_to_skip);
+  LoadReport report;
+  std::vector<std::pair<Variable, Tensor>> assignments;
+  for (const WeightsGroup& group : groups) {
+    if (group.variables.empty() || skipped.contains(&group.layer.node())) continue;
+    try {
+      const Tensors values = read_group(root, group, file_name);
+      for (size_t i = 0; i < values.size(); ++i) assignments.emplace_back(group.variables[i], values[i]);
+      report.loaded.push_back(group.path);
+    } catch (const NotFoundError&) {
+      if (!config.skip_mismatch) throw;
+      report.missing.push_back(group.path);
+    } catch (const ShapeError&) {
+      if (!config.skip_mismatch) throw;
+      report.mismatched.push_back(group.path);
+    }
+  }
+  report.unexpected = unread_groups(root, groups);
+  warn_of(report.unexpected, file_name);
   load_optimizer(model, read_optimizer(root), file_name, mismatch);
-  for (size_t i = 0; i < groups.size(); ++i)
-    for (size_t k = 0; k < values[i].size(); ++k) groups[i].variables[k].assign(values[i][k]);
+  for (const auto& [variable, value] : assignments) variable.assign(value);
+  return report;
+}
+
+std::string LoadReport::to_string() const {
+  std::string text = std::to_string(loaded.size()) + " layers loaded";
+  for (const auto& [what, list] : {std::pair{"missing", &missing}, {"of another shape", &mismatched},
+                                   {"unexpected", &unexpected}})
+    if (!list->empty()) text += ", " + std::to_string(list->size()) + " " + what + " (first: " + list->front() + ")";
+  return text;
 }
 
 void Model::save_weights(const std::string& path) const {
@@ -178,10 +216,12 @@ void Model::save_weights(const std::string& path) const {
   writer.save(path);
 }
 
-void Model::load_weights(const std::string& path) const {
+LoadReport Model::load_weights(const std::string& path, const LoadWeightsConfig& config) const {
   const ExclusiveUse alone(model_node(), "load_weights");
-  const hdf5::File file = hdf5::File::open(path);
-  read_weights(*this, file.root(), path);
+  const StoredModel stored = read_stored_model(path);
+  const hdf5::Group& root = stored.file->root();
+  if (is_legacy_weights(root)) return read_legacy_weights(*this, root, stored.name, config);
+  return read_weights(*this, root, stored.file->name(), config);
 }
 
 }  // namespace nyala

@@ -5,6 +5,7 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/hdf5/group.h>
 #include <nyala/api/saving/hdf5/writer.h>
+#include <nyala/api/saving/load_report.h>
 
 namespace nyala {
 
@@ -22,9 +23,9 @@ enum class OptimizerMismatch { warn, fail };
 
 /// Reads weights from such a file; with them the optimizer's state where model and file have one. Groups that
 /// the model has no layer for are left alone, with a warning. Throws StateError for a model that is not
-/// built, FileFormatError for another kind of file, NotFoundError or ShapeError naming the layer; nothing is
-/// changed then.
-void read_weights(const Model& model, const hdf5::Group& root, const std::string& file_name,
-                  OptimizerMismatch mismatch = OptimizerMismatch::warn);
+/// built, NotFoundError or ShapeError naming the layer unless `config` skips it; nothing is changed then.
+LoadReport read_weights(const Model& model, const hdf5::Group& root, const std::string& file_name,
+                        const LoadWeightsConfig& config = {},
+                        OptimizerMismatch mismatch = OptimizerMismatch::warn);
 
 }  // namespace nyala

@@ -66,6 +66,8 @@ class Walk {
 }  // namespace
 
 std::vector<WeightsGroup> walk_weights(const Layer& root) {
+  const auto* model = dynamic_cast<const ModelNode*>(&root.node());
+  if (const auto shared = model ? model->template_model() : nullptr) return walk_weights(Layer(shared));
   Walk walk;
   walk.visit(root, "");
   return std::move(walk.groups);

@@ -1,5 +1,7 @@
 #include <nyala/api/training/evaluate.h>
 
+#include <algorithm>
+
 #include <nyala/api/callbacks/progbar_logger.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/feed.h>
@@ -17,15 +19,6 @@ std::vector<CallbackArgument> with_progress(std::vector<CallbackArgument> callba
 }
 
 int resolved(int verbose) { return verbose == kVerboseAuto ? 1 : verbose; }
-
-DataArgument weighted(DataArgument data, const Tensor& sample_weight) {
-  if (!sample_weight.defined()) return data;
-  if (data.is_dataset())
-    throw InvalidArgumentError(
-        "evaluate: sample_weight belongs to arrays; put weights into the Dataset's elements");
-  data.arrays().sample_weight = sample_weight;
-  return data;
-}
 
 int64_t steps_per_execution(const Model& model) {
   return model.compiled() ? model.model_node().training->config.steps_per_execution : 1;
@@ -48,9 +41,38 @@ TrainingState& compiled_state(const Model& model, const char* what) {
   return *model.model_node().training;
 }
 
+void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const ModelNode& model,
+                  const char* what) {
+  if (weights.empty() || (weights.list().size() == 1 && !weights.list()[0].defined())) return;
+  if (data.is_dataset())
+    throw InvalidArgumentError(std::string(what) +
+                               ": sample_weight belongs to arrays; put weights into the Dataset's elements");
+  Element& arrays = data.arrays();
+  if (weights.list().size() == 1) {
+    arrays.sample_weight = weights.list()[0];
+    return;
+  }
+  if (weights.list().size() > 1 && weights.list().size() != arrays.y.size())
+    throw InvalidArgumentError(std::string(what) + ": expected one sample_weight, or " +
+                               std::to_string(arrays.y.size()) + ", one per target, received " +
+                               std::to_string(weights.list().size()));
+  arrays.weight_per_output = weights.list();
+  arrays.weight_per_output.resize(arrays.y.size());
+  const std::vector<std::string> names = model.output_names(arrays.y.size());
+  for (const auto& [name, tensor] : weights.named()) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw InvalidArgumentError(std::string(what) + ": sample_weight for '" + name +
+                                 "', but the model has no output of that name" + did_you_mean(name, names) +
+                                 "; there are " + quoted_list(names));
+    arrays.weight_per_output.at(static_cast<size_t>(found - names.begin())) = tensor;
+  }
+}
+
 Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config) {
   compiled_state(model, "evaluate");
-  const DataArgument data = weighted(given, config.sample_weight);
+  DataArgument data = given;
+  give_weights(data, config.sample_weight, model.model_node(), "evaluate");
   Model handle = model;
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "evaluate"});
   const int verbose = resolved(config.verbose);
@@ -189,6 +211,19 @@ Tensor Model::predict_on_batch(const Tensor& x) const {
   return only(Stepper(model_node()).predict(batch_of(x, {}, {})), *this);
 }
 
+std::vector<Metric> Model::metrics() const {
+  std::vector<Metric> all = model_node().own_metrics();
+  if (!compiled()) return all;
+  const TrainingState& state = *model_node().training;
+  const std::vector<double> sums = summed(state);
+  for (const CompiledMetric& metric : state.metrics) {
+    const auto first = sums.begin() + metric.first_sum;
+    all.push_back(
+        metric.metric.renamed(metric.name).with_sums({first, first + metric.metric.node().state_size()}));
+  }
+  return all;
+}
+
 void Model::reset_metrics() const {
   const ExclusiveUse alone(model_node(), "reset_metrics");
   Stepper(model_node()).reset();
@@ -204,6 +239,7 @@ void Model::compile(const CompileConfig& config) const {
                                std::to_string(config.steps_per_execution));
   state->shuffle_seed = next_unseeded_key();
   if (const auto& old = model_node().training) state->train_step = old->train_step;
+  if (const auto shared = model_node().template_model()) shared->training = state;
   model_node().training = std::move(state);
   if (built()) build_optimizer(model_node());
 }

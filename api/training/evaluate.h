@@ -9,6 +9,11 @@ struct TrainingState;
 /// What a compiled model keeps. Throws StateError before compile, naming the call `what`.
 TrainingState& compiled_state(const Model& model, const char* what);
 
+/// Puts sample weights into arrays. Throws InvalidArgumentError for a Dataset, for another number of weights
+/// than targets and for an output that the model does not have.
+void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const ModelNode& model,
+                  const char* what);
+
 /// Loss and metrics over all batches of `data`, with the hooks of config.callbacks and, for verbose 1 and 2,
 /// a progress line. Throws StateError before compile.
 Logs evaluate_data(const Model& model, const DataArgument& data, const EvaluateConfig& config);

@@ -67,15 +67,13 @@ class Fit {
   CallbackList callbacks_;
 };
 
-std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfig& config) {
-  if (config.sample_weight.defined()) {
-    if (data.is_dataset())
-      throw InvalidArgumentError(
-          "fit: sample_weight belongs to arrays; put weights into the Dataset's elements");
-    if (!config.class_weight.empty())
-      throw InvalidArgumentError("fit: class_weight and sample_weight cannot be used together");
-    data.arrays().sample_weight = config.sample_weight;
-  }
+std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfig& config,
+                                               const ModelNode& model) {
+  give_weights(data, config.sample_weight, model, "fit");
+  const bool weighted = !data.is_dataset() && (data.arrays().sample_weight.defined() ||
+                                               !data.arrays().weight_per_output.empty());
+  if (weighted && !config.class_weight.empty())
+    throw InvalidArgumentError("fit: class_weight and sample_weight cannot be used together");
   if (config.validation_data || config.validation_split == 0.0) return {data, config.validation_data};
   return split_validation(data, config.validation_split);
 }
@@ -92,7 +90,7 @@ Fit::Fit(Model model, DataArgument data, const FitConfig& config)
     : model_(std::move(model)),
       config_(config),
       state_(compiled_state(model_, "fit")),
-      data_(prepared(std::move(data), config)),
+      data_(prepared(std::move(data), config, model_.model_node())),
       stepper_(model_.model_node()),
       feed_(data_.first, training_feed(model_, config)),
       verbose_(config.verbose == kVerboseAuto ? 1 : config.verbose),

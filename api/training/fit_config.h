@@ -5,6 +5,7 @@
 
 #include <nyala/api/callbacks/callback.h>
 #include <nyala/api/training/data_argument.h>
+#include <nyala/api/training/per_output.h>
 
 namespace nyala {
 
@@ -21,7 +22,8 @@ struct FitConfig {
   DataArgument validation_data = {};
   bool shuffle = true;
   std::map<int64_t, double> class_weight = {};
-  Tensor sample_weight = {};
+  /// For all outputs, one per output in order, or by output name.
+  PerOutput<Tensor> sample_weight = {};
   int initial_epoch = 0;
   int64_t steps_per_epoch = 0;
   int64_t validation_steps = 0;
@@ -35,7 +37,7 @@ struct FitConfig {
 struct EvaluateConfig {
   int64_t batch_size = 0;
   int verbose = kVerboseAuto;
-  Tensor sample_weight = {};
+  PerOutput<Tensor> sample_weight = {};
   int64_t steps = 0;
   std::vector<CallbackArgument> callbacks = {};
 };

@@ -57,6 +57,15 @@ class MetricList {
     state_.metrics.push_back(std::move(compiled));
   }
 
+  void add_named(const std::map<std::string, std::vector<Metric>>& by_output,
+                 const std::vector<std::string>& names, bool weighted) {
+    check_names(by_output, names, "metrics are given");
+    for (const auto& [name, metrics] : by_output)
+      for (const Metric& metric : metrics)
+        add(metric, static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin()),
+            weighted);
+  }
+
   /// Keras: a flat list is the only output's, or has one entry per output.
   void add_all(const PerOutput<Metric>& metrics, bool weighted) {
     const size_t outputs = state_.outputs.size();
@@ -75,7 +84,8 @@ class MetricList {
   std::set<std::string> names_;
 };
 
-void resolve_losses(TrainingState& state, const std::vector<std::string>& names, size_t num_targets) {
+void resolve_losses(TrainingState& state, const std::vector<std::string>& names, size_t num_targets,
+                    bool has_own_loss) {
   const CompileConfig& config = state.config;
   check_names(config.loss.named(), names, "a loss is given");
   check_names(config.loss_weights.named(), names, "a loss weight is given");
@@ -93,7 +103,7 @@ void resolve_losses(TrainingState& state, const std::vector<std::string>& names,
     any = any || output.loss;
     state.outputs.push_back(std::move(output));
   }
-  if (!any) throw InvalidArgumentError("no loss to compute: pass a loss to compile()");
+  if (!any && !has_own_loss) throw InvalidArgumentError("no loss to compute: pass a loss to compile()");
 }
 
 }  // namespace
@@ -103,18 +113,15 @@ void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors
   TrainingState fresh;  // nothing is half done if something throws
   fresh.config = state.config;
   const std::vector<std::string> names = model.output_names(predictions.size());
-  resolve_losses(fresh, names, targets.size());
+  resolve_losses(fresh, names, targets.size(), model.has_own_loss || model.has_own_train_step);
   size_t losses = 0;
   for (const CompiledOutput& output : fresh.outputs) losses += output.loss ? 1 : 0;
   fresh.num_sums = 1 + (losses > 1 ? static_cast<int64_t>(fresh.outputs.size()) : 0);
   MetricList list(fresh, targets, predictions);
   list.add_all(fresh.config.metrics, false);
-  check_names(fresh.config.metrics_by_output, names, "metrics are given");
-  for (const auto& [name, metrics] : fresh.config.metrics_by_output)
-    for (const Metric& metric : metrics)
-      list.add(metric, static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin()),
-               false);
+  list.add_named(fresh.config.metrics_by_output, names, false);
   list.add_all(fresh.config.weighted_metrics, true);
+  list.add_named(fresh.config.weighted_metrics_by_output, names, true);
   state.outputs = std::move(fresh.outputs);
   state.metrics = std::move(fresh.metrics);
   state.num_sums = fresh.num_sums;

@@ -1,8 +1,11 @@
 #include <nyala/api/training/stepper.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <mutex>
 
+#include <nyala/api/training/replica_step.h>
 #include <nyala/api/training/resolve.h>
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
@@ -14,36 +17,7 @@
 
 namespace nyala {
 
-/// One replica's part of a step.
-struct Stepper::Part {
-  Replica& replica;
-  Call& call;
-  TrainingState& state;
-  Tensors targets;
-  Tensors predictions;
-  Tensor sample_weight;
-  int64_t rows;
-  int64_t global_rows;
-
-  double share() const {
-    return global_rows > 0 ? static_cast<double>(rows) / static_cast<double>(global_rows) : 0.0;
-  }
-};
-
 namespace {
-
-Tensor all_reduced(const Tensor& value, const Replica& replica) {
-  return replica.context ? replica.context->all_reduce_sum(value.detached()) : value.detached();
-}
-
-/// Weights of shape (rows,) or (rows, 1) brought to the rank of per-sample losses.
-Tensor weights_like(const Tensor& weights, const Tensor& per_sample) {
-  Tensor fitted = ops::cast(weights, per_sample.dtype());
-  Shape shape = fitted.shape();
-  while (shape.rank() > per_sample.rank() && shape.back() == 1) shape = shape.slice(0, shape.rank() - 1);
-  while (shape.rank() < per_sample.rank()) shape.append(1);
-  return fitted.with_shape(shape);
-}
 
 /// Keras' squeeze or expansion of inputs whose rank is off by one with a trailing 1.
 Tensor adapted_input(const Tensor& x, const Shape& expected) {
@@ -81,7 +55,7 @@ Batch Stepper::adapted(const Batch& batch) const {
 void Stepper::build(const Batch& batch) {
   static std::recursive_mutex mutex;  // several threads may bring a model its first rows
   const std::lock_guard lock(mutex);
-  if (model_.built()) return model_.check_variables();
+  if (model_.built() || !model_.has_call()) return model_.check_variables();
   const StrategyScope scope(model_.strategy());
   Shapes shapes;
   for (const Tensor& x : batch.x) shapes.push_back(x.shape().with(0, None));
@@ -89,30 +63,44 @@ void Stepper::build(const Batch& batch) {
   model_.check_variables();
 }
 
-Tensors Stepper::forward(Call& c, const Tensors& x) const {
-  if (model_.takes_many() || x.size() > 1) return model_.invoke(c, Inputs(x));
-  return {model_.invoke(c, x.at(0))};
+void Stepper::resolve(const Batch& batch) {
+  TrainingState& state = *model_.training;
+  Call call;
+  if (model_.has_call()) {
+    Tensors shells;
+    for (const Tensor& x : batch.x) shells.push_back(x.shell());
+    resolve_outputs(state, model_, batch.y,
+                    model_.takes_many() || shells.size() > 1 ? model_.invoke(call, Inputs(shells))
+                                                             : Tensors{model_.invoke(call, shells.at(0))});
+  } else {
+    state.num_sums = 1;
+    state.resolved = true;
+  }
+  state.steps_itself = model_.has_own_train_step;
+  state.added_metrics.clear();
+  state.first_added_sum = state.num_sums;
+  for (const auto& [name, value] : call.metrics()) state.added_metrics.push_back(name);
+  state.num_sums += 2 * static_cast<int64_t>(state.added_metrics.size());
+  state.regularized = regularized_weights(model_);
+  state.sums.clear();
 }
 
 void Stepper::prepare(const Batch& batch, bool training) {
   TrainingState& state = *model_.training;
   build(batch);
-  if (!state.resolved) {
-    Tensors shells, target_shells;
-    for (const Tensor& x : batch.x) shells.push_back(x.shell());
-    Call call;
-    const Tensors predictions = forward(call, shells);
-    resolve_outputs(state, model_, batch.y, predictions);
-    state.regularized = regularized_weights(model_);
-    state.sums.clear();
-  }
+  if (!state.resolved) resolve(batch);
   if (state.sums.empty()) {
     const int replicas = strategy_.num_replicas_in_sync();
     state.calls.resize(static_cast<size_t>(replicas));
+    state.logged.resize(static_cast<size_t>(replicas));
+    state.steps.clear();
+    state.tapes.clear();
     for (int id = 0; id < replicas; ++id) {
       const Device device = strategy_.store().device(id);
       state.sums.push_back(Tensor::zeros({state.num_sums}, DType::float64, device));
       state.steps.push_back(Tensor::zeros({}, DType::int64, device));
+      state.tapes.push_back(std::make_shared<Tape>());
+      state.tapes.back()->recorders = 1;  // for GradientTapes inside: this tape goes on without them
     }
     if (state.restored_sums.parts > 0) restore_sums(state, std::move(state.restored_sums));
   }
@@ -127,133 +115,130 @@ void Stepper::learn_shapes(const Batch& batch) { prepare(adapted(batch), true); 
 void Stepper::reset() {
   if (!model_.training) return;
   for (const Tensor& sums : model_.training->sums) ops::fill_zero(sums);
+  for (auto& logged : model_.training->logged) logged.clear();
+  for (Metric metric : model_.own_metrics()) metric.reset_state();
+  model_.training->loss_is_tracked = false;
   model_.training->restored_sums = {};
   model_.training->rows = 0;
 }
 
-Tensor Stepper::loss_of(const Part& part, const CompiledOutput& output, size_t index) const {
-  const Tensor& prediction = part.predictions[index];
-  const LossNode& loss = output.loss.node();
-  const Tensor target = fit_rank(part.targets[index], prediction);
-  Tensor per_sample = loss.per_sample(target, prediction);
-  const Tensor& weights = part.sample_weight;
-  if (weights.defined()) per_sample = per_sample * weights_like(weights, per_sample);
-  const Tensor sum = ops::sum(per_sample);
-  const Reduction reduction = loss.reduction();
-  if (reduction == Reduction::sum) return sum;
-  if (reduction == Reduction::none)
-    throw StateError("loss '" + loss.name() +
-                     "' has reduction 'none'; training needs one number, use 'sum' or " +
-                     "'sum_over_batch_size'");
-  if (reduction == Reduction::mean_with_sample_weight && weights.defined())
-    return sum / all_reduced(ops::cast(ops::sum(weights), sum.dtype()), part.replica);
-  if (const Tensor valid = loss.valid_count(target, prediction); valid.defined())
-    return sum / all_reduced(ops::cast(valid, sum.dtype()), part.replica);
-  const int64_t per_row =
-      per_sample.rank() > 0 ? per_sample.shape().slice(1, per_sample.rank()).num_elements() : 1;
-  return sum * (1.0 / static_cast<double>(std::max<int64_t>(part.global_rows * per_row, 1)));
+namespace {
+
+/// A replica's rows of a batch.
+Batch part_of(StrategyNode& strategy, const Batch& batch, int replica) {
+  Batch part = batch;
+  for_each_tensor(part, [&](Tensor& tensor) { tensor = strategy.shard(tensor, replica); });
+  return part;
 }
 
-Tensor Stepper::total_loss(const Part& part) const {
-  TrainingState& state = part.state;
-  Tensor total;
-  auto add = [&total](const Tensor& loss) { total = total.defined() ? ops::add(total, loss) : loss; };
-  for (size_t i = 0; i < state.outputs.size(); ++i) {
-    const CompiledOutput& output = state.outputs[i];
-    if (!output.loss) continue;
-    const Tensor loss = loss_of(part, output, i);
-    if (state.several_losses)
-      add_to_sums(part, 1 + static_cast<int64_t>(i), loss * static_cast<double>(part.global_rows));
-    add(output.weight == 1.0 ? loss : loss * output.weight);
+/// Leaves no half of a step on the tape.
+class ClearedTape {
+ public:
+  explicit ClearedTape(Tape& tape) : tape_(tape) {}
+  ~ClearedTape() { tape_.clear(); }
+  ClearedTape(const ClearedTape&) = delete;
+  ClearedTape& operator=(const ClearedTape&) = delete;
+
+ private:
+  Tape& tape_;
+};
+
+}  // namespace
+
+/// Forward and backward where no train_step() says otherwise: buckets are reduced while backward runs.
+void Stepper::train_part(ReplicaStep& step, const Batch& part) {
+  Tape& tape = *model_.training->tapes[static_cast<size_t>(step.replica().id)];
+  const ClearedTape cleared(tape);
+  Tensor loss;
+  {
+    const ScopedValue<Tape*> recording(thread_context().tape, &tape);
+    const Tensors predictions = step.forward(part.x);
+    loss = step.compute_loss(part, predictions);
+    step.track_loss(loss);
+    step.compute_metrics(part, predictions);
   }
-  Tensor once;  // regularisers and add_loss count once per batch, not once per replica
-  auto add_once = [&once](const Tensor& loss) { once = once.defined() ? ops::add(once, loss) : loss; };
-  for (const RegularizedWeight& weight : state.regularized)
-    if (weight.variable.trainable()) add_once(weight.regularizer(part.call[weight.variable]));
-  for (const Tensor& loss : part.call.losses()) add_once(loss);
-  if (once.defined()) add(ops::cast(once, total.dtype()) * part.share());
-  add_to_sums(part, 0, total * static_cast<double>(part.global_rows));
-  return total;
+  if (!loss.tape()) return;
+  const double scale =
+      model_.training->optimizer.node().options().loss_scale_factor;  // the update divides by it
+  backward(tape, std::isnan(scale) ? loss : loss * scale, *step.replica().gradients);
 }
 
-void Stepper::add_to_sums(const Part& part, int64_t first, const Tensor& values) const {
-  const Tensor flat = ops::cast(values.detached(), DType::float64);
-  const Tensor place = part.state.sums[static_cast<size_t>(part.replica.id)].rows(first, flat.num_elements());
-  const Tensor source = flat.with_shape(place.shape());
-  dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&source}, place);
-}
-
-void Stepper::update_metrics(const Part& part) const {
-  for (const CompiledMetric& compiled : part.state.metrics) {
-    const Tensor prediction = part.predictions[compiled.output].detached();
-    const Tensor target = fit_rank(part.targets[compiled.output], prediction);
-    const Tensor weights = compiled.weighted ? part.sample_weight : Tensor();
-    add_to_sums(part, compiled.first_sum, compiled.metric.node().update(target, prediction, weights));
-  }
-}
-
-void Stepper::run_part(Replica& replica, const Batch& batch, bool training) {
+void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
   TrainingState& state = *model_.training;
   const int64_t global_rows = batch.x[0].shape()[0];
   const RowRange range = strategy_.rows_of(replica.id, global_rows);
   Call& call = state.calls[static_cast<size_t>(replica.id)];
-  call.restart({.training = training,
-                .tape = training ? replica.tape : nullptr,
+  call.restart({.training = mode != Mode::test,
+                .tape = nullptr,
                 .replica = replica.context,
                 .replica_index = replica.id,
                 .first_row = range.first,
                 .rows = range.count,
                 .global_rows = global_rows,
-                .step = state.steps[static_cast<size_t>(replica.id)]});
-  Part part{replica, call, state, {}, {}, {}, range.count, global_rows};
-  Tensors inputs;
-  for (const Tensor& x : batch.x) inputs.push_back(strategy_.shard(x, replica.id));
-  for (const Tensor& y : batch.y) part.targets.push_back(strategy_.shard(y, replica.id));
-  if (batch.sample_weight.defined()) part.sample_weight = strategy_.shard(batch.sample_weight, replica.id);
-  part.predictions = forward(call, inputs);
-  const Tensor loss = total_loss(part);
-  update_metrics(part);
-  part.predictions.clear();
-  if (training && loss.tape())
-    backward(*replica.tape, loss, *replica.gradients);
-  else if (training)
-    replica.tape->clear();
+                .step = state.steps[static_cast<size_t>(replica.id)],
+                .trained = state.trained ? &state.trained_leaves : nullptr});
+  state.logged[static_cast<size_t>(replica.id)].clear();
+  ReplicaStep step(model_, replica, call);
+  const Batch part = part_of(strategy_, batch, replica.id);
+  if (mode == Mode::train)
+    train_part(step, part);
+  else if (mode == Mode::own_train)
+    model_.train_step(step, part);
+  else
+    model_.test_step(step, part);
 }
 
-void Stepper::run(const Batch& given, bool training) {
+void Stepper::run(const Batch& given, Mode mode) {
   TrainingState& state = *model_.training;
   const Batch batch = adapted(given);
   num_rows(batch, "a batch");
-  prepare(batch, training);
-  if (training)
+  prepare(batch, mode != Mode::test);
+  if (mode != Mode::test)
     for (const Tensor& step : state.steps) step.copy_from_host(&state.train_step);
-  strategy_.run([&](Replica& replica) { run_part(replica, batch, training); },
-                training ? &state.optimizer.node() : nullptr);
+  strategy_.run([&](Replica& replica) { run_part(replica, batch, mode); },
+                mode == Mode::train ? &state.optimizer.node() : nullptr);
   state.rows += static_cast<double>(batch.x[0].shape()[0]);
 }
 
 void Stepper::train(const Batch& batch) {
   TrainingState& state = *model_.training;
-  run(batch, true);
-  apply_assignments();
-  strategy_.update(state.optimizer.node());
+  const Mode mode = model_.has_own_train_step ? Mode::own_train : Mode::train;
+  run(batch, mode);
+  apply_assignments(model_.training->calls);
+  if (mode == Mode::train) strategy_.update(state.optimizer.node());
   ++state.train_step;
 }
 
-void Stepper::test(const Batch& batch) { run(batch, false); }
+void Stepper::test(const Batch& batch) {
+  run(batch, Mode::test);
+  apply_assignments(model_.training->calls);
+}
 
-void Stepper::apply_assignments() {
-  std::vector<Call>& calls = model_.training->calls;
+namespace {
+
+/// What replicas counted stays with them: the variable's value is the sum of its copies.
+void assign_parts(const Variable& variable, const Tensors& values) {
+  for (size_t replica = 0; replica < values.size(); ++replica) {
+    const ScopedValue<int> its_copy(thread_context().update_replica, static_cast<int>(replica));
+    variable.assign(values[replica]);
+  }
+}
+
+}  // namespace
+
+void Stepper::apply_assignments(const std::vector<Call>& calls) {
   for (size_t i = 0; i < calls[0].assignments().size(); ++i) {
     const auto& [variable, first] = calls[0].assignments()[i];
     if (variable.aggregation() == Aggregation::only_first_replica || calls.size() == 1) {
       variable.assign(first);
       continue;
     }
-    PerReplica values;
+    Tensors values;
     for (const Call& call : calls) values.push_back(call.assignments().at(i).second);
-    const ReduceOp op = variable.aggregation() == Aggregation::sum ? ReduceOp::sum : ReduceOp::mean;
-    variable.assign(strategy_.reduce(op, values));
+    if (variable.aggregation() == Aggregation::sum)
+      assign_parts(variable, values);
+    else
+      variable.assign(strategy_.reduce(ReduceOp::mean, values));
   }
 }
 
@@ -262,20 +247,22 @@ Tensors Stepper::predict(const Batch& given) {
   build(batch);
   const int64_t rows = batch.x[0].shape()[0];
   std::vector<Tensors> parts(static_cast<size_t>(strategy_.num_replicas_in_sync()));
+  std::vector<Call> calls(parts.size());
   strategy_.run([&](Replica& replica) {
     const RowRange range = strategy_.rows_of(replica.id, rows);
-    Call call({.training = false,
-               .tape = nullptr,
-               .replica = replica.context,
-               .replica_index = replica.id,
-               .first_row = range.first,
-               .rows = range.count,
-               .global_rows = rows,
-               .step = {}});
-    Tensors inputs;
-    for (const Tensor& x : batch.x) inputs.push_back(strategy_.shard(x, replica.id));
-    parts[static_cast<size_t>(replica.id)] = forward(call, inputs);
+    Call& call = calls[static_cast<size_t>(replica.id)];
+    call.restart({.training = false,
+                  .tape = nullptr,
+                  .replica = replica.context,
+                  .replica_index = replica.id,
+                  .first_row = range.first,
+                  .rows = range.count,
+                  .global_rows = rows,
+                  .step = {}});
+    ReplicaStep step(model_, replica, call);
+    parts[static_cast<size_t>(replica.id)] = model_.predict_step(step, part_of(strategy_, batch, replica.id));
   });
+  apply_assignments(calls);
   Tensors outputs;
   for (size_t i = 0; i < parts[0].size(); ++i) {
     const Tensor& sample = parts[0][i];
@@ -292,36 +279,80 @@ Tensors Stepper::predict(const Batch& given) {
 namespace {
 
 void check_devices(const ModelNode& model, StrategyNode& strategy) {
-  for (int id = 0; id < strategy.num_replicas_in_sync(); ++id) {
+  std::vector<Device> devices = model.placed_devices();
+  for (int id = 0; id < strategy.num_replicas_in_sync(); ++id) devices.push_back(strategy.store().device(id));
+  for (const Device device : devices) {
     try {
-      nyala::check_status(strategy.store().device(id));
+      nyala::check_status(device);
     } catch (const Error&) {
       rethrow_with_prefix("model '" + model.name() + "': ");
     }
   }
 }
 
-Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, double rows) {
+using NamedValues = std::map<std::string, double>;
+
+std::vector<double> read_sums(const TrainingState& state, const Tensors& sums_of_replicas) {
   std::vector<double> sums(static_cast<size_t>(state.num_sums), 0.0);
   for (const Tensor& of_replica : sums_of_replicas) {
     const std::vector<double> own = of_replica.to_vector<double>();
     for (size_t i = 0; i < own.size(); ++i) sums[i] += own[i];
   }
+  return sums;
+}
+
+Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, double rows) {
+  const std::vector<double> sums = read_sums(state, sums_of_replicas);
   const double count = std::max(rows, 1.0);
-  std::vector<std::pair<std::string, double>> values{
-      {"loss", sums_of_replicas.empty() ? 0.0 : sums[0] / count}};
+  NamedValues values;
+  if (!state.steps_itself || state.loss_is_tracked) values["loss"] = sums.empty() ? 0.0 : sums[0] / count;
   if (state.several_losses)
     for (size_t i = 0; i < state.outputs.size(); ++i)
-      if (state.outputs[i].loss) values.emplace_back(state.outputs[i].name + "_loss", sums[1 + i] / count);
+      if (state.outputs[i].loss) values[state.outputs[i].name + "_loss"] = sums[1 + i] / count;
   for (const CompiledMetric& metric : state.metrics) {
     const auto first = sums.begin() + metric.first_sum;
-    values.emplace_back(metric.name, metric.metric.node().result(std::vector<double>(
-                                         first, first + metric.metric.node().state_size())));
+    values[metric.name] =
+        metric.metric.node().result(std::vector<double>(first, first + metric.metric.node().state_size()));
   }
-  std::sort(values.begin(), values.end());
+  for (size_t i = 0; i < state.added_metrics.size(); ++i) {
+    const size_t first = static_cast<size_t>(state.first_added_sum) + 2 * i;
+    values[state.added_metrics[i]] = sums[first + 1] > 0 ? sums[first] / sums[first + 1] : 0.0;
+  }
   Logs logs;
   for (const auto& [name, value] : values) logs.set(name, value);
   return logs;
+}
+
+/// What a train_step() logged in the last step, brought together as it said.
+NamedValues logged_values(const TrainingState& state) {
+  NamedValues totals, rows;
+  for (const auto& of_replica : state.logged)
+    for (const LoggedValue& logged : of_replica) {
+      const bool mean = logged.op == ReduceOp::mean;
+      if (mean && logged.rows == 0) continue;  // the mean over no rows says nothing
+      const double weight = mean ? static_cast<double>(logged.rows) : 1.0;
+      totals[logged.name] += logged.value.item() * weight;
+      rows[logged.name] += mean ? weight : 0.0;
+    }
+  for (auto& [name, total] : totals)
+    if (rows[name] > 0) total /= rows[name];
+  return totals;
+}
+
+/// `logs` with the results of the model's own metrics, in alphabetical order.
+Logs with_own_values(const Logs& logs, const ModelNode& model) {
+  NamedValues values(logs.begin(), logs.end());
+  for (const auto& [name, value] : logged_values(*model.training)) values[name] = value;
+  for (const Metric& metric : model.own_metrics()) values[metric.name()] = metric.result();
+  Logs all;
+  for (const auto& [name, value] : values) all.set(name, value);
+  return all;
+}
+
+bool has_own_values(const ModelNode& model) {
+  bool any = !model.own_metrics().empty();
+  for (const auto& logged : model.training->logged) any = any || !logged.empty();
+  return any;
 }
 
 }  // namespace
@@ -329,10 +360,12 @@ Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, doub
 void Stepper::check_status() const { check_devices(model_, strategy_); }
 
 Logs Stepper::logs() const {
-  return read_logs(*model_.training, model_.training->sums, model_.training->rows);
+  const Logs logs = read_logs(*model_.training, model_.training->sums, model_.training->rows);
+  return has_own_values(model_) ? with_own_values(logs, model_) : logs;
 }
 
 Logs Stepper::logs_of_now() const {
+  if (has_own_values(model_)) return logs();  // their sums go on
   Tensors copies;
   for (const Tensor& sums : model_.training->sums) copies.push_back(sums.clone());
   const auto model = std::static_pointer_cast<ModelNode>(model_.shared_from_this());

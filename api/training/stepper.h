@@ -34,18 +34,16 @@ class Stepper {
   void check_status() const;
 
  private:
-  struct Part;
+  enum class Mode { train, own_train, test };
   Batch adapted(const Batch& batch) const;
   void build(const Batch& batch);
   void prepare(const Batch& batch, bool training);
-  void run(const Batch& batch, bool training);
-  void run_part(Replica& replica, const Batch& batch, bool training);
-  Tensors forward(Call& c, const Tensors& x) const;
-  Tensor loss_of(const Part& part, const CompiledOutput& output, size_t index) const;
-  Tensor total_loss(const Part& part) const;
-  void add_to_sums(const Part& part, int64_t first, const Tensor& values) const;
-  void update_metrics(const Part& part) const;
-  void apply_assignments();
+  void resolve(const Batch& batch);
+  void run(const Batch& batch, Mode mode);
+  void run_part(Replica& replica, const Batch& batch, Mode mode);
+  void train_part(ReplicaStep& step, const Batch& part);
+  /// Writes the state that layers assigned, by each variable's aggregation.
+  void apply_assignments(const std::vector<Call>& calls);
 
   ModelNode& model_;
   StrategyNode& strategy_;

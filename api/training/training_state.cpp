@@ -33,6 +33,15 @@ SavedSums saved_sums(const TrainingState& state) {
   return saved;
 }
 
+std::vector<double> summed(const TrainingState& state) {
+  std::vector<double> sums(static_cast<size_t>(state.num_sums), 0.0);
+  for (const Tensor& of_replica : state.sums) {
+    const std::vector<double> own = of_replica.to_vector<double>();
+    for (size_t i = 0; i < own.size(); ++i) sums[i] += own[i];
+  }
+  return sums;
+}
+
 void restore_sums(TrainingState& state, SavedSums saved) {
   state.rows = saved.rows;
   state.restored_sums = std::move(saved);
@@ -55,6 +64,17 @@ void restore_sums(TrainingState& state, SavedSums saved) {
   state.restored_sums = {};
 }
 
+Tensor weights_of(const Batch& batch, size_t index) {
+  if (batch.weight_per_output.empty()) return batch.sample_weight;
+  return index < batch.weight_per_output.size() ? batch.weight_per_output[index] : Tensor();
+}
+
+bool TrainingState::trains(const Variable& variable) const {
+  if (!trained) return variable.trainable();
+  const size_t leaf = static_cast<size_t>(variable.node().leaf);
+  return leaf < trained_leaves.size() && trained_leaves[leaf];
+}
+
 std::vector<RegularizedWeight> regularized_weights(const ModelNode& model) {
   std::vector<RegularizedWeight> out;
   collect(model, out);
@@ -68,6 +88,9 @@ void build_optimizer(ModelNode& model) {
   Variables trainable;
   for (const Variable& variable : model.variables())
     if (variable.trainable()) trainable.push_back(variable);
+  std::vector<bool>& leaves = model.training->trained_leaves;
+  leaves.assign(static_cast<size_t>(model.strategy()->store().num_leaves()), false);
+  for (const Variable& variable : trainable) leaves[static_cast<size_t>(variable.node().leaf)] = true;
   model.training->optimizer.node().build(model.strategy()->store(), trainable, std::move(constrained));
 }
 

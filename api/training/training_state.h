@@ -38,6 +38,17 @@ struct SavedSums {
   double rows = 0;
 };
 
+/// What a train_step() put into the logs on one replica.
+struct LoggedValue {
+  std::string name;
+  ReduceOp op;
+  Tensor value;
+  int64_t rows = 0;
+};
+
+/// The weights that belong to output `index` of a batch, or an undefined tensor.
+Tensor weights_of(const Batch& batch, size_t index);
+
 /// What a compiled model keeps between steps.
 struct TrainingState {
   CompileConfig config;
@@ -46,10 +57,14 @@ struct TrainingState {
   // Fixed by the first batch, which tells the shapes.
   bool resolved = false;
   bool several_losses = false;
+  bool steps_itself = false;  // ModelNode::has_own_train_step
   std::vector<CompiledOutput> outputs;
   std::vector<CompiledMetric> metrics;
   std::vector<RegularizedWeight> regularized;
-  int64_t num_sums = 0;  // [total loss, loss of each output where there are several, metrics...]
+  /// [total loss, loss of each output where there are several, metrics..., two for each added metric...]
+  int64_t num_sums = 0;
+  std::vector<std::string> added_metrics;  // names that layers gave to Call::add_metric
+  int64_t first_added_sum = 0;
 
   /// Running sums of this epoch: one float64 tensor per replica, added up when read.
   std::vector<Tensor> sums = {};
@@ -59,9 +74,15 @@ struct TrainingState {
   /// One per replica, kept for their memory.
   std::vector<Call> calls;
   std::vector<Tensor> steps;  // device scalars
+  std::vector<std::shared_ptr<Tape>> tapes;
+  std::vector<std::vector<LoggedValue>> logged;
+  std::atomic<bool> loss_is_tracked{false};  // since reset()
   int64_t train_step = 0;     // counts training steps since the model was made: keys of random numbers
 
-  bool trained = false;  // a training step has fixed what the optimizer trains
+  /// Fixed by the first training step (Keras: until the next compile), by leaf key: what is trained.
+  bool trained = false;
+  std::vector<bool> trained_leaves;
+  bool trains(const Variable& variable) const;
   bool warned_nan = false;
 
   uint64_t shuffle_seed = 0;  // of arrays given to fit; saved with checkpoints
@@ -69,6 +90,9 @@ struct TrainingState {
   int resume_epoch = -1;
   int64_t resume_batch = 0;
 };
+
+/// The sums of all replicas, added up.
+std::vector<double> summed(const TrainingState& state);
 
 /// The sums as they stand, to be saved.
 SavedSums saved_sums(const TrainingState& state);

@@ -2,3 +2,4 @@
 
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/api/utils/to_categorical.h>
+#include <nyala/api/utils/training_pass.h>

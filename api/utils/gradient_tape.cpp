@@ -1,72 +1,191 @@
 #include <nyala/api/utils/gradient_tape.h>
 
-#include <map>
+#include <algorithm>
+#include <limits>
 
-#include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/runtime/collectives.h>
 
 namespace nyala {
 
 namespace {
 
-/// Leaf keys of watched tensors begin here, above those that stores give to variables.
-constexpr int32_t kFirstTensorLeaf = 1 << 20;
+constexpr size_t kOpen = std::numeric_limits<size_t>::max();
 
-class Collector final : public GradientSink {
- public:
-  Tensor destination(int32_t) override { return {}; }
-  void ready(int32_t leaf, const Tensor& gradient) override { gradients[leaf] = gradient; }
-  std::map<int32_t, Tensor> gradients;
-};
+/// The record that this thread writes already, where tapes can share it.
+std::shared_ptr<Tape> shared_record() {
+  Tape* const current = thread_context().tape;
+  return current ? current->weak_from_this().lock() : nullptr;
+}
+
+/// The copy of a variable that this thread's replica reads.
+const Tensor& own_copy(const Variable& variable) {
+  const Collectives* const replica = thread_context().replica;
+  return variable.value(replica ? static_cast<size_t>(replica->replica_id()) % variable.num_copies() : 0);
+}
+
+Tensor for_unconnected(const Tensor& like, const GradientOptions& options) {
+  return options.unconnected_gradients == UnconnectedGradients::zero ? ops::zeros_like(like) : Tensor();
+}
+
+/// Gradients that share their bytes get bytes of their own: a caller may write into them.
+void separate(Tensors& gradients) {
+  for (Tensor& gradient : gradients)
+    if (gradient.defined() && !gradient.tape() && !gradient.storage().unique()) gradient = gradient.clone();
+}
 
 }  // namespace
 
-GradientTape::GradientTape() : recording_(thread_context().tape, &tape_) {}
+GradientTape::GradientTape(Config config)
+    : config_(config), tape_(shared_record()), outside_(thread_context().tape) {
+  if (!tape_) tape_ = std::make_shared<Tape>();
+  begin_range();
+}
+
+GradientTape::~GradientTape() { end_range(); }
+
+void GradientTape::begin_range() {
+  if (records_) return;
+  records_ = true;
+  ranges_.push_back({tape_->entries().size(), kOpen});
+  ++tape_->recorders;
+  tape_->recording = true;
+  thread_context().tape = tape_.get();
+}
+
+void GradientTape::end_range() {
+  if (!records_) return;
+  records_ = false;
+  ranges_.back().end = tape_->entries().size();
+  if (--tape_->recorders > 0) return;
+  tape_->recording = false;
+  if (thread_context().tape == tape_.get())
+    thread_context().tape = outside_ == tape_.get() ? nullptr : outside_;
+}
 
 Tensor GradientTape::watch(const Tensor& tensor) {
   if (!is_floating(tensor.dtype()))
     throw InvalidArgumentError("GradientTape: only floating tensors have gradients, received " +
                                std::string(name_of(tensor.dtype())));
-  watched_.push_back(tensor);
-  return tape_.watch(tensor, kFirstTensorLeaf + static_cast<int32_t>(watched_.size()) - 1);
+  return tensor.tape() == tape_.get() ? tensor : tape_->track(tensor);
 }
 
-void GradientTape::stop() { tape_.recording = false; }
-
-Tensors GradientTape::gradients_by_leaf(const Tensor& target, const std::vector<int32_t>& leaves,
-                                        const Tensors& shells) {
-  Collector collector;
-  backward_keep(tape_, target, collector);
-  Tensors out;
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    const auto found = collector.gradients.find(leaves[i]);
-    out.push_back(found != collector.gradients.end() ? found->second : ops::zeros_like(shells[i]));
-  }
-  return out;
+void GradientTape::watch(const Variables& variables) {
+  watched_.insert(watched_.end(), variables.begin(), variables.end());
 }
 
-Tensors GradientTape::gradient(const Tensor& target, const Variables& sources) {
-  std::vector<int32_t> leaves;
-  Tensors values;
-  for (const Variable& variable : sources) {
-    leaves.push_back(variable.node().leaf);
-    values.push_back(variable.value());
-  }
-  return gradients_by_leaf(target, leaves, values);
+void GradientTape::stop() { end_range(); }
+
+GradientTape::Pause GradientTape::stop_recording() { return Pause(*this); }
+
+void GradientTape::reset() {
+  const bool recorded = records_;
+  end_range();
+  ranges_.clear();
+  watched_.clear();
+  asked_ = false;
+  if (tape_.use_count() == 1) tape_->clear();
+  if (recorded) begin_range();
 }
 
-Tensors GradientTape::gradient(const Tensor& target, const Tensors& sources) {
-  std::vector<int32_t> leaves;
+std::vector<EntryRange> GradientTape::ranges() const {
+  std::vector<EntryRange> closed = ranges_;
+  for (EntryRange& range : closed) range.end = std::min(range.end, tape_->entries().size());
+  return closed;
+}
+
+void GradientTape::begin_request() {
+  if (config_.persistent) return;
+  if (asked_)
+    throw StateError(
+        "GradientTape: this tape has given its gradients; make it with {.persistent = true} to ask several "
+        "times");
+  asked_ = true;
+  stop();
+}
+
+void GradientTape::end_request() {
+  if (!config_.persistent && tape_.use_count() == 1) tape_->clear();
+}
+
+Tensors GradientTape::ask(const Tensor& target, const std::vector<uint32_t>& sources, const Tensor& seed) {
+  std::vector<uint32_t> found;
+  for (const uint32_t id : sources)
+    if (id != Tape::kUntracked) found.push_back(id);
+  const Tensors known = differentiate(
+      *tape_, target, {.sources = found, .ranges = ranges(), .seed = seed, .record = tape_->recorders > 0});
+  Tensors all;
+  size_t next = 0;
+  for (const uint32_t id : sources) all.push_back(id != Tape::kUntracked ? known[next++] : Tensor());
+  return all;
+}
+
+uint32_t GradientTape::source_id(const Variable& variable) const {
+  if (!config_.watch_accessed_variables &&
+      std::find(watched_.begin(), watched_.end(), variable) == watched_.end())
+    return Tape::kUntracked;
+  uint32_t id = Tape::kUntracked;
+  for (size_t copy = 0; copy < variable.num_copies() && id == Tape::kUntracked; ++copy)
+    id = tape_->find(variable.node().leaf, variable.value(copy).raw());
+  const Tensor& home = variable.node().home;
+  if (id == Tape::kUntracked && home.defined()) id = tape_->find(variable.node().leaf, home.raw());
+  return id;
+}
+
+Tensors GradientTape::gradient(const Tensor& target, const Variables& sources,
+                               const GradientOptions& options) {
+  begin_request();
+  std::vector<uint32_t> ids;
+  for (const Variable& variable : sources) ids.push_back(source_id(variable));
+  Tensors gradients = ask(target, ids, options.output_gradients);
+  for (size_t i = 0; i < gradients.size(); ++i)
+    if (!gradients[i].defined()) gradients[i] = for_unconnected(own_copy(sources[i]), options);
+  separate(gradients);
+  end_request();
+  return gradients;
+}
+
+Tensors GradientTape::gradient(const Tensor& target, const Tensors& sources, const GradientOptions& options) {
+  begin_request();
+  std::vector<uint32_t> ids;
   for (const Tensor& source : sources) {
-    if (source.tape() != &tape_)
+    if (source.tape() != tape_.get())
       throw StateError(
           "GradientTape: a source is not tracked by this tape; use the tensor that watch() returned");
-    leaves.push_back(tape_.values()[source.value_id()].leaf);
-    if (leaves.back() < 0)
-      throw InvalidArgumentError("GradientTape: a source is the result of an op; watch() it first");
+    ids.push_back(source.value_id());
   }
-  return gradients_by_leaf(target, leaves, sources);
+  Tensors gradients = ask(target, ids, options.output_gradients);
+  for (size_t i = 0; i < gradients.size(); ++i)
+    if (!gradients[i].defined()) gradients[i] = for_unconnected(sources[i], options);
+  separate(gradients);
+  end_request();
+  return gradients;
+}
+
+Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source) {
+  begin_request();
+  if (source.tape() != tape_.get())
+    throw StateError(
+        "GradientTape: the source is not tracked by this tape; use the tensor that watch() "
+        "returned");
+  Shape shape = target.shape();
+  for (const int64_t size : source.shape()) shape.append(size);
+  const int64_t rows = target.num_elements();
+  const Tensor out = Tensor::zeros({rows, source.num_elements()}, source.dtype(), source.device());
+  const Tensor ones = Tensor::full({}, 1.0, target.dtype(), target.device());
+  for (int64_t row = 0; row < rows; ++row) {
+    const Tensor seed = Tensor::zeros({rows}, target.dtype(), target.device());
+    seed.rows(row, 1).copy_from(ones.with_shape({1}));
+    const Tensor gradient = differentiate(*tape_, target,
+                                          {.sources = {source.value_id()},
+                                           .ranges = ranges(),
+                                           .seed = seed.with_shape(target.shape()),
+                                           .record = false})[0];
+    if (gradient.defined()) out.rows(row, 1).copy_from(gradient.with_shape({1, source.num_elements()}));
+  }
+  end_request();
+  return out.with_shape(shape);
 }
 
 }  // namespace nyala

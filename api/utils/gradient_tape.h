@@ -1,40 +1,111 @@
 #pragma once
 
+#include <concepts>
+#include <memory>
 #include <vector>
 
+#include <nyala/backend/autograd/differentiate.h>
 #include <nyala/backend/core/tape.h>
 #include <nyala/backend/parameters/variable.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {
 
+struct GradientTapeConfig {
+  /// Gradients may be asked several times.
+  bool persistent = false;
+  /// False: only what watch() was told, variables too.
+  bool watch_accessed_variables = true;
+};
+
+/// What stands for the gradient of a source that nothing leads to: an undefined tensor, or zeros.
+enum class UnconnectedGradients { none, zero };
+
+struct GradientOptions {
+  /// What the target's gradient is multiplied by; undefined: ones.
+  Tensor output_gradients = {};
+  UnconnectedGradients unconnected_gradients = UnconnectedGradients::none;
+};
+
 /// Records what models and ops compute on this thread from its construction until stop() or its end, and
 /// gives gradients: `GradientTape tape; Tensor loss = ...; auto gradients = tape.gradient(loss,
-/// model.trainable_variables());` Trainable variables are watched by themselves, tensors by watch(). One
-/// thread at a time.
+/// model.trainable_variables());` Trainable variables are watched by themselves, tensors by watch().
+///
+/// A tape inside another one shares its record, so that the gradients it gives while the outer one records
+/// can be differentiated again: `GradientTape outer; { GradientTape inner; ...; g = inner.gradient(y, {x}); }
+/// outer.gradient(f(g), variables)`. Second derivatives exist for elementwise ops, matmul, Dense, reductions,
+/// softmax and ops that move elements; through others they throw InvalidArgumentError.
+/// One thread at a time.
 class GradientTape {
  public:
-  GradientTape();
+  using Config = GradientTapeConfig;
+  explicit GradientTape(Config config = {});
+  ~GradientTape();
   GradientTape(const GradientTape&) = delete;
   GradientTape& operator=(const GradientTape&) = delete;
 
   /// `tensor` with what is computed from it tracked: use the result. Throws InvalidArgumentError for
   /// integers.
   Tensor watch(const Tensor& tensor);
-  /// Records no more on this thread.
+  void watch(const Variables& variables);
+  /// Records no more.
   void stop();
+  /// Records nothing until the guard ends: `{ auto paused = tape.stop_recording(); ... }`
+  class Pause;
+  [[nodiscard]] Pause stop_recording();
+  /// Forgets what was recorded until now.
+  void reset();
 
-  /// Gradients of the sum of `target` with respect to variables or watched tensors, zeros where nothing leads
-  /// to them. May be asked several times. Throws StateError if `target` was not computed under this tape.
-  Tensors gradient(const Tensor& target, const Variables& sources);
-  Tensors gradient(const Tensor& target, const Tensors& sources);
+  /// Gradients of the sum of `target` with respect to variables, or to tensors that are tracked: watched, or
+  /// computed under the tape. A tape that is not persistent stops and can be asked once. A persistent one
+  /// that still records records this too: stop() it before. Throws StateError for a second request and if
+  /// `target` or a source was not computed under this tape.
+  Tensors gradient(const Tensor& target, const Variables& sources, const GradientOptions& options = {});
+  Tensors gradient(const Tensor& target, const Tensors& sources, const GradientOptions& options = {});
+  /// The same for one source.
+  template <std::same_as<Tensor> T>
+  Tensor gradient(const Tensor& target, const T& source, const GradientOptions& options = {}) {
+    return gradient(target, Tensors{source}, options)[0];
+  }
+  template <std::same_as<Variable> V>
+  Tensor gradient(const Tensor& target, const V& source, const GradientOptions& options = {}) {
+    return gradient(target, Variables{source}, options)[0];
+  }
+
+  /// The derivative of every element of `target` with respect to every element of `source`, of shape
+  /// target.shape + source.shape. One walk per element of the target.
+  Tensor jacobian(const Tensor& target, const Tensor& source);
 
  private:
-  Tensors gradients_by_leaf(const Tensor& target, const std::vector<int32_t>& leaves, const Tensors& shells);
+  void begin_range();
+  void end_range();
+  void begin_request();
+  void end_request();
+  uint32_t source_id(const Variable& variable) const;
+  Tensors ask(const Tensor& target, const std::vector<uint32_t>& sources, const Tensor& seed);
+  std::vector<EntryRange> ranges() const;
 
-  Tape tape_;
-  ScopedValue<Tape*> recording_;
-  Tensors watched_;  // leaf keys of tensors count down from the largest
+  Config config_;
+  std::shared_ptr<Tape> tape_;
+  Tape* outside_;                   // the tape that this thread recorded on before
+  std::vector<EntryRange> ranges_;  // an open one ends at kOpen
+  bool records_ = false;
+  bool asked_ = false;
+  Variables watched_;
+};
+
+class GradientTape::Pause {
+ public:
+  explicit Pause(GradientTape& tape) : tape_(tape), recorded_(tape.records_) { tape_.end_range(); }
+  ~Pause() {
+    if (recorded_) tape_.begin_range();
+  }
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+
+ private:
+  GradientTape& tape_;
+  bool recorded_;
 };
 
 }  // namespace nyala

@@ -3,6 +3,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/gather.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/runtime/context.h>
 
@@ -13,10 +14,13 @@ namespace {
 /// The gradients known so far, by value id.
 class Walk {
  public:
-  Walk(Tape& tape, GradientSink& sink) : tape_(tape), sink_(sink), gradients_(scratch()) {
+  Walk(Tape& tape, GradientSink& sink) : tape_(tape), sink_(sink), gradients_(std::exchange(scratch(), {})) {
     gradients_.assign(tape.values().size(), Tensor());
   }
-  ~Walk() { gradients_.clear(); }
+  ~Walk() {
+    gradients_.clear();
+    scratch() = std::move(gradients_);
+  }
 
   const TapeValue& value(uint32_t id) const { return tape_.values()[id]; }
   Tensor& gradient(uint32_t id) { return gradients_[id]; }
@@ -35,6 +39,10 @@ class Walk {
   void emit(uint32_t id, const OpDef& op, const Descriptor& descriptor, TensorPointers inputs) {
     Tensor output;
     const bool first = !gradients_[id].defined();
+    if (first && takes_rows(id, op, descriptor, inputs)) {
+      taken_ = id;
+      return;
+    }
     if (first && value(id).leaf >= 0) output = sink_.destination(value(id).leaf);
     dispatch(op, descriptor, inputs, std::span(&output, 1));
     if (first)
@@ -46,7 +54,8 @@ class Walk {
   /// One use of value `id` has been walked; reports a leaf after its last.
   void used(uint32_t id, std::vector<uint32_t>& uses) {
     if (--uses[id] > 0 || value(id).leaf < 0) return;
-    report(id);
+    if (taken_ != id) return report(id);
+    taken_ = Tape::kUntracked;
   }
 
   void report(uint32_t id) {
@@ -62,6 +71,13 @@ class Walk {
   }
 
  private:
+  /// Whether the sink wants this gradient of a leaf as rows.
+  bool takes_rows(uint32_t id, const OpDef& op, const Descriptor& descriptor, TensorPointers inputs) {
+    if (&op != &ops::kTakeBackward || value(id).leaf < 0 || value(id).uses != 1) return false;
+    if (descriptor.as<ops::ScatterAddDescriptor>().axis != 0) return false;
+    return sink_.take_rows(value(id).leaf, *inputs[1], *inputs[0]);
+  }
+
   /// The first contribution to a leaf, in a place of its own: later ones are added to it.
   Tensor placed(uint32_t id, const Tensor& gradient) {
     Tensor destination = sink_.destination(value(id).leaf);
@@ -70,7 +86,7 @@ class Walk {
     return destination;
   }
 
-  /// Kept per thread, so that a warm step grows nothing.
+  /// Kept per thread, so that a warm step grows nothing. A walk takes it: an op's gradient may begin another.
   static std::vector<Tensor>& scratch() {
     thread_local std::vector<Tensor> gradients;
     return gradients;
@@ -78,7 +94,8 @@ class Walk {
 
   Tape& tape_;
   GradientSink& sink_;
-  std::vector<Tensor>& gradients_;
+  std::vector<Tensor> gradients_;
+  uint32_t taken_ = Tape::kUntracked;  // a leaf whose gradient the sink has as rows
 };
 
 class EntryContext final : public GradContext {
@@ -124,8 +141,10 @@ void walk_back(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor&
     throw StateError(
         "backward: the tape does not track this value; it was computed outside, or the tape was cleared");
   ScopedValue<bool> off(tape.recording, false);
+  const DeviceGuard on_the_devices_of_forward(kNoPlacement);
   Walk walk(tape, sink);
-  thread_local std::vector<uint32_t> uses;
+  thread_local std::vector<uint32_t> kept_uses;
+  std::vector<uint32_t> uses = std::exchange(kept_uses, {});
   uses.clear();
   for (const TapeValue& value : tape.values()) uses.push_back(value.uses);
   for (uint32_t id = 0; id < tape.values().size(); ++id)
@@ -145,6 +164,7 @@ void walk_back(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor&
       if (context.needs(i)) walk.used(context.input_id(i), uses);
   }
   if (release) tape.clear();
+  kept_uses = std::move(uses);
 }
 
 }  // namespace

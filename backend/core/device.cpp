@@ -22,9 +22,27 @@ std::string_view name_of(DeviceKind kind) {
 
 namespace {
 
-[[noreturn]] void throw_bad_name(std::string_view name) {
-  throw InvalidArgumentError("'" + std::string(name) +
-                             "' is not a device name; write it as \"cpu:0\", \"gpu:1\" or \"/device:GPU:1\"");
+[[noreturn]] void throw_bad_name(std::string_view name, const std::string& reason) {
+  throw InvalidArgumentError("'" + std::string(name) + "' is not a device name: " + reason +
+                             "; write it as \"cpu:0\", \"gpu:1\" or \"/device:GPU:1\"");
+}
+
+/// Takes off the parts that TensorFlow writes before the device; only this process has devices here.
+std::string_view without_task(std::string_view name, std::string_view text) {
+  if (!text.starts_with("/job:")) return text;
+  const size_t device = text.rfind("/device:");
+  if (device == std::string_view::npos) throw_bad_name(name, "it names a task but no device");
+  if (text.substr(0, device) != "/job:localhost/replica:0/task:0")
+    throw_bad_name(name, "only /job:localhost/replica:0/task:0 is this process");
+  return text.substr(device);
+}
+
+DeviceKind parse_kind(std::string_view name, std::string_view kind) {
+  if (kind == "cpu") return DeviceKind::cpu;
+  if (kind == "gpu" || kind == "cuda") return DeviceKind::gpu;
+  if (kind == "ghost") return DeviceKind::ghost;
+  throw_bad_name(name, kind.empty() ? "the kind of device is missing"
+                                    : "there is no kind of device '" + std::string(kind) + "'");
 }
 
 }  // namespace
@@ -33,23 +51,17 @@ Device::Device(std::string_view name) {
   std::string text(name);
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  std::string_view rest = text;
+  std::string_view rest = without_task(name, text);
   if (rest.starts_with("/")) rest.remove_prefix(1);
   if (rest.starts_with("device:")) rest.remove_prefix(7);
   const size_t colon = rest.find(':');
-  const std::string_view kind_name = rest.substr(0, colon);
-  if (kind_name == "cpu")
-    kind = DeviceKind::cpu;
-  else if (kind_name == "gpu" || kind_name == "cuda")
-    kind = DeviceKind::gpu;
-  else if (kind_name == "ghost")
-    kind = DeviceKind::ghost;
-  else
-    throw_bad_name(name);
+  kind = parse_kind(name, rest.substr(0, colon));
   if (colon == std::string_view::npos) return;
   const std::string_view digits = rest.substr(colon + 1);
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (status != std::errc() || end != digits.data() + digits.size() || index < 0) throw_bad_name(name);
+  if (status == std::errc::result_out_of_range) throw_bad_name(name, "its index is too large");
+  if (status != std::errc() || end != digits.data() + digits.size() || index < 0)
+    throw_bad_name(name, "expected an index from 0 behind the colon, received '" + std::string(digits) + "'");
 }
 
 std::string Device::to_string() const { return std::string(name_of(kind)) + ":" + std::to_string(index); }

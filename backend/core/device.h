@@ -18,10 +18,11 @@ struct Device {
   DeviceKind kind = DeviceKind::cpu;
   int16_t index = 0;
 
-  Device() = default;
-  Device(DeviceKind device_kind, int device_index)
+  constexpr Device() = default;
+  constexpr Device(DeviceKind device_kind, int device_index)
       : kind(device_kind), index(static_cast<int16_t>(device_index)) {}
-  /// Parses "cpu:0", "cpu", "/gpu:1", "GPU:1", "/device:CPU:0". Throws InvalidArgumentError otherwise.
+  /// Parses "cpu:0", "cpu" (index 0), "/gpu:1", "GPU:1", "/device:CPU:0" and TensorFlow's whole name
+  /// "/job:localhost/replica:0/task:0/device:CPU:0". Throws InvalidArgumentError saying what is wrong.
   Device(std::string_view name);
   Device(const char* name) : Device(std::string_view(name)) {}
   Device(const std::string& name) : Device(std::string_view(name)) {}

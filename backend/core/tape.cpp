@@ -54,7 +54,7 @@ void Tape::clear() {
 }
 
 uint32_t Tape::new_value(const Tensor& value, int32_t leaf) {
-  values_.push_back({value.shell(), leaf, 0});
+  values_.push_back({value.shell(), leaf, 0, leaf >= 0 ? value.raw() : nullptr});
   return static_cast<uint32_t>(values_.size() - 1);
 }
 
@@ -63,8 +63,42 @@ Tensor Tape::watch(const Tensor& value, int32_t leaf) {
   const size_t index = static_cast<size_t>(leaf);
   if (index >= leaf_values_.size()) leaf_values_.resize(index + 1, kUntracked);
   if (leaf_values_[index] == kUntracked) leaf_values_[index] = new_value(value, leaf);
+  uint32_t id = leaf_values_[index];
+  if (values_[id].address != value.raw()) {  // each store counts its leaves from 0: this one is another's
+    id = find(leaf, value.raw());
+    if (id == kUntracked) id = new_value(value, leaf);
+  }
   Tensor out = value;
-  out.track(slot_, leaf_values_[index]);
+  out.track(slot_, id);
+  return out;
+}
+
+uint32_t Tape::find(int32_t leaf, const void* address) const {
+  const size_t index = static_cast<size_t>(leaf);
+  if (index >= leaf_values_.size() || leaf_values_[index] == kUntracked) return kUntracked;
+  if (values_[leaf_values_[index]].address == address) return leaf_values_[index];
+  for (uint32_t id = 0; id < values_.size(); ++id)
+    if (values_[id].leaf == leaf && values_[id].address == address) return id;
+  return kUntracked;
+}
+
+Tensor Tape::watch_same(const TapeValue& leaf) {
+  const size_t index = static_cast<size_t>(leaf.leaf);
+  if (index >= leaf_values_.size()) leaf_values_.resize(index + 1, kUntracked);
+  uint32_t id = find(leaf.leaf, leaf.address);
+  if (id == kUntracked) {
+    id = new_value(leaf.shell, leaf.leaf);
+    values_[id].address = leaf.address;
+    if (leaf_values_[index] == kUntracked) leaf_values_[index] = id;
+  }
+  Tensor out = leaf.shell;
+  out.track(slot_, id);
+  return out;
+}
+
+Tensor Tape::track(const Tensor& value) {
+  Tensor out = value;
+  out.track(slot_, new_value(value, -1));
   return out;
 }
 

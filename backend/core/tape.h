@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,9 +12,10 @@ namespace nyala {
 
 /// Where a tracked value came from and who uses it.
 struct TapeValue {
-  Tensor shell;       // shape, dtype, device; no bytes
-  int32_t leaf = -1;  // key given to watch(), -1 for results of ops
-  uint32_t uses = 0;  // entries that read it
+  Tensor shell;                   // shape, dtype, device; no bytes
+  int32_t leaf = -1;              // key given to watch(), -1 for others
+  uint32_t uses = 0;              // entries that read it
+  const void* address = nullptr;  // of a leaf's bytes
 };
 
 /// One recorded op. Its tensors stand in Tape::tensors(): first the inputs, then the outputs; those that the
@@ -30,7 +32,7 @@ struct TapeEntry {
 
 /// The ops of one step as data. Recording costs no allocation once its vectors have grown. Walking back is
 /// backend/autograd's business. One thread at a time.
-class Tape {
+class Tape : public std::enable_shared_from_this<Tape> {
  public:
   static constexpr uint32_t kUntracked = ~0u;
 
@@ -40,8 +42,15 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   /// Returns `value` tracked as a leaf. Backward reports its gradient under `leaf` (>= 0). A leaf that was
-  /// watched before is found again.
+  /// watched before, with the same bytes, is found again.
   Tensor watch(const Tensor& value, int32_t leaf);
+  /// The value of the leaf with this key and these bytes, kUntracked if it was never watched.
+  uint32_t find(int32_t leaf, const void* address) const;
+  /// Returns `value` tracked as a value of its own, which backward does not report.
+  Tensor track(const Tensor& value);
+
+  /// `leaf`, a leaf of another tape, as a leaf of this one: without its bytes.
+  Tensor watch_same(const TapeValue& leaf);
 
   /// Records `op`: `outputs` become tracked. Called by the dispatcher when an input is tracked by this tape.
   void record(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
@@ -52,6 +61,8 @@ class Tape {
 
   /// While false nothing is recorded.
   bool recording = true;
+  /// How many GradientTapes record on this tape together.
+  int recorders = 0;
 
   std::vector<TapeEntry>& entries() { return entries_; }
   std::vector<TapeValue>& values() { return values_; }

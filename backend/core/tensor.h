@@ -108,7 +108,9 @@ class Tensor {
   void copy_from(const Tensor& source) const;
   /// Copies `bytes()` bytes from the host.
   void copy_from_host(const void* source) const;
-  /// The same values on `device` (itself when already there). Untracked.
+  /// The same values on `device`: a copy, or this tensor when it is there already. A tracked tensor's copy is
+  /// tracked, its gradient flows back to this device. A tensor that draws a graph is returned as it is: the
+  /// graph moves values to where its calls run.
   Tensor to(Device device) const;
   /// A copy with its own bytes. Untracked.
   Tensor clone() const;

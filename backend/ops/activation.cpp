@@ -3,7 +3,10 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/comparison.h>
 #include <nyala/backend/ops/exponential.h>
+#include <nyala/backend/ops/rounding.h>
 #include <nyala/backend/ops/unary_op.h>
 
 namespace nyala::ops {
@@ -35,6 +38,7 @@ T scaled(T slope, T x) {
 // The slope is told by y, so that a layer keeps one tensor only: y > 0 exactly where x > threshold >= 0.
 struct Relu {
   using Parameters = ReluDescriptor;
+  static constexpr bool kPiecewiseLinear = true;
   static constexpr bool kTakesIntegers = true;
   template <class T>
   static T value(T x, const Parameters& p) {
@@ -51,15 +55,20 @@ struct Relu {
   }
 };
 struct Sigmoid : Formula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return sigmoid_of(x); }
   static auto slope(auto y, Parameters) { return y * (1 - y); }
 };
 struct Tanh : Formula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return std::tanh(x); }
   static auto slope(auto y, Parameters) { return 1 - y * y; }
 };
 struct Elu {
   using Parameters = EluDescriptor;
+  static Tensor slope_op(const Tensor& x, const Parameters& p) {
+    return where(greater(x, zeros_like(x)), ones_like(x), exp(minimum(x, zeros_like(x))) * p.alpha);
+  }
   template <class T>
   static T value(T x, const Parameters& p) {
     return x > 0 ? x : static_cast<T>(p.alpha) * std::expm1(x);
@@ -72,6 +81,10 @@ struct Elu {
 struct Selu : Formula {
   static constexpr double kScale = 1.0507009873554804934193349852946;
   static constexpr double kScaledAlpha = kScale * 1.6732632423543772848170429916717;
+  static Tensor slope_op(const Tensor& x, const Parameters&) {
+    return where(greater(x, zeros_like(x)), ones_like(x) * kScale,
+                 exp(minimum(x, zeros_like(x))) * kScaledAlpha);
+  }
   template <class T>
   static T value(T x, Parameters) {
     return x > 0 ? T(kScale) * x : T(kScaledAlpha) * std::expm1(x);
@@ -82,6 +95,10 @@ struct Selu : Formula {
   }
 };
 struct Gelu : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) {
+    const Tensor density = exp(x * x * -0.5) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+    return (erf(x / std::numbers::sqrt2) + 1.0) * 0.5 + x * density;
+  }
   template <class T>
   static T share(T x) {
     return T(0.5) * std::erfc(-x / std::numbers::sqrt2_v<T>);
@@ -98,6 +115,10 @@ struct Gelu : Formula {
 };
 struct GeluTanh : Formula {
   static constexpr double kRoot = 0.79788456080286535587989211986876;  // sqrt(2 / pi)
+  static Tensor slope_op(const Tensor& x, const Parameters&) {
+    const Tensor t = tanh((x + x * x * x * 0.044715) * kRoot);
+    return (t + 1.0) * 0.5 + x * (1.0 - t * t) * (x * x * (3 * 0.044715) + 1.0) * (0.5 * kRoot);
+  }
   template <class T>
   static T inner(T x) {
     return T(kRoot) * (x + T(0.044715) * x * x * x);
@@ -113,6 +134,10 @@ struct GeluTanh : Formula {
   }
 };
 struct Silu : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) {
+    const Tensor s = sigmoid(x);
+    return s * (1.0 + x * (1.0 - s));
+  }
   static auto value(auto x, Parameters) { return x * sigmoid_of(x); }
   static auto slope(auto x, Parameters) {
     const auto s = sigmoid_of(x);
@@ -120,10 +145,12 @@ struct Silu : Formula {
   }
 };
 struct Softplus : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return sigmoid(x); }
   static auto value(auto x, Parameters) { return softplus_of(x); }
   static auto slope(auto x, Parameters) { return sigmoid_of(x); }
 };
 struct Softsign : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return reciprocal(square(absolute(x) + 1.0)); }
   static auto value(auto x, Parameters) { return x / (std::abs(x) + 1); }
   static auto slope(auto x, Parameters) {
     const auto d = std::abs(x) + 1;
@@ -131,6 +158,7 @@ struct Softsign : Formula {
   }
 };
 struct HardSigmoid : Formula {
+  static constexpr bool kPiecewiseLinear = true;
   template <class T>
   static T value(T x, Parameters) {
     return x <= -3 ? T(0) : x >= 3 ? T(1) : x / 6 + T(0.5);
@@ -151,6 +179,10 @@ struct HardSilu : Formula {
   }
 };
 struct Mish : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) {
+    const Tensor t = tanh(softplus(x));
+    return t + x * (1.0 - t * t) * sigmoid(x);
+  }
   static auto value(auto x, Parameters) { return x * std::tanh(softplus_of(x)); }
   static auto slope(auto x, Parameters) {
     const auto t = std::tanh(softplus_of(x));
@@ -158,6 +190,7 @@ struct Mish : Formula {
   }
 };
 struct LogSigmoid : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return sigmoid(-x); }
   static auto value(auto x, Parameters) { return -softplus_of(-x); }
   static auto slope(auto x, Parameters) { return sigmoid_of(-x); }
 };

@@ -6,6 +6,7 @@
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/shape.h>
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala::ops {
@@ -98,27 +99,36 @@ Tensor promoted(const OpDef& op, const Tensor& a, const Tensor& b, bool to_float
 
 }  // namespace
 
-const OpDef kAdd = {
-    .name = "add", .infer = infer_broadcast, .gradient = add_gradient, .reference = binary_reference<Plus>};
+const OpDef kAdd = {.name = "add",
+                    .infer = infer_broadcast,
+                    .gradient = add_gradient,
+                    .reference = binary_reference<Plus>,
+                    .twice_differentiable = true};
 const OpDef kSubtract = {.name = "subtract",
                          .infer = infer_broadcast,
                          .gradient = subtract_gradient,
-                         .reference = binary_reference<Minus>};
+                         .reference = binary_reference<Minus>,
+                         .twice_differentiable = true};
 const OpDef kMultiply = {.name = "multiply",
                          .infer = infer_broadcast,
                          .gradient = multiply_gradient,
                          .keep_inputs = keep(0, 1),
-                         .reference = binary_reference<Times>};
+                         .reference = binary_reference<Times>,
+                         .twice_differentiable = true};
 const OpDef kDivide = {.name = "divide",
                        .infer = infer_divide,
                        .gradient = divide_gradient,
                        .keep_inputs = keep(1),
                        .keep_outputs = keep(0),
-                       .reference = binary_reference<Over>};
+                       .reference = binary_reference<Over>,
+                       .twice_differentiable = true};
 const OpDef kAddInPlace = {
     .name = "add_in_place", .infer = infer_add_in_place, .reference = add_in_place_reference};
-const OpDef kAffine = {
-    .name = "affine", .infer = infer_affine, .gradient = affine_gradient, .reference = affine_reference};
+const OpDef kAffine = {.name = "affine",
+                       .infer = infer_affine,
+                       .gradient = affine_gradient,
+                       .reference = affine_reference,
+                       .twice_differentiable = true};
 
 Tensor add(const Tensor& a, const Tensor& b) { return promoted(kAdd, a, b, false); }
 Tensor subtract(const Tensor& a, const Tensor& b) { return promoted(kSubtract, a, b, false); }
@@ -135,8 +145,8 @@ Tensor sum_to_shape(const Tensor& x, const Shape& shape) {
   const int extra = x.rank() - shape.rank();
   for (int axis = 0; axis < x.rank(); ++axis)
     if (axis < extra || (shape[axis - extra] == 1 && x.shape()[axis] != 1)) axes |= 1u << axis;
-  if (axes == 0) return x.with_shape(shape);
-  return dispatch(kSum, ReductionDescriptor{axes, true}, {&x}).with_shape(shape);
+  if (axes == 0) return viewed(x, shape);
+  return viewed(dispatch(kSum, ReductionDescriptor{axes, true}, {&x}), shape);
 }
 
 Tensor ones_like(const Tensor& x) { return Tensor::full(x.shape(), 1.0, x.dtype(), x.device()); }

@@ -4,9 +4,10 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/batch_normalization.h>
+#include <nyala/backend/ops/device_copy.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
-#include <nyala/backend/runtime/replica_context.h>
+#include <nyala/backend/runtime/collectives.h>
 
 namespace nyala::ops {
 
@@ -278,7 +279,7 @@ Tensor merge(const Tensor& stack, bool variance) {
 }
 
 /// Statistics (count, mean, variance) of the rows of all replicas.
-Tensor global_statistics(const Tensor& x, ReplicaContext* replica) {
+Tensor global_statistics(const Tensor& x, Collectives* replica) {
   const Tensor moments = batch_moments(x);
   if (replica && replica->num_replicas() > 1) return merge(replica->all_gather(moments), true);
   return merge(moments.with_shape({1, moments.shape()[0]}), true);
@@ -311,8 +312,9 @@ Tensor batch_moments(const Tensor& x) { return dispatch(kBatchMoments, NoDescrip
 
 Tensor merge_moments(const Tensor& stack) { return merge(stack, false); }
 
-BatchNormalizationResult batch_normalization_train(const Tensor& x, const Tensor& gamma, const Tensor& beta,
+BatchNormalizationResult batch_normalization_train(const Tensor& given, const Tensor& scale, const Tensor& offset,
                                                    const BatchNormalizationOptions& options) {
+  const Tensor x = on_guarded_device(given), gamma = on_guarded_device(scale), beta = on_guarded_device(offset);
   const BatchNormalizationDescriptor descriptor = describe(options, gamma, beta);
   const Inputs inputs = Inputs().add(x).add(gamma).add(beta);
   const int64_t channels = x.shape().back();

@@ -3,7 +3,7 @@
 #include <nyala/backend/ops/fused_activation.h>
 
 namespace nyala {
-class ReplicaContext;
+class Collectives;
 }
 
 namespace nyala::ops {
@@ -15,7 +15,7 @@ struct BatchNormalizationOptions {
   Activation activation = Activation::linear;  // linear or relu, applied in the same pass
   /// The replicas whose rows are normalised together; null (or one replica): these rows alone. Must outlive
   /// the tape.
-  ReplicaContext* replica = nullptr;
+  Collectives* replica = nullptr;
 };
 
 struct BatchNormalizationResult {
@@ -51,7 +51,7 @@ Tensor merge_moments(const Tensor& stack);
 
 struct BatchNormalizationDescriptor {
   double epsilon = 1e-3;
-  ReplicaContext* replica = nullptr;
+  Collectives* replica = nullptr;
   Activation activation = Activation::linear;
   bool has_gamma = false;
   bool has_beta = false;

@@ -4,6 +4,8 @@
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/binary.h>
 #include <nyala/backend/ops/binary_op.h>
+#include <nyala/backend/ops/comparison.h>
+#include <nyala/backend/ops/exponential.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/ops/unary_op.h>
 
@@ -60,6 +62,12 @@ struct Power {
     if (which == 0) return b == 0 ? T(0) : b * std::pow(a, b - 1);
     return a > 0 ? std::pow(a, b) * std::log(a) : T(0);
   }
+  static Tensor slope_op(int which, const Tensor& a, const Tensor& b) {
+    const Tensor zeros = zeros_like(a + b), ones = ones_like(zeros);
+    if (which == 0) return where(equal(b, zeros), zeros, b * power(a, where(equal(b, zeros), ones, b) - 1.0));
+    const Tensor positive = greater(a, zeros);
+    return where(positive, power(a, b) * log(where(positive, a, ones)), zeros);
+  }
 };
 
 struct PowerScalar {
@@ -72,6 +80,9 @@ struct PowerScalar {
   template <class T>
   static T slope(T x, const Parameters& p) {
     return Power{}.slope(0, x, static_cast<T>(p.exponent));
+  }
+  static Tensor slope_op(const Tensor& x, const Parameters& p) {
+    return p.exponent == 0 ? zeros_like(x) : power(x, p.exponent - 1.0) * p.exponent;
   }
 };
 
@@ -126,6 +137,9 @@ struct SquaredDifference {
   T slope(int which, T a, T b) const {
     return (which == 0 ? 2 : -2) * (a - b);
   }
+  static Tensor slope_op(int which, const Tensor& a, const Tensor& b) {
+    return (a - b) * (which == 0 ? 2.0 : -2.0);
+  }
 };
 struct Arctan2 {
   template <class T>
@@ -134,6 +148,9 @@ struct Arctan2 {
   }
   template <class T>
   T slope(int which, T y, T x) const {
+    return (which == 0 ? x : -y) / (x * x + y * y);
+  }
+  static Tensor slope_op(int which, const Tensor& y, const Tensor& x) {
     return (which == 0 ? x : -y) / (x * x + y * y);
   }
 };
@@ -159,14 +176,27 @@ void binary_gradient_loop(const KernelCall& call) {
   });
 }
 
-template <const OpDef& gradient_op>
+/// The slope in input `which` as a tensor that can be differentiated.
+template <class Formula, const OpDef& gradient_op>
+Tensor recorded_slope_in(int which, GradContext& c) {
+  if constexpr (requires { &Formula::slope_op; }) {
+    return Formula::slope_op(which, c.input(0), c.input(1));
+  } else {  // constant piece by piece
+    const Tensor a = c.input(0).detached(), b = c.input(1).detached(), ones = ones_like(c.grad().detached());
+    return dispatch(gradient_op, BinaryGradientDescriptor{which}, {&a, &b, &ones});
+  }
+}
+
+template <class Formula, const OpDef& gradient_op>
 void binary_gradient(GradContext& c) {
   if (!is_floating(c.output().dtype())) return;
   for (int i = 0; i < 2; ++i) {
     const size_t k = static_cast<size_t>(i);
     if (!c.needs(k)) continue;
     const BinaryGradientDescriptor d{i};
-    if (c.input(k).shape() == c.output().shape())
+    if (c.records())
+      c.set(k, sum_to_shape(c.grad() * recorded_slope_in<Formula, gradient_op>(i, c), c.input(k).shape()));
+    else if (c.input(k).shape() == c.output().shape())
       c.emit(k, gradient_op, d, {&c.input(0), &c.input(1), &c.grad()});
     else
       c.set(k, sum_to_shape(dispatch(gradient_op, d, {&c.input(0), &c.input(1), &c.grad()}),
@@ -188,9 +218,10 @@ constexpr OpDef differentiable(std::string_view name) {
   OpDef op;
   op.name = name;
   op.infer = infer_broadcast;
-  op.gradient = binary_gradient<gradient_op>;
+  op.gradient = binary_gradient<Formula, gradient_op>;
   op.keep_inputs = keep(0, 1);
   op.reference = binary_loop<Formula>;
+  op.twice_differentiable = true;
   return op;
 }
 
@@ -238,6 +269,10 @@ void where_gradient_reference(const KernelCall& call) {
   });
 }
 
+void where_gradient_again(GradContext& c) {
+  c.emit(1, kWhereGradient, c.descriptor<WhereGradientDescriptor>(), {&c.input(0), &c.grad()});
+}
+
 void where_gradient(GradContext& c) {
   if (!is_floating(c.output().dtype())) return;
   for (const size_t i : {size_t{1}, size_t{2}}) {
@@ -271,18 +306,24 @@ const OpDef kSquaredDifference =
     differentiable<SquaredDifference, kSquaredDifferenceGradient>("squared_difference");
 const OpDef kArctan2 = {.name = "arctan2",
                         .infer = infer_real,
-                        .gradient = binary_gradient<kArctan2Gradient>,
+                        .gradient = binary_gradient<Arctan2, kArctan2Gradient>,
                         .keep_inputs = keep(0, 1),
-                        .reference = arctan2_reference};
+                        .reference = arctan2_reference,
+                        .twice_differentiable = true};
 const OpDef kFloorDivide = {
     .name = "floor_divide", .infer = infer_broadcast, .reference = binary_loop<FloorDivide>};
 const OpDef kWhere = {.name = "where",
                       .infer = infer_where,
                       .gradient = where_gradient,
                       .keep_inputs = keep(0),
-                      .reference = where_reference};
-const OpDef kWhereGradient = {
-    .name = "where_gradient", .infer = infer_where_gradient, .reference = where_gradient_reference};
+                      .reference = where_reference,
+                      .twice_differentiable = true};
+const OpDef kWhereGradient = {.name = "where_gradient",
+                              .infer = infer_where_gradient,
+                              .gradient = where_gradient_again,
+                              .keep_inputs = keep(0),
+                              .reference = where_gradient_reference,
+                              .twice_differentiable = true};
 
 Tensor maximum(const Tensor& a, const Tensor& b) { return promoted(kMaximum, a, b); }
 Tensor minimum(const Tensor& a, const Tensor& b) { return promoted(kMinimum, a, b); }

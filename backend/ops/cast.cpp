@@ -42,8 +42,11 @@ void cast_gradient(GradContext& c) {
 
 }  // namespace
 
-const OpDef kCast = {
-    .name = "cast", .infer = infer_cast, .gradient = cast_gradient, .reference = cast_reference};
+const OpDef kCast = {.name = "cast",
+                     .infer = infer_cast,
+                     .gradient = cast_gradient,
+                     .reference = cast_reference,
+                     .twice_differentiable = true};
 
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;

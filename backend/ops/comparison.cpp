@@ -19,6 +19,20 @@ namespace {
 
 using namespace detail;
 
+void infer_not_equal_scalar(InferContext& c) { c.output(0, c.shape(0), DType::bool_); }
+
+void not_equal_scalar_reference(const KernelCall& call) {
+  const double value = call.descriptor<NotEqualScalarDescriptor>().value;
+  const int64_t count = call.output(0).num_elements();
+  dispatch_arithmetic(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
+    // A float is compared with the nearest float, as a constant of its own dtype would be.
+    const double nearest = static_cast<double>(static_cast<T>(value));
+    const double wanted = std::is_floating_point_v<T> ? nearest : value;
+    for (int64_t i = 0; i < count; ++i)
+      call.out<bool>(0)[i] = static_cast<double>(call.in<T>(0)[i]) != wanted;
+  });
+}
+
 void isclose_reference(const KernelCall& call) {
   const auto& d = call.descriptor<ClosenessDescriptor>();
   dispatch_arithmetic(call.input(0).dtype(), "isclose", [&]<class T>(T) {
@@ -39,6 +53,8 @@ void isclose_reference(const KernelCall& call) {
 const OpDef kEqual = {.name = "equal", .infer = infer_test, .reference = binary_loop<std::equal_to<>, bool>};
 const OpDef kNotEqual = {
     .name = "not_equal", .infer = infer_test, .reference = binary_loop<std::not_equal_to<>, bool>};
+const OpDef kNotEqualScalar = {
+    .name = "not_equal", .infer = infer_not_equal_scalar, .reference = not_equal_scalar_reference};
 const OpDef kLess = {.name = "less", .infer = infer_test, .reference = binary_loop<std::less<>, bool>};
 const OpDef kLessEqual = {
     .name = "less_equal", .infer = infer_test, .reference = binary_loop<std::less_equal<>, bool>};
@@ -58,6 +74,9 @@ Tensor compare(const OpDef& op, const Tensor& a, const Tensor& b) {
 
 Tensor equal(const Tensor& a, const Tensor& b) { return compare(kEqual, a, b); }
 Tensor not_equal(const Tensor& a, const Tensor& b) { return compare(kNotEqual, a, b); }
+Tensor not_equal(const Tensor& x, double value) {
+  return dispatch(kNotEqualScalar, NotEqualScalarDescriptor{value}, {&x});
+}
 Tensor less(const Tensor& a, const Tensor& b) { return compare(kLess, a, b); }
 Tensor less_equal(const Tensor& a, const Tensor& b) { return compare(kLessEqual, a, b); }
 Tensor greater(const Tensor& a, const Tensor& b) { return compare(kGreater, a, b); }

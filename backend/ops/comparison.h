@@ -13,6 +13,13 @@ Tensor less_equal(const Tensor& a, const Tensor& b);
 Tensor greater(const Tensor& a, const Tensor& b);
 Tensor greater_equal(const Tensor& a, const Tensor& b);
 
+/// x != value, where x may be symbolic.
+Tensor not_equal(const Tensor& x, double value);
+struct NotEqualScalarDescriptor {
+  double value = 0.0;
+};
+extern const OpDef kNotEqualScalar;
+
 /// |a - b| <= absolute_tolerance + relative_tolerance * |b|; infinities are close to themselves only.
 struct ClosenessDescriptor {
   double rtol = 1e-5;

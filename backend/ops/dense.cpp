@@ -3,6 +3,8 @@
 #include <nyala/backend/ops/dense.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/matmul.h>
+#include <nyala/backend/ops/shape.h>
 
 namespace nyala::ops {
 
@@ -47,9 +49,19 @@ void dense_reference(const KernelCall& call) {
   });
 }
 
+// One product of matrices each, however many axes x has.
+void record_dense_gradient(GradContext& c, const Tensor& dz) {
+  const Tensor &x = c.input(0), &kernel = c.input(1);
+  const int64_t in = kernel.shape()[0], units = kernel.shape()[1];
+  const Tensor rows = viewed(dz, {units == 0 ? 0 : dz.num_elements() / units, units});
+  if (c.needs(1)) c.set(1, matmul(viewed(x, {rows.shape()[0], in}), rows, {true, false}));
+  if (c.needs(0)) c.set(0, viewed(matmul(rows, kernel, {false, true}), x.shape()));
+}
+
 void dense_gradient(GradContext& c) {
   const ActivationDescriptor& d = c.descriptor<ActivationDescriptor>();
   const Tensor dz = behind_activation_and_bias(c, d.activation, 2);
+  if (c.records()) return record_dense_gradient(c, dz);
   if (c.needs(1)) c.emit(1, kDenseBackwardKernel, NoDescriptor{}, {&c.input(0), &dz});
   if (c.needs(0)) c.emit(0, kDenseBackwardInput, NoDescriptor{}, {&dz, &c.input(1)});
 }
@@ -101,7 +113,8 @@ const OpDef kDense = {.name = "dense",
                       .gradient = dense_gradient,
                       .keep_inputs = keep(0, 1),
                       .keep_outputs = keep(0),
-                      .reference = dense_reference};
+                      .reference = dense_reference,
+                      .twice_differentiable = true};
 const OpDef kDenseBackwardInput = {
     .name = "dense_backward_input", .infer = infer_backward_input, .reference = backward_input_reference};
 const OpDef kDenseBackwardKernel = {

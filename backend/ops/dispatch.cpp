@@ -3,9 +3,12 @@
 #include <atomic>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+#include <nyala/backend/ops/device_copy.h>
 #include <nyala/backend/ops/kernel_table.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/status_word.h>
 
 namespace nyala {
 
@@ -18,9 +21,10 @@ Device device_of(const OpDef& op, TensorPointers inputs) {
   const Device device = inputs[0]->device();
   for (const Tensor* input : inputs)
     if (input->device() != device)
-      throw InvalidArgumentError(std::string(op.name) + ": inputs are on different devices, " +
-                                 device.to_string() + " and " + input->device().to_string() +
-                                 "; move one with tensor.to(device)");
+      throw InvalidArgumentError(
+          std::string(op.name) + ": inputs are on different devices, " + device.to_string() + " and " +
+          input->device().to_string() +
+          "; move one with tensor.to(device), or open a device() guard: under it inputs are fetched");
   return device;
 }
 
@@ -48,17 +52,72 @@ void infer(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
 }
 
 void execute(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs,
+             Device device);
+
+/// The kernel that takes the call on `device`, or null where there is none and soft placement lets the CPU
+/// compute instead.
+const Kernel* kernel_for(const KernelCall& call, Device device) {
+  const KernelTable& table = KernelTable::instance();
+  if (device.kind == DeviceKind::cpu || !get_soft_device_placement()) return &table.select(call, device.kind);
+  try {
+    return &table.select(call, device.kind);
+  } catch (const NotFoundError&) {
+    log(LogChannel::kernels, std::string(call.op->name) + ": soft placement runs it on cpu:0");
+    return nullptr;
+  }
+}
+
+void execute_on_host(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+                     std::span<Tensor> outputs) {
+  Tensors moved, results;
+  for (const Tensor* input : inputs) moved.push_back(input->detached().to(Device{}));
+  for (const Tensor& output : outputs) results.push_back(output.detached().to(Device{}));
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& input : moved) pointers.push_back(&input);
+  execute(op, descriptor, pointers, results, Device{});
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].copy_from(results[i]);
+}
+
+void execute(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs,
              Device device) {
   bool all_empty = true;
   for (const Tensor& output : outputs) all_empty = all_empty && output.num_elements() == 0;
   if (all_empty) return;
   KernelCall call{&op, nullptr, descriptor.data(), inputs, outputs, {}};
-  call.kernel = &KernelTable::instance().select(call, device.kind);
+  call.kernel = kernel_for(call, device);
+  if (!call.kernel) return execute_on_host(op, descriptor, inputs, outputs);
   if (call.kernel->workspace)
     if (const size_t bytes = call.kernel->workspace(call); bytes > 0)
       call.workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::uint8, device);
   stream_of(device).launch(call);
   for (const Tensor& output : outputs) output.storage()->bump_version();
+}
+
+/// Whether a device() guard makes the op run elsewhere than its inputs are. An op that writes into given
+/// tensors runs where those are.
+bool runs_elsewhere(const ThreadContext& thread, TensorPointers inputs, std::span<const Tensor> outputs) {
+  if (!thread.is_placed()) return false;
+  for (const Tensor& output : outputs)
+    if (output.defined()) return false;
+  for (const Tensor* input : inputs)
+    if (input->device() != thread.device) return true;
+  return false;
+}
+
+/// Kernels report to the word of their own device.
+bool is_status_word(const Tensor& x) {
+  return x.dtype() == DType::int32 && x.num_elements() == 4 &&
+         x.storage().get() == status_word(x.device()).storage().get();
+}
+
+void dispatch_on(Device device, const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+                 std::span<Tensor> outputs) {
+  Tensors moved;
+  for (const Tensor* input : inputs)
+    moved.push_back(is_status_word(*input) ? status_word(device) : ops::device_copy(*input, device, true));
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& input : moved) pointers.push_back(&input);
+  dispatch(op, descriptor, pointers, outputs);
 }
 
 }  // namespace
@@ -89,6 +148,8 @@ void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inpu
       hook(op, descriptor, inputs, outputs);
     return;
   }
+  if (const ThreadContext& thread = thread_context(); runs_elsewhere(thread, inputs, outputs))
+    return dispatch_on(thread.device, op, descriptor, inputs, outputs);
   if (op.is_view && !outputs[0].defined()) {
     outputs[0] = inputs[0]->with_shape(inferred[0].shape());
   } else {

@@ -79,7 +79,8 @@ const OpDef kDropout = {.name = "dropout",
                         .infer = infer_dropout,
                         .gradient = dropout_gradient,
                         .keep_inputs = keep(1),
-                        .reference = dropout_reference};
+                        .reference = dropout_reference,
+    .twice_differentiable = true};
 
 Tensor dropout(const Tensor& x, const Tensor& step, const DropoutDescriptor& descriptor) {
   if (!(descriptor.rate >= 0.0 && descriptor.rate <= 1.0))

@@ -13,22 +13,27 @@ struct Formula {
 };
 
 struct Exp : Formula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return std::exp(x); }
   static auto slope(auto y, Parameters) { return y; }
 };
 struct Expm1 : Formula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return std::expm1(x); }
   static auto slope(auto y, Parameters) { return y + 1; }
 };
 struct Log : Formula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return std::log(x); }
   static auto slope(auto x, Parameters) { return 1 / x; }
 };
 struct Log1p : Formula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return std::log1p(x); }
   static auto slope(auto x, Parameters) { return 1 / (1 + x); }
 };
 struct Log2 : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return std::numbers::log2e / x; }
   static auto value(auto x, Parameters) { return std::log2(x); }
   template <class T>
   static T slope(T x, Parameters) {
@@ -36,6 +41,7 @@ struct Log2 : Formula {
   }
 };
 struct Log10 : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return std::numbers::log10e / x; }
   static auto value(auto x, Parameters) { return std::log10(x); }
   template <class T>
   static T slope(T x, Parameters) {
@@ -43,6 +49,7 @@ struct Log10 : Formula {
   }
 };
 struct Sqrt : Formula {
+  static Tensor slope_op(const Tensor& y, const Parameters&) { return 0.5 / y; }
   static auto value(auto x, Parameters) { return std::sqrt(x); }
   template <class T>
   static T slope(T y, Parameters) {
@@ -50,6 +57,7 @@ struct Sqrt : Formula {
   }
 };
 struct Rsqrt : Formula {
+  static Tensor slope_op(const Tensor& y, const Parameters&) { return y * y * y * -0.5; }
   static auto value(auto x, Parameters) { return 1 / std::sqrt(x); }
   template <class T>
   static T slope(T y, Parameters) {
@@ -57,10 +65,12 @@ struct Rsqrt : Formula {
   }
 };
 struct Reciprocal : Formula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return 1 / x; }
   static auto slope(auto y, Parameters) { return -y * y; }
 };
 struct Erf : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return exp(-(x * x)) * (2.0 * std::numbers::inv_sqrtpi); }
   static auto value(auto x, Parameters) { return std::erf(x); }
   template <class T>
   static T slope(T x, Parameters) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/ops/fused_activation.h>
@@ -108,7 +109,35 @@ Tensor activation_backward(const Tensor& gradient, const Tensor& y, Activation a
   return dispatch(kActivationBackward, ActivationDescriptor{activation}, {&gradient, &y});
 }
 
+namespace {
+
+/// gradient * f'(y) in ops that have gradients.
+Tensor recorded_activation_backward(const Tensor& gradient, const Tensor& y, Activation activation) {
+  switch (activation) {
+    case Activation::relu: {  // constant piece by piece
+      const Tensor fixed = y.detached();
+      return gradient * activation_backward(ones_like(fixed), fixed, activation);
+    }
+    case Activation::sigmoid:
+      return gradient * (y * (1.0 - y));
+    case Activation::tanh:
+      return gradient * (1.0 - y * y);
+    case Activation::linear:
+      break;
+  }
+  return gradient;
+}
+
+Tensor record_behind_activation_and_bias(GradContext& c, Activation activation, size_t bias) {
+  const Tensor dz = recorded_activation_backward(c.grad(), c.output(), activation);
+  if (c.num_inputs() > bias && c.needs(bias)) c.set(bias, sum_to_shape(dz, c.input(bias).shape()));
+  return dz;
+}
+
+}  // namespace
+
 Tensor behind_activation_and_bias(GradContext& c, Activation activation, size_t bias) {
+  if (c.records()) return record_behind_activation_and_bias(c, activation, bias);
   if (c.num_inputs() <= bias || !c.needs(bias)) return activation_backward(c.grad(), c.output(), activation);
   if (activation == Activation::linear) {
     c.emit(bias, kBiasGradient, NoDescriptor{}, {&c.grad()});

@@ -71,12 +71,11 @@ void infer_take_backward(InferContext& c) {
   c.output(0, out, c.dtype(0));
 }
 
-void take_backward_reference(const KernelCall& call) {
+void take_backward_add_reference(const KernelCall& call) {
   const Tensor& dx = call.output(0);
   const auto g =
       take_geometry(dx.shape(), call.input(1).shape(), call.descriptor<ScatterAddDescriptor>().axis);
   dispatch_real(dx.dtype(), call.op->name, [&]<class T>(T) {
-    std::fill_n(call.out<T>(0), dx.num_elements(), T(0));
     for_each_index(call.input(1), g.size, [&](int64_t position, int64_t index) {
       if (index < 0) return;
       for (int64_t o = 0; o < g.outer; ++o) {
@@ -86,6 +85,11 @@ void take_backward_reference(const KernelCall& call) {
       }
     });
   });
+}
+
+void take_backward_reference(const KernelCall& call) {
+  std::memset(call.output(0).raw(), 0, call.output(0).bytes());
+  take_backward_add_reference(call);
 }
 
 void infer_take_along_axis(InferContext& c) {
@@ -213,6 +217,8 @@ const OpDef kTake = {.name = "take",
                      .reference = take_reference};
 const OpDef kTakeBackward = {
     .name = "take_backward", .infer = infer_take_backward, .reference = take_backward_reference};
+const OpDef kTakeBackwardAdd = {
+    .name = "take_backward_add", .infer = infer_take_backward, .reference = take_backward_add_reference};
 const OpDef kTakeAlongAxis = {.name = "take_along_axis",
                               .infer = infer_take_along_axis,
                               .gradient = take_along_axis_gradient,

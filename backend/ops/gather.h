@@ -28,6 +28,8 @@ struct ScatterAddDescriptor {
 /// Inputs (gradient, indices) -> zeros with each slice added at its index, in the order of the indices; bad
 /// ones are left out.
 extern const OpDef kTakeBackward, kTakeAlongAxisBackward;
+/// kTakeBackward that adds to what the given output holds.
+extern const OpDef kTakeBackwardAdd;
 
 struct OneHotDescriptor {
   int64_t num_classes = 0;

@@ -7,7 +7,8 @@
 namespace nyala {
 
 /// What a gradient function sees: the recorded inputs and outputs (shells where not kept), the gradients of
-/// the outputs, and a place for each input's gradient. Tensors in here are untracked: nothing is recorded.
+/// the outputs, and a place for each input's gradient. Tensors in here are untracked and nothing is recorded,
+/// unless records() says otherwise.
 class GradContext {
  public:
   virtual ~GradContext() = default;
@@ -24,6 +25,9 @@ class GradContext {
   virtual const Tensor& grad(size_t i = 0) const = 0;
   /// Whether anybody wants the gradient of input `i`.
   virtual bool needs(size_t i) const = 0;
+  /// True where what a `twice_differentiable` op computes here is itself recorded: then it takes ops that
+  /// have gradients, and reshapes by ops::reshape.
+  virtual bool records() const { return false; }
   /// Adds to the gradient of input `i`: a tensor of the input's shape and dtype.
   virtual void set(size_t i, const Tensor& gradient) = 0;
   /// Adds the result of `op` to the gradient of input `i`; written straight to its destination where

@@ -70,7 +70,7 @@ void matmul_reference(const KernelCall& call) {
 Shape batch_of(const Tensor& x) { return x.shape().slice(0, x.rank() - 2); }
 
 Tensor as_matrix(const Tensor& x) {
-  return x.with_shape({batch_of(x).num_elements() * x.shape()[-2], x.shape()[-1]});
+  return viewed(x, {batch_of(x).num_elements() * x.shape()[-2], x.shape()[-1]});
 }
 
 /// Adds a . b to the gradient of input `i`, summed over the batch axes that it was broadcast along.
@@ -124,7 +124,8 @@ const OpDef kMatmul = {.name = "matmul",
                        .infer = infer_matmul,
                        .gradient = matmul_gradient,
                        .keep_inputs = keep(0, 1),
-                       .reference = matmul_reference};
+                       .reference = matmul_reference,
+                       .twice_differentiable = true};
 
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulDescriptor& transposed) {
   if (a.dtype() == b.dtype()) return dispatch(kMatmul, transposed, {&a, &b});

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-
 #include <nyala/backend/core/op.h>
 
 namespace nyala::ops {
@@ -27,19 +25,6 @@ Tensor match_update(const Tensor& y_true, const Tensor& y_pred, const Tensor& we
 Tensor label_hits_update(const Tensor& labels, const Tensor& scores, const Tensor& weights = {},
                          int64_t k = 0);
 
-struct ConfusionDescriptor {
-  static constexpr size_t kMaxThresholds = 24;
-  std::array<float, kMaxThresholds> thresholds{};
-  int32_t num_thresholds = 1;
-  int32_t top_k = 0;      // 0: all; else others than the k largest of the last axis count as not predicted
-  int32_t class_id = -1;  // -1: all; else only this index of the last axis counts
-  bool missed = false;    // false negatives instead of false positives
-};
-/// (2 * thresholds): for each threshold the true positives and the false positives (or false negatives) by
-/// weight. y_true != 0 is positive, y_pred > threshold is predicted so. y_true and y_pred have one shape.
-Tensor confusion_update(const Tensor& y_true, const Tensor& y_pred, const Tensor& weights,
-                        const ConfusionDescriptor& descriptor);
-
 struct MeanUpdateDescriptor {
   bool sum = false;
 };
@@ -51,6 +36,6 @@ struct LabelHitsDescriptor {
   int64_t k = 0;
 };
 /// Inputs as above, weights (float64) only where there are any; y_pred and scores of a floating dtype.
-extern const OpDef kMeanUpdate, kMatchUpdate, kLabelHitsUpdate, kConfusionUpdate;
+extern const OpDef kMeanUpdate, kMatchUpdate, kLabelHitsUpdate;
 
 }  // namespace nyala::ops

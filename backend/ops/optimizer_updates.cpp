@@ -102,6 +102,13 @@ const OpDef kRmspropMomentumUpdate = update_op<formulas::RmspropMomentum>("rmspr
 const OpDef kRmspropCenteredUpdate = update_op<formulas::RmspropCentered>("rmsprop_centered_update");
 const OpDef kRmspropMomentumCenteredUpdate =
     update_op<formulas::RmspropMomentumCentered>("rmsprop_momentum_centered_update");
+const OpDef kAdagradUpdate = update_op<formulas::Adagrad>("adagrad_update");
+const OpDef kAdadeltaUpdate = update_op<formulas::Adadelta>("adadelta_update");
+const OpDef kAdamaxUpdate = update_op<formulas::Adamax>("adamax_update");
+const OpDef kNadamUpdate = update_op<formulas::Nadam>("nadam_update");
+const OpDef kFtrlUpdate = update_op<formulas::Ftrl>("ftrl_update");
+const OpDef kLionUpdate = update_op<formulas::Lion>("lion_update");
+const OpDef kScheduleFreeAdamwUpdate = update_op<formulas::ScheduleFreeAdamw>("schedule_free_adamw_update");
 
 const OpDef kPrepareUpdate = {
     .name = "prepare_update", .num_outputs = 2, .infer = infer_update<2>, .reference = prepare_reference};

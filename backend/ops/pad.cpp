@@ -93,6 +93,8 @@ void pad_gradient(GradContext& c) {
   c.emit(0, kSlice, inside, {&c.grad()});
 }
 
+void pad_again(GradContext& c) { c.emit(0, kPad, c.descriptor<PadDescriptor>(), {&c.grad()}); }
+
 void infer_pad_backward(InferContext& c) {
   const auto& d = c.descriptor<PadDescriptor>();
   Shape out;
@@ -150,9 +152,16 @@ void fill_pad_value(const KernelCall& call) {
   });
 }
 
-const OpDef kPad = {.name = "pad", .infer = infer_pad, .gradient = pad_gradient, .reference = pad_reference};
-const OpDef kPadBackward = {
-    .name = "pad_backward", .infer = infer_pad_backward, .reference = pad_backward_reference};
+const OpDef kPad = {.name = "pad",
+                    .infer = infer_pad,
+                    .gradient = pad_gradient,
+                    .reference = pad_reference,
+                    .twice_differentiable = true};
+const OpDef kPadBackward = {.name = "pad_backward",
+                            .infer = infer_pad_backward,
+                            .gradient = pad_again,
+                            .reference = pad_backward_reference,
+                            .twice_differentiable = true};
 
 Tensor pad(const Tensor& x, const std::vector<std::pair<int64_t, int64_t>>& widths, std::string_view mode,
            double value) {

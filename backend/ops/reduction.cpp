@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <type_traits>
 
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/reduction_axes.h>
+#include <nyala/backend/ops/shape.h>
 
 namespace nyala::ops {
 
@@ -175,6 +177,12 @@ void spread_gradient(GradContext& c, double scale) {
   c.emit(0, kSpread, d, {&c.grad()});
 }
 
+void spread_back(GradContext& c) {
+  const auto& d = c.descriptor<SpreadDescriptor>();
+  const Tensor total = dispatch(kSum, ReductionDescriptor{d.axes, true}, {&c.grad()});
+  c.set(0, viewed(d.scale == 1.0 ? total : total * d.scale, c.input(0).shape()));
+}
+
 void sum_gradient(GradContext& c) {
   if (is_floating(c.input(0).dtype())) spread_gradient(c, 1.0);
 }
@@ -184,8 +192,19 @@ void mean_gradient(GradContext& c) {
   spread_gradient(c, 1.0 / static_cast<double>(std::max<int64_t>(1, group)));
 }
 
+// Which elements share the gradient is constant piece by piece.
+void record_extremum_gradient(GradContext& c) {
+  const ReductionDescriptor& d = c.descriptor<ReductionDescriptor>();
+  const Tensor x = c.input(0).detached(), y = c.output().detached(), ones = ones_like(y);
+  const Tensor shares = dispatch(kExtremumGradient, d, {&x, &y, &ones});
+  c.set(0, dispatch(kSpread, SpreadDescriptor{x.shape(), d.axes, 1.0}, {&c.grad()}) * shares);
+}
+
 void extremum_gradient(GradContext& c) {
-  if (is_floating(c.input(0).dtype()))
+  if (!is_floating(c.input(0).dtype())) return;
+  if (c.records())
+    record_extremum_gradient(c);
+  else
     c.emit(0, kExtremumGradient, c.descriptor<ReductionDescriptor>(), {&c.input(0), &c.output(), &c.grad()});
 }
 
@@ -200,22 +219,30 @@ Tensor reduce(const OpDef& op, const Tensor& x, const std::vector<int>& axes, bo
 
 }  // namespace
 
-const OpDef kSum = {
-    .name = "sum", .infer = infer_total, .gradient = sum_gradient, .reference = sum_reference};
-const OpDef kMean = {
-    .name = "mean", .infer = infer_mean, .gradient = mean_gradient, .reference = mean_reference};
+const OpDef kSum = {.name = "sum",
+                    .infer = infer_total,
+                    .gradient = sum_gradient,
+                    .reference = sum_reference,
+                    .twice_differentiable = true};
+const OpDef kMean = {.name = "mean",
+                     .infer = infer_mean,
+                     .gradient = mean_gradient,
+                     .reference = mean_reference,
+                     .twice_differentiable = true};
 const OpDef kMax = {.name = "max",
                     .infer = infer_extremum,
                     .gradient = extremum_gradient,
                     .keep_inputs = keep(0),
                     .keep_outputs = keep(0),
-                    .reference = extremum_reference<true>};
+                    .reference = extremum_reference<true>,
+                    .twice_differentiable = true};
 const OpDef kMin = {.name = "min",
                     .infer = infer_extremum,
                     .gradient = extremum_gradient,
                     .keep_inputs = keep(0),
                     .keep_outputs = keep(0),
-                    .reference = extremum_reference<false>};
+                    .reference = extremum_reference<false>,
+                    .twice_differentiable = true};
 const OpDef kProd = {.name = "prod",
                      .infer = infer_total,
                      .gradient = prod_gradient,
@@ -223,7 +250,11 @@ const OpDef kProd = {.name = "prod",
                      .reference = prod_reference};
 const OpDef kAny = {.name = "any", .infer = infer_bool, .reference = truth_reference<false>};
 const OpDef kAll = {.name = "all", .infer = infer_bool, .reference = truth_reference<true>};
-const OpDef kSpread = {.name = "spread", .infer = infer_spread, .reference = spread_reference};
+const OpDef kSpread = {.name = "spread",
+                       .infer = infer_spread,
+                       .gradient = spread_back,
+                       .reference = spread_reference,
+                       .twice_differentiable = true};
 const OpDef kExtremumGradient = {
     .name = "extremum_gradient", .infer = infer_like_first, .reference = extremum_gradient_reference};
 const OpDef kProdGradient = {

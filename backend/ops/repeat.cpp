@@ -46,15 +46,15 @@ void repeat_gradient(GradContext& c) {
   const auto& d = c.descriptor<RepeatDescriptor>();
   const Shape& x = c.input(0).shape();
   const Tensor split =
-      c.grad().with_shape({product(x, 0, d.axis + 1), d.count, product(x, d.axis + 1, x.rank())});
-  c.set(0, sum(split, {1}).with_shape(x));
+      viewed(c.grad(), {product(x, 0, d.axis + 1), d.count, product(x, d.axis + 1, x.rank())});
+  c.set(0, viewed(sum(split, {1}), x));
 }
 
 void tile_gradient(GradContext& c) {
   const auto& d = c.descriptor<RepeatDescriptor>();
   const Shape& x = c.input(0).shape();
-  const Tensor split = c.grad().with_shape({product(x, 0, d.axis), d.count, product(x, d.axis, x.rank())});
-  c.set(0, sum(split, {1}).with_shape(x));
+  const Tensor split = viewed(c.grad(), {product(x, 0, d.axis), d.count, product(x, d.axis, x.rank())});
+  c.set(0, viewed(sum(split, {1}), x));
 }
 
 void copy_reference(const KernelCall& call) {
@@ -94,11 +94,18 @@ StridedCopy repeat_copy(const KernelCall& call) {
 const OpDef kBroadcastTo = {.name = "broadcast_to",
                             .infer = infer_broadcast_to,
                             .gradient = broadcast_to_gradient,
-                            .reference = copy_reference};
-const OpDef kRepeat = {
-    .name = "repeat", .infer = infer_repeat, .gradient = repeat_gradient, .reference = copy_reference};
-const OpDef kTile = {
-    .name = "tile", .infer = infer_repeat, .gradient = tile_gradient, .reference = copy_reference};
+                            .reference = copy_reference,
+                            .twice_differentiable = true};
+const OpDef kRepeat = {.name = "repeat",
+                       .infer = infer_repeat,
+                       .gradient = repeat_gradient,
+                       .reference = copy_reference,
+                       .twice_differentiable = true};
+const OpDef kTile = {.name = "tile",
+                     .infer = infer_repeat,
+                     .gradient = tile_gradient,
+                     .reference = copy_reference,
+                     .twice_differentiable = true};
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;

@@ -17,6 +17,7 @@ struct AnyFormula : Formula {
 };
 
 struct Absolute : AnyFormula {
+  static constexpr bool kPiecewiseLinear = true;
   template <class T>
   static T value(T x, Parameters) {
     if constexpr (std::is_floating_point_v<T>)
@@ -38,11 +39,13 @@ struct Sign : AnyFormula {
   }
 };
 struct Square : AnyFormula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return x * x; }
   static auto slope(auto x, Parameters) { return 2 * x; }
 };
 struct Clip {
   using Parameters = ClipDescriptor;
+  static constexpr bool kPiecewiseLinear = true;
   static constexpr bool kTakesIntegers = true;
   template <class T>
   static T value(T x, const Parameters& p) {

@@ -83,7 +83,7 @@ void copy_reference(const KernelCall& call) {
   std::memcpy(call.output(0).raw(), call.input(0).raw(), call.output(0).bytes());
 }
 
-void view_gradient(GradContext& c) { c.set(0, c.grad().with_shape(c.input(0).shape())); }
+void view_gradient(GradContext& c) { c.set(0, viewed(c.grad(), c.input(0).shape())); }
 
 }  // namespace
 
@@ -91,22 +91,30 @@ const OpDef kReshape = {.name = "reshape",
                         .infer = infer_reshape,
                         .gradient = view_gradient,
                         .reference = copy_reference,
-                        .is_view = true};
+                        .is_view = true,
+                        .twice_differentiable = true};
 const OpDef kFlatten = {.name = "flatten",
                         .infer = infer_flatten,
                         .gradient = view_gradient,
                         .reference = copy_reference,
-                        .is_view = true};
+                        .is_view = true,
+                        .twice_differentiable = true};
 const OpDef kExpandDims = {.name = "expand_dims",
                            .infer = infer_expand_dims,
                            .gradient = view_gradient,
                            .reference = copy_reference,
-                           .is_view = true};
+                           .is_view = true,
+                        .twice_differentiable = true};
 const OpDef kSqueeze = {.name = "squeeze",
                         .infer = infer_squeeze,
                         .gradient = view_gradient,
                         .reference = copy_reference,
-                        .is_view = true};
+                        .is_view = true,
+                        .twice_differentiable = true};
+
+Tensor viewed(const Tensor& x, const Shape& shape) {
+  return x.tape() ? reshape(x, shape) : x.with_shape(shape);
+}
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
   return dispatch(kReshape, ReshapeDescriptor{shape}, {&x});

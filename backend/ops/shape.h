@@ -38,4 +38,7 @@ struct SqueezeDescriptor {
 /// above.
 extern const OpDef kReshape, kFlatten, kExpandDims, kSqueeze;
 
+/// x with another shape of as many elements; recorded where x is tracked. For gradient functions.
+Tensor viewed(const Tensor& x, const Shape& shape);
+
 }  // namespace nyala::ops

@@ -71,6 +71,18 @@ void slice_gradient(GradContext& c) {
   c.emit(0, kSliceBackward, back, {&c.grad()});
 }
 
+void slice_backward_gradient(GradContext& c) {
+  const auto& d = c.descriptor<SliceBackwardDescriptor>();
+  const Shape& x = c.input(0).shape();
+  SliceDescriptor chosen;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const size_t i = static_cast<size_t>(axis);
+    const int64_t stop = d.start[i] + x[axis] * d.step[i];
+    chosen.set(axis, {d.start[i], stop < 0 ? kToEnd : stop, d.step[i]});
+  }
+  c.emit(0, kSlice, chosen, {&c.grad()});
+}
+
 void infer_slice_backward(InferContext& c) {
   Shape out;
   for (int axis = 0; axis < c.shape(0).rank(); ++axis)
@@ -137,10 +149,16 @@ StridedCopy slice_backward_copy(const KernelCall& call) {
   return copy;
 }
 
-const OpDef kSlice = {
-    .name = "slice", .infer = infer_slice, .gradient = slice_gradient, .reference = slice_reference};
-const OpDef kSliceBackward = {
-    .name = "slice_backward", .infer = infer_slice_backward, .reference = slice_backward_reference};
+const OpDef kSlice = {.name = "slice",
+                      .infer = infer_slice,
+                      .gradient = slice_gradient,
+                      .reference = slice_reference,
+                      .twice_differentiable = true};
+const OpDef kSliceBackward = {.name = "slice_backward",
+                              .infer = infer_slice_backward,
+                              .gradient = slice_backward_gradient,
+                              .reference = slice_backward_reference,
+                              .twice_differentiable = true};
 
 Tensor strided_slice(const Tensor& x, const std::vector<AxisRange>& ranges) {
   if (ranges.size() > static_cast<size_t>(x.rank()))

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/exponential.h>
 #include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/softmax.h>
 
 namespace nyala::ops {
@@ -71,10 +74,19 @@ void backward_reference(const KernelCall& call) {
 }
 
 void softmax_gradient(GradContext& c) {
+  if (c.records()) {
+    const Tensor& y = c.output();
+    const int axis = c.descriptor<SoftmaxDescriptor>().axis;
+    return c.set(0, y * (c.grad() - sum(c.grad() * y, {axis}, true)));
+  }
   c.emit(0, kSoftmaxBackward, c.descriptor<SoftmaxDescriptor>(), {&c.grad(), &c.output()});
 }
 
 void log_softmax_gradient(GradContext& c) {
+  if (c.records()) {
+    const int axis = c.descriptor<SoftmaxDescriptor>().axis;
+    return c.set(0, c.grad() - exp(c.output()) * sum(c.grad(), {axis}, true));
+  }
   c.emit(0, kLogSoftmaxBackward, c.descriptor<SoftmaxDescriptor>(), {&c.grad(), &c.output()});
 }
 
@@ -86,12 +98,14 @@ const OpDef kSoftmax = {.name = "softmax",
                         .infer = infer_softmax,
                         .gradient = softmax_gradient,
                         .keep_outputs = keep(0),
-                        .reference = softmax_reference<false>};
+                        .reference = softmax_reference<false>,
+                        .twice_differentiable = true};
 const OpDef kLogSoftmax = {.name = "log_softmax",
                            .infer = infer_softmax,
                            .gradient = log_softmax_gradient,
                            .keep_outputs = keep(0),
-                           .reference = softmax_reference<true>};
+                           .reference = softmax_reference<true>,
+                           .twice_differentiable = true};
 const OpDef kSoftmaxBackward = {
     .name = "softmax_backward", .infer = infer_backward, .reference = backward_reference<false>};
 const OpDef kLogSoftmaxBackward = {

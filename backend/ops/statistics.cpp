@@ -54,6 +54,11 @@ void logsumexp_gradient_reference(const KernelCall& call) {
 }
 
 void logsumexp_gradient(GradContext& c) {
+  if (c.records()) {
+    const SpreadDescriptor d{c.input(0).shape(), c.descriptor<ReductionDescriptor>().axes, 1.0};
+    const Tensor y = dispatch(kSpread, d, {&c.output()}), dy = dispatch(kSpread, d, {&c.grad()});
+    return c.set(0, dy * exp(c.input(0) - y));
+  }
   c.emit(0, kLogsumexpGradient, c.descriptor<ReductionDescriptor>(), {&c.input(0), &c.output(), &c.grad()});
 }
 
@@ -64,7 +69,8 @@ const OpDef kLogsumexp = {.name = "logsumexp",
                           .gradient = logsumexp_gradient,
                           .keep_inputs = keep(0),
                           .keep_outputs = keep(0),
-                          .reference = logsumexp_reference};
+                          .reference = logsumexp_reference,
+                          .twice_differentiable = true};
 const OpDef kLogsumexpGradient = {
     .name = "logsumexp_gradient", .infer = infer_like_first, .reference = logsumexp_gradient_reference};
 

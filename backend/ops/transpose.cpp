@@ -51,7 +51,8 @@ StridedCopy transpose_copy(const KernelCall& call) {
 const OpDef kTranspose = {.name = "transpose",
                           .infer = infer_transpose,
                           .gradient = transpose_gradient,
-                          .reference = transpose_reference};
+                          .reference = transpose_reference,
+                          .twice_differentiable = true};
 
 Tensor transpose(const Tensor& x, const std::vector<int>& axes) {
   const int rank = x.rank();

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include <nyala/backend/ops/exponential.h>
 #include <nyala/backend/ops/trigonometric.h>
 #include <nyala/backend/ops/unary_op.h>
 
@@ -12,46 +13,57 @@ struct Formula {
 };
 
 struct Sin : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return cos(x); }
   static auto value(auto x, Parameters) { return std::sin(x); }
   static auto slope(auto x, Parameters) { return std::cos(x); }
 };
 struct Cos : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return -sin(x); }
   static auto value(auto x, Parameters) { return std::cos(x); }
   static auto slope(auto x, Parameters) { return -std::sin(x); }
 };
 struct Tan : Formula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return std::tan(x); }
   static auto slope(auto y, Parameters) { return 1 + y * y; }
 };
 struct Arcsin : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return rsqrt(1.0 - x * x); }
   static auto value(auto x, Parameters) { return std::asin(x); }
   static auto slope(auto x, Parameters) { return 1 / std::sqrt(1 - x * x); }
 };
 struct Arccos : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return -rsqrt(1.0 - x * x); }
   static auto value(auto x, Parameters) { return std::acos(x); }
   static auto slope(auto x, Parameters) { return -1 / std::sqrt(1 - x * x); }
 };
 struct Arctan : Formula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return std::atan(x); }
   static auto slope(auto x, Parameters) { return 1 / (1 + x * x); }
 };
 struct Sinh : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return cosh(x); }
   static auto value(auto x, Parameters) { return std::sinh(x); }
   static auto slope(auto x, Parameters) { return std::cosh(x); }
 };
 struct Cosh : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return sinh(x); }
   static auto value(auto x, Parameters) { return std::cosh(x); }
   static auto slope(auto x, Parameters) { return std::sinh(x); }
 };
 struct Arcsinh : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return rsqrt(x * x + 1.0); }
   static auto value(auto x, Parameters) { return std::asinh(x); }
   static auto slope(auto x, Parameters) { return 1 / std::sqrt(x * x + 1); }
 };
 struct Arccosh : Formula {
+  static Tensor slope_op(const Tensor& x, const Parameters&) { return rsqrt(x * x - 1.0); }
   static auto value(auto x, Parameters) { return std::acosh(x); }
   static auto slope(auto x, Parameters) { return 1 / std::sqrt(x * x - 1); }
 };
 struct Arctanh : Formula {
+  static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return std::atanh(x); }
   static auto slope(auto x, Parameters) { return 1 / (1 - x * x); }
 };

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include <nyala/backend/core/op.h>
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
@@ -13,6 +14,10 @@
 ///   static T value(T x, const Parameters&)               f(x)
 ///   static T slope(T x_or_y, const Parameters&)          f'(x), from x or from y = f(x), whichever is
 ///   cheaper
+/// and for second derivatives one of
+///   static constexpr bool kSlopeTakesTensors = true      slope() is arithmetic that tensors have, too
+///   static constexpr bool kPiecewiseLinear = true        f' is constant piece by piece
+///   static Tensor slope_op(const Tensor& x_or_y, const Parameters&)   f' made of ops that have gradients
 /// Each function is one op, and its gradient one more: (x or y, gradient) -> gradient of x.
 namespace nyala::ops::detail {
 
@@ -48,11 +53,36 @@ void unary_gradient_reference(const KernelCall& call) {
   });
 }
 
+template <class Formula>
+inline constexpr bool kIsTwiceDifferentiable = requires {
+  Formula::kSlopeTakesTensors;
+}
+|| requires { Formula::kPiecewiseLinear; }
+|| requires { &Formula::slope_op; };
+
+/// f'(x) as a tensor that can be differentiated.
+template <class Formula, const OpDef& gradient_op>
+Tensor recorded_slope(const Tensor& kept, const typename Formula::Parameters& parameters) {
+  if constexpr (requires { &Formula::slope_op; }) {
+    return Formula::slope_op(kept, parameters);
+  } else if constexpr (requires { Formula::kSlopeTakesTensors; }) {
+    return Formula::slope(kept, parameters);
+  } else {
+    const Tensor fixed = kept.detached(), ones = ones_like(fixed);
+    return dispatch(gradient_op, parameters, {&fixed, &ones});
+  }
+}
+
 template <class Formula, const OpDef& gradient_op, bool kFromOutput>
 void unary_gradient(GradContext& c) {
+  using Parameters = typename Formula::Parameters;
   const Tensor& kept = kFromOutput ? c.output() : c.input(0);
-  if (is_floating(kept.dtype()))
-    c.emit(0, gradient_op, c.descriptor<typename Formula::Parameters>(), {&kept, &c.grad()});
+  if (!is_floating(kept.dtype())) return;
+  if constexpr (kIsTwiceDifferentiable<Formula>) {
+    if (c.records())
+      return c.set(0, c.grad() * recorded_slope<Formula, gradient_op>(kept, c.descriptor<Parameters>()));
+  }
+  c.emit(0, gradient_op, c.descriptor<Parameters>(), {&kept, &c.grad()});
 }
 
 /// The gradient's op.
@@ -74,6 +104,7 @@ constexpr OpDef unary_op_of_input(std::string_view name) {
   op.gradient = unary_gradient<Formula, gradient_op, false>;
   op.keep_inputs = keep(0);
   op.reference = unary_reference<Formula>;
+  op.twice_differentiable = kIsTwiceDifferentiable<Formula>;
   return op;
 }
 
@@ -86,6 +117,7 @@ constexpr OpDef unary_op_of_output(std::string_view name) {
   op.gradient = unary_gradient<Formula, gradient_op, true>;
   op.keep_outputs = keep(0);
   op.reference = unary_reference<Formula>;
+  op.twice_differentiable = kIsTwiceDifferentiable<Formula>;
   return op;
 }
 

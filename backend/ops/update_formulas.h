@@ -115,6 +115,129 @@ struct RmspropMomentumCentered : RmspropNumbers<T> {
 };
 
 template <class T>
+struct Adagrad {
+  static constexpr int kSlots = 1;
+  T rate, epsilon;
+  explicit Adagrad(const double* s) : rate(static_cast<T>(s[0])), epsilon(static_cast<T>(s[1])) {}
+  void operator()(T g, T& w, T& a) const {
+    a += g * g;
+    w -= rate * g / std::sqrt(a + epsilon);
+  }
+};
+
+template <class T>
+struct Adadelta {
+  static constexpr int kSlots = 2;
+  T rate, rho, rest, epsilon;
+  explicit Adadelta(const double* s)
+      : rate(static_cast<T>(s[0])),
+        rho(static_cast<T>(s[1])),
+        rest(static_cast<T>(s[2])),
+        epsilon(static_cast<T>(s[3])) {}
+  void operator()(T g, T& w, T& a, T& d) const {
+    a = rho * a + rest * (g * g);
+    const T step = std::sqrt(d + epsilon) * g / std::sqrt(a + epsilon);
+    d = rho * d + rest * (step * step);
+    w -= rate * step;
+  }
+};
+
+template <class T>
+struct Adamax {
+  static constexpr int kSlots = 2;
+  T rate, rest_1, beta_2, correction, epsilon;
+  explicit Adamax(const double* s)
+      : rate(static_cast<T>(s[0])),
+        rest_1(static_cast<T>(s[1])),
+        beta_2(static_cast<T>(s[2])),
+        correction(static_cast<T>(s[3])),
+        epsilon(static_cast<T>(s[4])) {}
+  void operator()(T g, T& w, T& m, T& u) const {
+    m += (g - m) * rest_1;
+    const T decayed = beta_2 * u, size = std::abs(g);
+    u = decayed > size || decayed != decayed ? decayed : size;
+    w -= rate * m / (correction * (u + epsilon));
+  }
+};
+
+template <class T>
+struct Nadam {
+  static constexpr int kSlots = 2;
+  T rate, rest_1, rest_2, next, rest_next, rest_now, rest, correction, epsilon;
+  explicit Nadam(const double* s)
+      : rate(static_cast<T>(s[0])),
+        rest_1(static_cast<T>(s[1])),
+        rest_2(static_cast<T>(s[2])),
+        next(static_cast<T>(s[3])),
+        rest_next(static_cast<T>(s[4])),
+        rest_now(static_cast<T>(s[5])),
+        rest(static_cast<T>(s[6])),
+        correction(static_cast<T>(s[7])),
+        epsilon(static_cast<T>(s[8])) {}
+  void operator()(T g, T& w, T& m, T& v) const {
+    m += (g - m) * rest_1;
+    v += (g * g - v) * rest_2;
+    const T ahead = next * m / rest_next + rest_now * g / rest;
+    w -= ahead * rate / (std::sqrt(v / correction) + epsilon);
+  }
+};
+
+template <class T>
+struct Ftrl {
+  static constexpr int kSlots = 2;
+  T rate, power, l1, l2, shrinkage;
+  explicit Ftrl(const double* s)
+      : rate(static_cast<T>(s[0])),
+        power(static_cast<T>(s[1])),
+        l1(static_cast<T>(s[2])),
+        l2(static_cast<T>(s[3])),
+        shrinkage(static_cast<T>(s[4])) {}
+  void operator()(T g, T& w, T& n, T& z) const {
+    const T grown = n + g * g, root = std::pow(grown, power);
+    z += g + T(2) * shrinkage * w - (root - std::pow(n, power)) / rate * w;
+    const T clipped = z < -l1 ? -l1 : z > l1 ? l1 : z;
+    w = (clipped - z) / (root / rate + T(2) * l2);
+    n = grown;
+  }
+};
+
+template <class T>
+struct Lion {
+  static constexpr int kSlots = 1;
+  T rate, beta_1, rest_1, beta_2, rest_2;
+  explicit Lion(const double* s)
+      : rate(static_cast<T>(s[0])),
+        beta_1(static_cast<T>(s[1])),
+        rest_1(static_cast<T>(s[2])),
+        beta_2(static_cast<T>(s[3])),
+        rest_2(static_cast<T>(s[4])) {}
+  void operator()(T g, T& w, T& m) const {
+    const T ahead = m * beta_1 + g * rest_1;
+    w -= ahead > T(0) ? rate : ahead < T(0) ? -rate : ahead;  // NaN stays
+    m = m * beta_2 + g * rest_2;
+  }
+};
+
+template <class T>
+struct ScheduleFreeAdamw {
+  static constexpr int kSlots = 2;
+  T rate, beta_1, rest_2, correction, epsilon, share;
+  explicit ScheduleFreeAdamw(const double* s)
+      : rate(static_cast<T>(s[0])),
+        beta_1(static_cast<T>(s[1])),
+        rest_2(static_cast<T>(s[2])),
+        correction(static_cast<T>(s[3])),
+        epsilon(static_cast<T>(s[4])),
+        share(static_cast<T>(s[5])) {}
+  void operator()(T g, T& w, T& z, T& v) const {
+    v += (g * g - v) * rest_2;
+    const T x = (w - (T(1) - beta_1) * z) / beta_1;
+    z -= rate * g / (std::sqrt(v / correction) + epsilon);
+    w = (T(1) - beta_1) * z + beta_1 * ((T(1) - share) * x + share * z);
+  }
+};
+
+template <class T>
 using PlainMomentum = SgdMomentum<T, false>;
 template <class T>
 using NesterovMomentum = SgdMomentum<T, true>;
@@ -127,7 +250,7 @@ struct Preparation {
     const auto& d = call.descriptor<ops::UpdateDescriptor>();
     factor = static_cast<T>(*call.in<double>(1));
     limit = static_cast<T>(d.clip_value);
-    decay = d.decay ? static_cast<T>(call.in<double>(2)[ops::kDecayScalar]) : T(0);
+    decay = d.decay != 0.0 ? static_cast<T>(d.decay * call.in<double>(2)[ops::kDecayScalar]) : T(0);
   }
   T gradient(T raw) const {
     const T g = raw * factor;

@@ -8,13 +8,20 @@ void Call::restart(const CallOptions& options) {
   options_ = options;
   assignments_.clear();
   losses_.clear();
+  metrics_.clear();
   draws_ = 0;
+}
+
+bool Call::is_trained(const VariableNode& node) const {
+  if (!options_.trained) return node.trainable;
+  const size_t leaf = static_cast<size_t>(node.leaf);
+  return leaf < options_.trained->size() && (*options_.trained)[leaf];
 }
 
 Tensor Call::operator[](const Variable& variable) const {
   const VariableNode& node = variable.node();
   const Tensor& value = node.copies[static_cast<size_t>(options_.replica_index) % node.copies.size()];
-  if (options_.tape && options_.tape->recording && node.trainable)
+  if (options_.tape && options_.tape->recording && is_trained(node))
     return options_.tape->watch(value, node.leaf);
   return value;
 }

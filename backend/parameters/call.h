@@ -9,7 +9,7 @@
 
 namespace nyala {
 
-class ReplicaContext;
+class Collectives;
 
 /// Names one random draw: the same whatever the number of replicas, because `first_row` counts rows of the
 /// global batch.
@@ -21,13 +21,15 @@ struct RandomKey {
 /// What a Call is made from. Everything has a meaning of "not there".
 struct CallOptions {
   bool training = false;
-  Tape* tape = nullptr;               // null: nothing is recorded
-  ReplicaContext* replica = nullptr;  // null: one replica
-  int replica_index = 0;              // whose copies of the variables are read
-  int64_t first_row = 0;              // position of this replica's rows in the global batch
-  int64_t rows = 0;                   // rows of this replica
-  int64_t global_rows = 0;            // rows of the whole batch; 0: unknown
-  Tensor step;                        // device scalar (int64): the training step, for random numbers
+  Tape* tape = nullptr;            // null: nothing is recorded
+  Collectives* replica = nullptr;  // null: one replica
+  int replica_index = 0;           // whose copies of the variables are read
+  int64_t first_row = 0;           // position of this replica's rows in the global batch
+  int64_t rows = 0;                // rows of this replica
+  int64_t global_rows = 0;         // rows of the whole batch; 0: unknown
+  Tensor step;                     // device scalar (int64): the training step, for random numbers
+  /// By leaf key: what the tape watches; null: variables that are trainable now.
+  const std::vector<bool>* trained = nullptr;
 };
 
 /// Everything that a layer may depend on during one pass through a model, explicitly.
@@ -43,11 +45,13 @@ class Call {
   bool training() const { return options_.training; }
   void set_training(bool training) { options_.training = training; }
   Tape* tape() const { return options_.tape; }
+  void set_tape(Tape* tape) { options_.tape = tape; }
   /// Null where there is only one replica.
-  ReplicaContext* replica() const { return options_.replica; }
+  Collectives* replica() const { return options_.replica; }
   const CallOptions& options() const { return options_; }
 
-  /// The value of a variable on this replica; tracked by the tape if the variable is trainable.
+  /// The value of a variable on this replica; tracked by the tape if the variable is trainable (or trained,
+  /// where the options say what is).
   Tensor operator[](const Variable& variable) const;
 
   /// Queues a write of state, applied after the step by the variable's aggregation. The last write of a step
@@ -60,16 +64,31 @@ class Call {
   void add_loss(const Tensor& loss) { losses_.push_back(loss); }
   const std::vector<Tensor>& losses() const { return losses_; }
 
+  /// Adds a number to the logs (Keras' add_metric): the mean over all elements of the epoch's values, or of
+  /// one number per batch where `value` is a scalar (each replica's counts by its share of the rows).
+  void add_metric(const std::string& name, const Tensor& value) {
+    metrics_.emplace_back(name, value.detached());
+  }
+  const std::vector<std::pair<std::string, Tensor>>& metrics() const { return metrics_; }
+
   /// A key for one draw of a layer that has `layer_key`: differs for every draw of the pass.
   RandomKey random_key(uint64_t layer_key);
+
+  /// Number of draws so far. Set where parts of a pass run at the same time, so that each draws the numbers
+  /// that it would draw in turn.
+  uint64_t draws() const { return draws_; }
+  void set_draws(uint64_t draws) { draws_ = draws; }
 
   /// The training step as a device scalar of int64; zeros outside training.
   const Tensor& step() const { return options_.step; }
 
  private:
+  bool is_trained(const VariableNode& node) const;
+
   CallOptions options_;
   std::vector<std::pair<Variable, Tensor>> assignments_;
   std::vector<Tensor> losses_;
+  std::vector<std::pair<std::string, Tensor>> metrics_;
   uint64_t draws_ = 0;
 };
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/parameters/aggregating_variable.h>
+#include <nyala/backend/parameters/mirrored_variable.h>
+#include <nyala/backend/parameters/sync_on_read_variable.h>
 
 namespace nyala {
 
@@ -84,13 +87,42 @@ std::shared_ptr<ParameterStore> ParameterStore::make(std::vector<Device> replica
   return std::shared_ptr<ParameterStore>(new ParameterStore(std::move(replica_devices), share_weights));
 }
 
+std::shared_ptr<ParameterStore> ParameterStore::make_central(std::vector<Device> compute_devices,
+                                                             Device parameter_device) {
+  check_internal(!compute_devices.empty(), "a parameter store without replicas");
+  return std::shared_ptr<ParameterStore>(
+      new ParameterStore(std::move(compute_devices), true, parameter_device));
+}
+
+std::shared_ptr<ParameterStore> default_store(Device device) {
+  static auto* const stores = new std::map<Device, std::shared_ptr<ParameterStore>>;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  std::shared_ptr<ParameterStore>& store = (*stores)[device];
+  if (!store) {
+    store = ParameterStore::make({device}, true);
+    store->plain_ = true;
+  }
+  return store;
+}
+
+bool ParameterStore::reads_weights(int replica) const {
+  if (!parameter_device_) return true;
+  return device(replica) == *parameter_device_ ||
+         (device(replica).kind == DeviceKind::cpu && parameter_device_->kind == DeviceKind::cpu);
+}
+
 ParameterStore::Arena& ParameterStore::arena(DType dtype) {
   const auto found = arenas_.find(dtype);
   if (found != arenas_.end()) return found->second;
   Arena made;
-  for (int copy = 0; copy < num_weight_copies(); ++copy) made.weights.emplace_back(device(copy), dtype);
-  for (int replica = 0; replica < num_replicas(); ++replica)
+  for (int copy = 0; copy < num_weight_copies(); ++copy)
+    made.weights.emplace_back(weights_device(copy), dtype);
+  for (int replica = 0; replica < num_replicas(); ++replica) {
     made.gradients.emplace_back(device(replica), dtype);
+    if (!reads_weights(replica)) made.fetched.emplace(replica, Plane(device(replica), dtype));
+  }
+  if (parameter_device_ && !reads_weights(0)) made.gradients.emplace_back(*parameter_device_, dtype);
   return arenas_.emplace(dtype, std::move(made)).first->second;
 }
 
@@ -100,34 +132,107 @@ Segment ParameterStore::reserve_clean(Arena& arena, int64_t count) {
   const Segment whole = ArenaLayout::with_gap(segment);
   for (Plane& plane : arena.weights) plane.reset(arena.layout, whole);
   for (Plane& plane : arena.gradients) plane.reset(arena.layout, whole);
+  for (auto& [replica, plane] : arena.fetched) plane.reset(arena.layout, whole);
   return segment;
 }
 
-Variable ParameterStore::create(const VariableSpec& spec) {
+namespace {
+
+/// Throws what no variable may be; synchronization comes out as on_write or on_read.
+VariableSpec checked(VariableSpec spec) {
+  const std::string place = "variable '" + spec.path + "': ";
+  if (name_of(spec.aggregation) == "unknown" || name_of(spec.synchronization) == "unknown")
+    throw InvalidArgumentError(place + "expected one of the named synchronizations and aggregations");
+  if (spec.synchronization == Synchronization::none)
+    throw InvalidArgumentError(
+        place + "no variable can have synchronization none; expected auto, on_write or on_read");
+  if (spec.aggregation == Aggregation::mean && !is_floating(spec.dtype))
+    throw InvalidArgumentError(place + "expected a floating dtype for aggregation mean, received " +
+                               std::string(name_of(spec.dtype)));
+  if (spec.synchronization == Synchronization::on_read && spec.trainable)
+    throw InvalidArgumentError(place +
+                               "a variable that is synchronised on reads cannot be trainable; expected "
+                               "trainable = false or Synchronization::on_write");
+  if (spec.synchronization == Synchronization::automatic) spec.synchronization = Synchronization::on_write;
+  return spec;
+}
+
+}  // namespace
+
+Variable ParameterStore::create(const VariableSpec& given) {
   auto node = std::make_shared<VariableNode>();
-  node->spec = spec;
+  node->spec = checked(given);
+  const VariableSpec& spec = node->spec;
   node->trainable = spec.trainable;
+  node->plain = plain_;
+  node->kind = kind_of(spec);
   const Tensor initial = Tensor::zeros(spec.shape, spec.dtype);
   if (spec.initialize) spec.initialize(initial);
+  node->spec.initialize = nullptr;
   {
     std::lock_guard lock(mutex_);
     node->leaf = free_leaves_.empty() ? next_leaf_++ : free_leaves_.back();
     if (!free_leaves_.empty()) free_leaves_.pop_back();
     node->in_arena = spec.trainable && is_floating(spec.dtype);
     if (node->in_arena) node->segment = reserve_clean(arena(spec.dtype), spec.shape.num_elements());
-    for (int replica = 0; replica < num_replicas(); ++replica) {
-      if (node->in_arena)
-        node->copies.push_back(view_weights(share_weights_ ? 0 : replica, spec.dtype, node->segment)
-                                   .with_shape(spec.shape)
-                                   .alias_on(device(replica)));
-      else
-        node->copies.push_back(Tensor::empty(spec.shape, spec.dtype, device(replica)));
-    }
+    if (node->in_arena)
+      add_arena_copies(*node);
+    else
+      add_state_copies(*node);
     node->owner = weak_from_this();
   }
-  Variable variable(std::move(node));
-  variable.assign(initial);
-  return variable;
+  // Not assign(): a sum over replicas begins with the whole value on each.
+  if (node->home.defined()) node->home.copy_from(initial);
+  for (const Tensor& copy : node->copies)
+    if (!node->home.defined() || copy.raw() != node->home.raw()) copy.copy_from(initial);
+  return Variable::of(std::move(node));
+}
+
+const DistributedVariable* ParameterStore::kind_of(const VariableSpec& spec) const {
+  if (spec.synchronization == Synchronization::on_read) return &SyncOnReadVariable::instance();
+  if (parameter_device_) return &AggregatingVariable::instance();
+  return &MirroredVariable::instance();
+}
+
+void ParameterStore::add_arena_copies(VariableNode& node) {
+  const DType dtype = node.spec.dtype;
+  Arena& own = arena(dtype);
+  if (parameter_device_ || (share_weights_ && num_replicas() > 1))
+    node.home = view_weights(0, dtype, node.segment).with_shape(node.spec.shape);
+  for (int replica = 0; replica < num_replicas(); ++replica) {
+    const auto fetched = own.fetched.find(replica);
+    const Tensor flat = fetched != own.fetched.end()
+                            ? fetched->second.view(own.layout, node.segment)
+                            : view_weights(share_weights_ ? 0 : replica, dtype, node.segment);
+    node.copies.push_back(flat.with_shape(node.spec.shape).alias_on(device(replica)));
+  }
+}
+
+void ParameterStore::add_state_copies(VariableNode& node) {
+  const VariableSpec& spec = node.spec;
+  if (parameter_device_ && spec.synchronization != Synchronization::on_read)
+    node.home = Tensor::empty(spec.shape, spec.dtype, *parameter_device_);
+  for (int replica = 0; replica < num_replicas(); ++replica) {
+    const bool reads_home = node.home.defined() && reads_weights(replica);
+    node.copies.push_back(reads_home ? node.home.alias_on(device(replica))
+                                     : Tensor::empty(spec.shape, spec.dtype, device(replica)));
+  }
+}
+
+void ParameterStore::rejoin(const Variables& variables) {
+  for (const Variable& variable : variables)
+    if (VariableNode& node = variable.node(); node.diverged.load(std::memory_order_relaxed))
+      node.kind->rejoin(node);
+}
+
+void ParameterStore::fetch(const Variables& variables) {
+  if (!parameter_device_ || variables.empty()) return;
+  const std::lock_guard lock(mutex_);
+  Arena& own = arena(variables.front().dtype());
+  if (own.fetched.empty()) return;
+  for (const Segment& segment : merged_segments(variables))
+    for (auto& [replica, plane] : own.fetched)
+      plane.view(own.layout, segment).copy_from(own.weights[0].view(own.layout, segment));
 }
 
 ArenaLayout ParameterStore::layout(DType dtype) const {
@@ -153,6 +258,8 @@ Tensor ParameterStore::weights(int copy, DType dtype, const Segment& segment) {
 Tensor ParameterStore::gradients(int replica, DType dtype, const Segment& segment) {
   std::lock_guard lock(mutex_);
   Arena& of_dtype = arena(dtype);
+  if (replica == num_replicas() && reads_weights(0))  // the sum is made in the first replica's bytes
+    return of_dtype.gradients[0].view(of_dtype.layout, segment).alias_on(*parameter_device_);
   return of_dtype.gradients[static_cast<size_t>(replica)].view(of_dtype.layout, segment);
 }
 

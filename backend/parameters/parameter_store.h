@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <nyala/backend/parameters/variable.h>
@@ -53,15 +54,34 @@ class ParameterStore final : public VariableCreator,
                              public std::enable_shared_from_this<ParameterStore> {
  public:
   static std::shared_ptr<ParameterStore> make(std::vector<Device> replica_devices, bool share_weights);
+  /// One set of weights, and of state that is not synchronized on read, on `parameter_device`. Replicas on
+  /// devices that share its memory read those bytes; others have copies that fetch() refreshes.
+  static std::shared_ptr<ParameterStore> make_central(std::vector<Device> compute_devices,
+                                                      Device parameter_device);
 
+  /// Throws InvalidArgumentError for a spec that no variable may have (see Variable). All copies get what
+  /// `spec.initialize` makes once.
   Variable create(const VariableSpec& spec) override;
 
   int num_replicas() const { return static_cast<int>(devices_.size()); }
   Device device(int replica) const { return devices_[static_cast<size_t>(replica)]; }
-  /// Whether all replicas' weights are the same bytes.
+  /// Whether an update writes one set of weights for all replicas.
   bool shares_weights() const { return share_weights_; }
   /// Sets of weights that an update must write: 1 where shared, else one per replica.
   int num_weight_copies() const { return share_weights_ ? 1 : num_replicas(); }
+  /// Where weights(copy) lie.
+  Device weights_device(int copy) const { return parameter_device_.value_or(device(copy)); }
+  /// Set by make_central().
+  const std::optional<Device>& parameter_device() const { return parameter_device_; }
+  /// The `replica` for gradients() whose bytes take the sum that weights(copy) are updated with: `copy`
+  /// itself, or one behind the last replica for a central store.
+  int sum_place(int copy) const { return parameter_device_ ? num_replicas() : copy; }
+  /// Copies weights of this store to the replicas that cannot read the parameter device. Nothing to do
+  /// elsewhere.
+  void fetch(const Variables& variables);
+
+  /// Called before an update writes weights(): brings copies together that replicas have written alone.
+  void rejoin(const Variables& variables);
 
   Tensor weights(int copy, DType dtype, const Segment& segment);
   Tensor gradients(int replica, DType dtype, const Segment& segment);
@@ -75,25 +95,38 @@ class ParameterStore final : public VariableCreator,
 
   void release(DType dtype, const Segment& segment, int32_t leaf) noexcept override;
 
+  friend std::shared_ptr<ParameterStore> default_store(Device device);
+
  private:
-  ParameterStore(std::vector<Device> devices, bool share_weights)
-      : devices_(std::move(devices)), share_weights_(share_weights) {}
+  ParameterStore(std::vector<Device> devices, bool share_weights, std::optional<Device> parameter_device = {})
+      : devices_(std::move(devices)), share_weights_(share_weights), parameter_device_(parameter_device) {}
 
   struct Arena {
     ArenaLayout layout;
     std::vector<Plane> weights, gradients;
+    std::map<int, Plane> fetched;  // by replica: copies of a central store's weights
   };
+  /// Whether this replica reads the weights' own bytes.
+  bool reads_weights(int replica) const;
   Arena& arena(DType dtype);
   static Segment reserve_clean(Arena& arena, int64_t count);
   Tensor view_weights(int copy, DType dtype, const Segment& segment);
+  const DistributedVariable* kind_of(const VariableSpec& spec) const;
+  void add_arena_copies(VariableNode& node);
+  void add_state_copies(VariableNode& node);
 
   std::vector<Device> devices_;
   bool share_weights_;
+  std::optional<Device> parameter_device_;
+  bool plain_ = false;
   mutable std::mutex mutex_;
   std::map<DType, Arena> arenas_;
   int32_t next_leaf_ = 0;
   std::vector<int32_t> free_leaves_;
 };
+
+/// The variables of programs that open no scope, on `device`: the same store every time.
+std::shared_ptr<ParameterStore> default_store(Device device);
 
 /// The arena segments of `variables` in arena order, neighbours (up to alignment gaps) merged.
 std::vector<Segment> merged_segments(const Variables& variables);

@@ -1,19 +1,168 @@
 #include <nyala/backend/parameters/variable.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/tape.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/parameters/distributed_variable.h>
+#include <nyala/backend/parameters/parameter_store.h>
+#include <nyala/backend/runtime/collectives.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala {
 
-void Variable::assign(const Tensor& value) const {
-  if (value.shape() != shape() || value.dtype() != dtype())
-    throw ShapeError("variable '" + path() + "': expected a value of shape " + shape().to_string() +
-                     " and dtype " + std::string(name_of(dtype())) + ", received " +
-                     value.shape().to_string() + " of " + std::string(name_of(value.dtype())));
-  const Tensor* previous = nullptr;
-  for (const Tensor& copy : node_->copies) {
-    if (!previous || previous->raw() != copy.raw()) copy.copy_from(value);
-    previous = &copy;
+namespace {
+
+using Kind = VariableWrite::Kind;
+using ops::ScatterKind;
+
+VariableSpec spec_of(const VariableConfig& config) {
+  const bool on_read = config.synchronization == Synchronization::on_read;
+  VariableSpec spec;
+  spec.name = spec.path = config.name.empty() ? "variable" : config.name;
+  spec.shape = config.shape;
+  spec.dtype = config.dtype.value_or(DType::float32);
+  spec.trainable = config.trainable.value_or(!on_read);
+  spec.synchronization = config.synchronization;
+  spec.aggregation = config.aggregation;
+  spec.initialize = config.initializer;
+  if (!spec.shape.is_known())
+    throw ShapeError("variable '" + spec.path + "': expected a shape without None, received " +
+                     spec.shape.to_string());
+  return spec;
+}
+
+VariableSpec spec_of(const Tensor& value, const VariableConfig& config) {
+  VariableConfig with_value = config;
+  const std::string name = config.name.empty() ? "variable" : config.name;
+  if (config.initializer)
+    throw InvalidArgumentError("variable '" + name + "': expected a value or an initializer, received both");
+  if (config.shape.rank() > 0 && config.shape != value.shape())
+    throw ShapeError("variable '" + name + "': expected a value of shape " + config.shape.to_string() +
+                     ", received " + value.shape().to_string());
+  with_value.shape = value.shape();
+  with_value.dtype = config.dtype.value_or(value.dtype());
+  with_value.initializer = [value = ops::cast(value.detached(), *with_value.dtype)](const Tensor& host) {
+    host.copy_from(value);
+  };
+  return spec_of(with_value);
+}
+
+VariableCreator& current_creator() {
+  if (VariableCreator* creator = thread_context().creator) return *creator;
+  return *default_store(thread_context().device);
+}
+
+/// Inside a step the replicas make it once, from what replica 0 brings.
+Variable make_here(const VariableSpec& spec) {
+  Collectives* replicas = thread_context().replica;
+  VariableCreator& creator = current_creator();
+  if (!replicas) return creator.create(spec);
+  Variable made;
+  replicas->meet_once("making variable '" + spec.path + "'", &made, [&](Collectives::Offers offers) {
+    const Variable variable = creator.create(spec);
+    for (const void* offer : offers) *static_cast<Variable*>(const_cast<void*>(offer)) = variable;
+  });
+  return made;
+}
+
+Tensor filled(const VariableNode& node, double value) {
+  return Tensor::full(node.spec.shape, value, node.spec.dtype);
+}
+
+}  // namespace
+
+std::string_view name_of(Synchronization synchronization) {
+  switch (synchronization) {
+    case Synchronization::automatic:
+      return "auto";
+    case Synchronization::none:
+      return "none";
+    case Synchronization::on_write:
+      return "on_write";
+    case Synchronization::on_read:
+      return "on_read";
   }
+  return "unknown";
+}
+
+std::string_view name_of(Aggregation aggregation) {
+  switch (aggregation) {
+    case Aggregation::none:
+      return "none";
+    case Aggregation::sum:
+      return "sum";
+    case Aggregation::mean:
+      return "mean";
+    case Aggregation::only_first_replica:
+      return "only_first_replica";
+  }
+  return "unknown";
+}
+
+Variable::Variable(const Tensor& initial_value, const VariableConfig& config)
+    : Variable(make_here(spec_of(initial_value, config))) {}
+
+Variable::Variable(double initial_value, const VariableConfig& config)
+    : Variable(Tensor::full(config.shape, initial_value, config.dtype.value_or(DType::float32)), config) {}
+
+Variable::Variable(std::initializer_list<float> initial_value, const VariableConfig& config)
+    : Variable(Tensor(initial_value), config) {}
+
+Variable::Variable(const VariableConfig& config) {
+  if (!config.initializer)
+    throw InvalidArgumentError("variable '" + (config.name.empty() ? "variable" : config.name) +
+                               "': expected a value or an initializer, received neither");
+  *this = make_here(spec_of(config));
+}
+
+Variable Variable::of(std::shared_ptr<VariableNode> node) {
+  Variable variable;
+  variable.node_ = std::move(node);
+  return variable;
+}
+
+Tensor Variable::value() const {
+  const Tensor out = node_->kind->read(*node_, place_of(*node_));
+  Tape* tape = thread_context().tape;
+  return tape && tape->recording && node_->trainable ? tape->watch(out, node_->leaf) : out;
+}
+
+void Variable::write(const VariableWrite& write) const {
+  node_->kind->write(*node_, place_of(*node_), checked(*node_, write));
+}
+
+void Variable::assign(const Tensor& value) const { write({"assign", Kind::assign, value}); }
+void Variable::assign_add(const Tensor& value) const { write({"assign_add", Kind::add, value}); }
+void Variable::assign_sub(const Tensor& value) const { write({"assign_sub", Kind::subtract, value}); }
+
+void Variable::assign(double value) const { write({"assign", Kind::assign, filled(*node_, value), true}); }
+void Variable::assign_add(double value) const {
+  write({"assign_add", Kind::add, filled(*node_, value), true});
+}
+void Variable::assign_sub(double value) const {
+  write({"assign_sub", Kind::subtract, filled(*node_, value), true});
+}
+
+void Variable::scatter_add(const Tensor& indices, const Tensor& values) const {
+  write({"scatter_add", Kind::scatter, values, false, indices, ScatterKind::add});
+}
+void Variable::scatter_sub(const Tensor& indices, const Tensor& values) const {
+  write({"scatter_sub", Kind::scatter, values, false, indices, ScatterKind::subtract});
+}
+void Variable::scatter_mul(const Tensor& indices, const Tensor& values) const {
+  write({"scatter_mul", Kind::scatter, values, false, indices, ScatterKind::multiply});
+}
+void Variable::scatter_div(const Tensor& indices, const Tensor& values) const {
+  write({"scatter_div", Kind::scatter, values, false, indices, ScatterKind::divide});
+}
+void Variable::scatter_min(const Tensor& indices, const Tensor& values) const {
+  write({"scatter_min", Kind::scatter, values, false, indices, ScatterKind::minimum});
+}
+void Variable::scatter_max(const Tensor& indices, const Tensor& values) const {
+  write({"scatter_max", Kind::scatter, values, false, indices, ScatterKind::maximum});
+}
+void Variable::scatter_update(const Tensor& indices, const Tensor& values) const {
+  write({"scatter_update", Kind::scatter, values, false, indices, ScatterKind::update});
 }
 
 }  // namespace nyala

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,11 +13,19 @@
 
 namespace nyala {
 
+class DistributedVariable;
+struct VariableWrite;
+
 /// When the copies of a variable are brought together (tf.distribute's names). `automatic`: on_write.
+/// `none` is known for its name only: no variable can be made with it.
 enum class Synchronization { automatic, none, on_write, on_read };
 
 /// How values from several replicas become one.
 enum class Aggregation { none, sum, mean, only_first_replica };
+
+/// Keras' names: "on_write", "only_first_replica".
+std::string_view name_of(Synchronization synchronization);
+std::string_view name_of(Aggregation aggregation);
 
 /// A run of elements in an arena: chunk, first element, number of elements.
 struct Segment {
@@ -34,21 +46,44 @@ struct VariableSpec {
   std::function<void(const Tensor&)> initialize;
 };
 
-/// Returns an arena segment when its variable dies.
+/// What a user says about a variable, besides its first value.
+struct VariableConfig {
+  /// Fills a host tensor of `shape` and `dtype`: an Initializer or any function. Not needed with a value.
+  std::function<void(const Tensor&)> initializer = {};
+  /// With a value: must be the value's shape if given.
+  Shape shape = {};
+  /// Default: the value's, else float32.
+  std::optional<DType> dtype = {};
+  /// Default: true, but false with Synchronization::on_read, where true is refused.
+  std::optional<bool> trainable = {};
+  Aggregation aggregation = Aggregation::none;
+  Synchronization synchronization = Synchronization::automatic;
+  /// Default: "variable".
+  std::string name = {};
+};
+
+/// Takes back what a store gave to a variable.
 class SegmentOwner {
  public:
   virtual ~SegmentOwner() = default;
   virtual void release(DType dtype, const Segment& segment, int32_t leaf) noexcept = 0;
 };
 
-/// What a Variable handle shares. `copies[r]` is replica r's value; copies may share their bytes.
+/// What a Variable handle shares. `copies[r]` is what replica r reads.
 struct VariableNode {
   VariableSpec spec;
+  const DistributedVariable* kind = nullptr;  // how reads and writes are brought together
   std::vector<Tensor> copies;
+  /// The bytes behind all copies: the copies alias them, or (on other devices) are fetched from them.
+  /// Undefined where each copy has bytes of its own.
+  Tensor home;
   bool in_arena = false;
   Segment segment;
   int32_t leaf = 0;  // key on tapes, unique within the store
   bool trainable = true;
+  bool plain = false;  // made outside of every strategy: one copy, no contexts
+  /// A replica has written its copy alone since all copies were written.
+  std::atomic<bool> diverged{false};
   std::weak_ptr<SegmentOwner> owner;
   ~VariableNode() {
     if (auto store = owner.lock()) store->release(spec.dtype, segment, leaf);
@@ -56,11 +91,25 @@ struct VariableNode {
 };
 
 /// A named value that outlives steps: a weight or a piece of state. A handle; copies name the same variable.
-/// Outside a step `value()` is the logical value; inside, layers read it through Call.
+///
+/// What reading and writing mean depends on where they happen. Inside Strategy::run every replica works on
+/// its own; elsewhere (between steps, in merge_call, in a scope) a call concerns all copies; inside
+/// Strategy::update it concerns the one copy that is being updated. The three kinds of variables say what
+/// they do in each: mirrored_variable.h, sync_on_read_variable.h, aggregating_variable.h. A variable made
+/// outside of every strategy has one copy and none of these rules.
+/// Inside a model's call layers read and write through Call instead.
 class Variable {
  public:
   Variable() = default;
-  explicit Variable(std::shared_ptr<VariableNode> node) : node_(std::move(node)) {}
+  /// A variable of the strategy whose scope is open, else of the current device. Inside Strategy::run every
+  /// replica makes it together with the others: there is one variable, with replica 0's value on all.
+  /// Throws InvalidArgumentError for Synchronization::none, Aggregation::mean of integers, a trainable
+  /// variable that is synchronised on reads, or neither a value nor an initializer.
+  explicit Variable(const Tensor& initial_value, const VariableConfig& config = {});
+  explicit Variable(double initial_value, const VariableConfig& config = {});
+  explicit Variable(std::initializer_list<float> initial_value, const VariableConfig& config = {});
+  explicit Variable(const VariableConfig& config);
+  static Variable of(std::shared_ptr<VariableNode> node);
 
   explicit operator bool() const { return node_ != nullptr; }
   const std::string& name() const { return node_->spec.name; }
@@ -73,16 +122,40 @@ class Variable {
   Synchronization synchronization() const { return node_->spec.synchronization; }
   Aggregation aggregation() const { return node_->spec.aggregation; }
 
+  /// The value as it reads here; tracked by the recording GradientTape if the variable is trainable. May
+  /// share the variable's bytes: clone() it to keep it over the next write.
+  Tensor value() const;
   size_t num_copies() const { return node_->copies.size(); }
-  /// Replica r's value. Shares the variable's bytes: clone() it to keep it.
-  const Tensor& value(size_t replica = 0) const { return node_->copies[replica]; }
-  /// Writes `value` (same shape and dtype, any device) to every copy. Throws ShapeError naming the variable.
+  /// Replica r's copy, untracked. Shares the variable's bytes.
+  const Tensor& value(size_t replica) const { return node_->copies[replica]; }
+
+  /// Replaces, adds to or subtracts from the value. `value` has the variable's shape and dtype and lies on
+  /// any device; a number stands for all elements. Throws ShapeError, and what the variable's kind says;
+  /// every error names variable and method.
   void assign(const Tensor& value) const;
+  void assign_add(const Tensor& value) const;
+  void assign_sub(const Tensor& value) const;
+  void assign(double value) const;
+  void assign_add(double value) const;
+  void assign_sub(double value) const;
+
+  /// Combines slices of axis 0 with `values`: shape indices.shape + shape()[1:], in the order of the indices,
+  /// so that one named twice is changed twice. Indices are int32, int64 or uint8. Throws NumericError for one
+  /// outside the axis and for a division of integers by zero, having changed nothing.
+  void scatter_add(const Tensor& indices, const Tensor& values) const;
+  void scatter_sub(const Tensor& indices, const Tensor& values) const;
+  void scatter_mul(const Tensor& indices, const Tensor& values) const;
+  void scatter_div(const Tensor& indices, const Tensor& values) const;
+  void scatter_min(const Tensor& indices, const Tensor& values) const;
+  void scatter_max(const Tensor& indices, const Tensor& values) const;
+  void scatter_update(const Tensor& indices, const Tensor& values) const;
 
   VariableNode& node() const { return *node_; }
   friend bool operator==(const Variable& a, const Variable& b) { return a.node_ == b.node_; }
 
  private:
+  void write(const VariableWrite& write) const;
+
   std::shared_ptr<VariableNode> node_;
 };
 

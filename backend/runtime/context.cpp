@@ -9,9 +9,6 @@ ThreadContext& thread_context() {
   return context;
 }
 
-ScopedValue<Device> device(Device where) {
-  check_device_exists(where);
-  return ScopedValue<Device>(thread_context().device, where);
-}
+DeviceGuard device(Device where) { return DeviceGuard(existing_device(where)); }
 
 }  // namespace nyala

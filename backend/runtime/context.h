@@ -7,20 +7,32 @@
 
 namespace nyala {
 
+class Collectives;
 class Tape;
-class ReplicaContext;
 class VariableCreator;
+struct ReplicaContext;
+
+/// Names no device.
+inline constexpr Device kNoPlacement{DeviceKind::cpu, -1};
 
 /// Everything that depends on the calling thread, in one place. Layers and kernels read none of it; tests
 /// reset it with `thread_context() = {}`.
 struct ThreadContext {
-  Device device;                       // where new tensors go
+  Device device;                       // of this thread's work: a replica's, or that of the innermost guard
+  Device placement = kNoPlacement;     // what device() named: `device` again while that guard decides
   Tape* tape = nullptr;                // innermost recording GradientTape
   VariableCreator* creator = nullptr;  // the strategy whose scope is open
   std::shared_ptr<void> strategy;      // keeps that strategy alive (strategies/strategy.cpp knows its type)
-  ReplicaContext* replica = nullptr;   // set inside Strategy::run
+  int scope_depth = 0;                 // scopes of it that are open here
+  Collectives* replica = nullptr;      // set inside Strategy::run where there are several replicas
+  ReplicaContext* replica_context = nullptr;  // set inside Strategy::run (strategies/replica_context.h)
+  int update_replica = -1;             // whose copy Strategy::update is writing
   int compute_threads = 0;             // OpenMP team of this thread; 0: the device's share
   std::string_view only_kernel;        // tests: ops that have this kernel run it; "reference" binds all
+
+  /// True while a device() guard decides where ops run. A replica's step that begins under a guard runs on
+  /// the replica's device.
+  bool is_placed() const { return placement == device; }
 };
 
 ThreadContext& thread_context();
@@ -39,7 +51,22 @@ class ScopedValue {
   T old_;
 };
 
-/// `auto on = device("gpu:1");` new tensors and layers go there until `on` ends. Throws DeviceNotFoundError.
-[[nodiscard]] ScopedValue<Device> device(Device where);
+/// Lets ops and layers of this thread run on `where` for as long as it lives; where `where` is kNoPlacement
+/// they run where their inputs are.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(Device where)
+      : device_(thread_context().device, where == kNoPlacement ? thread_context().device : where),
+        placement_(thread_context().placement, where) {}
+
+ private:
+  ScopedValue<Device> device_, placement_;
+};
+
+/// `auto on = device("gpu:1");` ops and layer calls run there until `on` ends, and a layer call drawn into a
+/// graph remembers it. Inputs that lie elsewhere are copied to it, differentiably; gradients of an op are
+/// computed on its device. Weights stay where their strategy keeps them and are fetched. Throws
+/// DeviceNotFoundError; with soft placement a device that does not exist stands for cpu:0.
+[[nodiscard]] DeviceGuard device(Device where);
 
 }  // namespace nyala

@@ -10,15 +10,19 @@
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/cpu_stream.h>
 #include <nyala/backend/runtime/ghost_device.h>
 #include <nyala/backend/runtime/gpu_provider.h>
 #include <nyala/backend/runtime/host_memory.h>
 #include <nyala/backend/runtime/parallel.h>
+#include <nyala/backend/runtime/visible_devices.h>
 
 namespace nyala {
 
@@ -58,45 +62,103 @@ class CpuProvider final : public DeviceProvider {
 
 constexpr int kMaxDevices = 256;
 
-/// Devices are made on first use and live as long as the process: tensors may outlive everything else.
-struct Registry {
-  std::mutex mutex;
-  CpuProvider* cpu = new CpuProvider;
-  std::array<std::unique_ptr<DeviceProvider>, kDeviceKinds> providers;
-  bool ghost_enabled = false;
+constexpr DeviceKind kAccelerators[] = {DeviceKind::gpu, DeviceKind::ghost};
 
+/// Devices are made on first use and live as long as the process: tensors may outlive everything else.
+class Registry {
+ public:
   struct Entry {
     std::unique_ptr<CachingAllocator> allocator;
     std::unique_ptr<Stream> stream;
   };
-  std::array<std::array<std::atomic<Entry*>, kMaxDevices>, kDeviceKinds> entries{};
 
   Registry() {
-    providers[static_cast<size_t>(DeviceKind::cpu)].reset(cpu);
-    providers[static_cast<size_t>(DeviceKind::gpu)] = make_gpu_provider();
-    providers[static_cast<size_t>(DeviceKind::ghost)] = make_ghost_provider();
+    providers_[static_cast<size_t>(DeviceKind::cpu)].reset(cpu_);
+    providers_[static_cast<size_t>(DeviceKind::gpu)] = make_gpu_provider();
+    providers_[static_cast<size_t>(DeviceKind::ghost)] = make_ghost_provider();
+    if (const char* text = std::getenv("NYALA_VISIBLE_DEVICES")) show_only(parse_visible_devices(text));
   }
 
-  DeviceProvider& provider(DeviceKind kind) { return *providers[static_cast<size_t>(kind)]; }
+  CpuProvider& cpu() { return *cpu_; }
+  void enable_ghost() { ghost_enabled_ = true; }
+  std::atomic<bool> soft_placement{false};
 
-  int count(DeviceKind kind) {
-    if (kind == DeviceKind::ghost && !ghost_enabled) return 0;
+  int physical_count(DeviceKind kind) const {
+    if (kind == DeviceKind::cpu) return 1;
+    if (kind == DeviceKind::ghost && !ghost_enabled_) return 0;
     return std::min(provider(kind).count(), kMaxDevices);
   }
 
+  /// Physical numbers of the visible devices of a kind of accelerator.
+  std::vector<int> visible(DeviceKind kind) {
+    std::lock_guard lock(mutex_);
+    return visible_locked(kind);
+  }
+
+  int count(DeviceKind kind) {
+    if (kind == DeviceKind::cpu) return cpu_->count();
+    return static_cast<int>(visible(kind).size());
+  }
+
+  /// Checks nothing: the ghost devices that NYALA_VISIBLE_DEVICES names come into being later.
+  void show_only(const std::vector<Device>& devices) {
+    for (const DeviceKind kind : kAccelerators) {
+      std::vector<int> indices;
+      for (const Device device : devices)
+        if (device.kind == kind) indices.push_back(device.index);
+      std::lock_guard lock(mutex_);
+      visible_[static_cast<size_t>(kind)] = std::move(indices);
+    }
+  }
+  void show(DeviceKind kind, const std::vector<int>& indices) {
+    std::lock_guard lock(mutex_);
+    visible_[static_cast<size_t>(kind)] = indices;
+  }
+
+  bool is_used(DeviceKind kind) const {
+    for (const auto& slot : entries_[static_cast<size_t>(kind)])
+      if (slot.load(std::memory_order_acquire)) return true;
+    return false;
+  }
+
   Entry& entry(Device device) {
-    auto& slot = entries[static_cast<size_t>(device.kind)][static_cast<size_t>(device.index) % kMaxDevices];
+    auto& slot = entries_[static_cast<size_t>(device.kind)][static_cast<size_t>(device.index) % kMaxDevices];
     if (Entry* made = slot.load(std::memory_order_acquire)) return *made;
     check_device_exists(device);
-    std::lock_guard lock(mutex);
+    std::lock_guard lock(mutex_);
     if (Entry* made = slot.load(std::memory_order_relaxed)) return *made;
+    const int physical = device.kind == DeviceKind::cpu
+                             ? device.index
+                             : visible_locked(device.kind).at(static_cast<size_t>(device.index));
     auto fresh = std::make_unique<Entry>();
     fresh->allocator =
-        std::make_unique<CachingAllocator>(device, provider(device.kind).make_memory(device.index));
-    fresh->stream = provider(device.kind).make_stream(device.index);
+        std::make_unique<CachingAllocator>(device, provider(device.kind).make_memory(physical));
+    fresh->stream = provider(device.kind).make_stream(physical);
     slot.store(fresh.get(), std::memory_order_release);
     return *fresh.release();
   }
+
+ private:
+  DeviceProvider& provider(DeviceKind kind) const { return *providers_[static_cast<size_t>(kind)]; }
+
+  std::vector<int> visible_locked(DeviceKind kind) const {
+    const int physical = physical_count(kind);
+    std::vector<int> indices;
+    if (const auto& chosen = visible_[static_cast<size_t>(kind)]) {
+      for (const int index : *chosen)
+        if (index < physical) indices.push_back(index);
+    } else {
+      for (int index = 0; index < physical; ++index) indices.push_back(index);
+    }
+    return indices;
+  }
+
+  std::mutex mutex_;
+  CpuProvider* cpu_ = new CpuProvider;
+  std::array<std::unique_ptr<DeviceProvider>, kDeviceKinds> providers_;
+  std::array<std::optional<std::vector<int>>, kDeviceKinds> visible_;  // none: all
+  std::atomic<bool> ghost_enabled_{false};
+  std::array<std::array<std::atomic<Entry*>, kMaxDevices>, kDeviceKinds> entries_{};
 };
 
 Registry& registry() {
@@ -104,7 +166,99 @@ Registry& registry() {
   return *instance;
 }
 
+std::vector<std::string> names_of(const std::vector<Device>& devices) {
+  std::vector<std::string> names;
+  for (const Device device : devices) names.push_back(device.to_string());
+  return names;
+}
+
+void check_visibility_may_change(DeviceKind kind) {
+  if (registry().is_used(kind))
+    throw StateError("set_visible_devices: a " + std::string(name_of(kind)) +
+                     " has been used already, so its number is fixed; call it before the first use");
+}
+
+void check_physical(const std::vector<Device>& devices) {
+  const std::vector<Device> present = list_physical_devices();
+  std::set<Device> named;
+  for (const Device device : devices) {
+    if (std::find(present.begin(), present.end(), device) == present.end())
+      throw DeviceNotFoundError("set_visible_devices: there is no physical device '" + device.to_string() +
+                                "'; there are " + quoted_list(names_of(present)));
+    if (!named.insert(device).second)
+      throw InvalidArgumentError("set_visible_devices: '" + device.to_string() + "' is named twice");
+  }
+}
+
+/// Why an accelerator that somebody asks for is not there.
+std::string why_missing(DeviceKind kind) {
+  if (registry().physical_count(kind) > 0)
+    return "; the machine has " + std::to_string(registry().physical_count(kind)) +
+           ", NYALA_VISIBLE_DEVICES or set_visible_devices() may hide some";
+  if (kind != DeviceKind::gpu) return "";
+  const char* cuda = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (cuda && parse_cuda_visible_devices(cuda, kMaxDevices).empty())
+    return "; CUDA_VISIBLE_DEVICES=\"" + std::string(cuda) + "\" hides every GPU";
+  return "; " + std::string(why_no_gpu());
+}
+
+/// Says once per device that another one is used in its place.
+void warn_of_soft_placement(Device device) {
+  static std::mutex mutex;
+  static auto* const warned = new std::set<Device>;
+  std::lock_guard lock(mutex);
+  if (warned->insert(device).second)
+    log(LogChannel::warning, "soft placement: '" + device.to_string() + "' does not exist, cpu:0 is used");
+}
+
 }  // namespace
+
+std::vector<Device> list_physical_devices(std::string_view kind) {
+  std::vector<Device> devices;
+  for (int k = 0; k < kDeviceKinds; ++k) {
+    const auto of_kind = static_cast<DeviceKind>(k);
+    if (!kind.empty() && Device(kind).kind != of_kind) continue;
+    for (int i = 0; i < registry().physical_count(of_kind); ++i) devices.emplace_back(of_kind, i);
+  }
+  return devices;
+}
+
+void set_visible_devices(const std::vector<Device>& devices) {
+  check_physical(devices);
+  for (const DeviceKind kind : kAccelerators) check_visibility_may_change(kind);
+  registry().show_only(devices);
+}
+
+void set_visible_devices(std::string_view kind, const std::vector<int>& indices) {
+  const DeviceKind of_kind = Device(kind).kind;
+  if (of_kind == DeviceKind::cpu)
+    throw InvalidArgumentError("set_visible_devices: the CPU is always visible; expected \"gpu\"");
+  std::vector<Device> devices;
+  for (const int index : indices) devices.emplace_back(of_kind, index);
+  check_physical(devices);
+  check_visibility_may_change(of_kind);
+  registry().show(of_kind, indices);
+}
+
+std::vector<Device> get_visible_devices() {
+  std::vector<Device> devices{Device{}};
+  for (const DeviceKind kind : kAccelerators)
+    for (const int index : registry().visible(kind)) devices.emplace_back(kind, index);
+  return devices;
+}
+
+void set_soft_device_placement(bool soft) { registry().soft_placement = soft; }
+
+bool get_soft_device_placement() { return registry().soft_placement; }
+
+Device existing_device(Device device) {
+  if (device.index < registry().count(device.kind) || !registry().soft_placement) {
+    check_device_exists(device);
+    return device;
+  }
+  warn_of_soft_placement(device);
+  return Device{};
+}
 
 std::vector<Device> list_logical_devices() {
   std::vector<Device> devices;
@@ -128,18 +282,16 @@ void configure_logical_devices(std::string_view kind, int count) {
   if (count < 1 || count > kMaxDevices)
     throw InvalidArgumentError("configure_logical_devices: expected 1 to " + std::to_string(kMaxDevices) +
                                " devices, received " + std::to_string(count));
-  registry().cpu->set_count(count);
+  registry().cpu().set_count(count);
 }
 
 void check_device_exists(Device device) {
   if (device.index < registry().count(device.kind)) return;
-  std::vector<std::string> names;
-  for (Device existing : list_logical_devices()) names.push_back(existing.to_string());
-  std::string hint;
-  if (device.kind == DeviceKind::gpu) hint = "; " + std::string(why_no_gpu());
-  if (device.kind == DeviceKind::cpu) hint = "; configure_logical_devices(\"cpu\", n) makes more";
+  const std::string hint = device.kind == DeviceKind::cpu
+                               ? "; configure_logical_devices(\"cpu\", n) makes more"
+                               : why_missing(device.kind);
   throw DeviceNotFoundError("device '" + device.to_string() + "' does not exist; there are " +
-                            quoted_list(names) + hint);
+                            quoted_list(names_of(list_logical_devices())) + hint);
 }
 
 CachingAllocator& allocator_of(Device device) { return *registry().entry(device).allocator; }
@@ -155,9 +307,9 @@ int available_cores() {
   return cores;
 }
 
-int threads_per_cpu_device() { return std::max(1, available_cores() / registry().cpu->count()); }
+int threads_per_cpu_device() { return std::max(1, available_cores() / registry().cpu().count()); }
 
-void enable_ghost_device() { registry().ghost_enabled = true; }
+void enable_ghost_device() { registry().enable_ghost(); }
 
 int compute_threads() {
   const int own = thread_context().compute_threads;

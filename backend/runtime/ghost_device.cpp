@@ -223,7 +223,7 @@ class GhostStream final : public Stream {
   }
 
   Device device_;
-  Generator delays_;
+  DrawStream delays_;
   std::mutex mutex_;
   std::condition_variable wake_, idle_;
   std::deque<std::function<void()>> queue_;

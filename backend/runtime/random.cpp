@@ -37,7 +37,7 @@ uint64_t mix_key(uint64_t key, std::string_view name) {
   return mix_key(key, name.size());
 }
 
-uint32_t Generator::next() {
+uint32_t DrawStream::next() {
   if (used_ == 4) {
     words_ = philox({static_cast<uint32_t>(block_), static_cast<uint32_t>(block_ >> 32), 0, 0}, key_);
     ++block_;
@@ -46,24 +46,24 @@ uint32_t Generator::next() {
   return words_[static_cast<size_t>(used_++)];
 }
 
-double Generator::uniform() {
+double DrawStream::uniform() {
   const uint32_t high = next();
   return uniform_double(high, next());
 }
 
-double Generator::normal() {
+double DrawStream::normal() {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
   return radius * std::cos(2.0 * std::numbers::pi * uniform());
 }
 
-double Generator::truncated_normal() {
+double DrawStream::truncated_normal() {
   for (;;) {
     const double draw = normal();
     if (std::abs(draw) <= 2.0) return draw;
   }
 }
 
-uint64_t Generator::below(uint64_t bound) {
+uint64_t DrawStream::below(uint64_t bound) {
   const uint64_t rejected = (0 - bound) % bound;  // draws below this would favour small results
   for (;;) {
     const uint64_t high = next();

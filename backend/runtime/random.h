@@ -23,9 +23,9 @@ uint64_t mix_key(uint64_t key, uint64_t value);
 uint64_t mix_key(uint64_t key, std::string_view name);
 
 /// A stream of draws for initializers, shuffles and the like: one key, a running counter. Not thread-safe.
-class Generator {
+class DrawStream {
  public:
-  explicit Generator(uint64_t key) : key_(key) {}
+  explicit DrawStream(uint64_t key) : key_(key) {}
   uint32_t next();
   double uniform();
   double uniform(double low, double high) { return low + (high - low) * uniform(); }

@@ -103,13 +103,6 @@ void Tensor::copy_from(const Tensor& source) const {
   storage_->bump_version();
 }
 
-Tensor Tensor::to(Device device) const {
-  if (device == device_) return detached();
-  Tensor out = empty(shape_, dtype_, device);
-  out.copy_from(*this);
-  return out;
-}
-
 Tensor Tensor::clone() const {
   Tensor out = empty(shape_, dtype_, device_);
   out.copy_from(*this);

@@ -67,6 +67,10 @@ def mlp():
     ])  # fmt: skip
 
 
+def lstm():
+    return keras.Sequential([keras.Input((100, 128)), layers.LSTM(128), layers.Dense(10)])
+
+
 def fit_steps(model, x, y):
     """fit's own compiled step over a repeated batch in memory, without callbacks or input pipeline costs of Python."""
     data = iter(tf.data.Dataset.from_tensors((x, y)).cache().repeat().prefetch(2))
@@ -113,7 +117,7 @@ def batch_steps(model, x, y):
 
 
 def main():
-    model = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp}[OPTIONS.model]()
+    model = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp, "lstm": lstm}[OPTIONS.model]()
     optimizer = keras.optimizers.SGD(common.LEARNING_RATE, momentum=common.MOMENTUM)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(optimizer, loss, jit_compile=False)

@@ -79,6 +79,21 @@ def mlp():
     )
 
 
+class LastOutput(nn.Module):
+    """An LSTM over (batch, time, features) that gives its last output."""
+
+    def __init__(self, features, units):
+        super().__init__()
+        self.lstm = nn.LSTM(features, units, batch_first=True)
+
+    def forward(self, x):
+        return self.lstm(x)[1][0][0]
+
+
+def lstm():
+    return nn.Sequential(LastOutput(128, 128), nn.Linear(128, 10))
+
+
 def batch(options):
     shape = common.INPUTS[options.model]
     x = torch.rand(options.batch, *shape)
@@ -90,8 +105,8 @@ def batch(options):
 
 
 def main():
-    model = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp}[OPTIONS.model]()
-    if OPTIONS.model != "mlp":
+    model = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp, "lstm": lstm}[OPTIONS.model]()
+    if OPTIONS.model not in ("mlp", "lstm"):
         model = model.to(memory_format=torch.channels_last)
     model.train()
     optimizer = torch.optim.SGD(

@@ -43,6 +43,10 @@ struct Maker {
 
   Model mlp() const { return Sequential({Input({784}), dense(512, "relu"), dense(512, "relu"), dense(10)}); }
 
+  Model lstm() const {
+    return Sequential({Input({100, 128}), LSTM(128, {.dtype = dtype}), dense(10)});
+  }
+
   Model resnet20() const {
     const Input input({32, 32, 3});
     Tensor x = relu()(conv_bn(input, 16, 3, 1));
@@ -65,9 +69,11 @@ BenchmarkModel make_benchmark_model(const std::string& name, const std::string& 
     out = {maker.resnet20(), {32, 32, 3}, 10, 128};
   else if (name == "mlp")
     out = {maker.mlp(), {784}, 10, 128};
+  else if (name == "lstm")
+    out = {maker.lstm(), {100, 128}, 10, 64};
   else
     throw InvalidArgumentError("unknown model '" + name + "'" +
-                               did_you_mean(name, {"lenet5", "lenet", "resnet20", "mlp"}));
+                               did_you_mean(name, {"lenet5", "lenet", "resnet20", "mlp", "lstm"}));
   out.model.compile({.optimizer = SGD({.learning_rate = 0.01, .momentum = 0.9}),
                      .loss = SparseCategoricalCrossentropy({.from_logits = true})});
   return out;

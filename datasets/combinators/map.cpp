@@ -18,7 +18,7 @@ class KeyedFunction {
  public:
   KeyedFunction(const MapFunction& f, uint64_t key) : f_(f), key_(key) {}
   Element operator()(Element element, int64_t position) const {
-    Generator random(mix_key(key_, static_cast<uint64_t>(position)));
+    DrawStream random(mix_key(key_, static_cast<uint64_t>(position)));
     return f_(std::move(element), random);
   }
 

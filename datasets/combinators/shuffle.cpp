@@ -35,7 +35,7 @@ class ShuffleStream : public ItemStream<T> {
   std::unique_ptr<ItemStream<T>> input_;
   std::vector<T> buffer_;
   size_t buffer_size_;
-  Generator random_;
+  DrawStream random_;
   bool ended_ = false;
 };
 

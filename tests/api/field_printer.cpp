@@ -42,6 +42,11 @@ void FieldPrinter::field(const char* name, std::string& value) {
 }
 void FieldPrinter::field(const char* name, std::vector<int64_t>& value) { add(name, list_text(value)); }
 void FieldPrinter::field(const char* name, std::vector<double>& value) { add(name, list_text(value)); }
+void FieldPrinter::field(const char* name, std::vector<std::string>& value) {
+  std::string text;
+  for (const std::string& item : value) text += (text.empty() ? "('" : ", '") + item + "'";
+  add(name, value.empty() ? "None" : text + ")");
+}
 void FieldPrinter::field(const char* name, ActivationArgument& value) {
   add(name, value.is_linear() ? "None" : "'" + value.name() + "'");
 }

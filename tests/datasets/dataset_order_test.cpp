@@ -162,7 +162,7 @@ TEST(DatasetOrderTest, SkippingFarIntoAnEndlessDatasetIsCheap) {
 }
 
 TEST(DatasetOrderTest, RandomMapsDependOnSeedEpochAndPositionOnly) {
-  const auto draw = [](Element e, Generator& random) {
+  const auto draw = [](Element e, DrawStream& random) {
     e.x[0] = Tensor::scalar(static_cast<int64_t>(random.next()));
     return e;
   };

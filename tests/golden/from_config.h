@@ -22,12 +22,17 @@ class JsonFields final : public FieldVisitor {
   void field(const char* name, std::string& value) override { take(name, value); }
   void field(const char* name, std::vector<int64_t>& value) override { take_list(name, value); }
   void field(const char* name, std::vector<double>& value) override { take_list(name, value); }
+  void field(const char* name, std::vector<std::string>& value) override { take_list(name, value); }
   void field(const char* name, ActivationArgument& value) override;
   void field(const char* name, Initializer& value) override;
   void field(const char* name, Regularizer& value) override;
   void field(const char* name, Constraint& value) override;
   void optional(const char* name, double& value) override { take(name, value); }
   void optional(const char* name, int64_t& value, int64_t none) override;
+  void optional(const char* name, std::string& value) override {
+    if (config_.contains(name) && config_.at(name).is_null()) value.clear();
+    take(name, value);
+  }
 
   /// The keys that no field took.
   std::vector<std::string> unused() const;

@@ -59,15 +59,9 @@ void check_class(const std::string& name) {
   EXPECT_GT(count, 0) << name;
 }
 
-TEST(GoldenLosses, SparseCategoricalCrossentropy) { check_class("SparseCategoricalCrossentropy"); }
-TEST(GoldenLosses, CategoricalCrossentropy) { check_class("CategoricalCrossentropy"); }
-TEST(GoldenLosses, BinaryCrossentropy) { check_class("BinaryCrossentropy"); }
-TEST(GoldenLosses, MeanSquaredError) { check_class("MeanSquaredError"); }
-TEST(GoldenLosses, MeanAbsoluteError) { check_class("MeanAbsoluteError"); }
-
-TEST(GoldenLosses, RanksThatDifferByATrailingOne) {
+void check_group(const char* group) {
   const Json golden = load("losses.json");
-  for (const Json& entry : golden.at("squeezed"))
+  for (const Json& entry : golden.at(group))
     check({.loss = make_loss(entry, ""),
            .y_true = tensor(entry.at("y_true")),
            .y_pred = tensor(entry.at("y_pred")),
@@ -75,6 +69,35 @@ TEST(GoldenLosses, RanksThatDifferByATrailingOne) {
            .upstream = {}},
           entry, label(entry) + " " + entry.at("y_true").at("shape").dump());
 }
+
+/// Classes whose values belong to samples.
+const char* const kSampleLosses[] = {"BinaryCrossentropy",
+                                     "BinaryFocalCrossentropy",
+                                     "CategoricalCrossentropy",
+                                     "CategoricalFocalCrossentropy",
+                                     "CategoricalGeneralizedCrossEntropy",
+                                     "CategoricalHinge",
+                                     "CosineSimilarity",
+                                     "Hinge",
+                                     "Huber",
+                                     "KLDivergence",
+                                     "LogCosh",
+                                     "MeanAbsoluteError",
+                                     "MeanAbsolutePercentageError",
+                                     "MeanSquaredError",
+                                     "MeanSquaredLogarithmicError",
+                                     "Poisson",
+                                     "SparseCategoricalCrossentropy",
+                                     "SquaredHinge"};
+
+class GoldenLoss : public ::testing::TestWithParam<const char*> {};
+TEST_P(GoldenLoss, EveryReductionAndWeight) { check_class(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Classes, GoldenLoss, ::testing::ValuesIn(kSampleLosses),
+                         [](const auto& info) { return info.param; });
+
+TEST(GoldenLosses, OfWholeBatches) { check_group("whole_batch"); }
+
+TEST(GoldenLosses, RanksThatDifferByATrailingOne) { check_group("squeezed"); }
 
 TEST(GoldenLosses, Saturation) {
   const Json golden = load("losses.json");

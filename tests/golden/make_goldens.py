@@ -26,6 +26,7 @@ AREAS = [
     "constraints",
     "regularizers",
     "layers",
+    "recurrent",
     "graphs",
     "fit",
     "weights_files",

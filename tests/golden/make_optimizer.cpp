@@ -6,9 +6,12 @@
 namespace nyala::golden {
 
 LearningRate make_schedule(const std::string& name, const Json& config) {
-  if (name == "ExponentialDecay") return from_config<ExponentialDecay>(config);
   if (name == "CosineDecay") return from_config<CosineDecay>(config);
+  if (name == "CosineDecayRestarts") return from_config<CosineDecayRestarts>(config);
+  if (name == "ExponentialDecay") return from_config<ExponentialDecay>(config);
+  if (name == "InverseTimeDecay") return from_config<InverseTimeDecay>(config);
   if (name == "PiecewiseConstantDecay") return from_config<PiecewiseConstantDecay>(config);
+  if (name == "PolynomialDecay") return from_config<PolynomialDecay>(config);
   throw std::runtime_error("golden data: no schedule " + name);
 }
 
@@ -31,13 +34,21 @@ Optimizer optimizer_from(const Json& config) {
   return C(values);
 }
 
+template <class... Classes>
+Optimizer optimizer_of(ClassList<Classes...>, const std::string& name, const Json& config) {
+  Optimizer result;
+  const auto take = [&]<class C>(const C& prototype) {
+    if (prototype.node().class_name() == name) result = optimizer_from<C>(config);
+  };
+  (take(Classes({.name = "prototype"})), ...);
+  if (!result) throw std::runtime_error("golden data: no optimizer " + name);
+  return result;
+}
+
 }  // namespace
 
 Optimizer make_optimizer(const std::string& name, const Json& config) {
-  if (name == "SGD") return optimizer_from<SGD>(config);
-  if (name == "Adam") return optimizer_from<Adam>(config);
-  if (name == "RMSprop") return optimizer_from<RMSprop>(config);
-  throw std::runtime_error("golden data: no optimizer " + name);
+  return optimizer_of(Optimizers{}, name, config);
 }
 
 }  // namespace nyala::golden

@@ -59,6 +59,14 @@ TEST(GoldenMetrics, Ties) {
   }
 }
 
+TEST(GoldenMetrics, NamesAreThoseOfKeras) {
+  const Json golden = load("metrics.json");
+  for (const Json& entry : golden.at("names")) {
+    const Metric metric(entry.at("name").get<std::string>());
+    if (!metric.is_pending()) EXPECT_EQ(metric.node().class_name(), entry.at("class").get<std::string>());
+  }
+}
+
 TEST(GoldenMetrics, AccuracyIsResolvedByShapes) {
   const Json golden = load("metrics.json");
   for (const Json& entry : golden.at("resolved")) {

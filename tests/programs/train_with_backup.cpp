@@ -23,7 +23,7 @@ using namespace nyala;
 constexpr int64_t kRows = 500, kFeatures = 20;
 
 Arrays data() {
-  Generator generator(3);
+  DrawStream generator(3);
   std::vector<float> x(static_cast<size_t>(kRows * kFeatures));
   for (float& value : x) value = static_cast<float>(generator.normal());
   std::vector<int64_t> y(static_cast<size_t>(kRows));

@@ -130,7 +130,7 @@ Model compiled(const Entry& entry) {
   return model;
 }
 
-Tensor random_tensor(Generator& generator, const Shape& row) {
+Tensor random_tensor(DrawStream& generator, const Shape& row) {
   Shape shape{kRows};
   for (int64_t size : row) shape.append(size);
   std::vector<float> values(static_cast<size_t>(shape.num_elements()));
@@ -148,7 +148,7 @@ Tensor read(const hdf5::Group& root, const std::string& name) {
 }
 
 void save(const std::string& folder, const std::string& name, const Entry& entry) {
-  Generator generator(mix_key(17, name));
+  DrawStream generator(mix_key(17, name));
   const Model model = compiled(entry);
   hdf5::Writer data;
   Tensors x;

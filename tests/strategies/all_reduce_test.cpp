@@ -1,7 +1,9 @@
+// Sums in place whose every bit is known: those of the ops that add in replica order.
 #include <gtest/gtest.h>
 
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/all_reduce.h>
+#include <nyala/strategies/comm/direct_all_reduce.h>
+#include <nyala/strategies/comm/reduction_to_one_device.h>
 
 namespace nyala {
 
@@ -26,50 +28,46 @@ std::vector<float> expected_sum(int buffers, int64_t length) {
   return sum;
 }
 
-void check(const std::vector<Device>& devices, int64_t length, bool to_all) {
+void check(const CrossDeviceOps& ops, const std::vector<Device>& devices, int64_t length, bool to_all) {
   Tensors buffers;
   for (size_t i = 0; i < devices.size(); ++i)
     buffers.push_back(Tensor::from(buffer_values(static_cast<int>(i), length), {length}, devices[i]));
-  all_reduce_sum(buffers, to_all);
+  ops.all_reduce(ReduceOp::sum, buffers, to_all);
   const std::vector<float> sum = expected_sum(static_cast<int>(devices.size()), length);
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    const bool has_sum = to_all || i == 0;
-    EXPECT_EQ(buffers[i].to_vector<float>(), has_sum ? sum : buffer_values(static_cast<int>(i), length))
-        << "buffer " << i << " of " << devices.size() << ", length " << length;
-  }
+  for (size_t i = 0; i < (to_all ? buffers.size() : 1); ++i)
+    EXPECT_EQ(buffers[i].to_vector<float>(), sum)
+        << ops.name() << ": buffer " << i << " of " << devices.size() << ", length " << length;
 }
 
 class AllReduceTest : public ::testing::TestWithParam<int> {
  protected:
-  void SetUp() override { configure_logical_devices("cpu", 7); }
+  void SetUp() override { configure_logical_devices("cpu", 8); }
   void TearDown() override { configure_logical_devices("cpu", 1); }
 };
 
-/// The order of the sum is that of the buffers: every bit is known.
 TEST_P(AllReduceTest, SumsInOrder) {
   std::vector<Device> devices;
-  for (int i = 0; i < GetParam(); ++i) devices.push_back(Device("cpu:" + std::to_string(i)));
+  for (int i = 0; i < GetParam(); ++i) devices.push_back(Device("cpu:" + std::to_string(i % 8)));
   for (int64_t length : kLengths)
-    for (bool to_all : {false, true}) check(devices, length, to_all);
+    for (bool to_all : {false, true}) {
+      check(DirectAllReduce(), devices, length, to_all);
+      check(ReductionToOneDevice(), devices, length, to_all);
+      check(ReductionToOneDevice({.device = "cpu:7"}), devices, length, to_all);
+    }
 }
 
-INSTANTIATE_TEST_SUITE_P(Buffers, AllReduceTest, ::testing::Values(1, 2, 3, 4, 7));
+INSTANTIATE_TEST_SUITE_P(Buffers, AllReduceTest, ::testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 12));
 
 TEST(AllReduceGhostTest, SumsOnAsynchronousDevices) {
   enable_ghost_device();
-  for (int64_t length : {0, 1, 5000}) {
-    check({"ghost:0", "ghost:1"}, length, true);
-    check({"ghost:0", "ghost:1", "ghost:2"}, length, false);
-    check({"cpu:0", "ghost:1"}, length, true);
-  }
-}
-
-TEST(AllReduceGhostTest, SumsFloat64) {
-  Tensors buffers;
-  for (int i = 0; i < 3; ++i) buffers.push_back(Tensor::from(std::vector<double>{1.0 + i, 1e-12 * i}));
-  all_reduce_sum(buffers, true);
-  const std::vector<double> expected{6.0, 1e-12 + 2e-12};
-  for (const Tensor& buffer : buffers) EXPECT_EQ(buffer.to_vector<double>(), expected);
+  for (int64_t length : {0, 1, 5000})
+    for (bool to_all : {false, true}) {
+      check(DirectAllReduce(), {"ghost:0", "ghost:1"}, length, to_all);
+      check(DirectAllReduce(), {"cpu:0", "ghost:1"}, length, to_all);
+      check(ReductionToOneDevice(), {"ghost:0", "ghost:1", "ghost:2"}, length, to_all);
+      check(ReductionToOneDevice({.device = "cpu:0"}), {"ghost:0", "ghost:1"}, length, to_all);
+      check(ReductionToOneDevice({.device = "ghost:2"}), {"cpu:0", "ghost:1"}, length, to_all);
+    }
 }
 
 }  // namespace

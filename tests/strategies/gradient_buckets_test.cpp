@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/autograd/backward.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dense.h>
+#include <nyala/backend/ops/gather.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/comm/all.h>
 #include <nyala/strategies/in_process.h>
 #include <nyala/tests/strategies/plain_descent.h>
 
@@ -225,6 +229,141 @@ TEST_F(GradientBucketsTest, TheFirstReductionBeginsBeforeTheLastBackwardOp) {
     EXPECT_EQ(std::count(events.begin(), reduce, leaf), 3)
         << "bucket " << bucket << " before all gradients were final";
   }
+}
+
+/// Every op reduces buckets of separate storage to all replicas.
+TEST_F(GradientBucketsTest, BucketsAreReducedByTheGivenOp) {
+  const std::vector<std::shared_ptr<const CrossDeviceOps>> list{
+      std::make_shared<DirectAllReduce>(), std::make_shared<RingAllReduce>(),
+      std::make_shared<HierarchicalCopyAllReduce>(), std::make_shared<ReductionToOneDevice>()};
+  for (const auto& ops : list) {
+    const auto store = two_replicas();
+    const Variable a = make_variable(*store, "a", {5}, 0), b = make_variable(*store, "b", {7}, 0);
+    PlainDescent rule({a, b}, 1.0);
+    GradientBuckets buckets(*store, 1, ops);
+    EXPECT_EQ(buckets.ops().name(), ops->name());
+    buckets.begin(rule, true, false);
+    for (const Variable& variable : {b, a})
+      for (int replica : {0, 1}) give(buckets, replica, variable, replica == 0 ? 1.0f : 2.0f);
+    for (int replica : {0, 1}) {
+      EXPECT_EQ(floats(store->gradient(replica, a)), std::vector<float>(5, 3)) << ops->name();
+      EXPECT_EQ(floats(store->gradient(replica, b)), std::vector<float>(7, 3)) << ops->name();
+    }
+  }
+}
+
+TEST_F(GradientBucketsTest, AnOpThatDoesNotWorkAmongTheDevicesIsRefused) {
+  const auto store = two_replicas();
+  EXPECT_THROW(GradientBuckets(*store, 1, std::make_shared<NcclAllReduce>()), InvalidArgumentError);
+}
+
+/// Gradients of a table that come as rows.
+class RowGradientsTest : public GradientBucketsTest {
+ protected:
+  static constexpr int64_t kTable = 40, kWidth = 3;
+
+  /// take(table, indices) * (1, 2, 3, ...) summed, backward; no indices: the table is not used.
+  static void step(GradientBuckets& buckets, int replica, const Variable& table,
+                   const std::vector<int32_t>& indices, bool twice = false) {
+    Tape tape;
+    const Tensor value = tape.watch(table.value(static_cast<size_t>(replica)), table.node().leaf);
+    const auto weighted = [&](double factor) {
+      std::vector<float> weights;
+      for (size_t i = 0; i < indices.size() * kWidth; ++i)
+        weights.push_back(static_cast<float>(i + 1) * static_cast<float>(factor));
+      const int64_t count = static_cast<int64_t>(indices.size());
+      const Tensor rows = ops::take(value, Tensor::from(indices, {count, 1}, value.device()), 0);
+      return ops::sum(rows * Tensor::from(weights, {count, 1, kWidth}, value.device()));
+    };
+    if (!indices.empty()) {
+      const Tensor loss = twice ? weighted(1) + weighted(2) : weighted(replica + 1);
+      backward(tape, loss, buckets.sink(replica));
+    }
+    buckets.finish(replica);
+  }
+
+  static std::vector<float> expected(const std::vector<std::vector<int32_t>>& indices) {
+    std::vector<float> sum(kTable * kWidth, 0);
+    for (size_t replica = 0; replica < indices.size(); ++replica)
+      for (size_t i = 0; i < indices[replica].size(); ++i)
+        for (size_t j = 0; j < kWidth; ++j) {
+          const int64_t row = (indices[replica][i] + kTable) % kTable;
+          sum[static_cast<size_t>(row) * kWidth + j] +=
+              static_cast<float>(i * kWidth + j + 1) * static_cast<float>(replica + 1);
+        }
+    return sum;
+  }
+
+  /// Two steps that teach and use the transport, with other rows in each.
+  static void check(const std::shared_ptr<ParameterStore>& store, int copies) {
+    const Variable table = make_variable(*store, "table", {kTable, kWidth}, 0);
+    const Variable other = make_variable(*store, "other", {4}, 0);
+    PlainDescent rule({table, other}, 1.0);
+    GradientBuckets buckets(*store, 1000);
+    const std::vector<std::vector<std::vector<int32_t>>> steps{
+        {{1, 5, 1}, {39, -1}}, {{2, 2, 2}, {2, 7, 0, 3}}, {{}, {4}}, {{}, {}}};
+    for (size_t i = 0; i < steps.size(); ++i) {
+      buckets.begin(rule, true, false);
+      EXPECT_EQ(buckets.num_buckets(), i == 0 ? 1u : 2u) << "the table has a bucket of its own by now";
+      for (int replica : {1, 0}) step(buckets, replica, table, steps[i][static_cast<size_t>(replica)]);
+      for (int copy = 0; copy < copies; ++copy)
+        EXPECT_EQ(floats(store->gradient(store->sum_place(copy), table)), expected(steps[i]))
+            << "step " << i << ", copy " << copy;
+      EXPECT_EQ(floats(store->gradient(store->sum_place(0), other)), std::vector<float>(4, 0));
+    }
+  }
+};
+
+TEST_F(RowGradientsTest, RowsAreSummedOverReplicasAndDuplicates) {
+  check(two_replicas(false), 2);
+  check(two_replicas(true), 1);
+  check(ParameterStore::make_central({Device("cpu:0"), Device("cpu:1")}, Device("cpu:3")), 1);
+  enable_ghost_device();
+  check(ParameterStore::make({Device("ghost:0"), Device("ghost:1")}, false), 2);
+  check(ParameterStore::make_central({Device("ghost:0"), Device("ghost:1")}, Device("cpu:0")), 1);
+}
+
+TEST_F(RowGradientsTest, TheyGoBackToDenseWhereAReplicaCannotSendRows) {
+  const auto store = two_replicas();
+  const Variable table = make_variable(*store, "table", {kTable, kWidth}, 0);
+  PlainDescent rule({table}, 1.0);
+  GradientBuckets buckets(*store, 1);
+  const auto run = [&](const std::vector<int32_t>& first, const std::vector<int32_t>& second, bool twice) {
+    buckets.begin(rule, true, false);
+    step(buckets, 0, table, first);
+    step(buckets, 1, table, second, twice);
+    return floats(store->gradient(1, table));
+  };
+  run({1}, {2}, false);
+  EXPECT_EQ(run({1, 3}, {2}, false), expected({{1, 3}, {2}}));
+  std::vector<int32_t> many(30, 5);  // with the other replica's more than the table has
+  EXPECT_EQ(run({1, 3}, many, false), expected({{1, 3}, many}));
+  EXPECT_EQ(run({}, many, false), expected({{}, many}));
+  // Used twice: backward sums before it reports. Factors 1 + 2 instead of replica 1's 2.
+  std::vector<float> twice = expected({{}, {6, 6}});
+  for (float& value : twice) value *= 1.5f;
+  EXPECT_EQ(run({}, {6, 6}, true), twice);
+  EXPECT_EQ(run({8}, {9}, false), expected({{8}, {9}}));
+}
+
+TEST_F(RowGradientsTest, GatheringStepsStayDense) {
+  const auto store = two_replicas();
+  const Variable table = make_variable(*store, "table", {kTable, kWidth}, 0);
+  PlainDescent rule({table}, 1.0);
+  GradientBuckets buckets(*store, 1);
+  buckets.begin(rule, true, false);
+  for (int replica : {0, 1}) step(buckets, replica, table, {1});
+  for (int micro = 0; micro < 3; ++micro) {
+    buckets.begin(rule, micro == 2, micro > 0);
+    step(buckets, 0, table, micro == 1 ? std::vector<int32_t>() : std::vector<int32_t>{1});
+    step(buckets, 1, table, {2});
+  }
+  std::vector<float> sum = expected({{1}, {2}});
+  for (size_t j = 0; j < kWidth; ++j) {
+    sum[kWidth + j] *= 2;
+    sum[2 * kWidth + j] *= 3;
+  }
+  for (int replica : {0, 1}) EXPECT_EQ(floats(store->gradient(replica, table)), sum);
 }
 
 }  // namespace

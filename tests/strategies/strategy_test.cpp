@@ -98,8 +98,8 @@ TEST_F(StrategyTest, ReduceAndGather) {
   EXPECT_EQ(two.gather(tables, 0).shape(), Shape({2, 2, 3}));
   EXPECT_EQ(two.gather(tables, 1).shape(), Shape({1, 4, 3}));
   EXPECT_EQ(two.gather(tables, -1).shape(), Shape({1, 2, 6}));
-  EXPECT_THROW(two.reduce(ReduceOp::sum, {}), InvalidArgumentError);
-  EXPECT_THROW(two.gather({}), InvalidArgumentError);
+  EXPECT_THROW(two.reduce(ReduceOp::sum, PerReplica<>()), InvalidArgumentError);
+  EXPECT_THROW(two.gather(PerReplica<>()), InvalidArgumentError);
 }
 
 TEST_F(StrategyTest, RunGivesEachReplicaItsPlace) {

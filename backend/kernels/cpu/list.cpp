@@ -7,7 +7,9 @@
 #include <nyala/backend/kernels/cpu/elementwise.h>
 #include <nyala/backend/kernels/cpu/fused_activation.h>
 #include <nyala/backend/kernels/cpu/gather.h>
+#include <nyala/backend/kernels/cpu/gru.h>
 #include <nyala/backend/kernels/cpu/list.h>
+#include <nyala/backend/kernels/cpu/lstm.h>
 #include <nyala/backend/kernels/cpu/matmul.h>
 #include <nyala/backend/kernels/cpu/optimizer_updates.h>
 #include <nyala/backend/kernels/cpu/pooling.h>
@@ -34,6 +36,8 @@ void register_cpu_kernels(KernelTable& table) {
   register_copies(table);
   register_dropout(table);
   register_gather(table);
+  register_gru(table);
+  register_lstm(table);
   register_matmul(table);
 }
 

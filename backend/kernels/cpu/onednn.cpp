@@ -5,6 +5,7 @@
 #include <mutex>
 #include <omp.h>
 #include <shared_mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -488,5 +489,11 @@ void run(const ConvolutionProblem& problem, const Operands& operands) {
 }
 
 uint64_t primitives_created() { return g_primitives_created.load(std::memory_order_relaxed); }
+
+std::string version() {
+  const dnnl_version_t* loaded = dnnl_version();
+  return std::to_string(loaded->major) + "." + std::to_string(loaded->minor) + "." +
+         std::to_string(loaded->patch);
+}
 
 }  // namespace nyala::onednn

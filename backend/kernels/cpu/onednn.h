@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <nyala/backend/ops/conv2d.h>
 #include <nyala/backend/ops/fused_activation.h>
@@ -54,5 +55,8 @@ void run(const ConvolutionProblem& problem, const Operands& operands);
 
 /// How many primitives this process has created: constant over a warm training step.
 uint64_t primitives_created();
+
+/// The loaded library's version, "2.6.3".
+std::string version();
 
 }  // namespace nyala::onednn

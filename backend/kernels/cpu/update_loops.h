@@ -46,6 +46,13 @@ void add_update_kernels(KernelTable& table, std::string_view name) {
   add(ops::kRmspropMomentumUpdate, run_update<formulas::RmspropMomentum>);
   add(ops::kRmspropCenteredUpdate, run_update<formulas::RmspropCentered>);
   add(ops::kRmspropMomentumCenteredUpdate, run_update<formulas::RmspropMomentumCentered>);
+  add(ops::kAdagradUpdate, run_update<formulas::Adagrad>);
+  add(ops::kAdadeltaUpdate, run_update<formulas::Adadelta>);
+  add(ops::kAdamaxUpdate, run_update<formulas::Adamax>);
+  add(ops::kNadamUpdate, run_update<formulas::Nadam>);
+  add(ops::kFtrlUpdate, run_update<formulas::Ftrl>);
+  add(ops::kLionUpdate, run_update<formulas::Lion>);
+  add(ops::kScheduleFreeAdamwUpdate, run_update<formulas::ScheduleFreeAdamw>);
   add(ops::kMovingAverage, run_average);
   add(ops::kSquaredSums, run_squared_sums);
 }

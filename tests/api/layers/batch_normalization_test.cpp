@@ -6,7 +6,7 @@
 
 #include <nyala/api/layers/batch_normalization.h>
 #include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/runtime/replica_context.h>
+#include <nyala/backend/runtime/collectives.h>
 
 namespace nyala {
 namespace {
@@ -59,7 +59,7 @@ TEST(BatchNormalizationLayer, CentreAndScaleMakeTheWeights) {
 }
 
 /// Two replicas of which the other holds `other`.
-class TwoReplicas final : public ReplicaContext {
+class TwoReplicas final : public Collectives {
  public:
   explicit TwoReplicas(Tensor other) : other_(std::move(other)) {}
   int replica_id() const override { return 0; }
@@ -70,6 +70,10 @@ class TwoReplicas final : public ReplicaContext {
     both.rows(0, 1).copy_from(value.with_shape({1, value.shape()[0]}));
     both.rows(1, 1).copy_from(other_.with_shape({1, value.shape()[0]}));
     return both;
+  }
+  Tensors all_values(const Tensor& value) override { return {value, other_}; }
+  void meet_once(std::string_view, const void* offer, const std::function<void(Offers)>& once) override {
+    once(Offers(&offer, 1));
   }
 
  private:

@@ -131,5 +131,39 @@ TEST(Losses, FitRank) {
   EXPECT_EQ(b.shape(), (Shape{4, 2}));
 }
 
+TEST(Losses, OverlapAndCircleByHand) {
+  const Tensor y = doubles({1, 0, 1, 1}, {2, 2}), p = doubles({.5, .5, 1, 0}, {2, 2});
+  EXPECT_NEAR(Dice()(y, p).item(), 1 - 2 * 1.5 / (3 + 2 + 1e-7), 1e-12);
+  EXPECT_NEAR(Tversky({.alpha = 0.2, .beta = 0.7})(y, p).item(), 1 - 1.5 / (1.5 + .2 * 1.5 + .7 * .5 + 1e-7),
+              1e-12);
+  EXPECT_FALSE(Dice().node().rows_are_independent());
+  EXPECT_FALSE(Dice({.axis = {0, 1}}).node().rows_are_independent());
+  EXPECT_TRUE(Dice({.axis = {1}}).node().rows_are_independent());
+  EXPECT_FALSE(Circle().node().rows_are_independent());
+  const Tensor alone = doubles({1, 0, 0, 1}, {2, 2});
+  EXPECT_EQ(Circle()(Tensor::from<int64_t>({0, 1}), alone).item(), 0.0) << "no row has a partner";
+  EXPECT_THROW(Circle()(Tensor::from<int64_t>({0, 1, 2}), alone), ShapeError);
+}
+
+TEST(Losses, GradientsAreFiniteWhereNormsAndPartnersAreMissing) {
+  const auto gradient = [](const Loss& loss, const Tensor& y_true, const Tensor& y_pred) {
+    Tape tape;
+    Sink sink;
+    backward(tape, loss(y_true, tape.watch(y_pred, 0)), sink);
+    return values_of(sink.gradient);
+  };
+  for (const double g : gradient(CosineSimilarity(), doubles({1, 2}, {1, 2}), doubles({0, 0}, {1, 2})))
+    EXPECT_TRUE(std::isfinite(g));
+  for (const double g : gradient(Circle(), Tensor::from<int64_t>({0, 1}), doubles({1, 0, 0, 1}, {2, 2})))
+    EXPECT_EQ(g, 0.0);
+}
+
+TEST(Losses, HingeTakesBothKindsOfLabels) {
+  const Tensor p = doubles({.3, -.4}, {2, 1});
+  EXPECT_NEAR(Hinge()(doubles({1, 0}, {2, 1}), p).item(), Hinge()(doubles({1, -1}, {2, 1}), p).item(), 1e-12);
+  EXPECT_NEAR(Hinge()(doubles({1, 0}, {2, 1}), p).item(), (.7 + .6) / 2, 1e-12);
+  EXPECT_THROW(CategoricalGeneralizedCrossEntropy({.q = 1.0}), InvalidArgumentError);
+}
+
 }  // namespace
 }  // namespace nyala::testing

@@ -16,7 +16,8 @@ namespace {
 
 const std::vector<Shape> kShapes = {{33, 17}, {17}, {5000}, {1}, {64}, {129, 65}};
 
-std::vector<Optimizer> optimizers() {
+/// Those whose formula is one op for a run of elements.
+std::vector<Optimizer> elementwise_optimizers() {
   return {SGD({.learning_rate = 0.1,
                .momentum = 0.9,
                .nesterov = true,
@@ -26,7 +27,24 @@ std::vector<Optimizer> optimizers() {
           Adam({.learning_rate = 0.1, .amsgrad = true, .clipnorm = 0.9}),
           Adam({.learning_rate = 0.1, .use_ema = true, .ema_momentum = 0.7, .ema_overwrite_frequency = 3}),
           RMSprop({.learning_rate = 0.1, .momentum = 0.5, .centered = true}),
-          RMSprop({.learning_rate = 0.1, .gradient_accumulation_steps = 3})};
+          RMSprop({.learning_rate = 0.1, .gradient_accumulation_steps = 3}),
+          AdamW({.learning_rate = 0.1, .clipnorm = 0.9}),
+          Adagrad({.learning_rate = 0.1, .global_clipnorm = 1.5}),
+          Adadelta({.learning_rate = 0.1}),
+          Adamax({.learning_rate = 0.1}),
+          Nadam({.learning_rate = 0.1}),
+          Ftrl({.learning_rate = 0.1, .l1_regularization_strength = 0.01}),
+          Lion({.learning_rate = 0.1}),
+          ScheduleFreeAdamW({.learning_rate = 0.1})};
+}
+
+/// All, also those made of several ops for each variable.
+std::vector<Optimizer> optimizers() {
+  std::vector<Optimizer> all = elementwise_optimizers();
+  all.insert(all.end(), {Lamb({.learning_rate = 0.1, .weight_decay = 0.1, .clipnorm = 0.9}),
+                         Adafactor({.learning_rate = 0.1, .use_ema = true}),
+                         Muon({.learning_rate = 0.1, .adam_weight_decay = 0.2, .global_clipnorm = 1.5})});
+  return all;
 }
 
 std::vector<double> trained(const Optimizer& optimizer, const BenchOptions& options) {
@@ -82,17 +100,18 @@ TEST(OptimizerSlices, TheGhostDeviceGivesTheNumbersOfTheCpu) {
 TEST(OptimizerSlices, EveryKernelAgreesWithTheReference) {
   const KernelTable& table = KernelTable::instance();
   ASSERT_FALSE(table.fast_kernels(ops::kAdamUpdate, DeviceKind::cpu).empty());
-  const size_t kinds = optimizers().size();
+  const size_t kinds = elementwise_optimizers().size();
   for (const Kernel& kernel : table.fast_kernels(ops::kAdamUpdate, DeviceKind::cpu))
     for (const DType dtype : {DType::float32, DType::float64})
       for (size_t kind = 0; kind < kinds; ++kind) {
         const std::vector<double> expected = [&] {
           const ScopedValue<std::string_view> only(thread_context().only_kernel, "reference");
-          return trained(optimizers()[kind], {.shapes = kShapes, .dtype = dtype});
+          return trained(elementwise_optimizers()[kind], {.shapes = kShapes, .dtype = dtype});
         }();
         if (dtype == DType::float64 && kind == 3) continue;  // its copies have no kernels for float64
         const ScopedValue<std::string_view> only(thread_context().only_kernel, kernel.name);
-        const std::vector<double> got = trained(optimizers()[kind], {.shapes = kShapes, .dtype = dtype});
+        const std::vector<double> got =
+            trained(elementwise_optimizers()[kind], {.shapes = kShapes, .dtype = dtype});
         ASSERT_EQ(got.size(), expected.size());
         const double tolerance = dtype == DType::float32 ? 2e-5 : 1e-12;
         for (size_t i = 0; i < got.size(); ++i)
@@ -102,7 +121,7 @@ TEST(OptimizerSlices, EveryKernelAgreesWithTheReference) {
 }
 
 TEST(OptimizerSlices, AWarmUpdateTakesNoMemory) {
-  for (const Optimizer& optimizer : optimizers()) {
+  for (const Optimizer& optimizer : elementwise_optimizers()) {
     Bench bench(optimizer, {.shapes = kShapes, .dtype = DType::float32});
     for (int step = 0; step < 4; ++step) bench.step(bench.gradients(step));
     OptimizerNode& node = optimizer.node();

@@ -28,14 +28,14 @@ inline constexpr int64_t kRows = 61, kFeatures = 10, kClasses = 3, kBatch = 8;
 inline constexpr int kEpochs = 3;
 
 inline Tensor random_rows(uint64_t seed, int64_t width) {
-  Generator generator(seed);
+  DrawStream generator(seed);
   std::vector<float> values(static_cast<size_t>(kRows * width));
   for (float& value : values) value = static_cast<float>(generator.normal());
   return Tensor::from(values, {kRows, width});
 }
 
 inline Tensor random_labels(uint64_t seed) {
-  Generator generator(seed);
+  DrawStream generator(seed);
   std::vector<int64_t> values(static_cast<size_t>(kRows));
   for (int64_t& value : values) value = static_cast<int64_t>(generator.below(kClasses));
   return Tensor::from(values);

@@ -60,5 +60,24 @@ TEST(Schedules, AnOwnOne) {
   EXPECT_EQ(LearningRate(0.5).at(1000), 0.5);
 }
 
+TEST(Schedules, InverseTimeAndPolynomialDecay) {
+  EXPECT_NEAR(InverseTimeDecay(0.1, 10, 0.5).at(20), 0.1 / 2, 1e-8);
+  EXPECT_NEAR(InverseTimeDecay(0.1, 10, 0.5, {.staircase = true}).at(19), 0.1 / 1.5, 1e-8);
+  EXPECT_NEAR(PolynomialDecay(0.1, 10, {.end_learning_rate = 0.02, .power = 2.0}).at(5), 0.08 * 0.25 + 0.02,
+              1e-8);
+  EXPECT_NEAR(PolynomialDecay(0.1, 10, {.end_learning_rate = 0.02}).at(1000), 0.02, 1e-8);
+  EXPECT_NEAR(PolynomialDecay(0.1, 10, {.end_learning_rate = 0.0, .cycle = true}).at(15), 0.1 * 0.25, 1e-8);
+}
+
+TEST(Schedules, CosineDecayRestarts) {
+  const LearningRate rate = CosineDecayRestarts(1.0, 10, {.m_mul = 0.5});
+  EXPECT_NEAR(rate.at(0), 1.0, 1e-6);
+  EXPECT_NEAR(rate.at(5), 0.5, 1e-6);
+  EXPECT_NEAR(rate.at(20), 0.25, 1e-6) << "the middle of the second period, 20 steps long and half as high";
+  EXPECT_THROW(CosineDecayRestarts(1.0, 0), InvalidArgumentError);
+  EXPECT_THROW(PolynomialDecay(1.0, -1), InvalidArgumentError);
+  EXPECT_THROW(InverseTimeDecay(1.0, 0, 1), InvalidArgumentError);
+}
+
 }  // namespace
 }  // namespace nyala::testing

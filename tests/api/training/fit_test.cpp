@@ -197,7 +197,7 @@ TEST(FitTest, ClassAndSampleWeights) {
   EXPECT_NEAR(still_line().fit(kX, kY, with_classes)["loss"][0], 24.45, 1e-5);
   with_samples.sample_weight = ops::cast(kX, DType::float32).with_shape({10});
   EXPECT_DOUBLE_EQ(still_line().fit(kX, kY, with_samples)["loss"][0], 202.5);
-  with_samples.sample_weight = with_samples.sample_weight.with_shape({10, 1});
+  with_samples.sample_weight = ops::cast(kX, DType::float32).with_shape({10, 1});
   EXPECT_DOUBLE_EQ(still_line().fit(kX, kY, with_samples)["loss"][0], 202.5);
   EXPECT_DOUBLE_EQ(
       still_line().evaluate(

@@ -9,6 +9,7 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/parallel.h>
+#include <nyala/tests/support/team.h>
 
 /// The address sanitizer ends the process for a request that the system refuses, unless told otherwise.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
@@ -147,7 +148,7 @@ TEST(AllocatorTest, ConcurrentUse) {
 
 TEST(ParallelTest, PiecesCoverTheRangeOnceAndDependOnItAlone) {
   const auto pieces = [](int threads) {
-    ScopedValue<int> team(thread_context().compute_threads, threads);
+    const TestTeam team(threads);
     std::vector<int> starts(1000), hits(1000);
     parallel_for(1000, 64, [&](int64_t begin, int64_t end) {
       starts[static_cast<size_t>(begin)] = static_cast<int>(end);

@@ -30,7 +30,7 @@ TEST(RandomTest, UniformsLieInTheHalfOpenInterval) {
 }
 
 TEST(RandomTest, AGeneratorRepeatsItself) {
-  Generator a(5), b(5), c(6);
+  DrawStream a(5), b(5), c(6);
   bool differs = false;
   for (int i = 0; i < 100; ++i) {
     const uint32_t word = a.next();
@@ -60,7 +60,7 @@ Moments moments_of(Draw&& draw) {
 }
 
 TEST(RandomTest, DistributionsHaveTheirMoments) {
-  Generator generator(1);
+  DrawStream generator(1);
   const Moments uniform = moments_of([&] { return generator.uniform(-1, 3); });
   EXPECT_NEAR(uniform.mean, 1.0, 0.015);
   EXPECT_NEAR(uniform.variance, 16.0 / 12, 0.015);
@@ -74,7 +74,7 @@ TEST(RandomTest, DistributionsHaveTheirMoments) {
 }
 
 TEST(RandomTest, BelowIsEvenAndInRange) {
-  Generator generator(2);
+  DrawStream generator(2);
   std::array<int, 7> counts{};
   for (int i = 0; i < 70'000; ++i) ++counts[generator.below(7)];
   for (const int count : counts) EXPECT_NEAR(count, 10'000, 500);

@@ -22,7 +22,7 @@ constexpr int32_t kFirstInputLeaf = 1 << 20;
 constexpr double kStep = 1e-5;
 
 Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed) {
-  Generator random(mix_key(seed, "run_layer_test"));
+  DrawStream random(mix_key(seed, "run_layer_test"));
   const Tensor out = Tensor::empty(shape, dtype);
   const auto count = static_cast<size_t>(shape.num_elements());
   for (size_t i = 0; i < count; ++i) {

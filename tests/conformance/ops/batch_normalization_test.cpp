@@ -4,7 +4,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/batch_normalization.h>
 #include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/runtime/replica_context.h>
+#include <nyala/backend/runtime/collectives.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {
@@ -131,7 +131,7 @@ TEST(BatchNormalization, NoRowsGiveDefinedResults) {
 }
 
 /// Replica `id` of a fixed set whose other members' moments and sums were computed before.
-class Scripted final : public ReplicaContext {
+class Scripted final : public Collectives {
  public:
   Scripted(int id, std::vector<Tensors> values) : id_(id), values_(std::move(values)) {}
   int replica_id() const override { return id_; }
@@ -151,6 +151,10 @@ class Scripted final : public ReplicaContext {
     for (int replica = 0; replica < num_replicas(); ++replica)
       for (const double v : values_of(member(replica, 0, value))) all.push_back(v);
     return tensor_of(all, shape, value.dtype());
+  }
+  Tensors all_values(const Tensor& value) override { return {value}; }
+  void meet_once(std::string_view, const void* offer, const std::function<void(Offers)>& once) override {
+    once(Offers(&offer, 1));
   }
 
  private:

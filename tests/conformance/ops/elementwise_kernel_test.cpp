@@ -19,6 +19,7 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
+#include <nyala/tests/support/team.h>
 
 namespace nyala {
 
@@ -138,7 +139,7 @@ TEST(ElementwiseKernelTest, SumsAroundPieces) {
 TEST(ElementwiseKernelTest, ResultsDoNotDependOnTheNumberOfThreads) {
   const Tensor x = random_tensor({20'011, 10}, 1);
   const auto run = [&](int threads) {
-    ScopedValue<int> team(thread_context().compute_threads, threads);
+    const TestTeam team(threads);
     Tensors out = {ops::sum(x), ops::sum(x, {0}), ops::sum(x, {1}), ops::sigmoid(x),
                    ops::add(x, ops::mean(x, {0}))};
     std::vector<std::vector<float>> values;

@@ -52,33 +52,11 @@ TEST(MetricUpdates, SumsByHand) {
   EXPECT_EQ(values_of(ops::mean_update(tensor_of({7}, {}))), (std::vector<double>{7, 1}));
 }
 
-TEST(MetricUpdates, ConfusionByHand) {
-  const Tensor y = tensor_of({1, 0, 1, 0, 1, 1}, {2, 3}), p = tensor_of({.9, .6, .2, .5, .7, .1}, {2, 3});
-  ops::ConfusionDescriptor d;
-  d.num_thresholds = 2;
-  d.thresholds = {0.15f, 0.5f};
-  EXPECT_EQ(values_of(ops::confusion_update(y, p, {}, d)), (std::vector<double>{3, 2, 2, 1}));
-  d.missed = true;
-  EXPECT_EQ(values_of(ops::confusion_update(y, p, {}, d)), (std::vector<double>{3, 1, 2, 2}));
-  EXPECT_EQ(values_of(ops::confusion_update(y, p, tensor_of({1, 10}, {2}), d)),
-            (std::vector<double>{12, 10, 11, 11}));
-  d.class_id = 1;
-  EXPECT_EQ(values_of(ops::confusion_update(y, p, {}, d)), (std::vector<double>{1, 0, 1, 0}));
-  d = {};
-  d.top_k = 1;
-  d.thresholds = {-1e10f};
-  EXPECT_EQ(values_of(ops::confusion_update(y, p, {}, d)), (std::vector<double>{2, 0}));
-  const Tensors inputs = {y, p, tensor_of({.5, 2}, {2})};
-  expect_kernels_agree([d](const Tensors& t) { return ops::confusion_update(t[0], t[1], t[2], d); }, inputs,
-                       kExact);
-}
-
 TEST(MetricUpdates, ShapesThatDoNotFit) {
   const Tensor scores = random_tensor({4, 3}, 1);
   EXPECT_THROW(ops::label_hits_update(labels(3, 3, DType::int32), scores), ShapeError);
   EXPECT_THROW(ops::match_update(labels(4, 3, DType::int32), scores), ShapeError);
   EXPECT_THROW(ops::mean_update(scores, labels(3, 3, DType::float32)), ShapeError);
-  EXPECT_THROW(ops::confusion_update(scores, scores, scores, {.top_k = 9}), ShapeError);
 }
 
 }  // namespace

@@ -226,7 +226,7 @@ std::vector<double> values_of(const Tensor& tensor) {
 }
 
 Tensor random_tensor(const Shape& shape, uint64_t seed, double low, double high, DType dtype) {
-  Generator generator(mix_key(seed, "random_tensor"));
+  DrawStream generator(mix_key(seed, "random_tensor"));
   std::vector<double> values(static_cast<size_t>(shape.num_elements()));
   for (double& value : values) value = generator.uniform(low, high);
   return tensor_of(values, shape, dtype);

@@ -77,14 +77,14 @@ Outcome outcome_of(const PromiseCase& training, const Strategy& strategy, DType 
 }
 
 Tensor random_numbers(uint64_t key, const Shape& shape, DType dtype) {
-  Generator generator(key);
+  DrawStream generator(key);
   std::vector<double> values(static_cast<size_t>(shape.num_elements()));
   for (double& value : values) value = generator.normal();
   return ops::cast(Tensor::from(values, shape), dtype);
 }
 
 Tensor random_labels(uint64_t key, int64_t count, uint64_t bound) {
-  Generator generator(key);
+  DrawStream generator(key);
   std::vector<int64_t> labels(static_cast<size_t>(count));
   for (int64_t& label : labels) label = static_cast<int64_t>(generator.below(bound));
   return Tensor::from(labels);

@@ -1,5 +1,6 @@
 // The trainings that the promise is made for.
 #include <nyala/tests/conformance/strategies/promise_case.h>
+#include <nyala/tests/conformance/strategies/recurrent_cases.h>
 
 #include <nyala/api/constraints/all.h>
 #include <nyala/api/layers/all.h>
@@ -358,6 +359,30 @@ PromiseCase constrained() {
   return {"schedule, constraints", make, default_table};
 }
 
+/// Far more rows in the table than a batch names, some of them twice: gradients travel as rows. The second
+/// table is small and its gradients stay dense.
+PromiseCase embeddings(const std::string& name, std::function<Optimizer()> optimizer) {
+  constexpr int64_t kWords = 500, kLength = 4;
+  const auto make = [optimizer = std::move(optimizer)](const std::string& dtype) {
+    const Tensor words = Input({kLength}, {.dtype = "int64"}), kinds = Input({1}, {.dtype = "int64"});
+    const Tensor text = Flatten({.dtype = dtype})(Embedding(kWords, 3, {.dtype = dtype})(words));
+    const Tensor kind = Flatten({.dtype = dtype})(Embedding(5, 2, {.dtype = dtype})(kinds));
+    const Tensor both = Concatenate(-1, {.dtype = dtype})({text, kind});
+    const Model model({.inputs = {words, kinds},
+                       .outputs = {Dense(kClasses, {.dtype = dtype})(
+                           Dense(6, {.activation = "tanh", .dtype = dtype})(both))}});
+    model.compile(compiled(optimizer()));
+    return model;
+  };
+  const auto make_data = [](DType dtype) {
+    CaseData data = table(dtype, {.rows = 43, .batch = 8, .epochs = 3});
+    data.x = {random_labels(14, 43 * kLength, 40).with_shape({43, kLength}),
+              random_labels(15, 43, 5).with_shape({43, 1})};
+    return data;
+  };
+  return {name, make, make_data};
+}
+
 /// Everything at once.
 PromiseCase all_in_one() {
   const auto make = [](const std::string& dtype) {
@@ -384,12 +409,17 @@ PromiseCase all_in_one() {
 
 std::vector<PromiseCase> all_cases() {
   std::vector<PromiseCase> cases;
-  for (const auto& group : {optimizer_cases(), data_cases(), loss_cases(), layer_cases()})
+  for (const auto& group : {optimizer_cases(), data_cases(), loss_cases(), layer_cases(), recurrent_cases()})
     cases.insert(cases.end(), group.begin(), group.end());
   cases.push_back({"two outputs, shared layer", two_outputs, two_output_data});
   cases.push_back(binary());
   cases.push_back(lenet());
   cases.push_back(constrained());
+  cases.push_back(embeddings("embeddings, Adam, global_clipnorm",
+                             [] { return Adam({.learning_rate = 0.02, .global_clipnorm = 0.1}); }));
+  cases.push_back(embeddings("embeddings, SGD, weight decay", [] {
+    return SGD({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.01});
+  }));
   cases.push_back(all_in_one());
   return cases;
 }

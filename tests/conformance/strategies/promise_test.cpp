@@ -1,11 +1,14 @@
 // The promise: any strategy with any number of replicas gives the numbers of one device.
 #include <cctype>
 #include <cstdio>
+#include <functional>
 #include <map>
 
 #include <gtest/gtest.h>
 
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/central_storage.h>
+#include <nyala/strategies/comm/all.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/conformance/strategies/promise_case.h>
@@ -14,27 +17,75 @@ namespace nyala {
 
 namespace {
 
-/// Replicas and where their weights lie.
+/// Replicas, where their weights lie, and how they are brought together.
 struct Placement {
   std::string name;
-  MirroredStrategyConfig config;
+  int replicas = 1;
+  std::function<Strategy()> make;
 };
+
+constexpr int64_t kBucketElements = 64;  // several buckets even in small models
+
+std::vector<std::string> devices_named(const std::string& kind, int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(kind + ":" + std::to_string(i));
+  return names;
+}
+
+Placement mirrored(const std::string& name, MirroredStrategyConfig config) {
+  config.bucket_elements = kBucketElements;
+  return {name, static_cast<int>(config.devices.size()), [config] { return MirroredStrategy(config); }};
+}
+
+Placement central(const std::string& name, CentralStorageStrategyConfig config) {
+  config.bucket_elements = kBucketElements;
+  return {name, static_cast<int>(config.compute_devices.size()),
+          [config] { return CentralStorageStrategy(config); }};
+}
 
 std::vector<Placement> cpu_placements() {
   std::vector<Placement> placements;
   for (int count : {1, 2, 3, 4, 7})
-    for (bool shared : {true, false}) {
-      Placement placement{std::to_string(count) + (shared ? " shared" : " separate"), {}};
-      for (int i = 0; i < count; ++i) placement.config.devices.push_back("cpu:" + std::to_string(i));
-      placement.config.shared_weights = shared ? SharedWeights::automatic : SharedWeights::never;
-      placement.config.bucket_elements = 64;  // several buckets even in small models
-      placements.push_back(placement);
-    }
+    for (bool shared : {true, false})
+      placements.push_back(
+          mirrored(std::to_string(count) + (shared ? " shared" : " separate"),
+                   {.devices = devices_named("cpu", count),
+                    .shared_weights = shared ? SharedWeights::automatic : SharedWeights::never}));
   return placements;
 }
 
-Placement ghost_placement() {
-  return {"2 ghosts", {.devices = {"ghost:0", "ghost:1"}, .bucket_elements = 64}};
+/// Separate storage, so that every replica needs the result of the op; weights for unequal devices; one copy.
+std::vector<Placement> other_placements() {
+  const auto with_ops = [](const std::string& name, int count, CrossDeviceOpsOption ops) {
+    return mirrored(name, {.devices = devices_named("cpu", count),
+                           .cross_device_ops = std::move(ops),
+                           .shared_weights = SharedWeights::never});
+  };
+  return {with_ops("2 ring", 2, RingAllReduce()),
+          with_ops("3 ring", 3, RingAllReduce()),
+          with_ops("3 tree", 3, HierarchicalCopyAllReduce()),
+          with_ops("4 tree", 4, HierarchicalCopyAllReduce({.num_packs = 2})),
+          with_ops("3 to one", 3, ReductionToOneDevice({.device = "cpu:6"})),
+          mirrored("weights 3:1", {.devices = devices_named("cpu", 2), .device_weights = {3, 1}}),
+          mirrored("1:.2:4 ring", {.devices = devices_named("cpu", 3),
+                                   .cross_device_ops = RingAllReduce(),
+                                   .device_weights = {1, 0.2, 4},
+                                   .shared_weights = SharedWeights::never}),
+          central("1 central", {.compute_devices = {"cpu:0"}}),
+          central("3 central", {.compute_devices = devices_named("cpu", 3), .parameter_device = "cpu:5"}),
+          central("central 2:1", {.compute_devices = devices_named("cpu", 2), .device_weights = {2, 1}})};
+}
+
+std::vector<Placement> ghost_placements() {
+  return {mirrored("2 ghosts", {.devices = {"ghost:0", "ghost:1"}}),
+          central("c. 2 ghosts", {.compute_devices = {"ghost:0", "ghost:1"}})};
+}
+
+std::vector<Placement> all_placements() {
+  std::vector<Placement> placements = cpu_placements();
+  for (const auto& more : {other_placements(), ghost_placements()})
+    placements.insert(placements.end(), more.begin(), more.end());
+  return placements;
 }
 
 /// The largest differences of all tests of this process, printed at its end.
@@ -48,8 +99,7 @@ class Table : public ::testing::Environment {
     for (const bool wide : {false, true}) {
       if (!has(wide)) continue;
       std::printf("\nLargest absolute difference to one device, %s\n%-42s", wide ? "float64" : "float32", "");
-      std::vector<Placement> placements = cpu_placements();
-      placements.push_back(ghost_placement());
+      const std::vector<Placement> placements = all_placements();
       for (const Placement& placement : placements) std::printf("%12s", placement.name.c_str());
       for (const PromiseCase& row : promise_cases()) {
         if (!cells_.contains(row.name)) continue;
@@ -94,7 +144,7 @@ class PromiseTest : public ::testing::TestWithParam<std::string> {
     for (const Placement& placement : placements) {
       SCOPED_TRACE(placement.name + ", " + std::string(name_of(dtype)));
       const Difference difference =
-          difference_of(outcome_of(training, MirroredStrategy(placement.config), dtype), expected, dtype);
+          difference_of(outcome_of(training, placement.make(), dtype), expected, dtype);
       EXPECT_LE(difference.allowed, 1.0) << difference.where;
       table->note(training.name, placement.name, difference, dtype);
     }
@@ -105,19 +155,24 @@ TEST_P(PromiseTest, Float32) { check(cpu_placements(), DType::float32); }
 
 TEST_P(PromiseTest, Float64) { check(cpu_placements(), DType::float64); }
 
+TEST_P(PromiseTest, OpsWeightsAndCentralStorageFloat32) { check(other_placements(), DType::float32); }
+
+TEST_P(PromiseTest, OpsWeightsAndCentralStorageFloat64) { check(other_placements(), DType::float64); }
+
 TEST_P(PromiseTest, OnGhostDevices) {
   enable_ghost_device();
-  check({ghost_placement()}, DType::float32);
+  check(ghost_placements(), DType::float32);
 }
 
 /// The same seed and devices give the same bits, in every number.
 TEST_P(PromiseTest, TheSameBitsAgain) {
-  for (const Placement& placement : cpu_placements()) {
-    if (placement.config.devices.size() == 4) continue;
+  std::vector<Placement> placements = cpu_placements();
+  for (const Placement& placement : other_placements()) placements.push_back(placement);
+  for (const Placement& placement : placements) {
+    if (placement.replicas == 4) continue;
     const PromiseCase& training = promise_case(GetParam());
-    const Outcome first = outcome_of(training, MirroredStrategy(placement.config), DType::float32);
-    EXPECT_EQ(outcome_of(training, MirroredStrategy(placement.config), DType::float32), first)
-        << placement.name;
+    const Outcome first = outcome_of(training, placement.make(), DType::float32);
+    EXPECT_EQ(outcome_of(training, placement.make(), DType::float32), first) << placement.name;
   }
 }
 

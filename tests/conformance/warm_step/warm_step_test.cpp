@@ -1,5 +1,6 @@
 // A warm training step makes no storage allocation, creates no primitive, reads nothing back, and calls
-// operator new at most twice per op. Counted by a replaced operator new, not by the library's own word alone.
+// operator new at most twice per op (three times with oneDNN 3). Counted by a replaced operator new, not by
+// the library's own word alone.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -45,6 +46,10 @@ void operator delete[](void* data, size_t, std::align_val_t) noexcept { std::fre
 
 namespace nyala {
 namespace {
+
+/// Most of them are oneDNN's own: execute() of 3.2 makes one map per call, 2.5 of the 2.8 calls per op that the
+/// residual blocks show with it.
+const double kNewsPerOp = onednn::version().starts_with("2.") ? 2 : 3;
 
 struct Counts {
   uint64_t news, storage, primitives, host_reads, ops;
@@ -94,7 +99,7 @@ void expect_warm_step_is_free(const Model& model, int replicas) {
   EXPECT_EQ(after.primitives, before.primitives);
   EXPECT_EQ(after.host_reads, before.host_reads);
   EXPECT_GT(ops, 0);
-  EXPECT_LE(news, 2 * ops);
+  EXPECT_LE(news, kNewsPerOp * ops);
 }
 
 Tensor conv_bn(const Tensor& x, int64_t filters, int64_t strides) {

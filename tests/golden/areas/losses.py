@@ -10,17 +10,34 @@ REDUCTIONS = ["sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "
 
 def inputs(rng, name, config, shape):
     """(y_true, y_pred) that fit the loss; the last axis of shape holds the classes."""
-    if name == "SparseCategoricalCrossentropy":
+    rows = int(np.prod(shape[:-1]))
+    if name == "CTC":  # labels of two lengths, with a repetition, and logits
+        labels = np.zeros((shape[0], 3), "int32")
+        labels[:, 0] = labels[:, 1] = rng.integers(shape[0], low=1, high=shape[-1])
+        labels[::2, 2] = rng.integers(len(labels[::2]), low=1, high=shape[-1])
+        return labels, rng.normal(*shape)
+    if name == "Circle":
+        y_pred = rng.normal(*shape)
+        return rng.integers(shape[0], high=3), y_pred / np.linalg.norm(y_pred, axis=-1, keepdims=True)
+    if name in ("Hinge", "SquaredHinge"):
+        return rng.integers(*shape, high=2).astype("float32"), rng.normal(*shape)
+    if name in ("MeanSquaredLogarithmicError", "Poisson"):
+        return rng.uniform(*shape, high=3.0), rng.uniform(*shape, low=0.1, high=3.0)
+    if name == "KLDivergence":
+        return tuple(rng.probabilities(rows, shape[-1]).reshape(shape) for _ in range(2))
+    if name in ("Dice", "Tversky"):
+        return rng.integers(*shape, high=2).astype("float32"), rng.uniform(*shape)
+    if name in ("SparseCategoricalCrossentropy", "CategoricalGeneralizedCrossEntropy"):
         y_true = rng.integers(*shape[:-1], high=shape[-1])
-    elif name == "CategoricalCrossentropy":
-        y_true = rng.one_hot(int(np.prod(shape[:-1])), shape[-1]).reshape(shape)
-    elif name == "BinaryCrossentropy":
+    elif name in ("CategoricalCrossentropy", "CategoricalFocalCrossentropy", "CategoricalHinge"):
+        y_true = rng.one_hot(rows, shape[-1]).reshape(shape)
+    elif name in ("BinaryCrossentropy", "BinaryFocalCrossentropy"):
         y_true = rng.integers(*shape, high=2).astype("float32")
     else:
         return rng.normal(*shape), rng.normal(*shape)
     if config.get("from_logits"):
         return y_true, rng.normal(*shape, scale=2.0)
-    if name == "BinaryCrossentropy":
+    if name in ("BinaryCrossentropy", "BinaryFocalCrossentropy"):
         return y_true, rng.uniform(*shape, low=0.02, high=0.98)
     return y_true, rng.probabilities(int(np.prod(shape[:-1])), shape[-1]).reshape(shape)
 
@@ -39,9 +56,46 @@ def variants():
         yield "BinaryCrossentropy", logits, (6, 1)
         yield "BinaryCrossentropy", {**logits, "label_smoothing": 0.2}, (5, 3)
         yield "BinaryCrossentropy", logits, (2, 3, 4)
-    for name in ("MeanSquaredError", "MeanAbsoluteError"):
+    for name in (
+        "MeanSquaredError",
+        "MeanAbsoluteError",
+        "MeanAbsolutePercentageError",
+        "MeanSquaredLogarithmicError",
+        "Hinge",
+        "SquaredHinge",
+        "Huber",
+        "LogCosh",
+        "Poisson",
+    ):
         for shape in ((6, 1), (5, 3), (2, 3, 4)):
             yield name, {}, shape
+    for name in ("CategoricalHinge", "KLDivergence", "CosineSimilarity"):
+        for shape in ((5, 3), (2, 3, 4)):
+            yield name, {}, shape
+    yield "Huber", {"delta": 0.4}, (5, 3)
+    yield "CategoricalGeneralizedCrossEntropy", {}, (6, 4)
+    yield "CategoricalGeneralizedCrossEntropy", {"q": 0.2}, (6, 4)
+    for from_logits in (False, True):
+        logits = {"from_logits": True} if from_logits else {}
+        yield "BinaryFocalCrossentropy", logits, (6, 1)
+        yield "BinaryFocalCrossentropy", {**logits, "apply_class_balancing": True, "alpha": 0.4}, (5, 3)
+        yield "BinaryFocalCrossentropy", {**logits, "gamma": 1.5, "label_smoothing": 0.2}, (2, 3, 4)
+        yield "CategoricalFocalCrossentropy", logits, (6, 4)
+        yield "CategoricalFocalCrossentropy", {**logits, "gamma": 1.5, "label_smoothing": 0.1}, (2, 3, 4)
+
+
+def whole_batch_variants():
+    """Losses whose result has other axes than the samples, or mixes them: without weights."""
+    yield "Dice", {}, (5, 3)
+    yield "Dice", {"axis": [1, 2]}, (4, 3, 2)
+    yield "Tversky", {}, (5, 3)
+    yield "Tversky", {"alpha": 0.3, "beta": 0.8}, (5, 3)
+    yield "Tversky", {"alpha": 0.3, "beta": 0.8, "axis": [1, 2]}, (4, 3, 2)
+    yield "CTC", {}, (3, 6, 4)
+    yield "Circle", {}, (9, 4)
+    yield "Circle", {"gamma": 8.0, "margin": 0.2, "remove_diagonal": False}, (9, 4)
+    yield "CosineSimilarity", {"axis": 1}, (2, 3, 4)
+    yield "BinaryFocalCrossentropy", {"axis": 1}, (2, 3, 4)
 
 
 def weights_for(rng, shape):
@@ -93,6 +147,19 @@ def case(seed, name, config, shape):
         "sample_weights": [{"kind": k, **tensor(w)} if w is not None else None for k, w in weights],
         "upstream_of_none": tensor(upstream),
         "results": results,
+    }
+
+
+def whole_batch_case(seed, name, config, shape):
+    rng = Random(seed, "losses/whole", name, str(config), str(shape))
+    y_true, y_pred = inputs(rng, name, config, shape)
+    loss = getattr(keras.losses, name)(**config)
+    return {
+        "name": name,
+        "config": config,
+        "y_true": tensor(y_true),
+        "y_pred": tensor(y_pred),
+        **run(loss, y_true, y_pred, None, None),
     }
 
 
@@ -166,6 +233,27 @@ def generate(seed, out):
         "categorical_crossentropy",
         "sparse_categorical_crossentropy",
         "MeanSquaredError",
+        "mape",
+        "MAPE",
+        "msle",
+        "MSLE",
+        "kld",
+        "KLD",
+        "kl_divergence",
+        "hinge",
+        "squared_hinge",
+        "categorical_hinge",
+        "huber",
+        "log_cosh",
+        "LogCosh",
+        "poisson",
+        "cosine_similarity",
+        "binary_focal_crossentropy",
+        "categorical_focal_crossentropy",
+        "dice",
+        "tversky",
+        "circle",
+        "ctc",
     ]
     aliases = [
         {"name": n, "function": getattr(f, "__name__", type(f).__name__)}
@@ -177,6 +265,7 @@ def generate(seed, out):
         {
             **header(seed),
             "cases": [case(seed, *v) for v in variants()],
+            "whole_batch": [whole_batch_case(seed, *v) for v in whole_batch_variants()],
             "squeezed": squeezed,
             "saturated": saturated,
             "names": aliases,

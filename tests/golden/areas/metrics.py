@@ -31,6 +31,22 @@ def targets(rng, kind, rows):
         return rng.one_hot(rows, 9), rng.probabilities(rows, 9)
     if kind == "many_sparse":
         return rng.integers(rows, high=9), rng.probabilities(rows, 9)
+    if kind == "labels_image":  # class numbers from -1 (of no class) to 3
+        return rng.integers(rows, 3, 2, low=-1, high=4), rng.integers(rows, 3, 2, high=4)
+    if kind == "one_hot_image":
+        return rng.one_hot(rows * 6, 4).reshape(rows, 3, 2, 4), rng.probabilities(rows * 6, 4).reshape(
+            rows, 3, 2, 4
+        )
+    if kind == "positive":
+        return rng.uniform(rows, 3, high=3.0), rng.uniform(rows, 3, low=0.1, high=3.0)
+    if kind == "distributions":
+        return rng.probabilities(rows, 4), rng.probabilities(rows, 4)
+    if kind == "wide":
+        return rng.normal(rows, 6), rng.normal(rows, 6)
+    if kind == "multilabel_logits":
+        return rng.integers(rows, 4, high=2).astype("float32"), rng.normal(rows, 4, scale=2.0)
+    if kind == "round":  # scores that are thresholds themselves
+        return rng.integers(rows, 1, high=2).astype("float32"), rng.integers(rows, 1, high=5) / np.float32(4)
     if kind == "regression_image":
         return rng.normal(rows, 3, 2), rng.normal(rows, 3, 2)
     return rng.normal(rows, 2), rng.normal(rows, 2)
@@ -71,6 +87,63 @@ CASES = [
     ("Recall", {"top_k": 2}, "many_classes"),
     ("Recall", {"class_id": 1}, "multilabel"),
     ("Recall", {"top_k": 2, "class_id": 3}, "many_classes"),
+    ("Precision", {"thresholds": [0.0, 0.25, 0.5, 0.75, 1.0]}, "round"),
+    ("SparseTopKCategoricalAccuracy", {"k": 2, "from_sorted_ids": True}, "ids"),
+    ("TruePositives", {}, "multilabel"),
+    ("TrueNegatives", {"thresholds": [0.2, 0.7]}, "multilabel"),
+    ("FalsePositives", {"thresholds": 0.4}, "multilabel"),
+    ("FalseNegatives", {}, "binary"),
+    ("AUC", {}, "binary"),
+    ("AUC", {}, "round"),
+    ("AUC", {"num_thresholds": 5}, "round"),
+    ("AUC", {"curve": "PR"}, "multilabel"),
+    ("AUC", {"curve": "PRGAIN"}, "multilabel"),
+    ("AUC", {"summation_method": "minoring"}, "multilabel"),
+    ("AUC", {"summation_method": "majoring", "num_thresholds": 20}, "multilabel"),
+    ("AUC", {"curve": "PR", "summation_method": "minoring"}, "binary"),
+    ("AUC", {"curve": "PR", "summation_method": "majoring"}, "binary"),
+    ("AUC", {"thresholds": [0.7, 0.2, 0.5]}, "multilabel"),
+    ("AUC", {"thresholds": [0.25, 0.5, 0.75]}, "round"),
+    ("AUC", {"from_logits": True}, "multilabel_logits"),
+    ("AUC", {"multi_label": True, "num_labels": 4}, "multilabel"),
+    ("AUC", {"multi_label": True, "curve": "PR"}, "multilabel"),
+    ("AUC", {"multi_label": True, "label_weights": [0.1, 0.5, 0.2, 0.9]}, "multilabel"),
+    ("AUC", {"label_weights": [0.1, 0.5, 0.2, 0.9]}, "multilabel"),
+    ("SensitivityAtSpecificity", {"specificity": 0.5}, "multilabel"),
+    ("SensitivityAtSpecificity", {"specificity": 0.3, "num_thresholds": 1}, "binary"),
+    ("SensitivityAtSpecificity", {"specificity": 0.4, "class_id": 2}, "multilabel"),
+    ("SpecificityAtSensitivity", {"sensitivity": 0.6}, "multilabel"),
+    ("SpecificityAtSensitivity", {"sensitivity": 0.4, "num_thresholds": 5}, "round"),
+    ("PrecisionAtRecall", {"recall": 0.7}, "multilabel"),
+    ("RecallAtPrecision", {"precision": 0.6}, "multilabel"),
+    ("FBetaScore", {"beta": 2.0}, "one_hot"),
+    ("FBetaScore", {"beta": 0.5, "average": "micro", "threshold": 0.5}, "multilabel"),
+    ("F1Score", {}, "one_hot"),
+    ("F1Score", {"average": "micro"}, "one_hot"),
+    ("F1Score", {"average": "macro", "threshold": 0.3}, "multilabel"),
+    ("F1Score", {"average": "weighted"}, "one_hot"),
+    ("R2Score", {}, "wide"),
+    ("R2Score", {"class_aggregation": None}, "wide"),
+    ("R2Score", {"class_aggregation": "variance_weighted_average", "num_regressors": 2}, "wide"),
+    ("IoU", {"num_classes": 4, "target_class_ids": [0, 2]}, "labels_image"),
+    ("IoU", {"num_classes": 3, "target_class_ids": [1], "ignore_class": 0}, "labels_image"),
+    ("MeanIoU", {"num_classes": 4}, "labels_image"),
+    ("MeanIoU", {"num_classes": 4, "sparse_y_true": False, "sparse_y_pred": False}, "one_hot_image"),
+    ("BinaryIoU", {}, "multilabel"),
+    ("BinaryIoU", {"target_class_ids": [1], "threshold": 0.3}, "multilabel"),
+    ("OneHotIoU", {"num_classes": 4, "target_class_ids": [1, 3]}, "one_hot_image"),
+    ("OneHotMeanIoU", {"num_classes": 4}, "one_hot"),
+    ("CosineSimilarity", {}, "wide"),
+    ("Hinge", {}, "multilabel_logits"),
+    ("SquaredHinge", {}, "multilabel_logits"),
+    ("CategoricalHinge", {}, "one_hot_logits"),
+    ("KLDivergence", {}, "distributions"),
+    ("Poisson", {}, "positive"),
+    ("LogCoshError", {}, "regression"),
+    ("MeanAbsolutePercentageError", {}, "positive"),
+    ("MeanSquaredLogarithmicError", {}, "positive"),
+    ("PearsonCorrelation", {}, "wide"),
+    ("ConcordanceCorrelation", {}, "wide"),
 ]
 
 
@@ -92,8 +165,12 @@ def run(metric, updates):
 def target_case(seed, name, config, kind, weighted):
     rng = Random(seed, "metrics", name, str(config), kind, str(weighted))
     updates = []
-    for rows in BATCHES:
-        if kind == "regression_binary":
+    # A row alone has no variance: what R2 divides by is rounding.
+    for rows in [6, 1, 4] if name == "R2Score" else BATCHES:
+        if kind == "ids":
+            y_true = rng.integers(rows, high=6)
+            y_pred = np.argsort(rng.uniform(rows, 6), axis=-1).astype("float32")
+        elif kind == "regression_binary":
             y_true, y_pred = rng.integers(rows, 1, high=2).astype("float32"), rng.normal(rows, 1, scale=2.0)
         else:
             y_true, y_pred = targets(rng, kind, rows)
@@ -104,6 +181,9 @@ def target_case(seed, name, config, kind, weighted):
                 if kind == "sparse_image"
                 else rng.uniform(rows, low=0.1, high=2.0)
             )
+            if "IoU" in name:  # Keras wants a weight per pair and cuts off fractions
+                shape = y_true.shape[:-1] if kind.startswith("one_hot") else y_true.shape
+                weight = rng.uniform(*shape, low=0.0, high=4.0)
             if kind in ("binary", "multilabel", "one_hot", "many_classes") and name in (
                 "Precision",
                 "Recall",
@@ -192,6 +272,20 @@ def resolved_accuracy():
         }
 
 
+def keras_names():
+    """The strings that stand for a metric that can be made without arguments."""
+    from keras.src.metrics import ALL_OBJECTS_DICT
+
+    for name, metric in ALL_OBJECTS_DICT.items():
+        if metric.__name__ in ("Metric", "MeanMetricWrapper"):
+            continue
+        try:
+            metric()
+        except TypeError:
+            continue
+        yield name
+
+
 def generate(seed, out):
     cases = [target_case(seed, *c, weighted) for c in CASES for weighted in (False, True)]
     values = [value_case(seed, name, weighted) for name in ("Mean", "Sum") for weighted in (False, True)]
@@ -203,5 +297,9 @@ def generate(seed, out):
             "values": values,
             "ties": list(tie_cases()),
             "resolved": list(resolved_accuracy()),
+            "names": [
+                {"name": n, "class": type(keras.metrics.get(n)).__name__}
+                for n in sorted(keras_names())
+            ],
         },
     )

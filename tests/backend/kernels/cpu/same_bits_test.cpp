@@ -7,6 +7,7 @@
 #include <nyala/backend/ops/conv2d.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/tests/support/team.h>
 
 namespace nyala {
 namespace {
@@ -25,7 +26,7 @@ Tensor numbers(const Shape& shape) {
 void expect_same_bits(const std::function<Tensor()>& op) {
   std::vector<std::vector<float>> results;
   for (const int threads : {1, 2, 3}) {
-    ScopedValue<int> team(thread_context().compute_threads, threads);
+    const TestTeam team(threads);
     results.push_back(op().to_vector<float>());
   }
   EXPECT_EQ(results[0], results[1]);

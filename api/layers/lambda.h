@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <type_traits>
+
+#include <nyala/api/layers/layer.h>
+
+namespace nyala {
+
+struct LambdaConfig {
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// A function of tensors as a layer without weights: `Lambda([](const Tensor& x) { return x * 2.0; })`, or of
+/// several, `Lambda([](const Tensors& x) { return x[0] - x[1]; })`, which may return Tensors too. It is made
+/// of ops, and runs on every replica at once. As it is code, no file can hold it.
+class Lambda : public Layer {
+ public:
+  using Config = LambdaConfig;
+  using Function = std::function<Tensors(const Tensors&)>;
+
+  template <class F>
+  requires std::is_invocable_r_v<Tensor, F&, const Tensor&>
+  explicit Lambda(F function, Config config = {})
+      : Lambda(Function([function](const Tensors& x) { return Tensors{function(single(x))}; }), config) {}
+
+  template <class F>
+  requires(std::is_invocable_r_v<Tensor, F&, const Tensors&> &&
+           !std::is_invocable_r_v<Tensor, F&, const Tensor&>) explicit Lambda(F function, Config config = {})
+      : Lambda(Function([function](const Tensors& x) { return Tensors{function(x)}; }), config) {}
+
+  explicit Lambda(Function function, Config config = {});
+
+ private:
+  static const Tensor& single(const Tensors& x);
+};
+
+}  // namespace nyala

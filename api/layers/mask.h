@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+
+#include <nyala/backend/core/tensor.h>
+
+namespace nyala {
+
+using Inputs = std::span<const Tensor>;
+
+/// What a tensor with a mask carries. Keras' masks are booleans of shape (batch, time): false marks a step
+/// that layers and losses leave out.
+struct MaskNotes : TensorNotes {
+  Tensor mask;
+  bool given = false;  // by given_mask()
+};
+
+/// The mask of `x`, or an undefined tensor.
+Tensor mask_of(const Tensor& x);
+
+/// `x` with `mask` as its mask, as layers pass masks on; an undefined mask takes it away.
+Tensor with_mask(const Tensor& x, const Tensor& mask);
+
+/// Keras' argument `mask=`: `lstm(given_mask(x, mask))`. Works on symbolic tensors with symbolic masks. As in
+/// Keras a recurrent layer that is called with states uses no other mask than a given one.
+Tensor given_mask(const Tensor& x, const Tensor& mask);
+bool has_given_mask(const Tensor& x);
+
+/// The mask of a layer that merges its inputs element by element: true where that of any input is; undefined
+/// unless all have one.
+Tensor merged_mask(Inputs inputs);
+
+}  // namespace nyala

@@ -1,0 +1,99 @@
+#include <nyala/api/layers/simple_rnn.h>
+#include <nyala/api/layers/simple_rnn_cell.h>
+
+namespace nyala {
+
+void SimpleRNNConfig::fields(FieldVisitor& v) {
+  v.field("units", units);
+  v.field("activation", activation);
+  v.field("use_bias", use_bias);
+  v.field("kernel_initializer", kernel_initializer);
+  v.field("recurrent_initializer", recurrent_initializer);
+  v.field("bias_initializer", bias_initializer);
+  v.field("kernel_regularizer", kernel_regularizer);
+  v.field("recurrent_regularizer", recurrent_regularizer);
+  v.field("bias_regularizer", bias_regularizer);
+  v.field("activity_regularizer", activity_regularizer);
+  v.field("kernel_constraint", kernel_constraint);
+  v.field("recurrent_constraint", recurrent_constraint);
+  v.field("bias_constraint", bias_constraint);
+  v.field("dropout", dropout);
+  v.field("recurrent_dropout", recurrent_dropout);
+  v.field("return_sequences", return_sequences);
+  v.field("return_state", return_state);
+  v.field("go_backwards", go_backwards);
+  v.field("stateful", stateful);
+  v.field("unroll", unroll);
+  v.optional("seed", seed, -1);
+  v.field("zero_output_for_mask", zero_output_for_mask);
+}
+
+namespace {
+
+Layer cell_of(const SimpleRNNConfig& config) {
+  return SimpleRNNCell(SimpleRNNCellConfig{.units = config.units,
+                                           .activation = config.activation,
+                                           .use_bias = config.use_bias,
+                                           .kernel_initializer = config.kernel_initializer,
+                                           .recurrent_initializer = config.recurrent_initializer,
+                                           .bias_initializer = config.bias_initializer,
+                                           .kernel_regularizer = config.kernel_regularizer,
+                                           .recurrent_regularizer = config.recurrent_regularizer,
+                                           .bias_regularizer = config.bias_regularizer,
+                                           .kernel_constraint = config.kernel_constraint,
+                                           .recurrent_constraint = config.recurrent_constraint,
+                                           .bias_constraint = config.bias_constraint,
+                                           .dropout = config.dropout,
+                                           .recurrent_dropout = config.recurrent_dropout,
+                                           .seed = config.seed,
+                                           .name = "simple_rnn_cell",
+                                           .trainable = config.trainable,
+                                           .dtype = config.dtype});
+}
+
+RecurrentSettings settings_of(const SimpleRNNConfig& config) {
+  return {.return_sequences = config.return_sequences,
+          .return_state = config.return_state,
+          .go_backwards = config.go_backwards,
+          .stateful = config.stateful,
+          .unroll = config.unroll,
+          .zero_output_for_mask = config.zero_output_for_mask,
+          .activity_regularizer = config.activity_regularizer};
+}
+
+class SimpleRnnNode final : public RecurrentNode {
+ public:
+  explicit SimpleRnnNode(const SimpleRNNConfig& config)
+      : RecurrentNode(cell_of(config), settings_of(config)), config_(config) {}
+  std::string class_name() const override { return "SimpleRNN"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  Layer remade(const std::string& name, const RecurrentSettings& settings) const override {
+    SimpleRNNConfig config = config_;
+    config.name = name;
+    config.trainable = trainable();
+    config.return_sequences = settings.return_sequences;
+    config.return_state = settings.return_state;
+    config.go_backwards = settings.go_backwards;
+    config.stateful = settings.stateful;
+    config.zero_output_for_mask = settings.zero_output_for_mask;
+    return SimpleRNN(config);
+  }
+
+ private:
+  SimpleRNNConfig config_;
+};
+
+}  // namespace
+
+SimpleRNN::SimpleRNN(const Config& config)
+    : RecurrentLayer(finish_layer(std::make_shared<SimpleRnnNode>(config),
+                                  {config.name, config.trainable, config.dtype})) {}
+
+SimpleRNN::SimpleRNN(int64_t units, Config config)
+    : SimpleRNN([&] {
+        config.units = units;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

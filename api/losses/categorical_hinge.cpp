@@ -1,0 +1,24 @@
+#include <nyala/api/losses/categorical_hinge.h>
+#include <nyala/api/losses/configured_loss.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/reduction.h>
+
+namespace nyala {
+
+void CategoricalHingeConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
+
+namespace {
+
+Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [target, prediction] = comparable(y_true, y_pred);
+  const Tensor own = ops::sum(target * prediction, {-1});
+  const Tensor other = ops::max((1.0 - target) * prediction, {-1});
+  return at_least(other - own + 1.0, 0.0);
+}
+
+}  // namespace
+
+CategoricalHinge::CategoricalHinge(const Config& config)
+    : Loss(make_loss("CategoricalHinge", config, values)) {}
+
+}  // namespace nyala

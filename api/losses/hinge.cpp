@@ -1,0 +1,31 @@
+#include <nyala/api/losses/configured_loss.h>
+#include <nyala/api/losses/hinge.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/comparison.h>
+#include <nyala/backend/ops/logical.h>
+#include <nyala/backend/ops/reduction.h>
+
+namespace nyala {
+
+void HingeConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
+
+Tensor hinge_labels(const Tensor& y_true) {
+  const auto is = [&y_true](double label) {
+    return ops::equal(y_true, Tensor::full({}, label, y_true.dtype(), y_true.device()));
+  };
+  return ops::where(ops::all(ops::logical_or(is(0.0), is(1.0))), y_true * 2.0 - 1.0, y_true);
+}
+
+namespace {
+
+Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [target, prediction] = comparable(y_true, y_pred);
+  return ops::mean(at_least(1.0 - hinge_labels(target) * prediction, 0.0), {-1});
+}
+
+}  // namespace
+
+Hinge::Hinge(const Config& config) : Loss(make_loss("Hinge", config, values)) {}
+
+}  // namespace nyala

@@ -1,0 +1,24 @@
+#include <nyala/api/losses/configured_loss.h>
+#include <nyala/api/losses/kl_divergence.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/exponential.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/rounding.h>
+
+namespace nyala {
+
+void KLDivergenceConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
+
+namespace {
+
+Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [target, prediction] = comparable(y_true, y_pred);
+  const Tensor p = ops::clip(target, kLossEpsilon, 1.0), q = ops::clip(prediction, kLossEpsilon, 1.0);
+  return ops::sum(p * ops::log(p / q), {-1});
+}
+
+}  // namespace
+
+KLDivergence::KLDivergence(const Config& config) : Loss(make_loss("KLDivergence", config, values)) {}
+
+}  // namespace nyala

@@ -1,0 +1,25 @@
+#include <numbers>
+
+#include <nyala/api/losses/configured_loss.h>
+#include <nyala/api/losses/log_cosh.h>
+#include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/reduction.h>
+
+namespace nyala {
+
+void LogCoshConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
+
+namespace {
+
+Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [target, prediction] = comparable(y_true, y_pred);
+  const Tensor error = prediction - target;
+  return ops::mean(error + ops::softplus(error * -2.0) - std::numbers::ln2, {-1});
+}
+
+}  // namespace
+
+LogCosh::LogCosh(const Config& config) : Loss(make_loss("LogCosh", config, values)) {}
+
+}  // namespace nyala

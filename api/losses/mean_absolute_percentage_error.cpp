@@ -1,0 +1,24 @@
+#include <nyala/api/losses/configured_loss.h>
+#include <nyala/api/losses/mean_absolute_percentage_error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/rounding.h>
+
+namespace nyala {
+
+void MeanAbsolutePercentageErrorConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
+
+namespace {
+
+Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [target, prediction] = comparable(y_true, y_pred);
+  const Tensor size = at_least(ops::abs(target), kLossEpsilon);
+  return ops::mean(ops::abs((target - prediction) / size), {-1}) * 100.0;
+}
+
+}  // namespace
+
+MeanAbsolutePercentageError::MeanAbsolutePercentageError(const Config& config)
+    : Loss(make_loss("MeanAbsolutePercentageError", config, values)) {}
+
+}  // namespace nyala

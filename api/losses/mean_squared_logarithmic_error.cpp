@@ -1,0 +1,25 @@
+#include <nyala/api/losses/configured_loss.h>
+#include <nyala/api/losses/mean_squared_logarithmic_error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/exponential.h>
+#include <nyala/backend/ops/reduction.h>
+
+namespace nyala {
+
+void MeanSquaredLogarithmicErrorConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
+
+namespace {
+
+Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [target, prediction] = comparable(y_true, y_pred);
+  const auto log_of = [](const Tensor& x) { return ops::log(at_least(x, kLossEpsilon) + 1.0); };
+  return ops::mean(ops::squared_difference(log_of(prediction), log_of(target)), {-1});
+}
+
+}  // namespace
+
+MeanSquaredLogarithmicError::MeanSquaredLogarithmicError(const Config& config)
+    : Loss(make_loss("MeanSquaredLogarithmicError", config, values)) {}
+
+}  // namespace nyala

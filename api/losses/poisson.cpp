@@ -1,0 +1,22 @@
+#include <nyala/api/losses/configured_loss.h>
+#include <nyala/api/losses/poisson.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/exponential.h>
+#include <nyala/backend/ops/reduction.h>
+
+namespace nyala {
+
+void PoissonConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
+
+namespace {
+
+Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [target, prediction] = comparable(y_true, y_pred);
+  return ops::mean(prediction - target * ops::log(prediction + kLossEpsilon), {-1});
+}
+
+}  // namespace
+
+Poisson::Poisson(const Config& config) : Loss(make_loss("Poisson", config, values)) {}
+
+}  // namespace nyala

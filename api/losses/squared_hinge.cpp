@@ -1,0 +1,23 @@
+#include <nyala/api/losses/configured_loss.h>
+#include <nyala/api/losses/hinge.h>
+#include <nyala/api/losses/squared_hinge.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/rounding.h>
+
+namespace nyala {
+
+void SquaredHingeConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
+
+namespace {
+
+Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+  const auto [target, prediction] = comparable(y_true, y_pred);
+  return ops::mean(ops::square(at_least(1.0 - hinge_labels(target) * prediction, 0.0)), {-1});
+}
+
+}  // namespace
+
+SquaredHinge::SquaredHinge(const Config& config) : Loss(make_loss("SquaredHinge", config, values)) {}
+
+}  // namespace nyala

@@ -1,0 +1,24 @@
+#include <nyala/api/losses/tversky.h>
+#include <nyala/api/losses/overlap_loss.h>
+#include <nyala/backend/ops/arithmetic.h>
+
+namespace nyala {
+
+void TverskyConfig::fields(FieldVisitor& v) {
+  v.field("alpha", alpha);
+  v.field("beta", beta);
+  v.field("reduction", reduction);
+  v.field("axis", axis);
+}
+
+Tversky::Tversky(const Config& config)
+    : Loss(make_loss(
+          "Tversky", config,
+          [config](const Tensor& y_true, const Tensor& y_pred) {
+            const OverlapSums sums = overlap_sums(y_true, y_pred, config.axis);
+            return 1.0 - sums.both / (sums.both + sums.only_true * config.alpha +
+                                      sums.only_pred * config.beta + kLossEpsilon);
+          },
+          sums_within_rows(config.axis))) {}
+
+}  // namespace nyala

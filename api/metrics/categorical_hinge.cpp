@@ -1,0 +1,12 @@
+#include <nyala/api/losses/categorical_hinge.h>
+#include <nyala/api/metrics/categorical_hinge.h>
+#include <nyala/api/metrics/mean_metric.h>
+
+namespace nyala::metrics {
+
+void CategoricalHingeConfig::fields(FieldVisitor&) {}
+
+CategoricalHinge::CategoricalHinge(const Config& config)
+    : Metric(make_loss_metric("CategoricalHinge", config, nyala::CategoricalHinge())) {}
+
+}  // namespace nyala::metrics

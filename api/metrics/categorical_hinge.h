@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct CategoricalHingeConfig {
+  std::string name = "categorical_hinge";
+
+  void fields(FieldVisitor& v);
+};
+
+/// The mean of the loss nyala::CategoricalHinge over samples, by weight.
+class CategoricalHinge : public Metric {
+ public:
+  using Config = CategoricalHingeConfig;
+  explicit CategoricalHinge(const Config& config = {});
+};
+
+}  // namespace nyala::metrics

@@ -1,0 +1,17 @@
+#include <nyala/api/losses/cosine_similarity.h>
+#include <nyala/api/metrics/cosine_similarity.h>
+#include <nyala/api/metrics/mean_metric.h>
+
+namespace nyala::metrics {
+
+void CosineSimilarityConfig::fields(FieldVisitor& v) { v.field("axis", axis); }
+
+CosineSimilarity::CosineSimilarity(const Config& config)
+    : Metric(make_loss_metric(
+          "CosineSimilarity", config,
+          Loss([axis = static_cast<int>(config.axis)](const Tensor& y_true, const Tensor& y_pred) {
+            return nyala::cosine_similarity(y_true, y_pred, axis);
+          }),
+          Direction::larger)) {}
+
+}  // namespace nyala::metrics

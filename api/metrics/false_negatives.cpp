@@ -1,0 +1,8 @@
+#include <nyala/api/metrics/false_negatives.h>
+
+namespace nyala::metrics {
+
+FalseNegatives::FalseNegatives(const Config& config)
+    : Metric(make_confusion_count("FalseNegatives", config, &ConfusionCounts::false_negatives)) {}
+
+}  // namespace nyala::metrics

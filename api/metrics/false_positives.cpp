@@ -1,0 +1,8 @@
+#include <nyala/api/metrics/false_positives.h>
+
+namespace nyala::metrics {
+
+FalsePositives::FalsePositives(const Config& config)
+    : Metric(make_confusion_count("FalsePositives", config, &ConfusionCounts::false_positives)) {}
+
+}  // namespace nyala::metrics

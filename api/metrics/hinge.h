@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct HingeConfig {
+  std::string name = "hinge";
+
+  void fields(FieldVisitor& v);
+};
+
+/// The mean of the loss nyala::Hinge over samples, by weight.
+class Hinge : public Metric {
+ public:
+  using Config = HingeConfig;
+  explicit Hinge(const Config& config = {});
+};
+
+}  // namespace nyala::metrics

@@ -1,0 +1,12 @@
+#include <nyala/api/losses/kl_divergence.h>
+#include <nyala/api/metrics/kl_divergence.h>
+#include <nyala/api/metrics/mean_metric.h>
+
+namespace nyala::metrics {
+
+void KLDivergenceConfig::fields(FieldVisitor&) {}
+
+KLDivergence::KLDivergence(const Config& config)
+    : Metric(make_loss_metric("KLDivergence", config, nyala::KLDivergence())) {}
+
+}  // namespace nyala::metrics

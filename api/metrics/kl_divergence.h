@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct KLDivergenceConfig {
+  std::string name = "kl_divergence";
+
+  void fields(FieldVisitor& v);
+};
+
+/// The mean of the loss nyala::KLDivergence over samples, by weight.
+class KLDivergence : public Metric {
+ public:
+  using Config = KLDivergenceConfig;
+  explicit KLDivergence(const Config& config = {});
+};
+
+}  // namespace nyala::metrics

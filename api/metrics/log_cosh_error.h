@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct LogCoshErrorConfig {
+  std::string name = "logcosh";
+
+  void fields(FieldVisitor& v);
+};
+
+/// The mean of the loss nyala::LogCosh over samples, by weight.
+class LogCoshError : public Metric {
+ public:
+  using Config = LogCoshErrorConfig;
+  explicit LogCoshError(const Config& config = {});
+};
+
+}  // namespace nyala::metrics

@@ -1,0 +1,12 @@
+#include <nyala/api/losses/mean_absolute_percentage_error.h>
+#include <nyala/api/metrics/mean_absolute_percentage_error.h>
+#include <nyala/api/metrics/mean_metric.h>
+
+namespace nyala::metrics {
+
+void MeanAbsolutePercentageErrorConfig::fields(FieldVisitor&) {}
+
+MeanAbsolutePercentageError::MeanAbsolutePercentageError(const Config& config)
+    : Metric(make_loss_metric("MeanAbsolutePercentageError", config, nyala::MeanAbsolutePercentageError())) {}
+
+}  // namespace nyala::metrics

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nyala/api/metrics/metric.h>
+
+namespace nyala::metrics {
+
+struct MeanAbsolutePercentageErrorConfig {
+  std::string name = "mean_absolute_percentage_error";
+
+  void fields(FieldVisitor& v);
+};
+
+/// The mean of the loss nyala::MeanAbsolutePercentageError over samples, by weight.
+class MeanAbsolutePercentageError : public Metric {
+ public:
+  using Config = MeanAbsolutePercentageErrorConfig;
+  explicit MeanAbsolutePercentageError(const Config& config = {});
+};
+
+}  // namespace nyala::metrics

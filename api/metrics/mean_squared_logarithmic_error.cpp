@@ -1,0 +1,12 @@
+#include <nyala/api/losses/mean_squared_logarithmic_error.h>
+#include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/mean_squared_logarithmic_error.h>
+
+namespace nyala::metrics {
+
+void MeanSquaredLogarithmicErrorConfig::fields(FieldVisitor&) {}
+
+MeanSquaredLogarithmicError::MeanSquaredLogarithmicError(const Config& config)
+    : Metric(make_loss_metric("MeanSquaredLogarithmicError", config, nyala::MeanSquaredLogarithmicError())) {}
+
+}  // namespace nyala::metrics

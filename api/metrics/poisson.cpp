@@ -1,0 +1,11 @@
+#include <nyala/api/losses/poisson.h>
+#include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/poisson.h>
+
+namespace nyala::metrics {
+
+void PoissonConfig::fields(FieldVisitor&) {}
+
+Poisson::Poisson(const Config& config) : Metric(make_loss_metric("Poisson", config, nyala::Poisson())) {}
+
+}  // namespace nyala::metrics

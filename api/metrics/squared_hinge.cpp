@@ -1,0 +1,12 @@
+#include <nyala/api/losses/squared_hinge.h>
+#include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/squared_hinge.h>
+
+namespace nyala::metrics {
+
+void SquaredHingeConfig::fields(FieldVisitor&) {}
+
+SquaredHinge::SquaredHinge(const Config& config)
+    : Metric(make_loss_metric("SquaredHinge", config, nyala::SquaredHinge())) {}
+
+}  // namespace nyala::metrics

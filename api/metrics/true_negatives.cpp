@@ -1,0 +1,8 @@
+#include <nyala/api/metrics/true_negatives.h>
+
+namespace nyala::metrics {
+
+TrueNegatives::TrueNegatives(const Config& config)
+    : Metric(make_confusion_count("TrueNegatives", config, &ConfusionCounts::true_negatives)) {}
+
+}  // namespace nyala::metrics

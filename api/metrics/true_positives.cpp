@@ -1,0 +1,8 @@
+#include <nyala/api/metrics/true_positives.h>
+
+namespace nyala::metrics {
+
+TruePositives::TruePositives(const Config& config)
+    : Metric(make_confusion_count("TruePositives", config, &ConfusionCounts::true_positives)) {}
+
+}  // namespace nyala::metrics

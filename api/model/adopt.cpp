@@ -1,0 +1,59 @@
+#include <nyala/api/model/model_node.h>
+#include <nyala/api/training/training_state.h>
+
+namespace nyala {
+
+namespace {
+
+/// What a model keeps per replica: the next step makes it again.
+void forget_replicas(TrainingState& state) {
+  state.sums.clear();
+  state.calls.clear();
+  state.steps.clear();
+  state.tapes.clear();
+  state.logged.clear();
+  state.rows = 0;
+}
+
+void find_trained(TrainingState& state, const ParameterStore& store) {
+  state.trained_leaves.assign(static_cast<size_t>(store.num_leaves()), false);
+  for (const Variable& variable : state.optimizer.node().variables())
+    state.trained_leaves[static_cast<size_t>(variable.node().leaf)] = true;
+}
+
+/// Calls f for every model inside `node`.
+template <class F>
+void for_models_inside(const LayerNode& node, F&& f) {
+  for (const auto& [attribute, layer] : node.sublayers()) {
+    if (auto* model = dynamic_cast<ModelNode*>(&layer.node()))
+      f(*model);
+    else
+      for_models_inside(layer.node(), f);
+  }
+}
+
+}  // namespace
+
+void ModelNode::leave_strategy() {
+  for_models_inside(*this, [](ModelNode& model) { model.leave_strategy(); });
+  moving_state_.clear();
+  if (!training) return;
+  const ExclusiveUse alone(*this, "adopt");
+  if (!training->optimizer || !training->optimizer.node().built()) return;
+  for (const OptimizerVariable& variable : training->optimizer.node().variables_for_file())
+    moving_state_.push_back(variable.value);
+}
+
+void ModelNode::enter_strategy(const std::shared_ptr<StrategyNode>& strategy) {
+  for_models_inside(*this, [&](ModelNode& model) { model.enter_strategy(strategy); });
+  strategy_ = strategy;
+  variables_are_checked_ = false;
+  if (!training) return;
+  forget_replicas(*training);
+  if (moving_state_.empty()) return;
+  training->optimizer.node().move_to(strategy->store(), moving_state_);
+  moving_state_.clear();
+  if (training->trained) find_trained(*training, strategy->store());
+}
+
+}  // namespace nyala

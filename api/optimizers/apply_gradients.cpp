@@ -1,0 +1,85 @@
+#include <algorithm>
+
+#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+#include <nyala/strategies/strategy_node.h>
+
+namespace nyala {
+
+namespace {
+
+/// Rules for parts of the variables that an optimizer keeps; a program uses few.
+constexpr size_t kMaxPartialUpdates = 8;
+
+bool holds(const Variables& variables, const Variable& variable) {
+  return std::find(variables.begin(), variables.end(), variable) != variables.end();
+}
+
+std::string paths_of(const Variables& variables) {
+  std::vector<std::string> paths;
+  for (const Variable& variable : variables) paths.push_back(variable.path());
+  return quoted_list(paths);
+}
+
+void warn_of_missing(const OptimizerNode& optimizer, const Variables& listed, const Variables& active) {
+  Variables missing;
+  for (const Variable& variable : listed)
+    if (!holds(active, variable)) missing.push_back(variable);
+  if (missing.empty()) return;
+  log(LogChannel::warning, optimizer.class_name() + ": gradients do not exist for variables " +
+                               paths_of(missing) + "; they keep their values");
+}
+
+void check_one_store(const ParameterStore& store, const Variables& listed) {
+  for (const Variable& variable : listed)
+    if (variable.node().owner.lock().get() != static_cast<const SegmentOwner*>(&store))
+      throw StateError("apply_gradients: the variables '" + listed[0].path() + "' and '" + variable.path() +
+                       "' belong to different strategies");
+}
+
+}  // namespace
+
+void OptimizerNode::check_known(const Variables& listed) const {
+  for (const Variable& variable : listed)
+    if (!holds(variables_, variable))
+      throw InvalidArgumentError(class_name() + ": unknown variable '" + variable.path() +
+                                 "'; an optimizer updates the variables that it was built with (" +
+                                 std::to_string(variables_.size()) +
+                                 " here), make another one for other variables");
+}
+
+UpdateRule& OptimizerNode::rule_for(ParameterStore& store, const Variables& listed, const Variables& active) {
+  check_one_store(store, listed);
+  if (!built()) build(store, listed, {});
+  check_known(listed);
+  if (active.size() == variables_.size()) return *this;  // each is known and named once
+  for (const auto& partial : partial_updates_)
+    if (partial->variables() == active) return *partial;
+  warn_of_missing(*this, listed, active);
+  if (partial_updates_.size() == kMaxPartialUpdates) partial_updates_.erase(partial_updates_.begin());
+  partial_updates_.push_back(std::make_unique<PartialUpdate>(*this, active));
+  return *partial_updates_.back();
+}
+
+void Optimizer::apply_gradients(const Tensors& gradients, const Variables& variables) const {
+  if (variables.empty())
+    throw InvalidArgumentError("apply_gradients: expected gradients and variables, received none");
+  const std::shared_ptr<StrategyNode> strategy = strategy_of(variables[0]);
+  const std::shared_ptr<OptimizerNode> node = node_;
+  strategy->apply_gradients({node.get(), gradients, variables, [&](const Variables& active) -> UpdateRule& {
+                               return node->rule_for(strategy->store(), variables, active);
+                             }});
+}
+
+void Optimizer::apply_gradients(const GradientsAndVariables& gradients_and_variables) const {
+  Tensors gradients;
+  Variables variables;
+  for (const auto& [gradient, variable] : gradients_and_variables) {
+    gradients.push_back(gradient);
+    variables.push_back(variable);
+  }
+  apply_gradients(gradients, variables);
+}
+
+}  // namespace nyala

@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cctype>
+#include <regex>
+
+#include <nyala/api/optimizers/adam_node.h>
+#include <nyala/api/optimizers/muon.h>
+#include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/api/optimizers/variable_update.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/matmul.h>
+#include <nyala/backend/ops/transpose.h>
+
+namespace nyala {
+
+void MuonConfig::fields(FieldVisitor& v) {
+  v.field("learning_rate", learning_rate);
+  v.field("adam_beta_1", adam_beta_1);
+  v.field("adam_beta_2", adam_beta_2);
+  v.optional("adam_weight_decay", adam_weight_decay);
+  v.field("epsilon", epsilon);
+  visit_optimizer_options(v, *this);
+  v.field("exclude_layers", exclude_layers);
+  v.field("exclude_embeddings", exclude_embeddings);
+  v.field("muon_a", muon_a);
+  v.field("muon_b", muon_b);
+  v.field("muon_c", muon_c);
+  v.field("adam_lr_ratio", adam_lr_ratio);
+  v.field("momentum", momentum);
+  v.field("ns_steps", ns_steps);
+  v.field("nesterov", nesterov);
+  v.optional("rms_rate", rms_rate);
+}
+
+namespace {
+
+std::vector<std::regex> compiled(const std::vector<std::string>& patterns) {
+  std::vector<std::regex> result;
+  for (const std::string& pattern : patterns) {
+    try {
+      result.emplace_back(pattern);
+    } catch (const std::regex_error& error) {
+      throw InvalidArgumentError("Muon: '" + pattern +
+                                 "' in exclude_layers is no regular expression: " + error.what());
+    }
+  }
+  return result;
+}
+
+class MuonNode final : public OptimizerNode {
+ public:
+  explicit MuonNode(const MuonConfig& config)
+      : OptimizerNode(optimizer_options(config, "Muon")),
+        config_(config),
+        excluded_(compiled(config.exclude_layers)) {}
+  std::string class_name() const override { return "Muon"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+  std::vector<std::string> slot_names() const override { return {"momentum", "velocity"}; }
+  bool takes_whole_variables() const override { return true; }
+  bool prepares() const override { return true; }
+  double weight_decay_of(const Variable& variable) const override {
+    return follows_adam(variable) ? config_.adam_weight_decay : config_.weight_decay;
+  }
+
+  std::vector<SlotInFile> slots_in_file(const Variable& variable) const override {
+    std::string path = variable.path();
+    std::replace(path.begin(), path.end(), '/', '_');
+    std::vector<SlotInFile> slots = {{0, path + "_momentum", variable.shape()}};
+    if (follows_adam(variable)) slots.push_back({1, path + "_velocity", variable.shape()});
+    return slots;
+  }
+
+  std::vector<double> step_scalars(int64_t step, double learning_rate, DType dtype) const override {
+    const AdamNumbers adam = {config_.adam_beta_1, config_.adam_beta_2, config_.epsilon, false};
+    std::vector<double> numbers = adam_scalars(adam, step, learning_rate * config_.adam_lr_ratio, dtype);
+    numbers.push_back(learning_rate);
+    return numbers;
+  }
+
+  void update(const UpdateRange& range) const override {
+    if (follows_adam(range.variable)) return run_update(ops::kAdamUpdate, range);
+    prepare(range);
+    const VariableUpdate v(range);
+    const Tensor g = v.gradient(), w = v.weight();
+    const Tensor m = VariableUpdate::assign(v.slot(0), v.slot(0) * config_.momentum + g);
+    const Tensor step = orthogonal(config_.nesterov ? g + m * config_.momentum : m);
+    const double scale =
+        std::isnan(config_.rms_rate)
+            ? 1.0
+            : config_.rms_rate * std::sqrt(static_cast<double>(std::max(range.shape[0], range.shape[1])));
+    VariableUpdate::assign(w, w - step * v.number(4) * scale);
+  }
+
+ private:
+  bool follows_adam(const Variable& variable) const {
+    if (variable.shape().rank() != 2) return true;
+    std::string lower = variable.path();
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    if (config_.exclude_embeddings && lower.find("embedding") != std::string::npos) return true;
+    return std::any_of(excluded_.begin(), excluded_.end(), [&](const std::regex& pattern) {
+      return std::regex_search(variable.path(), pattern);
+    });
+  }
+
+  /// Newton and Schulz' iteration towards the nearest orthogonal matrix, on the wider of the two forms.
+  Tensor orthogonal(const Tensor& given) const {
+    const bool tall = given.shape()[0] > given.shape()[1];
+    Tensor x = tall ? ops::transpose(given) : given;
+    x = x / (norm_of(x) + 1e-7);
+    for (int64_t i = 0; i < config_.ns_steps; ++i) {
+      const Tensor a = ops::matmul(x, ops::transpose(x));
+      const Tensor b = a * config_.muon_b + ops::matmul(a * config_.muon_c, a);
+      x = x * config_.muon_a + ops::matmul(b, x);
+    }
+    return tall ? ops::transpose(x) : x;
+  }
+
+  MuonConfig config_;
+  std::vector<std::regex> excluded_;
+};
+
+}  // namespace
+
+Muon::Muon(const Config& config) : Optimizer(std::make_shared<MuonNode>(config)) {}
+
+Muon::Muon(LearningRate learning_rate, Config config)
+    : Muon(with_learning_rate(std::move(config), std::move(learning_rate))) {}
+
+}  // namespace nyala

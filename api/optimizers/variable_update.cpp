@@ -1,0 +1,25 @@
+#include <nyala/api/optimizers/variable_update.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/exponential.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/rounding.h>
+
+namespace nyala {
+
+Tensor VariableUpdate::number(int64_t i) const {
+  const Tensor number = range_.scalars.rows(ops::kFirstFormulaScalar + i, 1);
+  return ops::cast(number, range_.weight.dtype()).with_shape({});
+}
+
+Tensor VariableUpdate::assign(const Tensor& target, const Tensor& value) {
+  dispatch_into(ops::kAffine, ops::AffineDescriptor{}, {&value}, target);
+  return target;
+}
+
+Tensor root_mean_square(const Tensor& x) { return ops::sqrt(ops::mean(ops::square(x))); }
+
+Tensor norm_of(const Tensor& x) { return ops::sqrt(ops::sum(ops::square(x))); }
+
+}  // namespace nyala

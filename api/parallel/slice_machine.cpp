@@ -1,0 +1,51 @@
+#include <nyala/api/parallel/slice_machine.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/context.h>
+
+namespace nyala {
+
+void SliceMachine::on_all(const std::function<void(int)>& body) {
+  const std::lock_guard turn(turn_);
+  group_.reset();
+  first_error_ = nullptr;
+  threads_.run([&](int i) {
+    try {
+      const auto here = device(options.devices[static_cast<size_t>(i)]);
+      const ScopedValue<Collectives*> others(thread_context().replica, replica(i));
+      const ScopedValue<ReplicaContext*> no_replica(thread_context().replica_context, nullptr);
+      body(i);
+      group_.leave(i);
+    } catch (...) {
+      fail(i);
+    }
+  });
+  if (first_error_) std::rethrow_exception(std::exchange(first_error_, nullptr));
+}
+
+// Called in a catch block.
+void SliceMachine::fail(int i) {
+  const std::string who =
+      "slice " + std::to_string(i) + " on " + options.devices[static_cast<size_t>(i)].to_string();
+  std::exception_ptr error = std::current_exception();
+  std::string reason = who + " failed";
+  try {
+    rethrow_with_prefix(who + ": ");
+  } catch (const std::exception& named) {
+    error = std::current_exception();
+    reason = named.what();
+  } catch (...) {
+  }
+  {
+    const std::lock_guard lock(error_mutex_);
+    if (!first_error_) first_error_ = error;
+  }
+  group_.cancel(reason);
+}
+
+Tensor moved(const Tensor& tensor, Device device) {
+  const bool both_cpu = device.kind == DeviceKind::cpu && tensor.device().kind == DeviceKind::cpu;
+  return both_cpu ? tensor.alias_on(device) : tensor.to(device);
+}
+
+}  // namespace nyala

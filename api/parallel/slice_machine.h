@@ -1,0 +1,40 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <mutex>
+
+#include <nyala/api/parallel/device_slices.h>
+#include <nyala/strategies/replica_group.h>
+#include <nyala/strategies/replica_threads.h>
+
+namespace nyala {
+
+/// The threads of one DeviceSlices, one per device, and their meeting point.
+class SliceMachine {
+ public:
+  explicit SliceMachine(DeviceSlicesOptions given)
+      : options(std::move(given)), group_(options.devices), threads_(options.devices) {}
+
+  /// Calls body(i) on every device's thread. Throws the first error, with slice and device in its text.
+  void on_all(const std::function<void(int)>& body);
+
+  int size() const { return group_.size(); }
+  /// What slice `i` may ask of the others; null where it is alone.
+  Collectives* replica(int i) const { return size() > 1 ? &group_.context(i) : nullptr; }
+
+  const DeviceSlicesOptions options;
+
+ private:
+  void fail(int i);
+
+  ReplicaGroup group_;
+  std::mutex turn_, error_mutex_;
+  std::exception_ptr first_error_;
+  ReplicaThreads threads_;
+};
+
+/// The same bytes under the name of another CPU device, else a copy. Untracked.
+Tensor moved(const Tensor& tensor, Device device);
+
+}  // namespace nyala

@@ -1,0 +1,211 @@
+#include <nyala/api/saving/config/config_reader.h>
+
+#include <cmath>
+
+#include <nyala/api/activations/activation_argument.h>
+#include <nyala/api/constraints/all.h>
+#include <nyala/api/initializers/all.h>
+#include <nyala/api/regularizers/all.h>
+#include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/schedules/all.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+
+namespace nyala {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& where, const std::string& expected, const Json& found) {
+  throw FileFormatError(where + ": expected " + expected + ", found " + std::string(found.type_name()) +
+                        " " + found.dump().substr(0, 60));
+}
+
+int64_t integer_of(const Json& json, const std::string& where) {
+  if (json.is_null()) return None;
+  if (json.is_number_integer()) return json.get<int64_t>();
+  if (json.is_number_float() && json.get<double>() == std::floor(json.get<double>()) &&
+      std::abs(json.get<double>()) < 9e15)
+    return static_cast<int64_t>(json.get<double>());
+  fail(where, "an integer", json);
+}
+
+double number_of(const Json& json, const std::string& where) {
+  if (json.is_null()) return kNoValue;
+  if (json.is_number()) return json.get<double>();
+  fail(where, "a number", json);
+}
+
+/// One value stands for a list of it; lists in lists become flat.
+template <class T, class Convert>
+void append(const Json& json, std::vector<T>& to, const Convert& convert) {
+  if (json.is_array())
+    for (const Json& item : json) append(item, to, convert);
+  else
+    to.push_back(convert(json));
+}
+
+}  // namespace
+
+const Json& member_of(const Json& json, const std::string& key, const std::string& where) {
+  if (!json.is_object()) fail(where, "an object with '" + key + "'", json);
+  const auto found = json.find(key);
+  if (found == json.end()) throw FileFormatError(where + ": there is no '" + key + "'");
+  return *found;
+}
+
+ConfigObject object_of(const Json& json, const std::string& where) {
+  if (json.is_string()) return {json.get<std::string>()};
+  const Json& name = member_of(json, "class_name", where);
+  if (!name.is_string()) fail(where + ", 'class_name'", "a name", name);
+  ConfigObject object{name.get<std::string>()};
+  if (json.contains("config") && !json["config"].is_null()) object.config = json["config"];
+  if (json.contains("registered_name") && json["registered_name"].is_string())
+    object.registered_name = json["registered_name"].get<std::string>();
+  return object;
+}
+
+Shape shape_of(const Json& json, const std::string& where) {
+  if (!json.is_array()) fail(where, "a shape", json);
+  if (json.size() > Shape::kMaxRank)
+    throw FileFormatError(where + ": a shape of " + std::to_string(json.size()) + " axes");
+  Shape shape;
+  for (const Json& size : json) {
+    const int64_t value = integer_of(size, where);
+    if (value < 0 && value != None) fail(where, "a size", size);
+    shape.append(value);
+  }
+  return shape;
+}
+
+std::string policy_of(const Json& config, const std::string& where) {
+  if (!config.is_object() || !config.contains("dtype") || config["dtype"].is_null()) return "float32";
+  const Json& dtype = config["dtype"];
+  if (dtype.is_string()) return dtype.get<std::string>();
+  const Json& policy = member_of(dtype, "config", where + ", 'dtype'");
+  const Json& name = policy.is_object() && policy.contains("name") ? policy["name"] : policy;
+  if (name.is_string()) return name.get<std::string>();
+  fail(where + ", 'dtype'", "the name of a dtype", dtype);
+}
+
+const Json* ConfigReader::find(const char* name) {
+  const auto found = config_.find(name);
+  if (found == config_.end()) return nullptr;
+  used_.insert(name);
+  return found->is_null() ? nullptr : &*found;
+}
+
+void ConfigReader::field(const char* name, bool& value) {
+  const Json* found = find(name);
+  if (!found) return;
+  if (!found->is_boolean() && !found->is_number_integer()) fail(place(name), "true or false", *found);
+  value = found->is_boolean() ? found->get<bool>() : found->get<int64_t>() != 0;
+}
+
+void ConfigReader::field(const char* name, int64_t& value) {
+  const Json* found = find(name);
+  if (!found) return;
+  const bool one_in_a_list = found->is_array() && found->size() == 1;  // the axis of Keras 2's BatchNormalization
+  value = integer_of(one_in_a_list ? found->at(0) : *found, place(name));
+}
+
+void ConfigReader::field(const char* name, double& value) {
+  if (const Json* found = find(name)) value = number_of(*found, place(name));
+}
+
+void ConfigReader::field(const char* name, std::string& value) {
+  const Json* found = find(name);
+  if (!found) return;
+  if (!found->is_string()) fail(place(name), "text", *found);
+  value = found->get<std::string>();
+}
+
+void ConfigReader::field(const char* name, std::vector<int64_t>& value) {
+  const Json* found = find(name);
+  if (!found) return;
+  value.clear();
+  append(*found, value, [&](const Json& item) { return integer_of(item, place(name)); });
+}
+
+void ConfigReader::field(const char* name, std::vector<double>& value) {
+  const Json* found = find(name);
+  if (!found) return;
+  value.clear();
+  append(*found, value, [&](const Json& item) { return number_of(item, place(name)); });
+}
+
+void ConfigReader::field(const char* name, ActivationArgument& value) {
+  const Json* found = find(name);
+  if (!found) return;
+  const ConfigObject object = object_of(*found, place(name));
+  const bool is_function = object.class_name == "function" && object.config.is_string();
+  if (object.class_name == "__lambda__" || (object.class_name == "function" && !is_function))
+    throw FileFormatError(place(name) + ": a function of Python's, which is not run");
+  try {
+    value = ActivationArgument(is_function ? object.config.get<std::string>() : object.class_name);
+  } catch (const InvalidArgumentError& error) {
+    throw FileFormatError(place(name) + ": " + error.what());
+  }
+}
+
+void ConfigReader::field(const char* name, Initializer& value) {
+  static const ObjectTable<Initializer> table("initializer", Initializers{});
+  const Json* found = find(name);
+  if (!found) return;
+  const ConfigObject object = object_of(*found, place(name));
+  // Names that only users write ("uniform") go the way of users' names.
+  value = found->is_string() ? Initializer(object.class_name) : table.make(object, place(name), scope_);
+}
+
+void ConfigReader::field(const char* name, Regularizer& value) {
+  static const ObjectTable<Regularizer> table("regularizer", Regularizers{});
+  const Json* found = find(name);
+  if (!found) return;
+  const ConfigObject object = object_of(*found, place(name));
+  value = found->is_string() ? Regularizer(object.class_name) : table.make(object, place(name), scope_);
+}
+
+void ConfigReader::field(const char* name, Constraint& value) {
+  static const ObjectTable<Constraint> table("constraint", Constraints{});
+  const Json* found = find(name);
+  if (!found) return;
+  const ConfigObject object = object_of(*found, place(name));
+  value = found->is_string() ? Constraint(object.class_name) : table.make(object, place(name), scope_);
+}
+
+void ConfigReader::field(const char* name, LearningRate& value) {
+  static const ObjectTable<LearningRate> table("learning rate schedule", Schedules{});
+  const Json* found = find(name);
+  if (!found) return;
+  value = found->is_number() ? LearningRate(found->get<double>())
+                             : table.make(object_of(*found, place(name)), place(name), scope_);
+}
+
+void ConfigReader::field(const char* name, Layer& value) {
+  if (const Json* found = find(name)) value = layer_from_json(*found, place(name), scope_);
+}
+
+void ConfigReader::field(const char* name, std::vector<Layer>& value) {
+  const Json* found = find(name);
+  if (!found) return;
+  if (!found->is_array()) fail(place(name), "a list of layers", *found);
+  value.clear();
+  for (const Json& layer : *found) value.push_back(layer_from_json(layer, place(name), scope_));
+}
+
+void ConfigReader::optional(const char* name, double& value) {
+  if (config_.contains(name) && config_.at(name).is_null()) value = kNoValue;
+  field(name, value);
+}
+
+void ConfigReader::optional(const char* name, int64_t& value, int64_t none) {
+  if (config_.contains(name) && config_.at(name).is_null()) value = none;
+  field(name, value);
+}
+
+void ConfigReader::note_unused(const std::set<std::string>& known) const {
+  for (const auto& [key, value] : config_.items())
+    if (!used_.contains(key) && !known.contains(key) && !value.is_null())
+      log(LogChannel::info, where_ + ": the key '" + key + "' is not known and was ignored");
+}
+
+}  // namespace nyala

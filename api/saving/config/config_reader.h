@@ -1,0 +1,124 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nyala/api/class_name.h>
+#include <nyala/api/fields.h>
+#include <nyala/api/name_table.h>
+#include <nyala/api/saving/config/load_scope.h>
+#include <nyala/api/saving/json/strict_json.h>
+
+namespace nyala {
+
+/// An object in a config: `{"class_name", "config"}`, or a bare name.
+struct ConfigObject {
+  std::string class_name;
+  Json config = Json::object();
+  std::string registered_name = {};
+};
+
+/// Throws FileFormatError naming `where` for anything else.
+ConfigObject object_of(const Json& json, const std::string& where);
+/// The member `key` of an object. Throws FileFormatError naming `where`.
+const Json& member_of(const Json& json, const std::string& key, const std::string& where);
+/// Sizes and nulls, which become None.
+Shape shape_of(const Json& json, const std::string& where);
+/// The dtype of a layer's or object's config: a name or a policy; "float32" where there is none.
+std::string policy_of(const Json& config, const std::string& where);
+
+/// Sets the fields of a Config from what Keras' get_config() gave; absent ones keep their defaults, null
+/// means absent. Throws FileFormatError naming `where` (the layer) and the key for another type of value, and
+/// for classes that do not exist.
+class ConfigReader final : public FieldVisitor {
+ public:
+  ConfigReader(const Json& config, std::string where, LoadScope& scope)
+      : config_(config), where_(std::move(where)), scope_(scope) {}
+
+  void field(const char* name, bool& value) override;
+  void field(const char* name, int64_t& value) override;
+  void field(const char* name, double& value) override;
+  void field(const char* name, std::string& value) override;
+  void field(const char* name, std::vector<int64_t>& value) override;
+  void field(const char* name, std::vector<double>& value) override;
+  void field(const char* name, ActivationArgument& value) override;
+  void field(const char* name, Initializer& value) override;
+  void field(const char* name, Regularizer& value) override;
+  void field(const char* name, Constraint& value) override;
+  void field(const char* name, LearningRate& value) override;
+  void field(const char* name, Layer& value) override;
+  void field(const char* name, std::vector<Layer>& value) override;
+  void optional(const char* name, double& value) override;
+  void optional(const char* name, int64_t& value, int64_t none) override;
+
+  const std::string& where() const { return where_; }
+  /// Says in the log which keys no field took. `known` ones are not worth it.
+  void note_unused(const std::set<std::string>& known) const;
+
+ private:
+  /// The value of `name`, or null where it is absent or null.
+  const Json* find(const char* name);
+  std::string place(const char* name) const { return where_ + ", '" + name + "'"; }
+
+  const Json& config_;
+  std::string where_;
+  LoadScope& scope_;
+  std::set<std::string> used_;
+};
+
+/// An object of class C, which has a Config, from its configuration.
+template <class C>
+C object_from_config(const Json& config, const std::string& where, LoadScope& scope) {
+  if constexpr (requires { typename C::Config; }) {
+    typename C::Config values;
+    ConfigReader reader(config, where, scope);
+    if constexpr (requires { values.name = std::string(); }) reader.field("name", values.name);
+    values.fields(reader);
+    reader.note_unused({"name", "dtype", "seed"});
+    return C(values);
+  } else {
+    return C();
+  }
+}
+
+/// Objects of one kind by class name or its snake case.
+template <class Handle>
+class ObjectTable {
+ public:
+  template <class... Classes>
+  explicit ObjectTable(std::string kind, ClassList<Classes...>) : kind_(std::move(kind)) {
+    (add(class_name_of<Classes>(),
+         [](const Json& config, const std::string& where, LoadScope& scope) -> Handle {
+           return object_from_config<Classes>(config, where, scope);
+         }),
+     ...);
+  }
+
+  bool has(const std::string& name) const { return makers_.contains(name); }
+  /// Throws FileFormatError naming `where`, with the nearest name.
+  Handle make(const ConfigObject& object, const std::string& where, LoadScope& scope) const {
+    const auto found = makers_.find(object.class_name);
+    if (found == makers_.end())
+      throw FileFormatError(where + ": " + kind_ + " '" + object.class_name + "' is not built yet" +
+                            did_you_mean(object.class_name, names_));
+    try {
+      return found->second(object.config, where + " (" + object.class_name + ")", scope);
+    } catch (const InvalidArgumentError& error) {
+      throw FileFormatError(where + " (" + object.class_name + "): " + error.what());
+    }
+  }
+
+ private:
+  using Maker = Handle (*)(const Json&, const std::string&, LoadScope&);
+  void add(const std::string& name, Maker maker) {
+    makers_[name] = makers_[snake_case(name)] = maker;
+    names_.push_back(name);
+  }
+
+  std::string kind_;
+  std::map<std::string, Maker> makers_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace nyala

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <nyala/api/fields.h>
+#include <nyala/api/saving/json/strict_json.h>
+
+namespace nyala {
+
+/// `{"module", "class_name", "config", "registered_name"}`: how Keras writes any object. A class outside Keras
+/// has a package; then the module is absent and the registered name is "package>class".
+Json envelope(const std::string& module, const std::string& class_name, Json config);
+
+/// Writes the fields of a Config as Keras' get_config() gives them: what is absent becomes null, objects
+/// become envelopes. Throws InvalidArgumentError for what no file can hold (a C++ function), naming the
+/// field.
+class ConfigWriter final : public FieldVisitor {
+ public:
+  void field(const char* name, bool& value) override { config[name] = value; }
+  void field(const char* name, int64_t& value) override { config[name] = value; }
+  void field(const char* name, double& value) override { config[name] = value; }
+  void field(const char* name, std::string& value) override;
+  void field(const char* name, std::vector<int64_t>& value) override;
+  void field(const char* name, std::vector<double>& value) override;
+  void field(const char* name, ActivationArgument& value) override;
+  void field(const char* name, Initializer& value) override;
+  void field(const char* name, Regularizer& value) override;
+  void field(const char* name, Constraint& value) override;
+  void field(const char* name, LearningRate& value) override;
+  void field(const char* name, Layer& value) override;
+  void field(const char* name, std::vector<Layer>& value) override;
+  void optional(const char* name, double& value) override;
+  void optional(const char* name, int64_t& value, int64_t none) override;
+
+  Json config = Json::object();
+};
+
+/// The configuration of anything with `fields(visitor)`.
+template <class Node>
+Json config_of(Node& node) {
+  ConfigWriter writer;
+  node.fields(writer);
+  return std::move(writer.config);
+}
+
+}  // namespace nyala

@@ -1,0 +1,224 @@
+#include <nyala/api/saving/config/layer_config.h>
+
+#include <nyala/api/layers/all.h>
+#include <nyala/api/model/functional.h>
+#include <nyala/api/model/sequential.h>
+#include <nyala/api/saving/config/config_reader.h>
+#include <nyala/api/saving/config/config_writer.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+
+namespace nyala {
+
+namespace {
+
+constexpr int kMaxDepth = 50;
+
+Json shape_to_json(const Shape& shape) {
+  Json list = Json::array();
+  for (const int64_t size : shape) list.push_back(size == None ? Json() : Json(size));
+  return list;
+}
+
+Json input_config_json(const LayerNode& node) {
+  const InputConfig& input = input_config(node);
+  Shape shape{input.batch_size};
+  for (const int64_t size : input.shape) shape.append(size);
+  return {{"batch_shape", shape_to_json(shape)},
+          {"dtype", input.dtype},
+          {"sparse", false},
+          {"name", node.name()}};
+}
+
+Json base_config(const LayerNode& node) {
+  return {{"name", node.name()},
+          {"trainable", node.trainable()},
+          {"dtype", std::string(name_of(node.dtype()))}};
+}
+
+Json sequential_config(const SequentialNode& node) {
+  Json config = base_config(node);
+  Json layers = Json::array();
+  if (node.input()) layers.push_back(layer_to_json(node.input()));
+  for (const Layer& layer : node.layers()) layers.push_back(layer_to_json(layer));
+  config["layers"] = std::move(layers);
+  if (const Shapes shapes = node.input_shapes(); !shapes.empty())
+    config["build_input_shape"] = shape_to_json(shapes[0]);
+  return config;
+}
+
+Json own_config(LayerNode& node) {
+  Json config = base_config(node);
+  const Json fields = config_of(node);
+  for (const auto& [key, value] : fields.items()) config[key] = value;
+  return config;
+}
+
+Json json_of(const Layer& layer) {
+  LayerNode& node = layer.node();
+  if (is_input_layer(node)) return envelope("keras.layers", "InputLayer", input_config_json(node));
+  if (const auto* sequential = dynamic_cast<const SequentialNode*>(&node))
+    return envelope("keras", "Sequential", sequential_config(*sequential));
+  if (dynamic_cast<const FunctionalNode*>(&node)) {
+    Json json = envelope("keras.src.models.functional", "Functional",
+                         functional_config(Model(std::static_pointer_cast<ModelNode>(layer.shared()))));
+    json["registered_name"] = "Functional";
+    return json;
+  }
+  const bool is_model = dynamic_cast<const ModelNode*>(&node) != nullptr;
+  if (is_model && registered_name_of(node.class_name()).empty())
+    throw StateError("a model by subclassing is saved under its class: call register_serializable<" +
+                     node.class_name() + ">() first, or save_weights");
+  return envelope("keras.layers", node.class_name(), own_config(node));
+}
+
+/// Policies that only say how to compute are read as what their variables are.
+std::string variable_dtype(const std::string& policy, const std::string& where) {
+  if (!policy.starts_with("mixed_")) return policy;
+  log(LogChannel::warning, where + ": the policy '" + policy + "' is not built yet; computing in float32");
+  return "float32";
+}
+
+LayerOptions options_of(const Json& config, const std::string& where) {
+  LayerOptions options{"", true, variable_dtype(policy_of(config, where), where)};
+  if (config.contains("name") && config["name"].is_string()) options.name = config["name"];
+  if (config.contains("trainable") && config["trainable"].is_boolean())
+    options.trainable = config["trainable"];
+  return options;
+}
+
+template <class C>
+Layer built_in(const Json& config, const std::string& where, LoadScope& scope) {
+  typename C::Config values;
+  const LayerOptions options = options_of(config, where);
+  values.name = options.name;
+  if constexpr (requires { values.trainable = true; }) values.trainable = options.trainable;
+  values.dtype = options.dtype;
+  ConfigReader reader(config, where, scope);
+  values.fields(reader);
+  reader.note_unused({"name", "trainable", "dtype", "batch_shape", "quantization_config", "seed"});
+  return C(values);
+}
+
+/// Every layer of the list by Keras' class name.
+class LayerTable {
+ public:
+  using Maker = Layer (*)(const Json&, const std::string&, LoadScope&);
+
+  template <class... Classes>
+  explicit LayerTable(ClassList<Classes...>) {
+    ((makers_[class_name_of<Classes>()] = built_in<Classes>), ...);
+  }
+  Maker find(const std::string& class_name) const {
+    const auto found = makers_.find(class_name);
+    return found == makers_.end() ? nullptr : found->second;
+  }
+
+ private:
+  std::map<std::string, Maker> makers_;
+};
+
+Layer input_from(const Json& config, const std::string& where) {
+  const char* key = config.contains("batch_shape")         ? "batch_shape"
+                    : config.contains("batch_input_shape") ? "batch_input_shape"
+                                                           : "shape";
+  Shape shape = shape_of(member_of(config, key, where), where + ", '" + key + "'");
+  InputConfig input;
+  if (std::string(key) != "shape" && shape.rank() > 0) {
+    input.batch_size = shape[0];
+    shape = shape.slice(1, shape.rank());
+  }
+  for (const char* unsupported : {"sparse", "ragged"})
+    if (config.contains(unsupported) && config[unsupported].is_boolean() && config[unsupported].get<bool>())
+      throw FileFormatError(where + ": " + unsupported + " inputs are not built yet");
+  input.shape = shape;
+  const LayerOptions options = options_of(config, where);
+  input.dtype = options.dtype;
+  input.name = options.name;
+  return Input(input);
+}
+
+Layer sequential_from(const Json& config, const std::string& where, LoadScope& scope) {
+  const Json& entries = member_of(config, "layers", where);
+  if (!entries.is_array()) throw FileFormatError(where + ", 'layers': expected a list");
+  const LayerOptions options = options_of(config, where);
+  const Sequential model(std::vector<Layer>{}, {.name = options.name});
+  for (const Json& entry : entries) model.add(layer_from_json(entry, where, scope));
+  if (!model.built() && config.contains("build_input_shape") && config["build_input_shape"].is_array())
+    model.build(shape_of(config["build_input_shape"], where + ", 'build_input_shape'").with(0, None));
+  if (!options.trainable) model.set_trainable(false);
+  return model;
+}
+
+Layer custom_from(const LayerMaker& maker, const Json& json, const std::string& where, LoadScope& scope) {
+  const Json config = json.contains("config") ? json["config"] : Json::object();
+  ConfigReader reader(config, where, scope);
+  const Layer layer = maker(reader, options_of(config, where));
+  if (!layer.built() && json.contains("build_config") && json["build_config"].is_object() &&
+      json["build_config"].contains("input_shape"))
+    if (auto* model = dynamic_cast<ModelNode*>(&layer.node()))
+      model->ensure_built({shape_of(json["build_config"]["input_shape"], where + ", 'build_config'")});
+  return layer;
+}
+
+LayerMaker find_custom(const ConfigObject& object, const LoadScope& scope) {
+  for (const std::string& name : {object.registered_name, object.class_name}) {
+    if (const auto found = scope.custom_objects.find(name); found != scope.custom_objects.end())
+      return found->second;
+    if (const LayerMaker maker = registered_class(name); maker && !name.empty()) return maker;
+  }
+  return {};
+}
+
+Layer make_layer_of(const ConfigObject& object, const Json& json, const std::string& where,
+                    LoadScope& scope) {
+  static const LayerTable table(Layers{});
+  const std::string& name = object.class_name;
+  if (const LayerMaker maker = find_custom(object, scope)) return custom_from(maker, json, where, scope);
+  if (name == "InputLayer") return input_from(object.config, where);
+  if (name == "Sequential") return sequential_from(object.config, where, scope);
+  if (name == "Functional" || name == "Model") return functional_from_config(object.config, where, scope);
+  if (name == "Lambda")
+    throw FileFormatError(where + " (Lambda): it holds code of Python's, which is never run; write it as a "
+                                  "layer and pass it by custom_objects under 'Lambda'");
+  if (const LayerTable::Maker maker = table.find(name)) return maker(object.config, where, scope);
+  const std::string registered = object.registered_name.empty() ? name : object.registered_name;
+  throw FileFormatError(where + " (" + registered + ") is not built yet; a class of your own: " +
+                        "register_serializable<" + name + ">() before loading");
+}
+
+}  // namespace
+
+Json layer_to_json(const Layer& layer) {
+  try {
+    return json_of(layer);
+  } catch (const Error&) {
+    rethrow_with_prefix("layer '" + layer.name() + "': ");
+  }
+}
+
+Layer layer_from_json(const Json& json, const std::string& where, LoadScope& scope) {
+  const ConfigObject object = object_of(json, where);
+  std::string place = where;
+  if (object.config.is_object() && object.config.contains("name") && object.config["name"].is_string())
+    place += ": layer '" + object.config["name"].get<std::string>() + "'";
+  if (scope.depth >= kMaxDepth)
+    throw FileFormatError(place + ": layers in layers deeper than " + std::to_string(kMaxDepth));
+  const bool may_be_shared = json.is_object() && json.contains("shared_object_id") &&
+                             json["shared_object_id"].is_number_integer();
+  const int64_t id = may_be_shared ? json["shared_object_id"].get<int64_t>() : 0;
+  if (may_be_shared && scope.shared.contains(id)) return scope.shared.at(id);
+  ++scope.depth;
+  try {
+    const Layer layer = make_layer_of(object, json, place, scope);
+    --scope.depth;
+    if (may_be_shared) scope.shared[id] = layer;
+    return layer;
+  } catch (const FileFormatError&) {
+    throw;
+  } catch (const Error& error) {
+    throw FileFormatError(place + " (" + object.class_name + "): " + error.what());
+  }
+}
+
+}  // namespace nyala

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include <nyala/api/saving/config/registry.h>
+
+namespace nyala {
+
+/// What one load_model() knows besides the file's text.
+struct LoadScope {
+  CustomObjects custom_objects = {};
+  /// Layers that the file uses in several places, by Keras' shared_object_id.
+  std::map<int64_t, Layer> shared = {};
+  int depth = 0;  // of layers in layers
+};
+
+}  // namespace nyala

@@ -1,0 +1,218 @@
+#include <nyala/api/saving/config/training_config.h>
+
+#include <nyala/api/losses/all.h>
+#include <nyala/api/metrics/all.h>
+#include <nyala/api/optimizers/all.h>
+#include <nyala/api/saving/config/config_reader.h>
+#include <nyala/api/saving/config/config_writer.h>
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+
+namespace nyala {
+
+namespace {
+
+const ObjectTable<Loss>& losses() {
+  static const ObjectTable<Loss> table("loss", Losses{});
+  return table;
+}
+
+const ObjectTable<Metric>& metric_table() {
+  static const ObjectTable<Metric> table("metric", Metrics{});
+  return table;
+}
+
+Json loss_to_json(const Loss& loss) {
+  if (!loss) return {};
+  const LossNode& node = loss.node();
+  if (node.class_name() == "Crossentropy") return node.name();
+  if (!losses().has(node.class_name()))
+    throw InvalidArgumentError("the loss '" + loss.name() + "' is a C++ function");
+  Json config = config_of(node);
+  config["name"] = node.name();
+  return envelope("keras.losses", node.class_name(), std::move(config));
+}
+
+Json metric_to_json(const Metric& metric) {
+  if (metric.is_pending()) return metric.name();
+  const MetricNode& node = metric.node();
+  if (losses().has(node.class_name()) && !metric_table().has(node.class_name()))
+    return envelope("keras.losses", node.class_name(), config_of(node));
+  if (!metric_table().has(node.class_name()))
+    throw InvalidArgumentError("the metric '" + metric.name() + "' is a C++ function");
+  Json config = config_of(node);
+  config["name"] = metric.name();
+  return envelope("keras.metrics", node.class_name(), std::move(config));
+}
+
+/// One value alone, else a list, else by name.
+template <class T, class ToJson>
+Json per_output_json(const PerOutput<T>& values, bool always_list, ToJson to_json) {
+  if (values.empty()) return {};
+  Json out;
+  if (!values.named().empty()) {
+    out = Json::object();
+    for (const auto& [name, value] : values.named()) out[name] = to_json(value);
+  } else if (values.list().size() == 1 && !always_list) {
+    out = to_json(values.list()[0]);
+  } else {
+    out = Json::array();
+    for (const T& value : values.list()) out.push_back(to_json(value));
+  }
+  return out;
+}
+
+Json metrics_json(const CompileConfig& config) {
+  if (config.metrics_by_output.empty()) return per_output_json(config.metrics, true, metric_to_json);
+  Json out = Json::object();
+  for (const auto& [name, list] : config.metrics_by_output) {
+    out[name] = Json::array();
+    for (const Metric& metric : list) out[name].push_back(metric_to_json(metric));
+  }
+  return out;
+}
+
+bool is_envelope(const Json& json) { return json.is_object() && json.contains("class_name"); }
+
+/// A value, a list of them, or one by name.
+template <class T, class FromJson>
+PerOutput<T> per_output_from(const Json& json, FromJson from_json) {
+  if (json.is_null()) return {};
+  if (json.is_array()) {
+    std::vector<T> list;
+    for (const Json& item : json) list.push_back(from_json(item));
+    return PerOutput<T>(std::move(list));
+  }
+  if (!json.is_object() || is_envelope(json)) return PerOutput<T>(std::vector<T>{from_json(json)});
+  std::map<std::string, T> named;
+  for (const auto& [name, value] : json.items()) named.emplace(name, from_json(value));
+  return PerOutput<T>(std::move(named));
+}
+
+const Json& part_of(const Json& config, const char* key) {
+  static const Json absent;
+  return config.contains(key) ? config[key] : absent;
+}
+
+/// Keras also writes one list per output, or lists by output name.
+void read_metrics(CompileConfig& compile, const Json& json, const std::vector<std::string>& outputs,
+                  const std::function<Metric(const Json&)>& make) {
+  const auto list_of = [&](const Json& entry) {
+    std::vector<Metric> list;
+    for (const Json& item : entry.is_array() ? entry : Json::array({entry}))
+      if (!item.is_null()) list.push_back(make(item));
+    return list;
+  };
+  const bool lists = json.is_array() && std::any_of(json.begin(), json.end(),
+                                                    [](const Json& entry) { return entry.is_array(); });
+  if (lists && outputs.size() <= 1) {
+    std::vector<Metric> all;
+    for (const Json& entry : json)
+      for (Metric& metric : list_of(entry)) all.push_back(std::move(metric));
+    compile.metrics = PerOutput<Metric>(std::move(all));
+  } else if (lists) {
+    for (size_t i = 0; i < json.size() && i < outputs.size(); ++i)
+      compile.metrics_by_output[outputs[i]] = list_of(json[i]);
+  } else if (json.is_object() && !is_envelope(json)) {
+    for (const auto& [name, entry] : json.items()) compile.metrics_by_output[name] = list_of(entry);
+  } else {
+    compile.metrics = per_output_from<Metric>(json, make);
+  }
+}
+
+/// "Custom>Adam", as Keras 2.11 and later wrote it.
+ConfigObject without_package(ConfigObject object) {
+  object.class_name = object.class_name.substr(object.class_name.rfind('>') + 1);
+  return object;
+}
+
+}  // namespace
+
+Json optimizer_to_json(OptimizerNode& optimizer) {
+  Json config = {{"name", optimizer.name()}};
+  const Json fields = config_of(optimizer);
+  for (const auto& [key, value] : fields.items()) config[key] = value;
+  if (config.contains("learning_rate") && config["learning_rate"].is_number())
+    config["learning_rate"] = optimizer.learning_rate();
+  return envelope("keras.optimizers", optimizer.class_name(), std::move(config));
+}
+
+Optimizer optimizer_from_json(const Json& json, const std::string& where, LoadScope& scope) {
+  static const ObjectTable<Optimizer> table("optimizer", Optimizers{});
+  ConfigObject object = without_package(object_of(json, where));
+  if (json.is_string()) return Optimizer(object.class_name);
+  if (!object.config.contains("learning_rate") && object.config.contains("lr"))
+    object.config["learning_rate"] = object.config["lr"];
+  return table.make(object, where, scope);
+}
+
+Loss loss_from_json(const Json& json, const std::string& where, LoadScope& scope) {
+  if (json.is_null()) return {};
+  const ConfigObject object = object_of(json, where);
+  const bool is_function = object.class_name == "function" && object.config.is_string();
+  if (json.is_string() || is_function)
+    return Loss(is_function ? object.config.get<std::string>() : object.class_name);
+  return losses().make(object, where, scope);
+}
+
+Metric metric_from_json(const Json& json, const std::string& where, LoadScope& scope) {
+  const ConfigObject object = object_of(json, where);
+  const bool is_function = object.class_name == "function" && object.config.is_string();
+  if (json.is_string() || is_function)
+    return Metric(is_function ? object.config.get<std::string>() : object.class_name);
+  if (object.class_name == "MeanMetricWrapper" && object.config.contains("fn")) {
+    const Metric made = metric_from_json(object.config["fn"], where, scope);
+    return object.config.contains("name") && object.config["name"].is_string()
+               ? made.renamed(object.config["name"].get<std::string>())
+               : made;
+  }
+  if (metric_table().has(object.class_name)) return metric_table().make(object, where, scope);
+  return Metric(losses().make(object, where, scope));
+}
+
+Json compile_to_json(const Model& model) {
+  if (!model.compiled()) return {};
+  const CompileConfig& compile = model.model_node().training->config;
+  try {
+    Json out = {{"optimizer", optimizer_to_json(model.optimizer().node())},
+                {"loss", per_output_json(compile.loss, false, loss_to_json)},
+                {"loss_weights", per_output_json(compile.loss_weights, false, [](double w) { return Json(w); })},
+                {"metrics", metrics_json(compile)},
+                {"weighted_metrics", per_output_json(compile.weighted_metrics, true, metric_to_json)},
+                {"run_eagerly", compile.run_eagerly},
+                {"steps_per_execution", compile.steps_per_execution},
+                {"jit_compile", false}};
+    return out;
+  } catch (const InvalidArgumentError& error) {
+    log(LogChannel::warning, "model '" + model.name() + "': what compile() was told is not saved, since " +
+                                 error.what() + ", which no file can hold; compile again after loading");
+    return {};
+  }
+}
+
+void compile_from_json(const Model& model, const Json& config, const std::string& where, LoadScope& scope) {
+  if (!config.is_object()) return;
+  const std::string place = where + ", 'compile_config'";
+  const auto loss = [&](const Json& json) { return loss_from_json(json, place + ", 'loss'", scope); };
+  const auto metric = [&](const Json& json) { return metric_from_json(json, place + ", 'metrics'", scope); };
+  CompileConfig compile;
+  try {
+    if (!part_of(config, "optimizer").is_null())
+      compile.optimizer = optimizer_from_json(config["optimizer"], place + ", 'optimizer'", scope);
+    compile.loss = per_output_from<Loss>(part_of(config, "loss"), loss);
+    compile.loss_weights = per_output_from<double>(part_of(config, "loss_weights"), [&](const Json& weight) {
+      if (!weight.is_number()) throw FileFormatError(place + ", 'loss_weights': expected numbers");
+      return weight.get<double>();
+    });
+    read_metrics(compile, part_of(config, "metrics"), model.model_node().output_names(1), metric);
+    compile.weighted_metrics = per_output_from<Metric>(part_of(config, "weighted_metrics"), metric);
+    if (part_of(config, "steps_per_execution").is_number_integer())
+      compile.steps_per_execution = config["steps_per_execution"];
+  } catch (const InvalidArgumentError& error) {
+    throw FileFormatError(place + ": " + error.what());
+  }
+  model.compile(compile);
+}
+
+}  // namespace nyala

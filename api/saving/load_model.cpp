@@ -1,0 +1,102 @@
+#include <nyala/api/saving/load_model.h>
+
+#include <nyala/api/model/model_node.h>
+#include <nyala/api/saving/config/config_reader.h>
+#include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/config/training_config.h>
+#include <nyala/api/saving/formats/format.h>
+#include <nyala/api/saving/formats/keras_archive.h>
+#include <nyala/api/saving/formats/legacy_weights.h>
+#include <nyala/api/saving/model_json.h>
+#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+
+namespace nyala {
+
+namespace {
+
+Json shape_json(const Shape& shape) {
+  Json list = Json::array();
+  for (const int64_t size : shape) list.push_back(size == None ? Json() : Json(size));
+  return list;
+}
+
+Model model_from(const Json& config, const std::string& where, LoadScope& scope) {
+  const Layer layer = layer_from_json(config, where, scope);
+  if (auto node = std::dynamic_pointer_cast<ModelNode>(layer.shared())) return Model(node);
+  throw FileFormatError(where + ": expected a model, found a layer (" + layer.class_name() + ")");
+}
+
+/// Old files name losses and metrics that nobody knows any more: those cost the compilation, not the weights.
+void compile_loaded(const Model& model, const StoredModel& stored, LoadScope& scope) {
+  try {
+    compile_from_json(model, stored.compile_config, stored.name, scope);
+  } catch (const Error& error) {
+    if (!stored.legacy) throw;
+    log(LogChannel::warning, stored.name + ": the model is not compiled: " + error.what());
+  }
+}
+
+void read_stored_weights(const Model& model, const StoredModel& stored) {
+  const hdf5::Group& root = stored.file->root();
+  if (!stored.legacy) {
+    read_weights(model, root, stored.file->name());
+    return;
+  }
+  read_legacy_weights(model, root, stored.name);
+  read_legacy_optimizer(model, root, stored.name);
+}
+
+}  // namespace
+
+Json model_to_json(const Model& model) {
+  Json json = layer_to_json(model);
+  if (const Shapes shapes = model.model_node().input_shapes(); shapes.size() == 1)
+    json["build_config"] = {{"input_shape", shape_json(shapes[0])}};
+  if (Json compile = compile_to_json(model); !compile.is_null()) json["compile_config"] = std::move(compile);
+  return json;
+}
+
+Model load_model(const std::string& path, const LoadModelConfig& config) {
+  const StoredModel stored = read_stored_model(path);
+  if (stored.config.is_null())
+    throw FileFormatError(path + ": it holds weights, but no model; build the model and call load_weights");
+  LoadScope scope{config.custom_objects};
+  const Model model = model_from(stored.config, path, scope);
+  if (config.compile) compile_loaded(model, stored, scope);
+  if (model.built())
+    read_stored_weights(model, stored);
+  else if (!stored.file->root().dataset_paths().empty())
+    throw FileFormatError(path + ": model '" + model.name() +
+                          "' has weights, but the file does not say for which input; give it an Input");
+  return model;
+}
+
+Model model_from_json(const std::string& text, const LoadModelConfig& config) {
+  LoadScope scope{config.custom_objects};
+  return model_from(parse_json(text, "model_from_json"), "model_from_json", scope);
+}
+
+Model clone_model(const Model& model, const LoadModelConfig& config) {
+  LoadScope scope{config.custom_objects};
+  return model_from(layer_to_json(model), "clone_model", scope);
+}
+
+Optimizer parse_optimizer(const std::string& name_or_json) {
+  if (name_or_json.find('{') == std::string::npos) return Optimizer(name_or_json);
+  LoadScope scope;
+  return optimizer_from_json(parse_json(name_or_json, "optimizer"), "optimizer", scope);
+}
+
+void Model::save(const std::string& path) const {
+  const SharedUse use(model_node(), "save");
+  if (path.ends_with(".keras")) return write_keras_archive(*this, path);
+  throw InvalidArgumentError("save: expected a path that ends with '.keras', received '" + path +
+                             "' (weights alone: save_weights)");
+}
+
+std::string Model::to_json() const { return layer_to_json(*this).dump(); }
+
+}  // namespace nyala

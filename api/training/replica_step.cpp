@@ -1,0 +1,211 @@
+#include <nyala/api/training/replica_step.h>
+
+#include <algorithm>
+
+#include <nyala/api/layers/mask.h>
+#include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/replica_exchange.h>
+#include <nyala/backend/runtime/context.h>
+
+namespace nyala {
+
+namespace {
+
+/// Weights of shape (rows,) or (rows, 1) brought to the rank of per-sample losses.
+Tensor weights_like(const Tensor& weights, const Tensor& per_sample) {
+  Tensor fitted = ops::cast(weights, per_sample.dtype());
+  Shape shape = fitted.shape();
+  while (shape.rank() > per_sample.rank() && shape.back() == 1) shape = shape.slice(0, shape.rank() - 1);
+  while (shape.rank() < per_sample.rank()) shape.append(1);
+  return fitted.with_shape(shape);
+}
+
+[[noreturn]] void throw_no_reduction(const Loss& loss) {
+  throw StateError("loss '" + loss.name() +
+                   "' has reduction 'none'; training needs one number, use 'sum' or 'sum_over_batch_size'");
+}
+
+void add(Tensor& total, const Tensor& loss) { total = total.defined() ? ops::add(total, loss) : loss; }
+
+}  // namespace
+
+Call& ReplicaStep::call() {
+  call_.set_tape(thread_context().tape);
+  return call_;
+}
+
+double ReplicaStep::share() const {
+  return global_rows() > 0 ? static_cast<double>(rows()) / static_cast<double>(global_rows()) : 0.0;
+}
+
+TrainingState& ReplicaStep::state() const {
+  if (!state_) throw StateError("model '" + model_.name() + "': this needs compile()");
+  return *state_;
+}
+
+Tensor ReplicaStep::forward(const Tensor& x) { return forward(Tensors{x})[0]; }
+
+Tensors ReplicaStep::forward(const Tensors& x) {
+  if (model_.takes_many() || x.size() > 1) return model_.invoke(call(), Inputs(x));
+  return {model_.invoke(call(), x.at(0))};
+}
+
+Tensor ReplicaStep::compute_loss(const Batch& batch, const Tensors& predictions) {
+  return model_.compute_loss(*this, batch, predictions);
+}
+
+void ReplicaStep::compute_metrics(const Batch& batch, const Tensors& predictions) {
+  model_.compute_metrics(*this, batch, predictions);
+}
+
+Tensor ReplicaStep::all_reduced(const Tensor& value) const {
+  return replica_.context ? replica_.context->all_reduce_sum(value.detached()) : value.detached();
+}
+
+// Every replica computes it from all rows; one of them lets it count.
+Tensor ReplicaStep::loss_of_whole_batch(const Loss& loss, const Tensor& target, const Tensor& prediction,
+                                        const Tensor& weights) {
+  const auto all = [this](const Tensor& x) { return ops::replica_all_gather(x, replica_.context); };
+  const Tensor whole = loss(all(target), all(prediction), weights.defined() ? all(weights) : Tensor());
+  if (whole.rank() > 0) throw_no_reduction(loss);
+  return replica_.id == 0 ? whole : whole * 0.0;
+}
+
+Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Batch& batch,
+                            const Tensors& predictions) {
+  const Tensor& prediction = predictions[index];
+  const LossNode& loss = output.loss.node();
+  const Tensor target = fit_rank(batch.y[index], prediction);
+  const Tensor weights = weights_of(batch, index);
+  if (!loss.rows_are_independent()) return loss_of_whole_batch(output.loss, target, prediction, weights);
+  Tensor per_sample = loss.per_sample(target, prediction);
+  if (weights.defined()) per_sample = per_sample * weights_like(weights, per_sample);
+  Tensor valid = loss.valid_count(target, prediction);
+  if (const Tensor mask = mask_of(prediction); mask.defined() && mask.rank() <= per_sample.rank()) {
+    const Tensor counted = ops::add(weights_like(mask, per_sample), ops::zeros_like(per_sample));
+    per_sample = per_sample * counted;
+    valid = ops::sum(counted);
+  }
+  const Tensor sum = ops::sum(per_sample);
+  const Reduction reduction = loss.reduction();
+  if (reduction == Reduction::sum) return sum;
+  if (reduction == Reduction::none) throw_no_reduction(output.loss);
+  if (reduction == Reduction::mean_with_sample_weight && weights.defined())
+    return sum / all_reduced(ops::cast(ops::sum(weights), sum.dtype()));
+  if (valid.defined()) return sum / all_reduced(ops::cast(valid, sum.dtype()));
+  const int64_t per_row =
+      per_sample.rank() > 0 ? per_sample.shape().slice(1, per_sample.rank()).num_elements() : 1;
+  return sum * (1.0 / static_cast<double>(std::max<int64_t>(global_rows() * per_row, 1)));
+}
+
+Tensor ReplicaStep::compiled_loss(const Batch& batch, const Tensors& predictions) {
+  TrainingState& state = this->state();
+  Tensor total;
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    const CompiledOutput& output = state.outputs[i];
+    if (!output.loss) continue;
+    const Tensor loss = loss_of(output, i, batch, predictions);
+    if (state.several_losses)
+      add_to_sums(1 + static_cast<int64_t>(i), loss * static_cast<double>(global_rows()));
+    add(total, output.weight == 1.0 ? loss : loss * output.weight);
+  }
+  Tensor once;  // regularisers and add_loss count once per batch, not once per replica
+  for (const RegularizedWeight& weight : state.regularized)
+    if (state.trains(weight.variable)) add(once, weight.regularizer(call()[weight.variable]));
+  for (const Tensor& loss : call_.losses()) add(once, loss);
+  if (once.defined()) add(total, (total.defined() ? ops::cast(once, total.dtype()) : once) * share());
+  if (!total.defined())
+    throw InvalidArgumentError("no loss to compute: pass a loss to compile(), or override compute_loss()");
+  return total;
+}
+
+void ReplicaStep::track_loss(const Tensor& loss) {
+  add_to_sums(0, loss * static_cast<double>(global_rows()));
+  state().loss_is_tracked = true;
+}
+
+void ReplicaStep::track_loss(Metric& mean, const Tensor& loss) {
+  const double replicas = replica_.num_replicas;
+  mean.update_state(
+      loss.detached() * replicas, {},
+      Tensor::full({}, static_cast<double>(global_rows()) / replicas, loss.dtype(), loss.device()));
+}
+
+void ReplicaStep::add_to_sums(int64_t first, const Tensor& values) {
+  const Tensor flat = ops::cast(values.detached(), DType::float64);
+  const Tensor place = state().sums[static_cast<size_t>(replica_.id)].rows(first, flat.num_elements());
+  const Tensor source = flat.with_shape(place.shape());
+  dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&source}, place);
+}
+
+namespace {
+
+/// Weights for a metric that leaves masked steps out: the mask, times the weights where there are any.
+Tensor masked_weights(const Metric& metric, const Tensor& weights, const Tensor& prediction) {
+  const Tensor mask = mask_of(prediction);
+  const auto* mean = dynamic_cast<const metrics::MeanMetricNode*>(&metric.node());
+  if (!mask.defined() || !mean || !mean->counts_masks() || mask.rank() >= prediction.rank()) return weights;
+  const Tensor counted = ops::cast(mask, weights.defined() ? weights.dtype() : prediction.dtype());
+  return weights.defined() ? counted * weights_like(weights, counted) : counted;
+}
+
+}  // namespace
+
+void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& predictions) {
+  for (const CompiledMetric& compiled : state().metrics) {
+    const Tensor& tracked = predictions[compiled.output];
+    Tensor prediction = tracked.detached();
+    if (tracked.notes()) prediction = with_mask(prediction, mask_of(tracked));
+    const Tensor target = fit_rank(batch.y[compiled.output], prediction);
+    const Tensor weights = masked_weights(
+        compiled.metric, compiled.weighted ? weights_of(batch, compiled.output) : Tensor(), prediction);
+    add_to_sums(compiled.first_sum, compiled.metric.node().update(target, prediction, weights));
+  }
+  count_added_metrics();
+}
+
+// Two sums each: the values and how many they are.
+void ReplicaStep::count_added_metrics() {
+  for (const auto& [name, value] : call_.metrics()) {
+    const auto& known = state().added_metrics;
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end())
+      throw StateError("model '" + model_.name() + "': add_metric(\"" + name +
+                       "\") was not called when the model was built; call it in every pass");
+    const int64_t first = state().first_added_sum + 2 * (found - known.begin());
+    const double count = value.rank() == 0 ? share() : static_cast<double>(value.num_elements());
+    const Tensor sum = value.rank() == 0 ? value * share() : ops::sum(value);
+    if (rows() > 0) add_to_sums(first, sum);
+    add_to_sums(first + 1, Tensor::full({}, count, DType::float64, value.device()));
+  }
+}
+
+void ReplicaStep::log(const std::string& name, const Tensor& value, ReduceOp op) {
+  if (value.num_elements() != 1)
+    throw ShapeError("log(\"" + name + "\"): expected a scalar, received shape " + value.shape().to_string());
+  auto& logged = state().logged[static_cast<size_t>(replica_.id)];
+  LoggedValue entry{name, op, value.detached(), rows()};
+  for (LoggedValue& known : logged)
+    if (known.name == name) {
+      known = std::move(entry);
+      return;
+    }
+  logged.push_back(std::move(entry));
+}
+
+Variables ReplicaStep::trainable_variables() const { return state().optimizer.node().variables(); }
+
+Optimizer ReplicaStep::optimizer() const { return state().optimizer; }
+
+void ReplicaStep::apply_gradients(const Tensors& gradients) {
+  optimizer().apply_gradients(gradients, trainable_variables());
+}
+
+}  // namespace nyala

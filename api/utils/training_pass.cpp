@@ -1,0 +1,75 @@
+#include <nyala/api/utils/training_pass.h>
+
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/runtime/collectives.h>
+#include <nyala/backend/runtime/context.h>
+#include <nyala/strategies/replica_context.h>
+
+namespace nyala {
+
+namespace {
+
+int replica_id() { return thread_context().replica ? thread_context().replica->replica_id() : 0; }
+
+void collect(const LayerNode& node, std::vector<RegularizedWeight>& out) {
+  for (const RegularizedWeight& weight : node.regularized()) out.push_back(weight);
+  for (const auto& [attribute, layer] : node.sublayers()) collect(layer.node(), out);
+}
+
+TrainingPassConfig place_of(const DistributedBatch& batch, int64_t step) {
+  TrainingPassConfig config{.global_rows = batch.rows, .step = step};
+  for (int id = 0; id < replica_id(); ++id)
+    config.first_row += batch.parts.at(static_cast<size_t>(id)).x.at(0).shape()[0];
+  return config;
+}
+
+int64_t own_rows(const DistributedBatch& batch) {
+  return batch.parts.at(static_cast<size_t>(replica_id())).x.at(0).shape()[0];
+}
+
+}  // namespace
+
+TrainingPass::TrainingPass(int64_t rows, Config config)
+    : step_(Tensor::scalar(config.step).to(thread_context().device)) {
+  call_.restart({.training = true,
+                 .tape = thread_context().tape,
+                 .replica = thread_context().replica,
+                 .replica_index = replica_id(),
+                 .first_row = config.first_row,
+                 .rows = rows,
+                 .global_rows = config.global_rows > 0 ? config.global_rows : rows,
+                 .step = step_});
+}
+
+TrainingPass::TrainingPass(const DistributedBatch& batch, int64_t step)
+    : TrainingPass(own_rows(batch), place_of(batch, step)) {}
+
+Call& TrainingPass::call() {
+  call_.set_tape(thread_context().tape);
+  return call_;
+}
+
+Tensor TrainingPass::operator()(const Layer& layer, const Tensor& x) { return layer(call(), x); }
+
+Outputs TrainingPass::operator()(const Layer& layer, const Tensors& inputs) {
+  return layer(call(), Inputs(inputs));
+}
+
+Tensor TrainingPass::losses(const Layer& layer) {
+  std::vector<RegularizedWeight> weights;
+  collect(layer.node(), weights);
+  Tensor total;
+  const auto add = [&total](const Tensor& loss) { total = total.defined() ? ops::add(total, loss) : loss; };
+  for (const RegularizedWeight& weight : weights)
+    if (weight.variable.trainable()) add(weight.regularizer(call()[weight.variable]));
+  for (const Tensor& loss : call_.losses()) add(loss);
+  if (!total.defined()) return Tensor::zeros({}, layer.node().dtype(), thread_context().device);
+  const int64_t rows = call_.options().rows, all = call_.options().global_rows;
+  return total * (all > 0 ? static_cast<double>(rows) / static_cast<double>(all) : 0.0);
+}
+
+void TrainingPass::finish() {
+  for (const auto& [variable, value] : call_.assignments()) variable.assign(value);
+}
+
+}  // namespace nyala

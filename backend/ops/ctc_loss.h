@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nyala/backend/core/op.h>
+
+namespace nyala::ops {
+
+/// Connectionist temporal classification (Graves et al., 2006): (batch,) -log of the probability that the
+/// time steps of `logits` (batch, steps, classes), read without repetitions and blanks, spell the labels.
+/// `target` (batch, labels) holds class numbers; its blanks (`blank`) count as missing and stand behind the
+/// labels. Labels that do not fit into the steps give infinity, with a gradient of 0; a class out of range
+/// gives NaN. Throws ShapeError for other ranks.
+Tensor ctc_loss(const Tensor& target, const Tensor& logits, int64_t blank = 0);
+
+struct CtcDescriptor {
+  int64_t blank = 0;
+};
+/// Inputs target int64, logits; outputs the loss and its gradient by the logits, (batch, steps, classes).
+extern const OpDef kCtcLoss;
+
+}  // namespace nyala::ops

@@ -1,0 +1,79 @@
+#include <nyala/backend/parameters/distributed_variable.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/collectives.h>
+#include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/device_registry.h>
+
+namespace nyala {
+
+VariablePlace place_of(const VariableNode& node) {
+  using Context = VariablePlace::Context;
+  const ThreadContext& thread = thread_context();
+  if (thread.update_replica >= 0) return {Context::update, thread.update_replica, nullptr};
+  if (thread.replica) return {Context::replica, thread.replica->replica_id(), thread.replica};
+  if (thread.replica_context || node.plain) return {Context::replica, 0, nullptr};
+  return {};
+}
+
+Tensor copy_to_update(const Variable& variable, int copy) {
+  VariableNode& node = variable.node();
+  if (node.home.defined() && node.diverged) node.kind->rejoin(node);
+  return node.home.defined() ? node.home : node.copies.at(static_cast<size_t>(copy));
+}
+
+void after_update(const Variable& variable) {
+  VariableNode& node = variable.node();
+  if (node.home.defined())
+    node.kind->fetch(node);
+  else if (node.copies.size() > 1)
+    node.diverged = true;
+}
+
+const Tensor& DistributedVariable::own_copy(const VariableNode& node, const VariablePlace& place) {
+  return node.copies[static_cast<size_t>(place.replica) % node.copies.size()];
+}
+
+void DistributedVariable::write_all(const VariableNode& node, const VariableWrite& write) {
+  const void* written = nullptr;
+  if (node.home.defined()) {
+    apply(write, node.home);
+    written = node.home.raw();
+  }
+  for (const Tensor& copy : node.copies)
+    if (!written || copy.raw() != written) apply(write, copy);
+}
+
+void DistributedVariable::write_together(VariableNode& node, const VariablePlace& place,
+                                         const VariableWrite& write) {
+  if (write.value.device().kind != DeviceKind::cpu) synchronize(write.value.device());
+  const std::string what = place_of(node, write);
+  place.others->meet_once(what, &write, [&](Collectives::Offers offers) {
+    std::vector<const VariableWrite*> writes;
+    for (const void* offer : offers) writes.push_back(static_cast<const VariableWrite*>(offer));
+    const Tensor& first = node.home.defined() ? node.home : node.copies[0];
+    node.kind->write(node, {}, reduce_writes(node, writes, first.device()));
+  });
+}
+
+void DistributedVariable::check_own_strategy(const VariableNode& node, const VariablePlace& place,
+                                             const VariableWrite& write) {
+  const size_t replicas = place.others ? static_cast<size_t>(place.others->num_replicas()) : 1;
+  if (node.copies.size() == replicas && !(node.plain && replicas > 1)) return;
+  throw StateError(place_of(node, write) + "the variable has " + std::to_string(node.copies.size()) +
+                   (node.copies.size() == 1 ? " copy" : " copies") + ", but " + std::to_string(replicas) +
+                   " replicas are running; make it in the scope of the strategy that runs them");
+}
+
+void DistributedVariable::check_scatter(const VariableNode& node, const VariableWrite& write) {
+  using ops::ScatterKind;
+  if (write.kind != VariableWrite::Kind::scatter) return;
+  const bool picks = write.scatter == ScatterKind::minimum || write.scatter == ScatterKind::maximum ||
+                     write.scatter == ScatterKind::update;
+  const Aggregation aggregation = node.spec.aggregation;
+  if (picks && !node.plain && (aggregation == Aggregation::sum || aggregation == Aggregation::mean))
+    throw InvalidArgumentError(place_of(node, write) + "not possible with aggregation " +
+                               std::string(name_of(aggregation)) + "; expected none or only_first_replica");
+}
+
+}  // namespace nyala

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include <nyala/backend/core/tensor.h>
+
+namespace nyala {
+
+/// What one replica of a step may ask of the others. Everything here is called by every replica in the same
+/// order, also by one that holds no rows; a replica that does something else meanwhile, or ends its step,
+/// breaks the meeting: all get CommunicationError. Used from the replica's own thread.
+class Collectives {
+ public:
+  /// What every replica handed in, in replica order.
+  using Offers = std::span<const void* const>;
+
+  virtual ~Collectives() = default;
+  virtual int replica_id() const = 0;
+  virtual int num_replicas() const = 0;
+  /// The sum over all replicas, added in replica order, on this replica's device: the same bits everywhere.
+  virtual Tensor all_reduce_sum(const Tensor& value) = 0;
+  /// The values of all replicas stacked along a new axis 0 in replica order, on this replica's device.
+  virtual Tensor all_gather(const Tensor& value) = 0;
+  /// The values of all replicas in replica order, copied to this replica's device. Ranks and dtypes are
+  /// equal, sizes need not be.
+  virtual Tensors all_values(const Tensor& value) = 0;
+  /// The replicas meet; replica 0's thread calls once(offers) outside of every replica, and all go on when it
+  /// has returned. `what` names the meeting in errors. What `once` throws, replica 0 throws.
+  virtual void meet_once(std::string_view what, const void* offer,
+                         const std::function<void(Offers)>& once) = 0;
+};
+
+}  // namespace nyala

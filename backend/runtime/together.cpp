@@ -1,0 +1,127 @@
+#include <nyala/backend/runtime/together.h>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/cpu_hints.h>
+#include <nyala/backend/runtime/device_registry.h>
+
+namespace nyala {
+
+namespace {
+
+/// One thread that waits for jobs. Lives as long as the process.
+class Worker {
+ public:
+  Worker() : thread_([this] { work(); }) { thread_.detach(); }
+
+  void start(const std::function<void(size_t)>& body, size_t index, const ThreadContext& context) {
+    body_ = &body;
+    index_ = index;
+    context_ = &context;
+    error_ = nullptr;
+    busy_.store(true, std::memory_order_relaxed);
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_one();
+  }
+
+  std::exception_ptr wait(int spins) {
+    for (int spin = 0; spin < spins && busy_.load(std::memory_order_acquire); ++spin) spin_pause();
+    busy_.wait(true, std::memory_order_acquire);
+    return std::exchange(error_, nullptr);
+  }
+
+ private:
+  // Spinning longer would take a core from the OpenMP team of the thread that gives the work.
+  static constexpr int kSpins = 2000;
+
+  void work() {
+    flush_denormals();
+    uint32_t seen = 0;
+    for (;;) {
+      for (int spin = 0; spin < kSpins && round_.load(std::memory_order_acquire) == seen; ++spin)
+        spin_pause();
+      round_.wait(seen, std::memory_order_acquire);
+      seen = round_.load(std::memory_order_acquire);
+      thread_context() = *context_;
+      try {
+        (*body_)(index_);
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+      thread_context() = {};
+      busy_.store(false, std::memory_order_release);
+      busy_.notify_one();
+    }
+  }
+
+  const std::function<void(size_t)>* body_ = nullptr;
+  const ThreadContext* context_ = nullptr;
+  size_t index_ = 0;
+  std::exception_ptr error_;
+  std::atomic<uint32_t> round_{0};
+  std::atomic<bool> busy_{false};
+  std::thread thread_;
+};
+
+struct Pool {
+  std::mutex mutex;
+  std::vector<Worker*> idle;
+};
+
+Pool& pool() {
+  static Pool* const all = new Pool;  // its threads outlive static objects
+  return *all;
+}
+
+/// Workers that nobody else uses meanwhile.
+class Lease {
+ public:
+  explicit Lease(size_t count) {
+    std::lock_guard lock(pool().mutex);
+    std::vector<Worker*>& idle = pool().idle;
+    while (workers_.size() < count) {
+      if (idle.empty()) idle.push_back(new Worker);
+      workers_.push_back(idle.back());
+      idle.pop_back();
+    }
+  }
+  ~Lease() {
+    std::lock_guard lock(pool().mutex);
+    pool().idle.insert(pool().idle.end(), workers_.rbegin(), workers_.rend());
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  const std::vector<Worker*>& workers() const { return workers_; }
+
+ private:
+  std::vector<Worker*> workers_;
+};
+
+}  // namespace
+
+void run_together(size_t count, const std::function<void(size_t)>& body) {
+  if (count == 0) return;
+  const Lease lease(count - 1);
+  const ThreadContext context = thread_context();
+  for (size_t i = 1; i < count; ++i) lease.workers()[i - 1]->start(body, i, context);
+  std::exception_ptr error;
+  try {
+    body(0);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const int spins = static_cast<int>(count) <= available_cores() ? 20000 : 0;
+  for (Worker* worker : lease.workers())
+    if (std::exception_ptr thrown = worker->wait(spins); thrown && !error) error = thrown;
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace nyala

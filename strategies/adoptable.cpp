@@ -1,0 +1,57 @@
+#include <nyala/strategies/adoptable.h>
+
+#include <nyala/strategies/contexts.h>
+
+namespace nyala {
+
+namespace {
+
+/// A variable's twin in another store.
+struct Move {
+  Variable variable;
+  Variable twin;
+};
+
+Tensor host_copy(const Variable& variable) {
+  const Tensor host = Tensor::empty(variable.shape(), variable.dtype());
+  host.copy_from(variable.value());
+  return host;
+}
+
+Move prepare(const Variable& variable, ParameterStore& store) {
+  VariableSpec spec = variable.node().spec;
+  const Tensor value = host_copy(variable);
+  spec.initialize = [&value](const Tensor& place) { place.copy_from(value); };
+  Variable twin = store.create(spec);
+  twin.assign(value);  // of a sum over replicas each copy takes a share
+  return {variable, twin};
+}
+
+// The twin goes with what the variable had: its memory returns to the old store.
+void exchange(const Move& move) {
+  VariableNode &node = move.variable.node(), &twin = move.twin.node();
+  std::swap(node.kind, twin.kind);
+  std::swap(node.copies, twin.copies);
+  std::swap(node.home, twin.home);
+  std::swap(node.in_arena, twin.in_arena);
+  std::swap(node.segment, twin.segment);
+  std::swap(node.leaf, twin.leaf);
+  std::swap(node.owner, twin.owner);
+  std::swap(node.plain, twin.plain);
+  node.diverged = false;
+}
+
+}  // namespace
+
+void move_into(Adoptable& owner, const std::shared_ptr<StrategyNode>& strategy) {
+  ParameterStore& store = strategy->store();
+  std::vector<Move> moves;
+  for (const Variable& variable : owner.variables())
+    if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&store))
+      moves.push_back(prepare(variable, store));
+  owner.leave_strategy();
+  for (const Move& move : moves) exchange(move);
+  owner.enter_strategy(strategy);
+}
+
+}  // namespace nyala

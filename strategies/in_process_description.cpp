@@ -1,0 +1,44 @@
+#include <cstdio>
+
+#include <nyala/strategies/in_process.h>
+
+namespace nyala {
+
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", value);
+  return text;
+}
+
+std::string weights_of(const ParameterStore& store) {
+  if (store.parameter_device()) return "one copy on " + store.parameter_device()->to_string();
+  return store.shares_weights() ? "shared" : "mirrored";
+}
+
+std::string split_of(const std::vector<double>& weights) {
+  if (weights.empty()) return "rows split evenly";
+  std::string text;
+  for (double weight : weights) text += (text.empty() ? "" : " : ") + number(weight);
+  return "rows split " + text;
+}
+
+}  // namespace
+
+std::string InProcessStrategy::describe() const {
+  std::string text = options_.name + ": " + std::to_string(num_replicas_in_sync()) +
+                     (num_replicas_in_sync() > 1 ? " replicas" : " replica") + " on ";
+  for (size_t i = 0; i < options_.devices.size(); ++i)
+    text += (i > 0 ? ", " : "") + options_.devices[i].to_string();
+  text += "; weights " + weights_of(*store_);
+  if (num_replicas_in_sync() > 1) {
+    text += "; gradients summed by " + buckets_.ops().name() + " in buckets of at least " +
+            std::to_string(options_.bucket_elements) + " elements while backward runs";
+    if (buckets_.num_buckets() > 0) text += " (" + std::to_string(buckets_.num_buckets()) + " buckets now)";
+    text += "; " + split_of(options_.device_weights);
+  }
+  return text + profiler_.summary();
+}
+
+}  // namespace nyala

@@ -1,0 +1,134 @@
+#include <algorithm>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/strategies/in_process.h>
+
+namespace nyala {
+
+namespace {
+
+using Offers = Collectives::Offers;
+
+void check_lists(const GradientUpdate& update) {
+  if (update.gradients.size() != update.variables.size())
+    throw InvalidArgumentError("apply_gradients: expected one gradient per variable, received " +
+                               std::to_string(update.gradients.size()) + " and " +
+                               std::to_string(update.variables.size()));
+  for (size_t i = 0; i < update.variables.size(); ++i) {
+    const Variable& variable = update.variables[i];
+    const Tensor& gradient = update.gradients[i];
+    if (std::count(update.variables.begin(), update.variables.end(), variable) > 1)
+      throw InvalidArgumentError("apply_gradients: variable '" + variable.path() + "' is named twice");
+    if (gradient.defined() && (gradient.shape() != variable.shape() || gradient.dtype() != variable.dtype()))
+      throw ShapeError("apply_gradients: expected a gradient of '" + variable.path() + "' of shape " +
+                       variable.shape().to_string() + " and dtype " + std::string(name_of(variable.dtype())) +
+                       ", received " + gradient.shape().to_string() + " of " +
+                       std::string(name_of(gradient.dtype())));
+  }
+}
+
+/// The variables for which somebody has a gradient.
+Variables with_gradients(const std::vector<const GradientUpdate*>& updates) {
+  Variables out;
+  for (size_t i = 0; i < updates[0]->variables.size(); ++i) {
+    const bool any = std::any_of(updates.begin(), updates.end(), [i](const GradientUpdate* update) {
+      return update->gradients[i].defined();
+    });
+    if (any) out.push_back(updates[0]->variables[i]);
+  }
+  if (out.empty()) throw InvalidArgumentError("apply_gradients: no gradients provided for any variable");
+  return out;
+}
+
+std::vector<const GradientUpdate*> alike(Offers offers) {
+  std::vector<const GradientUpdate*> updates;
+  for (const void* offer : offers) updates.push_back(static_cast<const GradientUpdate*>(offer));
+  for (size_t id = 1; id < updates.size(); ++id) {
+    if (updates[id]->optimizer != updates[0]->optimizer)
+      throw InvalidArgumentError("apply_gradients: replicas 0 and " + std::to_string(id) +
+                                 " came with different optimizers");
+    if (updates[id]->variables != updates[0]->variables)
+      throw InvalidArgumentError("apply_gradients: replicas 0 and " + std::to_string(id) +
+                                 " came with different variables");
+  }
+  return updates;
+}
+
+}  // namespace
+
+void InProcessStrategy::apply_gradients(const GradientUpdate& update) {
+  check_lists(update);
+  const ReplicaContext* inside = thread_context().replica_context;
+  if (inside && inside->node != this && inside->num_replicas > 1)
+    throw StateError("apply_gradients: the variables belong to " + name() + ", but this is a replica of " +
+                     inside->node->name());
+  if (inside && inside->node == this && run_has_rule_ && inside->gradients)
+    throw StateError("apply_gradients: this step gives its gradients to an update rule already");
+  if (inside && inside->node == this && inside->context)
+    apply_together(*inside, update);
+  else
+    apply_alone(update);
+}
+
+// The replicas meet to begin, give their gradients to their sinks at the same time (the last one sums a
+// bucket), and meet again to update. Weights are not read in between.
+void InProcessStrategy::apply_together(const Replica& replica, const GradientUpdate& update) {
+  replica.context->meet_once("apply_gradients()", &update, [&](Offers offers) {
+    begin_manual(update.rule(with_gradients(alike(offers))));
+  });
+  feed(replica.id, update);
+  replica.context->meet_once("apply_gradients()", &update, [this](Offers) {
+    finish_manual([this](const std::function<void(int)>& body) { group_.together(body); });
+  });
+}
+
+// The gradients are those of the whole batch: replica 0 brings them, the others bring none. In merge_call the
+// step that goes on has the turn already, and the replicas' threads wait in it.
+void InProcessStrategy::apply_alone(const GradientUpdate& update) {
+  const bool merged = runner_.load() == std::this_thread::get_id() && !thread_context().replica_context &&
+                      thread_context().strategy.get() == this;
+  std::optional<Turn> turn;
+  if (!merged) turn.emplace(*this);
+  begin_manual(update.rule(with_gradients({&update})));
+  feed(0, update);
+  for (int id = 1; id < num_replicas_in_sync(); ++id) buckets_.finish(id);
+  finish_manual([this, merged](const std::function<void(int)>& body) {
+    if (!merged) return in_slices(body);
+    for (int slice = 0; slice < num_replicas_in_sync(); ++slice) body(slice);
+  });
+}
+
+void InProcessStrategy::begin_manual(UpdateRule& rule) {
+  const bool accumulate = rule.accumulates_into_existing();
+  manual_ = &rule;
+  manual_applies_ = rule.begin_step();
+  buckets_.begin(rule, manual_applies_, accumulate);
+}
+
+void InProcessStrategy::feed(int replica, const GradientUpdate& update) {
+  GradientSink& sink = buckets_.sink(replica);
+  for (size_t i = 0; i < update.variables.size(); ++i) {
+    const Tensor& gradient = update.gradients[i];
+    if (!gradient.defined()) continue;
+    const int32_t leaf = update.variables[i].node().leaf;
+    const Tensor place = sink.destination(leaf);
+    if (place.defined()) {
+      place.copy_from(gradient.detached());
+      sink.ready(leaf, place);
+    } else {
+      sink.ready(leaf, this->place(gradient.detached(), replica));
+    }
+  }
+  buckets_.finish(replica);
+}
+
+void InProcessStrategy::finish_manual(const InSlices& in_slices) {
+  UpdateRule& rule = *manual_;
+  if (manual_applies_)
+    apply(rule, in_slices);
+  else
+    rule.end_gathering();
+  store_->fetch(rule.variables());
+}
+
+}  // namespace nyala

@@ -1,0 +1,150 @@
+#include <nyala/strategies/strategy_node.h>
+
+#include <map>
+#include <mutex>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/reduction_axes.h>
+#include <nyala/strategies/one_device.h>
+#include <nyala/strategies/store_registration.h>
+
+namespace nyala {
+
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<const SegmentOwner*, StrategyNode*> strategies;
+};
+
+Registry& registry() {
+  static auto* const all = new Registry;
+  return *all;
+}
+
+void check_values(const char* what, const PerReplica<>& values, int replicas) {
+  if (values.empty())
+    throw InvalidArgumentError(std::string(what) + ": expected one value per replica, received none");
+  if (values.size() != static_cast<size_t>(replicas))
+    throw InvalidArgumentError(std::string(what) + ": expected one value for each of " +
+                               std::to_string(replicas) + " replicas, received " +
+                               std::to_string(values.size()));
+}
+
+void check_gathered(const PerReplica<>& values, int axis) {
+  const Shape& first = values[0].shape();
+  for (const Tensor& value : values) {
+    if (value.rank() == 0)
+      throw InvalidArgumentError("gather: scalars have no axis to gather along; reshape them to (1,) first");
+    const bool alike = value.rank() == first.rank() && value.shape().with(axis, 0) == first.with(axis, 0);
+    if (!alike)
+      throw ShapeError("gather: expected values of one rank that are equal but for axis " +
+                       std::to_string(axis) + ", received " + first.to_string() + " and " +
+                       value.shape().to_string());
+  }
+}
+
+int64_t count_along(const Shape& shape, uint32_t mask) {
+  int64_t count = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (mask & 1u << axis) count *= shape[axis];
+  return count;
+}
+
+}  // namespace
+
+StoreRegistration::StoreRegistration(ParameterStore& store, StrategyNode& node) : store_(&store) {
+  std::lock_guard lock(registry().mutex);
+  registry().strategies[store_] = &node;
+}
+
+StoreRegistration::~StoreRegistration() {
+  std::lock_guard lock(registry().mutex);
+  registry().strategies.erase(store_);
+}
+
+std::shared_ptr<StrategyNode> handle_on(StrategyNode& node) {
+  auto shared = node.weak_from_this().lock();
+  return shared ? shared : std::shared_ptr<StrategyNode>(std::shared_ptr<void>(), &node);
+}
+
+std::shared_ptr<StrategyNode> strategy_of(const Variable& variable) {
+  const std::shared_ptr<SegmentOwner> owner = variable.node().owner.lock();
+  // Variables may be there before anybody asked for the strategy that they belong to.
+  if (variable.node().plain) return default_strategy(variable.value(0).device());
+  std::lock_guard lock(registry().mutex);
+  const auto found = registry().strategies.find(owner.get());
+  if (!owner || found == registry().strategies.end())
+    throw StateError("the strategy that made variable '" + variable.path() + "' is gone");
+  return handle_on(*found->second);
+}
+
+RowRange StrategyNode::rows_of(int replica, int64_t global_rows) const {
+  const int64_t replicas = num_replicas_in_sync(), id = replica;
+  const int64_t share = global_rows / replicas, larger = global_rows % replicas;
+  return {id * share + std::min(id, larger), share + (id < larger ? 1 : 0)};
+}
+
+Tensor StrategyNode::place(const Tensor& value, int replica) {
+  const Device target = device(replica);
+  const bool both_cpu = target.kind == DeviceKind::cpu && value.device().kind == DeviceKind::cpu;
+  return both_cpu ? value.alias_on(target) : value.to(target);
+}
+
+Tensor StrategyNode::shard(const Tensor& batch, int replica) {
+  const RowRange range = rows_of(replica, batch.shape()[0]);
+  return place(batch.rows(range.first, range.count), replica);
+}
+
+DistributedBatch StrategyNode::distribute(const Batch& batch) {
+  DistributedBatch out;
+  out.rows = num_rows(batch, "distribute");
+  for (int replica = 0; replica < num_replicas_in_sync(); ++replica) {
+    Batch part = batch;
+    for_each_tensor(part, [&](Tensor& tensor) { tensor = shard(tensor, replica); });
+    out.parts.push_back(std::move(part));
+  }
+  return out;
+}
+
+Tensor StrategyNode::reduce(ReduceOp op, const PerReplica<>& values, const ReduceAxes& axes) {
+  check_values("reduce", values, num_replicas_in_sync());
+  if (!axes.list.empty() && op == ReduceOp::mean) return mean_along(values, axes);
+  Tensors parts;
+  for (const Tensor& value : values)
+    parts.push_back(axes.list.empty() ? value.detached() : ops::sum(value.detached(), axes.list));
+  return cross_device_ops().reduce(op, parts, {parts[0].device()})[0];
+}
+
+// The mean of all elements: sums and counts are added up apart, so replicas may hold different numbers.
+Tensor StrategyNode::mean_along(const PerReplica<>& values, const ReduceAxes& axes) {
+  Tensors sums;
+  int64_t count = 0;
+  for (const Tensor& value : values) {
+    const Tensor number =
+        is_floating(value.dtype()) ? value.detached() : ops::cast(value.detached(), DType::float32);
+    count += count_along(number.shape(), axes_mask(number.shape(), axes.list, "reduce"));
+    sums.push_back(ops::sum(number, axes.list));
+  }
+  const Tensor sum = cross_device_ops().reduce(ReduceOp::sum, sums, {sums[0].device()})[0];
+  return sum / static_cast<double>(count);
+}
+
+Tensor StrategyNode::gather(const PerReplica<>& values, int axis) {
+  check_values("gather", values, num_replicas_in_sync());
+  const int rank = values[0].rank();
+  if (rank > 0 && (axis < -rank || axis >= rank))
+    throw ShapeError("gather: axis " + std::to_string(axis) + " does not exist in " +
+                     values[0].shape().to_string());
+  const int along = axis < 0 ? axis + rank : axis;
+  check_gathered(values, along);
+  Tensors parts;
+  for (const Tensor& value : values) parts.push_back(value.detached());
+  if (parts.size() == 1) return parts[0];
+  return cross_device_ops().gather(parts, {parts[0].device()}, along)[0];
+}
+
+}  // namespace nyala

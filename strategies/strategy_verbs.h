@@ -1,0 +1,217 @@
+#pragma once
+
+// The templates of Strategy and ReplicaContext; strategies/strategy.h brings both.
+#include <exception>
+#include <tuple>
+
+#include <nyala/backend/parameters/distributed_variable.h>
+#include <nyala/strategies/strategy_handle.h>
+
+namespace nyala {
+
+namespace detail {
+
+template <class Function, class... Args>
+decltype(auto) call_replica(Function& fn, Replica& replica, const Args&... args) {
+  if constexpr (std::is_invocable_v<Function&, Replica&, const Args&...>)
+    return fn(replica, args...);
+  else
+    return fn(args...);
+}
+
+template <class Function, class... Args>
+decltype(auto) call_opened(Function& fn, Replica& replica, const Args&... args) {
+  return call_replica(fn, replica, nest::open(args, replica.id)...);
+}
+
+/// Leaves of arguments that merge_call hands over one per replica.
+template <class T>
+struct Differs : std::bool_constant<std::is_same_v<T, Tensor> || std::is_arithmetic_v<T>> {};
+
+inline Tensor untracked(const Tensor& tensor) { return tensor.detached(); }
+template <class T>
+T untracked(const T& value) {
+  return value;
+}
+
+/// One argument of merge_call from all replicas.
+template <class T>
+auto merged_argument(const std::vector<const T*>& from_replicas) {
+  if constexpr (nest::AnyLeaf<T, Differs>::value && !std::is_same_v<T, std::string>) {
+    std::vector<T> values;
+    for (const T* value : from_replicas)
+      values.push_back(nest::map(*value, [](const auto& leaf) { return untracked(leaf); }));
+    return nest::regroup(values);
+  } else {
+    if constexpr (std::equality_comparable<T>)
+      for (const T* value : from_replicas)
+        if (!(*value == *from_replicas[0]))
+          throw InvalidArgumentError(
+              "merge_call: an argument that is neither a tensor nor a number differs among the replicas");
+    return *from_replicas[0];
+  }
+}
+
+/// What one replica brings to merge_call, and where its result goes.
+template <class Result, class... Args>
+struct MergeOffer {
+  std::tuple<const Args*...> args;
+  std::optional<Result>* result;
+};
+
+template <class Offer, size_t I>
+auto merged_argument_at(Collectives::Offers offers) {
+  std::vector<std::tuple_element_t<I, decltype(Offer::args)>> values;
+  for (const void* offer : offers) values.push_back(std::get<I>(static_cast<const Offer*>(offer)->args));
+  return merged_argument(values);
+}
+
+template <class Function, class... Args>
+using MergeResult =
+    std::invoke_result_t<Function&, Strategy,
+                         decltype(merged_argument(std::declval<std::vector<const Args*>>()))...>;
+
+/// void results are carried as this.
+struct Nothing {};
+template <class Result>
+struct OpenedResult {
+  using type = std::decay_t<decltype(nest::open(std::declval<const Result&>(), 0))>;
+};
+template <>
+struct OpenedResult<void> {
+  using type = Nothing;
+};
+
+}  // namespace detail
+
+template <class Function, class... Args>
+auto ReplicaContext::merge_call(Function&& fn, const Args&... args) const {
+  check_is_current("merge_call");
+  using Result = detail::MergeResult<std::remove_reference_t<Function>, Args...>;
+  using Opened = typename detail::OpenedResult<Result>::type;
+  using Offer = detail::MergeOffer<Opened, Args...>;
+  std::optional<Opened> result;
+  const Offer mine{{&args...}, &result};
+  auto once = [&](Collectives::Offers offers) {
+    const InCrossReplica cross(*node);
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      if constexpr (std::is_void_v<Result>) {
+        fn(strategy(), detail::merged_argument_at<Offer, I>(offers)...);
+      } else {
+        const Result merged = fn(strategy(), detail::merged_argument_at<Offer, I>(offers)...);
+        for (size_t i = 0; i < offers.size(); ++i)
+          static_cast<const Offer*>(offers[i])->result->emplace(nest::open(merged, static_cast<int>(i)));
+      }
+    }
+    (std::index_sequence_for<Args...>());
+  };
+  if (context) {
+    context->meet_once("merge_call()", &mine, once);
+  } else {
+    const void* alone = &mine;
+    once(Collectives::Offers(&alone, 1));
+  }
+  if constexpr (!std::is_void_v<Result>) return std::move(*result);
+}
+
+template <class Function, class... Args>
+void ReplicaContext::update(const Variable& variable, Function&& fn, const Args&... args) const {
+  check_is_current("update");
+  auto write = [&](int copy) {
+    const InUpdate inside(*node, copy);
+    fn(copy_to_update(variable, copy), nest::open(args, copy)...);
+    after_update(variable);
+  };
+  const bool shared = num_replicas > 1 && variable.node().home.defined();
+  if (!shared || !context) return write(id);
+  context->meet_once("update()", this, [&](Collectives::Offers) { write(0); });
+}
+
+template <class Function, class... Args>
+auto Strategy::run(Function&& fn, const Args&... args) const {
+  check_cross_replica("run()");
+  check_not_mixed(*node_, "run()");
+  using Returned = decltype(detail::call_opened(fn, std::declval<Replica&>(), args...));
+  if constexpr (std::is_void_v<Returned>) {
+    node_->run([&](Replica& replica) { detail::call_opened(fn, replica, args...); });
+  } else {
+    using Result = std::decay_t<Returned>;
+    std::vector<std::optional<Result>> returned(static_cast<size_t>(num_replicas_in_sync()));
+    node_->run([&](Replica& replica) {
+      returned[static_cast<size_t>(replica.id)].emplace(detail::call_opened(fn, replica, args...));
+    });
+    std::vector<Result> results;
+    for (std::optional<Result>& result : returned) results.push_back(std::move(*result));
+    return nest::regroup(results);
+  }
+}
+
+template <class Nest>
+auto Strategy::reduce(ReduceOpName op, const Nest& values, const ReduceAxes& axes) const {
+  check_cross_replica("reduce()");
+  return nest::map(values, [&]<class Leaf>(const Leaf& leaf) {
+    if constexpr (std::is_same_v<Leaf, PerReplica<Tensor>>) {
+      return node_->reduce(op.op, leaf, axes);
+    } else if constexpr (std::is_same_v<Leaf, Mirrored<Tensor>>) {
+      return node_->reduce(op.op, leaf.values(), axes);
+    } else if constexpr (nest::IsPerReplica<Leaf>::value) {
+      static_assert(std::is_arithmetic_v<typename Leaf::value_type>,
+                    "reduce() takes replicas' tensors and numbers");
+      double sum = 0;
+      for (const auto value : leaf) sum += static_cast<double>(value);
+      return op.op == ReduceOp::mean ? sum / static_cast<double>(leaf.size()) : sum;
+    } else {
+      return reduce_plain(op.op, Tensor(leaf), axes);
+    }
+  });
+}
+
+template <class Nest>
+auto Strategy::gather(const Nest& values, int axis) const {
+  if (thread_context().replica_context)
+    throw StateError("gather() was called inside a replica; use the replica's all_gather() there");
+  return nest::map(values, [&]<class Leaf>(const Leaf& leaf) {
+    if constexpr (std::is_same_v<Leaf, PerReplica<Tensor>>)
+      return node_->gather(leaf, axis);
+    else if constexpr (std::is_same_v<Leaf, Mirrored<Tensor>>)
+      return node_->gather(leaf.values(), axis);
+    else
+      return node_->gather(mirror(Tensor(leaf)).values(), axis);
+  });
+}
+
+template <class Nest>
+auto Strategy::local_results(const Nest& values) const {
+  using Local = std::decay_t<decltype(nest::open(values, 0))>;
+  std::vector<Local> results;
+  const int replicas = nest::kHoldsDistributed<Nest> ? num_replicas_in_sync() : 1;
+  for (int id = 0; id < replicas; ++id) results.push_back(nest::open(values, id));
+  return results;
+}
+
+template <class Function>
+auto Strategy::distribute_values_from_function(Function&& make) const {
+  check_cross_replica("distribute_values_from_function()");
+  using Value = std::decay_t<std::invoke_result_t<Function&, ValueContext>>;
+  std::vector<Value> values;
+  for (int id = 0; id < num_replicas_in_sync(); ++id)
+    values.push_back(nest::map(make(ValueContext{id, num_replicas_in_sync()}), [&](const auto& leaf) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(leaf)>, Tensor>)
+        return node_->place(leaf, id);
+      else
+        return leaf;
+    }));
+  return nest::regroup(values);
+}
+
+template <class Function, class... Args>
+void Strategy::update(const Variable& variable, Function&& fn, const Args&... args) const {
+  check_cross_replica("update()");
+  for (const int copy : copies_of(variable)) {
+    const InUpdate inside(*node_, copy);
+    fn(copy_to_update(variable, copy), nest::open(args, copy)...);
+    after_update(variable);
+  }
+}
+
+}  // namespace nyala

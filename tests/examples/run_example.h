@@ -1,0 +1,48 @@
+#pragma once
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <nyala/datasets/io/data_file.h>
+
+namespace nyala {
+
+/// Exit status and standard output of examples/<name>.
+struct ExampleRun {
+  int status = -1;
+  std::string output = {};
+};
+
+/// Where the program is, built or not.
+inline std::filesystem::path example_path(const std::string& name) {
+  return std::filesystem::path(NYALA_BINARY_DIR) / "examples" / name;
+}
+
+inline ExampleRun run_example(const std::string& name, const std::string& arguments = "") {
+  const std::string command = "'" + example_path(name).string() + "' " + arguments;
+  ExampleRun run;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  if (!pipe) return run;
+  std::array<char, 4096> text{};
+  while (const size_t count = std::fread(text.data(), 1, text.size(), pipe))
+    run.output.append(text.data(), count);
+  const int status = ::pclose(pipe);
+  run.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return run;
+}
+
+inline bool has_fashion_mnist() {
+  for (const char* file : {"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz",
+                           "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"})
+    if (!datasets::find_data_file("fashion-mnist", file)) return false;
+  return true;
+}
+
+}  // namespace nyala

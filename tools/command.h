@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <nyala/nyala.h>
+
+namespace nyala::tools {
+
+/// Adds a subcommand with its options; what it does runs when it was chosen. One file each, one line below.
+void add_predict(CLI::App& app);
+void add_evaluate(CLI::App& app);
+void add_fit(CLI::App& app);
+void add_summary(CLI::App& app);
+void add_convert(CLI::App& app);
+void add_info(CLI::App& app);
+
+/// `value` of `name=value`, where `name` is one of `names`; the name is empty where there is none. A '=' in a
+/// path is part of the path.
+struct NamedPath {
+  std::string name;
+  std::string path;
+};
+NamedPath named_path(const std::string& argument, const std::vector<std::string>& names);
+
+/// Arrays from .npy files in the order of `names`, or by name ("vec=v.npy"). Throws InvalidArgumentError where
+/// their number differs, `what` says of what.
+Tensors load_arrays(const std::vector<std::string>& arguments, const std::vector<std::string>& names,
+                    const std::string& what);
+
+/// The names of a model's inputs and outputs; "x", "x1" where it has none.
+std::vector<std::string> input_names(const Model& model);
+std::vector<std::string> output_names(const Model& model);
+
+/// Text as the only line, or on a terminal as progress; never to standard output.
+bool on_terminal();
+
+}  // namespace nyala::tools

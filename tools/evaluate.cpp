@@ -1,0 +1,58 @@
+#include <iostream>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include <nyala/tools/command.h>
+
+namespace nyala::tools {
+
+namespace {
+
+struct Options {
+  std::string model;
+  std::vector<std::string> inputs, targets, sample_weights;
+  int64_t batch_size = 32;
+  bool json = false;
+};
+
+void evaluate(const Options& options) {
+  const Model model = load_model(options.model);
+  const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
+  const Tensors y = load_arrays(options.targets, output_names(model), "--target");
+  EvaluateConfig config{.batch_size = options.batch_size, .verbose = on_terminal() && !options.json ? 1 : 0};
+  if (!options.sample_weights.empty()) config.sample_weight = load_npy(options.sample_weights[0]);
+  const Logs logs = model.evaluate(x, y, config);
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : logs) out[name] = value;
+  if (options.json) {
+    std::cout << out.dump() << "\n";
+    return;
+  }
+  for (const auto& [name, value] : logs) std::cout << name << ": " << value << "\n";
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("evaluate", "Loss and metrics of the model on data.");
+  command->add_option("model", options->model, "a compiled .keras or whole-model .h5 file")->required();
+  command->add_option("--input", options->inputs, "X.npy, or name=X.npy; once per input")
+      ->required()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--target", options->targets, "Y.npy, or name=Y.npy; once per output")
+      ->required()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--sample-weight", options->sample_weights, "W.npy, one number per row")->expected(1);
+  command->add_option("--batch-size", options->batch_size, "rows at a time")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "the logs as one JSON object on the last line");
+  command->footer("Example:\n  nyala evaluate model.keras --input x.npy --target y.npy --json");
+  command->callback([options] { evaluate(*options); });
+}
+
+}  // namespace nyala::tools

@@ -1,0 +1,175 @@
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include <nyala/api/saving/atomic_file.h>
+#include <nyala/api/training/training_state.h>
+#include <nyala/tools/command.h>
+
+namespace nyala::tools {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string model, output, history, optimizer, loss, metrics, class_weight, strategy, devices;
+  std::vector<std::string> inputs, targets, sample_weights;
+  int epochs = 1, verbose = kVerboseAuto;
+  int64_t batch_size = 32, seed = -1;
+  bool no_shuffle = false;
+  double validation_split = 0.0;
+};
+
+std::atomic<bool> g_interrupted{false};
+
+/// Ends training after the step in which Ctrl-C came.
+struct StopOnInterrupt : Callback {
+  void on_train_batch_end(int64_t, Logs&) override {
+    if (g_interrupted) model().set_stop_training(true);
+  }
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> items;
+  std::istringstream in(list);
+  for (std::string item; std::getline(in, item, ',');)
+    if (!item.empty()) items.push_back(item);
+  return items;
+}
+
+/// Logical devices for all that are named: "cpu:0,cpu:2" needs three.
+void configure_devices(const std::vector<std::string>& names) {
+  int cpus = 1;
+  for (const std::string& name : names)
+    if (const Device device(name); device.kind == DeviceKind::cpu) cpus = std::max(cpus, device.index + 1);
+  if (cpus > 1) configure_logical_devices("cpu", cpus);
+}
+
+Strategy strategy_of(const Options& options) {
+  const std::vector<std::string> devices = split(options.devices);
+  configure_devices(devices);
+  const std::string name = !options.strategy.empty() ? options.strategy
+                           : devices.size() > 1      ? "mirrored"
+                                                     : "one_device";
+  if (name == "mirrored") return MirroredStrategy({.devices = devices});
+  if (name == "central_storage") return CentralStorageStrategy({.compute_devices = devices});
+  if (name != "one_device")
+    throw InvalidArgumentError("unknown strategy '" + name +
+                               "': expected one_device, mirrored or central_storage");
+  if (devices.size() > 1)
+    throw InvalidArgumentError("one_device takes one device, received " + std::to_string(devices.size()));
+  return OneDeviceStrategy(devices.empty() ? "cpu:0" : devices[0]);
+}
+
+std::map<int64_t, double> class_weight_of(const std::string& text) {
+  std::map<int64_t, double> weights;
+  if (text.empty()) return weights;
+  try {
+    for (const auto& [label, weight] : Json::parse(text).items())
+      weights[std::stoll(label)] = weight.get<double>();
+  } catch (const std::exception&) {
+    throw InvalidArgumentError("--class-weight: expected JSON such as {\"0\": 1.0, \"1\": 2.5}, received '" +
+                               text + "'");
+  }
+  return weights;
+}
+
+/// compile() anew where the command line says something else than the file.
+void compile(const Model& model, const Options& options) {
+  if (options.optimizer.empty() && options.loss.empty() && options.metrics.empty() && model.compiled()) return;
+  if (!model.compiled() && options.loss.empty())
+    throw StateError("the file does not say how to train: pass --loss (and --optimizer, --metrics)");
+  CompileConfig config;
+  if (model.compiled()) config = model.model_node().training->config;
+  if (!options.optimizer.empty()) config.optimizer = parse_optimizer(options.optimizer);
+  if (!options.loss.empty()) config.loss = Loss(options.loss);
+  if (!options.metrics.empty()) {
+    std::vector<Metric> metrics;
+    for (const std::string& name : split(options.metrics)) metrics.emplace_back(name);
+    config.metrics = PerOutput<Metric>(std::move(metrics));
+    config.metrics_by_output = {};
+  }
+  model.compile(config);
+}
+
+void write_history(const History& history, const std::string& path) {
+  Json out = Json::object();
+  for (const auto& [name, values] : history.history()) out[name] = values;
+  const std::string text = out.dump() + "\n";
+  write_file_atomically(path, std::as_bytes(std::span(text)));
+}
+
+/// Keras' sample_weight: one array for all outputs or one per output.
+PerOutput<Tensor> weights_of(const Options& options) {
+  std::vector<Tensor> weights;
+  for (const std::string& path : options.sample_weights) weights.push_back(load_npy(path));
+  return PerOutput<Tensor>(std::move(weights));
+}
+
+void fit(const Options& options) {
+  if (options.seed >= 0) set_random_seed(static_cast<uint64_t>(options.seed));
+  const Strategy strategy = strategy_of(options);
+  const Model model = strategy.scope([&] {
+    const Model loaded = load_model(options.model);
+    compile(loaded, options);
+    return loaded;
+  });
+  const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
+  const Tensors y = load_arrays(options.targets, output_names(model), "--target");
+  std::signal(SIGINT, [](int) { g_interrupted = true; });
+  const History history = model.fit(x, y,
+                                    {.batch_size = options.batch_size,
+                                     .epochs = options.epochs,
+                                     .verbose = options.verbose,
+                                     .callbacks = {StopOnInterrupt()},
+                                     .validation_split = options.validation_split,
+                                     .shuffle = !options.no_shuffle,
+                                     .class_weight = class_weight_of(options.class_weight),
+                                     .sample_weight = weights_of(options)});
+  if (!options.history.empty()) write_history(history, options.history);
+  if (!options.output.empty()) model.save(options.output);
+  if (g_interrupted)
+    std::cerr << "interrupted"
+              << (options.output.empty() ? "; nothing was saved (no --output)" : "; saved " + options.output)
+              << "\n";
+}
+
+CLI::Option* repeated(CLI::Option* option) {
+  return option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app) {
+  const auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("fit", "Trains the model where its file says training stopped.");
+  command->add_option("model", o->model, "a .keras or whole-model .h5 file")->required();
+  repeated(command->add_option("--input", o->inputs, "X.npy, or name=X.npy; once per input")->required());
+  repeated(command->add_option("--target", o->targets, "Y.npy, or name=Y.npy; once per output")->required());
+  repeated(command->add_option("--sample-weight", o->sample_weights, "W.npy, for all outputs or once for each"));
+  command->add_option("--class-weight", o->class_weight, "JSON: {\"0\": 1.0, \"1\": 2.5}");
+  command->add_option("--epochs", o->epochs, "passes over the data")->check(CLI::PositiveNumber);
+  command->add_option("--batch-size", o->batch_size, "rows of a step")->check(CLI::PositiveNumber);
+  command->add_flag("--no-shuffle", o->no_shuffle, "keep the order of the rows");
+  command->add_option("--validation-split", o->validation_split, "the last part of the rows, to validate on");
+  command->add_option("--seed", o->seed, "of everything that is random");
+  command->add_option("--optimizer", o->optimizer, "a name, or JSON as in Keras' files, instead of the file's");
+  command->add_option("--loss", o->loss, "a name, instead of the file's");
+  command->add_option("--metrics", o->metrics, "names with commas, instead of the file's");
+  command->add_option("--strategy", o->strategy, "one_device, mirrored or central_storage");
+  command->add_option("--devices", o->devices, "cpu:0,cpu:1: one replica on each");
+  command->add_option("--output", o->output, "the trained model, .keras");
+  command->add_option("--history", o->history, "loss and metrics of each epoch, as JSON");
+  command->add_option("--verbose", o->verbose, "0 silent, 1 a bar, 2 a line per epoch")->check(CLI::Range(0, 2));
+  command->footer("Example:\n  nyala fit model.keras --input x.npy --target y.npy --epochs 3 --output better.keras");
+  command->callback([o] { fit(*o); });
+}
+
+}  // namespace nyala::tools
