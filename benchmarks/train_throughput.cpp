@@ -54,14 +54,14 @@ Options parse(int argc, char** argv) {
   app.add_option("--dtype", options.dtype, "of weights and activations")
       ->check(CLI::IsMember({"float32", "float64"}));
   app.add_option("--batch", options.batch, "rows of the global batch (default: the model's)");
-  app.add_option("--devices", options.devices, "logical CPU devices for --strategy mirrored");
+  app.add_option("--devices", options.devices, "logical CPU devices for --strategy mirrored or central_storage");
   app.add_option("--threads", options.threads,
                  "threads per device (default: the device's share of the cores)");
   app.add_option("--seconds", options.seconds, "measuring time");
   app.add_option("--steps", options.steps, "measure exactly so many steps instead (for instruction counts)");
   app.add_option("--warmup", options.warmup, "steps before measuring");
-  app.add_option("--strategy", options.strategy, "none or mirrored")
-      ->check(CLI::IsMember({"none", "mirrored"}));
+  app.add_option("--strategy", options.strategy, "none, mirrored or central_storage")
+      ->check(CLI::IsMember({"none", "mirrored", "central_storage"}));
   app.add_flag("--separate", options.separate, "mirrored weights in separate storage");
   app.add_flag("--infer", options.infer, "forward only");
   try {
@@ -73,12 +73,15 @@ Options parse(int argc, char** argv) {
 }
 
 benchmarks::BenchmarkModel make_model(const Options& options) {
-  if (options.strategy == "none") return benchmarks::make_benchmark_model(options.model, options.dtype);
+  const auto make = [&] { return benchmarks::make_benchmark_model(options.model, options.dtype); };
+  if (options.strategy == "none") return make();
   configure_logical_devices("cpu", options.devices);
-  MirroredStrategyConfig config;
-  for (int i = 0; i < options.devices; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-  if (options.separate) config.shared_weights = SharedWeights::never;
-  return MirroredStrategy(config).scope([&] { return benchmarks::make_benchmark_model(options.model, options.dtype); });
+  std::vector<std::string> devices;
+  for (int i = 0; i < options.devices; ++i) devices.push_back("cpu:" + std::to_string(i));
+  if (options.strategy == "central_storage")
+    return CentralStorageStrategy({.compute_devices = devices, .parameter_device = "cpu:0"}).scope(make);
+  const SharedWeights shared = options.separate ? SharedWeights::never : SharedWeights::automatic;
+  return MirroredStrategy({.devices = devices, .shared_weights = shared}).scope(make);
 }
 
 Batch synthetic(const benchmarks::BenchmarkModel& bench, int64_t rows) {

@@ -17,15 +17,10 @@ void check_path(const std::string& path, bool weights_only) {
         "ModelCheckpoint: with save_weights_only the path must end in `.weights.h5` (Keras "
         "weights format). Received: filepath=" +
         path);
-  if (!weights_only && !path.ends_with(".keras") && !path.ends_with(".h5"))
+  if (!weights_only && !path.ends_with(".keras"))
     throw InvalidArgumentError(
         "ModelCheckpoint: the path must end in `.keras` (Keras model format). Received: "
         "filepath=" +
-        path);
-  if (!weights_only)
-    throw InvalidArgumentError(
-        "ModelCheckpoint: files of whole models are not built yet; set save_weights_only = true "
-        "and a path that ends in `.weights.h5`. Received: filepath=" +
         path);
 }
 
@@ -115,7 +110,10 @@ void ModelCheckpoint::save(int epoch, int64_t batch, const Logs& logs) {
         "Please specify a non-directory filepath for ModelCheckpoint. Filepath used is an existing "
         "directory: " +
         path);
-  saved_model().save_weights(path);
+  if (config_.save_weights_only)
+    saved_model().save_weights(path);
+  else
+    saved_model().save(path);
   say(epoch, "finished saving model to " + path);
 }
 

@@ -31,14 +31,14 @@ struct ModelCheckpointConfig {
   double initial_value_threshold = kNoValue;
 };
 
-/// Saves the model's weights after epochs or batches. In the path "{epoch:02d}" is the epoch from 1,
+/// Saves the model, or with save_weights_only its weights, after epochs or batches. In the path "{epoch:02d}" is the epoch from 1,
 /// "{batch}" the batch from 1 (with save_freq in batches), and every value of the logs has its name:
 /// "{val_loss:.2f}". Missing folders are made.
 class ModelCheckpoint : public MonitorCallback {
  public:
   using Config = ModelCheckpointConfig;
-  /// Throws InvalidArgumentError for a path that does not end in ".weights.h5", as save_weights_only asks,
-  /// and for save_weights_only = false: files of whole models are not built yet.
+  /// Throws InvalidArgumentError for a path that does not end in ".keras", or with save_weights_only in
+  /// ".weights.h5".
   explicit ModelCheckpoint(std::string filepath, const Config& config = {});
 
   void on_epoch_begin(int epoch, Logs& logs) override;

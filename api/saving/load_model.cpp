@@ -92,6 +92,7 @@ Optimizer parse_optimizer(const std::string& name_or_json) {
 
 void Model::save(const std::string& path) const {
   const SharedUse use(model_node(), "save");
+  if (const auto shared = model_node().template_model()) return Model(shared).save(path);
   if (path.ends_with(".keras")) return write_keras_archive(*this, path);
   throw InvalidArgumentError("save: expected a path that ends with '.keras', received '" + path +
                              "' (weights alone: save_weights)");

@@ -140,6 +140,8 @@ void load_optimizer(const Model& model, const Tensors& values, const std::string
   if (!optimizer.built()) build_optimizer(model.model_node());
   try {
     optimizer.load_variables(values);
+    // Random draws go on where the training in the file had come to; a Checkpoint knows it exactly.
+    model.model_node().training->train_step = ops::cast(values[0], DType::int64).to_vector<int64_t>().at(0);
   } catch (const InvalidArgumentError& error) {
     if (mismatch == OptimizerMismatch::fail) rethrow_with_prefix(file_name + ": ");
     log(LogChannel::warning,

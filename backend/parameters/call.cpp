@@ -23,6 +23,9 @@ Tensor Call::operator[](const Variable& variable) const {
   const Tensor& value = node.copies[static_cast<size_t>(options_.replica_index) % node.copies.size()];
   if (options_.tape && options_.tape->recording && is_trained(node))
     return options_.tape->watch(value, node.leaf);
+  if (!node.trainable)
+    for (const auto& [assigned, queued] : assignments_)
+      if (assigned == variable) return queued;
   return value;
 }
 

@@ -51,7 +51,7 @@ class Call {
   const CallOptions& options() const { return options_; }
 
   /// The value of a variable on this replica; tracked by the tape if the variable is trainable (or trained,
-  /// where the options say what is).
+  /// where the options say what is). State that was assigned in this pass has the new value.
   Tensor operator[](const Variable& variable) const;
 
   /// Queues a write of state, applied after the step by the variable's aggregation. The last write of a step

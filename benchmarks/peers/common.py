@@ -20,6 +20,10 @@ def arguments(description, modes):
     )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
+        "--devices", type=int, default=1,
+        help="replicas that share the batch: processes of --threads each (PyTorch), logical CPUs of one process (Keras)",
+    )  # fmt: skip
+    parser.add_argument(
         "--steps", type=int, default=0, help="steps per timed block; 0: about --seconds / 10 of work"
     )
     parser.add_argument("--seconds", type=float, default=10.0, help="time measured, in about ten blocks")
@@ -31,6 +35,8 @@ def arguments(description, modes):
     if options.latency:
         options.batch, options.threads = 1, 1
     options.batch = options.batch or DEFAULT_BATCH[options.model]
+    if options.batch % options.devices:
+        parser.error(f"a batch of {options.batch} rows has no equal parts for {options.devices} devices")
     return options
 
 
@@ -71,6 +77,7 @@ def report(program, options, times, count, versions):
         "program": program,
         "model": options.model,
         "batch": options.batch,
+        "devices": options.devices,
         "threads": options.threads,
         "dtype": "float32",
         "median_img_s": round(options.batch / median, 1),

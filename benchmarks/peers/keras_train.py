@@ -2,9 +2,11 @@
 """The training steps of train_throughput in Keras on TensorFlow (CPU, float32): one JSON line.
 
     python keras_train.py --model resnet20 --threads 2 --seconds 10 --compile graph
+    python keras_train.py --model resnet20 --devices 2 --threads 2
 
 --compile graph: what fit runs, an iterator over batches that are in memory; step: a hand-written tf.function;
-xla: the same with jit_compile; batch: train_on_batch.
+xla: the same with jit_compile; batch: train_on_batch. With --devices: MirroredStrategy on logical CPUs; graph and step
+(strategy.run) only. Every replica has a part of the batch of its own in memory, so splitting costs nothing.
 """
 
 import os
@@ -24,6 +26,12 @@ from keras import layers  # noqa: E402
 tf.config.threading.set_intra_op_parallelism_threads(OPTIONS.threads)
 tf.config.threading.set_inter_op_parallelism_threads(OPTIONS.threads)
 keras.utils.set_random_seed(0)
+STRATEGY = tf.distribute.get_strategy()
+if OPTIONS.devices > 1:
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * OPTIONS.devices
+    )
+    STRATEGY = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(OPTIONS.devices)])
 
 
 def normalized(x, filters, size, stride):
@@ -71,9 +79,18 @@ def lstm():
     return keras.Sequential([keras.Input((100, 128)), layers.LSTM(128), layers.Dense(10)])
 
 
+def part_of_replica(x, y):
+    """A dataset that repeats the rows of one replica, for every replica the same ones: what they are costs no time."""
+    rows = OPTIONS.batch // OPTIONS.devices
+    return tf.data.Dataset.from_tensors((x[:rows], y[:rows])).cache().repeat().prefetch(2)
+
+
 def fit_steps(model, x, y):
     """fit's own compiled step over a repeated batch in memory, without callbacks or input pipeline costs of Python."""
-    data = iter(tf.data.Dataset.from_tensors((x, y)).cache().repeat().prefetch(2))
+    if OPTIONS.devices > 1:
+        data = iter(STRATEGY.distribute_datasets_from_function(lambda context: part_of_replica(x, y)))
+    else:
+        data = iter(part_of_replica(x, y))
     train = model.make_train_function() or model.train_function
 
     def run_steps(count):
@@ -86,18 +103,28 @@ def fit_steps(model, x, y):
 
 
 def hand_written_steps(model, x, y, xla):
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="sum")
     optimizer = model.optimizer
-    optimizer.build(model.trainable_variables)
 
-    @tf.function(jit_compile=xla)
-    def step(images, labels):
+    def replica_step(images, labels):
         with tf.GradientTape() as tape:
-            value = loss(labels, model(images, training=True))
+            value = loss(labels, model(images, training=True)) / OPTIONS.batch
         optimizer.apply(tape.gradient(value, model.trainable_variables), model.trainable_variables)
         return value
 
-    images, labels = tf.constant(x), tf.constant(y)
+    @tf.function(jit_compile=xla)
+    def step(images, labels):
+        if OPTIONS.devices == 1:
+            return replica_step(images, labels)
+        return STRATEGY.reduce("SUM", STRATEGY.run(replica_step, (images, labels)), None)
+
+    rows = OPTIONS.batch // OPTIONS.devices
+    images, labels = tf.constant(x[:rows]), tf.constant(y[:rows])
+    if OPTIONS.devices > 1:
+        images, labels = (
+            STRATEGY.experimental_distribute_values_from_function(lambda context, part=part: tf.identity(part))
+            for part in (images, labels)
+        )
 
     def run_steps(count):
         value = None
@@ -117,10 +144,15 @@ def batch_steps(model, x, y):
 
 
 def main():
-    model = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp, "lstm": lstm}[OPTIONS.model]()
-    optimizer = keras.optimizers.SGD(common.LEARNING_RATE, momentum=common.MOMENTUM)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(optimizer, loss, jit_compile=False)
+    if OPTIONS.devices > 1 and OPTIONS.compile not in ("graph", "step"):
+        raise SystemExit(f"--compile {OPTIONS.compile} is not for several devices")
+    networks = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp, "lstm": lstm}
+    with STRATEGY.scope():
+        model = networks[OPTIONS.model]()
+        optimizer = keras.optimizers.SGD(common.LEARNING_RATE, momentum=common.MOMENTUM)
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile(optimizer, loss, jit_compile=False)
+        optimizer.build(model.trainable_variables)
     rng = np.random.default_rng(0)
     x = rng.random((OPTIONS.batch, *common.INPUTS[OPTIONS.model]), dtype="float32")
     if OPTIONS.model == "lenet":
@@ -134,7 +166,8 @@ def main():
         run_steps = hand_written_steps(model, x, y, OPTIONS.compile == "xla")
     times, count = common.measure(OPTIONS, run_steps)
     versions = {"keras": keras.__version__, "tensorflow": tf.__version__, "python": platform.python_version()}
-    common.report(f"keras_{OPTIONS.compile}", OPTIONS, times, count, versions)
+    mirrored = "_mirrored" if OPTIONS.devices > 1 else ""
+    common.report(f"keras_{OPTIONS.compile}{mirrored}", OPTIONS, times, count, versions)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,18 @@
 """The training steps of train_throughput in PyTorch (CPU, float32, channels_last): one JSON line.
 
 python torch_train.py --model resnet20 --threads 2 --seconds 10 --compile none
+python torch_train.py --model resnet20 --devices 2 --threads 1
+
+With --devices: DistributedDataParallel over Gloo, one process per device, each with its part of the batch and with
+BatchNormalization over that part alone.
 """
 
+import os
 import platform
+import subprocess
+import sys
+import tempfile
+import warnings
 
 import common
 
@@ -12,9 +21,12 @@ OPTIONS = common.arguments(__doc__.splitlines()[0], ["none", "default", "max-aut
 common.limit_threads(OPTIONS.threads)
 
 import torch  # noqa: E402
-from torch import nn  # noqa: E402
+from torch import distributed, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
+RANK = int(os.environ.get("RANK", 0))
+
+warnings.filterwarnings("ignore", message=".*broadcast_buffers.*")
 torch.manual_seed(0)
 torch.set_num_threads(OPTIONS.threads)
 torch.set_flush_denormal(True)
@@ -96,19 +108,56 @@ def lstm():
 
 def batch(options):
     shape = common.INPUTS[options.model]
-    x = torch.rand(options.batch, *shape)
+    rows = options.batch // options.devices
+    x = torch.rand(rows, *shape)
     if options.model == "lenet":
         x = x * 255.0
     if len(shape) == 3:
         x = x.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last)
-    return x, torch.randint(0, 10, (options.batch,))
+    return x, torch.randint(0, 10, (rows,))
+
+
+def join_group(devices):
+    """Starts this program once more for every other rank; all meet at a file. Only rank 0 gets processes to wait for."""
+    others = []
+    if RANK == 0:
+        os.environ["DDP_MEETING"] = os.path.join(tempfile.mkdtemp(prefix="ddp"), "meeting")
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+        command = [sys.executable, "-B", *sys.argv]
+        others = [subprocess.Popen(command, env={**os.environ, "RANK": str(r)}) for r in range(1, devices)]
+    meeting = "file://" + os.environ["DDP_MEETING"]
+    distributed.init_process_group("gloo", init_method=meeting, rank=RANK, world_size=devices)
+    return others
+
+
+def follow(run_steps):
+    """What the other ranks do: as many steps as rank 0 says, until it says 0."""
+    count = torch.ones(1, dtype=torch.int64)
+    while count.item():
+        distributed.broadcast(count, 0)
+        run_steps(count.item())
+
+
+def led(run_steps):
+    """What rank 0 measures: tell the others, then work with them."""
+
+    def run_together(count):
+        distributed.broadcast(torch.tensor([count]), 0)
+        run_steps(count)
+
+    return run_together
 
 
 def main():
+    others = join_group(OPTIONS.devices) if OPTIONS.devices > 1 else []
     model = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp, "lstm": lstm}[OPTIONS.model]()
     if OPTIONS.model not in ("mlp", "lstm"):
         model = model.to(memory_format=torch.channels_last)
     model.train()
+    if OPTIONS.devices > 1:
+        model = nn.parallel.DistributedDataParallel(
+            model, broadcast_buffers=False, gradient_as_bucket_view=True, static_graph=True
+        )
     optimizer = torch.optim.SGD(
         model.parameters(), lr=common.LEARNING_RATE, momentum=common.MOMENTUM, foreach=OPTIONS.batch > 1
     )
@@ -123,12 +172,22 @@ def main():
 
     def run_steps(count):
         for _ in range(count):
-            optimizer.zero_grad(set_to_none=True)
+            optimizer.zero_grad(set_to_none=OPTIONS.devices == 1)
             forward(x, y).backward()
             optimizer.step()
 
+    if RANK > 0:
+        return follow(run_steps)
+    if OPTIONS.devices > 1:
+        run_steps = led(run_steps)
     times, count = common.measure(OPTIONS, run_steps)
+    if OPTIONS.devices > 1:
+        run_steps(0)
+    for process in others:
+        process.wait()
     program = "torch_eager" if OPTIONS.compile == "none" else f"torch_compile_{OPTIONS.compile}"
+    if OPTIONS.devices > 1:
+        program += "_ddp"
     common.report(
         program, OPTIONS, times, count, {"torch": torch.__version__, "python": platform.python_version()}
     )

@@ -30,6 +30,7 @@ AREAS = [
     "graphs",
     "fit",
     "weights_files",
+    "model_files",
     "defaults",
     "console",
 ]

@@ -133,6 +133,16 @@ void ConfigReader::field(const char* name, std::vector<double>& value) {
   append(*found, value, [&](const Json& item) { return number_of(item, place(name)); });
 }
 
+void ConfigReader::field(const char* name, std::vector<std::string>& value) {
+  const Json* found = find(name);
+  if (!found) return;
+  value.clear();
+  append(*found, value, [&](const Json& item) {
+    if (!item.is_string()) fail(place(name), "texts", item);
+    return item.get<std::string>();
+  });
+}
+
 void ConfigReader::field(const char* name, ActivationArgument& value) {
   const Json* found = find(name);
   if (!found) return;
@@ -199,6 +209,11 @@ void ConfigReader::optional(const char* name, double& value) {
 
 void ConfigReader::optional(const char* name, int64_t& value, int64_t none) {
   if (config_.contains(name) && config_.at(name).is_null()) value = none;
+  field(name, value);
+}
+
+void ConfigReader::optional(const char* name, std::string& value) {
+  if (config_.contains(name) && config_.at(name).is_null()) value.clear();
   field(name, value);
 }
 

@@ -42,6 +42,7 @@ class ConfigReader final : public FieldVisitor {
   void field(const char* name, std::string& value) override;
   void field(const char* name, std::vector<int64_t>& value) override;
   void field(const char* name, std::vector<double>& value) override;
+  void field(const char* name, std::vector<std::string>& value) override;
   void field(const char* name, ActivationArgument& value) override;
   void field(const char* name, Initializer& value) override;
   void field(const char* name, Regularizer& value) override;
@@ -51,6 +52,7 @@ class ConfigReader final : public FieldVisitor {
   void field(const char* name, std::vector<Layer>& value) override;
   void optional(const char* name, double& value) override;
   void optional(const char* name, int64_t& value, int64_t none) override;
+  void optional(const char* name, std::string& value) override;
 
   const std::string& where() const { return where_; }
   /// Says in the log which keys no field took. `known` ones are not worth it.

@@ -67,6 +67,10 @@ void ConfigWriter::field(const char* name, std::vector<double>& value) {
   config[name] = value.empty() ? Json() : Json(value);
 }
 
+void ConfigWriter::field(const char* name, std::vector<std::string>& value) {
+  config[name] = value.empty() ? Json() : Json(value);
+}
+
 void ConfigWriter::field(const char* name, ActivationArgument& value) {
   if (value.is_custom())
     throw InvalidArgumentError(std::string("'") + name +

@@ -20,6 +20,7 @@ class ConfigWriter final : public FieldVisitor {
   void field(const char* name, std::string& value) override;
   void field(const char* name, std::vector<int64_t>& value) override;
   void field(const char* name, std::vector<double>& value) override;
+  void field(const char* name, std::vector<std::string>& value) override;
   void field(const char* name, ActivationArgument& value) override;
   void field(const char* name, Initializer& value) override;
   void field(const char* name, Regularizer& value) override;

@@ -10,6 +10,7 @@
 #include <nyala/api/layers/dense.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/model/model.h>
+#include <nyala/api/saving/load_model.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -298,10 +299,20 @@ TEST(ModelCheckpointCallback, EveryFewBatches) {
   EXPECT_EQ(files_in(folder), (std::vector<std::string>{"1-3.weights.h5", "2-2.weights.h5"}));
 }
 
+TEST(ModelCheckpointCallback, WholeModels) {
+  const auto folder = fresh_folder("whole");
+  const std::string path = (folder / "{epoch}.keras").string();
+  Model model = small_model();
+  ModelCheckpoint checkpoint(path);
+  run(checkpoint, model, {"val_loss", {0.5}});
+  const Model loaded = load_model((folder / "1.keras").string());
+  EXPECT_EQ(loaded.get_weights()[0].to_vector<float>(), model.get_weights()[0].to_vector<float>());
+}
+
 TEST(ModelCheckpointCallback, PathsAreCheckedWhereTheyAreWritten) {
   EXPECT_THROW(ModelCheckpoint("model.h5", {.save_weights_only = true}), InvalidArgumentError);
   EXPECT_THROW(ModelCheckpoint("model.txt"), InvalidArgumentError);
-  EXPECT_THROW(ModelCheckpoint("model.keras"), InvalidArgumentError) << "whole models cannot be saved yet";
+  EXPECT_THROW(ModelCheckpoint("model.h5"), InvalidArgumentError);
   EXPECT_THROW(ModelCheckpoint("a.weights.h5", {.save_weights_only = true, .save_freq = "batch"}),
                InvalidArgumentError);
   EXPECT_THROW(ModelCheckpoint("a.weights.h5", {.save_weights_only = true, .save_freq = 0}),

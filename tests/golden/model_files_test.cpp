@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/saving/file_bytes.h>
+#include <nyala/api/saving/hdf5/file.h>
+#include <nyala/api/saving/load_model.h>
+#include <nyala/api/saving/zip/archive.h>
+#include <nyala/tests/golden/golden_data.h>
+
+namespace nyala::golden {
+namespace {
+
+const Tolerance kPrediction = {.absolute = 1e-5, .relative = 1e-5};
+const Tolerance kTrained = {.absolute = 2e-5, .relative = 1e-4};
+
+struct Case {
+  Json entry;
+  std::string suffix;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> result;
+  const Json golden = load("model_files.json");
+  for (const Json& entry : golden.at("cases"))
+    for (const char* suffix : {".keras", ".h5"}) result.push_back({entry, suffix});
+  return result;
+}
+
+class GoldenModelFile : public testing::TestWithParam<Case> {
+ protected:
+  std::string path() const {
+    return (directory() / (GetParam().entry.at("file").get<std::string>() + GetParam().suffix)).string();
+  }
+  std::string written() const {
+    return testing::TempDir() + GetParam().entry.at("file").get<std::string>() + GetParam().suffix + ".keras";
+  }
+  static void expect_outputs(const Tensors& outputs, const Json& expected, const std::string& what,
+                             const Tolerance& tolerance) {
+    ASSERT_EQ(outputs.size(), expected.size()) << what;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      expect_close(outputs[i], expected.at(i), what + " " + std::to_string(i), tolerance);
+  }
+  static void train(const Model& model, const Json& entry) {
+    for (int step = 0; step < 2; ++step)
+      model.train_on_batch(Batch{.x = tensors(entry.at("x")), .y = tensors(entry.at("y"))});
+  }
+};
+
+TEST_P(GoldenModelFile, PredictsAndGoesOnTrainingAsKerasDoes) {
+  const Json& entry = GetParam().entry;
+  const Model model = load_model(path());
+  ASSERT_TRUE(model.compiled());
+  const Tensors x = tensors(entry.at("x"));
+  expect_outputs(model.predict_all(x, {.verbose = 0}), entry.at("prediction"), "read", kPrediction);
+  model.save(written());
+  train(model, entry);
+  expect_outputs(model.predict_all(x, {.verbose = 0}), entry.at("trained"), "trained", kTrained);
+  const Model again = load_model(written());
+  expect_outputs(again.predict_all(x, {.verbose = 0}), entry.at("prediction"), "read again", kPrediction);
+  train(again, entry);
+  expect_outputs(again.predict_all(x, {.verbose = 0}), entry.at("trained"), "trained again", kTrained);
+  std::filesystem::remove(written());
+}
+
+std::vector<std::string> datasets_in(const std::string& path) {
+  const auto file = FileBytes::open(path);
+  const zip::Archive archive(file->bytes(), file, path);
+  const zip::Content weights = archive.read("model.weights.h5");
+  return hdf5::File::from_bytes(weights.bytes, weights.owner, path).root().dataset_paths();
+}
+
+TEST_P(GoldenModelFile, AnArchiveHoldsTheDatasetsOfKeras) {
+  if (GetParam().suffix != ".keras") return;
+  load_model(path()).save(written());
+  EXPECT_EQ(datasets_in(written()), datasets_in(path()));
+  std::filesystem::remove(written());
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, GoldenModelFile, testing::ValuesIn(cases()),
+                         [](const testing::TestParamInfo<Case>& info) {
+                           return info.param.entry.at("file").get<std::string>() + "_" +
+                                  info.param.suffix.substr(1);
+                         });
+
+}  // namespace
+}  // namespace nyala::golden
