@@ -5,7 +5,8 @@
     python3 benchmarks/all_reduce_table.py --from result.json    # a result of --benchmark_format=json
 
 GB/s count the bytes of one buffer. The memory limit is the speed of a copy (one buffer read, one written) divided by
-the number of replicas (all are read and written): of the caches where all fit there, of DRAM at 102 MB. All cells are repeated in random order; the medians are shown.
+the number of replicas (all are read and written). Small buffers lie in the caches of the cores, which replicas may
+share better than the copy does. All cells are repeated in random order; the medians are shown.
 """
 
 import argparse

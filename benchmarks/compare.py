@@ -136,9 +136,9 @@ def main():
         done.append(run_contest(title, contestants, options))
         if options.strategies:
             done[-1]["ratios"] = strategy_contest.ratios(done[-1], model)
+    malloc = "default" if options.default_malloc else "tuned"
     print(f"{where['date']}, {where['cpu']}, {where['cpus']} CPUs. {versions(done)}. {options.rounds} rounds of "
-          f"{options.seconds:g} s, malloc of the peers {'default' if options.default_malloc else 'tuned'}, load average "
-          f"{where['load'][0]} before the first.")  # fmt: skip
+          f"{options.seconds:g} s, malloc of the peers {malloc}, load average {where['load'][0]} before.")  # fmt: skip
     for contest in done:
         print_contest(contest)
     if options.json:

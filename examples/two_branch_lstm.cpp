@@ -5,7 +5,7 @@
 // Reads text/tinyshakespeare.txt and text/republic_clean.txt from a data folder (NYALA_DATA_DIR, or
 // ~/.nyala/datasets) and says so where they are absent.
 //
-//   two_branch_lstm [pairs of excerpts to train on] [epochs] [devices: 2 or 1]
+//   two_branch_lstm [pairs of excerpts to train on] [epochs] [devices: 2 or 1] [seed]
 #include <nyala/nyala.h>
 #include <nyala/datasets/io/data_file.h>
 
@@ -105,14 +105,15 @@ int main(int argc, char** argv) {
   const int64_t count = argc > 1 ? std::atoll(argv[1]) : 8000;
   const int epochs = argc > 2 ? std::atoi(argv[2]) : 14;
   const int devices = argc > 3 ? std::atoi(argv[3]) : 2;
+  const unsigned seed = argc > 4 ? static_cast<unsigned>(std::atoi(argv[4])) : 1;
   const auto shakespeare = text_of("tinyshakespeare.txt"), plato = text_of("republic_clean.txt");
   if (!shakespeare || !plato) {
     std::printf("skipped: %s\n", datasets::search_hint("text", "tinyshakespeare.txt").c_str());
     return 0;
   }
   configure_logical_devices("cpu", devices);
-  set_random_seed(1);
-  std::mt19937 random(1);
+  set_random_seed(seed);
+  std::mt19937 random(seed);
   const Element train = pairs({part(*shakespeare, true), part(*plato, true)}, count, random);
   const Element test = pairs({part(*shakespeare, false), part(*plato, false)}, count / 4, random);
 

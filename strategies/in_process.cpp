@@ -1,6 +1,7 @@
 #include <nyala/strategies/in_process.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala {
@@ -26,6 +27,14 @@ std::shared_ptr<ParameterStore> store_for(const InProcessOptions& options) {
   if (options.parameter_device)
     return ParameterStore::make_central(options.devices, *options.parameter_device);
   return ParameterStore::make(options.devices, options.share_weights && can_share(options.devices));
+}
+
+// Replicas that were faster than the one that failed have added to what was gathered before: it is of no use
+// any more. The same on any number of replicas, one included.
+void forget_gathered(ParameterStore& store, const UpdateRule& rule) {
+  for (const Variable& variable : rule.variables())
+    for (int replica = 0; replica < store.num_replicas(); ++replica)
+      ops::fill_zero(store.gradient(replica, variable));
 }
 
 }  // namespace
@@ -67,9 +76,9 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
   if (!rule && num_replicas_in_sync() == 1) return run_alone(fn);
   const Turn turn(*this);
   group_.reset();
-  bool apply = false;
+  bool apply = false, accumulate = false;
   if (rule) {
-    const bool accumulate = rule->accumulates_into_existing();
+    accumulate = rule->accumulates_into_existing();
     apply = rule->begin_step();
     buckets_.begin(*rule, apply, accumulate);
   }
@@ -86,7 +95,10 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
     profiler_.end_replica(id);
   });
   profiler_.end_run();
-  if (first_error_) std::rethrow_exception(std::exchange(first_error_, nullptr));
+  if (first_error_) {
+    if (accumulate) forget_gathered(*store_, *rule);
+    std::rethrow_exception(std::exchange(first_error_, nullptr));
+  }
   if (!rule) {
     if (manual_) profiler_.end_update();
     profiler_.drop_run();

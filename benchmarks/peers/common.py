@@ -21,7 +21,7 @@ def arguments(description, modes):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
         "--devices", type=int, default=1,
-        help="replicas that share the batch: processes of --threads each (PyTorch), logical CPUs of one process (Keras)",
+        help="that share the batch: processes with --threads each (PyTorch), logical CPUs of one process (Keras)",
     )  # fmt: skip
     parser.add_argument(
         "--steps", type=int, default=0, help="steps per timed block; 0: about --seconds / 10 of work"

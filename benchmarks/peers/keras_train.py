@@ -80,7 +80,7 @@ def lstm():
 
 
 def part_of_replica(x, y):
-    """A dataset that repeats the rows of one replica, for every replica the same ones: what they are costs no time."""
+    """A dataset that repeats the rows of one replica, the same ones for all: what they hold costs no time."""
     rows = OPTIONS.batch // OPTIONS.devices
     return tf.data.Dataset.from_tensors((x[:rows], y[:rows])).cache().repeat().prefetch(2)
 

@@ -10,6 +10,7 @@ BatchNormalization over that part alone.
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -118,7 +119,7 @@ def batch(options):
 
 
 def join_group(devices):
-    """Starts this program once more for every other rank; all meet at a file. Only rank 0 gets processes to wait for."""
+    """Starts this program once more for every other rank; all meet at a file. Rank 0 gets the others' processes."""
     others = []
     if RANK == 0:
         os.environ["DDP_MEETING"] = os.path.join(tempfile.mkdtemp(prefix="ddp"), "meeting")
@@ -128,6 +129,13 @@ def join_group(devices):
     meeting = "file://" + os.environ["DDP_MEETING"]
     distributed.init_process_group("gloo", init_method=meeting, rank=RANK, world_size=devices)
     return others
+
+
+def leave_group(others):
+    for process in others:
+        process.wait()
+    distributed.destroy_process_group()
+    shutil.rmtree(os.path.dirname(os.environ["DDP_MEETING"]))
 
 
 def follow(run_steps):
@@ -183,8 +191,7 @@ def main():
     times, count = common.measure(OPTIONS, run_steps)
     if OPTIONS.devices > 1:
         run_steps(0)
-    for process in others:
-        process.wait()
+        leave_group(others)
     program = "torch_eager" if OPTIONS.compile == "none" else f"torch_compile_{OPTIONS.compile}"
     if OPTIONS.devices > 1:
         program += "_ddp"

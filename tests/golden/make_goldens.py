@@ -27,6 +27,7 @@ AREAS = [
     "regularizers",
     "layers",
     "recurrent",
+    "shared_lstm",
     "graphs",
     "fit",
     "weights_files",

@@ -192,7 +192,7 @@ Json compile_to_json(const Model& model) {
 }
 
 void compile_from_json(const Model& model, const Json& config, const std::string& where, LoadScope& scope) {
-  if (!config.is_object()) return;
+  if (!config.is_object() || config.empty()) return;  // Keras writes {} for a model that is not compiled
   const std::string place = where + ", 'compile_config'";
   const auto loss = [&](const Json& json) { return loss_from_json(json, place + ", 'loss'", scope); };
   const auto metric = [&](const Json& json) { return metric_from_json(json, place + ", 'metrics'", scope); };

@@ -61,8 +61,9 @@ CaseData one_hot_table(DType dtype) {
 }
 
 Model with_loss(const std::string& dtype, const Layer& last, const Loss& loss, double rate = 0.1) {
-  const Sequential net({Input({kFeatures}, {.dtype = dtype}), Dense(8, {.activation = "tanh", .dtype = dtype}),
-                        Dense(kClasses, {.dtype = dtype}), last});
+  const Sequential net({Input({kFeatures}, {.dtype = dtype}),
+                        Dense(8, {.activation = "tanh", .dtype = dtype}), Dense(kClasses, {.dtype = dtype}),
+                        last});
   net.compile({.optimizer = SGD({.learning_rate = rate, .momentum = 0.9}), .loss = loss});
   return net;
 }
@@ -113,10 +114,9 @@ TEST(PromiseOfLosses, Circle) {
 PromiseCase optimized(const std::string& name, const std::function<Optimizer()>& optimizer) {
   return {name,
           [=](const std::string& dtype) {
-            const Sequential net({Input({kFeatures}, {.dtype = dtype}),
-                                  Dense(8, {.activation = "tanh", .dtype = dtype}),
-                                  Dense(5, {.activation = "sigmoid", .dtype = dtype}),
-                                  Dense(kClasses, {.dtype = dtype})});
+            const Sequential net(
+                {Input({kFeatures}, {.dtype = dtype}), Dense(8, {.activation = "tanh", .dtype = dtype}),
+                 Dense(5, {.activation = "sigmoid", .dtype = dtype}), Dense(kClasses, {.dtype = dtype})});
             net.compile({.optimizer = optimizer(),
                          .loss = SparseCategoricalCrossentropy({.from_logits = true}),
                          .metrics = {"accuracy"}});
@@ -150,12 +150,10 @@ TEST(PromiseOfOptimizers, TheOthers) {
   expect_promise(optimized("Adadelta", [] { return Adadelta({.learning_rate = 0.5}); }));
   expect_promise(optimized("Adamax", [] { return Adamax({.learning_rate = 0.02}); }));
   expect_promise(optimized("Nadam", [] { return Nadam({.learning_rate = 0.02}); }));
-  expect_promise(optimized("Ftrl", [] {
-    return Ftrl({.learning_rate = 0.05, .l1_regularization_strength = 1e-4});
-  }));
-  expect_promise(optimized("Lion", [] { return Lion({.learning_rate = 0.01}); }));
   expect_promise(
-      optimized("ScheduleFreeAdamW", [] { return ScheduleFreeAdamW({.learning_rate = 0.02}); }));
+      optimized("Ftrl", [] { return Ftrl({.learning_rate = 0.05, .l1_regularization_strength = 1e-4}); }));
+  expect_promise(optimized("Lion", [] { return Lion({.learning_rate = 0.01}); }));
+  expect_promise(optimized("ScheduleFreeAdamW", [] { return ScheduleFreeAdamW({.learning_rate = 0.02}); }));
 }
 
 TEST(PromiseOfScaledLosses, AFactorChangesNothing) {
@@ -180,10 +178,9 @@ TEST(PromiseOfScaledLosses, AFactorChangesNothing) {
 /// Words of which word 0 is padding; a tag per word, or one per row.
 PromiseCase masked(const std::string& name, const Loss& loss, bool tags, bool weight_per_step) {
   const auto make = [=](const std::string& dtype) {
-    const Sequential net({Input({kSteps}, {.dtype = "int64"}),
-                          Embedding(kWords, 4, {.mask_zero = true, .dtype = dtype}),
-                          LSTM(4, {.return_sequences = tags, .dtype = dtype}),
-                          Dense(kClasses, {.dtype = dtype})});
+    const Sequential net(
+        {Input({kSteps}, {.dtype = "int64"}), Embedding(kWords, 4, {.mask_zero = true, .dtype = dtype}),
+         LSTM(4, {.return_sequences = tags, .dtype = dtype}), Dense(kClasses, {.dtype = dtype})});
     net.compile({.optimizer = SGD({.learning_rate = 0.1, .momentum = 0.9}),
                  .loss = loss,
                  .weighted_metrics = {"accuracy"}});

@@ -56,11 +56,20 @@ std::vector<double> random_weights(DrawStream& chance, int count, std::string& t
 
 CrossDeviceOpsOption random_ops(DrawStream& chance, std::string& text) {
   switch (chance.below(5)) {
-    case 0: text += ", ring"; return RingAllReduce();
-    case 1: text += ", tree"; return HierarchicalCopyAllReduce({.num_packs = between(chance, 0, 3)});
-    case 2: text += ", to one"; return ReductionToOneDevice({.device = cpus(8)[chance.below(8)]});
-    case 3: text += ", direct"; return DirectAllReduce();
-    default: return {};
+    case 0:
+      text += ", ring";
+      return RingAllReduce();
+    case 1:
+      text += ", tree";
+      return HierarchicalCopyAllReduce({.num_packs = between(chance, 0, 3)});
+    case 2:
+      text += ", to one";
+      return ReductionToOneDevice({.device = cpus(8)[chance.below(8)]});
+    case 3:
+      text += ", direct";
+      return DirectAllReduce();
+    default:
+      return {};
   }
 }
 
@@ -106,8 +115,15 @@ StressStrategy random_strategy(DrawStream& chance) {
       out.text = "OneDevice cpu:" + std::to_string(home);
       out.make = [home] { return OneDeviceStrategy("cpu:" + std::to_string(home)); };
       break;
-    case 1: case 2: case 3: make_mirrored(chance, out); break;
-    case 4: case 5: make_central(chance, out); break;
+    case 1:
+    case 2:
+    case 3:
+      make_mirrored(chance, out);
+      break;
+    case 4:
+    case 5:
+      make_central(chance, out);
+      break;
     case 6:
       out.devices = std::max(out.devices, 2);
       out.wraps = true;
@@ -164,11 +180,14 @@ Model chain(std::vector<Layer> layers, size_t position, const Fused& fuse) {
 
 std::vector<Layer> layers_of(uint64_t kind, int64_t words) {
   if (kind == 0) return {Input({6}), Dense(8, {.activation = "tanh"}), Dense(3)};
-  if (kind == 1)
-    return {Input({6}), Dropout(0.2), Dense(8, {.activation = "relu"}), Dropout(0.4), Dense(3)};
+  if (kind == 1) return {Input({6}), Dropout(0.2), Dense(8, {.activation = "relu"}), Dropout(0.4), Dense(3)};
   if (kind == 2)
-    return {Input({5, 5, 2}), Conv2D(3, 3, {.use_bias = false}), BatchNormalization({.momentum = 0.8}),
-            Activation("tanh"), Flatten(), Dense(3)};
+    return {Input({5, 5, 2}),
+            Conv2D(3, 3, {.use_bias = false}),
+            BatchNormalization({.momentum = 0.8}),
+            Activation("tanh"),
+            Flatten(),
+            Dense(3)};
   return {Input({4}, {.dtype = "int64"}), Embedding(words, 4, {.mask_zero = true}), LSTM(5), Dense(3)};
 }
 
@@ -179,12 +198,19 @@ Tensor inputs_of(uint64_t kind, int64_t rows, int64_t words, uint64_t key) {
 }
 
 std::function<Optimizer()> random_optimizer(DrawStream& chance, std::string& text) {
-  switch (chance.below(4)) {
-    case 0: text += ", SGD"; return [] { return SGD(0.1); };
-    case 1: text += ", momentum"; return [] { return SGD({.learning_rate = 0.05, .momentum = 0.9}); };
+  switch (chance.below(5)) {
+    case 0:
+      text += ", SGD";
+      return [] { return SGD(0.1); };
+    case 1:
+      text += ", momentum";
+      return [] { return SGD({.learning_rate = 0.05, .momentum = 0.9}); };
     case 2:
       text += ", clipped";
       return [] { return SGD({.learning_rate = 0.1, .momentum = 0.9, .global_clipnorm = 0.1}); };
+    case 3:
+      text += ", accumulating";
+      return [] { return SGD({.learning_rate = 0.1, .momentum = 0.9, .gradient_accumulation_steps = 2}); };
     default:  // the large epsilon keeps gradients that are nothing but rounding from becoming steps
       text += ", Adam";
       return [] { return Adam({.learning_rate = 0.01, .epsilon = 1e-3, .weight_decay = 0.01}); };

@@ -1,5 +1,5 @@
-// A whole model saved under any way to use devices is opened under any other: it is compiled, and training goes
-// on with the numbers that one device, not interrupted, has.
+// A whole model saved under any way to use devices is opened under any other: it is compiled, and training
+// goes on with the numbers that one device, not interrupted, has.
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,21 +32,18 @@ std::vector<Way> ways() {
   const auto parallel = [](const std::function<Model()>& source) {
     return multi_gpu_model(source(), {.gpus = 2});
   };
-  return {in_scope("OneDevice", [] { return OneDeviceStrategy("cpu:0"); }),
-          in_scope("Mirrored 2", [=] { return MirroredStrategy({.devices = two}); }),
-          in_scope("Mirrored 3 separate",
-                   [=] {
-                     return MirroredStrategy({.devices = three, .shared_weights = SharedWeights::never});
-                   }),
-          in_scope("CentralStorage 2",
-                   [=] {
-                     return CentralStorageStrategy({.compute_devices = two, .parameter_device = "cpu:2"});
-                   }),
-          {"multi_gpu_model 2", parallel},
-          {"template of multi_gpu_model 2", parallel, template_of},
-          {"DataParallel 3", [](const std::function<Model()>& source) -> Model {
-             return DataParallel(source(), {.device_ids = {0, 1, 2}});
-           }}};
+  return {
+      in_scope("OneDevice", [] { return OneDeviceStrategy("cpu:0"); }),
+      in_scope("Mirrored 2", [=] { return MirroredStrategy({.devices = two}); }),
+      in_scope("Mirrored 3 separate",
+               [=] { return MirroredStrategy({.devices = three, .shared_weights = SharedWeights::never}); }),
+      in_scope("CentralStorage 2",
+               [=] { return CentralStorageStrategy({.compute_devices = two, .parameter_device = "cpu:2"}); }),
+      {"multi_gpu_model 2", parallel},
+      {"template of multi_gpu_model 2", parallel, template_of},
+      {"DataParallel 3", [](const std::function<Model()>& source) -> Model {
+         return DataParallel(source(), {.device_ids = {0, 1, 2}});
+       }}};
 }
 
 class WholeModelPairs : public ::testing::Test {
@@ -132,9 +129,8 @@ TEST_F(WholeModelPairs, AdamWithClipping) {
 
 /// Six steps leave two gradients waiting in the accumulators.
 TEST_F(WholeModelPairs, SavedInTheMiddleOfAnAccumulation) {
-  check_all_pairs([] {
-    return SGD({.learning_rate = 0.1, .momentum = 0.9, .gradient_accumulation_steps = 4});
-  });
+  check_all_pairs(
+      [] { return SGD({.learning_rate = 0.1, .momentum = 0.9, .gradient_accumulation_steps = 4}); });
 }
 
 TEST_F(WholeModelPairs, MovingAveragesAndASchedule) {
