@@ -33,19 +33,30 @@ PlacedGraph::PlacedGraph(std::vector<PlacedStep> steps, std::vector<int> outputs
       outputs_(std::move(outputs)),
       run_step_(std::move(run_step)),
       num_values_(shells.size()) {
-  count_draws(shells);
+  learn_effects(shells);
 }
 
-void PlacedGraph::count_draws(const Tensors& shells) {
+void PlacedGraph::learn_effects(const Tensors& shells) {
+  std::vector<std::set<const VariableNode*>> written(steps_.size());
   for (const bool training : {false, true}) {
-    Call c({.training = training, .step = Tensor::abstract({}, DType::int64)});
+    uint64_t draws = 0;
     Tensors values = shells;
     for (size_t step = 0; step < steps_.size(); ++step) {
-      draws_before_[training].push_back(c.draws());
+      Call c({.training = training, .step = Tensor::abstract({}, DType::int64)});
+      c.set_draws(draws);
+      draws_before_[training].push_back(draws);
       run_step_(c, step, values);
+      draws = c.draws();
+      for (const auto& [variable, value] : c.assignments()) written[step].insert(&variable.node());
     }
-    draws_before_[training].push_back(c.draws());
+    draws_before_[training].push_back(draws);
   }
+  state_from_.resize(steps_.size());
+  for (size_t step = 0; step < steps_.size(); ++step)
+    for (size_t earlier = 0; earlier < step; ++earlier)
+      if (std::any_of(written[step].begin(), written[step].end(),
+                      [&](const VariableNode* node) { return written[earlier].contains(node); }))
+        state_from_[step].push_back(earlier);
 }
 
 std::vector<Device> PlacedGraph::devices() const {
@@ -66,6 +77,8 @@ std::vector<int> PlacedGraph::levels_of(Device home) const {
       const size_t source = static_cast<size_t>(from);
       level = std::max(level, levels[source] + (device(source) == device(step) ? 0 : 1));
     }
+    for (const size_t earlier : state_from_[step])
+      level = std::max(level, levels[earlier] + (device(earlier) == device(step) ? 0 : 1));
     levels.push_back(level);
     for (int i = 0; i < steps_[step].num_outputs; ++i)
       producer[static_cast<size_t>(steps_[step].first_output + i)] = static_cast<int>(step);
@@ -188,6 +201,9 @@ void PlacedGraph::run_steps(Pass& pass, const Segment& segment, Tape* tape, Tens
     Call& call = pass.calls[step];
     call.restart(options);
     call.set_draws(pass.c.draws() + draws[step]);
+    for (const size_t earlier : state_from_[step])
+      for (const auto& [variable, value] : pass.calls[earlier].assignments())
+        call.assign(variable, fetched(value, segment.device));
     run_step_(call, step, local);
     check_internal(call.draws() == pass.c.draws() + draws[step + 1],
                    "a layer draws another number of random numbers than on shells");

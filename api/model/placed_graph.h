@@ -20,7 +20,8 @@ struct PlacedStep {
 };
 
 /// The plan of a model some of whose calls were drawn under device() guards. Calls are cut into levels: a
-/// value that crosses from one device to another begins the next level. Within a level the devices work at
+/// value that crosses from one device to another begins the next level, and so does state that calls on two
+/// devices write, which they do in the order of the graph. Within a level the devices work at
 /// the same time, each with its share of the compute threads.
 class PlacedGraph {
  public:
@@ -28,7 +29,7 @@ class PlacedGraph {
   using RunStep = std::function<void(Call& c, size_t step, Tensors& values)>;
 
   /// `shells`: abstract tensors of the model's inputs, at the places of their values. Runs every step on
-  /// shells, in training and out of it, to count its random draws.
+  /// shells, in training and out of it, to learn its random draws and the state that it writes.
   PlacedGraph(std::vector<PlacedStep> steps, std::vector<int> outputs, Tensors shells, RunStep run_step);
 
   /// Fills `values`, which hold the inputs, up to the outputs; those end on the device where the work begins:
@@ -53,7 +54,7 @@ class PlacedGraph {
   using Plan = std::vector<Level>;
   struct Pass;
 
-  void count_draws(const Tensors& shells);
+  void learn_effects(const Tensors& shells);
   const Plan& plan_for(Device home) const;
   Plan make_plan(Device home) const;
   std::vector<int> levels_of(Device home) const;
@@ -69,6 +70,7 @@ class PlacedGraph {
   RunStep run_step_;
   size_t num_values_;
   std::array<std::vector<uint64_t>, 2> draws_before_;  // of each step, and of all; [1] in training
+  std::vector<std::vector<size_t>> state_from_;  // earlier steps that write what a step writes
   mutable std::mutex mutex_;
   mutable std::map<Device, Plan> plans_;  // by the device where the work begins
 };
