@@ -8,6 +8,7 @@
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
+#include <nyala/tests/support/team.h>
 
 namespace nyala::testing {
 namespace {
@@ -118,7 +119,7 @@ TEST(Gru, BitsDoNotDependOnThreadsOrNeighbours) {
   const Sizes s{45, 5, 20, true, true};
   const Tensors t = inputs(s);
   const auto with_threads = [&](int threads) {
-    ScopedValue<int> share(thread_context().compute_threads, threads);
+    const TestTeam team(threads);
     return run_with_gradients(output_alone(s, {.return_sequences = true}), t);
   };
   const Outcome one = with_threads(1), three = with_threads(3);

@@ -8,6 +8,7 @@
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
+#include <nyala/tests/support/team.h>
 
 namespace nyala::testing {
 namespace {
@@ -115,7 +116,7 @@ TEST(Lstm, RowsDoNotDependOnTheirNeighbours) {
 TEST(Lstm, BitsDoNotDependOnThreads) {
   const Tensors t = inputs({45, 5, 20}, true);
   const auto run = [&](int threads) {
-    ScopedValue<int> share(thread_context().compute_threads, threads);
+    const TestTeam team(threads);
     return run_with_gradients(output_alone({.return_sequences = true}), t);
   };
   const Outcome one = run(1), three = run(3);
