@@ -171,15 +171,7 @@ class ConvLstm2DNode final : public RecurrentNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   Layer remade(const std::string& name, const RecurrentSettings& settings) const override {
-    ConvLSTM2DConfig config = config_;
-    config.name = name;
-    config.trainable = trainable();
-    config.return_sequences = settings.return_sequences;
-    config.return_state = settings.return_state;
-    config.go_backwards = settings.go_backwards;
-    config.stateful = settings.stateful;
-    config.zero_output_for_mask = settings.zero_output_for_mask;
-    return ConvLSTM2D(config);
+    return ConvLSTM2D(with_settings(config_, name, trainable(), settings));
   }
 
  private:

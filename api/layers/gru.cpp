@@ -55,16 +55,6 @@ Layer cell_of(const GRUConfig& config) {
                                .dtype = config.dtype});
 }
 
-RecurrentSettings settings_of(const GRUConfig& config) {
-  return {.return_sequences = config.return_sequences,
-          .return_state = config.return_state,
-          .go_backwards = config.go_backwards,
-          .stateful = config.stateful,
-          .unroll = config.unroll,
-          .zero_output_for_mask = config.zero_output_for_mask,
-          .activity_regularizer = config.activity_regularizer};
-}
-
 class GruNode final : public RecurrentNode {
  public:
   explicit GruNode(const GRUConfig& config)
@@ -73,15 +63,7 @@ class GruNode final : public RecurrentNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   Layer remade(const std::string& name, const RecurrentSettings& settings) const override {
-    GRUConfig config = config_;
-    config.name = name;
-    config.trainable = trainable();
-    config.return_sequences = settings.return_sequences;
-    config.return_state = settings.return_state;
-    config.go_backwards = settings.go_backwards;
-    config.stateful = settings.stateful;
-    config.zero_output_for_mask = settings.zero_output_for_mask;
-    return GRU(config);
+    return GRU(with_settings(config_, name, trainable(), settings));
   }
 
  private:

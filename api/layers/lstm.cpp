@@ -55,16 +55,6 @@ Layer cell_of(const LSTMConfig& config) {
                                  .dtype = config.dtype});
 }
 
-RecurrentSettings settings_of(const LSTMConfig& config) {
-  return {.return_sequences = config.return_sequences,
-          .return_state = config.return_state,
-          .go_backwards = config.go_backwards,
-          .stateful = config.stateful,
-          .unroll = config.unroll,
-          .zero_output_for_mask = config.zero_output_for_mask,
-          .activity_regularizer = config.activity_regularizer};
-}
-
 class LstmNode final : public RecurrentNode {
  public:
   explicit LstmNode(const LSTMConfig& config)
@@ -73,15 +63,7 @@ class LstmNode final : public RecurrentNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   Layer remade(const std::string& name, const RecurrentSettings& settings) const override {
-    LSTMConfig config = config_;
-    config.name = name;
-    config.trainable = trainable();
-    config.return_sequences = settings.return_sequences;
-    config.return_state = settings.return_state;
-    config.go_backwards = settings.go_backwards;
-    config.stateful = settings.stateful;
-    config.zero_output_for_mask = settings.zero_output_for_mask;
-    return LSTM(config);
+    return LSTM(with_settings(config_, name, trainable(), settings));
   }
 
  private:

@@ -17,6 +17,32 @@ struct RecurrentSettings {
   Regularizer activity_regularizer = {};
 };
 
+/// The settings in a layer's Config.
+template <class Config>
+RecurrentSettings settings_of(const Config& config) {
+  return {.return_sequences = config.return_sequences,
+          .return_state = config.return_state,
+          .go_backwards = config.go_backwards,
+          .stateful = config.stateful,
+          .unroll = config.unroll,
+          .zero_output_for_mask = config.zero_output_for_mask,
+          .activity_regularizer = config.activity_regularizer};
+}
+
+/// A layer's Config with another name and other settings, for RecurrentNode::remade.
+template <class Config>
+Config with_settings(Config config, const std::string& name, bool trainable,
+                     const RecurrentSettings& settings) {
+  config.name = name;
+  config.trainable = trainable;
+  config.return_sequences = settings.return_sequences;
+  config.return_state = settings.return_state;
+  config.go_backwards = settings.go_backwards;
+  config.stateful = settings.stateful;
+  config.zero_output_for_mask = settings.zero_output_for_mask;
+  return config;
+}
+
 /// A recurrent layer: runs a cell over axis 1 of (batch, time, features). Called with {x} or {x, states...};
 /// returns the last output (batch, size), or with return_sequences (batch, time, size), and with return_state
 /// the last states behind it. At a masked step states stay, and the output is that of the step before (zeros

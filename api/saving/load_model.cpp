@@ -17,12 +17,6 @@ namespace nyala {
 
 namespace {
 
-Json shape_json(const Shape& shape) {
-  Json list = Json::array();
-  for (const int64_t size : shape) list.push_back(size == None ? Json() : Json(size));
-  return list;
-}
-
 Model model_from(const Json& config, const std::string& where, LoadScope& scope) {
   const Layer layer = layer_from_json(config, where, scope);
   if (auto node = std::dynamic_pointer_cast<ModelNode>(layer.shared())) return Model(node);
@@ -54,7 +48,7 @@ void read_stored_weights(const Model& model, const StoredModel& stored) {
 Json model_to_json(const Model& model) {
   Json json = layer_to_json(model);
   if (const Shapes shapes = model.model_node().input_shapes(); shapes.size() == 1)
-    json["build_config"] = {{"input_shape", shape_json(shapes[0])}};
+    json["build_config"] = {{"input_shape", shape_to_json(shapes[0])}};
   if (Json compile = compile_to_json(model); !compile.is_null()) json["compile_config"] = std::move(compile);
   return json;
 }

@@ -24,12 +24,6 @@ void write_tensor(hdf5::Writer& writer, const std::string& path, const Tensor& v
   writer.write_dataset(path, value.dtype(), value.shape(), bytes);
 }
 
-Tensor read_tensor(const hdf5::Dataset& dataset) {
-  const Tensor value = Tensor::empty(dataset.shape(), dataset.dtype());
-  dataset.read({static_cast<std::byte*>(value.raw()), value.bytes()});
-  return value;
-}
-
 void write_group(hdf5::Writer& writer, const WeightsGroup& group) {
   const std::string path = vars_of(group.path);
   writer.create_group(path);
@@ -155,6 +149,12 @@ void check_built(const Model& model, const std::string& what) {
 }
 
 }  // namespace
+
+Tensor read_tensor(const hdf5::Dataset& dataset) {
+  const Tensor value = Tensor::empty(dataset.shape(), dataset.dtype());
+  dataset.read({static_cast<std::byte*>(value.raw()), value.bytes()});
+  return value;
+}
 
 void write_weights(const Model& model, hdf5::Writer& writer) {
   check_built(model, "save_weights");

@@ -12,6 +12,9 @@ namespace nyala {
 /// The group that a checkpoint has besides those of Keras.
 inline constexpr const char* kCheckpointGroup = "nyala_checkpoint";
 
+/// All values of a dataset, on the host.
+Tensor read_tensor(const hdf5::Dataset& dataset);
+
 /// Puts a model's weights, and its optimizer's state where there is one, into `writer` in the layout of Keras
 /// 3's
 /// `.weights.h5`. No name of a device, replica or strategy enters the file. Throws StateError for a model

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <nyala/api/layers/input.h>
+#include <nyala/api/layers/recurrent_layer.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/layer_config.h>
@@ -14,12 +15,6 @@
 namespace nyala {
 
 namespace {
-
-/// Layers whose further inputs are states, which Keras passes by name.
-bool takes_states(const Layer& layer) {
-  static const std::set<std::string> names = {"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D"};
-  return names.contains(layer.class_name());
-}
 
 /// Layers that Keras calls with one argument per tensor; all others of several take a list.
 bool takes_arguments(const Layer& layer) {
@@ -57,11 +52,9 @@ class GraphWriter {
   }
 
   Json keras_tensor(const Tensor& tensor) const {
-    Json shape = Json::array();
-    for (const int64_t size : tensor.shape()) shape.push_back(size == None ? Json() : Json(size));
     return {{"class_name", "__keras_tensor__"},
             {"config",
-             {{"shape", shape},
+             {{"shape", shape_to_json(tensor.shape())},
               {"dtype", std::string(nyala::name_of(tensor.dtype()))},
               {"keras_history", history(tensor)}}}};
   }
@@ -78,14 +71,14 @@ class GraphWriter {
     for (const Tensor& input : node.inputs) all.push_back(keras_tensor(input));
     if (!node.layer.node().takes_many() || takes_arguments(node.layer)) {
       args = all;
-    } else if (takes_states(node.layer)) {
+    } else if (takes_initial_states(node.layer)) {
       args.push_back(all[0]);
       all.erase(all.begin());
       if (!all.empty()) keywords["initial_state"] = all;
     } else {
       args.push_back(all);
     }
-    const bool one_mask = node.masks.size() == 1 || (!node.masks.empty() && takes_states(node.layer));
+    const bool one_mask = node.masks.size() == 1 || (!node.masks.empty() && takes_initial_states(node.layer));
     if (one_mask && node.masks[0].defined() && symbolic(node.masks[0]))
       keywords["mask"] = keras_tensor(node.masks[0]);
     return {{"args", args}, {"kwargs", keywords}};

@@ -14,12 +14,6 @@ namespace {
 
 constexpr int kMaxDepth = 50;
 
-Json shape_to_json(const Shape& shape) {
-  Json list = Json::array();
-  for (const int64_t size : shape) list.push_back(size == None ? Json() : Json(size));
-  return list;
-}
-
 Json input_config_json(const LayerNode& node) {
   const InputConfig& input = input_config(node);
   Shape shape{input.batch_size};

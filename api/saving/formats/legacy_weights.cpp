@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <nyala/api/saving/weights_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -33,12 +34,6 @@ std::vector<std::string> names_in(const hdf5::Attributes& attributes, const std:
   for (int part = 0; attributes.has(key + std::to_string(part)); ++part)
     for (std::string& name : attributes.strings(key + std::to_string(part))) all.push_back(std::move(name));
   return all;
-}
-
-Tensor read_tensor(const hdf5::Dataset& dataset) {
-  const Tensor value = Tensor::empty(dataset.shape(), dataset.dtype());
-  dataset.read({static_cast<std::byte*>(value.raw()), value.bytes()});
-  return value;
 }
 
 hdf5::Group weights_group(const hdf5::Group& root) {
@@ -168,9 +163,6 @@ const StoredLayer* find_by_name(const std::vector<StoredLayer>& stored, const st
   return found == stored.end() ? nullptr : &*found;
 }
 
-/// Optimizers whose slots Keras 2 kept one kind after the other.
-size_t slots_of(const OptimizerNode& optimizer) { return optimizer.slot_names().size(); }
-
 }  // namespace
 
 bool is_legacy_weights(const hdf5::Group& root) {
@@ -223,7 +215,7 @@ void read_legacy_optimizer(const Model& model, const hdf5::Group& root, const st
   for (const std::string& name : names_in(group.attributes(), "weight_names"))
     arrays.push_back({name, read_tensor(group.dataset(name))});
   if (arrays.empty()) return;
-  const size_t variables = optimizer.variables().size(), slots = slots_of(optimizer);
+  const size_t variables = optimizer.variables().size(), slots = optimizer.slot_names().size();
   const bool has_rate = arrays.size() > 1 && arrays[1].name.find("learning_rate") != std::string::npos;
   const bool grouped = !has_rate && (arrays[0].name.find("iter") != std::string::npos) &&
                        arrays.back().name.find("/v:0") != std::string::npos && slots == 2 &&

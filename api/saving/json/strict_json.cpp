@@ -61,4 +61,10 @@ Json parse_json(std::span<const std::byte> text, const std::string& where) {
   return parse_json(std::string(reinterpret_cast<const char*>(text.data()), text.size()), where);
 }
 
+Json shape_to_json(const Shape& shape) {
+  Json list = Json::array();
+  for (const int64_t size : shape) list.push_back(size == None ? Json() : Json(size));
+  return list;
+}
+
 }  // namespace nyala

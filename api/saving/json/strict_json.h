@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <nyala/backend/core/shape.h>
+
 namespace nyala {
 
 /// JSON whose objects keep the order of their keys, as Keras' files have them.
@@ -20,5 +22,8 @@ inline constexpr size_t kMaxJsonValues = 20'000'000;
 /// and for JSON that is too deep or too large.
 Json parse_json(std::span<const std::byte> text, const std::string& where);
 Json parse_json(const std::string& text, const std::string& where);
+
+/// The sizes of a shape as Keras writes them: null for None.
+Json shape_to_json(const Shape& shape);
 
 }  // namespace nyala
