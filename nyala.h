@@ -15,6 +15,7 @@
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/saving/numpy.h>
+#include <nyala/api/saving/safetensors.h>
 #include <nyala/api/schedules/all.h>
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/utils/all.h>
@@ -27,6 +28,7 @@
 #include <nyala/datasets/dataset.h>
 #include <nyala/datasets/fashion_mnist.h>
 #include <nyala/datasets/mnist.h>
+#include <nyala/models/all.h>
 #include <nyala/strategies/central_storage.h>
 #include <nyala/strategies/comm/all.h>
 #include <nyala/strategies/generator.h>

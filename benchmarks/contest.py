@@ -18,7 +18,7 @@ TUNED_MALLOC = {
     "MALLOC_TOP_PAD_": "268435456",
 }
 SHORT_SPIN = {"GOMP_SPINCOUNT": "5000"}
-BATCH = {"lenet5": 256, "lenet": 256, "resnet20": 128, "mlp": 128, "lstm": 64}
+BATCH = {"lenet5": 256, "lenet": 256, "resnet20": 128, "mlp": 128, "lstm": 64, "transformer": 32}
 
 
 def ours(options, label, model, **arguments):

@@ -53,7 +53,8 @@ def contestants(options, model):
 
 
 def ratio(contest, name, of):
-    """Ratio of the medians, and the lowest and highest ratio within one round; None where nothing ran."""
+    """Median, lowest and highest ratio within one round (runs of a round are neighbours in time, so what disturbs the
+    machine disturbs both); None where nothing ran."""
     middle = medians(contest)
     of = [other for other in of if other in middle]
     if name not in middle or not of:
@@ -63,13 +64,9 @@ def ratio(contest, name, of):
     paired = [
         run["median_img_s"] / rounds[run["round"]] for run in contest["runs"][name] if run["round"] in rounds
     ]
-    middle_ratio = middle[name] / middle[best]
-    return {
-        "of": best,
-        "ratio": middle_ratio,
-        "lowest": min(paired, default=middle_ratio),
-        "highest": max(paired, default=middle_ratio),
-    }
+    if not paired:
+        return None
+    return {"of": best, "ratio": statistics.median(paired), "lowest": min(paired), "highest": max(paired)}
 
 
 def ratios(contest, model):
@@ -82,7 +79,7 @@ def ratios(contest, model):
 
 
 def ratio_table(found):
-    lines = ["| ratio | of medians | within a round | wanted | |", "|-|-|-|-|-|"]
+    lines = ["| ratio | median of rounds | lowest to highest | wanted | |", "|-|-|-|-|-|"]
     for row in found:
         wanted, verdict = "", ""
         if row["wanted"]:

@@ -50,11 +50,12 @@ double seconds_since(Clock::time_point start) {
 Options parse(int argc, char** argv) {
   Options options;
   CLI::App app("Training throughput on synthetic data");
-  app.add_option("--model", options.model, "lenet5, lenet, resnet20, mlp or lstm");
+  app.add_option("--model", options.model, "lenet5, lenet, resnet20, mlp, lstm or transformer");
   app.add_option("--dtype", options.dtype, "of weights and activations")
       ->check(CLI::IsMember({"float32", "float64"}));
   app.add_option("--batch", options.batch, "rows of the global batch (default: the model's)");
-  app.add_option("--devices", options.devices, "logical CPU devices for --strategy mirrored or central_storage");
+  app.add_option("--devices", options.devices,
+                 "logical CPU devices for --strategy mirrored or central_storage");
   app.add_option("--threads", options.threads,
                  "threads per device (default: the device's share of the cores)");
   app.add_option("--seconds", options.seconds, "measuring time");
@@ -133,13 +134,14 @@ int main(int argc, char** argv) try {
   getrusage(RUSAGE_SELF, &usage);
   const double median = times[times.size() / 2];
   std::printf(
-      "{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"dtype\": \"%s\", \"devices\": %d, \"threads\": %d, "
+      "{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"dtype\": \"%s\", \"devices\": %d, "
+      "\"threads\": %d, "
       "\"strategy\": \"%s\", \"mode\": \"%s\", \"steps\": %zu, \"median_img_s\": %.1f, \"best_img_s\": %.1f, "
       "\"step_ms_median\": %.4f, \"first_step_s\": %.3f, \"storage_allocations\": %llu, \"peak_rss_mb\": "
       "%.0f, "
       "\"load\": [%.2f, %.2f], \"versions\": {\"nyala\": \"%s\"}}\n",
-      options.model.c_str(), static_cast<long long>(rows), options.dtype.c_str(), options.devices, options.threads,
-      options.strategy.c_str(), options.infer ? "infer" : "train", times.size(),
+      options.model.c_str(), static_cast<long long>(rows), options.dtype.c_str(), options.devices,
+      options.threads, options.strategy.c_str(), options.infer ? "infer" : "train", times.size(),
       static_cast<double>(rows) / median, static_cast<double>(rows) / times.front(), median * 1e3, first_step,
       static_cast<unsigned long long>(allocations), static_cast<double>(usage.ru_maxrss) / 1024, load_before,
       load_average(), std::string(version()).c_str());

@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <future>
 #include <numeric>
-#include <random>
 
 using namespace nyala;
 
@@ -116,10 +115,11 @@ double accuracy(const Arrays& test, const Tensors& params) {
 
 // The rows in an order that depends on the epoch alone.
 Tensor shuffled_rows(int64_t rows, int epoch) {
-  std::vector<int64_t> order(static_cast<size_t>(rows));
+  const ops::RandomOptions draw = {.key = static_cast<uint64_t>(epoch), .dtype = DType::float64};
+  const std::vector<double> lots = ops::random_uniform({rows}, 0.0, 1.0, draw).to_vector<double>();
+  std::vector<int64_t> order(lots.size());
   std::iota(order.begin(), order.end(), 0);
-  std::mt19937_64 random(static_cast<uint64_t>(epoch));
-  std::shuffle(order.begin(), order.end(), random);
+  std::ranges::sort(order, {}, [&](int64_t row) { return lots[static_cast<size_t>(row)]; });
   return Tensor::from(order);
 }
 

@@ -12,6 +12,9 @@ namespace nyala {
 
 namespace {
 
+/// Sums of channels and of metrics are smaller; gradients go another way.
+constexpr size_t kCopiedBytes = 64 * 1024;
+
 /// Spinning pays only while every replica has a core of its own.
 int spins_for(size_t replicas) { return static_cast<int>(replicas) <= available_cores() ? 4000 : 0; }
 
@@ -26,9 +29,9 @@ class ReplicaGroup::Context final : public Collectives {
   Tensor all_reduce_sum(const Tensor& value) override {
     const Device device = value.device();
     Tensor sum;
-    exchange("all_reduce", value, same_kind, [&] {
-      sum = group_.shown[0].to(device).clone();
-      for (size_t i = 1; i < group_.shown.size(); ++i) sum = ops::add(sum, on(group_.shown[i], device));
+    exchange("all_reduce", value, same_kind, [&](const Tensors& shown) {
+      sum = shown[0].to(device).clone();
+      for (size_t i = 1; i < shown.size(); ++i) sum = ops::add(sum, on(shown[i], device));
     });
     return sum;
   }
@@ -37,17 +40,17 @@ class ReplicaGroup::Context final : public Collectives {
     Shape stacked{num_replicas()};
     for (int64_t size : value.shape()) stacked.append(size);
     const Tensor all = Tensor::empty(stacked, value.dtype(), value.device());
-    exchange("all_gather", value, same_kind, [&] {
+    exchange("all_gather", value, same_kind, [&](const Tensors& shown) {
       for (int i = 0; i < num_replicas(); ++i)
-        all.rows(i, 1).with_shape(value.shape()).copy_from(group_.shown[static_cast<size_t>(i)]);
+        all.rows(i, 1).with_shape(value.shape()).copy_from(shown[static_cast<size_t>(i)]);
     });
     return all;
   }
 
   Tensors all_values(const Tensor& value) override {
     Tensors values;
-    exchange("all_gather", value, same_rank, [&] {
-      for (const Tensor& other : group_.shown) {
+    exchange("all_gather", value, same_rank, [&](const Tensors& shown) {
+      for (const Tensor& other : shown) {
         values.push_back(Tensor::empty(other.shape(), other.dtype(), value.device()));
         values.back().copy_from(other);
       }
@@ -72,25 +75,25 @@ class ReplicaGroup::Context final : public Collectives {
     return a.rank() == b.rank() && a.dtype() == b.dtype();
   }
 
-  /// Shows `value`, lets `read` look at everybody's, and returns when all have looked.
+  /// Shows `value` and lets `read` look at everybody's. Of small values that must be alike a copy is shown,
+  /// so that nobody has to wait until all have looked: where replicas share cores, waiting is what it costs.
   template <class Read>
   void exchange(const char* what, const Tensor& value, bool (*fits)(const Tensor&, const Tensor&),
                 Read&& read) {
     group_.check_whole();
-    if (value.device().kind != DeviceKind::cpu) synchronize(value.device());
-    group_.shown[static_cast<size_t>(id_)] = value.detached();
-    group_.kinds_[static_cast<size_t>(id_)] = what;
-    group_.meet(id_, what);
-    group_.check_same_meeting();
-    for (const Tensor& other : group_.shown)
+    const bool on_cpu = value.device().kind == DeviceKind::cpu;
+    if (!on_cpu) synchronize(value.device());
+    const bool copied = on_cpu && fits == same_kind && value.bytes() <= kCopiedBytes;
+    const Tensors& shown =
+        group_.meet_at_table(id_, what, copied ? value.detached().clone() : value.detached()).shown;
+    for (const Tensor& other : shown)
       if (!fits(other, value)) {
         group_.cancel("replicas came to one collective with " + kind_of(value) + " and " + kind_of(other));
         break;
       }
     group_.check_whole();
-    read();
-    group_.meet(id_, what);
-    group_.shown[static_cast<size_t>(id_)] = Tensor();
+    read(shown);
+    if (!copied) group_.meet(id_, what);
   }
 
   static std::string kind_of(const Tensor& value) {
@@ -102,13 +105,13 @@ class ReplicaGroup::Context final : public Collectives {
 };
 
 ReplicaGroup::ReplicaGroup(std::vector<Device> devices)
-    : shown(devices.size()),
-      devices_(std::move(devices)),
+    : devices_(std::move(devices)),
       spins_(spins_for(devices_.size())),
       waiting_(devices_.size()),
-      kinds_(devices_.size()),
+      turns_(devices_.size()),
       names_(devices_.size()),
       offers_(devices_.size()) {
+  for (Table& table : tables_) table = {Tensors(devices_.size()), std::vector<const char*>(devices_.size())};
   for (int id = 0; id < size(); ++id) contexts_.push_back(std::make_unique<Context>(*this, id));
 }
 
@@ -121,7 +124,11 @@ void ReplicaGroup::reset() {
   broken_ = false;
   job_ = nullptr;
   job_error_ = nullptr;
-  std::fill(shown.begin(), shown.end(), Tensor());
+  for (Table& table : tables_) {
+    std::fill(table.shown.begin(), table.shown.end(), Tensor());
+    std::fill(table.kinds.begin(), table.kinds.end(), nullptr);
+  }
+  std::fill(turns_.begin(), turns_.end(), 0);
   for (auto& waiting : waiting_) waiting = nullptr;
 }
 
@@ -163,9 +170,9 @@ void ReplicaGroup::check_whole() const {
   throw CommunicationError("a collective among replicas was cancelled: " + reason_);
 }
 
-void ReplicaGroup::check_same_meeting() {
+void ReplicaGroup::check_same_meeting(const Table& table) {
   for (int id = 1; id < size(); ++id) {
-    const char *first = kinds_[0], *other = kinds_[static_cast<size_t>(id)];
+    const char *first = table.kinds[0], *other = table.kinds[static_cast<size_t>(id)];
     if (first == other && first != kOnce) continue;
     std::unique_lock lock(mutex_);
     const std::string one = first == kOnce ? names_[0] : first;
@@ -176,6 +183,17 @@ void ReplicaGroup::check_same_meeting() {
              std::to_string(id) + " to " + two);
   }
   check_whole();
+}
+
+const ReplicaGroup::Table& ReplicaGroup::meet_at_table(int id, const char* what, const Tensor& value) {
+  const size_t own = static_cast<size_t>(id);
+  Table &table = tables_[turns_[own] % 2], &last = tables_[++turns_[own] % 2];
+  table.shown[own] = value;
+  table.kinds[own] = what;
+  meet(id, what);
+  last.shown[own] = Tensor();
+  check_same_meeting(table);
+  return table;
 }
 
 void ReplicaGroup::meet(int id, const char* what) {
@@ -215,9 +233,7 @@ void ReplicaGroup::meet_once(int id, std::string_view what, const void* offer,
     names_[own] = what;
   }
   offers_[own] = offer;
-  kinds_[own] = kOnce;
-  meet(id, kOnce);
-  check_same_meeting();
+  meet_at_table(id, kOnce);
   if (id != 0) return wait_for_replica_0(id);
   {
     ThreadContext& context = thread_context();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <exception>
 #include <functional>
@@ -39,17 +40,25 @@ class ReplicaGroup {
   /// time, and returns when all have. Throws the first error.
   void together(const std::function<void(int)>& body);
 
-  /// Places where replicas show each other tensors between two meetings. They hold the tensors: a replica
-  /// that fails may unwind while others still look.
-  Tensors shown;
-
   /// Is charged with the time that replicas of measured steps wait for each other. May be null.
   StepProfiler* profiler = nullptr;
 
  private:
   class Context;
+
+  /// What replicas bring to one collective. Two serve in turn: nobody comes to the second meeting after this
+  /// one before all have come to the next, and so have looked here. They hold the tensors: a replica that
+  /// fails may unwind while others still look.
+  struct Table {
+    Tensors shown;
+    std::vector<const char*> kinds;  // literals; kOnce stands for the name in names_, null for nothing
+  };
+  /// Lays `value` and `what` on the table of replica `id`'s next collective, meets, and checks that all came
+  /// to the same.
+  const Table& meet_at_table(int id, const char* what, const Tensor& value = {});
+
   void check_whole() const;
-  void check_same_meeting();
+  void check_same_meeting(const Table& table);
   void meet_once(int id, std::string_view what, const void* offer,
                  const std::function<void(Collectives::Offers)>& once);
   void wait_for_replica_0(int id);
@@ -63,11 +72,10 @@ class ReplicaGroup {
   std::atomic<int> arrived_{0};
   std::atomic<int> left_{0};
   std::atomic<int> last_left_{-1};
-  /// Literals: what each replica waits in now (null: nothing), and what its present collective is. kOnce
-  /// stands for the name in names_.
   static constexpr const char* kOnce = "";
-  std::vector<std::atomic<const char*>> waiting_;
-  std::vector<const char*> kinds_;
+  std::vector<std::atomic<const char*>> waiting_;  // what each replica waits in now, as in Table::kinds
+  std::array<Table, 2> tables_;
+  std::vector<uint32_t> turns_;      // collectives of this step that each replica has come to
   std::vector<std::string> names_;   // of meet_once(); guarded by mutex_
   std::vector<const void*> offers_;  // of meet_once()
   const std::function<void(int)>* job_ = nullptr;

@@ -49,6 +49,7 @@ void ReplicaThreads::run(const std::function<void(int)>& body) {
 
 void ReplicaThreads::work(int replica) {
   flush_denormals();
+  if (spins_ == 0) wake_politely();
   uint32_t seen = 0;
   for (;;) {
     for (int spin = 0; spin < spins_ && round_.load(std::memory_order_acquire) == seen; ++spin) spin_pause();

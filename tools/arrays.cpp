@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include <unistd.h>
 
@@ -19,16 +20,21 @@ Tensors load_arrays(const std::vector<std::string>& arguments, const std::vector
   if (arguments.size() != names.size())
     throw InvalidArgumentError("expected " + std::to_string(names.size()) + " " + what + "(s) (" +
                                quoted_list(names) + "), received " + std::to_string(arguments.size()));
-  Tensors arrays(names.size());
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const NamedPath given = named_path(arguments[i], names);
-    const size_t place = given.name.empty() ? i
-                                            : static_cast<size_t>(std::find(names.begin(), names.end(), given.name) -
-                                                                  names.begin());
-    if (arrays[place].defined())
-      throw InvalidArgumentError(what + " '" + names[place] + "' is given twice");
-    arrays[place] = load_npy(given.path);
+  std::vector<std::string> paths(names.size()), unnamed;
+  for (const std::string& argument : arguments) {
+    const NamedPath given = named_path(argument, names);
+    if (given.name.empty()) {
+      unnamed.push_back(given.path);
+      continue;
+    }
+    std::string& path =
+        paths[static_cast<size_t>(std::find(names.begin(), names.end(), given.name) - names.begin())];
+    if (!path.empty()) throw InvalidArgumentError(what + " '" + given.name + "' is given twice");
+    path = given.path;
   }
+  Tensors arrays;
+  auto next = unnamed.begin();
+  for (const std::string& path : paths) arrays.push_back(load_npy(path.empty() ? *next++ : path));
   return arrays;
 }
 
@@ -39,8 +45,29 @@ std::vector<std::string> input_names(const Model& model) {
   return names;
 }
 
-std::vector<std::string> output_names(const Model& model) {
-  return model.model_node().output_names(1);
+std::vector<std::string> output_names(const Model& model, size_t count) {
+  std::vector<std::string> names = model.model_node().output_names(count);
+  for (size_t i = 1; i < names.size(); ++i) {
+    const std::string name = names[i];
+    const auto taken = [&] {
+      return std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+             names.begin() + static_cast<std::ptrdiff_t>(i);
+    };
+    for (int number = 1; taken(); ++number) names[i] = name + "_" + std::to_string(number);
+  }
+  return names;
+}
+
+void check_output(const std::string& path, const std::vector<std::string>& ends) {
+  const bool known =
+      std::any_of(ends.begin(), ends.end(), [&](const std::string& end) { return path.ends_with(end); });
+  if (!known)
+    throw InvalidArgumentError("cannot write '" + path + "': expected a path that ends with " +
+                               quoted_list(ends));
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code code;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, code))
+    throw IoError("cannot write '" + path + "': the folder '" + folder.string() + "' does not exist");
 }
 
 bool on_terminal() { return isatty(STDERR_FILENO) == 1; }

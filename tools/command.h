@@ -15,6 +15,7 @@ void add_evaluate(CLI::App& app);
 void add_fit(CLI::App& app);
 void add_summary(CLI::App& app);
 void add_convert(CLI::App& app);
+void add_new(CLI::App& app);
 void add_info(CLI::App& app);
 
 /// `value` of `name=value`, where `name` is one of `names`; the name is empty where there is none. A '=' in a
@@ -25,14 +26,20 @@ struct NamedPath {
 };
 NamedPath named_path(const std::string& argument, const std::vector<std::string>& names);
 
-/// Arrays from .npy files in the order of `names`, or by name ("vec=v.npy"). Throws InvalidArgumentError where
-/// their number differs, `what` says of what.
+/// Arrays from .npy files by name ("vec=v.npy"); those without a name take the places that are left, in the
+/// order of `names`. Throws InvalidArgumentError where their number differs, `what` says of what.
 Tensors load_arrays(const std::vector<std::string>& arguments, const std::vector<std::string>& names,
                     const std::string& what);
 
-/// The names of a model's inputs and outputs; "x", "x1" where it has none.
+/// The names of a model's inputs; "x", "x1" where it has none.
 std::vector<std::string> input_names(const Model& model);
-std::vector<std::string> output_names(const Model& model);
+/// The names of its outputs (of `count`, where it does not know how many). Several outputs of one layer are
+/// "attention", "attention_1".
+std::vector<std::string> output_names(const Model& model, size_t count = 1);
+
+/// Before long work: throws InvalidArgumentError unless the path of a file to write ends with one of `ends`,
+/// IoError where its folder does not exist.
+void check_output(const std::string& path, const std::vector<std::string>& ends);
 
 /// Text as the only line, or on a terminal as progress; never to standard output.
 bool on_terminal();

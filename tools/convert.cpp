@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <string_view>
 
+#include <nyala/api/saving/file_bytes.h>
 #include <nyala/tools/command.h>
 
 namespace nyala::tools {
@@ -7,12 +11,49 @@ namespace nyala::tools {
 namespace {
 
 struct Options {
-  std::string in, out;
+  std::string in, out, model;
 };
 
+const std::vector<std::string> kWhole = {".keras", ".h5", ".hdf5"};
+const std::vector<std::string> kWeights = {".weights.h5", ".safetensors", ".npz"};
+
+bool ends_with_one_of(const std::string& path, const std::vector<std::string>& ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](const std::string& end) { return path.ends_with(end); });
+}
+
+/// From the JSON of to_json, or from a whole model's file.
+Model architecture_of(const std::string& path) {
+  const auto file = FileBytes::open(path);
+  const auto* text = reinterpret_cast<const char*>(file->bytes().data());
+  const std::string_view content(text, file->bytes().size());
+  const size_t begin = content.find_first_not_of(" \t\r\n");
+  if (begin != std::string_view::npos && content[begin] == '{') return model_from_json(std::string(content));
+  return load_model(path, {.compile = false});
+}
+
+Model model_of(const Options& options) {
+  if (options.model.empty()) {
+    if (holds_model(options.in)) return load_model(options.in);
+    throw InvalidArgumentError("'" + options.in +
+                               "' holds weights alone: name the model that they are of with --model "
+                               "(a .keras, whole-model .h5 or .json file)");
+  }
+  if (!std::filesystem::exists(options.model))
+    throw InvalidArgumentError(
+        "--model: there is no file '" + options.model +
+        "'; names of architectures are not built yet: pass a .keras, whole-model .h5 or "
+        ".json file");
+  const Model model = architecture_of(options.model);
+  model.load_weights(options.in);
+  return model;
+}
+
 void convert(const Options& options) {
-  const Model model = load_model(options.in);
-  if (options.out.ends_with(".weights.h5"))
+  std::vector<std::string> ends = kWeights;
+  ends.insert(ends.end(), kWhole.begin(), kWhole.end());
+  check_output(options.out, ends);
+  const Model model = model_of(options);
+  if (ends_with_one_of(options.out, kWeights))
     model.save_weights(options.out);
   else
     model.save(options.out);
@@ -22,10 +63,20 @@ void convert(const Options& options) {
 
 void add_convert(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("convert", "Writes a model in another format.");
-  command->add_option("in", options->in, "a .keras or whole-model .h5 file of any Keras")->required();
-  command->add_option("out", options->out, "a .keras file, or .weights.h5 for the weights alone")->required();
-  command->footer("Example:\n  nyala convert old_keras1_model.h5 model.keras");
+  CLI::App* command = app.add_subcommand("convert", "Writes a model, or its weights, in another format.");
+  command->add_option("in", options->in, "a .keras, .h5, .weights.h5, .safetensors or .npz file of any Keras")
+      ->required();
+  command
+      ->add_option("out", options->out,
+                   "a .keras or .h5 file, or .weights.h5, .safetensors or .npz for the weights alone")
+      ->required();
+  command->add_option(
+      "--model", options->model,
+      "what the weights are of, where IN is weights alone: a .keras, whole-model .h5 or .json file");
+  command->footer(
+      "Examples:\n  nyala convert old_keras1_model.h5 model.keras\n"
+      "  nyala convert model.keras weights.safetensors\n"
+      "  nyala convert weights.safetensors tuned.keras --model model.keras");
   command->callback([options] { convert(*options); });
 }
 

@@ -21,7 +21,9 @@ void evaluate(const Options& options) {
   const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
   const Tensors y = load_arrays(options.targets, output_names(model), "--target");
   EvaluateConfig config{.batch_size = options.batch_size, .verbose = on_terminal() && !options.json ? 1 : 0};
-  if (!options.sample_weights.empty()) config.sample_weight = load_npy(options.sample_weights[0]);
+  std::vector<Tensor> weights;
+  for (const std::string& path : options.sample_weights) weights.push_back(load_npy(path));
+  config.sample_weight = PerOutput<Tensor>(std::move(weights));
   const Logs logs = model.evaluate(x, y, config);
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for (const auto& [name, value] : logs) out[name] = value;
@@ -46,7 +48,9 @@ void add_evaluate(CLI::App& app) {
       ->required()
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--sample-weight", options->sample_weights, "W.npy, one number per row")->expected(1);
+  command->add_option("--sample-weight", options->sample_weights, "W.npy, for all outputs or once for each")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--batch-size", options->batch_size, "rows at a time")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -72,8 +72,9 @@ std::map<int64_t, double> class_weight_of(const std::string& text) {
   std::map<int64_t, double> weights;
   if (text.empty()) return weights;
   try {
-    for (const auto& [label, weight] : Json::parse(text).items())
-      weights[std::stoll(label)] = weight.get<double>();
+    const Json json = Json::parse(text);
+    if (!json.is_object()) throw InvalidArgumentError("no object");
+    for (const auto& [label, weight] : json.items()) weights[std::stoll(label)] = weight.get<double>();
   } catch (const std::exception&) {
     throw InvalidArgumentError("--class-weight: expected JSON such as {\"0\": 1.0, \"1\": 2.5}, received '" +
                                text + "'");
@@ -83,7 +84,8 @@ std::map<int64_t, double> class_weight_of(const std::string& text) {
 
 /// compile() anew where the command line says something else than the file.
 void compile(const Model& model, const Options& options) {
-  if (options.optimizer.empty() && options.loss.empty() && options.metrics.empty() && model.compiled()) return;
+  if (options.optimizer.empty() && options.loss.empty() && options.metrics.empty() && model.compiled())
+    return;
   if (!model.compiled() && options.loss.empty())
     throw StateError("the file does not say how to train: pass --loss (and --optimizer, --metrics)");
   CompileConfig config;
@@ -114,6 +116,8 @@ PerOutput<Tensor> weights_of(const Options& options) {
 }
 
 void fit(const Options& options) {
+  if (!options.output.empty()) check_output(options.output, {".keras", ".h5", ".hdf5"});
+  if (!options.history.empty()) check_output(options.history, {""});
   if (options.seed >= 0) set_random_seed(static_cast<uint64_t>(options.seed));
   const Strategy strategy = strategy_of(options);
   const Model model = strategy.scope([&] {
@@ -153,22 +157,26 @@ void add_fit(CLI::App& app) {
   command->add_option("model", o->model, "a .keras or whole-model .h5 file")->required();
   repeated(command->add_option("--input", o->inputs, "X.npy, or name=X.npy; once per input")->required());
   repeated(command->add_option("--target", o->targets, "Y.npy, or name=Y.npy; once per output")->required());
-  repeated(command->add_option("--sample-weight", o->sample_weights, "W.npy, for all outputs or once for each"));
+  repeated(
+      command->add_option("--sample-weight", o->sample_weights, "W.npy, for all outputs or once for each"));
   command->add_option("--class-weight", o->class_weight, "JSON: {\"0\": 1.0, \"1\": 2.5}");
   command->add_option("--epochs", o->epochs, "passes over the data")->check(CLI::PositiveNumber);
   command->add_option("--batch-size", o->batch_size, "rows of a step")->check(CLI::PositiveNumber);
   command->add_flag("--no-shuffle", o->no_shuffle, "keep the order of the rows");
   command->add_option("--validation-split", o->validation_split, "the last part of the rows, to validate on");
   command->add_option("--seed", o->seed, "of everything that is random");
-  command->add_option("--optimizer", o->optimizer, "a name, or JSON as in Keras' files, instead of the file's");
+  command->add_option("--optimizer", o->optimizer,
+                      "a name, or JSON as in Keras' files, instead of the file's");
   command->add_option("--loss", o->loss, "a name, instead of the file's");
   command->add_option("--metrics", o->metrics, "names with commas, instead of the file's");
   command->add_option("--strategy", o->strategy, "one_device, mirrored or central_storage");
   command->add_option("--devices", o->devices, "cpu:0,cpu:1: one replica on each");
-  command->add_option("--output", o->output, "the trained model, .keras");
+  command->add_option("--output", o->output, "the trained model, .keras or .h5");
   command->add_option("--history", o->history, "loss and metrics of each epoch, as JSON");
-  command->add_option("--verbose", o->verbose, "0 silent, 1 a bar, 2 a line per epoch")->check(CLI::Range(0, 2));
-  command->footer("Example:\n  nyala fit model.keras --input x.npy --target y.npy --epochs 3 --output better.keras");
+  command->add_option("--verbose", o->verbose, "0 silent, 1 a bar, 2 a line per epoch")
+      ->check(CLI::Range(0, 2));
+  command->footer(
+      "Example:\n  nyala fit model.keras --input x.npy --target y.npy --epochs 3 --output better.keras");
   command->callback([o] { fit(*o); });
 }
 

@@ -1,4 +1,6 @@
 // The `nyala` command: Keras files from the shell.
+#include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -24,18 +26,34 @@ std::string first_lines(std::string text) {
   return text;
 }
 
+/// CLI11 would say only that a subcommand is missing.
+void check_command(const CLI::App& app, int count, char** arguments) {
+  if (count < 2 || arguments[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), arguments[1]) == names.end())
+    throw nyala::InvalidArgumentError("unknown command '" + std::string(arguments[1]) +
+                                      "': expected one of " + nyala::quoted_list(names));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   set_spin_count(arguments);
-  CLI::App app("Predicts, evaluates, trains, shows and converts models that Keras or Nyala wrote.", "nyala");
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like others
+  CLI::App app("Makes, predicts, evaluates, trains, shows and converts models that Keras or Nyala wrote.",
+               "nyala");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string(nyala::version()));
   app.footer("Example:\n  nyala predict model.keras --input x.npy --output y.npy");
   try {
     using namespace nyala::tools;
-    for (const auto add : {add_predict, add_evaluate, add_fit, add_summary, add_convert, add_info}) add(app);
+    for (const auto add : {add_predict, add_evaluate, add_fit, add_summary, add_convert, add_new, add_info})
+      add(app);
+    check_command(app, count, arguments);
     app.parse(count, arguments);
+    std::cout.flush();
+    if (!std::cout) throw nyala::IoError("cannot write to the standard output");
     return 0;
   } catch (const CLI::Success& help) {
     return app.exit(help);

@@ -14,14 +14,15 @@ struct Options {
 };
 
 void predict(const Options& options) {
+  check_output(options.output, {".npy", ".npz"});
   const Model model = load_model(options.model, {.compile = false});
   const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
   const Tensors y = model.predict_all(x, {.batch_size = options.batch_size, .verbose = 0});
-  if (y.size() == 1) {
+  if (y.size() == 1 && !options.output.ends_with(".npz")) {
     save_npy(options.output, y[0]);
     return;
   }
-  const std::vector<std::string> names = model.model_node().output_names(y.size());
+  const std::vector<std::string> names = output_names(model, y.size());
   NamedArrays named;
   for (size_t i = 0; i < y.size(); ++i) named.emplace_back(names.at(i), y[i]);
   save_npz(options.output, named);
@@ -33,7 +34,8 @@ void add_predict(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("predict", "Writes what the model gives for each row of its input.");
   command->add_option("model", options->model, "a .keras or whole-model .h5 file")->required();
-  command->add_option("--input", options->inputs, "X.npy, or name=X.npy; once per input, in the model's order")
+  command
+      ->add_option("--input", options->inputs, "X.npy, or name=X.npy; once per input, in the model's order")
       ->required()
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -14,11 +14,15 @@ using Activation = Tensor (*)(const Tensor&);
 /// Every activation: one line each.
 const std::map<std::string, Activation>& table() {
   static const std::map<std::string, Activation> activations = {
+      {"celu", [](const Tensor& x) { return activations::celu(x); }},
       {"elu", [](const Tensor& x) { return activations::elu(x); }},
       {"exponential", activations::exponential},
       {"gelu", [](const Tensor& x) { return activations::gelu(x); }},
+      {"glu", [](const Tensor& x) { return activations::glu(x); }},
+      {"hard_shrink", [](const Tensor& x) { return activations::hard_shrink(x); }},
       {"hard_sigmoid", activations::hard_sigmoid},
       {"hard_silu", activations::hard_silu},
+      {"hard_tanh", activations::hard_tanh},
       {"leaky_relu", [](const Tensor& x) { return activations::leaky_relu(x); }},
       {"legacy_hard_sigmoid", activations::legacy_hard_sigmoid},
       {"linear", activations::linear},
@@ -30,10 +34,16 @@ const std::map<std::string, Activation>& table() {
       {"selu", activations::selu},
       {"sigmoid", activations::sigmoid},
       {"silu", activations::silu},
+      {"soft_shrink", [](const Tensor& x) { return activations::soft_shrink(x); }},
       {"softmax", [](const Tensor& x) { return activations::softmax(x); }},
       {"softplus", activations::softplus},
       {"softsign", activations::softsign},
+      {"sparse_plus", activations::sparse_plus},
+      {"sparse_sigmoid", activations::sparse_sigmoid},
+      {"sparsemax", [](const Tensor& x) { return activations::sparsemax(x); }},
+      {"squareplus", [](const Tensor& x) { return activations::squareplus(x); }},
       {"tanh", activations::tanh},
+      {"tanh_shrink", activations::tanh_shrink},
   };
   return activations;
 }

@@ -68,6 +68,8 @@ class VarianceScalingNode final : public InitializerNode {
     shown.fields(v);
   }
   int64_t seed() const override { return config_.seed; }
+  const std::string& name() const { return class_name_; }
+  const VarianceScalingConfig& config() const { return config_; }
 
   void fill(const Tensor& value, DrawStream& random) const override {
     const double deviation = std::sqrt(config_.scale / std::max(1.0, fan(value.shape())));
@@ -101,6 +103,17 @@ class VarianceScalingNode final : public InitializerNode {
 
 VarianceScaling::VarianceScaling(const Config& config)
     : Initializer(std::make_shared<VarianceScalingNode>("VarianceScaling", config)) {}
+
+Initializer with_fan_axes(const Initializer& initializer, const std::vector<int64_t>& input_axes,
+                          const std::vector<int64_t>& output_axes) {
+  const auto* node = initializer ? dynamic_cast<const VarianceScalingNode*>(&initializer.node()) : nullptr;
+  if (!node || (!node->config().input_axes.empty() && !node->config().output_axes.empty()))
+    return initializer;
+  VarianceScalingConfig config = node->config();
+  config.input_axes = input_axes;
+  config.output_axes = output_axes;
+  return Initializer(std::make_shared<VarianceScalingNode>(node->name(), config));
+}
 
 Initializer variance_scaling_variant(std::string class_name, VarianceScalingConfig fixed,
                                      const FanInitializerConfig& config) {

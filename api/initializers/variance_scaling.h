@@ -41,6 +41,11 @@ struct FanInitializerConfig {
 Initializer variance_scaling_variant(std::string class_name, VarianceScalingConfig fixed,
                                      const FanInitializerConfig& config);
 
+/// `initializer` with these as the axes of input and output units, where it is one of this family that names
+/// none itself; else as it is.
+Initializer with_fan_axes(const Initializer& initializer, const std::vector<int64_t>& input_axes,
+                          const std::vector<int64_t>& output_axes);
+
 /// Input and output units of a weight: () 1 and 1, (n) n and n, (a, b) a and b, (..., a, b) the product of
 /// the leading sizes times a and b.
 std::pair<int64_t, int64_t> fans(const Shape& shape);

@@ -12,8 +12,8 @@ struct AddConfig {
   void fields(FieldVisitor& v);
 };
 
-/// The sum of its inputs, `Add()({a, b, c})`: all but the batch broadcast; where ranks differ, axes of size 1
-/// are put behind the batch.
+/// The sum of its inputs, `Add()({a, b, c})`: all but the batch broadcast; where ranks differ, axes of
+/// size 1 are put behind the batch.
 class Add : public Layer {
  public:
   using Config = AddConfig;

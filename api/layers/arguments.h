@@ -2,36 +2,39 @@
 
 #include <string>
 
-#include <nyala/api/layers/size2d.h>
+#include <nyala/api/layers/axes.h>
+#include <nyala/api/layers/size.h>
 #include <nyala/backend/core/tensor.h>
 
 /// Checks of constructor arguments and inputs that several layers share. Errors begin with `layer`, the class
 /// name, and say what was expected and received.
 namespace nyala {
 
-/// "valid" or "same", in any case; returns it in lower case. Throws InvalidArgumentError with the nearest
-/// name.
-std::string checked_padding(const std::string& layer, const std::string& padding);
+/// "valid" or "same" (where it is allowed also "causal"), in any case; returns it in lower case. Throws
+/// InvalidArgumentError with the nearest name.
+std::string checked_padding(const std::string& layer, const std::string& padding, bool allow_causal = false);
 
 /// "" or "channels_last". Throws InvalidArgumentError: "channels_first" is not supported yet.
 void check_data_format(const std::string& layer, const std::string& data_format);
+/// "", "channels_last" or "channels_first". Throws InvalidArgumentError with the nearest name.
+void check_either_data_format(const std::string& layer, const std::string& data_format);
 
-/// Throws InvalidArgumentError unless both sizes are above 0.
-void check_positive(const std::string& layer, const std::string& field, const Size2D& size);
+/// Throws InvalidArgumentError unless all sizes are above 0 (and fit in int).
+template <size_t N>
+void check_positive(const std::string& layer, const std::string& field, const Size<N>& size);
 void check_positive(const std::string& layer, const std::string& field, int64_t value);
+
+/// Throws InvalidArgumentError for a value below 0 or NaN.
+void check_not_negative(const std::string& layer, const std::string& field, double value);
+/// Throws InvalidArgumentError for a value outside [0, 1].
+void check_fraction(const std::string& layer, const std::string& field, double value);
+/// Throws InvalidArgumentError where there is no axis.
+void check_axes(const std::string& layer, const Axes& axes);
+/// Throws ShapeError unless `input` has `rank` axes: "expected an input of rank 3 (batch, steps, channels)".
+void check_rank(const Shape& input, int rank, const std::string& axes);
 
 /// Throws ShapeError unless `input` is (batch, height, width, channels).
 void check_image(const Shape& input);
-
-/// A window that moves over an image: kernel or pool.
-struct WindowSizes {
-  Size2D window;
-  Size2D strides;
-  Size2D dilation;
-  std::string padding;
-};
-/// Throws ShapeError where the output would have no rows or columns.
-void check_window(const Shape& input, const WindowSizes& sizes);
 
 /// Throws DTypeError unless x is floating.
 void check_floating(const Tensor& x);

@@ -1,23 +1,8 @@
 #pragma once
 
-#include <nyala/api/layers/layer.h>
-#include <nyala/api/layers/names_required.h>
-#include <nyala/api/layers/size2d.h>
+#include <nyala/api/layers/pooling_config.h>
 
 namespace nyala {
-
-struct AveragePooling2DConfig {
-  NamesRequired names_required = NamesRequired();
-  Size2D pool_size = Size2D::none();
-  Size2D strides = Size2D::none();  // not given: pool_size
-  std::string padding = "valid";    // or "same"
-  std::string data_format = {};     // "channels_last"
-  std::string name = {};
-  bool trainable = true;
-  std::string dtype = "float32";
-
-  void fields(FieldVisitor& v);
-};
 
 /// The mean of each window, channel by channel; padding does not count.
 /// Input (batch, height, width, channels).

@@ -1,16 +1,18 @@
 #include <nyala/api/layers/builder.h>
 
 #include <nyala/api/layers/layer.h>
+#include <nyala/api/saving/weights_from_file.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/strategies/strategy.h>
 
 namespace nyala {
 
 Variable Builder::make(const std::string& name, const Shape& shape, const Initializer& initializer,
-                       bool trainable, Aggregation aggregation) {
+                       bool trainable, Aggregation aggregation, const Constraint& constraint) {
   if (!shape.is_known())
     throw ShapeError("weight '" + name + "' would have shape " + shape.to_string() +
                      "; all its sizes must be known");
+  WeightsFromFile::allow(name, shape, node_.dtype());
   VariableSpec spec;
   spec.name = name;
   spec.path = node_.path() + "/" + name;
@@ -19,7 +21,8 @@ Variable Builder::make(const std::string& name, const Shape& shape, const Initia
   spec.trainable = trainable;
   spec.synchronization = trainable ? Synchronization::on_write : Synchronization::on_read;
   spec.aggregation = aggregation;
-  spec.initialize = [&initializer](const Tensor& value) { initializer(value); };
+  spec.initialize = [&initializer](const Tensor& value) { WeightsFromFile::fill(initializer, value); };
+  if (constraint) spec.constraint = constraint;
   VariableCreator* creator = thread_context().creator;
   Variable variable = creator ? creator->create(spec) : current_strategy()->store().create(spec);
   variable.node().spec.initialize = nullptr;
@@ -28,10 +31,9 @@ Variable Builder::make(const std::string& name, const Shape& shape, const Initia
 
 Variable Builder::weight(const std::string& name, const Shape& shape, const Initializer& initializer,
                          const WeightOptions& options) {
-  Variable variable = make(name, shape, initializer, true, Aggregation::mean);
+  Variable variable = make(name, shape, initializer, true, Aggregation::mean, options.constraint);
   node_.weights_.push_back(variable);
   if (options.regularizer) node_.regularized_.push_back({variable, options.regularizer});
-  if (options.constraint) node_.constrained_.push_back({variable, options.constraint});
   return variable;
 }
 

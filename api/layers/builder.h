@@ -37,7 +37,7 @@ class Builder {
 
  private:
   Variable make(const std::string& name, const Shape& shape, const Initializer& initializer, bool trainable,
-                Aggregation aggregation);
+                Aggregation aggregation, const Constraint& constraint = {});
   LayerNode& node_;
 };
 

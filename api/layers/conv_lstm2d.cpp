@@ -1,5 +1,6 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/conv_lstm2d.h>
+#include <nyala/api/layers/window_sizes.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/concatenate.h>

@@ -2,7 +2,7 @@
 
 #include <nyala/api/layers/names_required.h>
 #include <nyala/api/layers/recurrent_layer.h>
-#include <nyala/api/layers/size2d.h>
+#include <nyala/api/layers/size.h>
 
 namespace nyala {
 

@@ -1,24 +1,14 @@
 #pragma once
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/global_pooling_config.h>
 
 namespace nyala {
 
-struct GlobalAveragePooling2DConfig {
-  std::string data_format = {};  // "channels_last"
-  bool keepdims = false;
-  std::string name = {};
-  bool trainable = true;
-  std::string dtype = "float32";
-
-  void fields(FieldVisitor& v);
-};
-
-/// The mean of each channel. Input (batch, height, width, channels), output (batch, channels), or
-/// (batch, 1, 1, channels) with keepdims.
+/// The mean of each channel. Input (batch, height, width, channels), output (batch, channels), or (batch, 1,
+/// 1, channels) with keepdims.
 class GlobalAveragePooling2D : public Layer {
  public:
-  using Config = GlobalAveragePooling2DConfig;
+  using Config = GlobalPoolingConfig;
   explicit GlobalAveragePooling2D(const Config& config = {});
 };
 

@@ -1,24 +1,14 @@
 #pragma once
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/global_pooling_config.h>
 
 namespace nyala {
-
-struct GlobalMaxPooling2DConfig {
-  std::string data_format = {};  // "channels_last"
-  bool keepdims = false;
-  std::string name = {};
-  bool trainable = true;
-  std::string dtype = "float32";
-
-  void fields(FieldVisitor& v);
-};
 
 /// The largest value of each channel. Input (batch, height, width, channels), output (batch, channels), or
 /// (batch, 1, 1, channels) with keepdims.
 class GlobalMaxPooling2D : public Layer {
  public:
-  using Config = GlobalMaxPooling2DConfig;
+  using Config = GlobalPoolingConfig;
   explicit GlobalMaxPooling2D(const Config& config = {});
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/model/graph.h>
 #include <nyala/backend/core/error.h>
@@ -83,7 +84,7 @@ Shapes shapes_of(Inputs inputs) {
 /// Keras' autocast: floating inputs take the layer's dtype.
 Tensor in_dtype(const Tensor& input, DType dtype) {
   if (!is_floating(input.dtype()) || input.dtype() == dtype) return input;
-  const Tensor converted = ops::cast(input, dtype);
+  const Tensor converted = with_call_arguments(ops::cast(input, dtype), call_arguments_of(input));
   if (has_given_mask(input)) return given_mask(converted, mask_of(input));
   return input.notes() ? with_mask(converted, mask_of(input)) : converted;
 }
@@ -189,7 +190,8 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
              .step = {}});
   Outputs outputs = node_->takes_many() || inputs.size() > 1 ? node_->invoke(call, Inputs(inputs))
                                                              : Outputs{node_->invoke(call, inputs[0])};
-  if (!replica)  // state of layers that keep one from call to call; replicas have no common end of a step here
+  if (!replica)  // state of layers that keep one from call to call; replicas have no common end of a step
+                 // here
     for (const auto& [variable, value] : call.assignments()) variable.assign(value);
   return outputs;
 }

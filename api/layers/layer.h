@@ -19,14 +19,10 @@ class Layer;
 using Inputs = std::span<const Tensor>;
 using Outputs = Tensors;
 
-/// A regularizer or constraint with the variable it belongs to.
+/// A regularizer with the variable it belongs to.
 struct RegularizedWeight {
   Variable variable;
   Regularizer regularizer;
-};
-struct ConstrainedWeight {
-  Variable variable;
-  Constraint constraint;
 };
 
 /// What a Layer handle shares: configuration, weights and the computation. Derive to write a layer:
@@ -96,7 +92,6 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   const Variables& own_weights() const { return weights_; }
   const Variables& own_state() const { return state_; }
   const std::vector<RegularizedWeight>& regularized() const { return regularized_; }
-  const std::vector<ConstrainedWeight>& constrained() const { return constrained_; }
 
   /// Builds once for these input shapes. Throws ShapeError naming the layer.
   void ensure_built(const Shapes& inputs);
@@ -126,7 +121,6 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   mutable Shapes output_shapes_;  // written only while a graph is drawn or a layer is built
   Variables weights_, state_;
   std::vector<RegularizedWeight> regularized_;
-  std::vector<ConstrainedWeight> constrained_;
   std::vector<std::pair<std::string, Layer>> sublayers_;
 };
 

@@ -1,5 +1,6 @@
 #include <nyala/api/layers/mask.h>
 
+#include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/model/graph.h>
 #include <nyala/backend/ops/logical.h>
 
@@ -13,19 +14,26 @@ Tensor mask_of(const Tensor& x) {
 
 namespace {
 
-Tensor marked(const Tensor& x, const Tensor& mask, bool given) {
+/// The notes of `x` to change, or fresh ones.
+std::shared_ptr<MaskNotes> copied_notes(const Tensor& x) {
+  if (const SymbolicNotes* drawn = symbolic(x)) return std::make_shared<SymbolicNotes>(*drawn);
+  const auto* notes = dynamic_cast<const MaskNotes*>(x.notes().get());
+  return notes ? std::make_shared<MaskNotes>(*notes) : std::make_shared<MaskNotes>();
+}
+
+Tensor with_notes(const Tensor& x, std::shared_ptr<MaskNotes> notes) {
   Tensor out = x;
-  std::shared_ptr<MaskNotes> notes;
-  if (const SymbolicNotes* drawn = symbolic(x))
-    notes = std::make_shared<SymbolicNotes>(*drawn);
-  else if (mask.defined())
-    notes = std::make_shared<MaskNotes>();
-  if (notes) {
-    notes->mask = mask;
-    notes->given = given;
-  }
+  if (!symbolic(x) && !notes->mask.defined() && !notes->arguments) notes = nullptr;
   out.set_notes(std::move(notes));
   return out;
+}
+
+Tensor marked(const Tensor& x, const Tensor& mask, bool given) {
+  if (!x.notes() && !mask.defined()) return x;
+  std::shared_ptr<MaskNotes> notes = copied_notes(x);
+  notes->mask = mask;
+  notes->given = given;
+  return with_notes(x, std::move(notes));
 }
 
 }  // namespace
@@ -33,6 +41,18 @@ Tensor marked(const Tensor& x, const Tensor& mask, bool given) {
 Tensor with_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, false); }
 
 Tensor given_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, mask.defined()); }
+
+Tensor with_call_arguments(const Tensor& x, std::shared_ptr<const CallArguments> arguments) {
+  if (!x.notes() && !arguments) return x;
+  std::shared_ptr<MaskNotes> notes = copied_notes(x);
+  notes->arguments = std::move(arguments);
+  return with_notes(x, std::move(notes));
+}
+
+std::shared_ptr<const CallArguments> call_arguments_of(const Tensor& x) {
+  const auto* notes = x.notes() ? dynamic_cast<const MaskNotes*>(x.notes().get()) : nullptr;
+  return notes ? notes->arguments : nullptr;
+}
 
 bool has_given_mask(const Tensor& x) {
   const auto* notes = dynamic_cast<const MaskNotes*>(x.notes().get());

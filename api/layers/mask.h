@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include <nyala/backend/core/tensor.h>
@@ -7,12 +8,14 @@
 namespace nyala {
 
 using Inputs = std::span<const Tensor>;
+struct CallArguments;
 
-/// What a tensor with a mask carries. Keras' masks are booleans of shape (batch, time): false marks a step
-/// that layers and losses leave out.
+/// What a tensor with a mask carries, and the first one of a call with arguments (call_arguments.h). Keras'
+/// masks are booleans of shape (batch, time): false marks a step that layers and losses leave out.
 struct MaskNotes : TensorNotes {
   Tensor mask;
   bool given = false;  // by given_mask()
+  std::shared_ptr<const CallArguments> arguments;
 };
 
 /// The mask of `x`, or an undefined tensor.

@@ -36,16 +36,42 @@ Tensor constant_of(const GraphNode& node, size_t input, Device device) {
   return constant.device() == device ? constant : constant.to(device);
 }
 
-/// The nodes that values come from. Tensors carry the masks that layers make, so the nodes drawn for those
-/// need not run.
-std::set<const GraphNode*> needed_nodes(const Topology& topology, const Tensors& outputs) {
+using Place = std::pair<const GraphNode*, size_t>;
+
+Place place_of(const Tensor& tensor) { return {symbolic(tensor)->producer.get(), symbolic(tensor)->index}; }
+
+/// Keras' MultiHeadAttention takes the masks off its query, value and key: calls that Keras runs behind it
+/// see them without, unless the mask was drawn as an argument of theirs. The result: which inputs, as (call,
+/// index).
+std::set<Place> inputs_without_masks(const Topology& topology) {
+  std::set<Place> bare, found;
+  for (const auto& node : topology.run_order) {
+    if (!node->layer) continue;
+    for (size_t i = 0; i < node->inputs.size(); ++i)
+      if (node->masks.size() <= i || !symbolic(node->masks[i]))
+        if (bare.contains(place_of(node->inputs[i]))) found.emplace(node.get(), i);
+    if (node->layer.class_name() != "MultiHeadAttention") continue;
+    for (size_t i = 0; i < std::min<size_t>(node->inputs.size(), 3); ++i)
+      if (mask_of(node->inputs[i]).defined()) bare.insert(place_of(node->inputs[i]));
+  }
+  return found;
+}
+
+/// Whether the call is given a mask by the graph. Otherwise tensors carry the masks that layers make, and the
+/// nodes drawn for those need not run; unless `all` are given because one was taken off.
+bool is_given_mask(const GraphNode& node, size_t i, bool all) {
+  return node.has_own_mask(i) || (all && i < node.masks.size() && symbolic(node.masks[i]));
+}
+
+/// The nodes that values come from.
+std::set<const GraphNode*> needed_nodes(const Topology& topology, const Tensors& outputs, bool all_masks) {
   std::set<const GraphNode*> needed;
   for (const Tensor& output : outputs) needed.insert(symbolic(output)->producer.get());
   for (auto node = topology.nodes.rbegin(); node != topology.nodes.rend(); ++node) {
     if (!needed.contains(node->get())) continue;
     for (size_t i = 0; i < (*node)->inputs.size(); ++i) {
       if (symbolic((*node)->inputs[i])) needed.insert(symbolic((*node)->inputs[i])->producer.get());
-      if ((*node)->has_own_mask(i)) needed.insert(symbolic((*node)->masks[i])->producer.get());
+      if (is_given_mask(**node, i, all_masks)) needed.insert(symbolic((*node)->masks[i])->producer.get());
     }
   }
   return needed;
@@ -63,15 +89,19 @@ void FunctionalNode::plan() {
     number[{symbolic(input)->producer.get(), symbolic(input)->index}] = num_values_;
     input_values_.push_back(num_values_++);
   }
-  const std::set<const GraphNode*> needed = needed_nodes(topology_, outputs_);
+  const std::set<Place> bare = inputs_without_masks(topology_);
+  const std::set<const GraphNode*> needed = needed_nodes(topology_, outputs_, !bare.empty());
   for (const auto& node : topology_.nodes) {
     if (number.contains({node.get(), 0})) continue;  // an input of this model, perhaps made by a layer
     if (!needed.contains(node.get())) continue;
-    Step step{node.get(), {}, num_values_, {}, {}, ops::Activation::linear};
+    Step step{node.get(), {}, num_values_, {}, {}, {}, ops::Activation::linear};
     for (const Tensor& input : node->inputs)
       step.inputs.push_back(symbolic(input) ? value_of(input) : kConstant);
+    for (size_t i = 0; i < node->inputs.size(); ++i)
+      if (bare.contains({node.get(), i})) step.bare.push_back(i);
     for (size_t i = 0; i < node->masks.size(); ++i)
-      if (node->has_own_mask(i)) step.masks.emplace_back(static_cast<int>(i), value_of(node->masks[i]));
+      if (is_given_mask(*node, i, !bare.empty()))
+        step.masks.emplace_back(static_cast<int>(i), value_of(node->masks[i]));
     for (size_t i = 0; i < node->outputs.size(); ++i) number[{node.get(), i}] = num_values_++;
     steps_.push_back(std::move(step));
   }
@@ -118,7 +148,8 @@ void FunctionalNode::find_last_uses() {
   for (size_t i = 0; i < steps_.size(); ++i) {
     for (int value : steps_[i].inputs)
       if (value != kConstant) last_step[static_cast<size_t>(value)] = static_cast<int>(i);
-    for (const auto& [input, value] : steps_[i].masks) last_step[static_cast<size_t>(value)] = static_cast<int>(i);
+    for (const auto& [input, value] : steps_[i].masks)
+      last_step[static_cast<size_t>(value)] = static_cast<int>(i);
   }
   for (int value : output_values_) last_step[static_cast<size_t>(value)] = -1;
   for (int value = 0; value < num_values_; ++value)
@@ -127,14 +158,13 @@ void FunctionalNode::find_last_uses() {
 }
 
 void FunctionalNode::place() {
-  const bool has_devices = std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
-    return step.node->device != kNoPlacement;
-  });
+  const bool has_devices = std::any_of(steps_.begin(), steps_.end(),
+                                       [](const Step& step) { return step.node->device != kNoPlacement; });
   if (!has_devices) return;
   std::vector<PlacedStep> steps;
   for (const Step& step : steps_) {
-    steps.push_back({step.node->device, step.inputs, step.first_output,
-                     static_cast<int>(step.node->outputs.size())});
+    steps.push_back(
+        {step.node->device, step.inputs, step.first_output, static_cast<int>(step.node->outputs.size())});
     std::erase(steps.back().inputs, kConstant);
     for (const auto& [input, value] : step.masks) steps.back().inputs.push_back(value);
   }
@@ -159,6 +189,8 @@ void FunctionalNode::run_step(Call& c, const Step& step, Tensors& values) const 
   auto given = [&](size_t i) {
     for (const auto& [input, mask] : step.masks)
       if (static_cast<size_t>(input) == i) return given_mask(value(step.inputs[i]), value(mask));
+    if (std::find(step.bare.begin(), step.bare.end(), i) != step.bare.end())
+      return with_mask(value(step.inputs[i]), {});
     if (step.inputs[i] == kConstant) return constant_of(node, i, value(step.inputs[i == 0 ? 1 : 0]).device());
     return value(step.inputs[i]);
   };
@@ -168,7 +200,12 @@ void FunctionalNode::run_step(Call& c, const Step& step, Tensors& values) const 
     Tensors inputs;
     for (size_t i = 0; i < step.inputs.size(); ++i) inputs.push_back(given(i));
     if (node.layer) {
+      if (node.arguments) inputs[0] = with_call_arguments(inputs[0], node.arguments);
       Outputs outputs = node.layer.node().invoke(c, Inputs(inputs));
+      std::move(outputs.begin(), outputs.end(), values.begin() + step.first_output);
+    } else if (node.operation) {
+      for (Tensor& input : inputs) input = with_mask(input, {});
+      Outputs outputs = node.operation->run(inputs);
       std::move(outputs.begin(), outputs.end(), values.begin() + step.first_output);
     } else {
       std::vector<const Tensor*> pointers;

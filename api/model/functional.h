@@ -43,6 +43,7 @@ class FunctionalNode : public ModelNode {
     std::vector<int> inputs;
     int first_output;
     std::vector<std::pair<int, int>> masks = {};           // input, value of the mask that it is given
+    std::vector<size_t> bare = {};                         // inputs whose mask was taken off
     std::vector<int> last_uses;                            // values nobody reads after this step
     ops::Activation activation = ops::Activation::linear;  // of the next layer, computed here
   };

@@ -1,11 +1,13 @@
 #include <nyala/api/model/graph.h>
 
 #include <cctype>
+#include <map>
 
 #include <nyala/api/layers/recurrent_layer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/einsum.h>
 
 namespace nyala {
 
@@ -58,7 +60,9 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   auto node = std::make_shared<GraphNode>();
   node->layer = layer;
   node->device = remembered_device();
+  node->arguments = inputs.empty() ? nullptr : call_arguments_of(inputs[0]);
   node->inputs = inputs;
+  if (node->arguments) node->inputs[0] = with_call_arguments(inputs[0], nullptr);
   Tensors shells;
   Shapes shapes;
   for (const Tensor& input : inputs) {
@@ -75,7 +79,12 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
     const bool used = inputs.size() == 1 || !takes_initial_states(layer) || has_given_mask(input);
     node->masks.push_back(used ? mask : Tensor());
   }
+  // Keras draws the masks of single inputs and of sequences with states; those of other layers travel alone.
+  if (inputs.size() > 1 && !takes_initial_states(layer))
+    for (size_t i = 0; i < node->masks.size(); ++i)
+      if (!node->has_own_mask(i)) node->masks[i] = Tensor();
   layer.node().ensure_built(shapes);
+  shells[0] = with_call_arguments(shells[0], node->arguments);
   Call call;
   if (layer.node().takes_many())
     node->outputs = layer.node().invoke(call, shells);
@@ -92,7 +101,12 @@ namespace {
 
 /// Keras' name of the operation: `x + 1.0` is an add there, one affine op here.
 std::string keras_name(const OpDef& op, const Descriptor& descriptor) {
-  if (&op != &ops::kAffine) return std::string(op.name == "divide" ? "true_divide" : op.name);
+  static const std::map<std::string_view, std::string_view> others = {
+      {"divide", "true_divide"}, {"power_scalar", "power"}, {"slice", "get_item"}, {"flatten", "reshape"}};
+  if (&op != &ops::kAffine) {
+    const auto found = others.find(op.name);
+    return std::string(found == others.end() ? op.name : found->second);
+  }
   const auto& affine = descriptor.as<ops::AffineDescriptor>();
   if (affine.offset == 0.0) return affine.scale == -1.0 ? "negative" : "multiply";
   if (affine.scale == -1.0 || (affine.scale == 1.0 && affine.offset < 0.0)) return "subtract";
@@ -110,6 +124,17 @@ std::string camel_case(const std::string& name) {
   return out;
 }
 
+/// An einsum runs as the ops that it is made of, which depend on the sizes that only the run knows.
+class DrawnEinsum final : public GraphOperation {
+ public:
+  explicit DrawnEinsum(std::string equation) : equation_(std::move(equation)) {}
+  std::string class_name() const override { return "Einsum"; }
+  Tensors run(const Tensors& inputs) const override { return {ops::einsum(equation_, inputs)}; }
+
+ private:
+  std::string equation_;
+};
+
 /// Ops inside a layer's call see shells without marks and draw nothing; ops on marked tensors become nodes.
 void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
              std::span<Tensor> outputs) {
@@ -119,6 +144,8 @@ void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers input
   auto node = std::make_shared<GraphNode>();
   node->op = &op;
   node->descriptor = descriptor;
+  if (&op == &ops::kEinsum)
+    node->operation = std::make_shared<DrawnEinsum>(descriptor.as<ops::EinsumDescriptor>().equation.data());
   node->device = remembered_device();
   node->op_class = camel_case(keras_name(op, descriptor));
   node->name = unique_name(node->op_class);
@@ -130,10 +157,18 @@ void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers input
 
 }  // namespace
 
-void set_op_name(const Tensor& tensor, const std::string& name) {
-  const SymbolicNotes* notes = symbolic(tensor);
-  if (!notes || !notes->producer->op) throw StateError("set_op_name: expected the result of a drawn op");
-  const_cast<GraphNode&>(*notes->producer).name = name;  // nodes are made by this file, not constant
+Tensors draw_operation(std::shared_ptr<const GraphOperation> operation, const std::string& name,
+                       const Tensors& inputs) {
+  auto node = std::make_shared<GraphNode>();
+  Tensors shells;
+  for (const Tensor& input : inputs) shells.push_back(input.shell());
+  node->outputs = operation->run(shells);
+  node->operation = std::move(operation);
+  node->device = remembered_device();
+  node->op_class = node->operation->class_name();
+  node->name = name.empty() ? unique_name(node->op_class) : name;
+  node->inputs = inputs;
+  return symbolic_outputs(node);
 }
 
 void enable_symbolic_ops() { set_symbolic_hook(draw_op); }

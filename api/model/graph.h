@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/layers/layer.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/op.h>
@@ -10,17 +11,29 @@
 
 namespace nyala {
 
+/// An operation of Keras' that is one node of a graph however many ops compute it here. Constant and
+/// thread-safe.
+class GraphOperation {
+ public:
+  virtual ~GraphOperation() = default;
+  /// Keras' class name, "GetItem".
+  virtual std::string class_name() const = 0;
+  virtual Tensors run(const Tensors& inputs) const = 0;
+};
+
 /// One call of a layer, one op, or one input in a graph that was drawn by calling layers on symbolic tensors.
 struct GraphNode {
   Layer layer;  // empty for an op and for an input
   // The Input's layer; it holds this node, so it is kept alive by the tensors' marks instead.
   std::weak_ptr<LayerNode> input_layer;
-  const OpDef* op = nullptr;  // null for a layer
+  const OpDef* op = nullptr;  // null for a layer and for an operation
   Descriptor descriptor;
-  std::string name;      // of the op's node; layers have their own
-  std::string op_class;  // of the op's node, as Keras calls it: "Add"
-  Tensors inputs;        // symbolic; empty for an Input
-  Tensors outputs;       // shells of what it produces
+  std::shared_ptr<const GraphOperation> operation = {};
+  std::shared_ptr<const CallArguments> arguments = {};  // of a layer's call; null: none
+  std::string name;                                     // of the op's node; layers have their own
+  std::string op_class;                                 // of the op's node, as Keras calls it: "Add"
+  Tensors inputs;                                       // symbolic; empty for an Input
+  Tensors outputs;                                      // shells of what it produces
   Device device = kNoPlacement;  // of the device() guard that was open when it was drawn
   // Of a layer that uses masks, what was drawn as the mask of each input; undefined where there is none.
   Tensors masks;
@@ -49,8 +62,10 @@ Tensors symbolic_outputs(const std::shared_ptr<GraphNode>& node);
 /// Runs `layer` on shells of symbolic tensors and adds the call to the graph.
 Tensors draw_call(const Layer& layer, const Tensors& inputs);
 
-/// Names the op that drew `tensor`, as a file says it. Before a model is made of it.
-void set_op_name(const Tensor& tensor, const std::string& name);
+/// Adds an operation on symbolic tensors to the graph under `name` (empty: an automatic one) and returns what
+/// it gives.
+Tensors draw_operation(std::shared_ptr<const GraphOperation> operation, const std::string& name,
+                       const Tensors& inputs);
 
 /// Lets ops on symbolic tensors add nodes to the graph; called by everything that makes a symbolic tensor.
 void enable_symbolic_ops();

@@ -92,15 +92,18 @@ class Model : public Layer {
   void set_stop_training(bool stop) const { model_node().stop_training = stop; }
   bool stop_training() const { return model_node().stop_training; }
 
-  /// Keras' `.weights.h5`: all weights, and the optimizer's state once it exists. Written beside and renamed.
+  /// By the end of the path: Keras' `.weights.h5` (all weights, and the optimizer's state once it exists), or
+  /// `.safetensors` and `.npz` (the weights by variable path). Written beside and renamed. Throws
+  /// InvalidArgumentError for another path.
   void save_weights(const std::string& path) const;
-  /// Reads the weights of any file that Keras 1 to 3 or Nyala wrote, a whole model's as well; what kind of file
-  /// it is, its content says. Throws NotFoundError, FileFormatError or ShapeError naming the layer; nothing is
-  /// changed then.
+  /// Reads the weights of any file that Keras 1 to 3 or Nyala wrote, a whole model's as well, of
+  /// `.safetensors` and of `.npz` by variable path; what kind of file it is, its content says. Throws
+  /// NotFoundError, FileFormatError or ShapeError naming the layer; nothing is changed then.
   LoadReport load_weights(const std::string& path, const LoadWeightsConfig& config = {}) const;
 
-  /// Keras' `.keras`: architecture, weights, what compile() was told and the optimizer's state. Of the logical
-  /// model: no device, replica or strategy is in the file. Written beside and renamed. load_model opens it.
+  /// Keras' `.keras`, or its legacy `.h5` by the end of the path: architecture, weights, what compile() was
+  /// told and the optimizer's state. Of the logical model: no device, replica or strategy is in the file.
+  /// Written beside and renamed. load_model opens it.
   void save(const std::string& path) const;
   /// The architecture as Keras' JSON, for model_from_json.
   std::string to_json() const;

@@ -58,25 +58,37 @@ class Sorter {
   Topology finish() {
     std::unordered_map<const GraphNode*, int> node_depth;
     std::unordered_map<const void*, int> depth;
+    std::vector<const GraphNode*> touched;  // in Keras' order: each node, then what it needs
+    const auto touch = [&](const GraphNode* node) -> int& {
+      const auto [place, fresh] = node_depth.emplace(node, 0);
+      if (fresh) touched.push_back(node);
+      return place->second;
+    };
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
       const Node& node = *it;
       int& own = depth[operation_of(node)];
-      own = std::max(own, node_depth[node.get()]);
-      node_depth[node.get()] = own;
+      own = std::max(own, touch(node.get()));
+      touch(node.get()) = own;
       if (inputs_.contains(node.get())) continue;
       for (const Tensor& input : node->inputs) {
         if (!symbolic(input)) continue;
-        int& producer = node_depth[symbolic(input)->producer.get()];
+        int& producer = touch(symbolic(input)->producer.get());
         producer = std::max(producer, own + 1);
       }
       for (const Tensor& mask : node->masks) {
         if (!symbolic(mask)) continue;
-        int& producer = node_depth[symbolic(mask)->producer.get()];
+        int& producer = touch(symbolic(mask)->producer.get());
         producer = std::max(producer, own + 1);
       }
     }
     Topology out;
     out.nodes = order_;
+    std::unordered_map<const GraphNode*, Node> shared;
+    for (const Node& node : order_) shared[node.get()] = node;
+    std::stable_sort(touched.begin(), touched.end(),
+                     [&](const GraphNode* a, const GraphNode* b) { return node_depth[a] > node_depth[b]; });
+    for (const GraphNode* node : touched)
+      if (shared.contains(node)) out.run_order.push_back(shared[node]);
     for (const auto& [operation, node] : first_call_) out.operations.push_back(node);
     std::sort(out.operations.begin(), out.operations.end(), [&](const Node& a, const Node& b) {
       const int da = depth[operation_of(a)], db = depth[operation_of(b)];

@@ -14,6 +14,8 @@ struct Topology {
   /// Operations (layers, op nodes, inputs) by decreasing depth, ties by first touch from the outputs; each
   /// layer once. This order numbers the groups of weights files.
   std::vector<std::shared_ptr<const GraphNode>> operations;
+  /// The nodes in the order in which Keras runs them: by decreasing distance to an output.
+  std::vector<std::shared_ptr<const GraphNode>> run_order;
 };
 
 /// Sorts the graph as Keras does (depth first from the outputs, then longest distance to an output). Throws

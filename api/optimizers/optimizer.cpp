@@ -90,8 +90,7 @@ double OptimizerNode::decay_of(const Variable& variable) const {
   return excluded || std::isnan(decay) ? 0.0 : decay;
 }
 
-void OptimizerNode::build(ParameterStore& store, const Variables& variables,
-                          std::vector<ConstrainedWeight> constraints) {
+void OptimizerNode::build(ParameterStore& store, const Variables& variables) {
   for (const Variable& variable : variables) {
     if (!variable.node().in_arena)
       throw StateError(class_name() + ": variable '" + variable.path() +
@@ -106,7 +105,9 @@ void OptimizerNode::build(ParameterStore& store, const Variables& variables,
   const Variables known = same_arena ? variables_ : Variables();
   store_ = store.shared_from_this();
   variables_ = variables;
-  constraints_ = std::move(constraints);
+  constrained_.clear();
+  std::ranges::copy_if(variables, std::back_inserter(constrained_),
+                       [](const Variable& variable) { return bool(variable.node().spec.constraint); });
   if (!same_arena) copies_.clear();
   for (int copy = static_cast<int>(copies_.size()); copy < store.num_weight_copies() && !variables_.empty();
        ++copy)
@@ -246,11 +247,11 @@ void OptimizerNode::average(const UpdateRange& range) const {
 }
 
 void OptimizerNode::constrain(int copy, const Variables& variables) const {
-  for (const ConstrainedWeight& constrained : constraints_) {
-    if (std::find(variables.begin(), variables.end(), constrained.variable) == variables.end()) continue;
-    const Tensor weight = store_->weights(copy, dtype(), constrained.variable.node().segment)
-                              .with_shape(constrained.variable.shape());
-    const Tensor projected = constrained.constraint(weight);
+  for (const Variable& variable : constrained_) {
+    if (std::find(variables.begin(), variables.end(), variable) == variables.end()) continue;
+    const VariableNode& node = variable.node();
+    const Tensor weight = store_->weights(copy, dtype(), node.segment).with_shape(variable.shape());
+    const Tensor projected = node.spec.constraint(weight);
     dispatch_into(ops::kAffine, ops::AffineDescriptor{}, {&projected}, weight);
   }
 }
@@ -263,7 +264,7 @@ void OptimizerNode::end_gathering() {
 
 void OptimizerNode::average_and_constrain(const std::function<UpdatePlan&(int)>& plan_of,
                                           const Variables& variables) {
-  for (int copy = 0; copy < static_cast<int>(copies_.size()) && (options_.use_ema || !constraints_.empty());
+  for (int copy = 0; copy < static_cast<int>(copies_.size()) && (options_.use_ema || !constrained_.empty());
        ++copy) {
     UpdatePlan& plan = plan_of(copy);
     if (plan.slices() == 0) plan.arrange(store_->sum_place(copy), 1);

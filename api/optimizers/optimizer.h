@@ -84,9 +84,9 @@ class OptimizerNode : public UpdateRule {
   virtual double weight_decay_of(const Variable&) const { return options_.weight_decay; }
 
   /// Takes the trainable variables (all from one store) and makes the slots. Keeps the state of variables
-  /// that it already knows; `constraints` are applied after each update. Throws StateError for variables that
-  /// were not trainable when made, DTypeError for more than one dtype.
-  void build(ParameterStore& store, const Variables& variables, std::vector<ConstrainedWeight> constraints);
+  /// that it already knows; constraints of the variables are applied after each update. Throws StateError for
+  /// variables that were not trainable when made, DTypeError for more than one dtype.
+  void build(ParameterStore& store, const Variables& variables);
   bool built() const { return store_ != nullptr; }
   /// Excludes variables whose name (Keras' "kernel") or path contains one of `patterns` from weight decay.
   /// Throws StateError after build, as Keras does.
@@ -104,6 +104,8 @@ class OptimizerNode : public UpdateRule {
   /// State in the order of Keras' `optimizer.variables`: iteration (int64), learning_rate (float32, absent
   /// with a schedule), averages, accumulators, slots. Copies on the host.
   std::vector<OptimizerVariable> variables_for_file() const;
+  /// The same, but what lies on the host is shared instead of copied: to be written before the next update.
+  std::vector<OptimizerVariable> shared_variables_for_file() const;
   /// Sets the state from such a list. Throws ShapeError naming what does not fit; nothing is changed then.
   void load_variables(const std::vector<Tensor>& values);
   /// Follows its variables, which have moved to `store`, with the state that variables_for_file() gave
@@ -174,14 +176,14 @@ class OptimizerNode : public UpdateRule {
   void add_slot_entries(std::vector<StateEntry>& entries) const;
   std::vector<StateEntry> state_entries() const;
   Plane& plane_of(const StateEntry& entry, Copy& copy) const;
-  Tensor read(const StateEntry& entry) const;
+  Tensor shared(const StateEntry& entry) const;
   void write(const StateEntry& entry, const Tensor& value);
   Tensor accumulated(const Variable& variable) const;
   void set_accumulated(const Variable& variable, const Tensor& value);
 
   std::shared_ptr<ParameterStore> store_;
   Variables variables_;
-  std::vector<ConstrainedWeight> constraints_;
+  Variables constrained_;  // those of variables_ that have a constraint
   std::vector<std::string> no_decay_;
   mutable std::vector<Copy> copies_;
   std::vector<std::unique_ptr<PartialUpdate>> partial_updates_;  // the latest at the end

@@ -64,13 +64,14 @@ Plane& OptimizerNode::plane_of(const StateEntry& entry, Copy& copy) const {
   return entry.kind == StateEntry::Kind::average ? copy.averages.front() : copy.slots[entry.slot];
 }
 
-Tensor OptimizerNode::read(const StateEntry& entry) const {
+Tensor OptimizerNode::shared(const StateEntry& entry) const {
   if (entry.kind == StateEntry::Kind::placeholder) return Tensor::zeros({}, DType::int32);
   if (entry.kind == StateEntry::Kind::accumulator) return accumulated(entry.variable);
-  return on_host(plane_of(entry, copies_.front())
-                     .view(store_->layout(dtype()), entry.variable.node().segment)
-                     .rows(0, entry.shape.num_elements())
-                     .with_shape(entry.shape));
+  const Tensor value = plane_of(entry, copies_.front())
+                           .view(store_->layout(dtype()), entry.variable.node().segment)
+                           .rows(0, entry.shape.num_elements())
+                           .with_shape(entry.shape);
+  return value.device().kind == DeviceKind::cpu ? value : on_host(value);
 }
 
 void OptimizerNode::write(const StateEntry& entry, const Tensor& value) {
@@ -111,9 +112,15 @@ void OptimizerNode::set_accumulated(const Variable& variable, const Tensor& valu
 }
 
 std::vector<OptimizerVariable> OptimizerNode::variables_for_file() const {
+  std::vector<OptimizerVariable> result = shared_variables_for_file();
+  for (OptimizerVariable& variable : result) variable.value = on_host(variable.value);
+  return result;
+}
+
+std::vector<OptimizerVariable> OptimizerNode::shared_variables_for_file() const {
   std::vector<OptimizerVariable> result = {{"iteration", Tensor::scalar(steps_)}};
   if (!options_.learning_rate.is_schedule()) result.push_back({"learning_rate", Tensor::scalar(rate_)});
-  for (const StateEntry& entry : state_entries()) result.push_back({entry.name, read(entry)});
+  for (const StateEntry& entry : state_entries()) result.push_back({entry.name, shared(entry)});
   for (OptimizerVariable& derived : derived_variables(iterations())) result.push_back(std::move(derived));
   return result;
 }
@@ -139,7 +146,7 @@ void OptimizerNode::load_variables(const std::vector<Tensor>& values) {
 }
 
 void OptimizerNode::move_to(ParameterStore& store, const std::vector<Tensor>& state) {
-  build(store, Variables(variables_), std::vector<ConstrainedWeight>(constraints_));
+  build(store, Variables(variables_));
   load_variables(state);
 }
 

@@ -129,6 +129,23 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("cannot write", errno);
     bytes = bytes.subspan(static_cast<size_t>(count));
+    written_ += static_cast<uint64_t>(count);
+  }
+  constexpr uint64_t kWorthwhile = uint64_t{8} << 20;
+  if (written_ - handed_over_ < kWorthwhile) return;
+  // A hint: commit() flushes whatever comes of it.
+  ::sync_file_range(descriptor_, static_cast<off64_t>(handed_over_),
+                    static_cast<off64_t>(written_ - handed_over_), SYNC_FILE_RANGE_WRITE);
+  handed_over_ = written_;
+}
+
+void AtomicFile::rewrite(uint64_t position, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("cannot write", errno);
+    bytes = bytes.subspan(static_cast<size_t>(count));
+    position += static_cast<uint64_t>(count);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -25,8 +26,10 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   const std::string& temporary_path() const { return temporary_; }
-  /// Appends to the temporary file.
+  /// Appends to the temporary file. The disk begins with what is large while more is written.
   void write(std::span<const std::byte> bytes);
+  /// Replaces bytes that were written already, from `position` on.
+  void rewrite(uint64_t position, std::span<const std::byte> bytes);
   /// Flushes the temporary file to the disk, renames it and flushes the folder. Call once.
   void commit();
 
@@ -40,6 +43,8 @@ class AtomicFile {
   std::string target_;     ///< behind symbolic links
   std::string temporary_;  ///< empty once renamed
   int descriptor_ = -1;    ///< holds a lock, which says that the writer lives
+  uint64_t written_ = 0,
+           handed_over_ = 0;  ///< bytes of the file, and those that the disk was told to begin with
 };
 
 /// Replaces the content of `path` by `bytes`, as AtomicFile.

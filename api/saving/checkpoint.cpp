@@ -60,8 +60,7 @@ void write_gathered(const Model& model, hdf5::Writer& writer) {
     const Tensor parts = Tensor::empty(shape, variable.dtype());
     for (int replica = 0; replica < store.num_replicas(); ++replica)
       parts.rows(replica, 1).with_shape(variable.shape()).copy_from(store.gradient(replica, variable));
-    writer.write_dataset(at("gathered/" + std::to_string(i)), parts.dtype(), shape,
-                         {static_cast<const std::byte*>(parts.raw()), parts.bytes()});
+    writer.write_dataset(at("gathered/" + std::to_string(i)), parts);
   }
 }
 
@@ -169,7 +168,7 @@ void Checkpoint::save(const std::string& path, const TrainingPosition& position)
   for (int replica = 0; replica < store_of(model_).num_replicas(); ++replica)
     check_status(store_of(model_).device(replica));
   hdf5::Writer writer;
-  write_weights(model_, writer);
+  write_weights(model_, writer, SlotsInFile::always);
   write_list<int64_t>(writer, "version", {kVersion});
   write_list<int64_t>(writer, "position", {position.epoch, position.batch});
   std::vector<int64_t> keys;

@@ -63,9 +63,19 @@ void FileBytes::read_all(size_t size) {
 }
 
 void FileBytes::map_all(size_t size) {
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor_, 0);
+  // A tensor that is a window on the file may be written to: the page becomes the process's own then.
+  void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor_, 0);
   if (address == MAP_FAILED) throw_system_error("cannot map", path_, errno);
   bytes_ = {static_cast<const std::byte*>(address), size};
+}
+
+void FileBytes::forget(std::span<const std::byte> part) const noexcept {
+  if (descriptor_ < 0 || part.empty()) return;
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = static_cast<size_t>(part.data() - bytes_.data()) / page * page;
+  const size_t last = static_cast<size_t>(part.data() - bytes_.data()) + part.size();
+  // Nobody writes to the mapping, so nothing is lost; a refusal costs memory only.
+  ::madvise(const_cast<std::byte*>(bytes_.data()) + first, last - first, MADV_DONTNEED);
 }
 
 void FileBytes::check_present() const {

@@ -27,6 +27,9 @@ class FileBytes {
   const std::string& path() const { return path_; }
   /// Throws IoError if the mapped file has become shorter since it was opened.
   void check_present() const;
+  /// Says that `part` of the bytes is not needed for now: where the file is mapped, its pages no longer count
+  /// as this process's memory. They come back when they are touched.
+  void forget(std::span<const std::byte> part) const noexcept;
 
  private:
   FileBytes(std::string path, int descriptor);

@@ -6,9 +6,11 @@
 #include <nyala/api/saving/config/training_config.h>
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/formats/keras_archive.h>
+#include <nyala/api/saving/formats/legacy_writer.h>
 #include <nyala/api/saving/formats/legacy_weights.h>
 #include <nyala/api/saving/model_json.h>
 #include <nyala/api/saving/weights_file.h>
+#include <nyala/api/saving/weights_from_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -58,15 +60,20 @@ Model load_model(const std::string& path, const LoadModelConfig& config) {
   if (stored.config.is_null())
     throw FileFormatError(path + ": it holds weights, but no model; build the model and call load_weights");
   LoadScope scope{config.custom_objects};
-  const Model model = model_from(stored.config, path, scope);
+  const Model model = [&] {
+    const WeightsFromFile no_others(ReadBudget({stored.file->root()}, path));
+    return model_from(stored.config, path, scope);
+  }();
   if (config.compile) compile_loaded(model, stored, scope);
   if (model.built())
     read_stored_weights(model, stored);
-  else if (!stored.file->root().dataset_paths().empty())
+  else if (stored.file && !stored.file->root().dataset_paths().empty())
     throw FileFormatError(path + ": model '" + model.name() +
                           "' has weights, but the file does not say for which input; give it an Input");
   return model;
 }
+
+bool holds_model(const std::string& path) { return !read_stored_model(path).config.is_null(); }
 
 Model model_from_json(const std::string& text, const LoadModelConfig& config) {
   LoadScope scope{config.custom_objects};
@@ -88,7 +95,9 @@ void Model::save(const std::string& path) const {
   const SharedUse use(model_node(), "save");
   if (const auto shared = model_node().template_model()) return Model(shared).save(path);
   if (path.ends_with(".keras")) return write_keras_archive(*this, path);
-  throw InvalidArgumentError("save: expected a path that ends with '.keras', received '" + path +
+  const bool is_hdf5 = path.ends_with(".h5") || path.ends_with(".hdf5");
+  if (is_hdf5 && !path.ends_with(".weights.h5")) return write_legacy_hdf5(*this, path);
+  throw InvalidArgumentError("save: expected a path that ends with '.keras' or '.h5', received '" + path +
                              "' (weights alone: save_weights)");
 }
 

@@ -23,6 +23,9 @@ struct LoadModelConfig {
 /// built yet.
 Model load_model(const std::string& path, const LoadModelConfig& config = {});
 
+/// Whether a file holds a model, or weights alone. Throws IoError, FileFormatError.
+bool holds_model(const std::string& path);
+
 /// The architecture alone, as `Model::to_json` gives it; weights are fresh.
 Model model_from_json(const std::string& text, const LoadModelConfig& config = {});
 

@@ -1,10 +1,10 @@
 #include <nyala/api/saving/numpy.h>
 
 #include <cstring>
-#include <map>
 
 #include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/saving/file_bytes.h>
+#include <nyala/api/saving/stored_element.h>
 #include <nyala/api/saving/zip/archive.h>
 #include <nyala/api/saving/zip/archive_writer.h>
 #include <nyala/backend/core/error.h>
@@ -51,7 +51,8 @@ class Header {
             __builtin_add_overflow(size, int64_t{text_[at] - '0'}, &size))
           fail("a size is too large");
       if (at == begin) fail("the shape is no list of numbers");
-      if (shape.rank() == Shape::kMaxRank) fail("there are more axes than " + std::to_string(Shape::kMaxRank));
+      if (shape.rank() == Shape::kMaxRank)
+        fail("there are more axes than " + std::to_string(Shape::kMaxRank));
       shape.append(size);
     }
     if (at == text_.size()) fail("the shape does not end");
@@ -79,43 +80,12 @@ class Header {
   const std::string& where_;
 };
 
-template <class From, class To>
-void widen(std::span<const std::byte> bytes, const Tensor& out) {
-  auto* to = static_cast<To*>(out.raw());
-  for (size_t i = 0; i * sizeof(From) < bytes.size(); ++i) {
-    From value;
-    std::memcpy(&value, bytes.data() + i * sizeof(From), sizeof(From));
-    to[i] = static_cast<To>(value);
-  }
-}
-
-/// An element type of a file.
-struct Element {
-  size_t bytes;
-  DType dtype;                                               // in memory
-  void (*widen)(std::span<const std::byte>, const Tensor&);  // null: the same bytes
-};
-
-Element element_of(const std::string& description, const Header& header) {
-  static const std::map<std::string, Element> elements = {
-      {"f4", {4, DType::float32, nullptr}},
-      {"f8", {8, DType::float64, nullptr}},
-      {"f2", {2, DType::float16, nullptr}},
-      {"i4", {4, DType::int32, nullptr}},
-      {"i8", {8, DType::int64, nullptr}},
-      {"u1", {1, DType::uint8, nullptr}},
-      {"b1", {1, DType::bool_, widen<uint8_t, bool>}},
-      {"i1", {1, DType::int32, widen<int8_t, int32_t>}},
-      {"i2", {2, DType::int32, widen<int16_t, int32_t>}},
-      {"u2", {2, DType::int32, widen<uint16_t, int32_t>}},
-      {"u4", {4, DType::int64, widen<uint32_t, int64_t>}},
-      {"u8", {8, DType::int64, widen<uint64_t, int64_t>}},
-  };
+const StoredElement& element_of(const std::string& description, const Header& header) {
   const bool native = description.size() == 3 && (description[0] == '<' || description[0] == '|');
-  const auto found = native ? elements.find(description.substr(1)) : elements.end();
-  if (found == elements.end())
+  const StoredElement* found = native ? find_stored_element(description.substr(1)) : nullptr;
+  if (!found)
     header.fail("elements of type '" + description + "' are not read; save as float32, float64 or integers");
-  return found->second;
+  return *found;
 }
 
 /// Sizes were written in columns: the first axis runs fastest.
@@ -133,7 +103,7 @@ Tensor parse(std::span<const std::byte> bytes, const std::string& where) {
   const size_t begin = 8 + length_bytes;
   if (length > bytes.size() - begin) throw FileFormatError(where + ": the header reaches beyond the file");
   Header header({reinterpret_cast<const char*>(bytes.data()) + begin, length}, where);
-  const Element element = element_of(header.text("descr"), header);
+  const StoredElement& element = element_of(header.text("descr"), header);
   const bool fortran = header.flag("fortran_order");
   Shape shape = header.shape("shape");
   int64_t wanted = static_cast<int64_t>(element.bytes);
@@ -148,11 +118,7 @@ Tensor parse(std::span<const std::byte> bytes, const std::string& where) {
     for (size_t i = shape.rank(); i-- > 0;) reversed.append(shape[i]);
     shape = reversed;
   }
-  const Tensor out = Tensor::empty(shape, element.dtype, Device("cpu:0"));
-  if (element.widen)
-    element.widen(values, out);
-  else if (!values.empty())
-    std::memcpy(out.raw(), values.data(), values.size());
+  const Tensor out = copy_elements(element, values, shape);
   return fortran ? from_fortran(out) : out;
 }
 
@@ -182,8 +148,8 @@ std::string header_of(const Tensor& value) {
   for (const int64_t size : value.shape()) shape += std::to_string(size) + ", ";
   if (value.rank() > 1) shape.resize(shape.size() - 2);
   if (value.rank() == 1) shape.resize(shape.size() - 1);
-  std::string text = "{'descr': '" + description_of(value.dtype()) + "', 'fortran_order': False, 'shape': " +
-                     shape + "), }";
+  std::string text =
+      "{'descr': '" + description_of(value.dtype()) + "', 'fortran_order': False, 'shape': " + shape + "), }";
   const size_t total = (kMagicSize + 4 + text.size() + 1 + 63) / 64 * 64;
   text.append(total - kMagicSize - 4 - text.size() - 1, ' ');
   text += '\n';
@@ -210,15 +176,24 @@ void save_npy(const std::string& path, const Tensor& value) {
   file.commit();
 }
 
-NamedArrays load_npz(const std::string& path) {
-  const auto file = FileBytes::open(path);
-  const zip::Archive archive(file->bytes(), file, path);
+NamedArrays load_npz(const std::string& path, const std::vector<std::string>& names) {
+  return load_npz(FileBytes::open(path), names);
+}
+
+NamedArrays load_npz(const std::shared_ptr<const FileBytes>& file, const std::vector<std::string>& names) {
+  const std::string& path = file->path();
+  const zip::Archive archive(file);
   NamedArrays values;
-  for (const zip::Member& member : archive.members()) {
-    const std::string& name = member.name;
-    if (!name.ends_with(".npy")) throw FileFormatError(path + ": member '" + name + "' is no .npy array");
+  const auto read = [&](const std::string& name) {
     values.emplace_back(name.substr(0, name.size() - 4),
                         parse(archive.read(name).bytes, path + ": member '" + name + "'"));
+  };
+  for (const std::string& name : names) read(name + ".npy");
+  if (!names.empty()) return values;
+  for (const zip::Member& member : archive.members()) {
+    if (!member.name.ends_with(".npy"))
+      throw FileFormatError(path + ": member '" + member.name + "' is no .npy array");
+    read(member.name);
   }
   return values;
 }

@@ -1,8 +1,7 @@
 #include <set>
 
-#include <nyala/api/saving/formats/format.h>
-#include <nyala/api/saving/formats/legacy_weights.h>
-#include <nyala/api/saving/hdf5/file.h>
+#include <nyala/api/saving/read_budget.h>
+#include <nyala/api/saving/stored_value.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/saving/weights_walk.h>
 #include <nyala/api/training/training_state.h>
@@ -18,18 +17,12 @@ constexpr const char* kOptimizerGroup = "optimizer/vars";
 
 std::string vars_of(const std::string& path) { return path.empty() ? "vars" : path + "/vars"; }
 
-void write_tensor(hdf5::Writer& writer, const std::string& path, const Tensor& value) {
-  std::vector<std::byte> bytes(value.bytes());
-  value.copy_to_host(bytes.data());
-  writer.write_dataset(path, value.dtype(), value.shape(), bytes);
-}
-
 void write_group(hdf5::Writer& writer, const WeightsGroup& group) {
   const std::string path = vars_of(group.path);
   writer.create_group(path);
   writer.set_attribute(path, "name", group.name);
   for (size_t i = 0; i < group.variables.size(); ++i)
-    write_tensor(writer, path + "/" + std::to_string(i), group.variables[i].value());
+    writer.write_dataset(path + "/" + std::to_string(i), group.variables[i].value());
 }
 
 /// What Keras 2.12 to 2.14 called a path with "layers" in it.
@@ -40,11 +33,23 @@ std::string old_path_of(std::string path) {
   return path;
 }
 
-/// The group of the variables in the file, under today's or the old path. Throws NotFoundError.
-hdf5::Group find_group(const hdf5::Group& root, const std::string& path) {
-  if (root.has_group(path)) return root.group(path);
-  const std::string old_path = old_path_of(path);
-  if (root.has_group(old_path)) return root.group(old_path);
+/// Up to Keras 3.0 the projections of attention layers are known by their private names.
+std::string private_path_of(std::string path) {
+  for (const char* name : {"/query_dense/", "/key_dense/", "/value_dense/", "/output_dense/"})
+    if (const size_t at = path.rfind(name); at != std::string::npos) path.insert(at + 1, "_");
+  return path;
+}
+
+/// All names that a group of variables has had, today's first.
+std::vector<std::string> paths_of(const std::string& path) {
+  const std::string hidden = private_path_of(path);
+  return {path, old_path_of(path), hidden, old_path_of(hidden)};
+}
+
+/// Where the variables are in the file: today's or an old path. Throws NotFoundError.
+std::string find_group(const WeightsTree& tree, const std::string& path) {
+  for (const std::string& name : paths_of(path))
+    if (tree.has_group(name)) return name;
   throw NotFoundError("the file has no such group");
 }
 
@@ -52,27 +57,29 @@ std::string count_of_variables(size_t count) {
   return std::to_string(count) + (count == 1 ? " variable" : " variables");
 }
 
-Tensors read_values(const hdf5::Group& stored, const Variables& variables) {
-  const size_t count = stored.names().size();
+std::vector<StoredValue> read_values(const WeightsTree& tree, const std::string& path,
+                                     const Variables& variables) {
+  const size_t count = tree.count(path);
   if (count != variables.size())
     throw ShapeError("expected " + count_of_variables(variables.size()) + ", the file has " +
                      count_of_variables(count));
-  Tensors values;
+  std::vector<StoredValue> values;
   for (size_t i = 0; i < variables.size(); ++i) {
-    const hdf5::Dataset dataset = stored.dataset(std::to_string(i));
+    const hdf5::Dataset dataset = tree.dataset(path + "/" + std::to_string(i));
     const Variable& variable = variables[i];
     if (dataset.shape() != variable.shape())
       throw ShapeError("variable '" + variable.name() + "': expected shape " + variable.shape().to_string() +
                        ", the file has " + dataset.shape().to_string());
-    values.push_back(ops::cast(read_tensor(dataset), variable.dtype()));
+    values.emplace_back(dataset);
   }
   return values;
 }
 
-Tensors read_group(const hdf5::Group& root, const WeightsGroup& group, const std::string& file_name) {
+std::vector<StoredValue> read_group(const WeightsTree& tree, const WeightsGroup& group,
+                                    const std::string& file_name) {
   if (group.variables.empty()) return {};
   try {
-    return read_values(find_group(root, vars_of(group.path)), group.variables);
+    return read_values(tree, find_group(tree, vars_of(group.path)), group.variables);
   } catch (const Error&) {
     rethrow_with_prefix(file_name + ": layer '" + group.name + "' (" + group.layer.class_name() +
                         "), group '/" + vars_of(group.path) + "': ");
@@ -80,13 +87,12 @@ Tensors read_group(const hdf5::Group& root, const WeightsGroup& group, const std
 }
 
 /// Groups with variables that no layer of the model asks for: the file is perhaps another model's.
-std::vector<std::string> unread_groups(const hdf5::Group& root, const std::vector<WeightsGroup>& groups) {
+std::vector<std::string> unread_groups(const WeightsTree& tree, const std::vector<WeightsGroup>& groups) {
   std::set<std::string> known;
   for (const WeightsGroup& group : groups)
-    for (const std::string& path : {vars_of(group.path), old_path_of(vars_of(group.path))})
-      known.insert("/" + path);
+    for (const std::string& path : paths_of(vars_of(group.path))) known.insert("/" + path);
   std::set<std::string> unread;
-  for (const std::string& path : root.dataset_paths()) {
+  for (const std::string& path : tree.dataset_paths()) {
     const std::string parent = path.substr(0, path.rfind('/'));
     const bool of_a_layer =
         !parent.starts_with("/optimizer/") && !parent.starts_with("/" + std::string(kCheckpointGroup));
@@ -99,37 +105,30 @@ void warn_of(const std::vector<std::string>& unread, const std::string& file_nam
   if (!unread.empty())
     log(LogChannel::warning,
         file_name + ": " + std::to_string(unread.size()) +
-            " group(s) with variables have no layer in the model and were left out, the first is '" + unread[0] +
-            "'");
-}
-
-/// The layers and all that they hold.
-std::set<const LayerNode*> with_sublayers(const std::vector<Layer>& layers) {
-  std::set<const LayerNode*> all;
-  std::vector<Layer> open = layers;
-  while (!open.empty()) {
-    const Layer layer = open.back();
-    open.pop_back();
-    if (!all.insert(&layer.node()).second) continue;
-    for (const auto& [name, sublayer] : layer.node().sublayers()) open.push_back(sublayer);
-  }
-  return all;
+            " group(s) with variables have no layer in the model and were left out, the first is '" +
+            unread[0] + "'");
 }
 
 /// The optimizer's state in the file, or nothing where there is none.
-Tensors read_optimizer(const hdf5::Group& root) {
+Tensors read_optimizer(const WeightsTree& tree, const std::string& file_name) {
   Tensors values;
-  if (!root.has_group(kOptimizerGroup)) return values;
-  const hdf5::Group stored = root.group(kOptimizerGroup);
-  for (size_t i = 0; i < stored.names().size(); ++i)
-    values.push_back(read_tensor(stored.dataset(std::to_string(i))));
+  if (!tree.has_group(kOptimizerGroup)) return values;
+  ReadBudget budget(tree.roots(), file_name);
+  for (size_t i = 0, count = tree.count(kOptimizerGroup); i < count; ++i) {
+    const hdf5::Dataset dataset = tree.dataset(std::string(kOptimizerGroup) + "/" + std::to_string(i));
+    budget.spend(dataset.byte_size(), "dataset '" + dataset.path() + "'");
+    values.push_back(read_tensor(dataset));
+  }
   return values;
 }
 
-void load_optimizer(const Model& model, const Tensors& values, const std::string& file_name,
-                    OptimizerMismatch mismatch) {
-  constexpr size_t kUnused = 2;  // iteration and rate of an optimizer that never made a step
-  if (!model.compiled() || values.size() <= kUnused) return;
+}  // namespace
+
+void load_optimizer_state(const Model& model, const Tensors& values, const std::string& file_name,
+                          OptimizerMismatch mismatch) {
+  if (!model.compiled() || values.empty()) return;
+  const bool without_slots = values.size() <= 2;  // iteration and rate
+  if (without_slots && values[0].num_elements() == 1 && values[0].item() == 0.0) return;
   OptimizerNode& optimizer = model.optimizer().node();
   if (!optimizer.built()) build_optimizer(model.model_node());
   try {
@@ -148,41 +147,44 @@ void check_built(const Model& model, const std::string& what) {
     throw StateError(what + ": model '" + model.name() + "' is not built; call build(shape) or fit first");
 }
 
-}  // namespace
+Tensor read_tensor(const hdf5::Dataset& dataset) { return StoredValue(dataset).read(); }
 
-Tensor read_tensor(const hdf5::Dataset& dataset) {
-  const Tensor value = Tensor::empty(dataset.shape(), dataset.dtype());
-  dataset.read({static_cast<std::byte*>(value.raw()), value.bytes()});
-  return value;
+std::vector<OptimizerVariable> state_for_file(const OptimizerNode& optimizer) {
+  std::vector<OptimizerVariable> state = optimizer.shared_variables_for_file();
+  const bool made_no_step = state[0].value.item() == 0.0;
+  if (made_no_step) state.resize(optimizer.options().learning_rate.is_schedule() ? 1 : 2);
+  return state;
 }
 
-void write_weights(const Model& model, hdf5::Writer& writer) {
+void write_weights(const Model& model, hdf5::Writer& writer, SlotsInFile slots) {
   check_built(model, "save_weights");
   for (const WeightsGroup& group : walk_weights(model)) write_group(writer, group);
   if (!model.compiled()) return;
   const OptimizerNode& optimizer = model.optimizer().node();
   writer.create_group(kOptimizerGroup);
   writer.set_attribute(kOptimizerGroup, "name", optimizer.name());
-  const std::vector<OptimizerVariable> state = optimizer.variables_for_file();
+  const std::vector<OptimizerVariable> state =
+      slots == SlotsInFile::always ? optimizer.shared_variables_for_file() : state_for_file(optimizer);
   for (size_t i = 0; i < state.size(); ++i)
-    write_tensor(writer, std::string(kOptimizerGroup) + "/" + std::to_string(i), state[i].value);
+    writer.write_dataset(std::string(kOptimizerGroup) + "/" + std::to_string(i), state[i].value);
 }
 
 // The optimizer comes before the weights since it may still refuse.
-LoadReport read_weights(const Model& model, const hdf5::Group& root, const std::string& file_name,
+LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::string& file_name,
                         const LoadWeightsConfig& config, OptimizerMismatch mismatch) {
   check_built(model, file_name);
   if (config.by_name)
-    throw InvalidArgumentError(file_name + ": by_name is for files that keep weights by layer name; this one "
-                                           "keeps them by structure");
+    throw InvalidArgumentError(file_name +
+                               ": by_name is for files that keep weights by layer name; this one "
+                               "keeps them by structure");
   const std::vector<WeightsGroup> groups = walk_weights(model);
   const std::set<const LayerNode*> skipped = with_sublayers(config.objects_to_skip);
   LoadReport report;
-  std::vector<std::pair<Variable, Tensor>> assignments;
+  std::vector<std::pair<Variable, StoredValue>> assignments;
   for (const WeightsGroup& group : groups) {
     if (group.variables.empty() || skipped.contains(&group.layer.node())) continue;
     try {
-      const Tensors values = read_group(root, group, file_name);
+      const std::vector<StoredValue> values = read_group(tree, group, file_name);
       for (size_t i = 0; i < values.size(); ++i) assignments.emplace_back(group.variables[i], values[i]);
       report.loaded.push_back(group.path);
     } catch (const NotFoundError&) {
@@ -193,37 +195,23 @@ LoadReport read_weights(const Model& model, const hdf5::Group& root, const std::
       report.mismatched.push_back(group.path);
     }
   }
-  report.unexpected = unread_groups(root, groups);
+  report.unexpected = unread_groups(tree, groups);
   warn_of(report.unexpected, file_name);
-  load_optimizer(model, read_optimizer(root), file_name, mismatch);
-  for (const auto& [variable, value] : assignments) variable.assign(value);
+  load_optimizer_state(model, read_optimizer(tree, file_name), file_name, mismatch);
+  for (const auto& [variable, value] : assignments) {
+    variable.assign(ops::cast(value.read(), variable.dtype()));
+    value.forget();
+  }
   return report;
 }
 
 std::string LoadReport::to_string() const {
   std::string text = std::to_string(loaded.size()) + " layers loaded";
-  for (const auto& [what, list] : {std::pair{"missing", &missing}, {"of another shape", &mismatched},
-                                   {"unexpected", &unexpected}})
-    if (!list->empty()) text += ", " + std::to_string(list->size()) + " " + what + " (first: " + list->front() + ")";
+  for (const auto& [what, list] :
+       {std::pair{"missing", &missing}, {"of another shape", &mismatched}, {"unexpected", &unexpected}})
+    if (!list->empty())
+      text += ", " + std::to_string(list->size()) + " " + what + " (first: " + list->front() + ")";
   return text;
-}
-
-void Model::save_weights(const std::string& path) const {
-  if (!path.ends_with(".weights.h5"))
-    throw InvalidArgumentError("save_weights: expected a path that ends with '.weights.h5', received '" +
-                               path + "'");
-  const SharedUse use(model_node(), "save_weights");
-  hdf5::Writer writer;
-  write_weights(*this, writer);
-  writer.save(path);
-}
-
-LoadReport Model::load_weights(const std::string& path, const LoadWeightsConfig& config) const {
-  const ExclusiveUse alone(model_node(), "load_weights");
-  const StoredModel stored = read_stored_model(path);
-  const hdf5::Group& root = stored.file->root();
-  if (is_legacy_weights(root)) return read_legacy_weights(*this, root, stored.name, config);
-  return read_weights(*this, root, stored.file->name(), config);
 }
 
 }  // namespace nyala

@@ -1,33 +1,50 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <nyala/api/model/model.h>
-#include <nyala/api/saving/hdf5/group.h>
 #include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/load_report.h>
+#include <nyala/api/saving/weights_tree.h>
 
 namespace nyala {
 
 /// The group that a checkpoint has besides those of Keras.
 inline constexpr const char* kCheckpointGroup = "nyala_checkpoint";
 
-/// All values of a dataset, on the host.
+/// Throws StateError, beginning with `what`, for a model that is not built.
+void check_built(const Model& model, const std::string& what);
+
+/// All values of a dataset, on the host. They may lie in the file itself, so are not to be written to.
 Tensor read_tensor(const hdf5::Dataset& dataset);
 
+/// The optimizer's state as files hold it: count of steps and rate alone before the first step, as in Keras,
+/// which makes slots in the first one. Shared with the optimizer.
+std::vector<OptimizerVariable> state_for_file(const OptimizerNode& optimizer);
+
+/// Whether an optimizer that made no step has its slots in the file: Keras has none then, a checkpoint needs
+/// them to bring an optimizer back to its beginning.
+enum class SlotsInFile { after_first_step, always };
+
 /// Puts a model's weights, and its optimizer's state where there is one, into `writer` in the layout of Keras
-/// 3's
-/// `.weights.h5`. No name of a device, replica or strategy enters the file. Throws StateError for a model
-/// that is not built.
-void write_weights(const Model& model, hdf5::Writer& writer);
+/// 3's `.weights.h5`; they are not copied and must not change until the file is written. No name of a device,
+/// replica or strategy enters the file. Throws StateError for a model that is not built.
+void write_weights(const Model& model, hdf5::Writer& writer,
+                   SlotsInFile slots = SlotsInFile::after_first_step);
 
 /// What to do where the optimizer's state in a file does not fit.
 enum class OptimizerMismatch { warn, fail };
 
+/// Gives a compiled model's optimizer the state of a file, in the order of Keras' optimizer.variables. A
+/// state of an optimizer that never made a step is left alone.
+void load_optimizer_state(const Model& model, const Tensors& values, const std::string& file_name,
+                          OptimizerMismatch mismatch);
+
 /// Reads weights from such a file; with them the optimizer's state where model and file have one. Groups that
 /// the model has no layer for are left alone, with a warning. Throws StateError for a model that is not
 /// built, NotFoundError or ShapeError naming the layer unless `config` skips it; nothing is changed then.
-LoadReport read_weights(const Model& model, const hdf5::Group& root, const std::string& file_name,
+LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::string& file_name,
                         const LoadWeightsConfig& config = {},
                         OptimizerMismatch mismatch = OptimizerMismatch::warn);
 

@@ -73,4 +73,16 @@ std::vector<WeightsGroup> walk_weights(const Layer& root) {
   return std::move(walk.groups);
 }
 
+std::set<const LayerNode*> with_sublayers(const std::vector<Layer>& layers) {
+  std::set<const LayerNode*> all;
+  std::vector<Layer> open = layers;
+  while (!open.empty()) {
+    const Layer layer = open.back();
+    open.pop_back();
+    if (!all.insert(&layer.node()).second) continue;
+    for (const auto& [name, sublayer] : layer.node().sublayers()) open.push_back(sublayer);
+  }
+  return all;
+}
+
 }  // namespace nyala

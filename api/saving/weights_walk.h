@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,8 @@ struct WeightsGroup {
 /// listed once, under the first path. An attribute that was tracked several times is a list: its layers are
 /// "blocks/dense", "blocks/dense_1".
 std::vector<WeightsGroup> walk_weights(const Layer& root);
+
+/// The layers and all that they hold.
+std::set<const LayerNode*> with_sublayers(const std::vector<Layer>& layers);
 
 }  // namespace nyala

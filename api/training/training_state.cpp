@@ -16,11 +16,6 @@ void collect(const LayerNode& node, std::vector<RegularizedWeight>& out) {
   for (const auto& [attribute, layer] : node.sublayers()) collect(layer.node(), out);
 }
 
-void collect(const LayerNode& node, std::vector<ConstrainedWeight>& out) {
-  for (const ConstrainedWeight& weight : node.constrained()) out.push_back(weight);
-  for (const auto& [attribute, layer] : node.sublayers()) collect(layer.node(), out);
-}
-
 }  // namespace
 
 SavedSums saved_sums(const TrainingState& state) {
@@ -83,15 +78,13 @@ std::vector<RegularizedWeight> regularized_weights(const ModelNode& model) {
 
 void build_optimizer(ModelNode& model) {
   model.check_variables();
-  std::vector<ConstrainedWeight> constrained;
-  collect(model, constrained);
   Variables trainable;
   for (const Variable& variable : model.variables())
     if (variable.trainable()) trainable.push_back(variable);
   std::vector<bool>& leaves = model.training->trained_leaves;
   leaves.assign(static_cast<size_t>(model.strategy()->store().num_leaves()), false);
   for (const Variable& variable : trainable) leaves[static_cast<size_t>(variable.node().leaf)] = true;
-  model.training->optimizer.node().build(model.strategy()->store(), trainable, std::move(constrained));
+  model.training->optimizer.node().build(model.strategy()->store(), trainable);
 }
 
 namespace {

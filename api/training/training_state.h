@@ -77,7 +77,7 @@ struct TrainingState {
   std::vector<std::shared_ptr<Tape>> tapes;
   std::vector<std::vector<LoggedValue>> logged;
   std::atomic<bool> loss_is_tracked{false};  // since reset()
-  int64_t train_step = 0;     // counts training steps since the model was made: keys of random numbers
+  int64_t train_step = 0;  // counts training steps since the model was made: keys of random numbers
 
   /// Fixed by the first training step (Keras: until the next compile), by leaf key: what is trained.
   bool trained = false;
@@ -103,7 +103,7 @@ void restore_sums(TrainingState& state, SavedSums saved);
 /// The weights of a built model that have a regularizer.
 std::vector<RegularizedWeight> regularized_weights(const ModelNode& model);
 
-/// Gives the optimizer the model's trainable variables and constraints; the model is built.
+/// Gives the optimizer the model's trainable variables; the model is built.
 void build_optimizer(ModelNode& model);
 
 /// Keeps others out of a model while it is written; the thread that holds it may come again. Throws

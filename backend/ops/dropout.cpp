@@ -39,7 +39,9 @@ void dropout_gradient(GradContext& c) {
   c.emit(0, kDropout, c.descriptor<DropoutDescriptor>(), {&c.grad(), &c.input(1)});
 }
 
-uint64_t step_of(const Tensor& step) {
+}  // namespace
+
+uint64_t step_value(const Tensor& step) {
   switch (step.dtype()) {
     case DType::int32:
       return static_cast<uint64_t>(*step.raw_as<int32_t>());
@@ -49,8 +51,6 @@ uint64_t step_of(const Tensor& step) {
       return static_cast<uint64_t>(static_cast<int64_t>(*step.raw_as<double>()));
   }
 }
-
-}  // namespace
 
 uint32_t DropoutPlan::word(int64_t draw) const {
   const uint64_t block = static_cast<uint64_t>(draw / kGroup * kLanes + draw % kLanes);
@@ -64,7 +64,7 @@ DropoutPlan dropout_plan(const KernelCall& call) {
   const auto& d = call.descriptor<DropoutDescriptor>();
   DropoutPlan plan;
   plan.key = mix_key(d.key, uint64_t{d.call});
-  plan.step = step_of(call.input(1));
+  plan.step = step_value(call.input(1));
   plan.threshold = static_cast<uint64_t>(std::llround(d.rate * 0x1p32));
   plan.scale = d.rate < 1.0 ? 1.0 / (1.0 - d.rate) : 0.0;
   plan.noise = call.input(0).shape();
@@ -80,7 +80,7 @@ const OpDef kDropout = {.name = "dropout",
                         .gradient = dropout_gradient,
                         .keep_inputs = keep(1),
                         .reference = dropout_reference,
-    .twice_differentiable = true};
+                        .twice_differentiable = true};
 
 Tensor dropout(const Tensor& x, const Tensor& step, const DropoutDescriptor& descriptor) {
   if (!(descriptor.rate >= 0.0 && descriptor.rate <= 1.0))

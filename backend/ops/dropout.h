@@ -29,6 +29,9 @@ uint32_t dropout_noise_axes(const Shape& x, const Shape& noise_shape);
 /// Inputs (x, step).
 extern const OpDef kDropout;
 
+/// The training step that a kernel reads from its input: one int32, int64 or float64 element.
+uint64_t step_value(const Tensor& step);
+
 /// A call worked out for its kernels. Draws are numbered row by row through the noise of the global batch.
 /// Draw e is word (e % 64) / 16 of Philox block (e / 64) * 16 + e % 16 (so 16 blocks side by side give 64
 /// draws in order), under counter (block, step) and `key`. An element is dropped where its word is below

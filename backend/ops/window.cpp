@@ -5,7 +5,7 @@
 
 namespace nyala::ops {
 
-Padding2D::Padding2D(std::string_view name) {
+Padding::Padding(std::string_view name) {
   if (name == "valid") {
     mode_ = Mode::valid;
   } else if (name == "same") {
@@ -16,12 +16,12 @@ Padding2D::Padding2D(std::string_view name) {
   }
 }
 
-int64_t Padding2D::total_same(int64_t size, int64_t span, int64_t stride) const {
+int64_t Padding::total_same(int64_t size, int64_t span, int64_t stride) const {
   const int64_t windows = (size + stride - 1) / stride;
   return std::max<int64_t>((windows - 1) * stride + span - size, 0);
 }
 
-int64_t Padding2D::before(int axis, int64_t size, int64_t span, int64_t stride) const {
+int64_t Padding::before(int axis, int64_t size, int64_t span, int64_t stride) const {
   switch (mode_) {
     case Mode::same:
       return total_same(size, span, stride) / 2;
@@ -33,7 +33,7 @@ int64_t Padding2D::before(int axis, int64_t size, int64_t span, int64_t stride) 
   return 0;
 }
 
-int64_t Padding2D::after(int axis, int64_t size, int64_t span, int64_t stride) const {
+int64_t Padding::after(int axis, int64_t size, int64_t span, int64_t stride) const {
   switch (mode_) {
     case Mode::same:
       return total_same(size, span, stride) - total_same(size, span, stride) / 2;
@@ -45,7 +45,7 @@ int64_t Padding2D::after(int axis, int64_t size, int64_t span, int64_t stride) c
   return 0;
 }
 
-int64_t window_output_size(int64_t input, const WindowAxis& window, const Padding2D& padding, int axis) {
+int64_t window_output_size(int64_t input, const WindowAxis& window, const Padding& padding, int axis) {
   if (input == None) return None;
   const int64_t padded = input + padding.before(axis, input, window.span(), window.stride) +
                          padding.after(axis, input, window.span(), window.stride);

@@ -9,30 +9,34 @@
 namespace nyala::ops {
 
 /// How a window meets the edges: Keras' "valid" and "same" (the odd row or column is added at the end), or
-/// explicit sizes. A small value, kept inside descriptors.
-class Padding2D {
+/// explicit sizes, for up to three axes. A small value, kept inside descriptors.
+class Padding {
  public:
   enum class Mode : uint8_t { valid, same, given };
 
-  constexpr Padding2D() = default;
+  constexpr Padding() = default;
   /// "valid" or "same". Throws InvalidArgumentError with the names there are.
-  Padding2D(std::string_view name);
-  Padding2D(const char* name) : Padding2D(std::string_view(name)) {}
-  Padding2D(const std::string& name) : Padding2D(std::string_view(name)) {}
-  constexpr Padding2D(int top, int bottom, int left, int right)
+  Padding(std::string_view name);
+  Padding(const char* name) : Padding(std::string_view(name)) {}
+  Padding(const std::string& name) : Padding(std::string_view(name)) {}
+  /// Of an image.
+  constexpr Padding(int top, int bottom, int left, int right)
       : mode_(Mode::given), sizes_{top, bottom, left, right} {}
+  /// Before and behind each axis in turn. A negative size behind leaves elements out that no window reaches.
+  constexpr explicit Padding(const std::array<int32_t, 6>& sizes) : mode_(Mode::given), sizes_(sizes) {}
 
   Mode mode() const { return mode_; }
-  /// Zeros in front of and behind axis 0 (rows) or 1 (columns) of `size` elements for a dilated window
-  /// `span`.
+  /// Zeros in front of and behind `axis` (0 for the first that the window moves along: rows of an image,
+  /// slices of a volume) of `size` elements for a dilated window `span`.
   int64_t before(int axis, int64_t size, int64_t span, int64_t stride) const;
   int64_t after(int axis, int64_t size, int64_t span, int64_t stride) const;
 
  private:
   int64_t total_same(int64_t size, int64_t span, int64_t stride) const;
   Mode mode_ = Mode::valid;
-  std::array<int32_t, 4> sizes_{};  // top, bottom, left, right
+  std::array<int32_t, 6> sizes_{};
 };
+using Padding2D = Padding;
 
 /// A window of `size` elements, `dilation` apart, moved by `stride`.
 struct WindowAxis {
@@ -43,8 +47,8 @@ struct WindowAxis {
   int64_t span() const { return (size - 1) * dilation + 1; }
 };
 
-/// How many windows fit on an axis of `input` elements (None stays None). `axis`: 0 rows, 1 columns.
+/// How many windows fit on an axis of `input` elements (None stays None), which is the padding's `axis`.
 /// 0 where not even one fits: the caller reports that.
-int64_t window_output_size(int64_t input, const WindowAxis& window, const Padding2D& padding, int axis);
+int64_t window_output_size(int64_t input, const WindowAxis& window, const Padding& padding, int axis);
 
 }  // namespace nyala::ops

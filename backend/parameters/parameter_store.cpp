@@ -1,6 +1,7 @@
 #include <nyala/backend/parameters/parameter_store.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/parameters/aggregating_variable.h>
@@ -11,7 +12,8 @@ namespace nyala {
 
 namespace {
 
-constexpr int64_t kSmallestChunk = int64_t{1} << 18;
+/// Chunks double up to the larger one: what is reserved too much is memory that is touched.
+constexpr int64_t kSmallestChunk = int64_t{1} << 18, kLargestGrowth = int64_t{1} << 21;
 
 int64_t padded(int64_t count) {
   return (std::max<int64_t>(count, 1) + ArenaLayout::kAlignment - 1) / ArenaLayout::kAlignment *
@@ -31,7 +33,7 @@ Segment ArenaLayout::reserve(int64_t count) {
   if (fitting == free_.end()) {
     int64_t total = 0;
     for (int64_t size : chunk_sizes_) total += size;
-    const int64_t size = std::max({wanted, kSmallestChunk, total});
+    const int64_t size = std::max({wanted, kSmallestChunk, std::min(total, kLargestGrowth)});
     free_.push_back({static_cast<int32_t>(chunk_sizes_.size()), 0, size});
     chunk_sizes_.push_back(size);
     fitting = free_.end() - 1;
@@ -78,7 +80,10 @@ Tensor Plane::view(const ArenaLayout& layout, const Segment& segment) {
 void Plane::reset(const ArenaLayout& layout, const Segment& segment) {
   if (static_cast<size_t>(segment.chunk) >= chunks_.size()) return;
   const Tensor place = view(layout, segment);
-  place.copy_from(Tensor::full(place.shape(), initial_, dtype_, device_));
+  if (device_.kind == DeviceKind::cpu && initial_ == 0.0)
+    std::memset(place.raw(), 0, place.bytes());
+  else
+    place.copy_from(Tensor::full(place.shape(), initial_, dtype_, device_));
 }
 
 std::shared_ptr<ParameterStore> ParameterStore::make(std::vector<Device> replica_devices,

@@ -25,6 +25,7 @@ VariableSpec spec_of(const VariableConfig& config) {
   spec.synchronization = config.synchronization;
   spec.aggregation = config.aggregation;
   spec.initialize = config.initializer;
+  spec.constraint = config.constraint;
   if (!spec.shape.is_known())
     throw ShapeError("variable '" + spec.path + "': expected a shape without None, received " +
                      spec.shape.to_string());

@@ -44,6 +44,7 @@ struct VariableSpec {
   Synchronization synchronization = Synchronization::automatic;
   Aggregation aggregation = Aggregation::none;
   std::function<void(const Tensor&)> initialize;
+  std::function<Tensor(const Tensor&)> constraint = {};  // what optimizers make of a new value; may be empty
 };
 
 /// What a user says about a variable, besides its first value.
@@ -58,6 +59,8 @@ struct VariableConfig {
   std::optional<bool> trainable = {};
   Aggregation aggregation = Aggregation::none;
   Synchronization synchronization = Synchronization::automatic;
+  /// A projection that optimizers apply after each update: a Constraint or any function. Default: none.
+  std::function<Tensor(const Tensor&)> constraint = {};
   /// Default: "variable".
   std::string name = {};
 };

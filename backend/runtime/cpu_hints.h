@@ -9,4 +9,8 @@ void spin_pause();
 /// ordinary number, and decaying momenta run into them.
 void flush_denormals();
 
+/// Asks the scheduler not to push another thread off its core when the calling thread wakes: threads that
+/// share cores then work from one meeting to the next with their data in cache. Only Linux knows such a hint.
+void wake_politely();
+
 }  // namespace nyala

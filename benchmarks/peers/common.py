@@ -6,8 +6,10 @@ import os
 import statistics
 import time
 
-DEFAULT_BATCH = {"lenet5": 256, "lenet": 256, "resnet20": 128, "mlp": 128, "lstm": 64}
-INPUTS = {"lenet5": (28, 28, 1), "lenet": (28, 28, 1), "resnet20": (32, 32, 3), "mlp": (784,), "lstm": (100, 128)}
+DEFAULT_BATCH = {"lenet5": 256, "lenet": 256, "resnet20": 128, "mlp": 128, "lstm": 64, "transformer": 32}
+INPUTS = {
+    "lenet5": (28, 28, 1), "lenet": (28, 28, 1), "resnet20": (32, 32, 3), "mlp": (784,), "lstm": (100, 128),
+    "transformer": (128, 256)}  # fmt: skip
 LEARNING_RATE = 0.01
 MOMENTUM = 0.9
 
@@ -16,7 +18,9 @@ def arguments(description, modes):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--model", choices=sorted(DEFAULT_BATCH), required=True)
     parser.add_argument(
-        "--batch", type=int, help="rows per step; default: 256 for the LeNets, 64 for the LSTM, 128 for the others"
+        "--batch",
+        type=int,
+        help="rows per step; default: 256 for the LeNets, 64 for the LSTM, 32 for the transformer, 128 for the others",
     )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""examples/data_parallel_from_scratch.cpp in PyTorch: the same LeNet in plain tensors, the same steps.
+"""examples/data_parallel_from_scratch.cpp in PyTorch: the same LeNet in plain tensors, the same initial weights, rows
+and steps.
 
 PyTorch has one CPU device, so the "devices" are copies of the weights that threads work on, one torch thread each.
 
@@ -9,6 +10,7 @@ python data_parallel_from_scratch.py --data /usr/share/datasets/fashion-mnist
 import argparse
 import concurrent.futures
 import gzip
+import math
 import os
 import struct
 import time
@@ -36,11 +38,42 @@ def load(folder, part):
     return images.unsqueeze(1), labels.long()
 
 
+def philox(count, key):
+    """Four random words for each of the counters 0 ... count - 1 (Philox4x32-10), as Nyala draws them."""
+    words = [numpy.arange(count, dtype=numpy.uint64)] + [numpy.zeros(count, numpy.uint64) for _ in range(3)]
+    keys = [key & 0xFFFFFFFF, key >> 32]
+    for _ in range(10):
+        a, b = words[0] * numpy.uint64(0xD2511F53), words[2] * numpy.uint64(0xCD9E8D57)
+        low, half = numpy.uint64(0xFFFFFFFF), numpy.uint64(32)
+        words = [b >> half ^ words[1] ^ numpy.uint64(keys[0]), b & low, a >> half ^ words[3] ^ numpy.uint64(keys[1]), a & low]
+        keys = [(keys[0] + 0x9E3779B9) & 0xFFFFFFFF, (keys[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return words
+
+
+def uniform_pairs(count, key):
+    words = philox((count + 1) // 2, key)
+    return [((words[i] << numpy.uint64(32) | words[i + 1]) >> numpy.uint64(11)) * 2.0**-53 for i in (0, 2)]
+
+
+def uniform(count, key):
+    return numpy.stack(uniform_pairs(count, key), 1).reshape(-1)[:count]
+
+
+def normal(shape, key):
+    """Numbers of standard deviation 0.01 (Box-Muller), as Nyala draws them."""
+    count = math.prod(shape)
+    first, second = uniform_pairs(count, key)
+    radius, angle = numpy.sqrt(-2.0 * numpy.log(1.0 - first)), 2.0 * math.pi * second
+    values = numpy.stack([radius * numpy.cos(angle), radius * numpy.sin(angle)], 1).reshape(-1)[:count]
+    return torch.from_numpy((0.01 * values).astype(numpy.float32).reshape(shape))
+
+
 def initial_params(seed):
-    torch.manual_seed(seed)
-    normal = lambda *shape: torch.randn(*shape) * 0.01  # noqa: E731
-    return [normal(20, 1, 3, 3), torch.zeros(20), normal(50, 20, 5, 5), torch.zeros(50),
-            normal(800, 128), torch.zeros(128), normal(128, 10), torch.zeros(10)]  # fmt: skip
+    """The weights that Nyala begins with, in PyTorch's layouts."""
+    conv1, conv2 = (normal(shape, 8 * seed + i) for i, shape in enumerate([(3, 3, 1, 20), (5, 5, 20, 50)]))
+    dense1 = normal((800, 128), 8 * seed + 2).reshape(4, 4, 50, 128).permute(2, 0, 1, 3).reshape(800, 128)
+    return [conv1.permute(3, 2, 0, 1).contiguous(), torch.zeros(20), conv2.permute(3, 2, 0, 1).contiguous(),
+            torch.zeros(50), dense1, torch.zeros(128), normal((128, 10), 8 * seed + 3), torch.zeros(10)]  # fmt: skip
 
 
 def lenet(images, params):
@@ -97,7 +130,7 @@ def train(devices, data, options):
     params = [get_params(initial_params(options.seed)) for _ in range(devices)]
     with concurrent.futures.ThreadPoolExecutor(devices) as pool:
         for epoch in range(options.epochs):
-            order = torch.randperm(len(x), generator=torch.Generator().manual_seed(options.seed + epoch))
+            order = torch.from_numpy(numpy.argsort(uniform(len(x), epoch + 1), kind="stable"))
             start = time.perf_counter()
             for rows in order.split(256):
                 train_batch(x[rows], y[rows], params, pool, 0.2)

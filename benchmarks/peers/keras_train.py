@@ -79,6 +79,14 @@ def lstm():
     return keras.Sequential([keras.Input((100, 128)), layers.LSTM(128), layers.Dense(10)])
 
 
+def transformer():
+    inputs = keras.Input((128, 256))
+    x = layers.LayerNormalization()(layers.Add()([inputs, layers.MultiHeadAttention(8, 32)(inputs, inputs)]))
+    y = layers.Dense(256)(layers.Dense(1024, activation="relu")(x))
+    z = layers.LayerNormalization()(layers.Add()([x, y]))
+    return keras.Model(inputs, layers.Dense(10)(layers.GlobalAveragePooling1D()(z)))
+
+
 def part_of_replica(x, y):
     """A dataset that repeats the rows of one replica, the same ones for all: what they hold costs no time."""
     rows = OPTIONS.batch // OPTIONS.devices
@@ -146,7 +154,7 @@ def batch_steps(model, x, y):
 def main():
     if OPTIONS.devices > 1 and OPTIONS.compile not in ("graph", "step"):
         raise SystemExit(f"--compile {OPTIONS.compile} is not for several devices")
-    networks = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp, "lstm": lstm}
+    networks = {network.__name__: network for network in (lenet5, lenet, resnet20, mlp, lstm, transformer)}
     with STRATEGY.scope():
         model = networks[OPTIONS.model]()
         optimizer = keras.optimizers.SGD(common.LEARNING_RATE, momentum=common.MOMENTUM)

@@ -107,6 +107,17 @@ def lstm():
     return nn.Sequential(LastOutput(128, 128), nn.Linear(128, 10))
 
 
+class MeanOfTokens(nn.Module):
+    def forward(self, x):
+        return x.mean(dim=1)
+
+
+def transformer():
+    """One encoder block of Vaswani et al. 2017 and the mean over all tokens."""
+    block = nn.TransformerEncoderLayer(256, 8, 1024, dropout=0.0, activation="relu", batch_first=True)
+    return nn.Sequential(block, MeanOfTokens(), nn.Linear(256, 10))
+
+
 def batch(options):
     shape = common.INPUTS[options.model]
     rows = options.batch // options.devices
@@ -158,8 +169,9 @@ def led(run_steps):
 
 def main():
     others = join_group(OPTIONS.devices) if OPTIONS.devices > 1 else []
-    model = {"lenet5": lenet5, "lenet": lenet, "resnet20": resnet20, "mlp": mlp, "lstm": lstm}[OPTIONS.model]()
-    if OPTIONS.model not in ("mlp", "lstm"):
+    networks = (lenet5, lenet, resnet20, mlp, lstm, transformer)
+    model = {network.__name__: network for network in networks}[OPTIONS.model]()
+    if OPTIONS.model not in ("mlp", "lstm", "transformer"):
         model = model.to(memory_format=torch.channels_last)
     model.train()
     if OPTIONS.devices > 1:

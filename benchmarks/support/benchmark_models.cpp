@@ -32,19 +32,27 @@ struct Maker {
   }
 
   Model lenet5() const {
-    return Sequential({Input({28, 28, 1}), conv(6, 5, "sigmoid", "same"), pool(), conv(16, 5, "sigmoid"), pool(),
-                       flatten(), dense(120, "sigmoid"), dense(84, "sigmoid"), dense(10)});
+    return Sequential({Input({28, 28, 1}), conv(6, 5, "sigmoid", "same"), pool(), conv(16, 5, "sigmoid"),
+                       pool(), flatten(), dense(120, "sigmoid"), dense(84, "sigmoid"), dense(10)});
   }
 
   Model lenet() const {
-    return Sequential({Input({28, 28, 1}), Rescaling(1 / 255.0, {.dtype = dtype}), conv(20, 3, "relu"), pool(),
-                       conv(50, 5, "relu"), pool(), flatten(), dense(128, "relu"), dense(10)});
+    return Sequential({Input({28, 28, 1}), Rescaling(1 / 255.0, {.dtype = dtype}), conv(20, 3, "relu"),
+                       pool(), conv(50, 5, "relu"), pool(), flatten(), dense(128, "relu"), dense(10)});
   }
 
   Model mlp() const { return Sequential({Input({784}), dense(512, "relu"), dense(512, "relu"), dense(10)}); }
 
-  Model lstm() const {
-    return Sequential({Input({100, 128}), LSTM(128, {.dtype = dtype}), dense(10)});
+  Model lstm() const { return Sequential({Input({100, 128}), LSTM(128, {.dtype = dtype}), dense(10)}); }
+
+  /// Vaswani et al. 2017, with the mean over all tokens behind it.
+  Model transformer() const {
+    const Input input({128, 256});
+    const Tensor attended = MultiHeadAttention(8, 32, {.dtype = dtype})(input, input);
+    const Tensor x = LayerNormalization({.dtype = dtype})(Add({.dtype = dtype})({input, attended}));
+    const Tensor y = dense(256)(dense(1024, "relu")(x));
+    const Tensor z = LayerNormalization({.dtype = dtype})(Add({.dtype = dtype})({x, y}));
+    return Model(input, dense(10)(GlobalAveragePooling1D({.dtype = dtype})(z)));
   }
 
   Model resnet20() const {
@@ -71,9 +79,12 @@ BenchmarkModel make_benchmark_model(const std::string& name, const std::string& 
     out = {maker.mlp(), {784}, 10, 128};
   else if (name == "lstm")
     out = {maker.lstm(), {100, 128}, 10, 64};
+  else if (name == "transformer")
+    out = {maker.transformer(), {128, 256}, 10, 32};
   else
-    throw InvalidArgumentError("unknown model '" + name + "'" +
-                               did_you_mean(name, {"lenet5", "lenet", "resnet20", "mlp", "lstm"}));
+    throw InvalidArgumentError(
+        "unknown model '" + name + "'" +
+        did_you_mean(name, {"lenet5", "lenet", "resnet20", "mlp", "lstm", "transformer"}));
   out.model.compile({.optimizer = SGD({.learning_rate = 0.01, .momentum = 0.9}),
                      .loss = SparseCategoricalCrossentropy({.from_logits = true})});
   return out;

@@ -12,7 +12,7 @@
 #include <curl/curl.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/datasets/io/sha256.h>
+#include <nyala/datasets/io/file_digest.h>
 
 namespace nyala::datasets {
 
@@ -160,9 +160,24 @@ bool transfer_rest(const FetchRequest& request, PartFile& part) {
   throw IoError("cannot download " + request.url + " to " + request.path.string() + ": " + cause);
 }
 
+/// Lower-case hexadecimal digits.
+bool is_digest(const std::string& text, size_t digits) {
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+/// The one digest that the request names; empty where it is unverified.
+const std::string& expected_digest(const FetchRequest& request) {
+  return request.sha256.empty() ? request.md5 : request.sha256;
+}
+
 void check_request(const FetchRequest& request) {
-  const bool hexadecimal = request.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (request.sha256.size() != 64 || !hexadecimal)
+  const bool by_md5 = request.sha256.empty() && !request.md5.empty();
+  if (by_md5 && !is_digest(request.md5, 32))
+    throw InvalidArgumentError("fetch of " + request.url +
+                               ": expected an MD5 of 32 lower-case hexadecimal digits, received '" +
+                               request.md5 + "'");
+  if (by_md5 || (request.unverified && request.sha256.empty())) return;
+  if (!is_digest(request.sha256, 64))
     throw InvalidArgumentError("fetch of " + request.url +
                                ": expected a SHA-256 of 64 lower-case hexadecimal " + "digits, received '" +
                                request.sha256 + "'");
@@ -182,16 +197,20 @@ void fetch(const FetchRequest& request) {
     std::filesystem::remove(part.path(), code);
     return;
   }
+  const std::string& expected = expected_digest(request);
   std::string found;
-  for (bool resumed = part.size() > 0;; resumed = false) {
+  // Without a digest nobody can tell that an earlier part belongs to what is there now.
+  for (bool resumed = part.size() > 0 && !request.unverified;; resumed = false) {
     if (!resumed) part.clear();
-    if (transfer_rest(request, part)) found = sha256_of_file(part.path());
-    if (found == request.sha256) return part.become(request.path);
+    const bool whole = transfer_rest(request, part);
+    if (whole) found = digest_like(expected, part.path());
+    if (whole && found == expected) return part.become(request.path);
     if (!resumed) break;
   }
   const uint64_t bytes = part.size();
   std::filesystem::remove(part.path(), code);
-  throw FileFormatError(request.path.string() + ": expected SHA-256 " + request.sha256 + ", found " + found +
+  throw FileFormatError(request.path.string() + ": expected " +
+                        (expected.size() == 64 ? "SHA-256 " : "MD5 ") + expected + ", found " + found +
                         " in the " + std::to_string(bytes) + " bytes downloaded from " + request.url);
 }
 

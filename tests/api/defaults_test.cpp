@@ -138,6 +138,86 @@ TEST(Defaults, Layers) {
   expect_defaults<ZeroPadding2D>("layer ZeroPadding2D");
 }
 
+TEST(Defaults, ConvolutionLayers) {
+  expect_defaults<Conv1D>("layer Conv1D");
+  expect_defaults<Conv1DTranspose>("layer Conv1DTranspose");
+  expect_defaults<Conv2DTranspose>("layer Conv2DTranspose");
+  expect_defaults<Conv3D>("layer Conv3D");
+  expect_defaults<Conv3DTranspose>("layer Conv3DTranspose");
+  expect_defaults<DepthwiseConv1D>("layer DepthwiseConv1D");
+  expect_defaults<DepthwiseConv2D>("layer DepthwiseConv2D");
+  expect_defaults<SeparableConv1D>("layer SeparableConv1D");
+  expect_defaults<SeparableConv2D>("layer SeparableConv2D");
+}
+
+TEST(Defaults, AttentionLayers) {
+  expect_defaults<AdditiveAttention>("layer AdditiveAttention", {.added = {"seed"}});
+  expect_defaults<Attention>("layer Attention");
+  expect_defaults<EinsumDense>(
+      "layer EinsumDense",
+      {.missing = {"lora_rank", "lora_alpha", "gptq_unpacked_column_size", "quantization_config"},
+       .added = {"activity_regularizer"}});
+  expect_defaults<GroupQueryAttention>("layer GroupQueryAttention", {.missing = {"flash_attention"}});
+  expect_defaults<MultiHeadAttention>("layer MultiHeadAttention", {.missing = {"flash_attention"}});
+}
+
+TEST(Defaults, PoolingLayers) {
+  expect_defaults<AveragePooling1D>("layer AveragePooling1D");
+  expect_defaults<AveragePooling3D>("layer AveragePooling3D");
+  expect_defaults<GlobalAveragePooling1D>("layer GlobalAveragePooling1D");
+  expect_defaults<GlobalAveragePooling3D>("layer GlobalAveragePooling3D");
+  expect_defaults<GlobalMaxPooling1D>("layer GlobalMaxPooling1D");
+  expect_defaults<GlobalMaxPooling3D>("layer GlobalMaxPooling3D");
+  expect_defaults<MaxPooling1D>("layer MaxPooling1D");
+  expect_defaults<MaxPooling3D>("layer MaxPooling3D");
+}
+
+TEST(Defaults, NormalizationAndMergeLayers) {
+  expect_defaults<Average>("layer Average");
+  expect_defaults<Dot>("layer Dot");
+  expect_defaults<GroupNormalization>("layer GroupNormalization");
+  expect_defaults<LayerNormalization>("layer LayerNormalization", {.added = {"rms_scaling"}});
+  expect_defaults<Maximum>("layer Maximum");
+  expect_defaults<Minimum>("layer Minimum");
+  expect_defaults<Multiply>("layer Multiply");
+  expect_defaults<Normalization>("layer Normalization");
+  expect_defaults<RMSNormalization>("layer RMSNormalization");
+  expect_defaults<Subtract>("layer Subtract");
+  expect_defaults<UnitNormalization>("layer UnitNormalization");
+}
+
+TEST(Defaults, ShapeLayers) {
+  expect_defaults<Cropping1D>("layer Cropping1D");
+  expect_defaults<Cropping2D>("layer Cropping2D", {.changed = {{"cropping", "(0, 0, 0, 0)"}}});
+  expect_defaults<Cropping3D>("layer Cropping3D", {.changed = {{"cropping", "(1, 1, 1, 1, 1, 1)"}}});
+  expect_defaults<Permute>("layer Permute");
+  expect_defaults<RepeatVector>("layer RepeatVector");
+  expect_defaults<UpSampling1D>("layer UpSampling1D");
+  expect_defaults<UpSampling2D>("layer UpSampling2D");
+  expect_defaults<UpSampling3D>("layer UpSampling3D");
+  expect_defaults<ZeroPadding1D>("layer ZeroPadding1D", {.changed = {{"padding", "(1, 1)"}}});
+  expect_defaults<ZeroPadding3D>("layer ZeroPadding3D", {.changed = {{"padding", "(1, 1, 1, 1, 1, 1)"}}});
+}
+
+TEST(Defaults, NoiseAndRectifierLayers) {
+  expect_defaults<AlphaDropout>("layer AlphaDropout");
+  expect_defaults<ELU>("layer ELU");
+  expect_defaults<GaussianDropout>("layer GaussianDropout");
+  expect_defaults<GaussianNoise>("layer GaussianNoise");
+  expect_defaults<LeakyReLU>("layer LeakyReLU");
+  expect_defaults<PReLU>("layer PReLU", {.changed = {{"alpha_initializer", "'zeros'"}}});
+  expect_defaults<SpatialDropout1D>("layer SpatialDropout1D");
+  expect_defaults<SpatialDropout2D>("layer SpatialDropout2D");
+  expect_defaults<SpatialDropout3D>("layer SpatialDropout3D");
+}
+
+TEST(Defaults, PreprocessingLayers) {
+  expect_defaults<CategoryEncoding>("layer CategoryEncoding", {.missing = {"sparse"}});
+  expect_defaults<CenterCrop>("layer CenterCrop");
+  expect_defaults<Discretization>("layer Discretization", {.missing = {"sparse"}});
+  expect_defaults<Resizing>("layer Resizing");
+}
+
 TEST(Defaults, RecurrentLayers) {
   const Differences layer{.missing = {"use_cudnn"}, .added = {"zero_output_for_mask"}};
   expect_defaults<LSTM>("layer LSTM", layer);

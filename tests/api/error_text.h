@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +21,13 @@ std::string error_text(Function&& function) {
   }
   ADD_FAILURE() << "nothing was thrown";
   return "";
+}
+
+/// Expects an exception of type E whose text has all of `parts`.
+template <class E, class Function>
+void expect_error(Function&& function, const std::vector<std::string>& parts) {
+  const std::string text = error_text<E>(std::forward<Function>(function));
+  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 }  // namespace nyala

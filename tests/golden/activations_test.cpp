@@ -7,6 +7,7 @@
 
 #include <nyala/api/activations/activation_argument.h>
 #include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/rare_activation.h>
 #include <nyala/backend/ops/softmax.h>
 #include <nyala/tests/golden/golden_data.h>
 #include <nyala/tests/golden/gradients.h>
@@ -22,6 +23,25 @@ Function relu_with(const Json& config) {
       .max_value = config.value("max_value", std::numeric_limits<double>::infinity()),
       .threshold = config.value("threshold", 0.0)};
   return [parameters](const Tensor& x) { return ops::relu(x, parameters); };
+}
+
+/// Those of rare_activation.h that have arguments.
+Function rare_function_of(const std::string& name, const Json& config) {
+  const double threshold = config.value("threshold", 0.5);
+  const int axis = config.value("axis", -1);
+  if (name == "celu")
+    return [alpha = config.at("alpha").get<double>()](const Tensor& x) { return ops::celu(x, alpha); };
+  if (name == "squareplus")
+    return [b = config.at("b").get<double>()](const Tensor& x) { return ops::squareplus(x, b); };
+  if (name == "soft_shrink") return [threshold](const Tensor& x) { return ops::soft_shrink(x, threshold); };
+  if (name == "hard_shrink") return [threshold](const Tensor& x) { return ops::hard_shrink(x, threshold); };
+  if (name == "threshold")
+    return [threshold, other = config.at("default_value").get<double>()](const Tensor& x) {
+      return ops::threshold(x, threshold, other);
+    };
+  if (name == "glu") return [axis](const Tensor& x) { return ops::glu(x, axis); };
+  if (name == "sparsemax") return [axis](const Tensor& x) { return ops::sparsemax(x, axis); };
+  throw std::runtime_error("golden data: no activation " + name);
 }
 
 /// The activation of an entry: by its name as a layer takes it, or the op where it has arguments.
@@ -40,7 +60,7 @@ Function function_of(const Json& entry) {
     return [slope = config.at("negative_slope").get<double>()](const Tensor& x) {
       return ops::leaky_relu(x, slope);
     };
-  throw std::runtime_error("golden data: no activation " + name);
+  return rare_function_of(name, config);
 }
 
 void check_gradient(const Json& entry, const char* x_key, const char* y_key) {

@@ -18,6 +18,7 @@ from areas import common  # noqa: E402
 
 AREAS = [
     "activations",
+    "adapt",
     "initializers",
     "losses",
     "metrics",
@@ -32,6 +33,7 @@ AREAS = [
     "fit",
     "weights_files",
     "model_files",
+    "layer_models",
     "defaults",
     "console",
 ]

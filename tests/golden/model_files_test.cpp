@@ -35,8 +35,8 @@ class GoldenModelFile : public testing::TestWithParam<Case> {
   std::string path() const {
     return (directory() / (GetParam().entry.at("file").get<std::string>() + GetParam().suffix)).string();
   }
-  std::string written() const {
-    return testing::TempDir() + GetParam().entry.at("file").get<std::string>() + GetParam().suffix + ".keras";
+  std::string written(const std::string& suffix) const {
+    return testing::TempDir() + GetParam().entry.at("file").get<std::string>() + GetParam().suffix + suffix;
   }
   static void expect_outputs(const Tensors& outputs, const Json& expected, const std::string& what,
                              const Tolerance& tolerance) {
@@ -56,14 +56,17 @@ TEST_P(GoldenModelFile, PredictsAndGoesOnTrainingAsKerasDoes) {
   ASSERT_TRUE(model.compiled());
   const Tensors x = tensors(entry.at("x"));
   expect_outputs(model.predict_all(x, {.verbose = 0}), entry.at("prediction"), "read", kPrediction);
-  model.save(written());
+  for (const char* suffix : {".keras", ".h5"}) model.save(written(suffix));
   train(model, entry);
   expect_outputs(model.predict_all(x, {.verbose = 0}), entry.at("trained"), "trained", kTrained);
-  const Model again = load_model(written());
-  expect_outputs(again.predict_all(x, {.verbose = 0}), entry.at("prediction"), "read again", kPrediction);
-  train(again, entry);
-  expect_outputs(again.predict_all(x, {.verbose = 0}), entry.at("trained"), "trained again", kTrained);
-  std::filesystem::remove(written());
+  for (const char* suffix : {".keras", ".h5"}) {
+    SCOPED_TRACE(suffix);
+    const Model again = load_model(written(suffix));
+    expect_outputs(again.predict_all(x, {.verbose = 0}), entry.at("prediction"), "read again", kPrediction);
+    train(again, entry);
+    expect_outputs(again.predict_all(x, {.verbose = 0}), entry.at("trained"), "trained again", kTrained);
+    std::filesystem::remove(written(suffix));
+  }
 }
 
 std::vector<std::string> datasets_in(const std::string& path) {
@@ -75,9 +78,28 @@ std::vector<std::string> datasets_in(const std::string& path) {
 
 TEST_P(GoldenModelFile, AnArchiveHoldsTheDatasetsOfKeras) {
   if (GetParam().suffix != ".keras") return;
-  load_model(path()).save(written());
-  EXPECT_EQ(datasets_in(written()), datasets_in(path()));
-  std::filesystem::remove(written());
+  load_model(path()).save(written(".keras"));
+  EXPECT_EQ(datasets_in(written(".keras")), datasets_in(path()));
+  std::filesystem::remove(written(".keras"));
+}
+
+/// Names of the weights follow today's models, which may count on: their order and number are compared.
+TEST_P(GoldenModelFile, ALegacyFileHoldsTheListsOfKeras) {
+  if (GetParam().suffix != ".h5") return;
+  load_model(path()).save(written(".h5"));
+  const hdf5::File file = hdf5::File::open(written(".h5")), expected = hdf5::File::open(path());
+  EXPECT_EQ(file.root().names(), expected.root().names());
+  EXPECT_EQ(file.root().attributes().names(), expected.root().attributes().names());
+  const hdf5::Group weights = file.root().group("model_weights"),
+                    theirs = expected.root().group("model_weights");
+  EXPECT_EQ(weights.names(), theirs.names());
+  EXPECT_EQ(weights.attributes().strings("layer_names"), theirs.attributes().strings("layer_names"));
+  for (const std::string& layer : weights.names())
+    EXPECT_EQ(weights.group(layer).attributes().strings("weight_names"),
+              theirs.group(layer).attributes().strings("weight_names"));
+  EXPECT_EQ(file.root().group("optimizer_weights").attributes().strings("weight_names"),
+            expected.root().group("optimizer_weights").attributes().strings("weight_names"));
+  std::filesystem::remove(written(".h5"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenModelFile, testing::ValuesIn(cases()),

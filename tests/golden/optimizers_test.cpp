@@ -22,10 +22,13 @@ class Training {
  public:
   Training(const Json& golden, const Json& entry)
       : strategy_(Device{}), optimizer_(make_optimizer(entry.at("name"), entry.at("config"))) {
-    for (const Json& variable : golden.at("variables")) variables_.push_back(make_variable(variable));
+    for (const Json& variable : golden.at("variables")) {
+      variables_.push_back(make_variable(variable));
+      constrain(variables_.back(), entry);
+    }
     if (entry.contains("exclude_from_weight_decay"))
       optimizer_.node().exclude_from_weight_decay(entry.at("exclude_from_weight_decay"));
-    optimizer_.node().build(strategy_.node().store(), variables_, constraints(entry));
+    optimizer_.node().build(strategy_.node().store(), variables_);
   }
 
   /// One step whose gradients are `gradients`: those of sum(variable * gradient).
@@ -57,14 +60,10 @@ class Training {
          .initialize = [initial](const Tensor& value) { value.copy_from(initial); }});
   }
 
-  std::vector<ConstrainedWeight> constraints(const Json& entry) const {
-    std::vector<ConstrainedWeight> result;
-    if (!entry.contains("constraints")) return result;
-    for (const Variable& variable : variables_)
-      if (entry.at("constraints").contains(variable.name()))
-        result.push_back(
-            {variable, make_constraint(entry.at("constraints").at(variable.name()), Json::object())});
-    return result;
+  static void constrain(const Variable& variable, const Json& entry) {
+    if (entry.contains("constraints") && entry.at("constraints").contains(variable.name()))
+      variable.node().spec.constraint =
+          make_constraint(entry.at("constraints").at(variable.name()), Json::object());
   }
 
   void backward_of(Replica& replica, const Tensors& gradients) const {

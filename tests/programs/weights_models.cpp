@@ -1,9 +1,11 @@
 // Models whose weights files the script tests/golden/check_weights_with_keras.py exchanges with Keras.
-//   weights_models save <folder>   trains each model a little and writes <name>.weights.h5 and <name>.data.h5
-//                                  (inputs and predictions)
-//   weights_models load <folder>   reads the same files, written by Keras, and prints for each model the
-//   largest
-//                                  difference of the predictions and the optimizer's iterations
+//   weights_models save <folder>   trains each model a little and writes <name>.weights.h5,
+//   <name>.safetensors,
+//                                  <name>.data.h5 (inputs and predictions) and, but for subclassed ones, the
+//                                  whole model as <name>.keras and <name>.h5
+//   weights_models load <folder>   reads the same files, written by Keras, and prints for each model and file
+//   the
+//                                  largest difference of the predictions and the optimizer's iterations
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,6 +21,7 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/hdf5/writer.h>
+#include <nyala/api/saving/load_model.h>
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/runtime/random.h>
 
@@ -160,13 +163,14 @@ void save(const std::string& folder, const std::string& name, const Entry& entry
   for (int64_t row = 0; row < kRows; ++row) labels.push_back(static_cast<int64_t>(generator.below(3)));
   model.fit(x, {Tensor::from(labels)}, {.batch_size = 4, .epochs = 2, .verbose = 0});
   write(data, "prediction", model.predict_all(x, {.verbose = 0}).at(0));
-  model.save_weights(folder + "/" + name + ".weights.h5");
+  for (const char* suffix : {".weights.h5", ".safetensors"}) model.save_weights(folder + "/" + name + suffix);
+  if (name != "subclassed")
+    for (const char* suffix : {".keras", ".h5"}) model.save(folder + "/" + name + suffix);
   data.save(folder + "/" + name + ".data.h5");
 }
 
-void load(const std::string& folder, const std::string& name, const Entry& entry) {
-  const Model model = compiled(entry);
-  model.load_weights(folder + "/" + name + ".weights.h5");
+/// Prints how far the model's predictions are from those in the folder.
+void compare(const std::string& folder, const std::string& name, const Entry& entry, const Model& model) {
   const hdf5::File file = hdf5::File::open(folder + "/" + name + ".data.h5");
   Tensors x;
   for (size_t i = 0; i < entry.inputs.size(); ++i) x.push_back(read(file.root(), "x" + std::to_string(i)));
@@ -177,6 +181,15 @@ void load(const std::string& folder, const std::string& name, const Entry& entry
         std::max(difference, std::abs(static_cast<double>(got.data<float>()[i]) - expected.data<float>()[i]));
   std::printf("%s %.3g %lld\n", name.c_str(), difference,
               static_cast<long long>(model.optimizer().iterations()));
+}
+
+void load(const std::string& folder, const std::string& name, const Entry& entry) {
+  const Model model = compiled(entry);
+  model.load_weights(folder + "/" + name + ".weights.h5");
+  compare(folder, name, entry, model);
+  if (name == "subclassed") return;
+  for (const char* suffix : {".keras", ".h5"})
+    compare(folder, name, entry, load_model(folder + "/" + name + suffix));
 }
 
 }  // namespace

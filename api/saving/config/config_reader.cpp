@@ -7,6 +7,7 @@
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/hdf5/image.h>
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -16,8 +17,11 @@ namespace nyala {
 namespace {
 
 [[noreturn]] void fail(const std::string& where, const std::string& expected, const Json& found) {
-  throw FileFormatError(where + ": expected " + expected + ", found " + std::string(found.type_name()) +
-                        " " + found.dump().substr(0, 60));
+  constexpr size_t kShown = 60;
+  const std::string text =
+      found.is_string() ? "\"" + found.get_ref<const std::string&>().substr(0, kShown) : found.dump();
+  throw FileFormatError(where + ": expected " + expected + ", found " + std::string(found.type_name()) + " " +
+                        hdf5::printable(text.substr(0, kShown)));
 }
 
 int64_t integer_of(const Json& json, const std::string& where) {
@@ -54,9 +58,11 @@ const Json& member_of(const Json& json, const std::string& key, const std::strin
 }
 
 ConfigObject object_of(const Json& json, const std::string& where) {
+  constexpr size_t kMaxNameLength = 1000;  // it comes back in messages
+  const Json& name = json.is_string() ? json : member_of(json, "class_name", where);
+  if (!name.is_string() || name.get_ref<const std::string&>().size() > kMaxNameLength)
+    fail(where + ", 'class_name'", "a name", name);
   if (json.is_string()) return {json.get<std::string>()};
-  const Json& name = member_of(json, "class_name", where);
-  if (!name.is_string()) fail(where + ", 'class_name'", "a name", name);
   ConfigObject object{name.get<std::string>()};
   if (json.contains("config") && !json["config"].is_null()) object.config = json["config"];
   if (json.contains("registered_name") && json["registered_name"].is_string())
@@ -104,7 +110,8 @@ void ConfigReader::field(const char* name, bool& value) {
 void ConfigReader::field(const char* name, int64_t& value) {
   const Json* found = find(name);
   if (!found) return;
-  const bool one_in_a_list = found->is_array() && found->size() == 1;  // the axis of Keras 2's BatchNormalization
+  const bool one_in_a_list =
+      found->is_array() && found->size() == 1;  // the axis of Keras 2's BatchNormalization
   value = integer_of(one_in_a_list ? found->at(0) : *found, place(name));
 }
 

@@ -49,7 +49,7 @@ void ConfigWriter::field(const char* name, std::string& value) {
 
 void ConfigWriter::field(const char* name, std::vector<int64_t>& value) {
   const std::string key = name;
-  if (value.empty() && key != "target_shape") {
+  if (value.empty() && key != "target_shape" && key != "axis") {
     config[name] = nullptr;
     return;
   }
@@ -58,13 +58,19 @@ void ConfigWriter::field(const char* name, std::vector<int64_t>& value) {
     for (size_t i = 0; i < value.size(); i += 2) list.push_back({value[i], value[i + 1]});
   } else {
     for (const int64_t size : value)
-      list.push_back(size == None && key.ends_with("noise_shape") ? Json() : Json(size));
+      list.push_back(size == None && (key.ends_with("noise_shape") || key == "output_shape") ? Json()
+                                                                                             : Json(size));
   }
   config[name] = std::move(list);
 }
 
 void ConfigWriter::field(const char* name, std::vector<double>& value) {
-  config[name] = value.empty() ? Json() : Json(value);
+  const std::string key = name;
+  if (value.size() == 1 &&
+      (key == "scale" || key == "offset"))  // Rescaling's: Keras writes one number as it is
+    config[name] = value[0];
+  else
+    config[name] = value.empty() ? Json() : Json(value);
 }
 
 void ConfigWriter::field(const char* name, std::vector<std::string>& value) {
@@ -73,9 +79,10 @@ void ConfigWriter::field(const char* name, std::vector<std::string>& value) {
 
 void ConfigWriter::field(const char* name, ActivationArgument& value) {
   if (value.is_custom())
-    throw InvalidArgumentError(std::string("'") + name +
-                               "' is a C++ function, which no file can hold; name an activation, or make it a "
-                               "layer and register_serializable it");
+    throw InvalidArgumentError(
+        std::string("'") + name +
+        "' is a C++ function, which no file can hold; name an activation, or make it a "
+        "layer and register_serializable it");
   config[name] = value.name();
 }
 

@@ -25,9 +25,8 @@ Json input_config_json(const LayerNode& node) {
 }
 
 Json base_config(const LayerNode& node) {
-  return {{"name", node.name()},
-          {"trainable", node.trainable()},
-          {"dtype", std::string(name_of(node.dtype()))}};
+  return {
+      {"name", node.name()}, {"trainable", node.trainable()}, {"dtype", std::string(name_of(node.dtype()))}};
 }
 
 Json sequential_config(const SequentialNode& node) {
@@ -45,7 +44,22 @@ Json own_config(LayerNode& node) {
   Json config = base_config(node);
   const Json fields = config_of(node);
   for (const auto& [key, value] : fields.items()) config[key] = value;
+  // Keras' constructors of these take no such argument.
+  if (node.class_name().starts_with("SpatialDropout") || node.class_name() == "Discretization")
+    config.erase("trainable");
   return config;
+}
+
+/// The module of layers that Keras keeps to itself, though files hold them; empty for all others.
+std::string private_module(const std::string& class_name) {
+  if (class_name == "LayerScale" || class_name == "StochasticDepth") return "keras.src.applications.convnext";
+  if (class_name == "CustomScaleLayer") return "keras.src.applications.inception_resnet_v2";
+  return {};
+}
+
+/// Keras exports one class under another name than its own.
+std::string public_name(const std::string& class_name) {
+  return class_name == "GroupedQueryAttention" ? "GroupQueryAttention" : class_name;
 }
 
 Json json_of(const Layer& layer) {
@@ -63,7 +77,12 @@ Json json_of(const Layer& layer) {
   if (is_model && registered_name_of(node.class_name()).empty())
     throw StateError("a model by subclassing is saved under its class: call register_serializable<" +
                      node.class_name() + ">() first, or save_weights");
-  return envelope("keras.layers", node.class_name(), own_config(node));
+  if (const std::string module = private_module(node.class_name()); !module.empty()) {
+    Json json = envelope(module, node.class_name(), own_config(node));
+    json["registered_name"] = node.class_name();
+    return json;
+  }
+  return envelope("keras.layers", public_name(node.class_name()), own_config(node));
 }
 
 /// Policies that only say how to compute are read as what their variables are.
@@ -173,8 +192,9 @@ Layer make_layer_of(const ConfigObject& object, const Json& json, const std::str
   if (name == "Sequential") return sequential_from(object.config, where, scope);
   if (name == "Functional" || name == "Model") return functional_from_config(object.config, where, scope);
   if (name == "Lambda")
-    throw FileFormatError(where + " (Lambda): it holds code of Python's, which is never run; write it as a "
-                                  "layer and pass it by custom_objects under 'Lambda'");
+    throw FileFormatError(where +
+                          " (Lambda): it holds code of Python's, which is never run; write it as a "
+                          "layer and pass it by custom_objects under 'Lambda'");
   if (const LayerTable::Maker maker = table.find(name)) return maker(object.config, where, scope);
   const std::string registered = object.registered_name.empty() ? name : object.registered_name;
   throw FileFormatError(where + " (" + registered + ") is not built yet; a class of your own: " +
@@ -198,8 +218,8 @@ Layer layer_from_json(const Json& json, const std::string& where, LoadScope& sco
     place += ": layer '" + object.config["name"].get<std::string>() + "'";
   if (scope.depth >= kMaxDepth)
     throw FileFormatError(place + ": layers in layers deeper than " + std::to_string(kMaxDepth));
-  const bool may_be_shared = json.is_object() && json.contains("shared_object_id") &&
-                             json["shared_object_id"].is_number_integer();
+  const bool may_be_shared =
+      json.is_object() && json.contains("shared_object_id") && json["shared_object_id"].is_number_integer();
   const int64_t id = may_be_shared ? json["shared_object_id"].get<int64_t>() : 0;
   if (may_be_shared && scope.shared.contains(id)) return scope.shared.at(id);
   ++scope.depth;

@@ -8,17 +8,20 @@
 #include <nyala/api/saving/file_bytes.h>
 #include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/json/strict_json.h>
+#include <nyala/api/saving/numpy.h>
 
 namespace nyala {
 
 /// A model as a file holds it: texts and named tensors, no layer among them. What a format reads; parts that
-/// the file lacks are null or absent.
+/// the file lacks are null or absent. Weights lie in `file` or in `arrays`.
 struct StoredModel {
-  std::string name = {};                   // of the file, for messages
-  Json config = {};                        // envelope of the model in the form of Keras 3
-  Json compile_config = {};                // in the form of Keras 3
-  std::shared_ptr<const hdf5::File> file = {};  // the weights
-  bool legacy = false;                          // weights lie by layer name, as before Keras 3
+  std::string name = {};                        // of the file, for messages
+  Json config = {};                             // envelope of the model in the form of Keras 3
+  Json compile_config = {};                     // in the form of Keras 3
+  std::shared_ptr<const hdf5::File> file = {};  // the weights as groups of HDF5
+  std::vector<std::shared_ptr<const hdf5::File>> more_files = {};  // where the groups lie in several
+  NamedArrays arrays = {};                                         // the weights by variable path
+  bool legacy = false;  // weights lie by layer name, as before Keras 3
 };
 
 /// Reads one kind of file.
@@ -32,9 +35,14 @@ struct Format {
 
 /// Every format that load_model knows. One line each.
 const std::vector<Format>& formats();
-/// Reads a file of whatever kind. Throws IoError, FileFormatError.
+/// The members of a .keras archive as files of a folder.
+StoredModel read_unzipped_archive(const std::string& folder);
+/// Reads a file of whatever kind, or such a folder. Throws IoError, FileFormatError.
 StoredModel read_stored_model(const std::string& path);
 extern const Format kKerasArchive;
 extern const Format kLegacyHdf5;
+extern const Format kNpz;
+extern const Format kSafetensors;
+extern const Format kShardedWeights;
 
 }  // namespace nyala

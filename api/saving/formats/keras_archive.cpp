@@ -1,6 +1,7 @@
 #include <nyala/api/saving/formats/keras_archive.h>
 
 #include <ctime>
+#include <filesystem>
 
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/model_json.h>
@@ -15,8 +16,6 @@ namespace nyala {
 namespace {
 
 constexpr const char *kMetadata = "metadata.json", *kConfig = "config.json", *kWeights = "model.weights.h5";
-/// The version of Keras whose files these are like.
-constexpr const char* kKerasVersion = "3.15.1";
 
 std::string now() {
   const std::time_t seconds = std::time(nullptr);
@@ -27,20 +26,31 @@ std::string now() {
   return text;
 }
 
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void take_config(StoredModel& stored, Json config) {
+  if (config.is_object() && config.contains("compile_config"))
+    stored.compile_config = config["compile_config"];
+  stored.config = std::move(config);
+}
+
 StoredModel read(const std::shared_ptr<const FileBytes>& file) {
   const std::string& path = file->path();
-  const zip::Archive archive(file->bytes(), file, path);
+  const zip::Archive archive(file);
   for (const char* needed : {kConfig, kWeights})
     if (!archive.has(needed))
       throw FileFormatError(path + ": a .keras file without its member '" + std::string(needed) + "'" +
                             (archive.has("model.weights.npz") ? "; weights as .npz are not built yet" : ""));
   StoredModel stored{path};
-  stored.config = parse_json(archive.read(kConfig).bytes, path + ": " + kConfig);
-  if (stored.config.is_object() && stored.config.contains("compile_config"))
-    stored.compile_config = stored.config["compile_config"];
+  const zip::Content config = archive.read(kConfig);
+  take_config(stored, parse_json(text_of(config.bytes), path + ": " + kConfig, config.stored));
   const zip::Content weights = archive.read(kWeights);
+  const std::string weights_name = path + ": " + kWeights;
   stored.file = std::make_shared<hdf5::File>(
-      hdf5::File::from_bytes(weights.bytes, weights.owner, path + ": " + kWeights));
+      weights.file ? hdf5::File::inside(weights.file, weights.bytes, weights_name)
+                   : hdf5::File::from_bytes(weights.bytes, weights.owner, weights_name));
   return stored;
 }
 
@@ -49,18 +59,26 @@ StoredModel read(const std::shared_ptr<const FileBytes>& file) {
 const Format kKerasArchive = {
     "keras", [](const FileBytes& file) { return zip::Archive::looks_like(file.bytes()); }, read};
 
+StoredModel read_unzipped_archive(const std::string& folder) {
+  const std::filesystem::path path(folder);
+  StoredModel stored{folder};
+  const auto config = FileBytes::open((path / kConfig).string());
+  take_config(stored, parse_json(text_of(config->bytes()), config->path()));
+  stored.file = std::make_shared<hdf5::File>(hdf5::File::open((path / kWeights).string()));
+  return stored;
+}
+
 void write_keras_archive(const Model& model, const std::string& path) {
-  const Json metadata = {{"keras_version", kKerasVersion},
-                         {"date_saved", now()},
-                         {"nyala_version", std::string(version())}};
+  const Json metadata = {
+      {"keras_version", kKerasVersion}, {"date_saved", now()}, {"nyala_version", std::string(version())}};
   const std::string config = model_to_json(model).dump();
   hdf5::Writer weights;
   write_weights(model, weights);
-  const hdf5::FileImage image = weights.finish();
+  const hdf5::FileParts parts = weights.finish_parts();
   zip::ArchiveWriter archive(path);
   archive.add(kMetadata, metadata.dump());
   archive.add(kConfig, config);
-  archive.add(kWeights, image.bytes);
+  archive.add(kWeights, [&](const zip::ArchiveWriter::Sink& sink) { parts.send(sink); });
   archive.commit();
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <nyala/api/saving/config/config_reader.h>
+#include <nyala/api/saving/formats/legacy_ops.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -27,7 +28,7 @@ const Names kClasses = {{"Convolution1D", "Conv1D"},
                         {"BatchNormalizationV1", "BatchNormalization"},
                         {"BatchNormalizationV2", "BatchNormalization"},
                         {"SyncBatchNormalization", "BatchNormalization"},
-                        {"DenseFeatures", "Dense"}};
+                        {"ThresholdedReLU", "ReLU"}};
 
 /// Keys of Keras 1 that have another name in every class.
 const Names kKeys = {{"nb_filter", "filters"},
@@ -119,7 +120,7 @@ class Upgrade {
     for (const auto& [from, to] : kKeys) rename(config, from, to);
     rename_by_class(old_name, name, config);
     for (const std::string& key : kSilent)
-      if (name != "InputLayer") config.erase(key);
+      if (name != "InputLayer" && !(name == "Embedding" && key == "input_dim")) config.erase(key);
     for (const auto& [key, value] : config.items())
       if (value.is_object()) config[key] = upgrade_object(key, value);
     for (const char* key : {"activation", "recurrent_activation"})
@@ -142,6 +143,7 @@ class Upgrade {
     if (config.contains("nb_row") && config.contains("nb_col") && !config.contains("kernel_size"))
       config["kernel_size"] = {config["nb_row"], config["nb_col"]};
     if (name == "LeakyReLU") rename(config, "alpha", "negative_slope");
+    if (old_name == "ThresholdedReLU") rename(config, "theta", "threshold");
     if (config.contains("forget_bias_init")) {
       config["unit_forget_bias"] = config["forget_bias_init"] == "one";
       config.erase("forget_bias_init");
@@ -149,7 +151,8 @@ class Upgrade {
     if (name == "GRU" && !config.contains("reset_after")) config["reset_after"] = old_name == "CuDNNGRU";
     if (old_name.starts_with("CuDNN")) config["recurrent_activation"] = "sigmoid";
     if (name == "DepthwiseConv2D" || name == "DepthwiseConv1D")
-      for (const char* key : {"groups", "filters", "kernel_initializer", "kernel_regularizer", "kernel_constraint"})
+      for (const char* key :
+           {"groups", "filters", "kernel_initializer", "kernel_regularizer", "kernel_constraint"})
         config.erase(key);
   }
 
@@ -168,20 +171,28 @@ class Upgrade {
   }
 
   static void add_input(const Json& first, Json& layers) {
-    if (!holds(first, "config") || (holds(first, "class_name") && first["class_name"] == "InputLayer")) return;
+    if (!holds(first, "config") || (holds(first, "class_name") && first["class_name"] == "InputLayer"))
+      return;
     const Json* config = &first["config"];
-    while (holds(*config, "layer") && !holds(*config, "batch_input_shape") && holds((*config)["layer"], "config"))
+    while (holds(*config, "layer") && !holds(*config, "batch_input_shape") &&
+           holds((*config)["layer"], "config"))
       config = &(*config)["layer"]["config"];
     if (!holds(*config, "batch_input_shape")) return;
-    const std::string name =
-        holds(first["config"], "name") && first["config"]["name"].is_string() ? first["config"]["name"] : Json("x");
-    layers.push_back({{"class_name", "InputLayer"},
-                      {"config", {{"batch_shape", (*config)["batch_input_shape"]}, {"name", name + "_input"}}}});
+    const std::string name = holds(first["config"], "name") && first["config"]["name"].is_string()
+                                 ? first["config"]["name"]
+                                 : Json("x");
+    layers.push_back(
+        {{"class_name", "InputLayer"},
+         {"config", {{"batch_shape", (*config)["batch_input_shape"]}, {"name", name + "_input"}}}});
   }
 
   Json functional(Json config) const {
     if (!holds(config, "layers") || !config["layers"].is_array()) return config;
     for (Json& entry : config["layers"]) {
+      if (is_op_lambda(entry)) {
+        entry = op_of_lambda(without_tuples(entry), where_);
+        continue;
+      }
       entry = layer(entry);
       if (holds(entry, "inbound_nodes") && entry["inbound_nodes"].is_array())
         for (Json& node : entry["inbound_nodes"])
@@ -196,7 +207,8 @@ class Upgrade {
   }
 
   static Json keras_tensor(const Json& triple) {
-    return {{"class_name", "__keras_tensor__"}, {"config", {{"keras_history", {triple[0], triple[1], triple[2]}}}}};
+    return {{"class_name", "__keras_tensor__"},
+            {"config", {{"keras_history", {triple[0], triple[1], triple[2]}}}}};
   }
 
   /// [["layer", 0, 0, {}], ...] as {"args": [...], "kwargs": {...}}.

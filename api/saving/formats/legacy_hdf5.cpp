@@ -16,7 +16,7 @@ bool recognises(const FileBytes& file) {
 StoredModel read(const std::shared_ptr<const FileBytes>& file) {
   StoredModel stored;
   stored.name = file->path();
-  stored.file = std::make_shared<hdf5::File>(hdf5::File::from_bytes(file->bytes(), file, file->path()));
+  stored.file = std::make_shared<hdf5::File>(hdf5::File::inside(file, file->bytes(), file->path()));
   stored.legacy = is_legacy_weights(stored.file->root());
   const hdf5::Attributes attributes = stored.file->root().attributes();
   if (!attributes.has("model_config")) return stored;

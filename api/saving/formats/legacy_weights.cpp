@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <span>
 
+#include <nyala/api/saving/read_budget.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
@@ -40,15 +43,21 @@ hdf5::Group weights_group(const hdf5::Group& root) {
   return root.has_group("model_weights") ? root.group("model_weights") : root;
 }
 
+Tensor read_within(const hdf5::Dataset& dataset, ReadBudget& budget) {
+  budget.spend(dataset.byte_size(), "dataset '" + dataset.path() + "'");
+  return read_tensor(dataset);
+}
+
 std::vector<StoredLayer> read_layers(const hdf5::Group& root, const std::string& file_name) {
   std::vector<StoredLayer> layers;
+  ReadBudget budget({root}, file_name);
   const hdf5::Group group = weights_group(root);
   for (const std::string& name : names_in(group.attributes(), "layer_names")) {
     StoredLayer layer{name, {}};
     try {
       const hdf5::Group own = group.group(name);
       for (const std::string& weight : names_in(own.attributes(), "weight_names"))
-        layer.arrays.push_back({weight, read_tensor(own.dataset(weight))});
+        layer.arrays.push_back({weight, read_within(own.dataset(weight), budget)});
     } catch (const NotFoundError& error) {
       throw FileFormatError(file_name + ": layer '" + name + "' is listed, but not there: " + error.what());
     }
@@ -91,9 +100,11 @@ void upgrade_arrays(const Layer& layer, std::vector<Stored>& arrays) {
   const Variables variables = layer.weights();
   for (size_t i = 0; i < arrays.size() && i < variables.size(); ++i) {
     const Shape &found = arrays[i].value.shape(), &wanted = variables[i].shape();
-    const bool one_axis_more = found.rank() == wanted.rank() + 1 && found.num_elements() == wanted.num_elements() &&
+    const bool one_axis_more = found.rank() == wanted.rank() + 1 &&
+                               found.num_elements() == wanted.num_elements() &&
                                name.find("Conv1D") != std::string::npos;
-    const bool two_biases = name == "LSTM" && found.rank() == 1 && wanted.rank() == 1 && found[0] == 2 * wanted[0];
+    const bool two_biases =
+        name == "LSTM" && found.rank() == 1 && wanted.rank() == 1 && found[0] == 2 * wanted[0];
     if (one_axis_more) arrays[i].value = ops::reshape(arrays[i].value, wanted);
     if (two_biases)
       arrays[i].value = arrays[i].value.rows(0, wanted[0]) + arrays[i].value.rows(wanted[0], wanted[0]);
@@ -113,7 +124,8 @@ Variables targets_of(const Layer& layer, const std::vector<Stored>& arrays) {
   std::map<std::pair<std::string, std::string>, Variable> by_name;
   bool unique = true;
   for (const Variable& variable : layer.weights())
-    unique = by_name.emplace(std::pair(parent_of(variable.path()), variable.name()), variable).second && unique;
+    unique =
+        by_name.emplace(std::pair(parent_of(variable.path()), variable.name()), variable).second && unique;
   Variables targets;
   for (const Stored& array : arrays) {
     const auto found = by_name.find({parent_of(array.name), leaf_of(array.name)});
@@ -143,6 +155,27 @@ void assign_layer(const Layer& layer, StoredLayer stored, const std::string& fil
   out.insert(out.end(), own.begin(), own.end());
 }
 
+/// Weights of the model itself, which are no layer's.
+void assign_own(const Model& model, const hdf5::Group& weights, const std::string& file_name,
+                Assignments& out) {
+  Variables own = model.node().own_weights();
+  for (const Variable& state : model.node().own_state()) own.push_back(state);
+  const char* name = "top_level_model_weights";
+  if (own.empty() || !weights.has_group(name)) return;
+  const hdf5::Group group = weights.group(name);
+  const std::vector<std::string> names = names_in(group.attributes(), "weight_names");
+  if (names.size() != own.size())
+    throw ShapeError(file_name + ": model '" + model.name() + "' has " + std::to_string(own.size()) +
+                     " weights of its own, the file has " + std::to_string(names.size()));
+  for (size_t i = 0; i < own.size(); ++i) {
+    const Tensor value = read_tensor(group.dataset(names[i]));
+    if (value.shape() != own[i].shape())
+      throw ShapeError(file_name + ": weight '" + own[i].path() + "': expected shape " +
+                       own[i].shape().to_string() + ", the file has " + value.shape().to_string());
+    out.emplace_back(own[i], ops::cast(value, own[i].dtype()));
+  }
+}
+
 std::vector<Layer> layers_with_weights(const Model& model) {
   std::vector<Layer> layers;
   for (const Layer& layer : model.layers())
@@ -158,8 +191,8 @@ bool same_names(const std::vector<Layer>& layers, const std::vector<StoredLayer>
 }
 
 const StoredLayer* find_by_name(const std::vector<StoredLayer>& stored, const std::string& name) {
-  const auto found =
-      std::find_if(stored.begin(), stored.end(), [&](const StoredLayer& layer) { return layer.name == name; });
+  const auto found = std::find_if(stored.begin(), stored.end(),
+                                  [&](const StoredLayer& layer) { return layer.name == name; });
   return found == stored.end() ? nullptr : &*found;
 }
 
@@ -175,13 +208,15 @@ bool is_legacy_weights(const hdf5::Group& root) {
 LoadReport read_legacy_weights(const Model& model, const hdf5::Group& root, const std::string& file_name,
                                const LoadWeightsConfig& config) {
   if (!model.built())
-    throw StateError(file_name + ": model '" + model.name() + "' is not built; call build(shape) or fit first");
+    throw StateError(file_name + ": model '" + model.name() +
+                     "' is not built; call build(shape) or fit first");
   const std::vector<StoredLayer> stored = read_layers(root, file_name);
   const std::vector<Layer> layers = layers_with_weights(model);
   const bool by_name = config.by_name || same_names(layers, stored);
   if (!by_name && stored.size() != layers.size())
     throw ShapeError(file_name + ": the file has " + std::to_string(stored.size()) +
-                     " layers with weights, model '" + model.name() + "' has " + std::to_string(layers.size()));
+                     " layers with weights, model '" + model.name() + "' has " +
+                     std::to_string(layers.size()));
   LoadReport report;
   Assignments assignments;
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -202,40 +237,103 @@ LoadReport read_legacy_weights(const Model& model, const hdf5::Group& root, cons
     const auto is_it = [&](const Layer& own) { return own.name() == layer.name; };
     if (by_name && std::none_of(layers.begin(), layers.end(), is_it)) report.unexpected.push_back(layer.name);
   }
+  assign_own(model, weights_group(root), file_name, assignments);
   for (const auto& [variable, value] : assignments) variable.assign(value);
   return report;
 }
 
+namespace {
+
+/// Where each slot of our order (all slots of a variable together) stands in a file.
+using SlotOrder = std::vector<size_t>;
+
+/// Keras before 3 (and tf.keras before 2.11) files one slot of all variables after the other; `ranks` is the
+/// order of the variables in it.
+SlotOrder slot_by_slot(size_t slots, const std::vector<size_t>& ranks) {
+  SlotOrder order;
+  for (size_t variable = 0; variable < ranks.size(); ++variable)
+    for (size_t slot = 0; slot < slots; ++slot) order.push_back(slot * ranks.size() + ranks[variable]);
+  return order;
+}
+
+/// Keras until 2.0 sorts variables by name, "dense_1/kernel", or in a session that had loaded the model
+/// "dense_1_1/kernel": `infix` is what stands between the layer's name and the slash.
+std::vector<size_t> ranks_by_name(const Variables& variables, const std::string& infix) {
+  std::vector<size_t> sorted(variables.size()), ranks(variables.size());
+  std::iota(sorted.begin(), sorted.end(), 0);
+  std::ranges::sort(sorted, {}, [&](size_t i) {
+    std::string path = variables[i].path();
+    return path.insert(std::min(path.find('/'), path.size()), infix);
+  });
+  for (size_t rank = 0; rank < sorted.size(); ++rank) ranks[sorted[rank]] = rank;
+  return ranks;
+}
+
+bool fits(const SlotOrder& order, std::span<const Stored> slots,
+          std::span<const OptimizerVariable> expected) {
+  if (slots.size() != order.size() || expected.size() != order.size()) return false;
+  for (size_t i = 0; i < order.size(); ++i)
+    if (slots[order[i]].value.shape() != expected[i].value.shape()) return false;
+  return true;
+}
+
+/// The first order that fits `stored`; as they stand where none does.
+SlotOrder slot_order(const OptimizerNode& optimizer, bool before_keras3, std::span<const Stored> stored,
+                     std::span<const OptimizerVariable> expected) {
+  SlotOrder as_they_stand(stored.size());
+  std::iota(as_they_stand.begin(), as_they_stand.end(), 0);
+  const Variables& variables = optimizer.variables();
+  const size_t slots = optimizer.slot_names().size();
+  std::vector<size_t> in_order(variables.size());
+  std::iota(in_order.begin(), in_order.end(), 0);
+  std::vector<SlotOrder> orders{slot_by_slot(slots, in_order),
+                                slot_by_slot(slots, ranks_by_name(variables, "")),
+                                slot_by_slot(slots, ranks_by_name(variables, "_1"))};
+  orders.insert(before_keras3 ? orders.end() : orders.begin(), as_they_stand);
+  for (const SlotOrder& order : orders)
+    if (fits(order, stored, expected)) return order;
+  return as_they_stand;
+}
+
+/// Keras 2 files a place for the maxima of AMSGrad for each variable, whether it is used or not.
+void drop_unused_maxima(std::vector<Stored>& arrays, size_t first, size_t variables) {
+  if (arrays.size() != first + 3 * variables) return;
+  const auto maxima = arrays.end() - static_cast<std::ptrdiff_t>(variables);
+  if (std::all_of(maxima, arrays.end(), [](const Stored& s) { return s.value.shape() == Shape{1}; }))
+    arrays.erase(maxima, arrays.end());
+}
+
+}  // namespace
+
 void read_legacy_optimizer(const Model& model, const hdf5::Group& root, const std::string& file_name) {
   if (!model.compiled() || !root.has_group("optimizer_weights")) return;
   const hdf5::Group group = root.group("optimizer_weights");
+  std::vector<Stored> arrays;
+  ReadBudget budget({root}, file_name);
+  for (const std::string& name : names_in(group.attributes(), "weight_names"))
+    arrays.push_back({name, read_within(group.dataset(name), budget)});
+  const bool made_no_step = arrays.size() <= 2 && (arrays.empty() || arrays[0].value.num_elements() != 1 ||
+                                                   arrays[0].value.item() == 0.0);
+  if (made_no_step) return;
   OptimizerNode& optimizer = model.optimizer().node();
   if (!optimizer.built()) build_optimizer(model.model_node());
-  std::vector<Stored> arrays;
-  for (const std::string& name : names_in(group.attributes(), "weight_names"))
-    arrays.push_back({name, read_tensor(group.dataset(name))});
-  if (arrays.empty()) return;
-  const size_t variables = optimizer.variables().size(), slots = optimizer.slot_names().size();
+  const std::vector<OptimizerVariable> now = optimizer.shared_variables_for_file();
   const bool has_rate = arrays.size() > 1 && arrays[1].name.find("learning_rate") != std::string::npos;
-  const bool grouped = !has_rate && (arrays[0].name.find("iter") != std::string::npos) &&
-                       arrays.back().name.find("/v:0") != std::string::npos && slots == 2 &&
-                       arrays.size() == 1 + 2 * variables && arrays[1].name.find("/m:0") != std::string::npos &&
-                       (variables < 2 || arrays[2].name.find("/m:0") != std::string::npos);
-  Tensors values = {ops::cast(arrays[0].value, DType::int64)};
-  std::vector<OptimizerVariable> now = optimizer.variables_for_file();
   const bool wants_rate = now.size() > 1 && now[1].name == "learning_rate";
+  // RMSprop of Keras 1 and 2 does not file its count of steps.
+  const bool has_count = arrays[0].value.rank() == 0;
+  const size_t first = has_count + has_rate, first_now = wants_rate ? 2 : 1;
+  if (!has_rate && optimizer.slot_names().size() == 2)
+    drop_unused_maxima(arrays, first, optimizer.variables().size());
+  Tensors values = {has_count ? ops::cast(arrays[0].value, DType::int64) : now[0].value};
   if (wants_rate) values.push_back(has_rate ? arrays[1].value : now[1].value);
-  const size_t first = has_rate ? 2 : 1;
-  for (size_t i = first; i < arrays.size(); ++i) {
-    const size_t k = i - first;
-    values.push_back(grouped ? arrays[first + (k % 2) * variables + k / 2].value : arrays[i].value);
-  }
-  try {
-    optimizer.load_variables(values);
-  } catch (const InvalidArgumentError& error) {
-    log(LogChannel::warning,
-        file_name + ": the state of the optimizer does not fit and was left out: " + error.what());
-  }
+  // tf.keras from 2.11 has a rate of its own or says "Adam/m/dense/kernel:0".
+  const bool before_keras3 =
+      !has_rate && arrays[0].name.ends_with(":0") && arrays[1].name.find("/m/") == std::string::npos;
+  const std::span<const Stored> stored = std::span(arrays).subspan(first);
+  for (size_t i : slot_order(optimizer, before_keras3, stored, std::span(now).subspan(first_now)))
+    values.push_back(stored[i].value);
+  load_optimizer_state(model, values, file_name, OptimizerMismatch::warn);
 }
 
 }  // namespace nyala

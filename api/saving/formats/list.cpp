@@ -1,18 +1,23 @@
+#include <filesystem>
+
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
 
 const std::vector<Format>& formats() {
-  static const std::vector<Format> all = {kKerasArchive, kLegacyHdf5};
+  static const std::vector<Format> all = {kNpz, kKerasArchive, kLegacyHdf5, kSafetensors, kShardedWeights};
   return all;
 }
 
 StoredModel read_stored_model(const std::string& path) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code)) return read_unzipped_archive(path);
   const auto file = FileBytes::open(path);
   for (const Format& format : formats())
     if (format.recognises(*file)) return format.read(file);
-  throw FileFormatError(path + ": expected a .keras archive or an HDF5 file, found neither");
+  throw FileFormatError(
+      path + ": expected a .keras archive, an HDF5, a .safetensors or an .npz file, found none of them");
 }
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include <nyala/api/saving/hdf5/chunk_reader.h>
@@ -15,6 +16,7 @@ struct Dataset::State {
   uint64_t element_count() const { return space.count; }
   uint64_t stored_size() const { return space.count * type.size; }
   std::span<const std::byte> stored_range() const;
+  uint64_t stored_bytes() const;
   void read_stored(std::span<std::byte> out, uint64_t element_size,
                    const ChunkReader::Convert& convert) const;
 
@@ -90,6 +92,11 @@ void Dataset::State::check_sizes() const {
                                       " bytes but stores only " + std::to_string(stored) + ": refused"};
 }
 
+uint64_t Dataset::State::stored_bytes() const {
+  if (layout.is_chunked) return ChunkReader(*image, space, layout, filters).stored_bytes();
+  return layout.address == kUndefined ? 0 : layout.size;
+}
+
 std::span<const std::byte> Dataset::State::stored_range() const {
   if (layout.address == kUndefined || layout.size == 0) return {};
   return Cursor(*image, layout.address, layout.size, "data of the dataset").bytes(layout.size);
@@ -132,6 +139,13 @@ Attributes Dataset::attributes() const {
 
 size_t Dataset::byte_size() const { return state_->element_count() * size_of(dtype()); }
 
+uint64_t Dataset::backed_bytes() const {
+  const State& s = *state_;
+  const uint64_t stored = at_object(*s.image, s.path, [&] { return s.stored_bytes(); });
+  const bool is_backed = s.stored_size() / kMaxDeflateRatio <= stored && stored > 0;
+  return is_backed ? s.element_count() * std::clamp<uint64_t>(s.type.size, 4, 8) : 0;
+}
+
 void Dataset::check_dtype(DType wanted) const {
   if (dtype() != wanted)
     throw DTypeError(state_->image->name + ": HDF5 dataset '" + printable(state_->path) + "' holds " +
@@ -157,6 +171,12 @@ std::optional<std::span<const std::byte>> Dataset::view() const {
   if (s.layout.is_chunked || !is_native(s.type) || s.layout.address == kUndefined) return std::nullopt;
   if (s.image->file) s.image->file->check_present();
   return at_object(*s.image, s.path, [&] { return s.stored_range(); });
+}
+
+void Dataset::forget() const noexcept {
+  const State& s = *state_;
+  if (!s.image->file || s.layout.is_chunked || s.layout.address == kUndefined) return;
+  s.image->file->forget(s.image->bytes.subspan(s.layout.address, s.layout.size));
 }
 
 std::vector<std::string> Dataset::strings() const {

@@ -37,6 +37,9 @@ class Dataset {
 
   /// Bytes of all values in memory: num_elements * size_of(dtype()).
   size_t byte_size() const;
+  /// What the values may take in memory where the file really holds them, at 4 bytes or more an element: 0
+  /// where it stores less than the tightest packing could make of them.
+  uint64_t backed_bytes() const;
   /// Reads all values, row by row, in native byte order, into `out` (exactly byte_size() bytes). Parts that
   /// the file does not store get its fill value. Throws InvalidArgumentError for another size of `out`.
   void read(std::span<std::byte> out) const;
@@ -44,6 +47,8 @@ class Dataset {
   /// unpacked or filled. Not necessarily aligned. Valid as long as `owner()` lives.
   std::optional<std::span<const std::byte>> view() const;
   std::shared_ptr<const void> owner() const;
+  /// Gives back the pages of a mapped file that the values of a view lie in; they come back when touched.
+  void forget() const noexcept;
 
   /// All values as T, whose dtype must be dtype(); DTypeError otherwise. Not for bool: std::vector<bool> has
   /// no bytes.

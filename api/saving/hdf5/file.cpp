@@ -5,11 +5,17 @@
 namespace nyala::hdf5 {
 
 File File::open(const std::string& path) {
+  const auto file = FileBytes::open(path);
+  return inside(file, file->bytes(), path);
+}
+
+File File::inside(std::shared_ptr<const FileBytes> file, std::span<const std::byte> bytes,
+                  std::string display_name) {
   auto image = std::make_shared<Image>();
-  image->file = FileBytes::open(path);
+  image->file = std::move(file);
   image->owner = image->file;
-  image->bytes = image->file->bytes();
-  image->name = path;
+  image->bytes = bytes;
+  image->name = std::move(display_name);
   return from_image(std::move(image));
 }
 

@@ -25,6 +25,10 @@ class File {
   /// `display_name` is how messages call it, "model.keras: model.weights.h5".
   static File from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                          std::string display_name);
+  /// A file inside `file`, which is mapped (or is all of it): its pages can be given back with
+  /// Dataset::forget().
+  static File inside(std::shared_ptr<const FileBytes> file, std::span<const std::byte> bytes,
+                     std::string display_name);
 
   const Group& root() const { return root_; }
   const std::string& name() const { return name_; }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include <hdf5.h>
@@ -6,6 +7,7 @@
 #include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/saving/hdf5/image.h>
 #include <nyala/api/saving/hdf5/memory_file.h>
+#include <nyala/api/saving/hdf5/place_values.h>
 #include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/backend/core/error.h>
 
@@ -148,6 +150,7 @@ size_t stored_bytes(const std::vector<std::string>& values, StringStorage storag
 struct Writer::State {
   MemoryFile file;
   std::map<std::string, Entry> entries{{"/", Entry::group}};
+  NamedValues values;  // of all datasets that have any
 
   /// Makes the groups above `path`.
   void create_parents(const std::string& path) {
@@ -204,24 +207,30 @@ void Writer::create_group(std::string_view path) {
 
 void Writer::write_dataset(std::string_view path, DType dtype, const Shape& shape,
                            std::span<const std::byte> values) {
+  check_values(normalize(path), dtype, shape, values.size());
+  const Tensor copy = Tensor::empty(shape, dtype, Device(DeviceKind::cpu, 0));
+  if (!values.empty()) std::memcpy(copy.raw(), values.data(), values.size());
+  write_dataset(path, copy);
+}
+
+// libhdf5 makes the dataset, but reserves no space for its values since none are written: place_values does.
+void Writer::write_dataset(std::string_view path, const Tensor& values) {
   const LibraryLock lock;
   State& s = state();
   const std::string normal = normalize(path);
-  check_values(normal, dtype, shape, values.size());
+  const DType dtype = values.dtype();
   if (s.entries.contains(normal)) throw InvalidArgumentError("HDF5 writer: '" + normal + "' exists already");
   s.create_parents(normal);
 
   const Handle type = file_type(dtype);
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "prepare a dataset");
   check_call(H5Pset_obj_track_times(properties, false), "prepare a dataset");
-  const Handle space = shape_space(shape);
+  const Handle space = shape_space(values.shape());
   const Handle dataset(
       H5Dcreate2(s.file.id(), normal.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
       "make the dataset '" + normal + "'");
   s.entries.emplace(normal, Entry::dataset);
-  if (!values.empty())
-    check_call(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
-               "write the dataset '" + normal + "'");
+  if (values.bytes() > 0) s.values.emplace(normal, values);
   if (dtype == DType::bfloat16) set_attribute(normal, "dtype", "bfloat16");
 }
 
@@ -263,18 +272,22 @@ void Writer::set_attribute(std::string_view path, const std::string& name,
   }
 }
 
-FileImage Writer::finish() {
+FileParts Writer::finish_parts() {
   const LibraryLock lock;
   size_t size = 0;
-  std::shared_ptr<const void> owner = state().file.close(size);
+  std::shared_ptr<void> head = state().file.close(size);
+  const NamedValues values = std::move(state().values);
   state_.reset();
-  const auto* bytes = static_cast<const std::byte*>(owner.get());
-  return {{bytes, size}, std::move(owner)};
+  return place_values({static_cast<std::byte*>(head.get()), size}, head, values);
 }
 
+FileImage Writer::finish() { return finish_parts().join(); }
+
 void Writer::save(const std::string& path) {
-  const FileImage image = finish();
-  write_file_atomically(path, image.bytes);
+  const FileParts parts = finish_parts();
+  AtomicFile file(path);
+  parts.send([&](std::span<const std::byte> bytes) { file.write(bytes); });
+  file.commit();
 }
 
 }  // namespace nyala::hdf5

@@ -7,8 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include <nyala/api/saving/hdf5/file_parts.h>
 #include <nyala/backend/core/dtype.h>
 #include <nyala/backend/core/shape.h>
+#include <nyala/backend/core/tensor.h>
 
 namespace nyala::hdf5 {
 
@@ -16,16 +18,10 @@ namespace nyala::hdf5 {
 /// each with its own length (Keras 3).
 enum class StringStorage { fixed, variable };
 
-/// A finished file in memory.
-struct FileImage {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;  ///< keeps `bytes` alive
-};
-
 /// Builds an HDF5 file the way Keras' files are: superblock 0, old-style groups, contiguous datasets without
-/// filters, no times (equal content gives equal bytes). The file is built in memory (about its size in bytes)
-/// and written in one step. Several writers may be used by several threads at once, one writer by one at a
-/// time.
+/// filters, no times (equal content gives equal bytes). Only what describes the values is built in memory;
+/// the values of a tensor go from where they lie to the disk. Several writers may be used by several threads
+/// at once, one writer by one at a time.
 ///
 /// Paths are absolute ("/layers/dense/vars/0"; the leading '/' may be missing); groups on the way are made. A
 /// path or name that is empty, contains NUL, or stands there already as something else throws
@@ -46,6 +42,9 @@ class Writer {
   /// exists.
   void write_dataset(std::string_view path, DType dtype, const Shape& shape,
                      std::span<const std::byte> values);
+  /// The same without a copy: the tensor's values are read when the file is written and must not change until
+  /// then.
+  void write_dataset(std::string_view path, const Tensor& values);
   /// The same for a range of numbers.
   template <class T>
   void write_dataset(std::string_view path, const Shape& shape, std::span<const T> values) {
@@ -64,10 +63,12 @@ class Writer {
   /// Keras' own limit for an array attribute; the format's is 64 KiB with its header.
   static constexpr size_t kMaxAttributeBytes = 64512;
 
-  /// Ends the file and returns its bytes (for File::from_bytes, or to be put into an archive). The writer is
-  /// empty afterwards: any further call throws StateError.
+  /// Ends the file and returns it as parts, which may be sent to a disk or an archive. The writer is empty
+  /// afterwards: any further call throws StateError.
+  FileParts finish_parts();
+  /// finish_parts() put together in memory, for File::from_bytes.
   FileImage finish();
-  /// finish(), then replaces the file at `path` in one step (see AtomicFile). Throws IoError.
+  /// finish_parts(), then replaces the file at `path` in one step (see AtomicFile). Throws IoError.
   void save(const std::string& path);
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -13,15 +13,19 @@ namespace nyala {
 /// JSON whose objects keep the order of their keys, as Keras' files have them.
 using Json = nlohmann::ordered_json;
 
-/// How deep a file's JSON may be nested, and how many values it may hold.
+/// How deep a file's JSON may be nested, and how many values (lists and objects included) it may hold: a
+/// value takes up to 64 bytes of memory, whatever its text.
 inline constexpr int kMaxJsonDepth = 200;
-inline constexpr size_t kMaxJsonValues = 20'000'000;
+inline constexpr size_t kFreeJsonValues = 250'000, kJsonBytesPerValue = 12;
 
 /// Parses what Python's json writes (NaN and Infinity included: they become null and a very large number).
-/// Throws FileFormatError naming `where`, the byte and the reason for anything else, for text behind the value
-/// and for JSON that is too deep or too large.
-Json parse_json(std::span<const std::byte> text, const std::string& where);
-Json parse_json(const std::string& text, const std::string& where);
+/// Throws FileFormatError naming `where`, the byte and the reason for anything else, for text behind the
+/// value and for JSON that is too deep or has more values than kFreeJsonValues and one per kJsonBytesPerValue
+/// bytes that the text takes in its file, `stored`.
+Json parse_json(std::string_view text, const std::string& where, size_t stored);
+inline Json parse_json(std::string_view text, const std::string& where) {
+  return parse_json(text, where, text.size());
+}
 
 /// The sizes of a shape as Keras writes them: null for None.
 Json shape_to_json(const Shape& shape);

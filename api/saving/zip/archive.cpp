@@ -7,6 +7,7 @@
 #include <nyala/api/saving/hdf5/image.h>
 #include <nyala/api/saving/zip/archive.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/crc32.h>
 
 namespace nyala::zip {
 
@@ -83,7 +84,8 @@ Directory find_directory(const Reader& in) {
     d = {in.u64(record + 48), in.u64(record + 40), in.u64(record + 32), record};
   }
   if (d.size > d.end || d.begin != d.end - d.size)
-    in.fail(end, "the directory does not stand where the end record says, or other bytes surround the archive");
+    in.fail(end,
+            "the directory does not stand where the end record says, or other bytes surround the archive");
   if (d.count > Archive::kMaxMembers || d.count * kCentralSize > d.size)
     in.fail(end, "a directory of " + std::to_string(d.count) + " members does not fit");
   return d;
@@ -91,8 +93,7 @@ Directory find_directory(const Reader& in) {
 
 /// Sizes and place of a member that is too large for 32 bits stand in an extra field.
 void read_zip64(const Reader& in, uint64_t at, uint64_t length, Member& member) {
-  const bool needed =
-      member.size == UINT32_MAX || member.stored == UINT32_MAX || member.begin == UINT32_MAX;
+  const bool needed = member.size == UINT32_MAX || member.stored == UINT32_MAX || member.begin == UINT32_MAX;
   const uint64_t end = at + length;
   while (needed && at + 4 <= end) {
     const uint64_t field = at + 4, size = in.u16(at + 2);
@@ -152,7 +153,8 @@ Member read_member(const Reader& in, const Directory& directory, uint64_t& at) {
   if (in.u16(at + 8) & kEncrypted) in.fail_member(member.name, "it is encrypted");
   const uint16_t method = in.u16(at + 10);
   if (method != 0 && method != Z_DEFLATED)
-    in.fail_member(member.name, "packed by method " + std::to_string(method) + "; stored and deflate are read");
+    in.fail_member(member.name,
+                   "packed by method " + std::to_string(method) + "; stored and deflate are read");
   member.deflated = method == Z_DEFLATED;
   read_zip64(in, at + kCentralSize + name_size, extra_size, member);
   find_data(in, directory, member);
@@ -162,8 +164,7 @@ Member read_member(const Reader& in, const Directory& directory, uint64_t& at) {
 }
 
 void check_distinct(const Reader& in, std::vector<Member> members) {
-  std::sort(members.begin(), members.end(),
-            [](const Member& a, const Member& b) { return a.name < b.name; });
+  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.name < b.name; });
   for (size_t i = 1; i < members.size(); ++i)
     if (members[i].name == members[i - 1].name) in.fail_member(members[i].name, "it is there twice");
   std::sort(members.begin(), members.end(),
@@ -173,9 +174,16 @@ void check_distinct(const Reader& in, std::vector<Member> members) {
       in.fail_member(members[i].name, "its bytes are also those of '" + printable(members[i - 1].name) + "'");
 }
 
-uint32_t checksum(std::span<const std::byte> bytes) {
-  return static_cast<uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<z_size_t>(bytes.size())));
+/// Piece by piece, so that a mapped file never lies in memory as a whole.
+uint32_t checksum(std::span<const std::byte> bytes, const FileBytes* file) {
+  constexpr size_t kPiece = size_t{4} << 20;
+  uint32_t crc = 0;
+  for (size_t begin = 0; begin < bytes.size(); begin += kPiece) {
+    const auto piece = bytes.subspan(begin, std::min(kPiece, bytes.size() - begin));
+    crc = crc32(crc, piece);
+    if (file && bytes.size() > kPiece) file->forget(piece);
+  }
+  return crc;
 }
 
 /// Exactly `out.size()` bytes must come out of all of `packed`.
@@ -222,21 +230,26 @@ const Member* Archive::find(std::string_view name) const {
   return found == members_.end() ? nullptr : &*found;
 }
 
+Archive::Archive(std::shared_ptr<const FileBytes> file) : Archive(file->bytes(), file, file->path()) {
+  file_ = std::move(file);
+}
+
 bool Archive::has(std::string_view name) const { return find(name) != nullptr; }
 
 Content Archive::read(std::string_view name) const {
   const Member* member = find(name);
   if (!member) throw NotFoundError(name_ + ": the archive has no member '" + std::string(name) + "'");
   const Reader in(bytes_, name_);
-  Content content{bytes_.subspan(member->begin, member->stored), owner_};
+  Content content{bytes_.subspan(member->begin, member->stored), owner_, file_, member->stored};
   if (member->deflated) {
     // Not set to zero: pages that a false size asks for are never touched.
     const std::shared_ptr<std::byte[]> unpacked(new std::byte[member->size]);
     const std::span<std::byte> out(unpacked.get(), member->size);
     if (!inflate_all(content.bytes, out)) in.fail_member(member->name, "its packed data are damaged");
-    content = {out, unpacked};
+    content = {out, unpacked, nullptr, member->stored};
   }
-  if (checksum(content.bytes) != member->crc) in.fail_member(member->name, "its checksum is wrong");
+  if (checksum(content.bytes, content.file.get()) != member->crc)
+    in.fail_member(member->name, "its checksum is wrong");
   return content;
 }
 

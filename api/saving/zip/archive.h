@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nyala/api/saving/file_bytes.h>
+
 namespace nyala::zip {
 
 /// One file inside an archive.
@@ -20,10 +22,13 @@ struct Member {
   bool deflated = false;
 };
 
-/// The content of a member. `owner` keeps `bytes` alive.
+/// The content of a member. `owner` keeps `bytes` alive; `file` is set where they are bytes of the archive's
+/// file.
 struct Content {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  std::shared_ptr<const FileBytes> file = {};
+  uint64_t stored = 0;  ///< bytes it takes in the archive
 };
 
 /// Reads ZIP archives (APPNOTE 6.3, with zip64) strictly: whatever the bytes say, a fault gives a
@@ -39,12 +44,13 @@ class Archive {
   static constexpr size_t kMaxMembers = 65536;
   static constexpr uint64_t kMaxRatio = 100;
   /// Content up to this size may be packed more tightly.
-  static constexpr uint64_t kSmall = uint64_t{32} << 20;
+  static constexpr uint64_t kSmall = uint64_t{12} << 20;
 
   /// True if the bytes begin as an archive does.
   static bool looks_like(std::span<const std::byte> bytes);
   /// Throws FileFormatError. `owner` keeps `bytes` alive; `name` is how messages call the file.
   Archive(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name);
+  explicit Archive(std::shared_ptr<const FileBytes> file);
 
   const std::vector<Member>& members() const { return members_; }
   bool has(std::string_view name) const;
@@ -56,6 +62,7 @@ class Archive {
 
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
+  std::shared_ptr<const FileBytes> file_;  // null where the bytes are not a file's
   std::string name_;
   std::vector<Member> members_;
 };

@@ -1,6 +1,7 @@
-#include <zlib.h>
+#include <algorithm>
 
 #include <nyala/api/saving/zip/archive_writer.h>
+#include <nyala/backend/runtime/crc32.h>
 
 namespace nyala::zip {
 
@@ -11,6 +12,22 @@ constexpr uint64_t kFirstDay = 0x00210000;  // 1980-01-01, midnight
 
 void put(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+/// An extra field of zeros (the one that Android's zipalign writes) that moves a member's data to a multiple
+/// of kDataAlignment.
+std::string padding(uint64_t data_begin) {
+  constexpr uint64_t kPaddingField = 0xd935, kFieldHeader = 4, kSmallest = kFieldHeader + 2;
+  uint64_t size = (ArchiveWriter::kDataAlignment - data_begin % ArchiveWriter::kDataAlignment) %
+                  ArchiveWriter::kDataAlignment;
+  if (size == 0) return "";
+  if (size < kSmallest) size += ArchiveWriter::kDataAlignment;
+  std::string out;
+  put(out, kPaddingField, 2);
+  put(out, size - kFieldHeader, 2);
+  put(out, ArchiveWriter::kDataAlignment, 2);
+  out.resize(size, '\0');
+  return out;
 }
 
 bool needs_64(uint64_t value) { return value >= UINT32_MAX; }
@@ -29,6 +46,8 @@ std::string ArchiveWriter::header(const Entry& entry, bool central) const {
     put(extra, entry.size, 8);
     if (central) put(extra, entry.begin, 8);
   }
+  constexpr uint64_t kLocalSize = 30;
+  if (!central) extra += padding(entry.begin + kLocalSize + entry.name.size() + extra.size());
   std::string out;
   put(out, central ? 0x02014b50 : 0x04034b50, 4);
   if (central) put(out, kVersion64, 2);
@@ -56,14 +75,20 @@ void ArchiveWriter::write(std::span<const std::byte> bytes) {
 
 void ArchiveWriter::add(const std::string& name, const std::function<void(const Sink&)>& pieces) {
   Entry entry{name, position_, 0, 0};
-  pieces([&](std::span<const std::byte> bytes) {
-    entry.size += bytes.size();
-    entry.crc = static_cast<uint32_t>(
-        crc32_z(entry.crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-  });
-  const std::string head = header(entry, false);
+  pieces([&](std::span<const std::byte> bytes) { entry.size += bytes.size(); });
+  std::string head = header(entry, false);
   write(std::as_bytes(std::span(head)));
-  pieces([&](std::span<const std::byte> bytes) { write(bytes); });
+  // The checksum is taken while a piece is in the cache; it stands before the data.
+  constexpr size_t kCached = size_t{256} << 10;
+  pieces([&](std::span<const std::byte> bytes) {
+    for (; !bytes.empty(); bytes = bytes.subspan(std::min(kCached, bytes.size()))) {
+      const auto piece = bytes.first(std::min(kCached, bytes.size()));
+      entry.crc = crc32(entry.crc, piece);
+      write(piece);
+    }
+  });
+  head = header(entry, false);
+  file_.rewrite(entry.begin, std::as_bytes(std::span(head)));
   entries_.push_back(std::move(entry));
 }
 

@@ -13,14 +13,17 @@ namespace nyala::zip {
 
 /// Writes a ZIP archive of stored members (as Keras' are), in one pass: a member's bytes go from where they
 /// lie to the disk, none are copied. The file appears under its path when commit() has ended. Equal members
-/// give equal bytes: times are left at the format's first day. zip64 where sizes ask for it. Throws IoError.
+/// give equal bytes: times are left at the format's first day. zip64 where sizes ask for it. Data begin at
+/// multiples of kDataAlignment, so that a mapped archive can be read where it lies. Throws IoError.
 class ArchiveWriter {
  public:
+  static constexpr uint64_t kDataAlignment = 64;
+
   explicit ArchiveWriter(const std::string& path) : file_(path) {}
 
   void add(const std::string& name, std::span<const std::byte> bytes);
   void add(const std::string& name, const std::string& text);
-  /// A member that comes in pieces, in order; `pieces(sink)` is called twice (checksum, then bytes) and must
+  /// A member that comes in pieces, in order; `pieces(sink)` is called twice (sizes, then bytes) and must
   /// give the same both times.
   using Sink = std::function<void(std::span<const std::byte>)>;
   void add(const std::string& name, const std::function<void(const Sink&)>& pieces);

@@ -1,20 +1,27 @@
 #include <nyala/backend/kernels/cpu/conv2d.h>
 #include <nyala/backend/kernels/cpu/onednn.h>
+#include <nyala/backend/ops/conv2d.h>
+#include <nyala/backend/ops/conv3d.h>
 #include <nyala/backend/ops/kernel_table.h>
 
 namespace nyala {
 
 namespace {
 
+bool is_one_of(const OpDef* op, const OpDef& image, const OpDef& volume) {
+  return op == &image || op == &volume;
+}
+
 onednn::ConvolutionProblem problem_of(const KernelCall& call) {
   onednn::ConvolutionProblem problem;
-  problem.geometry = ops::conv2d_geometry(call);
-  if (call.op == &ops::kConv2D) {
+  problem.geometry = ops::convolution_geometry(call);
+  if (is_one_of(call.op, ops::kConv2D, ops::kConv3D)) {
     problem.bias = call.inputs.size() > 2;
-    problem.activation = call.descriptor<ops::Conv2DDescriptor>().activation;
+    problem.activation = ops::convolution_activation(call);
   } else {
-    problem.pass = call.op == &ops::kConv2DBackwardInput ? onednn::ConvolutionPass::backward_input
-                                                         : onednn::ConvolutionPass::backward_kernel;
+    problem.pass = is_one_of(call.op, ops::kConv2DBackwardInput, ops::kConv3DBackwardInput)
+                       ? onednn::ConvolutionPass::backward_input
+                       : onednn::ConvolutionPass::backward_kernel;
   }
   return problem;
 }
@@ -35,7 +42,8 @@ void run(const KernelCall& call) {
 
 void register_conv2d(KernelTable& table) {
   const Kernel kernel{"onednn", refuses, workspace, run};
-  for (const OpDef* op : {&ops::kConv2D, &ops::kConv2DBackwardInput, &ops::kConv2DBackwardKernel})
+  for (const OpDef* op : {&ops::kConv2D, &ops::kConv2DBackwardInput, &ops::kConv2DBackwardKernel,
+                          &ops::kConv3D, &ops::kConv3DBackwardInput, &ops::kConv3DBackwardKernel})
     table.add(*op, DeviceKind::cpu, kernel);
 }
 

@@ -4,7 +4,7 @@ namespace nyala {
 
 class KernelTable;
 
-/// conv2d and its gradients: own kernels for few channels, else oneDNN.
+/// conv2d, conv3d and their gradients by oneDNN.
 void register_conv2d(KernelTable& table);
 
 }  // namespace nyala

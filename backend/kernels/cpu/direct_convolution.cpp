@@ -20,13 +20,13 @@ constexpr int64_t kLargestKernel = 1 << 16;  // floats
 /// One call: its sizes, its frames, and how its images are cut into pieces. Each piece has scratch memory of
 /// its own.
 struct Work {
-  ops::Conv2DGeometry g;
+  ops::ConvolutionGeometry g;
   PaddedImages images;
   Loops::Shape shape;
   int64_t grain;
 
   Work(const KernelCall& call, int64_t pieces)
-      : g(ops::conv2d_geometry(call)), images(g), grain((g.batch + pieces - 1) / pieces) {
+      : g(ops::convolution_geometry(call)), images(g), grain((g.batch + pieces - 1) / pieces) {
     shape = {.rows = images.rows(),
              .row = images.row(),
              .channels = g.channels,
@@ -53,7 +53,7 @@ struct Work {
   }
 };
 
-const char* refuses_any(const KernelCall& call, const ops::Conv2DGeometry& g) {
+const char* refuses_any(const KernelCall& call, const ops::ConvolutionGeometry& g) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   if (g.groups != 1 || g.dilation[0] != 1 || g.dilation[1] != 1) return "no groups, no dilation";
   if (PaddedImages(g).size() > kLargestFrame) return "large padded images";
@@ -70,7 +70,7 @@ bool even_channels(int64_t channels) { return channels % 8 == 0; }
 constexpr int64_t kImagePieces = 32;
 
 const char* refuses_forward(const KernelCall& call) {
-  const ops::Conv2DGeometry g = ops::conv2d_geometry(call);
+  const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
   if (even_channels(g.channels)) return "oneDNN is faster for channels by the eight";
   if (g.channels < 4 || g.out_channels % 16 != 0)
     return "oneDNN is faster but for 4 or more channels to 16 filters";
@@ -112,7 +112,7 @@ void forward(const KernelCall& call) {
 // ---- gradient of x
 
 const char* refuses_gradient(const KernelCall& call) {
-  const ops::Conv2DGeometry g = ops::conv2d_geometry(call);
+  const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
   if (even_channels(g.channels)) return "oneDNN is faster for channels by the eight";
   if (g.kernel_width * g.channels < 16) return "fewer taps side by side than lanes";
   return refuses_any(call, g);

@@ -104,6 +104,11 @@ TwoFloats relu_parameters(const KernelCall& call) {
   return {{static_cast<float>(d.negative_slope), maximum}};
 }
 
+TwoFloats elu_parameters(const KernelCall& call) {
+  return {{1.0f, static_cast<float>(call.descriptor<ops::EluDescriptor>().alpha)}};
+}
+TwoFloats selu_parameters(const KernelCall&) { return {{1.0507009873554805f, 1.7580993408473766f}}; }
+
 using ParametersOf = TwoFloats (*)(const KernelCall&);
 
 template <LoopsOf loops_of, Loops::Unary Loops::*member, ParametersOf parameters_of = no_parameters,
@@ -211,6 +216,12 @@ class Level {
     add(kSigmoid, run_unary<loops_of, &Loops::sigmoid, no_parameters, kSlowGrain>);
     add(kTanh, run_unary<loops_of, &Loops::tanh, no_parameters, kSlowGrain>);
     add(kSilu, run_unary<loops_of, &Loops::silu, no_parameters, kSlowGrain>);
+    add(kElu, run_unary<loops_of, &Loops::elu, elu_parameters, kSlowGrain>);
+    add(kEluGradient, run_gradient<loops_of, &Loops::elu_gradient, elu_parameters>);
+    add(kSelu, run_unary<loops_of, &Loops::elu, selu_parameters, kSlowGrain>);
+    add(kSeluGradient, run_gradient<loops_of, &Loops::elu_gradient, selu_parameters>);
+    add(kGelu, run_unary<loops_of, &Loops::gelu, no_parameters, kSlowGrain>);
+    add(kGeluTanh, run_unary<loops_of, &Loops::gelu_tanh, no_parameters, kSlowGrain>);
     add(kExp, run_unary<loops_of, &Loops::exp, no_parameters, kSlowGrain>);
     add(kSqrt, run_unary<loops_of, &Loops::sqrt>);
     add(kSquare, run_unary<loops_of, &Loops::square>);
@@ -218,6 +229,8 @@ class Level {
     add(kSigmoidGradient, run_gradient<loops_of, &Loops::sigmoid_gradient>);
     add(kTanhGradient, run_gradient<loops_of, &Loops::tanh_gradient>);
     add(kSiluGradient, run_gradient<loops_of, &Loops::silu_gradient>);
+    add(kGeluGradient, run_gradient<loops_of, &Loops::gelu_gradient>);
+    add(kGeluTanhGradient, run_gradient<loops_of, &Loops::gelu_tanh_gradient>);
     add(kSquareGradient, run_gradient<loops_of, &Loops::square_gradient>);
     add(kReluGradient, run_relu_gradient<loops_of>, refuses_odd_relu);
     add(kExpGradient, run_binary<loops_of, &Loops::multiply>);

@@ -19,7 +19,8 @@ struct ElementwiseLoops {
   Unary affine;        // parameters: scale, offset
   Unary relu;          // x > 0 ? x : 0
   Unary bounded_relu;  // parameters: negative slope, maximum (NaN: none)
-  Unary sigmoid, tanh, silu, exp, sqrt, square;
+  Unary sigmoid, tanh, silu, gelu, gelu_tanh, exp, sqrt, square;
+  Unary elu;  // parameters: factor of x above 0, of exp(x) - 1 below
 
   /// dx[i] = dy[i] * f'(kept[i]).
   struct GradientRun {
@@ -29,7 +30,7 @@ struct ElementwiseLoops {
   };
   using UnaryGradient = void (*)(const GradientRun& run, const float* parameters);
   UnaryGradient relu_gradient, bounded_relu_gradient, sigmoid_gradient, tanh_gradient, silu_gradient,
-      square_gradient;
+      gelu_gradient, gelu_tanh_gradient, square_gradient, elu_gradient;
 
   /// Casts; bfloat16 as its bits, bool as uint8.
   void (*uint8_to_float)(const uint8_t*, float*, int64_t);

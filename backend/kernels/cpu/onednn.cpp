@@ -138,25 +138,44 @@ struct ConvolutionDescs {
   memory::dims strides, dilation, pads_before, pads_after;
 
   explicit ConvolutionDescs(const ConvolutionProblem& p) {
-    const ops::Conv2DGeometry& g = p.geometry;
-    x = dense_desc({g.batch, g.channels, g.height, g.width}, Tag::nhwc);
-    y = dense_desc({g.batch, g.out_channels, g.out_height, g.out_width}, Tag::nhwc);
-    memory::dims sizes{g.out_per_group, g.in_per_group, g.kernel_height, g.kernel_width};
-    memory::dims steps{1, g.out_channels, g.kernel_width * g.in_per_group * g.out_channels,
-                       g.in_per_group * g.out_channels};
+    const ops::ConvolutionGeometry& g = p.geometry;
+    const bool volume = g.depth > 1 || g.kernel_depth > 1 || g.out_depth > 1 || g.pad_front != 0;
+    const Tag tag = volume ? Tag::ndhwc : Tag::nhwc;
+    x = dense_desc(with_depth(volume, {g.batch, g.channels}, g.depth, {g.height, g.width}), tag);
+    y = dense_desc(with_depth(volume, {g.batch, g.out_channels}, g.out_depth, {g.out_height, g.out_width}),
+                   tag);
+    describe_kernel(g, volume);
+    if (p.bias) bias = dense_desc({g.out_channels}, Tag::a);
+    strides = with_depth(volume, {}, g.depth_stride, {g.strides[0], g.strides[1]});
+    dilation = with_depth(volume, {}, g.depth_dilation - 1, {g.dilation[0] - 1, g.dilation[1] - 1});
+    pads_before = with_depth(volume, {}, g.pad_front, {g.pad_top, g.pad_left});
+    pads_after = with_depth(
+        volume, {},
+        after(g.out_depth, g.depth_stride, (g.kernel_depth - 1) * g.depth_dilation + 1,
+              g.depth + g.pad_front),
+        {after(g.out_height, g.strides[0], (g.kernel_height - 1) * g.dilation[0] + 1, g.height + g.pad_top),
+         after(g.out_width, g.strides[1], (g.kernel_width - 1) * g.dilation[1] + 1, g.width + g.pad_left)});
+  }
+
+  void describe_kernel(const ops::ConvolutionGeometry& g, bool volume) {
+    const int64_t row = g.in_per_group * g.out_channels;
+    memory::dims sizes = with_depth(volume, {g.out_per_group, g.in_per_group}, g.kernel_depth,
+                                    {g.kernel_height, g.kernel_width});
+    memory::dims steps = with_depth(volume, {1, g.out_channels}, g.kernel_height * g.kernel_width * row,
+                                    {g.kernel_width * row, row});
     if (g.groups > 1) {
       sizes.insert(sizes.begin(), g.groups);
       steps.insert(steps.begin(), g.out_per_group);
     }
     plain_kernel = memory::desc(sizes, memory::data_type::f32, steps);
     kernel = dense_desc(sizes, Tag::any);
-    if (p.bias) bias = dense_desc({g.out_channels}, Tag::a);
-    strides = {g.strides[0], g.strides[1]};
-    dilation = {g.dilation[0] - 1, g.dilation[1] - 1};
-    pads_before = {g.pad_top, g.pad_left};
-    pads_after = {
-        after(g.out_height, g.strides[0], (g.kernel_height - 1) * g.dilation[0] + 1, g.height + g.pad_top),
-        after(g.out_width, g.strides[1], (g.kernel_width - 1) * g.dilation[1] + 1, g.width + g.pad_left)};
+  }
+
+  /// `front`, then `depth` for a volume, then rows and columns.
+  static memory::dims with_depth(bool volume, memory::dims front, int64_t depth, const memory::dims& plane) {
+    if (volume) front.push_back(depth);
+    front.insert(front.end(), plane.begin(), plane.end());
+    return front;
   }
 
   static int64_t after(int64_t windows, int64_t stride, int64_t span, int64_t size_with_front) {
@@ -361,7 +380,7 @@ class Compiled {
 
 /// A problem as plain numbers; equal problems have equal keys.
 struct Key {
-  std::array<int64_t, 22> numbers{};
+  std::array<int64_t, 26> numbers{};
   bool operator==(const Key&) const = default;
 };
 
@@ -379,7 +398,7 @@ Key key_of(const MatmulProblem& p) {
 }
 
 Key key_of(const ConvolutionProblem& p) {
-  const ops::Conv2DGeometry& g = p.geometry;
+  const ops::ConvolutionGeometry& g = p.geometry;
   return {{2 + static_cast<int64_t>(p.pass),
            compute_threads(),
            g.batch,
@@ -399,7 +418,13 @@ Key key_of(const ConvolutionProblem& p) {
            g.pad_top,
            g.pad_left,
            p.bias,
-           static_cast<int64_t>(p.activation)}};
+           static_cast<int64_t>(p.activation),
+           g.depth,
+           g.kernel_depth,
+           g.out_depth,
+           g.depth_stride,
+           g.depth_dilation,
+           g.pad_front}};
 }
 
 /// oneDNN sizes its teams, also while it builds a primitive, by the calling thread's OpenMP setting.
@@ -486,6 +511,15 @@ void run(const MatmulProblem& problem, const Operands& operands) {
 void run(const ConvolutionProblem& problem, const Operands& operands) {
   set_team();
   Cache::instance().get(problem)->run(operands);
+}
+
+void prepare_multiply() { set_team(); }
+
+void multiply(const MatmulProblem& p, float scale, const Factors& f) {
+  check(dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.rows, p.columns, p.inner, scale,
+                   f.a.data, f.a.stride, f.b.data, f.b.stride, f.adds ? 1.0f : 0.0f, f.output.data,
+                   f.output.stride),
+        "a product of matrices");
 }
 
 uint64_t primitives_created() { return g_primitives_created.load(std::memory_order_relaxed); }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include <nyala/backend/ops/conv2d.h>
+#include <nyala/backend/ops/convolution.h>
 #include <nyala/backend/ops/fused_activation.h>
 
 namespace nyala::onednn {
@@ -25,10 +25,10 @@ struct MatmulProblem {
 
 enum class ConvolutionPass : uint8_t { forward, backward_input, backward_kernel };
 
-/// NHWC activations, HWIO kernels. Bias and activation in the forward pass only.
+/// NHWC or NDHWC activations, HWIO or DHWIO kernels. Bias and activation in the forward pass only.
 struct ConvolutionProblem {
   ConvolutionPass pass = ConvolutionPass::forward;
-  ops::Conv2DGeometry geometry{};
+  ops::ConvolutionGeometry geometry{};
   bool bias = false;
   ops::Activation activation = ops::Activation::linear;
 };
@@ -52,6 +52,26 @@ size_t workspace(const ConvolutionProblem& problem);
 /// Kernels are packed into oneDNN's own layout; a packed copy is kept as long as the kernel does not change.
 void run(const MatmulProblem& problem, const Operands& operands);
 void run(const ConvolutionProblem& problem, const Operands& operands);
+
+/// A matrix in row-major memory whose rows lie `stride` elements apart.
+template <class T>
+struct Matrix {
+  T* data;
+  int64_t stride;
+  operator Matrix<const T>() const { return {data, stride}; }
+};
+
+/// Matrices of one small product; `adds`: to what the output holds.
+struct Factors {
+  Matrix<const float> a, b;
+  Matrix<float> output;
+  bool adds = false;
+};
+
+/// output = scale * a . b, by the calling thread of a team alone, or by its own team outside of one. No bias,
+/// no activation. prepare_multiply() once before, where the team is made.
+void multiply(const MatmulProblem& problem, float scale, const Factors& factors);
+void prepare_multiply();
 
 /// How many primitives this process has created: constant over a warm training step.
 uint64_t primitives_created();

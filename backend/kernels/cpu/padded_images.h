@@ -9,7 +9,7 @@ namespace nyala {
 /// NHWC images in a frame of zeros, just as large as the windows reach, for kernels that know no padding.
 class PaddedImages {
  public:
-  explicit PaddedImages(const ops::Conv2DGeometry& g)
+  explicit PaddedImages(const ops::ConvolutionGeometry& g)
       : g_(g),
         height_((g.out_height - 1) * g.strides[0] + (g.kernel_height - 1) * g.dilation[0] + 1),
         width_((g.out_width - 1) * g.strides[1] + (g.kernel_width - 1) * g.dilation[1] + 1) {}
@@ -52,7 +52,7 @@ class PaddedImages {
            static_cast<size_t>(columns * g_.channels) * sizeof(float));
   }
 
-  ops::Conv2DGeometry g_;
+  ops::ConvolutionGeometry g_;
   int64_t height_, width_;
 };
 

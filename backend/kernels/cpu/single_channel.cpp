@@ -15,13 +15,13 @@ using Loops = SingleChannelLoops;
 
 /// One call: sizes, frames, and how its images are cut into pieces, each with scratch memory of its own.
 struct Work {
-  ops::Conv2DGeometry g;
+  ops::ConvolutionGeometry g;
   PaddedImages images;
   Loops::Shape shape;
   int64_t grain;
 
   Work(const KernelCall& call, int64_t pieces)
-      : g(ops::conv2d_geometry(call)),
+      : g(ops::convolution_geometry(call)),
         images(g),
         shape{images.row(),
               g.kernel_height,
@@ -48,7 +48,7 @@ struct Work {
 
 const char* refuses(const KernelCall& call) {
   constexpr int64_t kLargestFrame = 1 << 18;  // floats
-  const ops::Conv2DGeometry g = ops::conv2d_geometry(call);
+  const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   if (g.channels != 1) return "more than one channel";
   if (g.strides[0] != 1 || g.strides[1] != 1 || g.dilation[0] != 1 || g.dilation[1] != 1)

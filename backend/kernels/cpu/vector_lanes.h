@@ -66,6 +66,22 @@ struct Lanes {
     const I half = n >> 1;
     return p * power_of_two(half) * power_of_two(n - half);
   }
+  /// exp(x) - 1 for x <= 0 (above it counts as 0), without cancellation: the polynomial of exp() times 2^n,
+  /// and 2^n - 1.
+  static F expm1_below_0(F x) {
+    x = choose(x < -87.0f, all(-87.0f), x);
+    x = choose(x > 0.0f, all(0.0f), x);
+    constexpr float kMagic = 12582912.0f;
+    const F shifted = x * 1.44269504088896341f + kMagic, whole = shifted - kMagic;
+    const F r = (x - whole * 0.693359375f) - whole * -2.12194440e-4f;
+    F p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    const F scale = power_of_two(reinterpret_cast<I>(shifted) - 0x4b400000);
+    return (p * (r * r) + r) * scale + (scale - 1.0f);
+  }
   static F power_of_two(I n) { return reinterpret_cast<F>((n + 127) << 23); }
 
   static F sigmoid(F x) {

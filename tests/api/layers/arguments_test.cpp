@@ -61,7 +61,7 @@ TEST(LayerArguments, ConvolutionErrorsNameFieldExpectedAndReceived) {
   expect_says(error_of<InvalidArgumentError>([] { Conv2D(3, 3, {.groups = 2}); }), {"filters 3", "groups 2"});
   expect_says(error_of<InvalidArgumentError>([] { Conv2D(3, 3, {.groups = -1}); }), {"groups > 0"});
   expect_says(error_of<InvalidArgumentError>([] { Conv2D(3, 3, {.activation = "rel"}); }), {"'relu'"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(3, 3, {.data_format = "channels_first"}); }),
+  expect_says(error_of<InvalidArgumentError>([] { ConvLSTM2D(3, 3, {.data_format = "channels_first"}); }),
               {"not supported yet"});
 }
 

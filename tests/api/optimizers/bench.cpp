@@ -26,7 +26,7 @@ std::vector<double> initial_weights(size_t index, int64_t count) {
   return values;
 }
 
-Bench::Bench(const Optimizer& given, BenchOptions options, std::vector<ConstrainedWeight> constraints)
+Bench::Bench(const Optimizer& given, BenchOptions options)
     : optimizer(given),
       store(ParameterStore::make(options.devices, options.share_weights)),
       options_(options) {
@@ -41,7 +41,7 @@ Bench::Bench(const Optimizer& given, BenchOptions options, std::vector<Constrain
                        .dtype = options.dtype,
                        .initialize = [initial](const Tensor& value) { value.copy_from(initial); }}));
   }
-  optimizer.node().build(*store, variables, std::move(constraints));
+  optimizer.node().build(*store, variables);
 }
 
 std::vector<std::vector<double>> Bench::gradients(int step, double scale) const {

@@ -18,8 +18,7 @@ struct BenchOptions {
 /// An optimizer on variables of its own in a ParameterStore, without model and strategy.
 class Bench {
  public:
-  Bench(const Optimizer& optimizer, BenchOptions options = {},
-        std::vector<ConstrainedWeight> constraints = {});
+  Bench(const Optimizer& optimizer, BenchOptions options = {});
 
   /// One step with these gradients, one list per variable.
   void step(const std::vector<std::vector<double>>& gradients);

@@ -108,12 +108,12 @@ TEST(OptimizerState, RecycledArenaSpaceIsNoOldState) {
     optimizer.node().end_step();
   };
   Variable kept = make("kept"), gone = make("gone");
-  optimizer.node().build(*store, {kept, gone}, {});
+  optimizer.node().build(*store, {kept, gone});
   step(kept);
-  optimizer.node().build(*store, {kept}, {});
+  optimizer.node().build(*store, {kept});
   gone = Variable();
   const Variable fresh = make("fresh");
-  optimizer.node().build(*store, {kept, fresh}, {});
+  optimizer.node().build(*store, {kept, fresh});
   const auto state = optimizer.node().variables_for_file();
   EXPECT_EQ(as_doubles(state[2].value)[0], -1.0) << "what is known keeps its state";
   EXPECT_EQ(as_doubles(state[3].value), std::vector<double>(8, 0.0))
@@ -142,10 +142,14 @@ TEST(OptimizerState, ConstraintsComeAfterTheAverage) {
     }
   };
   const auto store = ParameterStore::make({Device{}}, true);
-  const Variable variable =
-      store->create({.name = "w", .path = "w", .shape = {1}, .dtype = DType::float64, .initialize = {}});
+  const Variable variable = store->create({.name = "w",
+                                           .path = "w",
+                                           .shape = {1},
+                                           .dtype = DType::float64,
+                                           .initialize = {},
+                                           .constraint = Constraint(std::make_shared<Positive>())});
   const Optimizer optimizer = SGD({.learning_rate = 1.0, .use_ema = true});
-  optimizer.node().build(*store, {variable}, {{variable, Constraint(std::make_shared<Positive>())}});
+  optimizer.node().build(*store, {variable});
   store->gradient(0, variable).copy_from(Tensor::full({1}, 2.0, DType::float64));
   ASSERT_TRUE(optimizer.node().begin_step());
   optimizer.node().apply({store.get(), 0, 0, {}, 1});
@@ -170,8 +174,8 @@ TEST(OptimizerState, Validation) {
   const Variable twice =
       store->create({.name = "b", .path = "b", .shape = {2}, .dtype = DType::float64, .initialize = {}});
   const Optimizer optimizer = "sgd";
-  EXPECT_THROW(optimizer.node().build(*store, {frozen}, {}), StateError);
-  EXPECT_THROW(optimizer.node().build(*store, {single, twice}, {}), DTypeError);
+  EXPECT_THROW(optimizer.node().build(*store, {frozen}), StateError);
+  EXPECT_THROW(optimizer.node().build(*store, {single, twice}), DTypeError);
   EXPECT_FALSE(optimizer.node().built());
 }
 
@@ -190,7 +194,7 @@ TEST(OptimizerState, NamesInAnyCase) {
 TEST(OptimizerState, NothingToTrainIsNoError) {
   const auto store = ParameterStore::make({Device{}}, true);
   const Optimizer optimizer = "adam";
-  optimizer.node().build(*store, {}, {});
+  optimizer.node().build(*store, {});
   EXPECT_TRUE(optimizer.node().begin_step());
   optimizer.node().apply({store.get(), 0, 0, {}, 1});
   optimizer.node().end_step();

@@ -50,6 +50,16 @@ std::vector<Case> larger_cases() {
           {{2, 16, 16, 16}, {1, 1, 16, 32}, {.strides = {2, 2}}},
           {{2, 9, 9, 32}, {3, 3, 32, 32}, {.padding = "same"}},
           {{2, 9, 9, 32}, {3, 3, 1, 32}, {.padding = "same", .groups = 32}},
+          {{2, 9, 11, 20}, {3, 3, 1, 20}, {.strides = {2, 2}, .padding = "same", .groups = 20}},
+          {{1, 7, 14, 40}, {5, 5, 1, 40}, {.padding = "same", .dilation = {1, 2}, .groups = 40}},
+          {{3, 8, 17, 16}, {3, 2, 1, 16}, {.strides = {1, 3}, .padding = {2, 0, 1, 3}, .groups = 16}},
+          {{2, 12, 12, 5}, {1, 7, 1, 5}, {.strides = {3, 1}, .groups = 5}},
+          {{2, 9, 10, 24}, {3, 3, 1, 24}, {.dilation = {2, 3}, .groups = 24}},
+          {{2, 11, 9, 33},
+           {2, 2, 1, 33},
+           {.strides = {2, 3}, .padding = "same", .dilation = {3, 2}, .groups = 33}},
+          {{1, 3, 2, 8}, {4, 5, 1, 8}, {.strides = {2, 2}, .padding = "same", .groups = 8}},
+          {{2, 6, 9, 8}, {3, 3, 1, 16}, {.padding = "same", .groups = 8}},
           {{2, 15, 15, 3}, {7, 7, 3, 8}, {.strides = {2, 2}, .padding = {3, 3, 3, 3}}},
           {{0, 8, 8, 3}, {3, 3, 3, 4}, {}}};
 }
@@ -62,7 +72,7 @@ Tensor direct(const Tensors& t, const Conv2DOptions& options) {
                                 options.groups,
                                 options.padding,
                                 options.activation};
-  const ops::Conv2DGeometry g = ops::conv2d_geometry(d, t[0].shape(), t[1].shape());
+  const ops::ConvolutionGeometry g = ops::convolution_geometry(d, t[0].shape(), t[1].shape());
   const std::vector<double> x = values_of(t[0]), k = values_of(t[1]);
   auto pixel = [&](int64_t n, int64_t i, int64_t j, int64_t c) {
     if (i < 0 || j < 0 || i >= g.height || j >= g.width) return 0.0;

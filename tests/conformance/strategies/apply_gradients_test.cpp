@@ -9,6 +9,7 @@
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/contexts.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/tests/conformance/strategies/places.h>
 
@@ -78,6 +79,25 @@ TEST(ApplyGradients, OutsideOfRunTheyAreThoseOfTheWholeBatch) {
       optimizer.apply_gradients(Tensors{Tensor({0, 1})}, Variables{v});
     }
     expect_copies(v, {1 - 0.5f - 0.25f, 2 - 0.5f - 0.75f});
+  });
+}
+
+TEST(ApplyGradients, HeedsTheConstraintsOfVariablesAndLayers) {
+  at_every_place([](const Place&, const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Variable v(Tensor({1, -1}), {.constraint = Constraint("non_neg"), .name = "v"});
+    const Dense dense({.units = 1, .kernel_initializer = "ones", .kernel_constraint = "non_neg"});
+    dense.node().ensure_built({{None, 2}});
+    const Variable kernel = dense.weights()[0];
+    const SGD optimizer(0.5);
+    const Tensor gradient = Tensor::from(Floats{4, 1}, {2, 1});
+    strategy.run([&](Replica& replica) {
+      const double share = 1.0 / get_replica_context()->num_replicas_in_sync();
+      optimizer.apply_gradients(
+          {{on(replica, {4, 1}) * share, v}, {gradient.to(replica.device) * share, kernel}});
+    });
+    expect_copies(v, {0, 0});
+    expect_copies(kernel, {0, 0.5});
   });
 }
 

@@ -1,4 +1,5 @@
 // The trainings that the promise is made for.
+#include <nyala/tests/conformance/strategies/attention_cases.h>
 #include <nyala/tests/conformance/strategies/promise_case.h>
 #include <nyala/tests/conformance/strategies/recurrent_cases.h>
 
@@ -288,6 +289,17 @@ std::vector<PromiseCase> layer_cases() {
   cases.push_back(with_layers("dropout", adam, [](const std::string& dtype) {
     return std::vector<Layer>{Dropout(0.4, {.dtype = dtype}), Dropout(0.2, {.dtype = dtype})};
   }));
+  cases.push_back(with_layers("noise and layer normalization", adam, [](const std::string& dtype) {
+    return std::vector<Layer>{Dense(8, {.dtype = dtype}),
+                              GaussianNoise(0.2, {.dtype = dtype}),
+                              LayerNormalization({.dtype = dtype}),
+                              AlphaDropout(0.3, {.dtype = dtype}),
+                              Reshape({4, 2}, {.dtype = dtype}),
+                              SpatialDropout1D(0.3, {.dtype = dtype}),
+                              Flatten({.dtype = dtype}),
+                              PReLU({.dtype = dtype}),
+                              GaussianDropout(0.1, {.dtype = dtype})};
+  }));
   cases.push_back(with_layers("frozen layer", adam, [](const std::string& dtype) {
     return std::vector<Layer>{Dense(8, {.activation = "tanh", .trainable = false, .dtype = dtype})};
   }));
@@ -409,7 +421,8 @@ PromiseCase all_in_one() {
 
 std::vector<PromiseCase> all_cases() {
   std::vector<PromiseCase> cases;
-  for (const auto& group : {optimizer_cases(), data_cases(), loss_cases(), layer_cases(), recurrent_cases()})
+  for (const auto& group :
+       {optimizer_cases(), data_cases(), loss_cases(), layer_cases(), recurrent_cases(), attention_cases()})
     cases.insert(cases.end(), group.begin(), group.end());
   cases.push_back({"two outputs, shared layer", two_outputs, two_output_data});
   cases.push_back(binary());

@@ -128,5 +128,37 @@ TEST_F(SaveLoadPairs, WeightsFilesHoldWeightsAndOptimizer) {
   }
 }
 
+/// Weights by variable path: the optimizer's state stays behind.
+TEST_F(SaveLoadPairs, SafetensorsAndArraysHoldTheWeights) {
+  const ScratchFolder folder("save_load_pairs_arrays");
+  const auto weights_and_predictions = [&](const Model& model) {
+    Outcome all;
+    int index = 0;
+    for (const Variable& variable : model.weights())
+      all[std::to_string(index++)] =
+          ops::cast(variable.value().to("cpu:0"), DType::float64).to_vector<double>();
+    all["predictions"] =
+        ops::cast(model.predict(x_, {.batch_size = 8, .verbose = 0}), DType::float64).to_vector<double>();
+    return all;
+  };
+  const Model one = fresh(ways()[0], 1);
+  train(one, 0, 2);
+  const Outcome expected = weights_and_predictions(one);
+  for (const Way& saver : ways()) {
+    const Model saved = fresh(saver, 1);
+    train(saved, 0, 2);
+    for (const char* suffix : {".safetensors", ".npz"}) {
+      const std::string file = folder.file(saver.name + suffix);
+      saved.save_weights(file);
+      for (const Way& loader : ways()) {
+        SCOPED_TRACE("saved under " + saver.name + ", loaded under " + loader.name + ": " + suffix);
+        const Model loaded = fresh(loader, 99);
+        EXPECT_TRUE(loaded.load_weights(file).complete());
+        expect_same(weights_and_predictions(loaded), expected);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace nyala

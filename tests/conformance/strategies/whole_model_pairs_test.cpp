@@ -97,7 +97,8 @@ class WholeModelPairs : public ::testing::Test {
     EXPECT_LE(difference.allowed, 1.0) << difference.where;
   }
 
-  void check_all_pairs(const std::function<Optimizer()>& optimizer) const {
+  void check_all_pairs(const std::function<Optimizer()>& optimizer,
+                       const std::string& suffix = ".keras") const {
     const ScratchFolder folder("whole_model_pairs");
     const Model uninterrupted = made(ways()[0], optimizer());
     train(uninterrupted, 0, 1);
@@ -105,7 +106,7 @@ class WholeModelPairs : public ::testing::Test {
     train(uninterrupted, 1, 3);
     const Outcome expected = outcome(uninterrupted);
     for (const Way& saver : ways()) {
-      const std::string file = folder.file(saver.name + ".keras");
+      const std::string file = folder.file(saver.name + suffix);
       const Model model = made(saver, optimizer());
       train(model, 0, 1);
       saver.saved(model).save(file);
@@ -125,6 +126,15 @@ class WholeModelPairs : public ::testing::Test {
 
 TEST_F(WholeModelPairs, AdamWithClipping) {
   check_all_pairs([] { return Adam({.learning_rate = 0.02, .clipnorm = 0.5}); });
+}
+
+TEST_F(WholeModelPairs, LegacyFiles) {
+  check_all_pairs([] { return Adam({.learning_rate = 0.02, .clipnorm = 0.5}); }, ".h5");
+}
+
+TEST_F(WholeModelPairs, LegacyFilesInTheMiddleOfAnAccumulation) {
+  check_all_pairs(
+      [] { return SGD({.learning_rate = 0.1, .momentum = 0.9, .gradient_accumulation_steps = 4}); }, ".h5");
 }
 
 /// Six steps leave two gradients waiting in the accumulators.

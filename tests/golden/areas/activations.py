@@ -53,6 +53,19 @@ CASES = [
     ("hard_silu", {}),
     ("mish", {}),
     ("log_sigmoid", {}),
+    ("celu", {}),
+    ("celu", {"alpha": 0.4}),
+    ("hard_tanh", {}),
+    ("tanh_shrink", {}),
+    ("soft_shrink", {}),
+    ("soft_shrink", {"threshold": 0.75}),
+    ("hard_shrink", {}),
+    ("hard_shrink", {"threshold": 0.75}),
+    ("threshold", {"threshold": 0.75, "default_value": -2.0}),
+    ("squareplus", {}),
+    ("squareplus", {"b": 0.5}),
+    ("sparse_plus", {}),
+    ("sparse_sigmoid", {}),
 ]
 ROW_CASES = [
     ("softmax", {}),
@@ -60,6 +73,10 @@ ROW_CASES = [
     ("softmax", {"axis": 0}),
     ("log_softmax", {}),
     ("log_softmax", {"axis": 1}),
+    ("glu", {}),
+    ("glu", {"axis": 2}),
+    ("sparsemax", {}),
+    ("sparsemax", {"axis": 1}),
 ]
 ALIASES = {"swish": "silu", "hard_swish": "hard_silu"}
 
@@ -67,7 +84,7 @@ ALIASES = {"swish": "silu", "hard_swish": "hard_silu"}
 def smooth_points(rng):
     """Random points at least 0.01 away from every place where a derivative of some activation jumps."""
     values = rng.uniform(64, low=-8, high=8)
-    for kink in (-3.0, 0.0, 0.5, 0.75, 2.5, 3.0, 4.0, 6.0):
+    for kink in (-3.0, -1.0, -0.75, -0.5, 0.0, 0.5, 0.75, 1.0, 2.5, 3.0, 4.0, 6.0):
         near = np.abs(values - kink) < 0.01
         values[near] += np.float32(0.02)
     return values
@@ -97,9 +114,9 @@ def rows(seed):
         function = getattr(keras.activations, name)
         rng = Random(seed, "activations", name, str(config))
         x = rng.normal(3, 5, 4, scale=2.0)
-        x[0, 0] = [1000.0, 0.0, -1000.0, 999.0]
+        x[0, 0] = [1000.0, 0.0, -1000.0, 998.5]
         x[0, 1] = [-1e4, -1e4, -1e4, -1e4]
-        upstream = rng.normal(3, 5, 4)
+        upstream = rng.normal(*function(x, **config).shape)
         out, (slope,) = gradient(lambda v: function(v, **config), [x], upstream)
         yield {
             "name": name,

@@ -55,16 +55,26 @@ TEST(GuardedMemory, Convolutions) {
     Shape x, kernel;
     ops::Padding2D padding;
     int32_t stride;
+    int32_t groups = 1, dilation = 1;
   };
   const std::vector<Case> cases = {
-      {{2, 13, 13, 20}, {5, 5, 20, 50}, {}, 1}, {{1, 14, 14, 6}, {5, 5, 6, 16}, {}, 1},
-      {{2, 9, 7, 6}, {3, 3, 6, 32}, "same", 2}, {{1, 28, 28, 1}, {5, 5, 1, 6}, "same", 1},
-      {{2, 28, 28, 1}, {3, 3, 1, 20}, {}, 1},   {{1, 5, 6, 1}, {2, 3, 1, 10}, {}, 1},
-      {{1, 8, 8, 5}, {4, 4, 5, 16}, {}, 3},     {{3, 3, 3, 7}, {3, 3, 7, 48}, {1, 1, 0, 2}, 1},
+      {{2, 13, 13, 20}, {5, 5, 20, 50}, {}, 1},
+      {{1, 14, 14, 6}, {5, 5, 6, 16}, {}, 1},
+      {{2, 9, 7, 6}, {3, 3, 6, 32}, "same", 2},
+      {{1, 28, 28, 1}, {5, 5, 1, 6}, "same", 1},
+      {{2, 28, 28, 1}, {3, 3, 1, 20}, {}, 1},
+      {{1, 5, 6, 1}, {2, 3, 1, 10}, {}, 1},
+      {{1, 8, 8, 5}, {4, 4, 5, 16}, {}, 3},
+      {{3, 3, 3, 7}, {3, 3, 7, 48}, {1, 1, 0, 2}, 1},
+      {{2, 7, 9, 20}, {3, 3, 1, 20}, "same", 1, 20, 2},
+      {{1, 9, 8, 5}, {2, 5, 1, 5}, {2, 1, 0, 4}, 2, 5, 1},
   };
   for (const Case& c : cases) {
-    const ops::Conv2DDescriptor d{.strides = {c.stride, c.stride}, .padding = c.padding};
-    const ops::Conv2DGeometry g = ops::conv2d_geometry(d, c.x, c.kernel);
+    const ops::Conv2DDescriptor d{.strides = {c.stride, c.stride},
+                                  .dilation = {c.dilation, c.dilation},
+                                  .groups = c.groups,
+                                  .padding = c.padding};
+    const ops::ConvolutionGeometry g = ops::convolution_geometry(d, c.x, c.kernel);
     const Shape y{g.batch, g.out_height, g.out_width, g.out_channels};
     const Tensor x = guarded(c.x), kernel = guarded(c.kernel), bias = guarded({g.out_channels}),
                  dz = guarded(y);

@@ -48,5 +48,11 @@ TEST(SameBits, OwnConvolutions) {
   expect_same_bits([&] { return dispatch(ops::kConv2DBackwardKernel, weights, {&x, &dz}); });
 }
 
+TEST(SameBits, DepthwiseConvolutions) {
+  const Tensor x = numbers({7, 13, 13, 40}), dz = numbers({7, 9, 9, 40});
+  const ops::Conv2DBackwardDescriptor weights{{.groups = 40}, {5, 5}};
+  expect_same_bits([&] { return dispatch(ops::kConv2DBackwardKernel, weights, {&x, &dz}); });
+}
+
 }  // namespace
 }  // namespace nyala

@@ -1,0 +1,61 @@
+#include <nyala/api/layers/alpha_dropout.h>
+
+#include <cmath>
+
+#include <nyala/api/layers/seeded_node.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/comparison.h>
+
+namespace nyala {
+
+void AlphaDropoutConfig::fields(FieldVisitor& v) {
+  v.field("rate", rate);
+  v.field("noise_shape", noise_shape);
+  v.optional("seed", seed, -1);
+}
+
+namespace {
+
+class AlphaDropoutNode final : public SeededNode {
+ public:
+  explicit AlphaDropoutNode(const AlphaDropoutConfig& config)
+      : SeededNode(config.seed, "alpha_dropout"), config_(config) {
+    if (!(config.rate >= 0 && config.rate < 1))
+      throw InvalidArgumentError("AlphaDropout: expected rate in [0, 1), received " +
+                                 std::to_string(config.rate));
+  }
+  std::string class_name() const override { return "AlphaDropout"; }
+  bool supports_masking() const override { return true; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::call;
+  Tensor call(Call& c, const Tensor& x) const override {
+    if (!c.training() || config_.rate == 0.0) return x;
+    const uint32_t shared =
+        config_.noise_shape.empty() ? 0 : ops::dropout_noise_axes(x.shape(), Shape(config_.noise_shape));
+    const Tensor draws = dropped(c, ops::ones_like(x), config_.rate, shared);
+    const Tensor kept = ops::cast(ops::greater(draws, ops::zeros_like(draws)), x.dtype());
+    constexpr double kFloor = -1.7580993408473766;  // -alpha * scale of selu
+    const double rate = config_.rate, scale = 1.0 / std::sqrt((1.0 - rate) * (1.0 + rate * kFloor * kFloor));
+    return (x * kept + (1.0 - kept) * kFloor) * scale - scale * kFloor * rate;
+  }
+
+ private:
+  AlphaDropoutConfig config_;
+};
+
+}  // namespace
+
+AlphaDropout::AlphaDropout(const Config& config)
+    : Layer(finish_layer(std::make_shared<AlphaDropoutNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+AlphaDropout::AlphaDropout(double rate, Config config)
+    : AlphaDropout([&] {
+        config.rate = rate;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

@@ -1,0 +1,58 @@
+#include <nyala/api/layers/attention.h>
+
+#include <nyala/api/layers/sequence_attention.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/matmul.h>
+#include <nyala/backend/ops/reduction.h>
+
+namespace nyala {
+
+void AttentionConfig::fields(FieldVisitor& v) {
+  v.field("use_scale", use_scale);
+  v.field("score_mode", score_mode);
+  v.field("dropout", dropout);
+  v.optional("seed", seed, -1);
+}
+
+namespace {
+
+class AttentionNode final : public SequenceAttentionNode {
+ public:
+  explicit AttentionNode(const AttentionConfig& config)
+      : SequenceAttentionNode("Attention", config.dropout, config.seed), config_(config) {
+    if (config.score_mode != "dot" && config.score_mode != "concat")
+      throw InvalidArgumentError("Attention: expected score_mode 'dot' or 'concat', received '" +
+                                 config.score_mode + "'");
+  }
+  std::string class_name() const override { return "Attention"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+ protected:
+  void build_score(Builder& b, const Shape&) override {
+    if (config_.use_scale) scale_ = b.weight("scale", {}, "ones");
+    if (config_.score_mode == "concat") concat_weight_ = b.weight("concat_score_weight", {}, "ones");
+  }
+
+  Tensor score(Call& c, const Tensor& query, const Tensor& key) const override {
+    if (config_.score_mode == "dot") {
+      const Tensor products = ops::matmul(query, key, {false, true});
+      return scale_ ? products * c[scale_] : products;
+    }
+    const Tensor pairs = sum_of_pairs(query, key);
+    return c[concat_weight_] * ops::sum(ops::tanh(scale_ ? c[scale_] * pairs : pairs), {-1});
+  }
+
+ private:
+  AttentionConfig config_;
+  Variable scale_, concat_weight_;
+};
+
+}  // namespace
+
+Attention::Attention(const Config& config)
+    : SequenceAttention(finish_layer(std::make_shared<AttentionNode>(config),
+                                     {config.name, config.trainable, config.dtype})) {}
+
+}  // namespace nyala

@@ -1,0 +1,23 @@
+#include <nyala/api/layers/average.h>
+
+#include <nyala/api/layers/merge_layer.h>
+#include <nyala/backend/ops/arithmetic.h>
+
+namespace nyala {
+
+void AverageConfig::fields(FieldVisitor&) {}
+
+namespace {
+
+Tensor merge(Inputs inputs) {
+  Tensor sum = inputs[0];
+  for (const Tensor& input : inputs.subspan(1)) sum = ops::add(sum, input);
+  return sum / static_cast<double>(inputs.size());
+}
+
+}  // namespace
+
+Average::Average(const Config& config)
+    : Layer(make_merge_node({"Average", merge}, {config.name, config.trainable, config.dtype})) {}
+
+}  // namespace nyala

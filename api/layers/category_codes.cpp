@@ -1,0 +1,34 @@
+#include <nyala/api/layers/category_codes.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/gather.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/shape.h>
+
+namespace nyala {
+
+CategoryCode category_code_of(const std::string& layer, const std::string& name) {
+  if (name == "one_hot") return CategoryCode::one_hot;
+  if (name == "multi_hot" || name == "binary") return CategoryCode::multi_hot;
+  if (name == "count") return CategoryCode::count;
+  throw InvalidArgumentError(layer + ": expected output_mode 'one_hot', 'multi_hot' or 'count', received '" +
+                             name + "'" + did_you_mean(name, {"one_hot", "multi_hot", "count"}));
+}
+
+Tensor encode_categories(const Tensor& numbers, const CategoryCodes& codes) {
+  const bool whole = numbers.dtype() == DType::int32 || numbers.dtype() == DType::int64;
+  Tensor indices = whole ? numbers : ops::cast(numbers, DType::int64);
+  if (indices.rank() == 0) indices = ops::expand_dims(indices, 0);
+  if (codes.code == CategoryCode::one_hot && indices.rank() > 1 && indices.shape().back() == 1)
+    indices = ops::squeeze(indices, {-1});
+  Tensor vectors = ops::one_hot(indices, codes.depth, -1, codes.dtype);
+  if (codes.code == CategoryCode::one_hot) return vectors;
+  const int axis = indices.rank() > 1 ? 1 : 0;
+  if (codes.code == CategoryCode::multi_hot) return ops::max(vectors, {axis});
+  if (codes.weights.defined()) vectors = vectors * ops::expand_dims(codes.weights, -1);
+  return ops::sum(vectors, {axis});
+}
+
+}  // namespace nyala

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nyala/api/layers/convolution_config.h>
+
+namespace nyala {
+
+/// Conv2D of sequences: input (batch, steps, in), kernel (size, in / groups, filters), output (batch, out
+/// steps, filters). Padding "causal" puts all zeros in front, so that no step sees a later one.
+class Conv1D : public Layer {
+ public:
+  using Config = Conv1DConfig;
+  /// Throws as Conv2D.
+  explicit Conv1D(const Config& config);
+  Conv1D(int64_t filters, Size1D kernel_size, Config config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nyala/api/layers/convolution_config.h>
+
+namespace nyala {
+
+/// Conv2D of volumes: input (batch, depth, height, width, in), kernel (depth, rows, columns, in / groups,
+/// filters), output (batch, out depth, out height, out width, filters).
+class Conv3D : public Layer {
+ public:
+  using Config = Conv3DConfig;
+  /// Throws as Conv2D.
+  explicit Conv3D(const Config& config);
+  Conv3D(int64_t filters, Size3D kernel_size, Config config = {});
+};
+
+}  // namespace nyala

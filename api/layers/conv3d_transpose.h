@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nyala/api/layers/conv_transpose_config.h>
+
+namespace nyala {
+
+/// Conv2DTranspose of volumes: input (batch, depth, height, width, in), kernel (depth, rows, columns,
+/// filters, in).
+class Conv3DTranspose : public Layer {
+ public:
+  using Config = Conv3DTransposeConfig;
+  /// Throws as Conv2DTranspose.
+  explicit Conv3DTranspose(const Config& config);
+  Conv3DTranspose(int64_t filters, Size3D kernel_size, Config config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,131 @@
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/channels_first.h>
+#include <nyala/api/layers/conv1d.h>
+#include <nyala/api/layers/conv2d.h>
+#include <nyala/api/layers/conv3d.h>
+#include <nyala/api/layers/convolution_support.h>
+#include <nyala/api/layers/fused_activation.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+template <size_t N>
+void ConvolutionConfig<N>::fields(FieldVisitor& v) {
+  v.field("filters", filters);
+  visit_size(v, "kernel_size", kernel_size);
+  visit_size(v, "strides", strides);
+  v.field("padding", padding);
+  v.field("data_format", data_format);
+  visit_size(v, "dilation_rate", dilation_rate);
+  v.field("groups", groups);
+  v.field("activation", activation);
+  v.field("use_bias", use_bias);
+  v.field("kernel_initializer", kernel_initializer);
+  v.field("bias_initializer", bias_initializer);
+  v.field("kernel_regularizer", kernel_regularizer);
+  v.field("bias_regularizer", bias_regularizer);
+  v.field("activity_regularizer", activity_regularizer);
+  v.field("kernel_constraint", kernel_constraint);
+  v.field("bias_constraint", bias_constraint);
+}
+
+template struct ConvolutionConfig<1>;
+template struct ConvolutionConfig<2>;
+template struct ConvolutionConfig<3>;
+
+namespace {
+
+std::string class_name_for(size_t axes) { return "Conv" + std::to_string(axes) + "D"; }
+
+template <size_t N>
+ConvolutionConfig<N> checked(ConvolutionConfig<N> config) {
+  const std::string layer = class_name_for(N);
+  check_positive(layer, "filters", config.filters);
+  check_positive(layer, "kernel_size", config.kernel_size);
+  check_positive(layer, "strides", config.strides);
+  check_positive(layer, "dilation_rate", config.dilation_rate);
+  check_positive(layer, "groups", config.groups);
+  config.padding = checked_padding(layer, config.padding, N == 1);
+  check_either_data_format(layer, config.data_format);
+  check_activation_axis(layer, config.data_format, config.activation);
+  if (config.filters % config.groups != 0)
+    throw InvalidArgumentError(layer + ": expected filters that groups divide, received filters " +
+                               std::to_string(config.filters) + " and groups " +
+                               std::to_string(config.groups));
+  check_strides_or_dilation(layer, config.strides, config.dilation_rate);
+  return config;
+}
+
+template <size_t N>
+class ConvolutionNode : public LayerNode {
+ public:
+  explicit ConvolutionNode(const ConvolutionConfig<N>& config)
+      : config_(checked(config)),
+        activation_(config.activation),
+        options_{sizes_in_image(config_.strides),
+                 padding_of(config_.padding, config_.kernel_size, config_.dilation_rate),
+                 sizes_in_image(config_.dilation_rate), static_cast<int>(config_.groups),
+                 activation_.fused()} {}
+  std::string class_name() const override { return class_name_for(N); }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder& b, const Shape& input) override {
+    check_channels_known(input, N);
+    if (input.back() % config_.groups != 0)
+      throw ShapeError("expected channels that groups (" + std::to_string(config_.groups) +
+                       ") divide, received " + input.to_string());
+    check_window(input, {config_.kernel_size, config_.strides, config_.dilation_rate, config_.padding});
+    kernel_ =
+        b.weight("kernel", kernel_shape(config_.kernel_size, input.back() / config_.groups, config_.filters),
+                 config_.kernel_initializer, {config_.kernel_regularizer, config_.kernel_constraint});
+    if (config_.use_bias)
+      bias_ = b.weight("bias", {config_.filters}, config_.bias_initializer,
+                       {config_.bias_regularizer, config_.bias_constraint});
+  }
+
+  using LayerNode::call;
+  Tensor call(Call& c, const Tensor& x) const override {
+    check_floating(x);
+    const Tensor kernel = c[kernel_];
+    const Tensor bias = bias_ ? c[bias_] : Tensor();
+    const Tensor y = activation_.rest(convolve<N>(std::array{&x, &kernel, &bias}, options_));
+    if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
+    return y;
+  }
+
+ private:
+  ConvolutionConfig<N> config_;
+  FusedActivation activation_;
+  ops::ConvolutionOptions<N == 3 ? 3 : 2> options_;
+  Variable kernel_, bias_;
+};
+
+template <size_t N>
+std::shared_ptr<LayerNode> make(const ConvolutionConfig<N>& config) {
+  return finish_layer(make_image_node<ConvolutionNode<N>>(config),
+                      {config.name, config.trainable, config.dtype});
+}
+
+template <size_t N>
+ConvolutionConfig<N> with(ConvolutionConfig<N> config, int64_t filters, const Size<N>& kernel_size) {
+  config.filters = filters;
+  config.kernel_size = kernel_size;
+  return config;
+}
+
+}  // namespace
+
+Conv1D::Conv1D(const Config& config) : Layer(make(config)) {}
+Conv1D::Conv1D(int64_t filters, Size1D kernel_size, Config config)
+    : Conv1D(with(std::move(config), filters, kernel_size)) {}
+
+Conv2D::Conv2D(const Config& config) : Layer(make(config)) {}
+Conv2D::Conv2D(int64_t filters, Size2D kernel_size, Config config)
+    : Conv2D(with(std::move(config), filters, kernel_size)) {}
+
+Conv3D::Conv3D(const Config& config) : Layer(make(config)) {}
+Conv3D::Conv3D(int64_t filters, Size3D kernel_size, Config config)
+    : Conv3D(with(std::move(config), filters, kernel_size)) {}
+
+}  // namespace nyala

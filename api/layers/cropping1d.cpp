@@ -1,0 +1,19 @@
+#include <nyala/api/layers/cropping1d.h>
+
+#include <nyala/api/layers/edges_layer.h>
+
+namespace nyala {
+
+void Cropping1DConfig::fields(FieldVisitor& v) { visit_edges(v, "cropping", cropping); }
+
+Cropping1D::Cropping1D(const Config& config)
+    : Layer(finish_layer(make_cropping_node({"Cropping1D", config.cropping.list(), ""}, fields_of(config)),
+                         {config.name, config.trainable, config.dtype})) {}
+
+Cropping1D::Cropping1D(EdgeSizes<1> cropping, Config config)
+    : Cropping1D([&] {
+        config.cropping = std::move(cropping);
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

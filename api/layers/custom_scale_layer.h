@@ -1,0 +1,25 @@
+#pragma once
+
+#include <nyala/api/layers/layer.h>
+
+namespace nyala {
+
+struct CustomScaleLayerConfig {
+  double scale = 1.0;
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// a + scale * b of two inputs of one shape, `CustomScaleLayer(0.17)({a, b})`: a layer that Keras'
+/// InceptionResNetV2 and its files hold.
+class CustomScaleLayer : public Layer {
+ public:
+  using Config = CustomScaleLayerConfig;
+  explicit CustomScaleLayer(const Config& config);
+  explicit CustomScaleLayer(double scale, Config config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,115 @@
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/channels_first.h>
+#include <nyala/api/layers/convolution_support.h>
+#include <nyala/api/layers/depthwise_conv1d.h>
+#include <nyala/api/layers/depthwise_conv2d.h>
+#include <nyala/api/layers/fused_activation.h>
+
+namespace nyala {
+
+template <size_t N>
+void DepthwiseConvConfig<N>::fields(FieldVisitor& v) {
+  visit_size(v, "kernel_size", kernel_size);
+  visit_size(v, "strides", strides);
+  v.field("padding", padding);
+  v.field("depth_multiplier", depth_multiplier);
+  v.field("data_format", data_format);
+  visit_size(v, "dilation_rate", dilation_rate);
+  v.field("activation", activation);
+  v.field("use_bias", use_bias);
+  v.field("depthwise_initializer", depthwise_initializer);
+  v.field("bias_initializer", bias_initializer);
+  v.field("depthwise_regularizer", depthwise_regularizer);
+  v.field("bias_regularizer", bias_regularizer);
+  v.field("activity_regularizer", activity_regularizer);
+  v.field("depthwise_constraint", depthwise_constraint);
+  v.field("bias_constraint", bias_constraint);
+}
+
+template struct DepthwiseConvConfig<1>;
+template struct DepthwiseConvConfig<2>;
+
+namespace {
+
+std::string class_name_for(size_t axes) { return "DepthwiseConv" + std::to_string(axes) + "D"; }
+
+template <size_t N>
+DepthwiseConvConfig<N> checked(DepthwiseConvConfig<N> config) {
+  const std::string layer = class_name_for(N);
+  check_positive(layer, "kernel_size", config.kernel_size);
+  check_positive(layer, "strides", config.strides);
+  check_positive(layer, "dilation_rate", config.dilation_rate);
+  check_positive(layer, "depth_multiplier", config.depth_multiplier);
+  config.padding = checked_padding(layer, config.padding);
+  check_either_data_format(layer, config.data_format);
+  check_activation_axis(layer, config.data_format, config.activation);
+  return config;
+}
+
+template <size_t N>
+class DepthwiseConvNode : public LayerNode {
+ public:
+  explicit DepthwiseConvNode(const DepthwiseConvConfig<N>& config)
+      : config_(checked(config)),
+        activation_(config.activation),
+        options_{.strides = sizes_in_image(config_.strides),
+                 .padding = config_.padding,
+                 .dilation = sizes_in_image(config_.dilation_rate),
+                 .activation = activation_.fused()} {}
+  std::string class_name() const override { return class_name_for(N); }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder& b, const Shape& input) override {
+    check_channels_known(input, N);
+    check_window(input, {config_.kernel_size, config_.strides, config_.dilation_rate, config_.padding});
+    const int64_t channels = input.back();
+    options_.groups = static_cast<int>(channels);
+    kernel_ = b.weight("kernel", kernel_shape(config_.kernel_size, channels, config_.depth_multiplier),
+                       config_.depthwise_initializer,
+                       {config_.depthwise_regularizer, config_.depthwise_constraint});
+    if (config_.use_bias)
+      bias_ = b.weight("bias", {channels * config_.depth_multiplier}, config_.bias_initializer,
+                       {config_.bias_regularizer, config_.bias_constraint});
+  }
+
+  using LayerNode::call;
+  Tensor call(Call& c, const Tensor& x) const override {
+    check_floating(x);
+    const Tensor kernel = as_grouped_kernel(c[kernel_]);
+    const Tensor bias = bias_ ? c[bias_] : Tensor();
+    const Tensor y = activation_.rest(convolve<N>(std::array{&x, &kernel, &bias}, options_));
+    if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
+    return y;
+  }
+
+ private:
+  DepthwiseConvConfig<N> config_;
+  FusedActivation activation_;
+  ops::Conv2DOptions options_;
+  Variable kernel_, bias_;
+};
+
+template <size_t N>
+std::shared_ptr<LayerNode> make(const DepthwiseConvConfig<N>& config) {
+  return finish_layer(make_image_node<DepthwiseConvNode<N>>(config),
+                      {config.name, config.trainable, config.dtype});
+}
+
+template <size_t N>
+DepthwiseConvConfig<N> with(DepthwiseConvConfig<N> config, const Size<N>& kernel_size) {
+  config.kernel_size = kernel_size;
+  return config;
+}
+
+}  // namespace
+
+DepthwiseConv1D::DepthwiseConv1D(const Config& config) : Layer(make(config)) {}
+DepthwiseConv1D::DepthwiseConv1D(Size1D kernel_size, Config config)
+    : DepthwiseConv1D(with(std::move(config), kernel_size)) {}
+
+DepthwiseConv2D::DepthwiseConv2D(const Config& config) : Layer(make(config)) {}
+DepthwiseConv2D::DepthwiseConv2D(Size2D kernel_size, Config config)
+    : DepthwiseConv2D(with(std::move(config), kernel_size)) {}
+
+}  // namespace nyala

@@ -1,0 +1,36 @@
+#include <nyala/api/layers/elu.h>
+
+#include <nyala/backend/ops/activation.h>
+
+namespace nyala {
+
+void ELUConfig::fields(FieldVisitor& v) { v.field("alpha", alpha); }
+
+namespace {
+
+class ELUNode final : public LayerNode {
+ public:
+  explicit ELUNode(const ELUConfig& config) : config_(config) {}
+  std::string class_name() const override { return "ELU"; }
+  bool supports_masking() const override { return true; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override { return ops::elu(x, config_.alpha); }
+
+ private:
+  ELUConfig config_;
+};
+
+}  // namespace
+
+ELU::ELU(const Config& config)
+    : Layer(finish_layer(std::make_shared<ELUNode>(config), {config.name, config.trainable, config.dtype})) {}
+
+ELU::ELU(double alpha, Config config)
+    : ELU([&] {
+        config.alpha = alpha;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

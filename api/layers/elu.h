@@ -1,0 +1,26 @@
+#pragma once
+
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/names_required.h>
+
+namespace nyala {
+
+struct ELUConfig {
+  NamesRequired names_required = NamesRequired();
+  double alpha = 1.0;
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// x where it is positive, else alpha * (exp(x) - 1).
+class ELU : public Layer {
+ public:
+  using Config = ELUConfig;
+  explicit ELU(const Config& config = {});
+  explicit ELU(double alpha, Config config = {});
+};
+
+}  // namespace nyala

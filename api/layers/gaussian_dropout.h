@@ -1,0 +1,29 @@
+#pragma once
+
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/names_required.h>
+
+namespace nyala {
+
+struct GaussianDropoutConfig {
+  NamesRequired names_required = NamesRequired();
+  double rate = 0.0;  // Keras has no default
+  int64_t seed = -1;  // below 0: none
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// In training multiplies by normal numbers of mean 1 and deviation sqrt(rate / (1 - rate)); else the
+/// input.
+class GaussianDropout : public Layer {
+ public:
+  using Config = GaussianDropoutConfig;
+  /// Throws InvalidArgumentError for a rate outside [0, 1): at 1 the deviation is infinite.
+  explicit GaussianDropout(const Config& config);
+  explicit GaussianDropout(double rate, Config config = {});
+};
+
+}  // namespace nyala

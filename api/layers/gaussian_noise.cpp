@@ -1,0 +1,48 @@
+#include <nyala/api/layers/gaussian_noise.h>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/seeded_node.h>
+#include <nyala/backend/ops/arithmetic.h>
+
+namespace nyala {
+
+void GaussianNoiseConfig::fields(FieldVisitor& v) {
+  v.field("stddev", stddev);
+  v.optional("seed", seed, -1);
+}
+
+namespace {
+
+class GaussianNoiseNode final : public SeededNode {
+ public:
+  explicit GaussianNoiseNode(const GaussianNoiseConfig& config)
+      : SeededNode(config.seed, "gaussian_noise"), config_(config) {
+    check_fraction("GaussianNoise", "stddev", config.stddev);
+  }
+  std::string class_name() const override { return "GaussianNoise"; }
+  bool supports_masking() const override { return true; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::call;
+  Tensor call(Call& c, const Tensor& x) const override {
+    if (!c.training() || config_.stddev == 0.0) return x;
+    return x + noise(c, x, 0.0, config_.stddev);
+  }
+
+ private:
+  GaussianNoiseConfig config_;
+};
+
+}  // namespace
+
+GaussianNoise::GaussianNoise(const Config& config)
+    : Layer(finish_layer(std::make_shared<GaussianNoiseNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+GaussianNoise::GaussianNoise(double stddev, Config config)
+    : GaussianNoise([&] {
+        config.stddev = stddev;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

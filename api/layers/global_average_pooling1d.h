@@ -1,0 +1,16 @@
+#pragma once
+
+#include <nyala/api/layers/global_pooling_config.h>
+
+namespace nyala {
+
+/// The mean of each channel. Input (batch, steps, channels), output (batch, channels), or (batch, 1,
+/// channels) with keepdims.
+/// Steps that a mask (batch, steps) leaves out do not count; a row without any gives NaN.
+class GlobalAveragePooling1D : public Layer {
+ public:
+  using Config = GlobalPoolingConfig;
+  explicit GlobalAveragePooling1D(const Config& config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,157 @@
+#include <nyala/api/layers/group_query_attention.h>
+
+#include <cmath>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/attention_projection.h>
+#include <nyala/api/layers/mask.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/dot_product_attention.h>
+#include <nyala/backend/ops/einsum.h>
+#include <nyala/backend/ops/repeat.h>
+#include <nyala/backend/runtime/random.h>
+
+namespace nyala {
+
+void GroupQueryAttentionConfig::fields(FieldVisitor& v) {
+  v.field("head_dim", head_dim);
+  v.field("num_query_heads", num_query_heads);
+  v.field("num_key_value_heads", num_key_value_heads);
+  v.field("dropout", dropout);
+  v.field("use_bias", use_bias);
+  v.optional("sliding_window", sliding_window, 0);
+  v.field("kernel_initializer", kernel_initializer);
+  v.field("bias_initializer", bias_initializer);
+  v.field("kernel_regularizer", kernel_regularizer);
+  v.field("bias_regularizer", bias_regularizer);
+  v.field("activity_regularizer", activity_regularizer);
+  v.field("kernel_constraint", kernel_constraint);
+  v.field("bias_constraint", bias_constraint);
+  v.field("use_gate", use_gate);
+  v.optional("seed", seed, -1);
+}
+
+namespace {
+
+class GroupQueryAttentionNode final : public LayerNode {
+ public:
+  explicit GroupQueryAttentionNode(const GroupQueryAttentionConfig& config)
+      : config_(config),
+        key_(config.seed >= 0 ? mix_key(static_cast<uint64_t>(config.seed), "dropout")
+                              : next_unseeded_key()) {
+    check_positive("GroupQueryAttention", "head_dim", config.head_dim);
+    check_positive("GroupQueryAttention", "num_query_heads", config.num_query_heads);
+    check_positive("GroupQueryAttention", "num_key_value_heads", config.num_key_value_heads);
+    check_dropout("GroupQueryAttention", config.dropout);
+    if (config.num_query_heads % config.num_key_value_heads != 0)
+      throw InvalidArgumentError("GroupQueryAttention: expected num_query_heads to be a multiple of the " +
+                                 std::to_string(config.num_key_value_heads) + " key heads, received " +
+                                 std::to_string(config.num_query_heads));
+  }
+
+  /// Keras' class behind its public name: files number its weights by this one.
+  std::string class_name() const override { return "GroupedQueryAttention"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+  bool takes_many() const override { return true; }
+  bool supports_masking() const override { return true; }
+  bool uses_mask() const override { return true; }
+  Tensors compute_mask(Inputs inputs, size_t num_outputs) const override {
+    Tensors masks(num_outputs);
+    masks[0] = mask_of(inputs[0]);
+    return masks;
+  }
+  uint64_t* random_key() override { return &key_; }
+
+  using LayerNode::build;
+  void build(Builder& b, const Shapes& inputs) override {
+    if (inputs.size() < 2)
+      throw InvalidArgumentError("expected at least a query and a value, received 1 tensor");
+    const Shape &query = inputs[0], &value = inputs[1], &key = inputs.size() > 2 ? inputs[2] : value;
+    if (query.rank() != 3 || value.rank() != 3 || key.rank() != 3 ||
+        !matches(key.slice(1, 2), value.slice(1, 2)))
+      throw ShapeError(
+          "expected a query (batch, time, features) and value and key (batch, steps, features), "
+          "received " +
+          query.to_string() + ", " + value.to_string() + " and " + key.to_string());
+    sublayers_.clear();
+    const int64_t heads = config_.num_query_heads, key_heads = config_.num_key_value_heads,
+                  size = config_.head_dim;
+    query_dense_ = projection(b, "_query_dense", "query", query, {heads, size});
+    key_dense_ = projection(b, "_key_dense", "key", key, {key_heads, size});
+    if (config_.use_gate) gate_dense_ = projection(b, "_gate_dense", "gate", query, {heads, size});
+    value_dense_ = projection(b, "_value_dense", "value", value, {key_heads, size});
+    output_dense_ = projection(b, "_output_dense", "attention_output", {query[0], query[1], heads, size},
+                               {query.back()}, 2);
+  }
+
+  using LayerNode::call;
+  Outputs call(Call& c, Inputs inputs) const override {
+    const AttentionInputs in = attention_inputs(inputs);
+    if (in.query.is_abstract()) return shells(in);
+    check_floating(in.query);
+    const Tensor query = query_dense_(c, unmasked(in.query)), key = key_dense_(c, unmasked(in.key)),
+                 value = value_dense_(c, unmasked(in.value));
+    const double scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
+    Tensor y, scores;
+    if (config_.dropout == 0.0 && !in.return_attention_scores) {
+      const Tensor mask =
+          raised_attention_mask(joined_attention_mask(in, config_.sliding_window, false), 4, 1);
+      y = ops::dot_product_attention(query, key, value, mask, {scale, in.use_causal_mask});
+    } else {
+      const int repeats = static_cast<int>(config_.num_query_heads / config_.num_key_value_heads);
+      const Tensor mask =
+          raised_attention_mask(joined_attention_mask(in, config_.sliding_window, true), 4, 1);
+      scores = masked_softmax(ops::einsum("bquh,bkuh->buqk", {query * scale, ops::repeat(key, repeats, 2)}),
+                              mask, 1);
+      y = ops::einsum("buqk,bkuh->bquh",
+                      {attention_dropout(c, scores, config_.dropout, key_), ops::repeat(value, repeats, 2)});
+    }
+    if (config_.use_gate) y = y * gate_dense_(c, unmasked(in.query));
+    Outputs outputs{output_dense_(c, y)};
+    if (in.return_attention_scores) outputs.push_back(scores);
+    return outputs;
+  }
+
+ private:
+  Layer projection(Builder& b, const std::string& attribute, const std::string& name, const Shape& input,
+                   const std::vector<int64_t>& sizes, int bound = 1) {
+    const ProjectionEquation equation = projection_equation(input.rank() - bound, bound, sizes);
+    const EinsumDense dense(projection_config(config_, equation, name));
+    b.build(track(attribute, dense), input);
+    return dense;
+  }
+
+  Outputs shells(const AttentionInputs& in) const {
+    const Shape& query = in.query.shape();
+    Outputs outputs{Tensor::abstract(query, dtype(), in.query.device())};
+    if (in.return_attention_scores)
+      outputs.push_back(Tensor::abstract({query[0], config_.num_query_heads, query[1], in.key.shape()[1]},
+                                         dtype(), in.query.device()));
+    return outputs;
+  }
+
+  GroupQueryAttentionConfig config_;
+  uint64_t key_;
+  Layer query_dense_, key_dense_, value_dense_, gate_dense_, output_dense_;
+};
+
+GroupQueryAttentionConfig with_sizes(GroupQueryAttentionConfig config, int64_t head_dim,
+                                     int64_t num_query_heads, int64_t num_key_value_heads) {
+  config.head_dim = head_dim;
+  config.num_query_heads = num_query_heads;
+  config.num_key_value_heads = num_key_value_heads;
+  return config;
+}
+
+}  // namespace
+
+GroupQueryAttention::GroupQueryAttention(const Config& config)
+    : AttentionLayer(finish_layer(std::make_shared<GroupQueryAttentionNode>(config),
+                                  {config.name, config.trainable, config.dtype})) {}
+
+GroupQueryAttention::GroupQueryAttention(int64_t head_dim, int64_t num_query_heads,
+                                         int64_t num_key_value_heads, Config config)
+    : GroupQueryAttention(with_sizes(std::move(config), head_dim, num_query_heads, num_key_value_heads)) {}
+
+}  // namespace nyala

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <nyala/api/layers/axes.h>
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/names_required.h>
+
+namespace nyala {
+
+struct LayerNormalizationConfig {
+  NamesRequired names_required = NamesRequired();
+  Axes axis = -1;
+  double epsilon = 1e-3;
+  bool center = true;
+  bool scale = true;
+  bool rms_scaling = false;  // out of date in Keras: gamma * x / sqrt(variance + epsilon), without beta
+  Initializer beta_initializer = "zeros";
+  Initializer gamma_initializer = "ones";
+  Regularizer beta_regularizer = {};
+  Regularizer gamma_regularizer = {};
+  Constraint beta_constraint = {};
+  Constraint gamma_constraint = {};
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with mean and variance over `axis` for each entry of
+/// the other axes (Ba et al. 2016). gamma and beta have the shape of `axis`.
+class LayerNormalization : public Layer {
+ public:
+  using Config = LayerNormalizationConfig;
+  /// Throws InvalidArgumentError for no axis or a negative epsilon.
+  explicit LayerNormalization(const Config& config = {});
+  explicit LayerNormalization(int axis, Config config = {});
+};
+
+}  // namespace nyala

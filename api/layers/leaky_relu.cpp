@@ -1,0 +1,40 @@
+#include <nyala/api/layers/leaky_relu.h>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/backend/ops/activation.h>
+
+namespace nyala {
+
+void LeakyReLUConfig::fields(FieldVisitor& v) { v.field("negative_slope", negative_slope); }
+
+namespace {
+
+class LeakyReLUNode final : public LayerNode {
+ public:
+  explicit LeakyReLUNode(const LeakyReLUConfig& config) : config_(config) {
+    check_not_negative("LeakyReLU", "negative_slope", config.negative_slope);
+  }
+  std::string class_name() const override { return "LeakyReLU"; }
+  bool supports_masking() const override { return true; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override { return ops::leaky_relu(x, config_.negative_slope); }
+
+ private:
+  LeakyReLUConfig config_;
+};
+
+}  // namespace
+
+LeakyReLU::LeakyReLU(const Config& config)
+    : Layer(finish_layer(std::make_shared<LeakyReLUNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+LeakyReLU::LeakyReLU(double negative_slope, Config config)
+    : LeakyReLU([&] {
+        config.negative_slope = negative_slope;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

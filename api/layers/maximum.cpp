@@ -1,0 +1,19 @@
+#include <nyala/api/layers/maximum.h>
+
+#include <nyala/api/layers/merge_layer.h>
+#include <nyala/backend/ops/binary.h>
+
+namespace nyala {
+
+void MaximumConfig::fields(FieldVisitor&) {}
+
+namespace {
+
+Tensor merge(Inputs inputs) { return merge_unmasked(inputs, ops::maximum); }
+
+}  // namespace
+
+Maximum::Maximum(const Config& config)
+    : Layer(make_merge_node({"Maximum", merge}, {config.name, config.trainable, config.dtype})) {}
+
+}  // namespace nyala

@@ -1,0 +1,19 @@
+#include <nyala/api/layers/minimum.h>
+
+#include <nyala/api/layers/merge_layer.h>
+#include <nyala/backend/ops/binary.h>
+
+namespace nyala {
+
+void MinimumConfig::fields(FieldVisitor&) {}
+
+namespace {
+
+Tensor merge(Inputs inputs) { return merge_unmasked(inputs, ops::minimum); }
+
+}  // namespace
+
+Minimum::Minimum(const Config& config)
+    : Layer(make_merge_node({"Minimum", merge}, {config.name, config.trainable, config.dtype})) {}
+
+}  // namespace nyala

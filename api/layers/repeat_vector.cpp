@@ -1,0 +1,45 @@
+#include <nyala/api/layers/repeat_vector.h>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/backend/ops/repeat.h>
+#include <nyala/backend/ops/shape.h>
+
+namespace nyala {
+
+void RepeatVectorConfig::fields(FieldVisitor& v) { v.field("n", n); }
+
+namespace {
+
+class RepeatVectorNode final : public LayerNode {
+ public:
+  explicit RepeatVectorNode(const RepeatVectorConfig& config) : config_(config) {
+    check_positive("RepeatVector", "n", config.n);
+  }
+  std::string class_name() const override { return "RepeatVector"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder&, const Shape& input) override { check_rank(input, 2, "(batch, features)"); }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override {
+    return ops::repeat(ops::expand_dims(x, 1), static_cast<int>(config_.n), 1);
+  }
+
+ private:
+  RepeatVectorConfig config_;
+};
+
+}  // namespace
+
+RepeatVector::RepeatVector(const Config& config)
+    : Layer(finish_layer(std::make_shared<RepeatVectorNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+RepeatVector::RepeatVector(int64_t n, Config config)
+    : RepeatVector([&] {
+        config.n = n;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/names_required.h>
+
+namespace nyala {
+
+struct RepeatVectorConfig {
+  NamesRequired names_required = NamesRequired();
+  int64_t n = 0;  // Keras has no default
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// A vector as a sequence of `n` equal steps: (batch, features) becomes (batch, n, features).
+class RepeatVector : public Layer {
+ public:
+  using Config = RepeatVectorConfig;
+  /// Throws InvalidArgumentError unless n is above 0.
+  explicit RepeatVector(const Config& config);
+  explicit RepeatVector(int64_t n, Config config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,106 @@
+#include <nyala/api/layers/resizing.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/image_boxes.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/pad.h>
+#include <nyala/backend/ops/resize_images.h>
+#include <nyala/backend/ops/transpose.h>
+
+namespace nyala {
+
+void ResizingConfig::fields(FieldVisitor& v) {
+  v.field("height", height);
+  v.field("width", width);
+  v.field("interpolation", interpolation);
+  v.field("crop_to_aspect_ratio", crop_to_aspect_ratio);
+  v.field("pad_to_aspect_ratio", pad_to_aspect_ratio);
+  v.field("fill_mode", fill_mode);
+  v.field("fill_value", fill_value);
+  v.field("antialias", antialias);
+  v.field("data_format", data_format);
+}
+
+namespace {
+
+class ResizingNode final : public LayerNode {
+ public:
+  explicit ResizingNode(const ResizingConfig& config) : config_(config) {
+    check_positive("Resizing", "height", config.height);
+    check_positive("Resizing", "width", config.width);
+    check_either_data_format("Resizing", config.data_format);
+    if (config.fill_mode != "constant")
+      throw InvalidArgumentError("Resizing: expected fill_mode 'constant', received '" + config.fill_mode +
+                                 "'");
+    if (config.crop_to_aspect_ratio && config.pad_to_aspect_ratio)
+      throw InvalidArgumentError(
+          "Resizing: expected one of crop_to_aspect_ratio and pad_to_aspect_ratio, "
+          "received both");
+    try {
+      options_ = {ops::interpolation_of(config.interpolation), config.antialias};
+    } catch (const Error&) {
+      rethrow_with_prefix("Resizing: ");
+    }
+  }
+  std::string class_name() const override { return "Resizing"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder&, const Shape& input) override { check_images(input); }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override {
+    if (config_.data_format == "channels_first")
+      return ops::moveaxis(resized(ops::moveaxis(x, -3, -1)), -1, -3);
+    return resized(x);
+  }
+
+ private:
+  Tensor resized(const Tensor& x) const {
+    if (x.is_abstract()) return abstract_images(x, config_.height, config_.width);
+    return ops::resize_images(in_proportion(x), config_.height, config_.width, options_);
+  }
+
+  Tensor in_proportion(const Tensor& x) const {
+    const int64_t height = x.shape()[-3], width = x.shape()[-2];
+    if (config_.crop_to_aspect_ratio)
+      return cut_out(x, centred_box(height, width, config_.height, config_.width));
+    return config_.pad_to_aspect_ratio ? padded(x, height, width) : x;
+  }
+
+  /// With as much on both sides, so that an odd row or column is left out.
+  Tensor padded(const Tensor& x, int64_t height, int64_t width) const {
+    const auto missing = [](int64_t own, int64_t other, int64_t times, int64_t over) {
+      const auto wanted = static_cast<int64_t>(static_cast<float>(other * times) / static_cast<float>(over));
+      return (std::max(own, wanted) - own) / 2;
+    };
+    const int64_t rows = missing(height, width, config_.height, config_.width);
+    const int64_t columns = missing(width, height, config_.width, config_.height);
+    std::vector<std::pair<int64_t, int64_t>> widths(static_cast<size_t>(x.rank()), {0, 0});
+    widths[widths.size() - 3] = {rows, rows};
+    widths[widths.size() - 2] = {columns, columns};
+    return ops::pad(x, widths, "constant", config_.fill_value);
+  }
+
+  ResizingConfig config_;
+  ops::ResizeOptions options_;
+};
+
+}  // namespace
+
+Resizing::Resizing(const Config& config)
+    : Layer(finish_layer(std::make_shared<ResizingNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+Resizing::Resizing(int64_t height, int64_t width, Config config)
+    : Resizing([&] {
+        config.height = height;
+        config.width = width;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

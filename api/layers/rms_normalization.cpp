@@ -1,0 +1,55 @@
+#include <nyala/api/layers/rms_normalization.h>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/trailing_axes.h>
+#include <nyala/backend/ops/layer_normalization.h>
+
+namespace nyala {
+
+void RMSNormalizationConfig::fields(FieldVisitor& v) {
+  visit_axes(v, "axis", axis);
+  v.field("epsilon", epsilon);
+}
+
+namespace {
+
+class RMSNormalizationNode final : public LayerNode {
+ public:
+  explicit RMSNormalizationNode(const RMSNormalizationConfig& config) : config_(config) {
+    check_axes("RMSNormalization", config.axis);
+    check_not_negative("RMSNormalization", "epsilon", config.epsilon);
+  }
+  std::string class_name() const override { return "RMSNormalization"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder& b, const Shape& input) override {
+    scale_ = b.weight("scale", TrailingAxes(config_.axis.list(), input).sizes(input), "ones");
+  }
+
+  using LayerNode::call;
+  Tensor call(Call& c, const Tensor& x) const override {
+    check_floating(x);
+    const TrailingAxes axes(config_.axis.list(), x.shape());
+    return axes.back(ops::rms_normalization(axes.to_end(x), c[scale_],
+                                            {.epsilon = config_.epsilon, .axes = axes.count()}));
+  }
+
+ private:
+  RMSNormalizationConfig config_;
+  Variable scale_;
+};
+
+}  // namespace
+
+RMSNormalization::RMSNormalization(const Config& config)
+    : Layer(finish_layer(std::make_shared<RMSNormalizationNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+RMSNormalization::RMSNormalization(int axis, Config config)
+    : RMSNormalization([&] {
+        config.axis = axis;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

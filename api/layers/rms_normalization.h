@@ -1,0 +1,30 @@
+#pragma once
+
+#include <nyala/api/layers/axes.h>
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/names_required.h>
+
+namespace nyala {
+
+struct RMSNormalizationConfig {
+  NamesRequired names_required = NamesRequired();
+  Axes axis = -1;
+  double epsilon = 1e-6;
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// scale * x / sqrt(mean(x^2) + epsilon), with the mean over `axis` for each entry of the other axes. `scale`
+/// is a weight of the shape of `axis`, ones at first. As in Keras masks are lost.
+class RMSNormalization : public Layer {
+ public:
+  using Config = RMSNormalizationConfig;
+  /// Throws InvalidArgumentError for no axis or a negative epsilon.
+  explicit RMSNormalization(const Config& config = {});
+  explicit RMSNormalization(int axis, Config config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string_view>
+
+#include <nyala/api/layers/layer.h>
+#include <nyala/backend/ops/dropout.h>
+#include <nyala/backend/ops/noise.h>
+
+namespace nyala {
+
+/// A layer that draws random numbers in training, as Dropout does: by its seed (below 0: none), the step, the
+/// number of the call and the place in the global batch.
+class SeededNode : public LayerNode {
+ public:
+  uint64_t* random_key() override { return &key_; }
+
+ protected:
+  /// `kind` keeps layers of two classes with one seed apart.
+  SeededNode(int64_t seed, std::string_view kind);
+
+  /// x / (1 - rate) with elements 0 at chance `rate`, which share a draw along the axes whose bit is set.
+  Tensor dropped(Call& c, const Tensor& x, double rate, uint32_t noise_axes) const;
+  /// Normal numbers in the shape of x.
+  Tensor noise(Call& c, const Tensor& x, double mean, double stddev) const;
+
+ private:
+  uint64_t key_;
+};
+
+}  // namespace nyala

@@ -1,0 +1,125 @@
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/channels_first.h>
+#include <nyala/api/layers/convolution_support.h>
+#include <nyala/api/layers/fused_activation.h>
+#include <nyala/api/layers/separable_conv1d.h>
+#include <nyala/api/layers/separable_conv2d.h>
+
+namespace nyala {
+
+template <size_t N>
+void SeparableConvConfig<N>::fields(FieldVisitor& v) {
+  v.field("filters", filters);
+  visit_size(v, "kernel_size", kernel_size);
+  visit_size(v, "strides", strides);
+  v.field("padding", padding);
+  v.field("data_format", data_format);
+  visit_size(v, "dilation_rate", dilation_rate);
+  v.field("depth_multiplier", depth_multiplier);
+  v.field("activation", activation);
+  v.field("use_bias", use_bias);
+  v.field("depthwise_initializer", depthwise_initializer);
+  v.field("pointwise_initializer", pointwise_initializer);
+  v.field("bias_initializer", bias_initializer);
+  v.field("depthwise_regularizer", depthwise_regularizer);
+  v.field("pointwise_regularizer", pointwise_regularizer);
+  v.field("bias_regularizer", bias_regularizer);
+  v.field("activity_regularizer", activity_regularizer);
+  v.field("depthwise_constraint", depthwise_constraint);
+  v.field("pointwise_constraint", pointwise_constraint);
+  v.field("bias_constraint", bias_constraint);
+}
+
+template struct SeparableConvConfig<1>;
+template struct SeparableConvConfig<2>;
+
+namespace {
+
+std::string class_name_for(size_t axes) { return "SeparableConv" + std::to_string(axes) + "D"; }
+
+template <size_t N>
+SeparableConvConfig<N> checked(SeparableConvConfig<N> config) {
+  const std::string layer = class_name_for(N);
+  check_positive(layer, "filters", config.filters);
+  check_positive(layer, "kernel_size", config.kernel_size);
+  check_positive(layer, "strides", config.strides);
+  check_positive(layer, "dilation_rate", config.dilation_rate);
+  check_positive(layer, "depth_multiplier", config.depth_multiplier);
+  config.padding = checked_padding(layer, config.padding);
+  check_either_data_format(layer, config.data_format);
+  check_activation_axis(layer, config.data_format, config.activation);
+  return config;
+}
+
+template <size_t N>
+class SeparableConvNode : public LayerNode {
+ public:
+  explicit SeparableConvNode(const SeparableConvConfig<N>& config)
+      : config_(checked(config)),
+        activation_(config.activation),
+        depthwise_options_{.strides = sizes_in_image(config_.strides),
+                           .padding = config_.padding,
+                           .dilation = sizes_in_image(config_.dilation_rate)} {}
+  std::string class_name() const override { return class_name_for(N); }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder& b, const Shape& input) override {
+    check_channels_known(input, N);
+    check_window(input, {config_.kernel_size, config_.strides, config_.dilation_rate, config_.padding});
+    const int64_t channels = input.back();
+    depthwise_options_.groups = static_cast<int>(channels);
+    depthwise_ = b.weight(
+        "depthwise_kernel", kernel_shape(config_.kernel_size, channels, config_.depth_multiplier),
+        config_.depthwise_initializer, {config_.depthwise_regularizer, config_.depthwise_constraint});
+    pointwise_ = b.weight(
+        "pointwise_kernel", kernel_shape(Size<N>(1), channels * config_.depth_multiplier, config_.filters),
+        config_.pointwise_initializer, {config_.pointwise_regularizer, config_.pointwise_constraint});
+    if (config_.use_bias)
+      bias_ = b.weight("bias", {config_.filters}, config_.bias_initializer,
+                       {config_.bias_regularizer, config_.bias_constraint});
+  }
+
+  using LayerNode::call;
+  Tensor call(Call& c, const Tensor& x) const override {
+    check_floating(x);
+    const Tensor depthwise = as_grouped_kernel(c[depthwise_]), pointwise = c[pointwise_];
+    const Tensor bias = bias_ ? c[bias_] : Tensor(), none;
+    const Tensor channels = convolve<N>(std::array{&x, &depthwise, &none}, depthwise_options_);
+    const Tensor y = activation_.rest(
+        convolve<N>(std::array{&channels, &pointwise, &bias}, {.activation = activation_.fused()}));
+    if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
+    return y;
+  }
+
+ private:
+  SeparableConvConfig<N> config_;
+  FusedActivation activation_;
+  ops::Conv2DOptions depthwise_options_;
+  Variable depthwise_, pointwise_, bias_;
+};
+
+template <size_t N>
+std::shared_ptr<LayerNode> make(const SeparableConvConfig<N>& config) {
+  return finish_layer(make_image_node<SeparableConvNode<N>>(config),
+                      {config.name, config.trainable, config.dtype});
+}
+
+template <size_t N>
+SeparableConvConfig<N> with(SeparableConvConfig<N> config, int64_t filters, const Size<N>& kernel_size) {
+  config.filters = filters;
+  config.kernel_size = kernel_size;
+  return config;
+}
+
+}  // namespace
+
+SeparableConv1D::SeparableConv1D(const Config& config) : Layer(make(config)) {}
+SeparableConv1D::SeparableConv1D(int64_t filters, Size1D kernel_size, Config config)
+    : SeparableConv1D(with(std::move(config), filters, kernel_size)) {}
+
+SeparableConv2D::SeparableConv2D(const Config& config) : Layer(make(config)) {}
+SeparableConv2D::SeparableConv2D(int64_t filters, Size2D kernel_size, Config config)
+    : SeparableConv2D(with(std::move(config), filters, kernel_size)) {}
+
+}  // namespace nyala

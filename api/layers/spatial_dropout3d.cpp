@@ -1,0 +1,25 @@
+#include <nyala/api/layers/spatial_dropout3d.h>
+
+#include <nyala/api/layers/spatial_dropout.h>
+
+namespace nyala {
+
+void SpatialDropout3DConfig::fields(FieldVisitor& v) {
+  v.field("rate", rate);
+  v.field("data_format", data_format);
+  v.optional("seed", seed, -1);
+}
+
+SpatialDropout3D::SpatialDropout3D(const Config& config)
+    : Layer(finish_layer(
+          make_spatial_dropout_node({"SpatialDropout3D", 3, config.rate, config.data_format, config.seed},
+                                    fields_of(config)),
+          {config.name, config.trainable, config.dtype})) {}
+
+SpatialDropout3D::SpatialDropout3D(double rate, Config config)
+    : SpatialDropout3D([&] {
+        config.rate = rate;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

@@ -1,0 +1,53 @@
+#include <nyala/api/layers/unit_normalization.h>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/trailing_axes.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/exponential.h>
+#include <nyala/backend/ops/reduction.h>
+
+namespace nyala {
+
+void UnitNormalizationConfig::fields(FieldVisitor& v) { visit_axes(v, "axis", axis); }
+
+namespace {
+
+class UnitNormalizationNode final : public LayerNode {
+ public:
+  explicit UnitNormalizationNode(const UnitNormalizationConfig& config) : config_(config) {
+    check_axes("UnitNormalization", config.axis);
+  }
+  std::string class_name() const override { return "UnitNormalization"; }
+  bool supports_masking() const override { return true; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder&, const Shape& input) override { TrailingAxes(config_.axis.list(), input); }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override {
+    check_floating(x);
+    // The bound stands under the root, so that the gradient at 0 is a number.
+    const Tensor squares = ops::sum(x * x, config_.axis.list(), true);
+    const Tensor bound = Tensor::full({}, 1e-24, x.dtype(), x.device());
+    return x / ops::sqrt(ops::maximum(squares, bound));
+  }
+
+ private:
+  UnitNormalizationConfig config_;
+};
+
+}  // namespace
+
+UnitNormalization::UnitNormalization(const Config& config)
+    : Layer(finish_layer(std::make_shared<UnitNormalizationNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+UnitNormalization::UnitNormalization(int axis, Config config)
+    : UnitNormalization([&] {
+        config.axis = axis;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

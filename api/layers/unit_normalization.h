@@ -1,0 +1,28 @@
+#pragma once
+
+#include <nyala/api/layers/axes.h>
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/names_required.h>
+
+namespace nyala {
+
+struct UnitNormalizationConfig {
+  NamesRequired names_required = NamesRequired();
+  Axes axis = -1;
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// x divided by its Euclidean norm over `axis`; where the norm is below 1e-12, by 1e-12.
+class UnitNormalization : public Layer {
+ public:
+  using Config = UnitNormalizationConfig;
+  /// Throws InvalidArgumentError for no axis.
+  explicit UnitNormalization(const Config& config = {});
+  explicit UnitNormalization(int axis, Config config = {});
+};
+
+}  // namespace nyala

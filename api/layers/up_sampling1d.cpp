@@ -1,0 +1,44 @@
+#include <nyala/api/layers/up_sampling1d.h>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/backend/ops/repeat.h>
+
+namespace nyala {
+
+void UpSampling1DConfig::fields(FieldVisitor& v) { v.field("size", size); }
+
+namespace {
+
+class UpSampling1DNode final : public LayerNode {
+ public:
+  explicit UpSampling1DNode(const UpSampling1DConfig& config) : config_(config) {
+    check_positive("UpSampling1D", "size", config.size);
+  }
+  std::string class_name() const override { return "UpSampling1D"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder&, const Shape& input) override { check_rank(input, 3, "(batch, steps, channels)"); }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override {
+    return ops::repeat(x, static_cast<int>(config_.size), 1);
+  }
+
+ private:
+  UpSampling1DConfig config_;
+};
+
+}  // namespace
+
+UpSampling1D::UpSampling1D(const Config& config)
+    : Layer(finish_layer(std::make_shared<UpSampling1DNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+UpSampling1D::UpSampling1D(int64_t size, Config config)
+    : UpSampling1D([&] {
+        config.size = size;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

@@ -1,0 +1,69 @@
+#include <nyala/api/layers/up_sampling2d.h>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/channels_first.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/repeat.h>
+#include <nyala/backend/ops/resize_images.h>
+
+namespace nyala {
+
+void UpSampling2DConfig::fields(FieldVisitor& v) {
+  visit_size(v, "size", size);
+  v.field("data_format", data_format);
+  v.field("interpolation", interpolation);
+}
+
+namespace {
+
+class UpSampling2DNode : public LayerNode {
+ public:
+  explicit UpSampling2DNode(const UpSampling2DConfig& config)
+      : config_(config), interpolation_(kind_of(config.interpolation)) {
+    check_positive("UpSampling2D", "size", config.size);
+    check_either_data_format("UpSampling2D", config.data_format);
+  }
+  std::string class_name() const override { return "UpSampling2D"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder&, const Shape& input) override { check_image(input); }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override {
+    const auto [rows, columns] = config_.size.to_array();
+    if (interpolation_ == ops::Interpolation::nearest)
+      return ops::repeat(ops::repeat(x, rows, 1), columns, 2);
+    const Shape& shape = x.shape();
+    const int64_t height = shape[1] == None ? None : shape[1] * rows;
+    const int64_t width = shape[2] == None ? None : shape[2] * columns;
+    if (x.is_abstract()) return Tensor::abstract({shape[0], height, width, shape[3]}, x.dtype(), x.device());
+    return ops::resize_images(x, height, width, {.interpolation = interpolation_});
+  }
+
+ private:
+  static ops::Interpolation kind_of(const std::string& name) {
+    try {
+      return ops::interpolation_of(name);
+    } catch (const Error&) {
+      rethrow_with_prefix("UpSampling2D: ");
+    }
+  }
+
+  UpSampling2DConfig config_;
+  ops::Interpolation interpolation_;
+};
+
+}  // namespace
+
+UpSampling2D::UpSampling2D(const Config& config)
+    : Layer(finish_layer(make_image_node<UpSampling2DNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+UpSampling2D::UpSampling2D(Size2D size, Config config)
+    : UpSampling2D([&] {
+        config.size = size;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

@@ -1,0 +1,54 @@
+#include <nyala/api/layers/up_sampling3d.h>
+
+#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/channels_first.h>
+#include <nyala/backend/ops/repeat.h>
+
+namespace nyala {
+
+void UpSampling3DConfig::fields(FieldVisitor& v) {
+  visit_size(v, "size", size);
+  v.field("data_format", data_format);
+}
+
+namespace {
+
+class UpSampling3DNode : public LayerNode {
+ public:
+  explicit UpSampling3DNode(const UpSampling3DConfig& config) : config_(config) {
+    check_positive("UpSampling3D", "size", config.size);
+    check_either_data_format("UpSampling3D", config.data_format);
+  }
+  std::string class_name() const override { return "UpSampling3D"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  using LayerNode::build;
+  void build(Builder&, const Shape& input) override {
+    check_rank(input, 5, "(batch, depth, height, width, channels)");
+  }
+
+  using LayerNode::call;
+  Tensor call(Call&, const Tensor& x) const override {
+    Tensor y = x;
+    for (int axis = 3; axis > 0; --axis)
+      y = ops::repeat(y, config_.size.to_array()[static_cast<size_t>(axis) - 1], axis);
+    return y;
+  }
+
+ private:
+  UpSampling3DConfig config_;
+};
+
+}  // namespace
+
+UpSampling3D::UpSampling3D(const Config& config)
+    : Layer(finish_layer(make_image_node<UpSampling3DNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+UpSampling3D::UpSampling3D(Size3D size, Config config)
+    : UpSampling3D([&] {
+        config.size = size;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

@@ -1,0 +1,23 @@
+#include <nyala/api/layers/zero_padding1d.h>
+
+#include <nyala/api/layers/edges_layer.h>
+
+namespace nyala {
+
+void ZeroPadding1DConfig::fields(FieldVisitor& v) {
+  visit_edges(v, "padding", padding);
+  v.field("data_format", data_format);
+}
+
+ZeroPadding1D::ZeroPadding1D(const Config& config)
+    : Layer(finish_layer(
+          make_padding_node({"ZeroPadding1D", config.padding.list(), config.data_format}, fields_of(config)),
+          {config.name, config.trainable, config.dtype})) {}
+
+ZeroPadding1D::ZeroPadding1D(EdgeSizes<1> padding, Config config)
+    : ZeroPadding1D([&] {
+        config.padding = std::move(padding);
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

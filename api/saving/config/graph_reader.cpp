@@ -1,0 +1,311 @@
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <nyala/api/layers/attention_inputs.h>
+#include <nyala/api/layers/call_arguments.h>
+#include <nyala/api/layers/input.h>
+#include <nyala/api/saving/config/config_reader.h>
+#include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/config/op_config.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+/// Where a tensor of the graph comes from.
+struct History {
+  std::string layer;
+  int64_t node = 0, tensor = 0;
+};
+
+History history_of(const Json& json, const std::string& where) {
+  if (!json.is_array() || json.size() < 3 || !json[0].is_string() || !json[1].is_number_integer() ||
+      !json[2].is_number_integer())
+    throw FileFormatError(where + ": expected [layer, node, tensor], found " + json.dump().substr(0, 60));
+  return {json[0].get<std::string>(), json[1].get<int64_t>(), json[2].get<int64_t>()};
+}
+
+bool is_keras_tensor(const Json& json) {
+  return json.is_object() && json.contains("class_name") && json["class_name"] == "__keras_tensor__";
+}
+
+/// Draws the graph of a file: calls are made as soon as what they need is there.
+class GraphReader {
+ public:
+  GraphReader(const Json& config, std::string where, LoadScope& scope)
+      : config_(config), where_(std::move(where)), scope_(scope) {}
+
+  Layer read() {
+    const Json& entries = member_of(config_, "layers", where_);
+    if (!entries.is_array()) throw FileFormatError(where_ + ", 'layers': expected a list");
+    for (const Json& json : entries) add_entry(json);
+    bool progress = true;
+    while (progress) {
+      progress = false;
+      for (Entry& entry : entries_)
+        while (entry.next < entry.calls.size() && try_call(entry)) progress = true;
+    }
+    for (const Entry& entry : entries_)
+      if (entry.next < entry.calls.size())
+        throw FileFormatError(where_ + ": layer '" + entry.name +
+                              "' is called with what no layer gives, or the graph runs in a circle");
+    ModelConfig model;
+    if (config_.contains("name") && config_["name"].is_string()) model.name = config_["name"];
+    model.inputs = ends("input_layers");
+    model.outputs = ends("output_layers");
+    Model made(model);
+    if (config_.contains("trainable") && config_["trainable"] == false) made.set_trainable(false);
+    return made;
+  }
+
+ private:
+  struct Entry {
+    std::string name;
+    Layer layer;           // empty for an op
+    std::string op_class;  // of an op
+    std::string op_module = {};
+    Json op_config = Json::object();
+    Json calls = Json::array();
+    size_t next = 0;
+    std::vector<Tensors> outputs = {};  // of each call
+  };
+
+  void add_entry(const Json& json) {
+    const std::string where = where_ + ", layer " + std::to_string(entries_.size());
+    const ConfigObject object = object_of(json, where);
+    const bool is_op = json.is_object() && is_operation(json, object);
+    Entry entry;
+    if (json.is_object() && json.contains("name") && json["name"].is_string())
+      entry.name = json["name"];
+    else if (object.config.is_object() && object.config.contains("name") && object.config["name"].is_string())
+      entry.name = object.config["name"];
+    if (is_op) {
+      entry.op_class = object.class_name;
+      if (json.contains("module") && json["module"].is_string()) entry.op_module = json["module"];
+      if (object.config.is_object()) entry.op_config = object.config;
+    } else {
+      entry.layer = layer_from_json(json, where_, scope_);
+    }
+    if (entry.name.empty() && entry.layer) entry.name = entry.layer.name();
+    if (json.contains("inbound_nodes") && json["inbound_nodes"].is_array())
+      entry.calls = json["inbound_nodes"];
+    if (entry.layer && is_input_layer(entry.layer.node())) {
+      entry.outputs = {{input_tensor(entry.layer.node())}};
+      entry.calls = Json::array();
+    }
+    if (!by_name_.emplace(entry.name, entries_.size()).second)
+      throw FileFormatError(where_ + ": two layers are called '" + entry.name + "'");
+    entries_.push_back(std::move(entry));
+  }
+
+  /// "Add" is a layer as well as an operation.
+  static bool is_operation(const Json& json, const ConfigObject& object) {
+    if (json.contains("module") && json["module"].is_string())
+      return json["module"].get<std::string>().find(".ops") != std::string::npos;
+    return is_op_class(object.class_name) && object.config.is_object() && object.config.size() <= 1;
+  }
+
+  /// The tensor, or nothing while it is not drawn yet.
+  std::optional<Tensor> find(const History& from) const {
+    const auto found = by_name_.find(from.layer);
+    if (found == by_name_.end())
+      throw FileFormatError(where_ + ": the graph names a layer '" + from.layer + "' that is not there");
+    const Entry& entry = entries_[found->second];
+    // Keras 2 counts a nested model's own graph as its first call.
+    int64_t node = from.node;
+    const int64_t calls = std::max<int64_t>(static_cast<int64_t>(entry.calls.size()), 1);
+    if (node >= calls) node = calls - 1;
+    if (node < 0 || node >= static_cast<int64_t>(entry.outputs.size())) return {};
+    const Tensors& outputs = entry.outputs[static_cast<size_t>(node)];
+    if (from.tensor < 0 || from.tensor >= static_cast<int64_t>(outputs.size()))
+      throw FileFormatError(where_ + ": layer '" + from.layer + "' has no output " +
+                            std::to_string(from.tensor));
+    return outputs[static_cast<size_t>(from.tensor)];
+  }
+
+  /// All tensors in `json`, in order; false while one of them is not drawn yet.
+  bool collect(const Json& json, Tensors& out) const {
+    if (is_keras_tensor(json)) {
+      const Json& config = member_of(json, "config", where_);
+      const auto tensor = find(history_of(member_of(config, "keras_history", where_), where_));
+      if (tensor) out.push_back(*tensor);
+      return tensor.has_value();
+    }
+    if (json.is_array())
+      for (const Json& item : json)
+        if (!collect(item, out)) return false;
+    return true;
+  }
+
+  /// Makes the next call of the entry; false if it has to wait.
+  bool try_call(Entry& entry) {
+    const Json& call = entry.calls[entry.next];
+    const Json& args = member_of(call, "args", where_ + ": layer '" + entry.name + "'");
+    const Json keywords = call.contains("kwargs") ? call["kwargs"] : Json::object();
+    const bool done = entry.layer ? call_layer(entry, args, keywords) : call_op(entry, args, keywords);
+    if (done) ++entry.next;
+    return done;
+  }
+
+  bool call_layer(Entry& entry, const Json& args, const Json& keywords) {
+    Tensors inputs;
+    if (takes_named_tensors(entry.layer)) {
+      if (!collect_named(entry, args, keywords, inputs)) return false;
+    } else {
+      if (!collect(args, inputs)) return false;
+      for (const char* key : {"inputs", "initial_state", "count_weights"})
+        if (keywords.contains(key) && !collect(keywords[key], inputs)) return false;
+      if (inputs.empty())
+        throw FileFormatError(where_ + ": layer '" + entry.name + "' is called with nothing");
+      if (!collect_masks(keywords, inputs)) return false;
+      refuse_tensors(entry, keywords, {"inputs", "initial_state", "count_weights", "mask"});
+      if (auto arguments = flags_of(keywords))
+        inputs[0] = with_call_arguments(inputs[0], std::move(arguments));
+    }
+    try {
+      entry.outputs.push_back(entry.layer.call_all(inputs));
+    } catch (const Error& error) {
+      throw FileFormatError(where_ + ": " + error.what());
+    }
+    return true;
+  }
+
+  /// Switches of a call that are not at their default, or null.
+  static std::shared_ptr<CallArguments> flags_of(const Json& keywords) {
+    auto arguments = std::make_shared<CallArguments>();
+    for (const char* name : {"return_attention_scores", "use_causal_mask"})
+      if (keywords.contains(name) && keywords[name].is_boolean() && keywords[name].get<bool>())
+        arguments->flags[name] = true;
+    return arguments->flags.empty() ? nullptr : arguments;
+  }
+
+  void refuse_tensors(const Entry& entry, const Json& keywords, const std::set<std::string>& known) const {
+    for (const auto& [key, value] : keywords.items()) {
+      Tensors hidden;
+      if (!known.contains(key) && collect(value, hidden) && !hidden.empty())
+        throw FileFormatError(where_ + ": layer '" + entry.name + "' takes a tensor as '" + key +
+                              "', which is not built yet");
+    }
+  }
+
+  /// Gives each input the mask that a call names for it; false while one is not drawn yet. A mask that the
+  /// input has of its producer is the same.
+  bool collect_masks(const Json& keywords, Tensors& inputs) const {
+    if (!keywords.contains("mask")) return true;
+    const Json& given = keywords["mask"];
+    const Json list = is_keras_tensor(given) ? Json::array({given}) : given;
+    if (!list.is_array()) return true;
+    const bool of_states = !is_keras_tensor(given) ? false : inputs.size() > 1;
+    for (size_t i = 0; i < list.size() && i < inputs.size(); ++i)
+      if (!give_mask(list[i], inputs[i], of_states)) return false;
+    return true;
+  }
+
+  bool give_mask(const Json& json, Tensor& input, bool always) const {
+    Tensors mask;
+    if (!collect(json, mask)) return false;
+    if (mask.size() == 1 && (always || !mask_of(input).defined())) input = given_mask(input, mask[0]);
+    return true;
+  }
+
+  /// The tensors of an attention layer's call, by position or name; false while one is not drawn yet.
+  bool collect_named(const Entry& entry, const Json& args, const Json& keywords, Tensors& inputs) const {
+    static const std::vector<std::string> names = {"query",      "value",    "key",           "query_mask",
+                                                   "value_mask", "key_mask", "attention_mask"};
+    std::map<std::string, Tensor> found;
+    for (size_t i = 0; i < names.size(); ++i) {
+      const Json* json = keywords.contains(names[i]) ? &keywords[names[i]]
+                         : i < args.size()           ? &args[i]
+                                                     : nullptr;
+      Tensors tensor;
+      if (json && !collect(*json, tensor)) return false;
+      if (!tensor.empty()) found[names[i]] = tensor[0];
+    }
+    if (!found.contains("query") || !found.contains("value"))
+      throw FileFormatError(where_ + ": layer '" + entry.name + "' is called without a query and a value");
+    // Keras 3.15 ignores the first.
+    if (entry.layer.class_name() == "MultiHeadAttention") found.erase("query_mask");
+    for (const char* name : {"query", "value", "key"}) {
+      const auto tensor = found.find(name), mask = found.find(std::string(name) + "_mask");
+      if (tensor != found.end() && mask != found.end() && !mask_of(tensor->second).defined())
+        tensor->second = given_mask(tensor->second, mask->second);
+    }
+    refuse_tensors(entry, keywords, {names.begin(), names.end()});
+    const auto flags = flags_of(keywords);
+    inputs = attention_tensors(found["query"], found["value"],
+                               {.key = found["key"], .attention_mask = found["attention_mask"]});
+    if (!flags) return true;
+    flags->tensors = call_arguments_of(inputs[0])->tensors;
+    inputs[0] = with_call_arguments(inputs[0], flags);
+    return true;
+  }
+
+  /// Takes the tensors out of an operation's arguments; false while one is not drawn yet.
+  bool take_tensors(Json& json, Tensors& inputs) const {
+    if (is_keras_tensor(json)) {
+      if (!collect(json, inputs)) return false;
+      json = Json::object({{"input", inputs.size() - 1}});
+      return true;
+    }
+    if (json.is_array())
+      for (Json& item : json)
+        if (!take_tensors(item, inputs)) return false;
+    return true;
+  }
+
+  bool call_op(Entry& entry, const Json& args, const Json& keywords) {
+    OpConfig op{entry.op_class, entry.op_module, entry.op_config, args, keywords};
+    op.config.erase("name");
+    const std::string where = where_ + ": operation '" + entry.name + "' (" + entry.op_class + ")";
+    Tensors inputs;
+    if (!take_tensors(op.args, inputs)) return false;
+    for (Json& value : op.kwargs)
+      if (!take_tensors(value, inputs)) return false;
+    if (inputs.empty()) throw FileFormatError(where + ": is called without a tensor of the graph");
+    try {
+      entry.outputs.push_back(
+          draw_operation(make_operation(std::move(op), where), entry.next == 0 ? entry.name : "", inputs));
+    } catch (const FileFormatError&) {
+      throw;
+    } catch (const Error& error) {
+      throw FileFormatError(where + ": " + error.what());
+    }
+    return true;
+  }
+
+  /// One triple, a list of them, or one by name.
+  Tensors ends(const char* key) const {
+    const Json& json = member_of(config_, key, where_);
+    const std::string where = where_ + ", '" + key + "'";
+    Tensors tensors;
+    const auto add = [&](const Json& triple) {
+      const auto tensor = find(history_of(triple, where));
+      if (!tensor) throw FileFormatError(where + ": names what no layer gives");
+      tensors.push_back(*tensor);
+    };
+    const bool single = json.is_array() && !json.empty() && json[0].is_string();
+    if (single)
+      add(json);
+    else if (json.is_array() || json.is_object())
+      for (const Json& triple : json) add(triple);
+    return tensors;
+  }
+
+  const Json& config_;
+  std::string where_;
+  LoadScope& scope_;
+  std::deque<Entry> entries_;
+  std::map<std::string, size_t> by_name_;
+};
+
+}  // namespace
+
+Layer functional_from_config(const Json& config, const std::string& where, LoadScope& scope) {
+  return GraphReader(config, where, scope).read();
+}
+
+}  // namespace nyala

@@ -1,0 +1,130 @@
+#include <nyala/api/saving/formats/legacy_writer.h>
+
+#include <algorithm>
+#include <set>
+
+#include <nyala/api/saving/formats/keras_archive.h>
+#include <nyala/api/saving/hdf5/writer.h>
+#include <nyala/api/saving/model_json.h>
+#include <nyala/api/saving/weights_file.h>
+
+namespace nyala {
+
+namespace {
+
+using hdf5::StringStorage;
+using hdf5::Writer;
+
+constexpr const char *kWeights = "model_weights", *kOptimizer = "optimizer_weights", *kBackend = "tensorflow";
+
+Json legacy_model(const Json& model);
+
+/// A layer of a list without module and registered name, as Keras writes it here; a class with a package
+/// keeps it.
+Json legacy_layer(const Json& layer) {
+  const std::string module = layer["module"].is_string() ? layer["module"].get<std::string>() : "";
+  if (module.find(".ops.") != std::string::npos) return layer;
+  Json out = legacy_model(layer);
+  for (const char* key : {"name", "inbound_nodes"})
+    if (layer.contains(key)) out[key] = layer[key];
+  return out;
+}
+
+Json legacy_model(const Json& model) {
+  const Json& registered = model["registered_name"];
+  const bool has_package =
+      registered.is_string() && registered.get<std::string>().find('>') != std::string::npos;
+  Json out = {{"class_name", has_package ? registered : model["class_name"]}, {"config", model["config"]}};
+  const bool has_layers = model["class_name"] == "Sequential" || model["class_name"] == "Functional";
+  if (has_layers)
+    for (Json& layer : out["config"]["layers"]) layer = legacy_layer(layer);
+  return out;
+}
+
+/// `compile_config` with the optimizer under its older name.
+Json legacy_training(Json compile) {
+  const Json optimizer = compile["optimizer"];
+  compile.erase("optimizer");
+  compile["optimizer_config"] = {{"class_name", optimizer["class_name"]}, {"config", optimizer["config"]}};
+  return compile;
+}
+
+/// A list of any length: in several attributes (`key0`, `key1`, ...) where one would be too long.
+void set_names(Writer& writer, const std::string& path, const std::string& key,
+               const std::vector<std::string>& names) {
+  constexpr size_t kCell = 16, kMost = Writer::kMaxAttributeBytes / kCell;
+  if (names.size() <= kMost) return writer.set_attribute(path, key, names, StringStorage::variable);
+  for (size_t begin = 0, part = 0; begin < names.size(); begin += kMost, ++part) {
+    const auto first = names.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = names.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kMost, names.size()));
+    writer.set_attribute(path, key + std::to_string(part), {first, last}, StringStorage::variable);
+  }
+}
+
+void write_values(Writer& writer, const std::string& group, const Variables& variables) {
+  writer.create_group(group);
+  std::vector<std::string> names;
+  for (const Variable& variable : variables) names.push_back(variable.path());
+  set_names(writer, group, "weight_names", names);
+  for (const Variable& variable : variables)
+    writer.write_dataset(group + "/" + variable.path(), variable.value().detached());
+}
+
+/// Trainable ones first: the order of this format.
+Variables legacy_weights(const Layer& layer) {
+  Variables all = layer.trainable_weights();
+  for (const Variable& variable : layer.non_trainable_weights()) all.push_back(variable);
+  return all;
+}
+
+void write_layers(Writer& writer, const Model& model) {
+  writer.create_group(kWeights);
+  std::vector<std::string> names;
+  for (const Layer& layer : model.layers()) names.push_back(layer.name());
+  set_names(writer, kWeights, "layer_names", names);
+  writer.set_attribute(kWeights, "backend", kBackend);
+  writer.set_attribute(kWeights, "keras_version", kKerasVersion);
+  for (const Layer& layer : model.layers())
+    write_values(writer, std::string(kWeights) + "/" + layer.name(), legacy_weights(layer));
+  Variables own = model.node().own_weights();
+  for (const Variable& state : model.node().own_state()) own.push_back(state);
+  write_values(writer, std::string(kWeights) + "/top_level_model_weights", own);
+}
+
+void write_optimizer(Writer& writer, const Model& model) {
+  const OptimizerNode& optimizer = model.optimizer().node();
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  const std::vector<OptimizerVariable> state = state_for_file(optimizer);
+  for (const OptimizerVariable& variable : state) {
+    std::string plain = variable.name;
+    std::replace(plain.begin(), plain.end(), '/', '_');
+    std::string name = optimizer.name() + "/" + plain;
+    for (int more = 1; !taken.insert(name).second; ++more)
+      name = optimizer.name() + "/" + plain + "_" + std::to_string(more);
+    names.push_back(name);
+  }
+  writer.create_group(kOptimizer);
+  set_names(writer, kOptimizer, "weight_names", names);
+  for (size_t i = 0; i < state.size(); ++i)
+    writer.write_dataset(std::string(kOptimizer) + "/" + names[i], state[i].value);
+}
+
+}  // namespace
+
+void write_legacy_hdf5(const Model& model, const std::string& path) {
+  check_built(model, "save");
+  const Json config = model_to_json(model);
+  Writer writer;
+  writer.set_attribute("/", "keras_version", kKerasVersion);
+  writer.set_attribute("/", "backend", kBackend);
+  writer.set_attribute("/", "model_config", legacy_model(config).dump());
+  const bool is_trainable = model.compiled() && config.contains("compile_config");
+  if (is_trainable)
+    writer.set_attribute("/", "training_config", legacy_training(config["compile_config"]).dump());
+  write_layers(writer, model);
+  if (is_trainable) write_optimizer(writer, model);
+  writer.save(path);
+}
+
+}  // namespace nyala

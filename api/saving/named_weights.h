@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include <nyala/api/model/model.h>
+#include <nyala/api/saving/load_report.h>
+#include <nyala/api/saving/numpy.h>
+
+namespace nyala {
+
+/// A model's weights by Keras' variable path ("sequential/dense/kernel"), as `.safetensors` and `.npz` hold
+/// them; the values are shared. Throws StateError for a model that is not built, InvalidArgumentError for two
+/// variables of one path.
+NamedArrays named_weights(const Model& model);
+
+/// Gives the model's variables the values of their paths. Where no path of the file is one of the model's
+/// (numbers in automatic names count on) they are paired in order, wider dtypes first, unless `by_name`.
+/// Throws NotFoundError or ShapeError naming file and variable unless `config` skips it; nothing is changed
+/// then. The report names variables.
+LoadReport read_named_weights(const Model& model, const NamedArrays& arrays, const std::string& file_name,
+                              const LoadWeightsConfig& config = {});
+
+}  // namespace nyala

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include <nyala/backend/core/tensor.h>
+
+namespace nyala {
+
+/// An element type of files of arrays.
+struct StoredElement {
+  size_t bytes = 0;
+  DType dtype = DType::float32;                                        // in memory
+  void (*widen)(std::span<const std::byte>, const Tensor&) = nullptr;  // null: the same bytes
+};
+
+/// By NumPy's kind and size: "f4", "i8", "b1"; "bf2" is bfloat16. Integers that Nyala lacks become the next
+/// larger ones. Null for anything else.
+const StoredElement* find_stored_element(std::string_view code);
+
+/// A tensor on the host with the values of `bytes`, which has exactly as many as the shape takes.
+Tensor copy_elements(const StoredElement& element, std::span<const std::byte> bytes, const Shape& shape);
+
+}  // namespace nyala

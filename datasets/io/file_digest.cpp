@@ -1,0 +1,40 @@
+#include <nyala/datasets/io/file_digest.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/datasets/io/md5.h>
+#include <nyala/datasets/io/sha256.h>
+
+namespace nyala::datasets {
+
+std::string md5_of_file(const std::filesystem::path& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file) throw IoError(path.string() + ": cannot open the file: " + std::strerror(errno));
+  Md5 hash;
+  std::vector<uint8_t> buffer(size_t{1} << 18);
+  while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get()))
+    hash.update({buffer.data(), count});
+  if (std::ferror(file.get()))
+    throw IoError(path.string() + ": cannot read the file: " + std::strerror(errno));
+  return hash.finish();
+}
+
+std::string digest_like(const std::string& expected, const std::filesystem::path& path) {
+  switch (expected.size()) {
+    case 0:
+      return {};
+    case 32:
+      return md5_of_file(path);
+    case 64:
+      return sha256_of_file(path);
+  }
+  throw InvalidArgumentError(
+      path.string() + ": expected a digest of 32 or 64 hexadecimal digits, received '" + expected + "'");
+}
+
+}  // namespace nyala::datasets

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Exchanges whole models with an installed Keras, both ways, and trains them on both sides.
+
+    python check_models_with_keras.py --nyala build/release/tools/nyala [--goldens tests/golden/data] [--only NAME ...]
+
+For each model of the golden data, written by Keras:
+    nyala trains Keras' file for an epoch and writes `.keras` and `.h5`; Keras does the same epoch by itself;
+    Keras opens both, predicts, trains the `.keras` for another epoch and writes it; nyala opens that, predicts.
+    (Keras 3.15 cannot train on what it reads from an `.h5`: it builds the optimizer for no variables.)
+Prints the largest differences of predictions. Fails where one exceeds 1e-4 of what the model predicts.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+
+LIMIT = 1e-4
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nyala", type=pathlib.Path, required=True, help="the built command")
+    parser.add_argument("--goldens", type=pathlib.Path, default=pathlib.Path(__file__).parent / "data")
+    parser.add_argument("--only", nargs="+", help="names of models")
+    return parser.parse_args()
+
+
+def arrays(entries):
+    return [np.array(e["data"], dtype=e.get("dtype", "float32")).reshape(e["shape"]) for e in entries]
+
+
+def one(values):
+    return values[0] if len(values) == 1 else values
+
+
+def run(command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()[-300:]}")
+
+
+def saved(folder, prefix, values):
+    paths = []
+    for index, value in enumerate(values):
+        paths.append(folder / f"{prefix}{index}.npy")
+        np.save(paths[-1], value)
+    return paths
+
+
+def repeated(option, paths):
+    return [part for path in paths for part in (option, path)]
+
+
+def distinct(names):
+    """As nyala names several outputs of one layer."""
+    found = []
+    for name in names:
+        candidates = [name] + [f"{name}_{i}" for i in range(1, len(names))]
+        found.append(next(c for c in candidates if c not in found))
+    return found
+
+
+def predicted_by_nyala(nyala, model, inputs, folder, outputs):
+    out = folder / ("out.npy" if len(outputs) == 1 else "out.npz")
+    run([nyala, "predict", model, *repeated("--input", inputs), "--output", out])
+    arrays = np.load(out)
+    return [arrays] if len(outputs) == 1 else [arrays[name] for name in distinct(outputs)]
+
+
+def predicted_by_keras(model, x):
+    result = model.predict(one(x), verbose=0)
+    return [np.asarray(value) for value in (result if isinstance(result, list) else [result])]
+
+
+def trained_by_keras(model, x, y):
+    model.fit(one(x), one(y), batch_size=len(x[0]), epochs=1, shuffle=False, verbose=0)
+    return model
+
+
+def apart(first, second):
+    return max(
+        float(np.max(np.abs(a.astype("float64") - b) / np.maximum(1.0, np.abs(b)), initial=0.0))
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def exchange(options, folder, name, case):
+    """How far predictions are apart: of nyala's files in Keras (.keras, .h5), of Keras' answer in nyala."""
+    source, x, y = options.goldens / f"{name}.keras", arrays(case["x"]), arrays(case["y"])
+    inputs, targets = saved(folder, "x", x), saved(folder, "y", y)
+    own = trained_by_keras(keras.saving.load_model(source), x, y)
+    expected = predicted_by_keras(own, x)
+    found = []
+    for suffix in (".h5", ".keras"):
+        written = folder / f"written{suffix}"
+        run([options.nyala, "fit", source, *repeated("--input", inputs), *repeated("--target", targets), "--no-shuffle",
+             "--batch-size", len(x[0]), "--epochs", 1, "--verbose", 0, "--output", written])  # fmt: skip
+        read = keras.saving.load_model(written)
+        found.append(apart(predicted_by_keras(read, x), expected))
+    trained_by_keras(own, x, y)
+    trained_by_keras(read, x, y)
+    found.append(apart(predicted_by_keras(read, x), predicted_by_keras(own, x)))
+    read.save(folder / "answer.keras")
+    again = predicted_by_nyala(options.nyala, folder / "answer.keras", inputs, folder, read.output_names)
+    found.append(apart(again, predicted_by_keras(read, x)))
+    return found
+
+
+def main():
+    options = parse()
+    cases = {}
+    for area in ("model_files", "layer_models"):
+        for case in json.loads((options.goldens / f"{area}.json").read_text())["cases"]:
+            cases[case["file"]] = case
+    failed = 0
+    print("| model | .h5 | .keras | trained on | answer |\n|-|-|-|-|-|")
+    for name, case in cases.items():
+        if options.only and name not in options.only:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                found = exchange(options, pathlib.Path(folder), name, case)
+            except Exception as error:  # noqa: BLE001
+                failed += 1
+                print(f"| {name} | {type(error).__name__}: {str(error)[:400]} |", flush=True)
+                continue
+        failed += max(found) > LIMIT
+        print(f"| {name} | " + " | ".join(f"{value:.1e}" for value in found) + " |", flush=True)
+    print(f"{failed} of {len(options.only or cases)} failed")
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+// Pretrained weights and photographs from the folder of large test data, which says what their outputs are.
+// Skips without it.
+#include <cmath>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/saving/numpy.h>
+#include <nyala/models/all.h>
+#include <nyala/tests/datasets/test_files.h>
+
+namespace nyala {
+namespace {
+
+class RealWeights : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (datasets::test_data().empty()) GTEST_SKIP() << "no folder of large test data";
+    clear_session();
+  }
+  static std::string data(const std::string& name) { return (datasets::test_data() / name).string(); }
+  static Tensor expected(const std::string& name) {
+    return load_npz(data("imagenet/expected_outputs.npz"), {name}).at(0).second;
+  }
+  static void expect_near(const Tensor& received, const Tensor& wanted, double tolerance) {
+    ASSERT_EQ(received.shape(), wanted.shape());
+    const std::vector<float> a = received.to_vector<float>(), b = wanted.to_vector<float>();
+    double error = 0;
+    for (size_t i = 0; i < a.size(); ++i)
+      error = std::max(error, std::fabs(static_cast<double>(a[i]) - b[i]));
+    EXPECT_LE(error, tolerance);
+  }
+};
+
+TEST_F(RealWeights, MobileNetWithATop) {
+  const Model model = applications::MobileNet(
+      {.alpha = 0.25, .weights = data("weights/mobilenet_v1_0.25_224_imagenet_keras2.8.h5")});
+  const Tensor images = applications::mobilenet::preprocess_input(expected("input_224"));
+  expect_near(model.predict(images, {.verbose = 0}), expected("probs_mobilenet_v1_025_224"), 1e-4);
+}
+
+TEST_F(RealWeights, MobileNetV2WithoutATop) {
+  const std::string weights = data("weights/derived_mobilenet_v2_0.35_128_imagenet_notop.h5");
+  const Model model = applications::MobileNetV2({.input_shape = {128, 128, 3},
+                                                 .alpha = 0.35,
+                                                 .include_top = false,
+                                                 .weights = weights,
+                                                 .pooling = "avg"});
+  const Tensor images = applications::mobilenet_v2::preprocess_input(expected("input_128"));
+  expect_near(model.predict(images, {.verbose = 0}), expected("features_mobilenet_v2_035_128_notop"), 1e-3);
+}
+
+/// The file holds kernels and biases that BatchNormalization was folded into: that layer must add the bias
+/// alone.
+TEST_F(RealWeights, MobileNetV2OfFoldedWeights) {
+  const Model model = applications::MobileNetV2({.weights = "none", .classes = 1001});
+  std::map<std::string, Tensor> values;
+  for (auto& [name, value] : load_npz(data("weights/derived_mobilenet_v2_1.0_224_imagenet_folded.npz")))
+    values[name] = value;
+  const std::vector<Layer> layers = model.layers();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const std::string& name = layers[i].name();
+    const auto bias = values.find(name + "/bias");
+    if (bias == values.end()) continue;
+    const bool depthwise = values.contains(name + "/depthwise_kernel");
+    const Tensor kernel = values.at(name + (depthwise ? "/depthwise_kernel" : "/kernel"));
+    if (layers[i].class_name() == "Dense") {
+      layers[i].set_weights({kernel, bias->second});
+      continue;
+    }
+    layers[i].set_weights({kernel});
+    ASSERT_EQ(layers[i + 1].class_name(), "BatchNormalization") << name;
+    const Shape channels = bias->second.shape();
+    layers[i + 1].set_weights({Tensor::full(channels, std::sqrt(1 + 1e-3)), bias->second,
+                               Tensor::zeros(channels), Tensor::full(channels, 1.0)});
+  }
+  const Tensor images = applications::mobilenet_v2::preprocess_input(expected("input_224"));
+  expect_near(model.predict(images, {.verbose = 0}), expected("probs_mobilenet_v2_100_224_folded_1001"),
+              1e-4);
+}
+
+}  // namespace
+}  // namespace nyala

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+
+#include <nyala/backend/parameters/variable.h>
+#include <nyala/backend/runtime/context.h>
+
+namespace nyala {
+
+/// While one lives, variables that are made on its thread have a shape but no memory: enough to draw a model
+/// of any size, not to run it.
+class ShapeOnlyVariables final : public VariableCreator {
+ public:
+  ShapeOnlyVariables() : outer_(thread_context().creator) { thread_context().creator = this; }
+  ~ShapeOnlyVariables() override { thread_context().creator = outer_; }
+  ShapeOnlyVariables(const ShapeOnlyVariables&) = delete;
+  ShapeOnlyVariables& operator=(const ShapeOnlyVariables&) = delete;
+
+  Variable create(const VariableSpec& spec) override {
+    auto node = std::make_shared<VariableNode>();
+    node->spec = spec;
+    node->spec.initialize = nullptr;
+    node->trainable = spec.trainable;
+    node->copies = {Tensor::abstract(spec.shape, spec.dtype)};
+    return Variable::of(std::move(node));
+  }
+
+ private:
+  VariableCreator* outer_;
+};
+
+}  // namespace nyala

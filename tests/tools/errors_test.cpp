@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include <nyala/tests/tools/tool_test.h>
+
+namespace nyala {
+namespace {
+
+class ToolErrors : public ToolTest {
+ protected:
+  void SetUp() override {
+    ToolTest::SetUp();
+    classifier().save(m_);
+    two_by_two().save(file("two.keras"));
+    saved("x.npy", numbers({6, 4}, 1));
+    saved("wrong.npy", numbers({6, 3}, 1));
+    saved("y.npy", labels(6));
+    saved("short.npy", labels(5));
+    std::ofstream(file("text.keras")) << "no model";
+    std::ofstream(file("text.npy")) << "no array";
+    std::ifstream whole(m_, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(whole), {}};
+    std::ofstream(file("cut.keras"), std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+    std::string flipped = bytes;
+    flipped[bytes.find("config.json") + 100] ^= 0x20;
+    std::ofstream(file("flipped.keras"), std::ios::binary) << flipped;
+  }
+  /// One line that begins with "error: " and holds `part`, an exit status of its own, and no output file.
+  void expect_error(const std::vector<std::string>& arguments, const std::string& part) const {
+    std::string command;
+    for (const std::string& argument : arguments) command += argument + " ";
+    const ToolRun result = run(arguments);
+    EXPECT_GT(result.status, 0) << command << result.err;
+    EXPECT_TRUE(result.err.starts_with("error: ")) << command << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << command << result.err;
+    EXPECT_NE(result.err.find(part), std::string::npos) << command << result.err;
+    EXPECT_FALSE(std::filesystem::exists(file("out.npy"))) << command;
+    EXPECT_FALSE(std::filesystem::exists(file("out.keras"))) << command;
+  }
+
+  std::string m_ = file("m.keras"), x_ = file("x.npy"), y_ = file("y.npy"), out_ = file("out.npy");
+};
+
+TEST_F(ToolErrors, Files) {
+  expect_error({"predict", file("no.keras"), "--input", x_, "--output", out_}, file("no.keras"));
+  expect_error({"predict", folder_.path().string(), "--input", x_, "--output", out_}, "config.json");
+  expect_error({"predict", m_, "--input", file("no.npy"), "--output", out_}, file("no.npy"));
+  expect_error({"predict", file("text.keras"), "--input", x_, "--output", out_}, file("text.keras"));
+  expect_error({"predict", file("cut.keras"), "--input", x_, "--output", out_}, file("cut.keras"));
+  expect_error({"predict", file("flipped.keras"), "--input", x_, "--output", out_}, file("flipped.keras"));
+  expect_error({"predict", m_, "--input", file("text.npy"), "--output", out_}, file("text.npy"));
+  expect_error({"predict", m_, "--input", x_, "--output", file("no/out.npy")}, "does not exist");
+  expect_error({"predict", m_, "--input", x_, "--output", file("out.txt")}, "out.txt");
+  for (const char* command : {"summary", "evaluate", "fit"}) {
+    std::vector<std::string> arguments = {command, file("cut.keras")};
+    if (std::string(command) != "summary") arguments.insert(arguments.end(), {"--input", x_, "--target", y_});
+    expect_error(arguments, file("cut.keras"));
+  }
+  expect_error({"convert", m_, file("out.onnx")}, "out.onnx");
+  expect_error({"convert", file("cut.keras"), file("out.keras")}, file("cut.keras"));
+}
+
+TEST_F(ToolErrors, Arrays) {
+  expect_error({"predict", m_, "--input", file("wrong.npy"), "--output", out_}, "4");
+  expect_error({"predict", m_, "--input", x_, "--input", x_, "--output", out_}, "received 2");
+  expect_error({"predict", file("two.keras"), "--input", "left=" + x_, "--input", "left=" + x_, "--output",
+                file("out.npz")},
+               "given twice");
+  expect_error({"evaluate", m_, "--input", x_, "--target", file("short.npy")}, "5");
+  expect_error({"fit", m_, "--input", x_, "--target", file("short.npy"), "--output", file("out.keras")}, "5");
+  expect_error({"fit", m_, "--input", x_, "--target", y_, "--sample-weight", file("short.npy")}, "5");
+}
+
+TEST_F(ToolErrors, Options) {
+  const std::vector<std::string> fit = {"fit", m_, "--input", x_, "--target", y_};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), fit.begin(), fit.end());
+    return more;
+  };
+  expect_error({}, "subcommand");
+  expect_error({"train", m_}, "train");
+  expect_error({"predict", m_, "--input", x_}, "--output");
+  expect_error({"predict", m_, "--input", x_, "--output", out_, "--turbo"}, "--turbo");
+  expect_error({"predict", m_, "--input", x_, "--output", out_, "--batch-size", "0"}, "batch-size");
+  expect_error(with({"--epochs", "many"}), "epochs");
+  expect_error(with({"--optimizer", "Adamm"}), "Adam");
+  expect_error(with({"--optimizer", "{\"class_name\": 3}"}), "optimizer");
+  expect_error(with({"--loss", "no_such_loss"}), "no_such_loss");
+  expect_error(with({"--metrics", "no_such_metric"}), "no_such_metric");
+  expect_error(with({"--class-weight", "[1, 2"}), "--class-weight");
+  expect_error(with({"--strategy", "parameter_server"}), "parameter_server");
+  expect_error(with({"--devices", "tpu:0,tpu:1"}), "tpu");
+  expect_error(with({"--strategy", "one_device", "--devices", "cpu:0,cpu:1"}), "one_device");
+  expect_error(with({"--validation-split", "1.5"}), "validation_split");
+  expect_error(with({"--output", file("out.txt")}), "out.txt");
+  expect_error(with({"--output", file("no/out.keras")}), "does not exist");
+}
+
+TEST_F(ToolErrors, TheReaderOfTheOutputIsGone) {
+  const ToolRun full = run({"summary", m_}, "/dev/full");
+  EXPECT_EQ(full.status, 1);
+  EXPECT_EQ(full.err, "error: cannot write to the standard output\n");
+}
+
+}  // namespace
+}  // namespace nyala
