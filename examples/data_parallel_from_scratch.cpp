@@ -74,6 +74,10 @@ void sgd(Tensors& params, const Tensors& gradients, double rate) {
   for (size_t i = 0; i < params.size(); ++i) params[i] = params[i] - gradients[i] * rate;
 }
 
+// Lets the ops of the calling thread use one device's share of the cores. Otherwise each thread takes all of
+// them, and a team that waits for its next op spins on the cores of the others.
+void use_share_of_cores() { thread_context().compute_threads = threads_per_cpu_device(); }
+
 // Calls work(i) for every device at the same time, each in a thread of its own.
 template <class Work>
 void on_all(const Devices& devices, const Work& work) {
@@ -81,6 +85,7 @@ void on_all(const Devices& devices, const Work& work) {
   for (size_t i = 0; i < devices.size(); ++i)
     threads.push_back(std::async(std::launch::async, [&, i] {
       const auto here = device(devices[i]);
+      use_share_of_cores();
       work(i);
     }));
   for (std::future<void>& thread : threads) thread.get();
@@ -170,6 +175,7 @@ double largest_difference(const Tensors& a, const Tensors& b) {
 int main(int argc, char** argv) {
   auto argument = [&](int i, int64_t otherwise) { return argc > i ? std::atoll(argv[i]) : otherwise; };
   configure_logical_devices("cpu", 2);
+  use_share_of_cores();
   Task task{datasets::fashion_mnist()};
   task.epochs = static_cast<int>(argument(1, 4));
   task.data.train = {task.data.train.x.rows(0, argument(2, 60000)),
