@@ -9,6 +9,7 @@
 #include <nyala/models/efficientnet_v2.h>
 #include <nyala/models/find_application.h>
 #include <nyala/models/image_application.h>
+#include <nyala/models/inception_blocks.h>
 #include <nyala/models/inception_resnet_v2.h>
 #include <nyala/models/inception_v3.h>
 #include <nyala/models/mobile_blocks.h>

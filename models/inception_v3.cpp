@@ -2,6 +2,7 @@
 
 #include <nyala/api/layers/all.h>
 #include <nyala/models/image_application.h>
+#include <nyala/models/inception_blocks.h>
 
 namespace nyala::applications {
 
@@ -9,30 +10,7 @@ namespace {
 
 // Layers have automatic names: the order in which they are made is that of Keras.
 
-struct Unit {
-  int64_t filters;
-  Size2D kernel = 1;
-  bool reduces = false;  // strides 2, valid
-};
-
-Tensor unit(const Tensor& x, const Unit& u, bool valid = false) {
-  Tensor y = Conv2D(
-      u.filters, u.kernel,
-      {.strides = u.reduces ? 2 : 1, .padding = u.reduces || valid ? "valid" : "same", .use_bias = false})(x);
-  y = BatchNormalization({.axis = 3, .scale = false})(y);
-  return Activation("relu")(y);
-}
-
-Tensor branch(Tensor x, const std::vector<Unit>& units) {
-  for (const Unit& u : units) x = unit(x, u);
-  return x;
-}
-
 Tensor average(const Tensor& x) { return AveragePooling2D(3, {.strides = 1, .padding = "same"})(x); }
-
-Tensor joined(const Tensors& branches, const std::string& name) {
-  return Concatenate(3, {.name = name})(branches);
-}
 
 Tensor stem(const Tensor& image) {
   Tensor x = unit(image, {32, 3, true});

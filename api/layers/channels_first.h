@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include <nyala/api/layers/layer.h>
 #include <nyala/backend/core/error.h>
@@ -40,11 +41,15 @@ class ChannelsFirst final : public Node {
   }
 };
 
-/// A node of `Node`, or of it with channels first where the configuration says so.
+/// A finished node of `Node`, or of it with channels first where the configuration says so.
 template <class Node, class Config>
-std::shared_ptr<LayerNode> make_image_node(const Config& config) {
-  if (config.data_format == "channels_first") return std::make_shared<ChannelsFirst<Node>>(config);
-  return std::make_shared<Node>(config);
+std::shared_ptr<LayerNode> make_image_layer(const Config& config) {
+  std::shared_ptr<LayerNode> node;
+  if (config.data_format == "channels_first")
+    node = std::make_shared<ChannelsFirst<Node>>(config);
+  else
+    node = std::make_shared<Node>(config);
+  return finish_layer(std::move(node), {config.name, config.trainable, config.dtype});
 }
 
 }  // namespace nyala

@@ -53,12 +53,8 @@ template <size_t N>
 ConvTransposeConfig<N> checked(ConvTransposeConfig<N> config) {
   const std::string layer = class_name_for(N);
   check_positive(layer, "filters", config.filters);
-  check_positive(layer, "kernel_size", config.kernel_size);
-  check_positive(layer, "strides", config.strides);
-  check_positive(layer, "dilation_rate", config.dilation_rate);
-  config.padding = checked_padding(layer, config.padding);
-  check_either_data_format(layer, config.data_format);
-  check_activation_axis(layer, config.data_format, config.activation);
+  check_kernel_sizes(layer, config);
+  check_image_settings(layer, config);
   check_output_padding(layer, config);
   check_strides_or_dilation(layer, config.strides, config.dilation_rate);
   return config;
@@ -89,9 +85,7 @@ class ConvTransposeNode : public LayerNode {
     check_channels_known(input, N);
     kernel_ = b.weight("kernel", kernel_shape(config_.kernel_size, config_.filters, input.back()),
                        config_.kernel_initializer, {config_.kernel_regularizer, config_.kernel_constraint});
-    if (config_.use_bias)
-      bias_ = b.weight("bias", {config_.filters}, config_.bias_initializer,
-                       {config_.bias_regularizer, config_.bias_constraint});
+    bias_ = bias_weight(b, config_, config_.filters);
   }
 
   using LayerNode::call;
@@ -118,29 +112,21 @@ class ConvTransposeNode : public LayerNode {
 
 template <size_t N>
 std::shared_ptr<LayerNode> make(const ConvTransposeConfig<N>& config) {
-  return finish_layer(make_image_node<ConvTransposeNode<N>>(config),
-                      {config.name, config.trainable, config.dtype});
-}
-
-template <size_t N>
-ConvTransposeConfig<N> with(ConvTransposeConfig<N> config, int64_t filters, const Size<N>& kernel_size) {
-  config.filters = filters;
-  config.kernel_size = kernel_size;
-  return config;
+  return make_image_layer<ConvTransposeNode<N>>(config);
 }
 
 }  // namespace
 
 Conv1DTranspose::Conv1DTranspose(const Config& config) : Layer(make(config)) {}
 Conv1DTranspose::Conv1DTranspose(int64_t filters, Size1D kernel_size, Config config)
-    : Conv1DTranspose(with(std::move(config), filters, kernel_size)) {}
+    : Conv1DTranspose(with_filters(std::move(config), filters, kernel_size)) {}
 
 Conv2DTranspose::Conv2DTranspose(const Config& config) : Layer(make(config)) {}
 Conv2DTranspose::Conv2DTranspose(int64_t filters, Size2D kernel_size, Config config)
-    : Conv2DTranspose(with(std::move(config), filters, kernel_size)) {}
+    : Conv2DTranspose(with_filters(std::move(config), filters, kernel_size)) {}
 
 Conv3DTranspose::Conv3DTranspose(const Config& config) : Layer(make(config)) {}
 Conv3DTranspose::Conv3DTranspose(int64_t filters, Size3D kernel_size, Config config)
-    : Conv3DTranspose(with(std::move(config), filters, kernel_size)) {}
+    : Conv3DTranspose(with_filters(std::move(config), filters, kernel_size)) {}
 
 }  // namespace nyala

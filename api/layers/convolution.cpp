@@ -41,13 +41,9 @@ template <size_t N>
 ConvolutionConfig<N> checked(ConvolutionConfig<N> config) {
   const std::string layer = class_name_for(N);
   check_positive(layer, "filters", config.filters);
-  check_positive(layer, "kernel_size", config.kernel_size);
-  check_positive(layer, "strides", config.strides);
-  check_positive(layer, "dilation_rate", config.dilation_rate);
+  check_kernel_sizes(layer, config);
   check_positive(layer, "groups", config.groups);
-  config.padding = checked_padding(layer, config.padding, N == 1);
-  check_either_data_format(layer, config.data_format);
-  check_activation_axis(layer, config.data_format, config.activation);
+  check_image_settings(layer, config, N == 1);
   if (config.filters % config.groups != 0)
     throw InvalidArgumentError(layer + ": expected filters that groups divide, received filters " +
                                std::to_string(config.filters) + " and groups " +
@@ -79,9 +75,7 @@ class ConvolutionNode : public LayerNode {
     kernel_ =
         b.weight("kernel", kernel_shape(config_.kernel_size, input.back() / config_.groups, config_.filters),
                  config_.kernel_initializer, {config_.kernel_regularizer, config_.kernel_constraint});
-    if (config_.use_bias)
-      bias_ = b.weight("bias", {config_.filters}, config_.bias_initializer,
-                       {config_.bias_regularizer, config_.bias_constraint});
+    bias_ = bias_weight(b, config_, config_.filters);
   }
 
   using LayerNode::call;
@@ -103,29 +97,21 @@ class ConvolutionNode : public LayerNode {
 
 template <size_t N>
 std::shared_ptr<LayerNode> make(const ConvolutionConfig<N>& config) {
-  return finish_layer(make_image_node<ConvolutionNode<N>>(config),
-                      {config.name, config.trainable, config.dtype});
-}
-
-template <size_t N>
-ConvolutionConfig<N> with(ConvolutionConfig<N> config, int64_t filters, const Size<N>& kernel_size) {
-  config.filters = filters;
-  config.kernel_size = kernel_size;
-  return config;
+  return make_image_layer<ConvolutionNode<N>>(config);
 }
 
 }  // namespace
 
 Conv1D::Conv1D(const Config& config) : Layer(make(config)) {}
 Conv1D::Conv1D(int64_t filters, Size1D kernel_size, Config config)
-    : Conv1D(with(std::move(config), filters, kernel_size)) {}
+    : Conv1D(with_filters(std::move(config), filters, kernel_size)) {}
 
 Conv2D::Conv2D(const Config& config) : Layer(make(config)) {}
 Conv2D::Conv2D(int64_t filters, Size2D kernel_size, Config config)
-    : Conv2D(with(std::move(config), filters, kernel_size)) {}
+    : Conv2D(with_filters(std::move(config), filters, kernel_size)) {}
 
 Conv3D::Conv3D(const Config& config) : Layer(make(config)) {}
 Conv3D::Conv3D(int64_t filters, Size3D kernel_size, Config config)
-    : Conv3D(with(std::move(config), filters, kernel_size)) {}
+    : Conv3D(with_filters(std::move(config), filters, kernel_size)) {}
 
 }  // namespace nyala

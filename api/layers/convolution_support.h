@@ -1,7 +1,9 @@
 #pragma once
 
 #include <nyala/api/activations/activation_argument.h>
+#include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/as_images.h>
+#include <nyala/api/layers/builder.h>
 #include <nyala/api/layers/window_sizes.h>
 #include <nyala/backend/ops/conv2d.h>
 #include <nyala/backend/ops/conv3d.h>
@@ -9,14 +11,46 @@
 /// What the layers with kernels share.
 namespace nyala {
 
-/// Throws InvalidArgumentError where both are above 1.
-template <size_t N>
-void check_strides_or_dilation(const std::string& layer, const Size<N>& strides, const Size<N>& dilation);
-
 /// Throws InvalidArgumentError for channels first with an activation that looks along the last axis (softmax)
 /// or may do so (a function): where the channels come first, that axis is another.
 void check_activation_axis(const std::string& layer, const std::string& data_format,
                            const ActivationArgument& activation);
+
+/// Throws InvalidArgumentError unless the sizes that every such configuration has are above 0.
+template <class Config>
+void check_kernel_sizes(const std::string& layer, const Config& config) {
+  check_positive(layer, "kernel_size", config.kernel_size);
+  check_positive(layer, "strides", config.strides);
+  check_positive(layer, "dilation_rate", config.dilation_rate);
+}
+
+/// Checks `padding`, which it puts in lower case, `data_format` and what it allows as activation.
+template <class Config>
+void check_image_settings(const std::string& layer, Config& config, bool allow_causal = false) {
+  config.padding = checked_padding(layer, config.padding, allow_causal);
+  check_either_data_format(layer, config.data_format);
+  check_activation_axis(layer, config.data_format, config.activation);
+}
+
+/// The bias of a layer with these settings, or none.
+template <class Config>
+Variable bias_weight(Builder& b, const Config& config, int64_t channels) {
+  if (!config.use_bias) return {};
+  return b.weight("bias", {channels}, config.bias_initializer,
+                  {config.bias_regularizer, config.bias_constraint});
+}
+
+/// Keras' positional arguments put into the configuration.
+template <class Config, class Sizes>
+Config with_filters(Config config, int64_t filters, const Sizes& kernel_size) {
+  config.filters = filters;
+  config.kernel_size = kernel_size;
+  return config;
+}
+
+/// Throws InvalidArgumentError where both are above 1.
+template <size_t N>
+void check_strides_or_dilation(const std::string& layer, const Size<N>& strides, const Size<N>& dilation);
 
 /// (sizes..., in, out).
 template <size_t N>

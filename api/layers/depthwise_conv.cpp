@@ -36,13 +36,9 @@ std::string class_name_for(size_t axes) { return "DepthwiseConv" + std::to_strin
 template <size_t N>
 DepthwiseConvConfig<N> checked(DepthwiseConvConfig<N> config) {
   const std::string layer = class_name_for(N);
-  check_positive(layer, "kernel_size", config.kernel_size);
-  check_positive(layer, "strides", config.strides);
-  check_positive(layer, "dilation_rate", config.dilation_rate);
+  check_kernel_sizes(layer, config);
   check_positive(layer, "depth_multiplier", config.depth_multiplier);
-  config.padding = checked_padding(layer, config.padding);
-  check_either_data_format(layer, config.data_format);
-  check_activation_axis(layer, config.data_format, config.activation);
+  check_image_settings(layer, config);
   return config;
 }
 
@@ -68,9 +64,7 @@ class DepthwiseConvNode : public LayerNode {
     kernel_ = b.weight("kernel", kernel_shape(config_.kernel_size, channels, config_.depth_multiplier),
                        config_.depthwise_initializer,
                        {config_.depthwise_regularizer, config_.depthwise_constraint});
-    if (config_.use_bias)
-      bias_ = b.weight("bias", {channels * config_.depth_multiplier}, config_.bias_initializer,
-                       {config_.bias_regularizer, config_.bias_constraint});
+    bias_ = bias_weight(b, config_, channels * config_.depth_multiplier);
   }
 
   using LayerNode::call;
@@ -92,8 +86,7 @@ class DepthwiseConvNode : public LayerNode {
 
 template <size_t N>
 std::shared_ptr<LayerNode> make(const DepthwiseConvConfig<N>& config) {
-  return finish_layer(make_image_node<DepthwiseConvNode<N>>(config),
-                      {config.name, config.trainable, config.dtype});
+  return make_image_layer<DepthwiseConvNode<N>>(config);
 }
 
 template <size_t N>

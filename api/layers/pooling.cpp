@@ -82,8 +82,7 @@ class PoolingNode : public LayerNode {
 
 template <size_t N, PoolingKind kKind>
 std::shared_ptr<LayerNode> make(const PoolingConfig<N, kKind>& config) {
-  return finish_layer(make_image_node<PoolingNode<N, kKind>>(config),
-                      {config.name, config.trainable, config.dtype});
+  return make_image_layer<PoolingNode<N, kKind>>(config);
 }
 
 template <size_t N, PoolingKind kKind>

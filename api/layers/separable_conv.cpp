@@ -41,13 +41,9 @@ template <size_t N>
 SeparableConvConfig<N> checked(SeparableConvConfig<N> config) {
   const std::string layer = class_name_for(N);
   check_positive(layer, "filters", config.filters);
-  check_positive(layer, "kernel_size", config.kernel_size);
-  check_positive(layer, "strides", config.strides);
-  check_positive(layer, "dilation_rate", config.dilation_rate);
+  check_kernel_sizes(layer, config);
   check_positive(layer, "depth_multiplier", config.depth_multiplier);
-  config.padding = checked_padding(layer, config.padding);
-  check_either_data_format(layer, config.data_format);
-  check_activation_axis(layer, config.data_format, config.activation);
+  check_image_settings(layer, config);
   return config;
 }
 
@@ -75,9 +71,7 @@ class SeparableConvNode : public LayerNode {
     pointwise_ = b.weight(
         "pointwise_kernel", kernel_shape(Size<N>(1), channels * config_.depth_multiplier, config_.filters),
         config_.pointwise_initializer, {config_.pointwise_regularizer, config_.pointwise_constraint});
-    if (config_.use_bias)
-      bias_ = b.weight("bias", {config_.filters}, config_.bias_initializer,
-                       {config_.bias_regularizer, config_.bias_constraint});
+    bias_ = bias_weight(b, config_, config_.filters);
   }
 
   using LayerNode::call;
@@ -101,25 +95,17 @@ class SeparableConvNode : public LayerNode {
 
 template <size_t N>
 std::shared_ptr<LayerNode> make(const SeparableConvConfig<N>& config) {
-  return finish_layer(make_image_node<SeparableConvNode<N>>(config),
-                      {config.name, config.trainable, config.dtype});
-}
-
-template <size_t N>
-SeparableConvConfig<N> with(SeparableConvConfig<N> config, int64_t filters, const Size<N>& kernel_size) {
-  config.filters = filters;
-  config.kernel_size = kernel_size;
-  return config;
+  return make_image_layer<SeparableConvNode<N>>(config);
 }
 
 }  // namespace
 
 SeparableConv1D::SeparableConv1D(const Config& config) : Layer(make(config)) {}
 SeparableConv1D::SeparableConv1D(int64_t filters, Size1D kernel_size, Config config)
-    : SeparableConv1D(with(std::move(config), filters, kernel_size)) {}
+    : SeparableConv1D(with_filters(std::move(config), filters, kernel_size)) {}
 
 SeparableConv2D::SeparableConv2D(const Config& config) : Layer(make(config)) {}
 SeparableConv2D::SeparableConv2D(int64_t filters, Size2D kernel_size, Config config)
-    : SeparableConv2D(with(std::move(config), filters, kernel_size)) {}
+    : SeparableConv2D(with_filters(std::move(config), filters, kernel_size)) {}
 
 }  // namespace nyala

@@ -57,8 +57,7 @@ class UpSampling2DNode : public LayerNode {
 }  // namespace
 
 UpSampling2D::UpSampling2D(const Config& config)
-    : Layer(finish_layer(make_image_node<UpSampling2DNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+    : Layer(make_image_layer<UpSampling2DNode>(config)) {}
 
 UpSampling2D::UpSampling2D(Size2D size, Config config)
     : UpSampling2D([&] {

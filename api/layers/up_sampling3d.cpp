@@ -42,8 +42,7 @@ class UpSampling3DNode : public LayerNode {
 }  // namespace
 
 UpSampling3D::UpSampling3D(const Config& config)
-    : Layer(finish_layer(make_image_node<UpSampling3DNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+    : Layer(make_image_layer<UpSampling3DNode>(config)) {}
 
 UpSampling3D::UpSampling3D(Size3D size, Config config)
     : UpSampling3D([&] {

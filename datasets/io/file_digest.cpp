@@ -12,10 +12,13 @@
 
 namespace nyala::datasets {
 
-std::string md5_of_file(const std::filesystem::path& path) {
+namespace {
+
+template <class Hash>
+std::string digest_of(const std::filesystem::path& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (!file) throw IoError(path.string() + ": cannot open the file: " + std::strerror(errno));
-  Md5 hash;
+  Hash hash;
   std::vector<uint8_t> buffer(size_t{1} << 18);
   while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get()))
     hash.update({buffer.data(), count});
@@ -23,6 +26,11 @@ std::string md5_of_file(const std::filesystem::path& path) {
     throw IoError(path.string() + ": cannot read the file: " + std::strerror(errno));
   return hash.finish();
 }
+
+}  // namespace
+
+std::string md5_of_file(const std::filesystem::path& path) { return digest_of<Md5>(path); }
+std::string sha256_of_file(const std::filesystem::path& path) { return digest_of<Sha256>(path); }
 
 std::string digest_like(const std::string& expected, const std::filesystem::path& path) {
   switch (expected.size()) {

@@ -1,9 +1,7 @@
 #include <nyala/datasets/io/md5.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 namespace nyala::datasets {
@@ -59,25 +57,8 @@ void Md5::compress(const uint8_t* block) {
   for (size_t i = 0; i < 4; ++i) state_[i] += mixed[i];
 }
 
-void Md5::update(std::span<const uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const size_t used = static_cast<size_t>(total_ % 64);
-    const size_t count = std::min(bytes.size(), 64 - used);
-    std::memcpy(pending_.data() + used, bytes.data(), count);
-    total_ += count;
-    bytes = bytes.subspan(count);
-    if (used + count == 64) compress(pending_.data());
-  }
-}
-
 std::string Md5::finish() {
-  const uint64_t bits = total_ * 8;
-  const uint8_t one = 0x80, zero = 0;
-  update({&one, 1});
-  while (total_ % 64 != 56) update({&zero, 1});
-  std::array<uint8_t, 8> length;
-  for (size_t i = 0; i < 8; ++i) length[i] = static_cast<uint8_t>(bits >> (8 * i));
-  update(length);
+  pad(std::endian::little);
   std::string out;
   for (const uint32_t word : state_)
     for (int byte = 0; byte < 4; ++byte)

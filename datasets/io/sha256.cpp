@@ -1,14 +1,6 @@
 #include <nyala/datasets/io/sha256.h>
 
-#include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
-#include <vector>
-
-#include <nyala/backend/core/error.h>
 
 namespace nyala::datasets {
 
@@ -57,41 +49,12 @@ void Sha256::compress(const uint8_t* block) {
   for (size_t i = 0; i < 8; ++i) state_[i] += mixed[i];
 }
 
-void Sha256::update(std::span<const uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const size_t used = static_cast<size_t>(total_ % 64);
-    const size_t count = std::min(bytes.size(), 64 - used);
-    std::memcpy(pending_.data() + used, bytes.data(), count);
-    total_ += count;
-    bytes = bytes.subspan(count);
-    if (used + count == 64) compress(pending_.data());
-  }
-}
-
 std::string Sha256::finish() {
-  const uint64_t bits = total_ * 8;
-  const uint8_t one = 0x80, zero = 0;
-  update({&one, 1});
-  while (total_ % 64 != 56) update({&zero, 1});
-  std::array<uint8_t, 8> length;
-  for (size_t i = 0; i < 8; ++i) length[i] = static_cast<uint8_t>(bits >> (56 - 8 * i));
-  update(length);
+  pad(std::endian::big);
   std::string out;
   for (uint32_t word : state_)
     for (int shift = 28; shift >= 0; shift -= 4) out += "0123456789abcdef"[word >> shift & 15u];
   return out;
-}
-
-std::string sha256_of_file(const std::filesystem::path& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) throw IoError(path.string() + ": cannot open the file: " + std::strerror(errno));
-  Sha256 hash;
-  std::vector<uint8_t> buffer(size_t{1} << 18);
-  while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get()))
-    hash.update({buffer.data(), count});
-  if (std::ferror(file.get()))
-    throw IoError(path.string() + ": cannot read the file: " + std::strerror(errno));
-  return hash.finish();
 }
 
 }  // namespace nyala::datasets

@@ -1,3 +1,4 @@
+#include <nyala/datasets/io/file_digest.h>
 #include <nyala/datasets/io/sha256.h>
 
 #include <gtest/gtest.h>
