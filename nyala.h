@@ -25,9 +25,15 @@
 #include <nyala/backend/ops/all.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/datasets/cifar10.h>
+#include <nyala/datasets/cifar100.h>
 #include <nyala/datasets/dataset.h>
 #include <nyala/datasets/fashion_mnist.h>
+#include <nyala/datasets/image/decode_image.h>
+#include <nyala/datasets/image/image_dataset.h>
+#include <nyala/datasets/image/load_img.h>
+#include <nyala/datasets/image/save_img.h>
 #include <nyala/datasets/mnist.h>
+#include <nyala/datasets/pad_sequences.h>
 #include <nyala/models/all.h>
 #include <nyala/strategies/central_storage.h>
 #include <nyala/strategies/comm/all.h>

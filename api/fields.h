@@ -30,6 +30,10 @@ class FieldVisitor {
   virtual void field(const char* name, std::vector<double>& value) = 0;
   /// A list of texts, the empty one is Keras' None. By default not shown.
   virtual void field(const char*, std::vector<std::string>&) {}
+  /// Numbers in nested lists: in row-major order, with the sizes of the lists. By default shown flat.
+  virtual void nested(const char* name, std::vector<double>& values, std::vector<int64_t>&) {
+    field(name, values);
+  }
   virtual void field(const char* name, ActivationArgument& value) = 0;
   virtual void field(const char* name, Initializer& value) = 0;
   virtual void field(const char* name, Regularizer& value) = 0;

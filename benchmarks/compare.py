@@ -6,8 +6,9 @@
 
 Peers run with glibc told to keep freed memory (untuned, page faults cost PyTorch a third or more of its speed);
 ours with a short spin of OpenMP's barriers. Every program is a process of its own, one at a time. The ratio is our
-median over the best peer's median; a machine that is not quiet shows in the load column. With --strategies it is
-about replicas: the same global batch on one device, on several, under every strategy and on the peers' devices.
+median over the best peer's median (of peak memory: over the leanest peer's); a machine that is not quiet shows in
+the load column. With --strategies it is about replicas: the same global batch on one device, on several, under
+every strategy and on the peers' devices.
 """
 
 import argparse
@@ -43,6 +44,8 @@ def parse():
     parser.add_argument(
         "--latency", action="store_true", help="also: one LeNet-5 step at batch 1, one thread"
     )
+    parser.add_argument("--inference", action="store_true", help="also: forward only, by predict")
+    parser.add_argument("--eager-only", action="store_true", help="without torch.compile, which takes long to start")
     parser.add_argument("--strategies", action="store_true", help="instead: one device, several, peers' devices")
     parser.add_argument("--compiled-ddp", action="store_true", help="--strategies: also DDP under torch.compile")
     parser.add_argument("--default-malloc", action="store_true", help="leave malloc of the peers alone")
@@ -59,7 +62,7 @@ def parse():
 def peers(options, model, *extra, keras_modes):
     result = []
     if options.torch_python:
-        for mode in ("none", "default"):
+        for mode in ("none",) if options.eager_only else ("none", "default"):
             label = "PyTorch eager" if mode == "none" else "torch.compile"
             result.append(
                 peer(options, options.torch_python, "torch_train.py", label, model, "--compile", mode, *extra)
@@ -82,28 +85,59 @@ def peers(options, model, *extra, keras_modes):
 
 
 def contests(options):
-    """(title, model, contestants): what is compared with what."""
+    """(title, model, mode, contestants): what is compared with what."""
     threads = ("--threads", str(options.threads))
     for model in options.models:
         if options.strategies:
             title = f"{model}, global batch {BATCH[model]}, strategies"
-            yield title, model, strategy_contest.contestants(options, model)
+            yield title, model, "strategies", strategy_contest.contestants(options, model)
             continue
-        contest = [ours(options, "Nyala", model, batch=BATCH[model], threads=options.threads, devices=1)]
-        yield f"{model}, batch {BATCH[model]}, {options.threads} threads", model, contest + peers(
-            options, model, *threads, keras_modes=["graph"]
-        )
+        for mode in ("training", "inference") if options.inference else ("training",):
+            chosen = {"inference": True} if mode == "inference" else {}
+            contest = [ours(options, "Nyala", model, batch=BATCH[model], threads=options.threads, devices=1, **chosen)]
+            flags = [*threads, "--inference"] if chosen else threads
+            title = f"{model}, {mode}, batch {BATCH[model]}, {options.threads} threads"
+            yield title, model, mode, contest + peers(options, model, *flags, keras_modes=["graph"])
     if options.latency:
         contest = [ours(options, "Nyala", "lenet5", batch=1, threads=1, devices=1)]
-        yield "lenet5, one step, batch 1, 1 thread", "lenet5", contest + peers(
+        yield "lenet5, one step, batch 1, 1 thread", "lenet5", "latency", contest + peers(
             options, "lenet5", "--latency", keras_modes=["step", "xla", "batch"]
         )
+
+
+def peak_memory(runs):
+    """Peak of the resident memory above what the process had before the model was built, MB."""
+    return statistics.median(r["peak_mb"] for r in runs)
+
+
+def ratio(contest, figures, best):
+    """Our figure over the best peer's, or None."""
+    mine = [figures[n] for n in figures if n in contest["ours"]]
+    others = [figures[n] for n in figures if n not in contest["ours"]]
+    return mine[0] / best(others) if mine and others else None
+
+
+def summary(done):
+    """One row per model: the ratios of speed in training and inference and of peak memory in training."""
+    rows = {}
+    for contest in done:
+        row = rows.setdefault(contest["model"], {})
+        row[contest["mode"]] = ratio(contest, medians(contest), max)
+        if contest["mode"] == "training":
+            memory = {name: peak_memory(runs) for name, runs in contest["runs"].items() if runs}
+            row["memory"] = ratio(contest, memory, min)
+    columns = ("training", "inference", "memory")
+    lines = ["| model | training / best peer | inference / best peer | memory / leanest peer |", "|-|-|-|-|"]
+    for model, row in rows.items():
+        cells = [f"{row[c]:.2f}x" if row.get(c) else "" for c in columns]
+        lines.append(f"| {model} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def table(contest):
     middle = medians(contest)
     best_peer = max((middle[n] for n in middle if n not in contest["ours"]), default=None)
-    lines = ["| program | img/s median | min | max | step ms | load | ratio |", "|-|-|-|-|-|-|-|"]
+    lines = ["| program | img/s median | min | max | step ms | peak MB | load | ratio |", "|-|-|-|-|-|-|-|-|"]
     for name, median in middle.items():
         runs = contest["runs"][name]
         ratio = ""
@@ -112,7 +146,7 @@ def table(contest):
         step = statistics.median(r["step_ms_median"] for r in runs)
         lines.append(
             f"| {name} | {median:.0f} | {min(speeds(runs)):.0f} | {max(speeds(runs)):.0f} "
-            f"| {step:.3f} | {highest_load(runs):.1f} | {ratio} |"
+            f"| {step:.3f} | {peak_memory(runs):.0f} | {highest_load(runs):.1f} | {ratio} |"
         )
     return "\n".join(lines)
 
@@ -132,8 +166,8 @@ def main():
             f"{options.program} does not exist: build the target train_throughput first, or name it with --program"
         )
     where, done = machine(), []
-    for title, model, contestants in contests(options):
-        done.append(run_contest(title, contestants, options))
+    for title, model, mode, contestants in contests(options):
+        done.append({**run_contest(title, contestants, options), "model": model, "mode": mode})
         if options.strategies:
             done[-1]["ratios"] = strategy_contest.ratios(done[-1], model)
     malloc = "default" if options.default_malloc else "tuned"
@@ -141,6 +175,8 @@ def main():
           f"{options.seconds:g} s, malloc of the peers {malloc}, load average {where['load'][0]} before.")  # fmt: skip
     for contest in done:
         print_contest(contest)
+    if not options.strategies:
+        print("\n### Ratios\n\n" + summary(done), flush=True)
     if options.json:
         temporary = options.json.with_suffix(".part")
         temporary.write_text(json.dumps({"machine": where, "contests": done}, indent=1) + "\n")

@@ -18,14 +18,16 @@ TUNED_MALLOC = {
     "MALLOC_TOP_PAD_": "268435456",
 }
 SHORT_SPIN = {"GOMP_SPINCOUNT": "5000"}
-BATCH = {"lenet5": 256, "lenet": 256, "resnet20": 128, "mlp": 128, "lstm": 64, "transformer": 32}
+BATCH = {
+    "lenet5": 256, "lenet": 256, "resnet20": 128, "mlp": 128, "lstm": 64, "transformer": 32,
+    "resnet18": 64, "resnet50": 16, "mobilenet_v2": 16, "xception": 8}  # fmt: skip
 
 
 def ours(options, label, model, **arguments):
     """A contestant: name, command, environment."""
     command = [str(options.program), "--model", model, "--seconds", str(options.seconds)]
     for key, value in arguments.items():
-        command += [f"--{key}", str(value)]
+        command += [f"--{key}"] if value is True else [f"--{key}", str(value)]
     return {"name": label, "ours": True, "command": command, "environment": SHORT_SPIN}
 
 

@@ -124,6 +124,52 @@ void normalization(const std::string& name, const Shape& shape, Activation activ
   });
 }
 
+void depthwise(const std::string& name, const Shape& x, int64_t kernel, int stride) {
+  ops::Conv2DOptions options{.strides = {stride, stride}, .padding = "same"};
+  options.groups = static_cast<int>(x[3]);
+  convolution(name, x, {kernel, kernel, 1, x[3]}, options);
+}
+
+void pointwise(const std::string& name, const Shape& x, int64_t filters, int stride) {
+  convolution(name, x, {1, 1, x[3], filters}, {.strides = {stride, stride}, .padding = "same"});
+}
+
+/// What MobileNetV2, ResNet-50 and Xception are made of, at their batches.
+void register_applications() {
+  depthwise("mobilenet_v2/depthwise_112_s1", {16, 112, 112, 32}, 3, 1);
+  depthwise("mobilenet_v2/depthwise_112_s2", {16, 112, 112, 96}, 3, 2);
+  depthwise("mobilenet_v2/depthwise_56_s1", {16, 56, 56, 144}, 3, 1);
+  depthwise("mobilenet_v2/depthwise_56_s2", {16, 56, 56, 144}, 3, 2);
+  depthwise("mobilenet_v2/depthwise_14_s1", {16, 14, 14, 384}, 3, 1);
+  depthwise("mobilenet_v2/depthwise_7_s1", {16, 7, 7, 960}, 3, 1);
+  depthwise("xception/depthwise_147_s1", {8, 147, 147, 128}, 3, 1);
+  depthwise("xception/depthwise_19_s1", {8, 19, 19, 728}, 3, 1);
+  depthwise("efficientnet/depthwise5_28_s1", {16, 28, 28, 240}, 5, 1);
+  depthwise("efficientnet/depthwise5_56_s2", {16, 56, 56, 144}, 5, 2);
+  pointwise("mobilenet_v2/expand_112", {16, 112, 112, 16}, 96, 1);
+  pointwise("mobilenet_v2/expand_56", {16, 56, 56, 24}, 144, 1);
+  pointwise("mobilenet_v2/project_56", {16, 56, 56, 144}, 24, 1);
+  pointwise("mobilenet_v2/expand_14", {16, 14, 14, 64}, 384, 1);
+  pointwise("mobilenet_v2/project_7", {16, 7, 7, 960}, 160, 1);
+  pointwise("mobilenet_v2/last", {16, 7, 7, 320}, 1280, 1);
+  pointwise("resnet50/1x1_56_64to256", {16, 56, 56, 64}, 256, 1);
+  pointwise("resnet50/1x1_14_1024to256", {16, 14, 14, 1024}, 256, 1);
+  pointwise("resnet50/1x1_56to28_s2", {16, 56, 56, 256}, 512, 2);
+  pointwise("resnet50/1x1_14to7_s2", {16, 14, 14, 1024}, 2048, 2);
+  pointwise("xception/pointwise_147", {8, 147, 147, 128}, 128, 1);
+  pointwise("xception/pointwise_19", {8, 19, 19, 728}, 728, 1);
+  convolution("mobilenet_v2/first", {16, 224, 224, 3}, {3, 3, 3, 32}, {.strides = {2, 2}, .padding = "same"});
+  convolution("resnet50/first", {16, 230, 230, 3}, {7, 7, 3, 64}, {.strides = {2, 2}});
+  convolution("resnet50/3x3_14", {16, 14, 14, 256}, {3, 3, 256, 256}, {.padding = "same"});
+  convolution("xception/second", {8, 149, 149, 32}, {3, 3, 32, 64}, {});
+  convolution("resnet18/3x3_28", {64, 28, 28, 64}, {3, 3, 64, 64}, {.padding = "same"});
+  convolution("resnet18/3x3_4", {64, 4, 4, 512}, {3, 3, 512, 512}, {.padding = "same"});
+  normalization("mobilenet_v2/bn96_112", {16, 112, 112, 96}, Activation::relu6);
+  normalization("mobilenet_v2/bn960_7", {16, 7, 7, 960}, Activation::relu6);
+  normalization("resnet50/bn256_56", {16, 56, 56, 256}, Activation::relu);
+  normalization("xception/bn728_19", {8, 19, 19, 728}, Activation::linear);
+}
+
 void crossentropy(const std::string& name, int64_t rows, int64_t classes) {
   const Tensor x = numbers({rows, classes}), g = numbers({rows});
   const Tensor labels = Tensor::zeros({rows}, DType::int32);
@@ -162,6 +208,7 @@ void register_all() {
   dense("mlp/dense1", 128, 784, 512, relu);
   dense("mlp/dense2", 128, 512, 512, relu);
   dense("mlp/dense3", 128, 512, 10, Activation::linear);
+  register_applications();
 }
 
 }  // namespace

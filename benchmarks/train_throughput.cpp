@@ -1,13 +1,12 @@
 // Trains one of the compared networks on synthetic data and prints one JSON line with the median and best
 // throughput.
-#include <sys/resource.h>
-
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -43,6 +42,21 @@ double load_average() {
   return load;
 }
 
+/// "VmRSS" and "VmHWM" of this process in MB.
+double memory(const std::string& what) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(what + ":")) return std::stod(line.substr(what.size() + 1)) / 1024.0;
+  return 0.0;
+}
+
+/// What all threads of this process have used, in seconds.
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -50,7 +64,9 @@ double seconds_since(Clock::time_point start) {
 Options parse(int argc, char** argv) {
   Options options;
   CLI::App app("Training throughput on synthetic data");
-  app.add_option("--model", options.model, "lenet5, lenet, resnet20, mlp, lstm or transformer");
+  app.add_option(
+      "--model", options.model,
+      "lenet5, lenet, mlp, lstm, transformer, resnet20, resnet18, resnet50, mobilenet_v2 or xception");
   app.add_option("--dtype", options.dtype, "of weights and activations")
       ->check(CLI::IsMember({"float32", "float64"}));
   app.add_option("--batch", options.batch, "rows of the global batch (default: the model's)");
@@ -64,7 +80,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--strategy", options.strategy, "none, mirrored or central_storage")
       ->check(CLI::IsMember({"none", "mirrored", "central_storage"}));
   app.add_flag("--separate", options.separate, "mirrored weights in separate storage");
-  app.add_flag("--infer", options.infer, "forward only");
+  app.add_flag("--inference", options.infer, "predict instead of training");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -92,7 +108,8 @@ Batch synthetic(const benchmarks::BenchmarkModel& bench, int64_t rows) {
   std::vector<float> x(static_cast<size_t>(shape.num_elements()));
   for (float& value : x) value = static_cast<float>(random.uniform());
   std::vector<int64_t> y;
-  for (int64_t i = 0; i < rows; ++i) y.push_back(static_cast<int64_t>(random.below(10)));
+  for (int64_t i = 0; i < rows; ++i)
+    y.push_back(static_cast<int64_t>(random.below(static_cast<uint64_t>(bench.classes))));
   return {.x = {Tensor::from(x, shape)}, .y = {Tensor::from(y)}, .sample_weight = {}};
 }
 
@@ -103,12 +120,13 @@ int main(int argc, char** argv) try {
   const Options options = parse(argc, argv);
   if (options.threads > 0) thread_context().compute_threads = options.threads;
   set_random_seed(1);
+  const double memory_before = memory("VmRSS");
   const auto bench = make_model(options);
   const int64_t rows = options.batch > 0 ? options.batch : bench.default_batch;
   const Batch batch = synthetic(bench, rows);
   auto step = [&] {
     if (options.infer)
-      bench.model.predict_on_batch(batch.x[0]);
+      bench.model.predict(batch.x[0], {.batch_size = rows, .verbose = 0});
     else
       bench.model.train_on_batch(batch);
   };
@@ -117,7 +135,7 @@ int main(int argc, char** argv) try {
   const double first_step = seconds_since(start);
   for (int i = 1; i < options.warmup; ++i) step();
   const AllocatorStats warm = allocator_stats(Device());
-  std::vector<double> times;
+  std::vector<double> times, cpu_times;
   const auto begin = Clock::now();
   auto goes_on = [&] {
     if (options.steps > 0) return times.size() < options.steps;
@@ -125,26 +143,27 @@ int main(int argc, char** argv) try {
   };
   while (goes_on()) {
     const auto before = Clock::now();
+    const double cpu_before = cpu_seconds();
     step();
     times.push_back(seconds_since(before));
+    cpu_times.push_back(cpu_seconds() - cpu_before);
   }
   const uint64_t allocations = allocator_stats(Device()).system_allocations - warm.system_allocations;
   std::sort(times.begin(), times.end());
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
+  std::sort(cpu_times.begin(), cpu_times.end());
   const double median = times[times.size() / 2];
   std::printf(
       "{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"dtype\": \"%s\", \"devices\": %d, "
-      "\"threads\": %d, "
-      "\"strategy\": \"%s\", \"mode\": \"%s\", \"steps\": %zu, \"median_img_s\": %.1f, \"best_img_s\": %.1f, "
-      "\"step_ms_median\": %.4f, \"first_step_s\": %.3f, \"storage_allocations\": %llu, \"peak_rss_mb\": "
-      "%.0f, "
-      "\"load\": [%.2f, %.2f], \"versions\": {\"nyala\": \"%s\"}}\n",
+      "\"threads\": %d, \"strategy\": \"%s\", \"mode\": \"%s\", \"steps\": %zu, \"median_img_s\": %.1f, "
+      "\"best_img_s\": %.1f, \"step_ms_median\": %.4f, \"step_cpu_ms_median\": %.4f, \"first_step_s\": %.3f, "
+      "\"storage_allocations\": "
+      "%llu, "
+      "\"peak_mb\": %.0f, \"load\": [%.2f, %.2f], \"versions\": {\"nyala\": \"%s\"}}\n",
       options.model.c_str(), static_cast<long long>(rows), options.dtype.c_str(), options.devices,
-      options.threads, options.strategy.c_str(), options.infer ? "infer" : "train", times.size(),
-      static_cast<double>(rows) / median, static_cast<double>(rows) / times.front(), median * 1e3, first_step,
-      static_cast<unsigned long long>(allocations), static_cast<double>(usage.ru_maxrss) / 1024, load_before,
-      load_average(), std::string(version()).c_str());
+      options.threads, options.strategy.c_str(), options.infer ? "inference" : "training", times.size(),
+      static_cast<double>(rows) / median, static_cast<double>(rows) / times.front(), median * 1e3,
+      cpu_times[cpu_times.size() / 2] * 1e3, first_step, static_cast<unsigned long long>(allocations),
+      memory("VmHWM") - memory_before, load_before, load_average(), std::string(version()).c_str());
   return 0;
 } catch (const nyala::Error& error) {
   std::cerr << "error: " << error.what() << "\n";

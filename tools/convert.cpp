@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <nyala/api/saving/file_bytes.h>
-#include <nyala/tools/command.h>
+#include <nyala/tools/architecture.h>
 
 namespace nyala::tools {
 
@@ -12,6 +12,7 @@ namespace {
 
 struct Options {
   std::string in, out, model;
+  ArchitectureOptions architecture;
 };
 
 const std::vector<std::string> kWhole = {".keras", ".h5", ".hdf5"};
@@ -36,13 +37,19 @@ Model model_of(const Options& options) {
     if (holds_model(options.in)) return load_model(options.in);
     throw InvalidArgumentError("'" + options.in +
                                "' holds weights alone: name the model that they are of with --model "
-                               "(a .keras, whole-model .h5 or .json file)");
+                               "(a .keras, whole-model .h5 or .json file, or an architecture: MobileNetV2)");
   }
-  if (!std::filesystem::exists(options.model))
-    throw InvalidArgumentError(
-        "--model: there is no file '" + options.model +
-        "'; names of architectures are not built yet: pass a .keras, whole-model .h5 or "
-        ".json file");
+  if (!std::filesystem::exists(options.model)) {
+    ArchitectureOptions architecture = options.architecture;
+    architecture.name = options.model;
+    architecture.weights = options.in;
+    try {
+      applications::find_application(options.model);
+    } catch (const NotFoundError&) {
+      rethrow_with_prefix("--model: there is no such file; ");
+    }
+    return make_architecture(architecture);
+  }
   const Model model = architecture_of(options.model);
   model.load_weights(options.in);
   return model;
@@ -72,11 +79,15 @@ void add_convert(CLI::App& app) {
       ->required();
   command->add_option(
       "--model", options->model,
-      "what the weights are of, where IN is weights alone: a .keras, whole-model .h5 or .json file");
+      "what the weights are of, where IN is weights alone: a .keras, whole-model .h5 or .json "
+      "file, or an architecture of keras.applications with the options below");
+  add_architecture_options(*command, options->architecture);
   command->footer(
       "Examples:\n  nyala convert old_keras1_model.h5 model.keras\n"
       "  nyala convert model.keras weights.safetensors\n"
-      "  nyala convert weights.safetensors tuned.keras --model model.keras");
+      "  nyala convert weights.safetensors tuned.keras --model model.keras\n"
+      "  nyala convert mobilenet_v2_no_top.h5 base.keras --model MobileNetV2 --alpha 0.35 --no-top "
+      "--input-shape 128,128,3");
   command->callback([options] { convert(*options); });
 }
 

@@ -10,7 +10,7 @@
 
 #include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/training/training_state.h>
-#include <nyala/tools/command.h>
+#include <nyala/tools/images.h>
 
 namespace nyala::tools {
 
@@ -23,8 +23,10 @@ struct Options {
   std::vector<std::string> inputs, targets, sample_weights;
   int epochs = 1, verbose = kVerboseAuto;
   int64_t batch_size = 32, seed = -1;
-  bool no_shuffle = false;
+  bool no_shuffle = false, cache = false, skip_broken = false;
   double validation_split = 0.0;
+  std::string data, preprocess;
+  std::vector<int64_t> size;
 };
 
 std::atomic<bool> g_interrupted{false};
@@ -115,7 +117,45 @@ PerOutput<Tensor> weights_of(const Options& options) {
   return PerOutput<Tensor>(std::move(weights));
 }
 
+void check_data(const Options& options) {
+  if (!options.data.empty() && !(options.inputs.empty() && options.targets.empty()))
+    throw InvalidArgumentError("fit: expected either --data (a folder of pictures) or --input and --target");
+  if (!options.data.empty() && !options.sample_weights.empty())
+    throw InvalidArgumentError("fit: --sample-weight belongs to --input and --target");
+  if (options.data.empty() && (options.inputs.empty() || options.targets.empty()))
+    throw InvalidArgumentError(
+        "fit: expected --input and --target (arrays), or --data (a folder of pictures)");
+  preprocessing(options.preprocess);  // a wrong name before long work
+}
+
+History fit_arrays(const Model& model, const Options& options, FitConfig config) {
+  const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
+  const Tensors y = load_arrays(options.targets, output_names(model), "--target");
+  config.batch_size = options.batch_size;
+  config.validation_split = options.validation_split;
+  config.shuffle = !options.no_shuffle;
+  config.sample_weight = weights_of(options);
+  return model.fit(x, y, config);
+}
+
+History fit_images(const Model& model, const Options& options, FitConfig config) {
+  const ImageData data = read_image_folder(model, {.folder = options.data,
+                                                   .validation_split = options.validation_split,
+                                                   .batch_size = options.batch_size,
+                                                   .seed = options.seed,
+                                                   .shuffle = !options.no_shuffle,
+                                                   .skip_broken = options.skip_broken,
+                                                   .preprocess = options.preprocess,
+                                                   .size = options.size});
+  std::cerr << "classes: " << quoted_list(data.class_names) << "\n";
+  if (const std::string hint = preprocessing_hint(model); options.preprocess.empty() && !hint.empty())
+    std::cerr << hint << "\n";
+  if (options.validation_split > 0) config.validation_data = data.validation;
+  return model.fit(data.train, config);
+}
+
 void fit(const Options& options) {
+  check_data(options);
   if (!options.output.empty()) check_output(options.output, {".keras", ".h5", ".hdf5"});
   if (!options.history.empty()) check_output(options.history, {""});
   if (options.seed >= 0) set_random_seed(static_cast<uint64_t>(options.seed));
@@ -125,18 +165,14 @@ void fit(const Options& options) {
     compile(loaded, options);
     return loaded;
   });
-  const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
-  const Tensors y = load_arrays(options.targets, output_names(model), "--target");
   std::signal(SIGINT, [](int) { g_interrupted = true; });
-  const History history = model.fit(x, y,
-                                    {.batch_size = options.batch_size,
-                                     .epochs = options.epochs,
-                                     .verbose = options.verbose,
-                                     .callbacks = {StopOnInterrupt()},
-                                     .validation_split = options.validation_split,
-                                     .shuffle = !options.no_shuffle,
-                                     .class_weight = class_weight_of(options.class_weight),
-                                     .sample_weight = weights_of(options)});
+  const FitConfig config = {.epochs = options.epochs,
+                            .verbose = options.verbose,
+                            .callbacks = {StopOnInterrupt()},
+                            .class_weight = class_weight_of(options.class_weight),
+                            .cache_frozen_features = options.cache};
+  const History history =
+      options.data.empty() ? fit_arrays(model, options, config) : fit_images(model, options, config);
   if (!options.history.empty()) write_history(history, options.history);
   if (!options.output.empty()) model.save(options.output);
   if (g_interrupted)
@@ -155,8 +191,9 @@ void add_fit(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("fit", "Trains the model where its file says training stopped.");
   command->add_option("model", o->model, "a .keras or whole-model .h5 file")->required();
-  repeated(command->add_option("--input", o->inputs, "X.npy, or name=X.npy; once per input")->required());
-  repeated(command->add_option("--target", o->targets, "Y.npy, or name=Y.npy; once per output")->required());
+  repeated(command->add_option("--input", o->inputs, "X.npy, or name=X.npy; once per input"));
+  repeated(command->add_option("--target", o->targets, "Y.npy, or name=Y.npy; once per output"));
+  command->add_option("--data", o->data, "a folder with a folder of pictures per class, instead of arrays");
   repeated(
       command->add_option("--sample-weight", o->sample_weights, "W.npy, for all outputs or once for each"));
   command->add_option("--class-weight", o->class_weight, "JSON: {\"0\": 1.0, \"1\": 2.5}");
@@ -164,6 +201,17 @@ void add_fit(CLI::App& app) {
   command->add_option("--batch-size", o->batch_size, "rows of a step")->check(CLI::PositiveNumber);
   command->add_flag("--no-shuffle", o->no_shuffle, "keep the order of the rows");
   command->add_option("--validation-split", o->validation_split, "the last part of the rows, to validate on");
+  command->add_option(
+      "--preprocess", o->preprocess,
+      "of pictures: the name of an architecture (mobilenet_v2), tf, caffe, torch or none (0 to "
+      "255, the default)");
+  command->add_option("--size", o->size, "height,width of pictures, where the model takes any")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--skip-broken", o->skip_broken, "leave out pictures that cannot be decoded");
+  command->add_flag("--cache-frozen-features", o->cache,
+                    "compute what frozen layers in front give for a row once, not in every epoch");
   command->add_option("--seed", o->seed, "of everything that is random");
   command->add_option("--optimizer", o->optimizer,
                       "a name, or JSON as in Keras' files, instead of the file's");
@@ -176,7 +224,9 @@ void add_fit(CLI::App& app) {
   command->add_option("--verbose", o->verbose, "0 silent, 1 a bar, 2 a line per epoch")
       ->check(CLI::Range(0, 2));
   command->footer(
-      "Example:\n  nyala fit model.keras --input x.npy --target y.npy --epochs 3 --output better.keras");
+      "Examples:\n  nyala fit model.keras --input x.npy --target y.npy --epochs 3 --output better.keras\n"
+      "  nyala fit model.keras --data photos --validation-split 0.2 --loss sparse_categorical_crossentropy "
+      "--metrics accuracy --output better.keras");
   command->callback([o] { fit(*o); });
 }
 

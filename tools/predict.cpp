@@ -1,6 +1,11 @@
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
 #include <memory>
+#include <numeric>
 
-#include <nyala/tools/command.h>
+#include <nyala/datasets/image/load_img.h>
+#include <nyala/tools/images.h>
 
 namespace nyala::tools {
 
@@ -8,24 +13,114 @@ namespace {
 
 struct Options {
   std::string model;
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, images;
   std::string output;
   int64_t batch_size = 32;
+  std::string preprocess, labels, interpolation = "nearest";
+  std::vector<int64_t> size;
+  bool keep_aspect_ratio = false;
+  int top = 5;
 };
 
-void predict(const Options& options) {
-  check_output(options.output, {".npy", ".npz"});
-  const Model model = load_model(options.model, {.compile = false});
-  const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
-  const Tensors y = model.predict_all(x, {.batch_size = options.batch_size, .verbose = 0});
-  if (y.size() == 1 && !options.output.ends_with(".npz")) {
-    save_npy(options.output, y[0]);
+void write(const Model& model, const Tensors& y, const std::string& path) {
+  if (y.size() == 1 && !path.ends_with(".npz")) {
+    save_npy(path, y[0]);
     return;
   }
   const std::vector<std::string> names = output_names(model, y.size());
   NamedArrays named;
   for (size_t i = 0; i < y.size(); ++i) named.emplace_back(names.at(i), y[i]);
-  save_npz(options.output, named);
+  save_npz(path, named);
+}
+
+void predict_arrays(const Model& model, const Options& options) {
+  const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
+  write(model, model.predict_all(x, {.batch_size = options.batch_size, .verbose = 0}), options.output);
+}
+
+Tensor load_images(const Model& model, const Options& options) {
+  const ImageInput input = image_input(model, options.size);
+  const std::string mode = preprocessing(options.preprocess);
+  Tensors images;
+  for (const std::string& path : options.images)
+    images.push_back(load_img(path, {.color_mode = input.color_mode,
+                                     .target_size = input.size,
+                                     .interpolation = options.interpolation,
+                                     .keep_aspect_ratio = options.keep_aspect_ratio}));
+  return applications::preprocess_input(ops::stack(images, 0), mode);
+}
+
+struct Guess {
+  std::string label;
+  double score;
+};
+
+/// The best classes of each row; those of ImageNet by name where the list of them is to be had.
+std::vector<std::vector<Guess>> best_guesses(const Tensor& scores, const Options& options) {
+  const int64_t classes = scores.shape()[1];
+  const std::vector<double> values = ops::cast(scores, DType::float64).to_vector<double>();
+  std::vector<std::string> labels;
+  std::vector<std::vector<Guess>> all;
+  if (!options.labels.empty()) labels = read_labels(options.labels, classes);
+  if (labels.empty() && classes == 1000) {
+    try {
+      for (const auto& of_row : applications::decode_predictions(scores, options.top)) {
+        all.emplace_back();
+        for (const auto& guess : of_row)
+          all.back().push_back({guess.class_description + " (" + guess.class_name + ")", guess.score});
+      }
+      return all;
+    } catch (const IoError& error) {
+      std::cerr << "hint: no names of ImageNet's classes, their numbers instead: " << error.what() << "\n";
+    }
+  }
+  for (size_t row = 0; row < values.size(); row += static_cast<size_t>(classes)) {
+    std::vector<size_t> order(static_cast<size_t>(classes));
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return values[row + a] > values[row + b]; });
+    order.resize(std::min(order.size(), static_cast<size_t>(options.top)));
+    all.emplace_back();
+    for (const size_t i : order)
+      all.back().push_back({labels.empty() ? std::to_string(i) : labels[i], values[row + i]});
+  }
+  return all;
+}
+
+void predict_images(const Model& model, const Options& options) {
+  output_units(model);  // before long work
+  const Tensor scores =
+      model.predict(load_images(model, options), {.batch_size = options.batch_size, .verbose = 0});
+  if (!options.output.empty()) write(model, {scores}, options.output);
+  const std::vector<std::vector<Guess>> guesses = best_guesses(scores, options);
+  for (size_t i = 0; i < guesses.size(); ++i) {
+    std::cout << options.images[i] << "\n";
+    for (const Guess& guess : guesses[i]) {
+      char score[32];
+      std::snprintf(score, sizeof score, "  %8.4f  ", guess.score);
+      std::cout << score << guess.label << "\n";
+    }
+  }
+  if (!options.preprocess.empty()) return;
+  if (const std::string hint = preprocessing_hint(model); !hint.empty()) std::cerr << hint << "\n";
+}
+
+void predict(const Options& options) {
+  if (options.inputs.empty() == options.images.empty())
+    throw InvalidArgumentError("predict: expected either --input (arrays) or --image (pictures)");
+  if (options.images.empty() && options.output.empty())
+    throw InvalidArgumentError("predict: --input needs --output, a .npy or .npz file to write");
+  if (!options.output.empty()) check_output(options.output, {".npy", ".npz"});
+  preprocessing(options.preprocess);  // a wrong name before long work
+  const Model model = load_model(options.model, {.compile = false});
+  if (options.images.empty())
+    predict_arrays(model, options);
+  else
+    predict_images(model, options);
+}
+
+CLI::Option* repeated(CLI::Option* option) {
+  return option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 }  // namespace
@@ -34,17 +129,34 @@ void add_predict(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("predict", "Writes what the model gives for each row of its input.");
   command->add_option("model", options->model, "a .keras or whole-model .h5 file")->required();
+  repeated(command->add_option("--input", options->inputs,
+                               "X.npy, or name=X.npy; once per input, in the model's order"));
+  command->add_option("--output", options->output, "Y.npy; an .npz by output name where there are several");
+  repeated(command->add_option("--image", options->images,
+                               "a JPEG, PNG, BMP or GIF to classify, instead of --input; may be repeated"));
+  command->add_option("--preprocess", options->preprocess,
+                      "how pixels become the model's numbers: the name of an architecture (mobilenet_v2, "
+                      "ResNet50), tf, caffe, torch or none (0 to 255, the default)");
+  command->add_option("--top", options->top, "classes to print for each picture")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--labels", options->labels, "names of the classes, one per line");
+  command->add_option("--size", options->size, "height,width of pictures, where the model takes any")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->check(CLI::PositiveNumber);
   command
-      ->add_option("--input", options->inputs, "X.npy, or name=X.npy; once per input, in the model's order")
-      ->required()
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--output", options->output, "Y.npy; an .npz by output name where there are several")
-      ->required();
+      ->add_option("--interpolation", options->interpolation,
+                   "of pictures: nearest, bilinear, bicubic, lanczos, hamming or box")
+      ->capture_default_str();
+  command->add_flag("--keep-aspect-ratio", options->keep_aspect_ratio,
+                    "take the middle of a picture instead of stretching it");
   command->add_option("--batch-size", options->batch_size, "rows at a time")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->footer("Example:\n  nyala predict model.keras --input x.npy --output y.npy");
+  command->footer(
+      "Examples:\n  nyala predict model.keras --input x.npy --output y.npy\n"
+      "  nyala predict mobilenet.keras --image photo.jpg --preprocess mobilenet_v2 --top 3");
   command->callback([options] { predict(*options); });
 }
 

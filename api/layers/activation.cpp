@@ -16,7 +16,10 @@ class ActivationNode final : public LayerNode {
 
   using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return config_.activation(x); }
-  ops::Activation as_activation() const override { return FusedActivation(config_.activation).fused(); }
+  ops::Activation as_activation() const override {
+    const bool relu6 = !config_.activation.is_custom() && config_.activation.name() == "relu6";
+    return relu6 ? ops::Activation::relu6 : FusedActivation(config_.activation).fused();
+  }
 
  private:
   ActivationConfig config_;

@@ -53,7 +53,9 @@
 #include <nyala/api/layers/einsum_dense_shapes.h>
 #include <nyala/api/layers/elu.h>
 #include <nyala/api/layers/embedding.h>
+#include <nyala/api/layers/factor_range.h>
 #include <nyala/api/layers/flatten.h>
+#include <nyala/api/layers/foldable.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/api/layers/gaussian_dropout.h>
 #include <nyala/api/layers/gaussian_noise.h>
@@ -68,6 +70,7 @@
 #include <nyala/api/layers/group_query_attention.h>
 #include <nyala/api/layers/gru.h>
 #include <nyala/api/layers/gru_cell.h>
+#include <nyala/api/layers/image_augmentation.h>
 #include <nyala/api/layers/image_boxes.h>
 #include <nyala/api/layers/input.h>
 #include <nyala/api/layers/lambda.h>
@@ -94,6 +97,13 @@
 #include <nyala/api/layers/pooling_config.h>
 #include <nyala/api/layers/prelu.h>
 #include <nyala/api/layers/quantile_summary.h>
+#include <nyala/api/layers/random_brightness.h>
+#include <nyala/api/layers/random_contrast.h>
+#include <nyala/api/layers/random_crop.h>
+#include <nyala/api/layers/random_flip.h>
+#include <nyala/api/layers/random_rotation.h>
+#include <nyala/api/layers/random_translation.h>
+#include <nyala/api/layers/random_zoom.h>
 #include <nyala/api/layers/recurrent_cell.h>
 #include <nyala/api/layers/recurrent_layer.h>
 #include <nyala/api/layers/relu.h>
@@ -145,10 +155,11 @@ using Layers =
               GlobalAveragePooling3D, GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D,
               GroupNormalization, GroupQueryAttention, GRU, GRUCell, LayerNormalization, LayerScale,
               LeakyReLU, LSTM, LSTMCell, Masking, Maximum, MaxPooling1D, MaxPooling2D, MaxPooling3D, Minimum,
-              MultiHeadAttention, Multiply, Normalization, Permute, PReLU, ReLU, RepeatVector, Rescaling,
-              Reshape, Resizing, RMSNormalization, RNN, SeparableConv1D, SeparableConv2D, SimpleRNN,
-              SimpleRNNCell, Softmax, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D, StackedRNNCells,
-              StochasticDepth, Subtract, TimeDistributed, UnitNormalization, UpSampling1D, UpSampling2D,
-              UpSampling3D, ZeroPadding1D, ZeroPadding2D, ZeroPadding3D>;
+              MultiHeadAttention, Multiply, Normalization, Permute, PReLU, RandomBrightness, RandomContrast,
+              RandomCrop, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, ReLU, RepeatVector,
+              Rescaling, Reshape, Resizing, RMSNormalization, RNN, SeparableConv1D, SeparableConv2D,
+              SimpleRNN, SimpleRNNCell, Softmax, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D,
+              StackedRNNCells, StochasticDepth, Subtract, TimeDistributed, UnitNormalization, UpSampling1D,
+              UpSampling2D, UpSampling3D, ZeroPadding1D, ZeroPadding2D, ZeroPadding3D>;
 
 }  // namespace nyala

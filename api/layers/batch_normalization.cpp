@@ -1,8 +1,10 @@
 #include <nyala/api/layers/batch_normalization.h>
+#include <nyala/api/layers/foldable.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/batch_normalization.h>
 #include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/exponential.h>
 #include <nyala/backend/ops/transpose.h>
 
 namespace nyala {
@@ -26,7 +28,7 @@ void BatchNormalizationConfig::fields(FieldVisitor& v) {
 
 namespace {
 
-class BatchNormalizationNode final : public LayerNode {
+class BatchNormalizationNode final : public LayerNode, public MapsChannels {
  public:
   explicit BatchNormalizationNode(const BatchNormalizationConfig& config) : config_(config) {
     if (!(config.momentum >= 0 && config.momentum <= 1))
@@ -65,13 +67,32 @@ class BatchNormalizationNode final : public LayerNode {
   Tensor call(Call& c, const Tensor& input) const override {
     return call_fused(c, input, ops::Activation::linear);
   }
-  bool fuses(ops::Activation activation) const override { return activation == ops::Activation::relu; }
+  bool fuses(ops::Activation activation) const override {
+    return activation == ops::Activation::relu || activation == ops::Activation::relu6;
+  }
   Tensor call_fused(Call& c, const Tensor& input, ops::Activation activation) const override {
     const Tensor x = is_floating(input.dtype()) ? input : ops::cast(input, dtype());
     const int axis = axis_of(x.shape());
     const bool last = axis == x.rank() - 1;
     const Tensor y = normalized(c, last ? x : ops::moveaxis(x, axis, -1), activation);
     return last ? y : ops::moveaxis(y, -1, axis);
+  }
+
+  bool maps_last_axis(int rank) const override {
+    return config_.axis == -1 || static_cast<int>(config_.axis) == rank - 1;
+  }
+  Variables map_variables() const override {
+    Variables variables{moving_mean_, moving_variance_};
+    if (gamma_) variables.push_back(gamma_);
+    if (beta_) variables.push_back(beta_);
+    return variables;
+  }
+  ChannelMap channel_map(Call& c) const override {
+    const auto read = [&](const Variable& variable) { return ops::cast(c[variable], DType::float64); };
+    Tensor scale = ops::rsqrt(read(moving_variance_) + config_.epsilon);
+    if (gamma_) scale = scale * read(gamma_);
+    const Tensor offset = read(moving_mean_) * scale * -1.0;
+    return {scale, beta_ ? offset + read(beta_) : offset};
   }
 
  private:
@@ -84,6 +105,7 @@ class BatchNormalizationNode final : public LayerNode {
     if (!c.training() || !trainable())
       return ops::batch_normalization_apply(x, {c[moving_mean_], c[moving_variance_], gamma, beta}, options);
     if (config_.synchronized) options.replica = c.replica();
+    options.recompute = c.options().recompute_batch_normalization;
     const auto [y, mean, variance] = ops::batch_normalization_train(x, gamma, beta, options);
     update(c, moving_mean_, mean, x);
     update(c, moving_variance_, variance, x);

@@ -9,6 +9,13 @@
 
 namespace nyala {
 
+void check_not_sparse(const std::string& layer, bool sparse) {
+  if (sparse)
+    throw InvalidArgumentError(layer +
+                               ": sparse outputs (sparse=true) are not supported; leave it out: dense ones "
+                               "hold the same numbers");
+}
+
 CategoryCode category_code_of(const std::string& layer, const std::string& name) {
   if (name == "one_hot") return CategoryCode::one_hot;
   if (name == "multi_hot" || name == "binary") return CategoryCode::multi_hot;

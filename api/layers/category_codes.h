@@ -14,6 +14,9 @@ enum class CategoryCode { one_hot, multi_hot, count };
 /// By Keras' name ("binary" is an old one of multi_hot). Throws InvalidArgumentError naming `layer`.
 CategoryCode category_code_of(const std::string& layer, const std::string& name);
 
+/// Throws InvalidArgumentError naming `layer` for Keras' argument sparse = true: there are no sparse tensors.
+void check_not_sparse(const std::string& layer, bool sparse);
+
 struct CategoryCodes {
   CategoryCode code = CategoryCode::multi_hot;
   int64_t depth = 1;

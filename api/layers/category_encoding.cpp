@@ -10,6 +10,7 @@ namespace nyala {
 void CategoryEncodingConfig::fields(FieldVisitor& v) {
   v.optional("num_tokens", num_tokens, 0);
   v.field("output_mode", output_mode);
+  v.field("sparse", sparse);
 }
 
 namespace {
@@ -19,6 +20,7 @@ class CategoryEncodingNode final : public LayerNode {
   explicit CategoryEncodingNode(const CategoryEncodingConfig& config)
       : config_(config), code_(category_code_of("CategoryEncoding", config.output_mode)) {
     check_positive("CategoryEncoding", "num_tokens", config.num_tokens);
+    check_not_sparse("CategoryEncoding", config.sparse);
   }
   std::string class_name() const override { return "CategoryEncoding"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }

@@ -9,6 +9,7 @@ struct CategoryEncodingConfig {
   NamesRequired names_required = NamesRequired();
   int64_t num_tokens = 0;                 // Keras has no default
   std::string output_mode = "multi_hot";  // or "one_hot", "count"
+  bool sparse = false;                    // true is not supported
   std::string name = {};
   bool trainable = true;
   std::string dtype = "float32";

@@ -6,6 +6,7 @@
 #include <nyala/api/layers/convolution_support.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/conv_transpose.h>
 
 namespace nyala {
@@ -73,7 +74,7 @@ Options<N> options_of(const ConvTransposeConfig<N>& config) {
 }
 
 template <size_t N>
-class ConvTransposeNode : public LayerNode {
+class ConvTransposeNode : public LayerNode, public FoldableLayer {
  public:
   explicit ConvTransposeNode(const ConvTransposeConfig<N>& config)
       : config_(checked(config)), options_(options_of(config_)) {}
@@ -94,6 +95,20 @@ class ConvTransposeNode : public LayerNode {
     const Tensor y = config_.activation(transpose(x, c[kernel_], bias_ ? c[bias_] : Tensor()));
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
     return y;
+  }
+
+  bool is_affine() const override {
+    return config_.activation.is_linear() && !config_.activity_regularizer &&
+           config_.data_format != "channels_first";
+  }
+  const Variable& kernel() const override { return kernel_; }
+  const Variable& bias() const override { return bias_; }
+  Tensor scaled(const Tensor& kernel, const Tensor& scale) const override {
+    return kernel * scale.with_shape({config_.filters, 1});
+  }
+  Tensor call_with(Call&, const Tensor& x, const FoldedCall& changes) const override {
+    check_floating(x);
+    return transpose(x, changes.kernel, changes.bias);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <nyala/api/layers/convolution_support.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
 
 namespace nyala {
 
@@ -53,7 +54,7 @@ ConvolutionConfig<N> checked(ConvolutionConfig<N> config) {
 }
 
 template <size_t N>
-class ConvolutionNode : public LayerNode {
+class ConvolutionNode : public LayerNode, public FoldableLayer {
  public:
   explicit ConvolutionNode(const ConvolutionConfig<N>& config)
       : config_(checked(config)),
@@ -86,6 +87,21 @@ class ConvolutionNode : public LayerNode {
     const Tensor y = activation_.rest(convolve<N>(std::array{&x, &kernel, &bias}, options_));
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
     return y;
+  }
+
+  bool is_affine() const override {
+    return config_.activation.is_linear() && !config_.activity_regularizer &&
+           config_.data_format != "channels_first";
+  }
+  bool takes_activation() const override { return true; }
+  bool takes_sum() const override { return N == 2; }
+  bool takes_padding() const override { return N == 2 && config_.padding == "valid"; }
+  const Variable& kernel() const override { return kernel_; }
+  const Variable& bias() const override { return bias_; }
+  Tensor scaled(const Tensor& kernel, const Tensor& scale) const override { return kernel * scale; }
+  Tensor call_with(Call&, const Tensor& x, const FoldedCall& changes) const override {
+    check_floating(x);
+    return convolve<N>(x, changes, options_);
   }
 
  private:

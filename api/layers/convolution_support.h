@@ -4,6 +4,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/as_images.h>
 #include <nyala/api/layers/builder.h>
+#include <nyala/api/layers/foldable.h>
 #include <nyala/api/layers/window_sizes.h>
 #include <nyala/backend/ops/conv2d.h>
 #include <nyala/backend/ops/conv3d.h>
@@ -68,6 +69,20 @@ Tensor convolve(const TensorPointers& x_kernel_bias, const ops::ConvolutionOptio
     return ops::conv3d(x, kernel, bias, options);
   else
     return from_images<N>(ops::conv2d(as_images<N>(x), as_image_kernel<N>(kernel), bias, options));
+}
+
+/// The same in a pass with neighbours of the layer, on a kernel of any layer.
+template <size_t N>
+Tensor convolve(const Tensor& x, const FoldedCall& changes, ops::ConvolutionOptions<N == 3 ? 3 : 2> options) {
+  options.activation = changes.activation;
+  if (changes.padding) options.padding = *changes.padding;
+  if constexpr (N == 2) {
+    if (changes.sum.defined()) {
+      ops::conv2d_onto(changes.sum, std::array{&x, &changes.kernel, &changes.bias}, options);
+      return changes.sum;
+    }
+  }
+  return convolve<N>(std::array{&x, &changes.kernel, &changes.bias}, options);
 }
 
 /// A depthwise kernel (sizes..., channels, multiplier) as that of a convolution in as many groups as there

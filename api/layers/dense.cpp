@@ -1,7 +1,9 @@
 #include <nyala/api/layers/dense.h>
 
+#include <nyala/api/layers/foldable.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dense.h>
 
 namespace nyala {
@@ -21,7 +23,7 @@ void DenseConfig::fields(FieldVisitor& v) {
 
 namespace {
 
-class DenseNode final : public LayerNode {
+class DenseNode final : public LayerNode, public FoldableLayer {
  public:
   explicit DenseNode(const DenseConfig& config) : config_(config), activation_(config.activation) {
     if (config.units <= 0)
@@ -50,6 +52,15 @@ class DenseNode final : public LayerNode {
     const Tensor y = activation_.rest(ops::dense(x, kernel, bias, activation_.fused()));
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
     return y;
+  }
+
+  bool is_affine() const override { return config_.activation.is_linear() && !config_.activity_regularizer; }
+  bool takes_activation() const override { return true; }
+  const Variable& kernel() const override { return kernel_; }
+  const Variable& bias() const override { return bias_; }
+  Tensor scaled(const Tensor& kernel, const Tensor& scale) const override { return kernel * scale; }
+  Tensor call_with(Call&, const Tensor& x, const FoldedCall& changes) const override {
+    return ops::dense(x, changes.kernel, changes.bias, changes.activation);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <nyala/api/layers/depthwise_conv1d.h>
 #include <nyala/api/layers/depthwise_conv2d.h>
 #include <nyala/api/layers/fused_activation.h>
+#include <nyala/backend/ops/arithmetic.h>
 
 namespace nyala {
 
@@ -43,7 +44,7 @@ DepthwiseConvConfig<N> checked(DepthwiseConvConfig<N> config) {
 }
 
 template <size_t N>
-class DepthwiseConvNode : public LayerNode {
+class DepthwiseConvNode : public LayerNode, public FoldableLayer {
  public:
   explicit DepthwiseConvNode(const DepthwiseConvConfig<N>& config)
       : config_(checked(config)),
@@ -75,6 +76,23 @@ class DepthwiseConvNode : public LayerNode {
     const Tensor y = activation_.rest(convolve<N>(std::array{&x, &kernel, &bias}, options_));
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
     return y;
+  }
+
+  bool is_affine() const override {
+    return config_.activation.is_linear() && !config_.activity_regularizer &&
+           config_.data_format != "channels_first";
+  }
+  bool takes_activation() const override { return true; }
+  bool takes_padding() const override { return N == 2 && config_.padding == "valid"; }
+  const Variable& kernel() const override { return kernel_; }
+  const Variable& bias() const override { return bias_; }
+  Tensor scaled(const Tensor& kernel, const Tensor& scale) const override {
+    return kernel * scale.with_shape({kernel.shape()[-2], kernel.shape()[-1]});
+  }
+  Tensor call_with(Call&, const Tensor& x, const FoldedCall& changes) const override {
+    check_floating(x);
+    const Tensor kernel = as_grouped_kernel(changes.kernel);
+    return convolve<N>(x, {kernel, changes.bias, changes.activation, {}, changes.padding}, options_);
   }
 
  private:

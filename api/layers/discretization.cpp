@@ -16,6 +16,7 @@ void DiscretizationConfig::fields(FieldVisitor& v) {
   v.optional("num_bins", num_bins, -1);
   v.field("epsilon", epsilon);
   v.field("output_mode", output_mode);
+  v.field("sparse", sparse);
 }
 
 namespace {
@@ -32,6 +33,7 @@ class DiscretizationNode final : public LayerNode {
     if (!std::is_sorted(config.bin_boundaries.begin(), config.bin_boundaries.end()))
       throw InvalidArgumentError("Discretization: expected bin_boundaries in ascending order");
     if (config.output_mode != "int") category_code_of("Discretization", config.output_mode);
+    check_not_sparse("Discretization", config.sparse);
   }
   std::string class_name() const override { return "Discretization"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }

@@ -12,6 +12,7 @@ struct DiscretizationConfig {
   int64_t num_bins = -1;                    // below 0: none
   double epsilon = 0.01;                    // how exact adapt() is
   std::string output_mode = "int";          // or "one_hot", "multi_hot", "count"
+  bool sparse = false;                      // true is not supported
   std::string name = {};
   bool trainable = true;
   std::string dtype = "float32";

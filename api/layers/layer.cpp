@@ -221,11 +221,13 @@ Variables unique_variables(const Variables& variables) {
 
 Variables Layer::trainable_weights() const {
   Variables out;
+  if (!trainable()) return out;
   collect(*node_, Part::trainable, out);
   return unique_variables(out);
 }
 
 Variables Layer::non_trainable_weights() const {
+  if (!trainable()) return weights();
   Variables out;
   collect(*node_, Part::rest, out);
   return unique_variables(out);

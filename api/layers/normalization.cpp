@@ -17,9 +17,10 @@ namespace nyala {
 
 namespace {
 
-/// Keras takes a list for each axis, and without axes a number.
-void visit_statistics(FieldVisitor& v, const char* name, std::vector<double>& values, bool number) {
-  if (!number) return v.field(name, values);
+/// Keras takes lists, nested for several axes, and without axes a number.
+void visit_statistics(FieldVisitor& v, const char* name, std::vector<double>& values,
+                      NormalizationConfig& config) {
+  if (!config.axis.list().empty()) return v.nested(name, values, config.statistics_shape);
   double value = values.empty() ? kNoValue : values[0];
   v.optional(name, value);
   values = std::isnan(value) ? std::vector<double>() : std::vector<double>{value};
@@ -29,8 +30,8 @@ void visit_statistics(FieldVisitor& v, const char* name, std::vector<double>& va
 
 void NormalizationConfig::fields(FieldVisitor& v) {
   visit_axes(v, "axis", axis);
-  visit_statistics(v, "mean", mean, axis.list().empty());
-  visit_statistics(v, "variance", variance, axis.list().empty());
+  visit_statistics(v, "mean", mean, *this);
+  visit_statistics(v, "variance", variance, *this);
   v.field("invert", invert);
 }
 
@@ -48,6 +49,13 @@ class NormalizationNode final : public LayerNode {
     if (config.axis.list().empty() && config.mean.size() > 1)
       throw InvalidArgumentError("Normalization: expected one mean where there is no axis, received " +
                                  std::to_string(config.mean.size()));
+    const Shape shape(config.statistics_shape);
+    if (shape.rank() > 0 && (shape.num_elements() != static_cast<int64_t>(config.mean.size()) ||
+                             shape.rank() > static_cast<int>(config.axis.list().size())))
+      throw InvalidArgumentError("Normalization: expected statistics_shape to be that of " +
+                                 std::to_string(config.mean.size()) + " numbers along at most " +
+                                 std::to_string(config.axis.list().size()) + " axes, received " +
+                                 shape.to_string());
   }
   std::string class_name() const override { return "Normalization"; }
   bool supports_masking() const override { return true; }
@@ -62,10 +70,8 @@ class NormalizationNode final : public LayerNode {
       state_.push_back(make_count());
       return;
     }
-    const int64_t given = static_cast<int64_t>(config_.mean.size());
-    if (given != 1 && given != sizes_.back())
-      throw ShapeError("expected 1 or " + std::to_string(sizes_.back()) + " means and variances for shape " +
-                       input.to_string() + ", received " + std::to_string(given));
+    if (config_.statistics_shape.empty()) find_statistics_shape(input);
+    check_statistics_shape(input);
   }
 
   using LayerNode::call;
@@ -93,6 +99,31 @@ class NormalizationNode final : public LayerNode {
   }
 
  private:
+  /// The fewest of the last kept axes that have as many entries.
+  void find_statistics_shape(const Shape& input) {
+    const auto given = static_cast<int64_t>(config_.mean.size());
+    if (given == 1) return;
+    int64_t entries = 1;
+    for (int axis = sizes_.rank() - 1; axis >= 0; --axis) {
+      entries *= sizes_[axis];
+      config_.statistics_shape.insert(config_.statistics_shape.begin(), sizes_[axis]);
+      if (entries == given) return;
+    }
+    config_.statistics_shape.clear();
+    throw ShapeError("expected as many means and variances as the last kept axes of shape " +
+                     input.to_string() + " have entries, or 1; received " + std::to_string(given));
+  }
+
+  void check_statistics_shape(const Shape& input) const {
+    const std::vector<int64_t>& shape = config_.statistics_shape;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const int64_t size = sizes_[sizes_.rank() - static_cast<int>(shape.size() - i)];
+      if (shape[i] != 1 && shape[i] != size)
+        throw ShapeError("expected means and variances along the kept axes of shape " + input.to_string() +
+                         ", received them of shape " + Shape(shape).to_string());
+    }
+  }
+
   /// Keras' weights hold a count of int64 that nothing reads.
   Variable make_count() const {
     VariableSpec spec;
@@ -118,9 +149,11 @@ class NormalizationNode final : public LayerNode {
       for (const int axis : axes()) along.set(along.normalize_axis(axis), x.shape()[axis]);
     } else {
       values = ops::cast(Tensor::from(given), x.dtype()).to(x.device());
-      int last = 0;
-      for (const int axis : axes()) last = std::max(last, along.normalize_axis(axis));
-      along.set(last, static_cast<int64_t>(given.size()));
+      std::vector<int> kept;
+      for (const int axis : axes()) kept.push_back(along.normalize_axis(axis));
+      std::sort(kept.begin(), kept.end());
+      const std::vector<int64_t>& shape = config_.statistics_shape;
+      for (size_t i = 0; i < shape.size(); ++i) along.set(kept[kept.size() - shape.size() + i], shape[i]);
     }
     return ops::reshape(values, along);
   }

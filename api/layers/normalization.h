@@ -10,10 +10,14 @@ namespace nyala {
 struct NormalizationConfig {
   NamesRequired names_required = NamesRequired();
   Axes axis = -1;  // those that keep statistics of their own; {}: one mean and one variance for all
-  /// Given together, or both empty for adapt(): one number, or one per entry of the last kept axis.
+  /// Given together, or both empty for adapt(): one number, or one for each entry of the last kept axis, of
+  /// the last two, ... in row-major order.
   std::vector<double> mean = {};
   std::vector<double> variance = {};
   bool invert = false;
+  /// Sizes of mean and variance along the last kept axes, where 1 stands for all entries: Keras' nested
+  /// lists. Empty: what fits their number.
+  std::vector<int64_t> statistics_shape = {};
   std::string name = {};
   bool trainable = true;
   std::string dtype = "float32";
@@ -26,8 +30,9 @@ struct NormalizationConfig {
 class Normalization : public Layer {
  public:
   using Config = NormalizationConfig;
-  /// Throws InvalidArgumentError where only one of mean and variance is given, their sizes differ, or there
-  /// are several numbers but no axis.
+  /// Throws InvalidArgumentError where only one of mean and variance is given, their sizes differ or are not
+  /// those of statistics_shape, or there are several numbers but no axis; building throws ShapeError where
+  /// they do not fit the kept axes.
   explicit Normalization(const Config& config = {});
   explicit Normalization(int axis, Config config = {});
 

@@ -4,10 +4,12 @@
 #include <nyala/api/layers/average_pooling2d.h>
 #include <nyala/api/layers/average_pooling3d.h>
 #include <nyala/api/layers/channels_first.h>
+#include <nyala/api/layers/foldable.h>
 #include <nyala/api/layers/max_pooling1d.h>
 #include <nyala/api/layers/max_pooling2d.h>
 #include <nyala/api/layers/max_pooling3d.h>
 #include <nyala/api/layers/window_sizes.h>
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/pooling.h>
 
 namespace nyala {
@@ -54,7 +56,7 @@ Tensor pool3d(const Tensor& x, const Size3D& pool, const Size3D& strides, const 
 }
 
 template <size_t N, PoolingKind kKind>
-class PoolingNode : public LayerNode {
+class PoolingNode : public LayerNode, public PoolsMaxima {
  public:
   explicit PoolingNode(const PoolingConfig<N, kKind>& config) : config_(checked(config)) {}
   std::string class_name() const override { return class_name_for<N, kKind>(); }
@@ -74,6 +76,23 @@ class PoolingNode : public LayerNode {
       return from_images<N>(pool2d<kKind>(
           as_images<N>(x),
           {sizes_in_image(config_.pool_size), sizes_in_image(config_.strides), config_.padding}));
+  }
+
+  bool takes_padding(const ops::Padding& padding) const override {
+    if (N != 2 || kKind != PoolingKind::maximum || config_.padding != "valid" ||
+        config_.data_format == "channels_first")
+      return false;
+    for (int axis = 0; axis < 2; ++axis) {
+      const int64_t pool = config_.pool_size[static_cast<size_t>(axis % N)];
+      if (padding.before(axis, 0, 1, 1) >= pool || padding.after(axis, 0, 1, 1) >= pool) return false;
+    }
+    return true;
+  }
+  Tensor call_padded(const Tensor& x, const ops::Padding& padding) const override {
+    if constexpr (N == 2)
+      return ops::max_pooling2d(x, {config_.pool_size.to_array(), config_.strides.to_array(), padding});
+    check_internal(false, "only MaxPooling2D takes a padding");
+    return {};
   }
 
  private:

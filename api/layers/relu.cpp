@@ -36,9 +36,10 @@ class ReLUNode final : public LayerNode {
   using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return ops::relu(x, parameters_); }
   ops::Activation as_activation() const override {
-    const bool plain =
-        std::isnan(config_.max_value) && config_.negative_slope == 0.0 && config_.threshold == 0.0;
-    return plain ? ops::Activation::relu : ops::Activation::linear;
+    if (config_.negative_slope != 0.0 || config_.threshold != 0.0) return ops::Activation::linear;
+    return std::isnan(config_.max_value) ? ops::Activation::relu
+           : config_.max_value == 6.0    ? ops::Activation::relu6
+                                         : ops::Activation::linear;
   }
 
  private:

@@ -1,13 +1,10 @@
 #include <nyala/api/layers/resizing.h>
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/image_boxes.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/pad.h>
 #include <nyala/backend/ops/resize_images.h>
 #include <nyala/backend/ops/transpose.h>
 
@@ -41,7 +38,11 @@ class ResizingNode final : public LayerNode {
           "Resizing: expected one of crop_to_aspect_ratio and pad_to_aspect_ratio, "
           "received both");
     try {
-      options_ = {ops::interpolation_of(config.interpolation), config.antialias};
+      options_ = {.interpolation = ops::interpolation_of(config.interpolation),
+                  .antialias = config.antialias,
+                  .crop_to_aspect_ratio = config.crop_to_aspect_ratio,
+                  .pad_to_aspect_ratio = config.pad_to_aspect_ratio,
+                  .fill_value = config.fill_value};
     } catch (const Error&) {
       rethrow_with_prefix("Resizing: ");
     }
@@ -62,28 +63,7 @@ class ResizingNode final : public LayerNode {
  private:
   Tensor resized(const Tensor& x) const {
     if (x.is_abstract()) return abstract_images(x, config_.height, config_.width);
-    return ops::resize_images(in_proportion(x), config_.height, config_.width, options_);
-  }
-
-  Tensor in_proportion(const Tensor& x) const {
-    const int64_t height = x.shape()[-3], width = x.shape()[-2];
-    if (config_.crop_to_aspect_ratio)
-      return cut_out(x, centred_box(height, width, config_.height, config_.width));
-    return config_.pad_to_aspect_ratio ? padded(x, height, width) : x;
-  }
-
-  /// With as much on both sides, so that an odd row or column is left out.
-  Tensor padded(const Tensor& x, int64_t height, int64_t width) const {
-    const auto missing = [](int64_t own, int64_t other, int64_t times, int64_t over) {
-      const auto wanted = static_cast<int64_t>(static_cast<float>(other * times) / static_cast<float>(over));
-      return (std::max(own, wanted) - own) / 2;
-    };
-    const int64_t rows = missing(height, width, config_.height, config_.width);
-    const int64_t columns = missing(width, height, config_.width, config_.height);
-    std::vector<std::pair<int64_t, int64_t>> widths(static_cast<size_t>(x.rank()), {0, 0});
-    widths[widths.size() - 3] = {rows, rows};
-    widths[widths.size() - 2] = {columns, columns};
-    return ops::pad(x, widths, "constant", config_.fill_value);
+    return ops::resize_images(x, config_.height, config_.width, options_);
   }
 
   ResizingConfig config_;

@@ -1,5 +1,7 @@
 #include <nyala/api/layers/seeded_node.h>
 
+#include <algorithm>
+
 #include <nyala/api/layers/arguments.h>
 #include <nyala/backend/runtime/random.h>
 
@@ -9,6 +11,12 @@ namespace {
 
 Tensor step_of(const Call& c, const Tensor& x) {
   return c.step().defined() ? c.step() : Tensor::zeros({}, DType::int64, x.device());
+}
+
+ops::UniformRowsDescriptor rows_of(int64_t rows, std::initializer_list<ops::UniformRange> ranges) {
+  ops::UniformRowsDescriptor d{.rows = rows, .columns = static_cast<int64_t>(ranges.size())};
+  std::ranges::copy(ranges, d.ranges.begin());
+  return d;
 }
 
 }  // namespace
@@ -28,6 +36,22 @@ Tensor SeededNode::noise(Call& c, const Tensor& x, double mean, double stddev) c
   const RandomKey draw = c.random_key(key_);
   return ops::noise_like(x, step_of(c, x),
                          {.mean = mean, .stddev = stddev, .key = draw.key, .first_row = draw.first_row});
+}
+
+Tensor SeededNode::uniform_for_each(Call& c, const Tensor& x,
+                                    std::initializer_list<ops::UniformRange> ranges) const {
+  ops::UniformRowsDescriptor d = rows_of(x.shape()[0], ranges);
+  const RandomKey draw = c.random_key(key_);
+  d.key = draw.key;
+  d.first_row = draw.first_row;
+  return ops::uniform_rows(step_of(c, x), d);
+}
+
+Tensor SeededNode::uniform_for_all(Call& c, const Tensor& x,
+                                   std::initializer_list<ops::UniformRange> ranges) const {
+  ops::UniformRowsDescriptor d = rows_of(1, ranges);
+  d.key = c.random_key(key_).key;
+  return ops::uniform_rows(step_of(c, x), d);
 }
 
 }  // namespace nyala

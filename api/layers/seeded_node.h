@@ -1,10 +1,12 @@
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 
 #include <nyala/api/layers/layer.h>
 #include <nyala/backend/ops/dropout.h>
 #include <nyala/backend/ops/noise.h>
+#include <nyala/backend/ops/uniform_rows.h>
 
 namespace nyala {
 
@@ -22,6 +24,10 @@ class SeededNode : public LayerNode {
   Tensor dropped(Call& c, const Tensor& x, double rate, uint32_t noise_axes) const;
   /// Normal numbers in the shape of x.
   Tensor noise(Call& c, const Tensor& x, double mean, double stddev) const;
+  /// Uniform numbers (rows, number of ranges), for each row of x.
+  Tensor uniform_for_each(Call& c, const Tensor& x, std::initializer_list<ops::UniformRange> ranges) const;
+  /// The same for the batch as a whole: one row, equal on all replicas.
+  Tensor uniform_for_all(Call& c, const Tensor& x, std::initializer_list<ops::UniformRange> ranges) const;
 
  private:
   uint64_t key_;

@@ -4,6 +4,7 @@
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/api/layers/separable_conv1d.h>
 #include <nyala/api/layers/separable_conv2d.h>
+#include <nyala/backend/ops/arithmetic.h>
 
 namespace nyala {
 
@@ -48,7 +49,7 @@ SeparableConvConfig<N> checked(SeparableConvConfig<N> config) {
 }
 
 template <size_t N>
-class SeparableConvNode : public LayerNode {
+class SeparableConvNode : public LayerNode, public FoldableLayer {
  public:
   explicit SeparableConvNode(const SeparableConvConfig<N>& config)
       : config_(checked(config)),
@@ -84,6 +85,22 @@ class SeparableConvNode : public LayerNode {
         convolve<N>(std::array{&channels, &pointwise, &bias}, {.activation = activation_.fused()}));
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
     return y;
+  }
+
+  bool is_affine() const override {
+    return config_.activation.is_linear() && !config_.activity_regularizer &&
+           config_.data_format != "channels_first";
+  }
+  bool takes_activation() const override { return true; }
+  bool takes_sum() const override { return N == 2; }
+  const Variable& kernel() const override { return pointwise_; }
+  const Variable& bias() const override { return bias_; }
+  Tensor scaled(const Tensor& kernel, const Tensor& scale) const override { return kernel * scale; }
+  Tensor call_with(Call& c, const Tensor& x, const FoldedCall& changes) const override {
+    check_floating(x);
+    const Tensor depthwise = as_grouped_kernel(c[depthwise_]), none;
+    const Tensor channels = convolve<N>(std::array{&x, &depthwise, &none}, depthwise_options_);
+    return convolve<N>(channels, changes, {});
   }
 
  private:

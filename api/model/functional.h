@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <nyala/api/model/graph_step.h>
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/model/placed_graph.h>
 #include <nyala/api/model/topology.h>
@@ -12,7 +14,9 @@ namespace nyala {
 
 /// A model that is the graph between symbolic inputs and outputs. Built when made. With one replica, calls
 /// that were drawn under device() guards run on those devices, at the same time where they do not depend on
-/// each other; with several, each replica runs all of them on its own device.
+/// each other; with several, each replica runs all of them on its own device. Convolutions run with the zeros
+/// around their input; predict and evaluate fold more into them (folded_layer.h). The memory of folded
+/// weights is given back when the model trains.
 class FunctionalNode : public ModelNode {
  public:
   FunctionalNode(Tensors inputs, Tensors outputs);
@@ -37,27 +41,14 @@ class FunctionalNode : public ModelNode {
   static Layer layer_of(const GraphNode& node);
 
  private:
-  /// One call, with its tensors numbered.
-  struct Step {
-    const GraphNode* node;
-    std::vector<int> inputs;
-    int first_output;
-    std::vector<std::pair<int, int>> masks = {};           // input, value of the mask that it is given
-    std::vector<size_t> bare = {};                         // inputs whose mask was taken off
-    std::vector<int> last_uses;                            // values nobody reads after this step
-    ops::Activation activation = ops::Activation::linear;  // of the next layer, computed here
-  };
   void plan();
-  void fuse_activations();
-  void find_last_uses();
   void place();
-  void run_step(Call& c, const Step& step, Tensors& values) const;
 
   Tensors inputs_, outputs_;
   Topology topology_;
-  std::vector<Step> steps_;
-  int num_values_ = 0;
-  std::vector<int> input_values_, output_values_;
+  GraphPlan plan_, folded_;  // no steps: nothing to fold
+  std::vector<int> input_values_;
+  mutable std::atomic<bool> holds_folded_weights_{false};
   std::unique_ptr<PlacedGraph> placed_;  // null where no call remembers a device
 };
 

@@ -35,12 +35,14 @@ void SequentialNode::add(const Layer& layer) {
   chain_.push_back(layer);
   add_sublayer(layer.name(), layer);
   built_ = false;
+  plan_ = folded_ = {};
 }
 
 void SequentialNode::pop() {
   if (chain_.empty()) throw StateError("Sequential: there is no layer to pop");
   chain_.pop_back();
   sublayers_.pop_back();
+  plan_ = folded_ = {};
 }
 
 void SequentialNode::build(Builder& builder, const Shapes& inputs) {
@@ -49,13 +51,40 @@ void SequentialNode::build(Builder& builder, const Shapes& inputs) {
   Call call;
   Tensor x = Tensor::abstract(inputs[0], dtype());
   if (input_) x = input_tensor(input_.node()).shell();
+  Tensors shells{x};
   for (const Layer& layer : chain_) {
     builder.build(layer, x.shape());
     x = layer(call, x);
+    shells.push_back(x.shell());
   }
+  plan(shells);
+}
+
+void SequentialNode::plan(const Tensors& shells) {
+  nodes_.clear();
+  plan_ = {.steps = {},
+           .outputs = {static_cast<int>(chain_.size())},
+           .num_values = static_cast<int>(shells.size())};
+  for (size_t i = 0; i < chain_.size(); ++i) {
+    auto node = std::make_shared<GraphNode>();
+    node->layer = chain_[i];
+    node->inputs = {shells[i]};
+    node->outputs = {shells[i + 1]};
+    GraphStep step;
+    step.node = node.get();
+    step.inputs = {static_cast<int>(i)};
+    step.first_output = static_cast<int>(i) + 1;
+    nodes_.push_back(std::move(node));
+    plan_.steps.push_back(std::move(step));
+  }
+  fuse_activations(plan_);
+  fuse_paddings(plan_);
+  find_last_uses(plan_);
+  folded_ = folded_plan(plan_);
 }
 
 Tensor SequentialNode::call(Call& c, const Tensor& input) const {
+  if (!input.is_abstract() && !plan_.steps.empty()) return call_planned(c, input);
   Tensor x = input;
   for (size_t i = 0; i < chain_.size(); ++i) {
     const LayerNode& node = chain_[i].node();
@@ -68,6 +97,20 @@ Tensor SequentialNode::call(Call& c, const Tensor& input) const {
     }
   }
   return x;
+}
+
+Tensor SequentialNode::call_planned(Call& c, const Tensor& input) const {
+  Tensors values(static_cast<size_t>(plan_.num_values));
+  values[0] = input;
+  if (!folded_.steps.empty() && takes_folded_plan(c, input)) {
+    holds_folded_weights_.store(true, std::memory_order_relaxed);
+    run_steps(c, folded_.steps, values);
+  } else {
+    if (c.training() && holds_folded_weights_.exchange(false, std::memory_order_relaxed))
+      release_folded_weights(folded_);
+    run_steps(c, plan_.steps, values);
+  }
+  return std::move(values.back());
 }
 
 std::vector<std::string> SequentialNode::output_names(size_t) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,7 +9,8 @@
 
 namespace nyala {
 
-/// A chain of layers. Built when it begins with an Input, else for the first data it sees.
+/// A chain of layers. Built when it begins with an Input, else for the first data it sees. predict and
+/// evaluate fold layers as those of a functional model do.
 class SequentialNode final : public ModelNode {
  public:
   explicit SequentialNode(const std::vector<Layer>& layers);
@@ -32,8 +34,15 @@ class SequentialNode final : public ModelNode {
   const Layer& input() const { return input_; }
 
  private:
+  void plan(const Tensors& shells);
+  Tensor call_planned(Call& c, const Tensor& input) const;
+
   Layer input_;               // empty without an Input
   std::vector<Layer> chain_;  // Keras' layers: without the Input
+  std::vector<std::shared_ptr<const GraphNode>>
+      nodes_;                // of chain_, for the plans; value i goes into layer i
+  GraphPlan plan_, folded_;  // no steps: nothing to fold
+  mutable std::atomic<bool> holds_folded_weights_{false};
 };
 
 }  // namespace nyala

@@ -1,6 +1,6 @@
 #pragma once
 
-// Every optimizer: one line here, one below.
+// Every optimizer: one line here, one below for those that a name alone can make.
 #include <nyala/api/name_table.h>
 #include <nyala/api/optimizers/adadelta.h>
 #include <nyala/api/optimizers/adafactor.h>
@@ -12,15 +12,19 @@
 #include <nyala/api/optimizers/ftrl.h>
 #include <nyala/api/optimizers/lamb.h>
 #include <nyala/api/optimizers/lion.h>
+#include <nyala/api/optimizers/loss_scale_optimizer.h>
+#include <nyala/api/optimizers/multi_optimizer.h>
 #include <nyala/api/optimizers/muon.h>
 #include <nyala/api/optimizers/nadam.h>
 #include <nyala/api/optimizers/optimizer.h>
 #include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/api/optimizers/optimizer_group.h>
 #include <nyala/api/optimizers/partial_update.h>
 #include <nyala/api/optimizers/rmsprop.h>
 #include <nyala/api/optimizers/schedule_free_adamw.h>
 #include <nyala/api/optimizers/sgd.h>
 #include <nyala/api/optimizers/update_plan.h>
+#include <nyala/api/optimizers/update_slices.h>
 #include <nyala/api/optimizers/variable_update.h>
 
 namespace nyala {

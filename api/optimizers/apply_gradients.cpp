@@ -3,6 +3,7 @@
 #include <nyala/api/optimizers/optimizer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/strategies/strategy_node.h>
 
 namespace nyala {
@@ -71,6 +72,8 @@ void Optimizer::apply_gradients(const Tensors& gradients, const Variables& varia
                                return node->rule_for(strategy->store(), variables, active);
                              }});
 }
+
+Tensor Optimizer::scale_loss(const Tensor& loss) const { return loss * node_->loss_scale(); }
 
 void Optimizer::apply_gradients(const GradientsAndVariables& gradients_and_variables) const {
   Tensors gradients;

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <exception>
-#include <mutex>
 
 #include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/optimizers/update_slices.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -39,30 +38,6 @@ void check_options(const OptimizerOptions& o) {
   if (o.use_ema && o.ema_overwrite_frequency < 0)
     throw InvalidArgumentError("optimizer: expected ema_overwrite_frequency >= 1 (or 0: never), received " +
                                std::to_string(o.ema_overwrite_frequency));
-}
-
-/// Runs body(slice) for all slices where the strategy wants it. Errors come back to this thread.
-void for_slices(const UpdatePlace& place, const std::function<void(int)>& body) {
-  if (!place.parallel) {
-    for (int slice = 0; slice < place.num_slices; ++slice) body(slice);
-    return;
-  }
-  std::mutex mutex;
-  std::exception_ptr error;
-  struct Guard {
-    const std::function<void(int)>& body;
-    std::mutex& mutex;
-    std::exception_ptr& error;
-  } guard{body, mutex, error};
-  place.parallel(place.num_slices, [&guard](int slice) {
-    try {
-      guard.body(slice);
-    } catch (...) {
-      std::lock_guard lock(guard.mutex);
-      if (!guard.error) guard.error = std::current_exception();
-    }
-  });
-  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace
@@ -178,9 +153,12 @@ void OptimizerNode::set_learning_rate(double rate) {
   rate_ = static_cast<float>(rate);
 }
 
+double OptimizerNode::loss_scale() const {
+  return std::isnan(options_.loss_scale_factor) ? 1.0 : options_.loss_scale_factor;
+}
+
 double OptimizerNode::gradient_scale() const {
-  const double scale = std::isnan(options_.loss_scale_factor) ? 1.0 : options_.loss_scale_factor;
-  return 1.0 / (scale * static_cast<double>(accumulation_steps()));
+  return 1.0 / (loss_scale() * static_cast<double>(accumulation_steps()));
 }
 
 std::vector<double> OptimizerNode::scalars() const {

@@ -86,18 +86,26 @@ class OptimizerNode : public UpdateRule {
   /// Takes the trainable variables (all from one store) and makes the slots. Keeps the state of variables
   /// that it already knows; constraints of the variables are applied after each update. Throws StateError for
   /// variables that were not trainable when made, DTypeError for more than one dtype.
-  void build(ParameterStore& store, const Variables& variables);
-  bool built() const { return store_ != nullptr; }
+  virtual void build(ParameterStore& store, const Variables& variables);
+  virtual bool built() const { return store_ != nullptr; }
   /// Excludes variables whose name (Keras' "kernel") or path contains one of `patterns` from weight decay.
   /// Throws StateError after build, as Keras does.
-  void exclude_from_weight_decay(std::vector<std::string> patterns);
+  virtual void exclude_from_weight_decay(std::vector<std::string> patterns);
 
   /// Updates done: steps / accumulation steps.
-  int64_t iterations() const;
+  virtual int64_t iterations() const;
+  /// Steps done, those that only gather gradients included.
+  virtual int64_t steps() const { return steps_; }
+  /// True for one whose state is that of the beginning: files then hold variables_before_build() alone.
+  virtual bool made_no_step() const { return steps_ == 0; }
   /// The rate of the next update, a float32 number as in Keras; schedules see steps, not updates.
-  double learning_rate() const;
+  virtual double learning_rate() const;
   /// Throws StateError when the rate is a schedule.
-  void set_learning_rate(double rate);
+  virtual void set_learning_rate(double rate);
+  /// What losses are multiplied by before gradients are taken of them; updates divide by it.
+  virtual double loss_scale() const;
+  /// Sets the option of that name; NaN: none.
+  void set_loss_scale_factor(double factor) { options_.loss_scale_factor = factor; }
   const OptimizerOptions& options() const { return options_; }
   const std::string& name() const { return options_.name; }
 
@@ -105,20 +113,22 @@ class OptimizerNode : public UpdateRule {
   /// with a schedule), averages, accumulators, slots. Copies on the host.
   std::vector<OptimizerVariable> variables_for_file() const;
   /// The same, but what lies on the host is shared instead of copied: to be written before the next update.
-  std::vector<OptimizerVariable> shared_variables_for_file() const;
+  virtual std::vector<OptimizerVariable> shared_variables_for_file() const;
+  /// Those of them that are there before build().
+  virtual std::vector<OptimizerVariable> variables_before_build() const;
   /// Sets the state from such a list. Throws ShapeError naming what does not fit; nothing is changed then.
-  void load_variables(const std::vector<Tensor>& values);
+  virtual void load_variables(const std::vector<Tensor>& values);
   /// Follows its variables, which have moved to `store`, with the state that variables_for_file() gave
   /// before.
-  void move_to(ParameterStore& store, const std::vector<Tensor>& state);
+  virtual void move_to(ParameterStore& store, const std::vector<Tensor>& state);
   /// If moving averages are kept: writes them to the weights (end of fit).
-  void finalize_averages();
+  virtual void finalize_averages();
 
   /// The rule for an update of `active`, which are among `listed`: the optimizer itself where that is all of
   /// its variables. Builds an optimizer that is not built yet for `listed`. Throws InvalidArgumentError for a
   /// variable that it was not built with (Keras: make another optimizer), StateError for variables of two
   /// strategies.
-  UpdateRule& rule_for(ParameterStore& store, const Variables& listed, const Variables& active);
+  virtual UpdateRule& rule_for(ParameterStore& store, const Variables& listed, const Variables& active);
 
   // UpdateRule
   const Variables& variables() const override { return variables_; }
@@ -208,6 +218,9 @@ class Optimizer {
   int64_t iterations() const { return node_->iterations(); }
   double learning_rate() const { return node_->learning_rate(); }
   void set_learning_rate(double rate) const { node_->set_learning_rate(rate); }
+  /// The loss times what apply_gradients() divides gradients by: to be differentiated instead of it where the
+  /// optimizer scales losses. fit() does so by itself.
+  Tensor scale_loss(const Tensor& loss) const;
 
   /// Updates variables by gradients of a GradientTape. Inside Strategy::run it is a collective: all replicas
   /// come with the same variables, their gradients are summed and applied once (so losses are sums over the

@@ -89,7 +89,7 @@ void OptimizerNode::write(const StateEntry& entry, const Tensor& value) {
 Tensor OptimizerNode::accumulated(const Variable& variable) const {
   Tensor sum = Tensor::zeros(variable.shape(), variable.dtype());
   if (!accumulates_into_existing()) return sum;
-  const double scale = std::isnan(options_.loss_scale_factor) ? 1.0 : options_.loss_scale_factor;
+  const double scale = loss_scale();
   dispatch_real(variable.dtype(), "optimizer", [&]<class T>(T) {
     for (int replica = 0; replica < store_->num_replicas(); ++replica) {
       const std::vector<T> part = store_->gradient(replica, variable).to_vector<T>();
@@ -101,7 +101,7 @@ Tensor OptimizerNode::accumulated(const Variable& variable) const {
 }
 
 void OptimizerNode::set_accumulated(const Variable& variable, const Tensor& value) {
-  const double scale = std::isnan(options_.loss_scale_factor) ? 1.0 : options_.loss_scale_factor;
+  const double scale = loss_scale();
   const Tensor scaled = value.clone();
   dispatch_real(variable.dtype(), "optimizer", [&]<class T>(T) {
     for (T& element : scaled.data<T>()) element = static_cast<T>(element * scale);
@@ -118,10 +118,15 @@ std::vector<OptimizerVariable> OptimizerNode::variables_for_file() const {
 }
 
 std::vector<OptimizerVariable> OptimizerNode::shared_variables_for_file() const {
-  std::vector<OptimizerVariable> result = {{"iteration", Tensor::scalar(steps_)}};
-  if (!options_.learning_rate.is_schedule()) result.push_back({"learning_rate", Tensor::scalar(rate_)});
+  std::vector<OptimizerVariable> result = variables_before_build();
   for (const StateEntry& entry : state_entries()) result.push_back({entry.name, shared(entry)});
   for (OptimizerVariable& derived : derived_variables(iterations())) result.push_back(std::move(derived));
+  return result;
+}
+
+std::vector<OptimizerVariable> OptimizerNode::variables_before_build() const {
+  std::vector<OptimizerVariable> result = {{"iteration", Tensor::scalar(steps_)}};
+  if (!options_.learning_rate.is_schedule()) result.push_back({"learning_rate", Tensor::scalar(rate_)});
   return result;
 }
 

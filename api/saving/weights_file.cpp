@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <set>
 
+#include <nyala/api/optimizers/optimizer_group.h>
 #include <nyala/api/saving/read_budget.h>
 #include <nyala/api/saving/stored_value.h>
 #include <nyala/api/saving/weights_file.h>
@@ -127,14 +129,14 @@ Tensors read_optimizer(const WeightsTree& tree, const std::string& file_name) {
 void load_optimizer_state(const Model& model, const Tensors& values, const std::string& file_name,
                           OptimizerMismatch mismatch) {
   if (!model.compiled() || values.empty()) return;
-  const bool without_slots = values.size() <= 2;  // iteration and rate
-  if (without_slots && values[0].num_elements() == 1 && values[0].item() == 0.0) return;
   OptimizerNode& optimizer = model.optimizer().node();
+  const bool without_slots = values.size() <= std::max<size_t>(optimizer.variables_before_build().size(), 2);
+  if (without_slots && values[0].num_elements() == 1 && values[0].item() == 0.0) return;
   if (!optimizer.built()) build_optimizer(model.model_node());
   try {
     optimizer.load_variables(values);
     // Random draws go on where the training in the file had come to; a Checkpoint knows it exactly.
-    model.model_node().training->train_step = ops::cast(values[0], DType::int64).to_vector<int64_t>().at(0);
+    model.model_node().training->train_step = optimizer.steps();
   } catch (const InvalidArgumentError& error) {
     if (mismatch == OptimizerMismatch::fail) rethrow_with_prefix(file_name + ": ");
     log(LogChannel::warning,
@@ -150,23 +152,46 @@ void check_built(const Model& model, const std::string& what) {
 Tensor read_tensor(const hdf5::Dataset& dataset) { return StoredValue(dataset).read(); }
 
 std::vector<OptimizerVariable> state_for_file(const OptimizerNode& optimizer) {
-  std::vector<OptimizerVariable> state = optimizer.shared_variables_for_file();
-  const bool made_no_step = state[0].value.item() == 0.0;
-  if (made_no_step) state.resize(optimizer.options().learning_rate.is_schedule() ? 1 : 2);
-  return state;
+  return optimizer.made_no_step() ? optimizer.variables_before_build()
+                                  : optimizer.shared_variables_for_file();
 }
+
+namespace {
+
+void write_state(hdf5::Writer& writer, const std::string& group, const std::string& name,
+                 const std::vector<OptimizerVariable>& state) {
+  writer.create_group(group);
+  writer.set_attribute(group, "name", name);
+  for (size_t i = 0; i < state.size(); ++i)
+    writer.write_dataset(group + "/" + std::to_string(i), state[i].value);
+}
+
+/// Keras files the state of optimizers inside of another once more, each on its own, and misses it there.
+void write_members(hdf5::Writer& writer, const OptimizerGroup& group, SlotsInFile slots) {
+  std::set<std::string> taken;
+  for (const Optimizer& optimizer : group.members()) {
+    const OptimizerNode& member = optimizer.node();
+    const std::string plain =
+        group.optimizer_map() ? "optimizers/" + snake_case(member.class_name()) : "inner_optimizer";
+    std::string name = plain;
+    for (int more = 1; !taken.insert(name).second; ++more) name = plain + "_" + std::to_string(more);
+    write_state(writer, "optimizer/" + name + "/vars", member.name(),
+                slots == SlotsInFile::always ? member.shared_variables_for_file() : state_for_file(member));
+  }
+}
+
+}  // namespace
 
 void write_weights(const Model& model, hdf5::Writer& writer, SlotsInFile slots) {
   check_built(model, "save_weights");
   for (const WeightsGroup& group : walk_weights(model)) write_group(writer, group);
   if (!model.compiled()) return;
   const OptimizerNode& optimizer = model.optimizer().node();
-  writer.create_group(kOptimizerGroup);
-  writer.set_attribute(kOptimizerGroup, "name", optimizer.name());
-  const std::vector<OptimizerVariable> state =
-      slots == SlotsInFile::always ? optimizer.shared_variables_for_file() : state_for_file(optimizer);
-  for (size_t i = 0; i < state.size(); ++i)
-    writer.write_dataset(std::string(kOptimizerGroup) + "/" + std::to_string(i), state[i].value);
+  write_state(
+      writer, kOptimizerGroup, optimizer.name(),
+      slots == SlotsInFile::always ? optimizer.shared_variables_for_file() : state_for_file(optimizer));
+  if (const auto* group = dynamic_cast<const OptimizerGroup*>(&optimizer))
+    write_members(writer, *group, slots);
 }
 
 // The optimizer comes before the weights since it may still refuse.

@@ -24,6 +24,9 @@ struct CompileConfig {
   std::map<std::string, std::vector<Metric>> weighted_metrics_by_output = {};
   bool run_eagerly = false;
   int64_t steps_per_execution = 1;
+  /// Not in Keras: keep no outputs of BatchNormalization for the backward pass, but compute them again there
+  /// from the inputs, which are kept anyway. The same numbers for less memory and some more time.
+  bool recompute_batch_normalization = false;
 };
 
 }  // namespace nyala

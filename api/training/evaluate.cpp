@@ -69,7 +69,8 @@ void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const Mo
   }
 }
 
-Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config) {
+Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config,
+                   FeatureCache* cache) {
   compiled_state(model, "evaluate");
   DataArgument data = given;
   give_weights(data, config.sample_weight, model.model_node(), "evaluate");
@@ -78,6 +79,8 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   const int verbose = resolved(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
+  stepper.use(cache);
+  stepper.set_fold_batch_normalization(config.fold_batch_normalization);
   Logs none;
   callbacks.call(&Callback::on_test_begin, none);
   stepper.reset();
@@ -105,6 +108,7 @@ Tensors predict_data(const Model& model, const DataArgument& data, const Predict
   const int verbose = resolved(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
+  stepper.set_fold_batch_normalization(config.fold_batch_normalization);
   Logs none;
   callbacks.call(&Callback::on_predict_begin, none);
   feed.begin_epoch(0);

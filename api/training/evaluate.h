@@ -4,6 +4,7 @@
 
 namespace nyala {
 
+class FeatureCache;
 struct TrainingState;
 
 /// What a compiled model keeps. Throws StateError before compile, naming the call `what`.
@@ -15,8 +16,10 @@ void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const Mo
                   const char* what);
 
 /// Loss and metrics over all batches of `data`, with the hooks of config.callbacks and, for verbose 1 and 2,
-/// a progress line. Throws StateError before compile.
-Logs evaluate_data(const Model& model, const DataArgument& data, const EvaluateConfig& config);
+/// a progress line. With a cache of a fit that goes on, frozen features are kept there. Throws StateError
+/// before compile.
+Logs evaluate_data(const Model& model, const DataArgument& data, const EvaluateConfig& config,
+                   FeatureCache* cache = nullptr);
 
 /// The outputs for all rows of `data`.
 Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config);

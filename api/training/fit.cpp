@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include <nyala/api/callbacks/history.h>
 #include <nyala/api/callbacks/progbar_logger.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/evaluate.h>
+#include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/error.h>
@@ -60,6 +62,7 @@ class Fit {
   const FitConfig& config_;
   TrainingState& state_;
   std::pair<DataArgument, DataArgument> data_;
+  std::optional<FeatureCache> cache_;
   Stepper stepper_;
   Feed feed_;
   History history_;
@@ -70,8 +73,8 @@ class Fit {
 std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfig& config,
                                                const ModelNode& model) {
   give_weights(data, config.sample_weight, model, "fit");
-  const bool weighted = !data.is_dataset() && (data.arrays().sample_weight.defined() ||
-                                               !data.arrays().weight_per_output.empty());
+  const bool weighted = !data.is_dataset() &&
+                        (data.arrays().sample_weight.defined() || !data.arrays().weight_per_output.empty());
   if (weighted && !config.class_weight.empty())
     throw InvalidArgumentError("fit: class_weight and sample_weight cannot be used together");
   if (config.validation_data || config.validation_split == 0.0) return {data, config.validation_data};
@@ -94,7 +97,11 @@ Fit::Fit(Model model, DataArgument data, const FitConfig& config)
       stepper_(model_.model_node()),
       feed_(data_.first, training_feed(model_, config)),
       verbose_(config.verbose == kVerboseAuto ? 1 : config.verbose),
-      callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}) {}
+      callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}) {
+  if (!config.cache_frozen_features) return;
+  cache_.emplace(model_.model_node());
+  stepper_.use(&*cache_);
+}
 
 std::vector<CallbackArgument> Fit::all_callbacks() {
   std::vector<CallbackArgument> all = config_.callbacks;
@@ -152,6 +159,7 @@ void Fit::train_epoch(int epoch) {
     step += state_.config.steps_per_execution;
   }
   if (step == 0 && feed_.is_empty()) throw InvalidArgumentError("fit: the data has no batches");
+  if (cache_) cache_->end_epoch(config_.steps_per_epoch > 0);
   if (feed_.ran_out())
     log(LogChannel::warning,
         "the input ran out of data before the epoch was complete; for more steps than the data "
@@ -190,7 +198,8 @@ void Fit::validate(Logs& logs) {
                                     {.batch_size = data_.second.is_dataset() ? 0 : batch_size,
                                      .verbose = 0,
                                      .steps = config_.validation_steps,
-                                     .callbacks = config_.callbacks});
+                                     .callbacks = config_.callbacks},
+                                    cache_ ? &*cache_ : nullptr);
   std::map<std::string, double> sorted(logs.begin(), logs.end());
   for (const auto& [name, value] : result) sorted["val_" + name] = value;
   logs = Logs();

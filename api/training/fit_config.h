@@ -32,6 +32,11 @@ struct FitConfig {
   int validation_freq = 1;
   /// Validate after exactly these epochs (counted from 1), instead.
   std::vector<int> validation_epochs = {};
+  /// Not in Keras: compute what the frozen layers in front give for a row once, when the row is first seen,
+  /// and train the rest of the model on that. The numbers are those of a fit without it. For data whose rows
+  /// come again: augmentation belongs into layers behind the frozen ones, or does not go with this. Throws
+  /// InvalidArgumentError where the model or the data have nothing to keep. See docs/fine_tuning.md.
+  bool cache_frozen_features = false;
 };
 
 struct EvaluateConfig {
@@ -40,6 +45,9 @@ struct EvaluateConfig {
   PerOutput<Tensor> sample_weight = {};
   int64_t steps = 0;
   std::vector<CallbackArgument> callbacks = {};
+  /// Not in Keras: compute convolutions and dense layers with the BatchNormalization behind them as one, with
+  /// weights made for it (see PredictConfig).
+  bool fold_batch_normalization = true;
 };
 
 struct PredictConfig {
@@ -47,6 +55,10 @@ struct PredictConfig {
   int verbose = kVerboseAuto;
   int64_t steps = 0;
   std::vector<CallbackArgument> callbacks = {};
+  /// Not in Keras: in functional and Sequential models, compute layers with kernels, the BatchNormalization
+  /// behind them, additions and activations as one. Outputs differ by rounding (about 1e-6 relative in
+  /// float32). Costs the memory of the folded layers' weights once more, until the model trains again.
+  bool fold_batch_normalization = true;
 };
 
 }  // namespace nyala

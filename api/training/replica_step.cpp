@@ -53,8 +53,8 @@ TrainingState& ReplicaStep::state() const {
 Tensor ReplicaStep::forward(const Tensor& x) { return forward(Tensors{x})[0]; }
 
 Tensors ReplicaStep::forward(const Tensors& x) {
-  if (model_.takes_many() || x.size() > 1) return model_.invoke(call(), Inputs(x));
-  return {model_.invoke(call(), x.at(0))};
+  if (forwarded_.takes_many() || x.size() > 1) return forwarded_.invoke(call(), Inputs(x));
+  return {forwarded_.invoke(call(), x.at(0))};
 }
 
 Tensor ReplicaStep::compute_loss(const Batch& batch, const Tensors& predictions) {

@@ -17,8 +17,13 @@ struct CompiledOutput;
 /// predict_step, compute_loss and compute_metrics are given. Used on the replica's thread while they run.
 class ReplicaStep {
  public:
-  ReplicaStep(ModelNode& model, Replica& replica, Call& call)
-      : model_(model), state_(model.training.get()), replica_(replica), call_(call) {}
+  /// forward() runs `forwarded` in place of the model, where there is one.
+  ReplicaStep(ModelNode& model, Replica& replica, Call& call, ModelNode* forwarded = nullptr)
+      : model_(model),
+        forwarded_(forwarded ? *forwarded : model),
+        state_(model.training.get()),
+        replica_(replica),
+        call_(call) {}
 
   /// For calling layers: `layer(step.call(), x)`. Records on the GradientTape that is open here.
   Call& call();
@@ -68,6 +73,7 @@ class ReplicaStep {
   void count_added_metrics();
 
   ModelNode& model_;
+  ModelNode& forwarded_;
   TrainingState* state_;
   Replica& replica_;
   Call& call_;

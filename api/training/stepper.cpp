@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/training/resolve.h>
 #include <nyala/backend/autograd/backward.h>
@@ -158,9 +159,8 @@ void Stepper::train_part(ReplicaStep& step, const Batch& part) {
     step.compute_metrics(part, predictions);
   }
   if (!loss.tape()) return;
-  const double scale =
-      model_.training->optimizer.node().options().loss_scale_factor;  // the update divides by it
-  backward(tape, std::isnan(scale) ? loss : loss * scale, *step.replica().gradients);
+  const double scale = model_.training->optimizer.node().loss_scale();  // the update divides by it
+  backward(tape, scale == 1.0 ? loss : loss * scale, *step.replica().gradients);
 }
 
 void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
@@ -176,9 +176,11 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
                 .rows = range.count,
                 .global_rows = global_rows,
                 .step = state.steps[static_cast<size_t>(replica.id)],
-                .trained = state.trained ? &state.trained_leaves : nullptr});
+                .trained = state.trained ? &state.trained_leaves : nullptr,
+                .fold_batch_normalization = mode == Mode::test && folds_,
+                .recompute_batch_normalization = state.config.recompute_batch_normalization});
   state.logged[static_cast<size_t>(replica.id)].clear();
-  ReplicaStep step(model_, replica, call);
+  ReplicaStep step(model_, replica, call, cache_ ? cache_->head() : nullptr);
   const Batch part = part_of(strategy_, batch, replica.id);
   if (mode == Mode::train)
     train_part(step, part);
@@ -190,9 +192,10 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
 
 void Stepper::run(const Batch& given, Mode mode) {
   TrainingState& state = *model_.training;
-  const Batch batch = adapted(given);
+  Batch batch = adapted(given);
   num_rows(batch, "a batch");
   prepare(batch, mode != Mode::test);
+  if (cache_) batch = cache_->with_features(batch, mode != Mode::test);
   if (mode != Mode::test)
     for (const Tensor& step : state.steps) step.copy_from_host(&state.train_step);
   strategy_.run([&](Replica& replica) { run_part(replica, batch, mode); },
@@ -242,7 +245,7 @@ void Stepper::apply_assignments(const std::vector<Call>& calls) {
   }
 }
 
-Tensors Stepper::predict(const Batch& given) {
+Tensors Stepper::forward(const Batch& given, bool training) {
   const Batch batch = adapted(given);
   build(batch);
   const int64_t rows = batch.x[0].shape()[0];
@@ -251,14 +254,15 @@ Tensors Stepper::predict(const Batch& given) {
   strategy_.run([&](Replica& replica) {
     const RowRange range = strategy_.rows_of(replica.id, rows);
     Call& call = calls[static_cast<size_t>(replica.id)];
-    call.restart({.training = false,
+    call.restart({.training = training,
                   .tape = nullptr,
                   .replica = replica.context,
                   .replica_index = replica.id,
                   .first_row = range.first,
                   .rows = range.count,
                   .global_rows = rows,
-                  .step = {}});
+                  .step = {},
+                  .fold_batch_normalization = !training && folds_});
     ReplicaStep step(model_, replica, call);
     parts[static_cast<size_t>(replica.id)] = model_.predict_step(step, part_of(strategy_, batch, replica.id));
   });

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+class FeatureCache;
+
 /// Splits, runs and merges single steps of one model under its strategy. Nothing is read by the host.
 class Stepper {
  public:
@@ -17,7 +19,15 @@ class Stepper {
   /// Forward, with loss and metrics.
   void test(const Batch& batch);
   /// Forward: the outputs of all rows in order, on the host, one tensor per output.
-  Tensors predict(const Batch& batch);
+  Tensors predict(const Batch& batch) { return forward(batch, false); }
+  /// The same as training computes it; nothing is recorded and state is written.
+  Tensors forward(const Batch& batch, bool training);
+  /// From here on train() and test() run the rest of the model on what `cache` keeps of its frozen part; null
+  /// ends that. The cache outlives this.
+  void use(FeatureCache* cache) { cache_ = cache; }
+
+  /// Whether test() and predict() compute layers with kernels and BatchNormalization as one; true at first.
+  void set_fold_batch_normalization(bool fold) { folds_ = fold; }
 
   /// What train() learns from the shapes of its first batch: weights, losses and metrics. Computes nothing.
   void learn_shapes(const Batch& batch);
@@ -47,6 +57,8 @@ class Stepper {
 
   ModelNode& model_;
   StrategyNode& strategy_;
+  FeatureCache* cache_ = nullptr;
+  bool folds_ = true;
 };
 
 }  // namespace nyala

@@ -80,7 +80,7 @@ void build_optimizer(ModelNode& model) {
   model.check_variables();
   Variables trainable;
   for (const Variable& variable : model.variables())
-    if (variable.trainable()) trainable.push_back(variable);
+    if (model.trainable() && variable.trainable()) trainable.push_back(variable);
   std::vector<bool>& leaves = model.training->trained_leaves;
   leaves.assign(static_cast<size_t>(model.strategy()->store().num_leaves()), false);
   for (const Variable& variable : trainable) leaves[static_cast<size_t>(variable.node().leaf)] = true;

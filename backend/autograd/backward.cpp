@@ -1,5 +1,8 @@
 #include <nyala/backend/autograd/backward.h>
 
+#include <map>
+
+#include <nyala/backend/autograd/remake.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -23,6 +26,17 @@ class Walk {
   }
 
   const TapeValue& value(uint32_t id) const { return tape_.values()[id]; }
+
+  /// A value that its readers do not keep, from the entry that made it; kept until that is walked.
+  const Tensor& remade(uint32_t id) {
+    Tensor& known = remade_[id];
+    if (!known.defined()) known = remake(tape_, id);
+    return known;
+  }
+  void forget(uint32_t id) {
+    gradients_[id] = Tensor();
+    if (value(id).remade) remade_.erase(id);
+  }
   Tensor& gradient(uint32_t id) { return gradients_[id]; }
 
   void add(uint32_t id, const Tensor& gradient) {
@@ -95,6 +109,7 @@ class Walk {
   Tape& tape_;
   GradientSink& sink_;
   std::vector<Tensor> gradients_;
+  std::map<uint32_t, Tensor> remade_;
   uint32_t taken_ = Tape::kUntracked;  // a leaf whose gradient the sink has as rows
 };
 
@@ -104,16 +119,24 @@ class EntryContext final : public GradContext {
 
   const void* descriptor_data() const override { return entry_.descriptor.data(); }
   size_t num_inputs() const override { return entry_.num_inputs; }
-  const Tensor& input(size_t i) const override { return tape_.tensors()[entry_.first_tensor + i]; }
+  const Tensor& input(size_t i) const override {
+    return reads_remade(tape_, entry_, i) ? walk_.remade(input_id(i)) : kept(i);
+  }
   const Tensor& output(size_t i) const override {
     return tape_.tensors()[entry_.first_tensor + entry_.num_inputs + i];
   }
   const Tensor& grad(size_t i) const override { return walk_.gradient(output_id(i)); }
   bool needs(size_t i) const override { return input_id(i) != Tape::kUntracked; }
+  Tensor spare_grad(size_t i) const override {
+    const Tensor& gradient = grad(i);
+    return gradient.defined() && gradient.storage().unique() && walk_.value(output_id(i)).leaf < 0 ? gradient
+                                                                                                   : Tensor();
+  }
   void set(size_t i, const Tensor& gradient) override {
     if (!needs(i)) return;
-    if (gradient.shape() != input(i).shape())  // no text is built where nothing is wrong
-      check_internal(false, "a gradient of " + std::string(entry_.op->name) + " has another shape than its input");
+    if (gradient.shape() != kept(i).shape())  // no text is built where nothing is wrong
+      check_internal(false,
+                     "a gradient of " + std::string(entry_.op->name) + " has another shape than its input");
     walk_.add(input_id(i), gradient);
   }
   void emit(size_t i, const OpDef& op, const Descriptor& descriptor,
@@ -121,6 +144,7 @@ class EntryContext final : public GradContext {
     if (needs(i)) walk_.emit(input_id(i), op, descriptor, TensorPointers(inputs.begin(), inputs.size()));
   }
 
+  const Tensor& kept(size_t i) const { return tape_.tensors()[entry_.first_tensor + i]; }
   uint32_t input_id(size_t i) const { return tape_.ids()[entry_.first_id + i]; }
   uint32_t output_id(size_t i) const { return tape_.ids()[entry_.first_id + entry_.num_inputs + i]; }
 
@@ -156,7 +180,7 @@ void walk_back(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor&
     const TapeEntry& entry = tape.entries()[e];
     EntryContext context(tape, entry, walk);
     if (has_gradient(entry, context)) entry.op->gradient(context);
-    for (size_t i = 0; i < entry.num_outputs; ++i) walk.gradient(context.output_id(i)) = Tensor();
+    for (size_t i = 0; i < entry.num_outputs; ++i) walk.forget(context.output_id(i));
     if (release)
       for (size_t i = 0; i < size_t{entry.num_inputs} + entry.num_outputs; ++i)
         tape.tensors()[entry.first_tensor + i] = Tensor();

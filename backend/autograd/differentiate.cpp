@@ -1,5 +1,6 @@
 #include <nyala/backend/autograd/differentiate.h>
 
+#include <nyala/backend/autograd/remake.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -71,18 +72,26 @@ class Walk {
 class EntryContext final : public GradContext {
  public:
   EntryContext(Tape& tape, size_t index, Walk& walk, bool records)
-      : entry_(tape.entries()[index]), walk_(walk), records_(records) {
+      : tape_(tape), entry_(tape.entries()[index]), walk_(walk), records_(records) {
     const size_t count = size_t{entry_.num_inputs} + entry_.num_outputs;
     for (size_t i = 0; i < count; ++i) {
       ids_.push_back(tape.ids()[entry_.first_id + i]);
-      tensors_.push_back(tape.tensors()[entry_.first_tensor + i]);
+      const bool remade = i < entry_.num_inputs && reads_remade(tape, entry_, i);
+      tensors_.push_back(remade && records ? remake(tape, ids_[i]) : tape.tensors()[entry_.first_tensor + i]);
+      is_remade_.push_back(remade && !records);
       if (records && ids_[i] != Tape::kUntracked) tensors_[i].track(tape.slot(), ids_[i]);
     }
   }
 
   const void* descriptor_data() const override { return entry_.descriptor.data(); }
   size_t num_inputs() const override { return entry_.num_inputs; }
-  const Tensor& input(size_t i) const override { return tensors_[i]; }
+  const Tensor& input(size_t i) const override {
+    if (is_remade_[i]) {
+      tensors_[i] = remake(tape_, ids_[i]);
+      is_remade_[i] = false;
+    }
+    return tensors_[i];
+  }
   const Tensor& output(size_t i) const override { return tensors_[entry_.num_inputs + i]; }
   const Tensor& grad(size_t i) const override {
     return detached_.empty() ? walk_.gradient(ids_[entry_.num_inputs + i]) : detached_[i];
@@ -92,7 +101,7 @@ class EntryContext final : public GradContext {
 
   void set(size_t i, const Tensor& gradient) override {
     if (!needs(i)) return;
-    if (gradient.shape() != input(i).shape())
+    if (gradient.shape() != tensors_[i].shape())
       check_internal(false,
                      "a gradient of " + std::string(entry_.op->name) + " has another shape than its input");
     if (opaque_.empty())
@@ -162,11 +171,13 @@ class EntryContext final : public GradContext {
       if (gradient.defined()) gradient = outputs[next++];
   }
 
+  Tape& tape_;
   const TapeEntry entry_;
   Walk& walk_;
   bool records_;
   std::vector<uint32_t> ids_;
-  Tensors tensors_;
+  mutable Tensors tensors_;
+  mutable std::vector<bool> is_remade_;  // once it is read
   Tensors detached_;  // gradients of the outputs while an op that is not twice differentiable is walked
   Tensors opaque_;    // and what it gives
 };

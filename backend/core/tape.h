@@ -16,6 +16,9 @@ struct TapeValue {
   int32_t leaf = -1;              // key given to watch(), -1 for others
   uint32_t uses = 0;              // entries that read it
   const void* address = nullptr;  // of a leaf's bytes
+  /// Set after record() of an op with OpDef::remake: entries behind keep a shell of this value, and backward
+  /// makes it again where a gradient reads it.
+  bool remade = false;
 };
 
 /// One recorded op. Its tensors stand in Tape::tensors(): first the inputs, then the outputs; those that the
@@ -66,8 +69,10 @@ class Tape : public std::enable_shared_from_this<Tape> {
 
   std::vector<TapeEntry>& entries() { return entries_; }
   std::vector<TapeValue>& values() { return values_; }
+  const std::vector<TapeValue>& values() const { return values_; }
   std::vector<Tensor>& tensors() { return tensors_; }
   std::vector<uint32_t>& ids() { return ids_; }
+  const std::vector<uint32_t>& ids() const { return ids_; }
   TapeSlot* slot() { return slot_; }
 
  private:

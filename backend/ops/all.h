@@ -2,6 +2,7 @@
 
 // Every op unit, one line each.
 #include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/affine_transform.h>
 #include <nyala/backend/ops/arg_reduction.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/batch_normalization.h>
@@ -25,9 +26,11 @@
 #include <nyala/backend/ops/einsum.h>
 #include <nyala/backend/ops/einsum_terms.h>
 #include <nyala/backend/ops/exponential.h>
+#include <nyala/backend/ops/finite_check.h>
 #include <nyala/backend/ops/fused_activation.h>
 #include <nyala/backend/ops/gather.h>
 #include <nyala/backend/ops/gru.h>
+#include <nyala/backend/ops/image_transforms.h>
 #include <nyala/backend/ops/layer_normalization.h>
 #include <nyala/backend/ops/logical.h>
 #include <nyala/backend/ops/lstm.h>
@@ -53,4 +56,5 @@
 #include <nyala/backend/ops/sum_buffers.h>
 #include <nyala/backend/ops/transpose.h>
 #include <nyala/backend/ops/trigonometric.h>
+#include <nyala/backend/ops/uniform_rows.h>
 #include <nyala/backend/ops/window.h>

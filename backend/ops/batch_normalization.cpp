@@ -40,9 +40,11 @@ Channel channel_of(const KernelCall& call, size_t first, const T* mean, const T*
           beta ? static_cast<double>(beta->raw_as<T>()[i]) : 0.0};
 }
 
-/// The gradient behind the activation: relu lets it pass where its input is positive.
+/// The gradient behind the activation: relu lets it pass where its input is positive, relu6 below 6.
 double behind_activation(const Channel& channel, Activation activation, double gradient, double x_hat) {
-  return activation == Activation::relu && !(x_hat * channel.gamma + channel.beta > 0.0) ? 0.0 : gradient;
+  if (activation == Activation::linear) return gradient;
+  const double z = x_hat * channel.gamma + channel.beta;
+  return z > 0.0 && (activation == Activation::relu || z < 6.0) ? gradient : 0.0;
 }
 
 void check_input(InferContext& c, const Shape& x) {
@@ -212,8 +214,9 @@ struct Inputs {
   TensorPointers span() const { return {tensors.data(), count}; }
 };
 
-Tensor run(const OpDef& op, const BatchNormalizationDescriptor& descriptor, const Inputs& inputs) {
-  Tensor output;
+/// `output`: where the result goes, undefined: memory of its own.
+Tensor run(const OpDef& op, const BatchNormalizationDescriptor& descriptor, const Inputs& inputs,
+           Tensor output = {}) {
   dispatch(op, descriptor, inputs.span(), std::span(&output, 1));
   return output;
 }
@@ -240,7 +243,8 @@ void train_gradient(GradContext& c) {
   const bool alone = !d.replica || d.replica->num_replicas() == 1;
   const Tensor all = alone ? sums : d.replica->all_reduce_sum(sums);
   c.set(0, run(kBatchNormalizationBackward, d,
-               Inputs().add(c.grad()).add(c.input(0)).add(c.output(1)).add(all).add(gamma).add(beta)));
+               Inputs().add(c.grad()).add(c.input(0)).add(c.output(1)).add(all).add(gamma).add(beta),
+               c.spare_grad(0)));  // element by element: over what it reads
 }
 
 /// gamma * g / sqrt(variance + epsilon), by the backward op with sums of 0; gamma and beta from the plain
@@ -264,13 +268,22 @@ void apply_gradient(GradContext& c) {
   if (!c.needs(0)) return;
   const Tensor none = Tensor::zeros({2, channels}, statistics.dtype(), statistics.device());
   c.set(0, run(kBatchNormalizationBackward, d,
-               Inputs().add(c.grad()).add(c.input(0)).add(statistics).add(none).add(gamma).add(beta)));
+               Inputs().add(c.grad()).add(c.input(0)).add(statistics).add(none).add(gamma).add(beta),
+               c.spare_grad(0)));
+}
+
+/// The forward pass on what the tape keeps: x, gamma, beta, a shell of y, the statistics.
+Tensor remake_output(const void* descriptor, std::span<const Tensor> kept) {
+  const auto& d = *static_cast<const BatchNormalizationDescriptor*>(descriptor);
+  Inputs inputs = Inputs().add(kept[0]).add(kept.back());
+  for (const Tensor& parameter : kept.subspan(1, kept.size() - 3)) inputs.add(parameter);
+  return run(kBatchNormalizationForward, d, inputs);
 }
 
 BatchNormalizationDescriptor describe(const BatchNormalizationOptions& options, const Tensor& gamma,
                                       const Tensor& beta) {
-  if (options.activation != Activation::linear && options.activation != Activation::relu)
-    throw InvalidArgumentError("batch_normalization: expected activation linear or relu");
+  if (options.activation == Activation::sigmoid || options.activation == Activation::tanh)
+    throw InvalidArgumentError("batch_normalization: expected activation linear, relu or relu6");
   return {options.epsilon, options.replica, options.activation, gamma.defined(), beta.defined()};
 }
 
@@ -301,7 +314,8 @@ const OpDef kBatchNormalizationTrain = {.name = "batch_normalization_train",
                                         .gradient = train_gradient,
                                         .keep_inputs = kKeepAll,
                                         .keep_outputs = keep(1),
-                                        .reference = {}};
+                                        .reference = {},
+                                        .remake = remake_output};
 const OpDef kBatchNormalizationApply = {.name = "batch_normalization",
                                         .infer = infer_apply,
                                         .gradient = apply_gradient,
@@ -312,9 +326,11 @@ Tensor batch_moments(const Tensor& x) { return dispatch(kBatchMoments, NoDescrip
 
 Tensor merge_moments(const Tensor& stack) { return merge(stack, false); }
 
-BatchNormalizationResult batch_normalization_train(const Tensor& given, const Tensor& scale, const Tensor& offset,
+BatchNormalizationResult batch_normalization_train(const Tensor& given, const Tensor& scale,
+                                                   const Tensor& offset,
                                                    const BatchNormalizationOptions& options) {
-  const Tensor x = on_guarded_device(given), gamma = on_guarded_device(scale), beta = on_guarded_device(offset);
+  const Tensor x = on_guarded_device(given), gamma = on_guarded_device(scale),
+               beta = on_guarded_device(offset);
   const BatchNormalizationDescriptor descriptor = describe(options, gamma, beta);
   const Inputs inputs = Inputs().add(x).add(gamma).add(beta);
   const int64_t channels = x.shape().back();
@@ -328,8 +344,10 @@ BatchNormalizationResult batch_normalization_train(const Tensor& given, const Te
   outputs[0] =
       run(kBatchNormalizationForward, descriptor, Inputs().add(x).add(outputs[1]).add(gamma).add(beta));
   const Tensor mean = outputs[1].rows(1, channels), variance = outputs[1].rows(1 + channels, channels);
-  if (Tape* tape = recording_tape(inputs.span()))
+  if (Tape* tape = recording_tape(inputs.span())) {
     tape->record(kBatchNormalizationTrain, descriptor, inputs.span(), outputs);
+    tape->values()[outputs[0].value_id()].remade = options.recompute;
+  }
   return {outputs[0], mean, variance};
 }
 

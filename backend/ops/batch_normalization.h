@@ -12,7 +12,10 @@ namespace nyala::ops {
 
 struct BatchNormalizationOptions {
   double epsilon = 1e-3;
-  Activation activation = Activation::linear;  // linear or relu, applied in the same pass
+  Activation activation = Activation::linear;  // linear, relu or relu6, applied in the same pass
+  /// The tape keeps no output for the ops behind: backward makes it again from x. Once more the work of the
+  /// forward pass for a third of the memory.
+  bool recompute = false;
   /// The replicas whose rows are normalised together; null (or one replica): these rows alone. Must outlive
   /// the tape.
   Collectives* replica = nullptr;

@@ -10,6 +10,8 @@ const OpDef kConv2D = {
     .keep_inputs = keep(0, 1),
     .keep_outputs = keep(0),
     .reference = convolution_reference};
+const OpDef kConv2DOnto = {
+    .name = "conv2d_onto", .infer = detail::infer_convolution<2>, .reference = convolution_reference};
 const OpDef kConv2DBackwardInput = {
     .name = "conv2d_backward_input",
     .infer = detail::infer_backward_input<2>,
@@ -19,6 +21,11 @@ const OpDef kConv2DBackwardInput = {
 const OpDef kConv2DBackwardKernel = {.name = "conv2d_backward_kernel",
                                      .infer = detail::infer_backward_kernel<2>,
                                      .reference = convolution_backward_kernel_reference};
+
+void conv2d_onto(const Tensor& sum, const TensorPointers& x_kernel_bias, const Conv2DOptions& options) {
+  std::array<Tensor, 1> y{sum.detached()};
+  detail::convolve_into(kConv2DOnto, x_kernel_bias, options, y);
+}
 
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias, const Conv2DOptions& options) {
   return detail::convolve(kConv2D, std::array{&x, &kernel, &bias}, options);

@@ -14,11 +14,17 @@ using Conv2DOptions = ConvolutionOptions<2>;
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias = {},
               const Conv2DOptions& options = {});
 
+/// activation(sum + correlation of x with kernel + bias), written into the bytes of `sum`, which has the
+/// shape and dtype of the result. Not recorded: for inference.
+void conv2d_onto(const Tensor& sum, const TensorPointers& x_kernel_bias, const Conv2DOptions& options = {});
+
 using Conv2DDescriptor = ConvolutionDescriptor<2>;
 using Conv2DBackwardDescriptor = ConvolutionBackwardDescriptor<2>;
 
 /// Inputs (x, kernel[, bias]).
 extern const OpDef kConv2D;
+/// The same, added to what its output holds, which must be given. Not differentiable.
+extern const OpDef kConv2DOnto;
 /// Inputs (gradient of y, kernel) -> the gradient of x; Conv2DBackwardDescriptor. By itself it is the
 /// transposed convolution, and has a gradient.
 extern const OpDef kConv2DBackwardInput;

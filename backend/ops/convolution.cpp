@@ -65,7 +65,7 @@ void for_each_channel(const ConvolutionGeometry& g, Body&& body) {
 
 template <size_t N>
 ConvolutionGeometry geometry_of(const KernelCall& call, const OpDef& forward, const OpDef& backward_input) {
-  if (call.op == &forward)
+  if (call.op == &forward || call.op == &kConv2DOnto)
     return convolution_geometry(call.descriptor<ConvolutionDescriptor<N>>(), call.input(0).shape(),
                                 call.input(1).shape());
   const auto& d = call.descriptor<ConvolutionBackwardDescriptor<N>>().conv;
@@ -128,7 +128,8 @@ void convolution_reference(const KernelCall& call) {
     T* y = call.out<T>(0);
     const int64_t count = call.output(0).num_elements();
     for (int64_t i = 0; i < count; ++i)
-      y[i] = call.inputs.size() > 2 ? call.in<T>(2)[i % g.out_channels] : T(0);
+      y[i] = (call.op == &kConv2DOnto ? y[i] : T(0)) +
+             (call.inputs.size() > 2 ? call.in<T>(2)[i % g.out_channels] : T(0));
     for_each_tap(g, [&](const Tap& tap) {
       for_each_channel(g, [&](int64_t ic, int64_t ik, int64_t o) {
         const T value = call.in<T>(0)[tap.x + ic];

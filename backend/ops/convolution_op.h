@@ -122,14 +122,21 @@ void check_positive(std::string_view op, const std::array<int, N>& values, const
                                  size_text(values));
 }
 
+/// `inputs`: x, kernel and a bias that may be undefined. `y`: see dispatch().
 template <size_t N>
-Tensor convolve(const OpDef& op, TensorPointers inputs, const ConvolutionOptions<N>& options) {
+void convolve_into(const OpDef& op, TensorPointers inputs, const ConvolutionOptions<N>& options,
+                   std::span<Tensor> y) {
   check_positive(op.name, options.strides, "strides");
   check_positive(op.name, options.dilation, "a dilation");
   const ConvolutionDescriptor<N> descriptor{options.strides, options.dilation, options.groups,
                                             options.padding, options.activation};
-  std::array<Tensor, 1> y;
   dispatch(op, descriptor, inputs.back()->defined() ? inputs : inputs.first(2), y);
+}
+
+template <size_t N>
+Tensor convolve(const OpDef& op, TensorPointers inputs, const ConvolutionOptions<N>& options) {
+  std::array<Tensor, 1> y;
+  convolve_into(op, inputs, options, y);
   return y[0];
 }
 

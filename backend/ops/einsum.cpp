@@ -64,16 +64,19 @@ void einsum_reference(const KernelCall& call) {
   for (const auto& [label, size] : terms.sizes) count *= size;
   dispatch_arithmetic(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     std::fill_n(call.out<T>(0), call.output(0).num_elements(), T(0));
+    std::vector<int64_t> at(strides.size());
     for (int64_t i = 0; i < count; ++i) {
-      int64_t at[3] = {0, 0, 0}, rest = i;
+      int64_t rest = i;
+      std::fill(at.begin(), at.end(), 0);
       for (size_t axis = order.size(); axis-- > 0;) {
         const int64_t size = terms.sizes.at(order[axis]), index = rest % size;
         rest /= size;
         for (size_t k = 0; k < strides.size(); ++k) at[k] += index * strides[k][axis];
       }
       T product = call.in<T>(0)[at[0]];
-      if (call.inputs.size() > 1) product = static_cast<T>(product * call.in<T>(1)[at[1]]);
-      T& sum = call.out<T>(0)[at[strides.size() - 1]];
+      for (size_t k = 1; k < call.inputs.size(); ++k)
+        product = static_cast<T>(product * call.in<T>(k)[at[k]]);
+      T& sum = call.out<T>(0)[at.back()];
       sum = static_cast<T>(sum + product);
     }
   });
@@ -272,6 +275,22 @@ Tensor einsum_of_two(Labelled a, Labelled b, const std::string& output) {
   return arranged(product(a, b, output), output);
 }
 
+/// The letters of two factors that the result or a factor to come has.
+std::string kept_labels(const Labelled& a, const Labelled& b, const std::string& wanted) {
+  return subset(a.labels + difference(b.labels, a.labels), wanted);
+}
+
+Tensor einsum_of_many(const std::vector<Labelled>& factors, const std::string& output) {
+  Labelled product = factors[0];
+  for (size_t i = 1; i + 1 < factors.size(); ++i) {
+    std::string wanted = output;
+    for (size_t later = i + 1; later < factors.size(); ++later) wanted += factors[later].labels;
+    const std::string kept = kept_labels(product, factors[i], wanted);
+    product = {einsum_of_two(product, factors[i], kept), kept};
+  }
+  return einsum_of_two(product, factors.back(), output);
+}
+
 EinsumDescriptor describe(std::string_view equation) {
   EinsumDescriptor descriptor;
   if (equation.size() > EinsumDescriptor::kMaxLength)
@@ -287,10 +306,7 @@ EinsumDescriptor describe(std::string_view equation) {
 const OpDef kEinsum = {.name = "einsum", .infer = infer_einsum, .reference = einsum_reference};
 
 Tensor einsum(std::string_view equation, const Tensors& operands) {
-  if (operands.empty() || operands.size() > 2)
-    throw InvalidArgumentError("einsum: expected one or two tensors, received " +
-                               std::to_string(operands.size()) +
-                               "; split a longer product into products of two");
+  if (operands.empty()) throw InvalidArgumentError("einsum: expected at least one tensor, received none");
   const EinsumDescriptor descriptor = describe(equation);
   DType dtype = operands[0].dtype();
   for (const Tensor& operand : operands) dtype = promote(dtype, operand.dtype());
@@ -314,7 +330,7 @@ Tensor einsum(std::string_view equation, const Tensors& operands) {
     take_diagonals(labelled.back());
   }
   if (labelled.size() == 1) return einsum_of_one(labelled[0], terms.output);
-  return einsum_of_two(labelled[0], labelled[1], terms.output);
+  return einsum_of_many(labelled, terms.output);
 }
 
 }  // namespace nyala::ops

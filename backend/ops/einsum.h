@@ -8,12 +8,13 @@
 
 namespace nyala::ops {
 
-/// NumPy's einsum of one or two tensors: letters name axes, "..." the axes that broadcast; letters that the
+/// NumPy's einsum: letters name axes, "..." the axes that broadcast; letters that the
 /// result lacks are summed over. "bqm,mnh->bqnh"; without "->" the result has the letters that occur once, in
 /// alphabetical order, behind the "..." axes. A letter twice in one term takes the diagonal; an axis of size
 /// 1 broadcasts. Computed by batched matmul; a copy in another order of axes is made only where no choice of
-/// orders avoids it. Dtypes are promoted. Throws InvalidArgumentError for an equation that cannot be read,
-/// ShapeError where it does not fit the tensors.
+/// orders avoids it. Three tensors and more are multiplied pair by pair from the left, each letter summed
+/// over as soon as no tensor to come has it. Dtypes are promoted. Throws InvalidArgumentError for an equation
+/// that cannot be read, ShapeError where it does not fit the tensors.
 Tensor einsum(std::string_view equation, const Tensors& operands);
 
 struct EinsumDescriptor {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
@@ -18,6 +19,8 @@ T activate(T z, Activation activation) {
       return T(1) / (T(1) + std::exp(-z));
     case Activation::tanh:
       return std::tanh(z);
+    case Activation::relu6:
+      return std::isnan(z) ? z : std::clamp(z, T(0), T(6));
     case Activation::linear:
       break;
   }
@@ -38,6 +41,8 @@ T derivative_from_output(T y, Activation activation) {
       return y * (T(1) - y);
     case Activation::tanh:
       return T(1) - y * y;
+    case Activation::relu6:
+      return y > T(0) && y < T(6) ? T(1) : T(0);
     case Activation::linear:
       break;
   }
@@ -114,7 +119,8 @@ namespace {
 /// gradient * f'(y) in ops that have gradients.
 Tensor recorded_activation_backward(const Tensor& gradient, const Tensor& y, Activation activation) {
   switch (activation) {
-    case Activation::relu: {  // constant piece by piece
+    case Activation::relu:
+    case Activation::relu6: {  // constant piece by piece
       const Tensor fixed = y.detached();
       return gradient * activation_backward(ones_like(fixed), fixed, activation);
     }

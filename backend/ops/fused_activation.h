@@ -5,8 +5,9 @@
 namespace nyala::ops {
 
 /// The activations that dense, conv2d and batch normalization apply in the same pass: those whose gradient
-/// follows from their output alone. The relu of a NaN is NaN or 0, as the kernel has it.
-enum class Activation : uint8_t { linear, relu, sigmoid, tanh };
+/// follows from their output alone. The relu of a NaN is NaN or 0, as the kernel has it; relu6 is min(relu,
+/// 6).
+enum class Activation : uint8_t { linear, relu, sigmoid, tanh, relu6 };
 
 struct ActivationDescriptor {
   Activation activation = Activation::linear;

@@ -34,6 +34,8 @@ class GradContext {
   /// possible.
   virtual void emit(size_t i, const OpDef& op, const Descriptor& descriptor,
                     std::initializer_list<const Tensor*> inputs) = 0;
+  /// grad(i) where nothing else will read it, so that a result may be written over it; else undefined.
+  virtual Tensor spare_grad(size_t) const { return {}; }
 };
 
 }  // namespace nyala

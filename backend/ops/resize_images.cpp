@@ -145,6 +145,14 @@ Tensor resize_images(const Tensor& images, int64_t height, int64_t width, const 
   if (height < 1 || width < 1)
     throw InvalidArgumentError("resize_images: expected a size above 0, received (" + std::to_string(height) +
                                ", " + std::to_string(width) + ")");
+  if (options.crop_to_aspect_ratio && options.pad_to_aspect_ratio)
+    throw InvalidArgumentError(
+        "resize_images: expected one of crop_to_aspect_ratio and pad_to_aspect_ratio, received both");
+  if (options.crop_to_aspect_ratio || options.pad_to_aspect_ratio)
+    return resize_images(options.crop_to_aspect_ratio
+                             ? crop_to_proportions(images, height, width)
+                             : pad_to_proportions(images, height, width, options.fill_value),
+                         height, width, {options.interpolation, options.antialias});
   if (shape.rank() == 3) return squeeze(resize_images(expand_dims(images, 0), height, width, options), {0});
   if (shape[1] == height && shape[2] == width) return images;
   const bool widens = !is_floating(images.dtype()) && options.interpolation != Interpolation::nearest;

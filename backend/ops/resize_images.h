@@ -15,14 +15,24 @@ Interpolation interpolation_of(std::string_view name);
 struct ResizeOptions {
   Interpolation interpolation = Interpolation::bilinear;
   bool antialias = false;  // widens the filter where an image becomes smaller; not for nearest and area
+  bool crop_to_aspect_ratio = false;  // cuts out the middle in the result's proportions first
+  bool pad_to_aspect_ratio = false;   // adds `fill_value` on two sides first; not both
+  double fill_value = 0.0;
 };
 
 /// Images (batch, height, width, channels), or one without the batch, of another height and width, as
-/// TensorFlow's tf.image.resize makes them: pixels have their centres at halves, weights that fall outside of
-/// the image are left out and the others scaled to the sum 1. Integers come back as such, rounded (half to
-/// even) and cut to their range. Throws ShapeError for another rank or an image without pixels,
-/// InvalidArgumentError for a size below 1.
+/// keras.ops.image.resize and TensorFlow's tf.image.resize ("area") make them: pixels have their centres at
+/// halves, weights that fall outside of the image are left out and the others scaled to the sum 1. Integers
+/// come back as such, rounded (half to even) and cut to their range. Throws ShapeError for another rank or an
+/// image without pixels, InvalidArgumentError for a size below 1, or cropping and padding at once.
 Tensor resize_images(const Tensor& images, int64_t height, int64_t width, const ResizeOptions& options = {});
+
+/// The largest part in the middle of the images with the proportions of height : width, at least one pixel;
+/// Keras finds its size in float32, rounded down.
+Tensor crop_to_proportions(const Tensor& images, int64_t height, int64_t width);
+/// The images with as many rows, or columns, of `value` on both sides as make their proportions height :
+/// width. Where an odd number is missing they get one less.
+Tensor pad_to_proportions(const Tensor& images, int64_t height, int64_t width, double value);
 
 struct ResizeDescriptor {
   int64_t height = 1, width = 1;  // of the result

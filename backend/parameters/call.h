@@ -30,6 +30,10 @@ struct CallOptions {
   Tensor step;                     // device scalar (int64): the training step, for random numbers
   /// By leaf key: what the tape watches; null: variables that are trainable now.
   const std::vector<bool>* trained = nullptr;
+  /// Out of training: models compute layers with kernels and the BatchNormalization behind as one.
+  bool fold_batch_normalization = false;
+  /// In training: BatchNormalization's output is not kept for the gradients behind, but made again.
+  bool recompute_batch_normalization = false;
 };
 
 /// Everything that a layer may depend on during one pass through a model, explicitly.

@@ -14,7 +14,9 @@ constexpr size_t kSmallest = 64;
 }  // namespace
 
 CachingAllocator::CachingAllocator(Device device, std::unique_ptr<MemorySource> source)
-    : device_(device), source_(std::move(source)) {}
+    : device_(device), source_(std::move(source)) {
+  if (source_ && source_->grows_on_touch()) arena_.emplace(*source_, device, this);
+}
 
 CachingAllocator::~CachingAllocator() { release_cached(); }
 
@@ -37,38 +39,55 @@ StorageRef CachingAllocator::allocate(size_t bytes) {
   if (bytes > (size_t{1} << 48))
     throw OutOfMemoryError("a request of " + std::to_string(bytes) + " bytes on " + device_.to_string() +
                            " is more than any machine has; look for a wrong shape");
-  const size_t index = class_of(bytes);
   std::lock_guard lock(mutex_);
   ++stats_.requests;
+  const bool large = arena_ && bytes > kLarge;
+  Storage* storage = large ? arena_->allocate(bytes) : allocate_block(bytes);
+  if (!storage) {
+    release_cached_locked();
+    storage = large ? arena_->allocate(bytes) : allocate_block(bytes);
+  }
+  if (!storage)
+    throw OutOfMemoryError("no memory left on " + device_.to_string() + " for " + std::to_string(bytes) +
+                           " bytes; " + std::to_string(stats_.live_bytes) +
+                           " bytes are in use (a smaller batch needs less)");
+  stats_.live_bytes += storage->bytes();
+  count_arena();
+  stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes + stats_.cached_bytes);
+  return StorageRef(storage);
+}
+
+Storage* CachingAllocator::allocate_block(size_t bytes) {
+  const size_t index = class_of(bytes);
   std::vector<Storage*>& bin = free_[index];
   if (!bin.empty()) {
     Storage* storage = bin.back();
     bin.pop_back();
-    stats_.cached_bytes -= storage->bytes();
-    stats_.live_bytes += storage->bytes();
-    return StorageRef(storage);
+    binned_bytes_ -= storage->bytes();
+    return storage;
   }
   const size_t size = size_of_class(index);
   void* data = source_->allocate(size);
-  if (!data) {
-    release_cached_locked();
-    data = source_->allocate(size);
-  }
-  if (!data)
-    throw OutOfMemoryError("no memory left on " + device_.to_string() + " for " + std::to_string(size) +
-                           " bytes; " + std::to_string(stats_.live_bytes) +
-                           " bytes are in use (a smaller batch needs less)");
-  ++stats_.system_allocations;
-  stats_.live_bytes += size;
-  stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes + stats_.cached_bytes);
-  return StorageRef(new Storage(data, size, device_, this));
+  if (!data) return nullptr;
+  ++blocks_;
+  return new Storage(data, size, device_, this);
+}
+
+void CachingAllocator::count_arena() {
+  stats_.cached_bytes = binned_bytes_ + (arena_ ? arena_->free_bytes() : 0);
+  stats_.system_allocations = blocks_ + (arena_ ? arena_->fresh_blocks() : 0);
 }
 
 void CachingAllocator::reclaim(Storage* storage) noexcept {
   std::lock_guard lock(mutex_);
   stats_.live_bytes -= storage->bytes();
-  stats_.cached_bytes += storage->bytes();
-  free_[class_of(storage->bytes())].push_back(storage);
+  if (arena_ && storage->bytes() > kLarge) {
+    arena_->release(static_cast<BlockArena::BlockStorage*>(storage));
+  } else {
+    binned_bytes_ += storage->bytes();
+    free_[class_of(storage->bytes())].push_back(storage);
+  }
+  count_arena();
 }
 
 void CachingAllocator::release_cached() {
@@ -79,12 +98,14 @@ void CachingAllocator::release_cached() {
 void CachingAllocator::release_cached_locked() {
   for (std::vector<Storage*>& bin : free_) {
     for (Storage* storage : bin) {
-      stats_.cached_bytes -= storage->bytes();
+      binned_bytes_ -= storage->bytes();
       source_->release(storage->data(), storage->bytes());
       delete storage;
     }
     bin.clear();
   }
+  if (arena_) arena_->release_free();
+  count_arena();
 }
 
 AllocatorStats CachingAllocator::stats() const {

@@ -3,9 +3,11 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <nyala/backend/core/storage.h>
+#include <nyala/backend/runtime/block_arena.h>
 #include <nyala/backend/runtime/memory_source.h>
 
 namespace nyala {
@@ -21,8 +23,9 @@ struct AllocatorStats {
 };
 
 /// Keeps freed storages, sorted by size class, and hands them out again: fresh memory costs page faults.
-/// Reuse is ordered by the device's stream: a storage freed by the host may be handed out while kernels
-/// that use it are still queued, because its next user queues behind them. Thread-safe.
+/// Large ones on the host are cut out of longer stretches (block_arena.h). Reuse is ordered by the device's
+/// stream: a storage freed by the host may be handed out while kernels that use it are still queued, because
+/// its next user queues behind them. Thread-safe.
 class CachingAllocator final : public StorageOwner {
  public:
   CachingAllocator(Device device, std::unique_ptr<MemorySource> source);
@@ -41,14 +44,21 @@ class CachingAllocator final : public StorageOwner {
 
  private:
   static constexpr size_t kClasses = 64 * 4;
+  /// Above this requests go to the arena where there is one.
+  static constexpr size_t kLarge = size_t{1} << 20;
   static size_t class_of(size_t bytes);
   static size_t size_of_class(size_t index);
+  Storage* allocate_block(size_t bytes);
   void release_cached_locked();
+  void count_arena();
 
   Device device_;
   std::unique_ptr<MemorySource> source_;
   mutable std::mutex mutex_;
   std::array<std::vector<Storage*>, kClasses> free_;
+  std::optional<BlockArena> arena_;
+  size_t binned_bytes_ = 0;  // in free_
+  uint64_t blocks_ = 0;      // taken from the source for free_
   AllocatorStats stats_;
 };
 

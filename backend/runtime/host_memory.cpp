@@ -24,4 +24,6 @@ void* HostMemory::allocate(size_t bytes) {
 
 void HostMemory::release(void* data, size_t) noexcept { std::free(data); }
 
+void HostMemory::discard(void* data, size_t bytes) noexcept { madvise(data, bytes, MADV_DONTNEED); }
+
 }  // namespace nyala

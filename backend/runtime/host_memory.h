@@ -9,6 +9,8 @@ class HostMemory final : public MemorySource {
  public:
   void* allocate(size_t bytes) override;
   void release(void* data, size_t bytes) noexcept override;
+  bool grows_on_touch() const override { return true; }
+  void discard(void* data, size_t bytes) noexcept override;
 };
 
 }  // namespace nyala

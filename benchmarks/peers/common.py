@@ -6,10 +6,14 @@ import os
 import statistics
 import time
 
-DEFAULT_BATCH = {"lenet5": 256, "lenet": 256, "resnet20": 128, "mlp": 128, "lstm": 64, "transformer": 32}
+DEFAULT_BATCH = {
+    "lenet5": 256, "lenet": 256, "resnet20": 128, "mlp": 128, "lstm": 64, "transformer": 32,
+    "resnet18": 64, "resnet50": 16, "mobilenet_v2": 16, "xception": 8}  # fmt: skip
 INPUTS = {
     "lenet5": (28, 28, 1), "lenet": (28, 28, 1), "resnet20": (32, 32, 3), "mlp": (784,), "lstm": (100, 128),
-    "transformer": (128, 256)}  # fmt: skip
+    "transformer": (128, 256), "resnet18": (28, 28, 1), "resnet50": (224, 224, 3), "mobilenet_v2": (224, 224, 3),
+    "xception": (299, 299, 3)}  # fmt: skip
+CLASSES = {"resnet50": 1000, "mobilenet_v2": 1000, "xception": 1000}
 LEARNING_RATE = 0.01
 MOMENTUM = 0.9
 
@@ -20,7 +24,7 @@ def arguments(description, modes):
     parser.add_argument(
         "--batch",
         type=int,
-        help="rows per step; default: 256 for the LeNets, 64 for the LSTM, 32 for the transformer, 128 for the others",
+        help="rows per step; default: the model's, as in train_throughput",
     )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
@@ -35,6 +39,7 @@ def arguments(description, modes):
     parser.add_argument(
         "--latency", action="store_true", help="batch 1, one thread: the time of one step is what counts"
     )
+    parser.add_argument("--inference", action="store_true", help="forward only, in inference mode")
     options = parser.parse_args()
     if options.latency:
         options.batch, options.threads = 1, 1
@@ -42,6 +47,16 @@ def arguments(description, modes):
     if options.batch % options.devices:
         parser.error(f"a batch of {options.batch} rows has no equal parts for {options.devices} devices")
     return options
+
+
+def classes(options):
+    return CLASSES.get(options.model, 10)
+
+
+def memory(what):
+    """ "VmRSS" or "VmHWM" of this process in MB."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) / 1024 for line in status if line.startswith(what + ":"))
 
 
 def limit_threads(threads):
@@ -66,16 +81,18 @@ def steps_per_block(options, run_steps):
 def measure(options, run_steps):
     """run_steps(n) trains n steps and returns when the last one is done. Result: seconds per step, one per block."""
     count = steps_per_block(options, run_steps)
-    times = []
+    times, options.cpu_times = [], []
     begin = time.perf_counter()
     while not times or time.perf_counter() - begin < options.seconds:
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         run_steps(count)
         times.append((time.perf_counter() - start) / count)
+        options.cpu_times.append((time.process_time() - cpu_start) / count)
     return times, count
 
 
 def report(program, options, times, count, versions):
+    """`options.memory_before`: memory("VmRSS") before the model was built."""
     median, best = statistics.median(times), min(times)
     line = {
         "program": program,
@@ -84,9 +101,12 @@ def report(program, options, times, count, versions):
         "devices": options.devices,
         "threads": options.threads,
         "dtype": "float32",
+        "mode": "inference" if options.inference else "training",
+        "peak_mb": round(memory("VmHWM") - options.memory_before),
         "median_img_s": round(options.batch / median, 1),
         "best_img_s": round(options.batch / best, 1),
         "step_ms_median": round(median * 1e3, 4),
+        "step_cpu_ms_median": round(statistics.median(options.cpu_times) * 1e3, 4),
         "step_ms_best": round(best * 1e3, 4),
         "blocks": len(times),
         "steps_per_block": count,

@@ -4,9 +4,10 @@
     python keras_train.py --model resnet20 --threads 2 --seconds 10 --compile graph
     python keras_train.py --model resnet20 --devices 2 --threads 2
 
---compile graph: what fit runs, an iterator over batches that are in memory; step: a hand-written tf.function;
-xla: the same with jit_compile; batch: train_on_batch. With --devices: MirroredStrategy on logical CPUs; graph and step
-(strategy.run) only. Every replica has a part of the batch of its own in memory, so splitting costs nothing.
+--compile graph: what fit runs, an iterator over batches that are in memory; step: a hand-written tf.function; xla:
+the same with jit_compile; batch: train_on_batch. With --devices: MirroredStrategy on logical CPUs; graph and step
+(strategy.run) only. --inference: what predict runs (graph only). Every replica has a part of the batch of its own
+in memory, so splitting costs nothing.
 """
 
 import os
@@ -87,6 +88,37 @@ def transformer():
     return keras.Model(inputs, layers.Dense(10)(layers.GlobalAveragePooling1D()(z)))
 
 
+def resnet18():
+    """d2l's for Fashion-MNIST: a stem of 3x3 with neither stride nor pooling."""
+    inputs = keras.Input((28, 28, 1))
+    x, width = layers.ReLU()(normalized(inputs, 64, 3, 1)), 64
+    for filters in (64, 128, 256, 512):
+        for index in range(2):
+            stride = 2 if index == 0 and filters > 64 else 1
+            shortcut = x if width == filters else normalized(x, filters, 1, stride)
+            y = layers.ReLU()(normalized(x, filters, 3, stride))
+            x = layers.ReLU()(layers.Add()([normalized(y, filters, 3, 1), shortcut]))
+            width = filters
+    return keras.Model(inputs, layers.Dense(10)(layers.GlobalAveragePooling2D()(x)))
+
+
+def application(make):
+    shape = common.INPUTS[OPTIONS.model]
+    return make(input_shape=shape, weights=None, classifier_activation=None)
+
+
+def resnet50():
+    return application(keras.applications.ResNet50)
+
+
+def mobilenet_v2():
+    return application(keras.applications.MobileNetV2)
+
+
+def xception():
+    return application(keras.applications.Xception)
+
+
 def part_of_replica(x, y):
     """A dataset that repeats the rows of one replica, the same ones for all: what they hold costs no time."""
     rows = OPTIONS.batch // OPTIONS.devices
@@ -106,6 +138,20 @@ def fit_steps(model, x, y):
         for _ in range(count):
             logs = train(data)
         float(logs["loss"])
+
+    return run_steps
+
+
+def predict_steps(model, x):
+    """predict's own compiled step."""
+    data = iter(tf.data.Dataset.from_tensors((x,)).cache().repeat().prefetch(2))
+    predict = model.make_predict_function() or model.predict_function
+
+    def run_steps(count):
+        outputs = None
+        for _ in range(count):
+            outputs = predict([next(data)])
+        outputs.numpy()
 
     return run_steps
 
@@ -154,7 +200,11 @@ def batch_steps(model, x, y):
 def main():
     if OPTIONS.devices > 1 and OPTIONS.compile not in ("graph", "step"):
         raise SystemExit(f"--compile {OPTIONS.compile} is not for several devices")
-    networks = {network.__name__: network for network in (lenet5, lenet, resnet20, mlp, lstm, transformer)}
+    if OPTIONS.inference and (OPTIONS.devices > 1 or OPTIONS.compile != "graph"):
+        raise SystemExit("--inference is for one device and --compile graph")
+    small = (lenet5, lenet, resnet20, mlp, lstm, transformer)
+    networks = {network.__name__: network for network in (*small, resnet18, resnet50, mobilenet_v2, xception)}
+    OPTIONS.memory_before = common.memory("VmRSS")
     with STRATEGY.scope():
         model = networks[OPTIONS.model]()
         optimizer = keras.optimizers.SGD(common.LEARNING_RATE, momentum=common.MOMENTUM)
@@ -165,8 +215,10 @@ def main():
     x = rng.random((OPTIONS.batch, *common.INPUTS[OPTIONS.model]), dtype="float32")
     if OPTIONS.model == "lenet":
         x *= 255.0
-    y = rng.integers(0, 10, OPTIONS.batch)
-    if OPTIONS.compile == "graph":
+    y = rng.integers(0, common.classes(OPTIONS), OPTIONS.batch)
+    if OPTIONS.inference:
+        run_steps = predict_steps(model, x)
+    elif OPTIONS.compile == "graph":
         run_steps = fit_steps(model, x, y)
     elif OPTIONS.compile == "batch":
         run_steps = batch_steps(model, x, y)

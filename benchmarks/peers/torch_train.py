@@ -25,6 +25,8 @@ import torch  # noqa: E402
 from torch import distributed, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
+import torch_networks  # noqa: E402
+
 RANK = int(os.environ.get("RANK", 0))
 
 warnings.filterwarnings("ignore", message=".*broadcast_buffers.*")
@@ -126,7 +128,7 @@ def batch(options):
         x = x * 255.0
     if len(shape) == 3:
         x = x.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last)
-    return x, torch.randint(0, 10, (rows,))
+    return x, torch.randint(0, common.classes(options), (rows,))
 
 
 def join_group(devices):
@@ -169,11 +171,13 @@ def led(run_steps):
 
 def main():
     others = join_group(OPTIONS.devices) if OPTIONS.devices > 1 else []
-    networks = (lenet5, lenet, resnet20, mlp, lstm, transformer)
+    big = (torch_networks.resnet18, torch_networks.resnet50, torch_networks.mobilenet_v2, torch_networks.xception)
+    networks = (lenet5, lenet, resnet20, mlp, lstm, transformer, *big)
+    OPTIONS.memory_before = common.memory("VmRSS")
     model = {network.__name__: network for network in networks}[OPTIONS.model]()
     if OPTIONS.model not in ("mlp", "lstm", "transformer"):
         model = model.to(memory_format=torch.channels_last)
-    model.train()
+    model.train(not OPTIONS.inference)
     if OPTIONS.devices > 1:
         model = nn.parallel.DistributedDataParallel(
             model, broadcast_buffers=False, gradient_as_bucket_view=True, static_graph=True
@@ -186,11 +190,19 @@ def main():
     def loss_of(images, labels):
         return functional.cross_entropy(model(images), labels)
 
-    forward = loss_of
+    forward, predict = loss_of, model
     if OPTIONS.compile != "none":
-        forward = torch.compile(loss_of, mode=None if OPTIONS.compile == "default" else OPTIONS.compile)
+        mode = None if OPTIONS.compile == "default" else OPTIONS.compile
+        forward, predict = torch.compile(loss_of, mode=mode), torch.compile(model, mode=mode)
+
+    def predictions(count):
+        with torch.inference_mode():
+            for _ in range(count):
+                predict(x)
 
     def run_steps(count):
+        if OPTIONS.inference:
+            return predictions(count)
         for _ in range(count):
             optimizer.zero_grad(set_to_none=OPTIONS.devices == 1)
             forward(x, y).backward()

@@ -1,3 +1,6 @@
+#include <functional>
+#include <map>
+
 #include <nyala/benchmarks/support/benchmark_models.h>
 
 namespace nyala::benchmarks {
@@ -62,29 +65,80 @@ struct Maker {
       for (int i = 0; i < 3; ++i) x = block(x, filters, i == 0 && filters > 16 ? 2 : 1);
     return Model(input, dense(10)(GlobalAveragePooling2D({.dtype = dtype})(x)));
   }
+
+  /// The ResNet-18 that d2l trains on Fashion-MNIST: a stem of 3x3 with neither stride nor pooling.
+  Model resnet18() const {
+    const Input input({28, 28, 1});
+    Tensor x = relu()(conv_bn(input, 64, 3, 1));
+    for (int64_t filters : {64, 128, 256, 512})
+      for (int i = 0; i < 2; ++i) x = block(x, filters, i == 0 && filters > 64 ? 2 : 1);
+    return Model(input, dense(10)(GlobalAveragePooling2D({.dtype = dtype})(x)));
+  }
+
+  /// One of nyala::applications with random weights and logits at the end.
+  Model application(Model (*make)(const applications::ApplicationConfig&), int64_t size) const {
+    if (dtype != "float32")
+      throw InvalidArgumentError("expected dtype float32 for an application, received " + dtype);
+    return make({.input_shape = {size, size, 3}, .weights = "none", .classifier_activation = "linear"});
+  }
 };
+
+const std::map<std::string, std::function<BenchmarkModel(const Maker&)>>& models() {
+  namespace apps = nyala::applications;
+  using M = const Maker&;
+  static const std::map<std::string, std::function<BenchmarkModel(M)>> all = {
+      {"lenet5",
+       [](M m) {
+         return BenchmarkModel{m.lenet5(), {28, 28, 1}, 10, 256};
+       }},
+      {"lenet",
+       [](M m) {
+         return BenchmarkModel{m.lenet(), {28, 28, 1}, 10, 256};
+       }},
+      {"resnet20",
+       [](M m) {
+         return BenchmarkModel{m.resnet20(), {32, 32, 3}, 10, 128};
+       }},
+      {"mlp",
+       [](M m) {
+         return BenchmarkModel{m.mlp(), {784}, 10, 128};
+       }},
+      {"lstm",
+       [](M m) {
+         return BenchmarkModel{m.lstm(), {100, 128}, 10, 64};
+       }},
+      {"transformer",
+       [](M m) {
+         return BenchmarkModel{m.transformer(), {128, 256}, 10, 32};
+       }},
+      {"resnet18",
+       [](M m) {
+         return BenchmarkModel{m.resnet18(), {28, 28, 1}, 10, 64};
+       }},
+      {"resnet50",
+       [](M m) {
+         return BenchmarkModel{m.application(apps::ResNet50, 224), {224, 224, 3}, 1000, 16};
+       }},
+      {"mobilenet_v2",
+       [](M m) {
+         return BenchmarkModel{m.application(apps::MobileNetV2, 224), {224, 224, 3}, 1000, 16};
+       }},
+      {"xception", [](M m) {
+         return BenchmarkModel{m.application(apps::Xception, 299), {299, 299, 3}, 1000, 8};
+       }}};
+  return all;
+}
 
 }  // namespace
 
 BenchmarkModel make_benchmark_model(const std::string& name, const std::string& dtype) {
-  const Maker maker{dtype};
-  BenchmarkModel out;
-  if (name == "lenet5")
-    out = {maker.lenet5(), {28, 28, 1}, 10, 256};
-  else if (name == "lenet")
-    out = {maker.lenet(), {28, 28, 1}, 10, 256};
-  else if (name == "resnet20")
-    out = {maker.resnet20(), {32, 32, 3}, 10, 128};
-  else if (name == "mlp")
-    out = {maker.mlp(), {784}, 10, 128};
-  else if (name == "lstm")
-    out = {maker.lstm(), {100, 128}, 10, 64};
-  else if (name == "transformer")
-    out = {maker.transformer(), {128, 256}, 10, 32};
-  else
-    throw InvalidArgumentError(
-        "unknown model '" + name + "'" +
-        did_you_mean(name, {"lenet5", "lenet", "resnet20", "mlp", "lstm", "transformer"}));
+  const auto found = models().find(name);
+  if (found == models().end()) {
+    std::vector<std::string> names;
+    for (const auto& [known, make] : models()) names.push_back(known);
+    throw InvalidArgumentError("unknown model '" + name + "'" + did_you_mean(name, names));
+  }
+  BenchmarkModel out = found->second(Maker{dtype});
   out.model.compile({.optimizer = SGD({.learning_rate = 0.01, .momentum = 0.9}),
                      .loss = SparseCategoricalCrossentropy({.from_logits = true})});
   return out;

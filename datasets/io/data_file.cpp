@@ -14,23 +14,28 @@ std::optional<std::filesystem::path> environment_path(const char* name) {
   return std::filesystem::path(value);
 }
 
+/// Nyala's own folder: NYALA_HOME, else ~/.nyala.
+std::optional<std::filesystem::path> nyala_home() {
+  if (const auto chosen = environment_path("NYALA_HOME")) return *chosen;
+  if (const auto home = environment_path("HOME")) return *home / ".nyala";
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> data_folders() {
   std::vector<std::filesystem::path> out;
   if (const auto chosen = environment_path("NYALA_DATA_DIR")) out.push_back(*chosen);
-  if (const auto home = environment_path("HOME")) {
-    out.push_back(*home / ".nyala" / "datasets");
-    out.push_back(*home / ".keras" / "datasets");
-  }
+  if (const auto own = nyala_home()) out.push_back(*own / "datasets");
+  if (const auto home = environment_path("HOME")) out.push_back(*home / ".keras" / "datasets");
   out.emplace_back("/usr/share/datasets");
   return out;
 }
 
 std::filesystem::path download_folder() {
   if (const auto chosen = environment_path("NYALA_DATA_DIR")) return *chosen;
-  if (const auto home = environment_path("HOME")) return *home / ".nyala" / "datasets";
-  throw IoError("no folder for downloads: neither NYALA_DATA_DIR nor HOME is set");
+  if (const auto own = nyala_home()) return *own / "datasets";
+  throw IoError("no folder for downloads: none of NYALA_DATA_DIR, NYALA_HOME and HOME is set");
 }
 
 std::optional<std::filesystem::path> find_data_file(const std::string& folder, const std::string& name) {

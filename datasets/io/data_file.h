@@ -18,10 +18,11 @@ struct DataFile {
 };
 
 /// The folders that hold data sets, in the order of the search: the environment variable NYALA_DATA_DIR
-/// (where set), ~/.nyala/datasets, ~/.keras/datasets, and /usr/share/datasets of Debian's packages.
+/// (where set), NYALA_HOME/datasets (NYALA_HOME is ~/.nyala unless it is set), ~/.keras/datasets, and
+/// /usr/share/datasets of Debian's packages.
 std::vector<std::filesystem::path> data_folders();
 
-/// Where downloads go: NYALA_DATA_DIR where set, else ~/.nyala/datasets.
+/// Where downloads go: NYALA_DATA_DIR where set, else NYALA_HOME/datasets.
 std::filesystem::path download_folder();
 
 /// The first data folder's `folder`/`name`, or the same without the ending ".gz" (an unpacked copy).

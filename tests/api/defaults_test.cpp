@@ -212,9 +212,16 @@ TEST(Defaults, NoiseAndRectifierLayers) {
 }
 
 TEST(Defaults, PreprocessingLayers) {
-  expect_defaults<CategoryEncoding>("layer CategoryEncoding", {.missing = {"sparse"}});
+  expect_defaults<CategoryEncoding>("layer CategoryEncoding");
   expect_defaults<CenterCrop>("layer CenterCrop");
-  expect_defaults<Discretization>("layer Discretization", {.missing = {"sparse"}});
+  expect_defaults<Discretization>("layer Discretization");
+  expect_defaults<RandomBrightness>("layer RandomBrightness", {.added = {"data_format"}});
+  expect_defaults<RandomContrast>("layer RandomContrast", {.added = {"data_format"}});
+  expect_defaults<RandomCrop>("layer RandomCrop");
+  expect_defaults<RandomFlip>("layer RandomFlip");
+  expect_defaults<RandomRotation>("layer RandomRotation");
+  expect_defaults<RandomTranslation>("layer RandomTranslation");
+  expect_defaults<RandomZoom>("layer RandomZoom");
   expect_defaults<Resizing>("layer Resizing");
 }
 

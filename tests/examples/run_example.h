@@ -25,8 +25,10 @@ inline std::filesystem::path example_path(const std::string& name) {
   return std::filesystem::path(NYALA_BINARY_DIR) / "examples" / name;
 }
 
-inline ExampleRun run_example(const std::string& name, const std::string& arguments = "") {
-  const std::string command = "'" + example_path(name).string() + "' " + arguments;
+/// `environment`: variables in the shell's words, "A=1 B=2".
+inline ExampleRun run_example(const std::string& name, const std::string& arguments = "",
+                              const std::string& environment = "") {
+  const std::string command = environment + " '" + example_path(name).string() + "' " + arguments;
   ExampleRun run;
   FILE* pipe = ::popen(command.c_str(), "r");
   if (!pipe) return run;

@@ -6,6 +6,7 @@
 import io
 import json
 import pathlib
+import pickle
 import struct
 import sys
 import zipfile
@@ -150,6 +151,37 @@ def configs():
             "training": training}
 
 
+def pickles():
+    """A batch of CIFAR, by each protocol; the array types; and what must never be run."""
+    batch = {b"batch_label": b"batch 1", b"labels": [3, 0, 9], b"data": np.arange(36, dtype="uint8").reshape(3, 12),
+             b"filenames": [b"a.png", b"b\xe4\n.png", b"'c'.png"]}
+    kinds = {name: np.arange(6).reshape(2, 3).astype(name) for name in ("bool", "u1", "i4", "i8", "f2", "f4", "f8", ">i4", ">f8")}
+    kinds["columns"] = np.asfortranarray(np.arange(24, dtype="f4").reshape(2, 3, 4))
+    kinds["none"] = np.zeros((0, 3), "f4")
+    kinds["scalar"] = np.float64(2.5)
+    kinds["zero"] = np.array(7, "i8")
+    plain = {"none": None, "yes": True, "no": False, "pair": (1, -2), "real": 0.1, "text": "\u00e4\u20ac\U0001f600", "big": 2**40,
+             "least": -(2**63), "triple": (b"", "", ()), "many": tuple(range(-3, 300)), "nested": [[], {}, [[1.5]]]}
+    circle = []
+    circle.append(circle)
+    found = {f"batch{protocol}": pickle.dumps(batch, protocol) for protocol in range(5)}
+    found |= {f"plain{protocol}": pickle.dumps(plain, protocol) for protocol in range(5)}
+    found |= {f"arrays{protocol}": pickle.dumps(kinds, protocol) for protocol in (0, 2, 4)}
+    found["python2"] = (
+        b"\x80\x02}q\x01(U\x06labelsq\x02]q\x03(K\x01K\x02eU\x04dataq\x04cnumpy.core.multiarray\n_reconstruct\nq\x05"
+        b"cnumpy\nndarray\nq\x06K\x00\x85U\x01b\x87Rq\x07(K\x01K\x02K\x03\x86cnumpy\ndtype\nU\x02u1K\x00K\x01\x87R"
+        b"(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89U\x06\x01\x02\x03\x04\x05\x06tbu."
+    )
+    found["circle"] = pickle.dumps(circle, 4)
+    found["system"] = b"cos\nsystem\n(S'false'\ntR."
+    found["deep"] = b"\x80\x02" + b"]" * 3000 + b"a" * 2999 + b"."
+    return found
+
+
+def pictures():
+    return {path.name: path.read_bytes() for path in sorted((GOLDEN / "pictures").iterdir())}
+
+
 def seeds():
     texts = {name: json.dumps(config).encode() for name, config in configs().items()}
     texts["numbers"] = b'{"a": NaN, "b": [-Infinity, 1e5, "Infinity \\" NaN"], "c": {"d": null, "e": true}}'
@@ -180,6 +212,8 @@ def seeds():
                         "wide": safetensors({"x": {"dtype": "I16", "shape": [3], "data_offsets": [0, 6]}}, bytes(6)),
                         "overlap": safetensors({"x": place, "y": place}, bytes(8))},
         "keras_model": {**texts, **models},
+        "pickle": pickles(),
+        "image": pictures(),
     }
 
 

@@ -95,8 +95,19 @@ def apart(first, second):
     )
 
 
+def reads_its_own(model, path):
+    """Keras cannot read every model that it writes as `.h5`."""
+    model.save(path)
+    try:
+        keras.saving.load_model(path)
+    except Exception:  # noqa: BLE001
+        return False
+    return True
+
+
 def exchange(options, folder, name, case):
-    """How far predictions are apart: of nyala's files in Keras (.keras, .h5), of Keras' answer in nyala."""
+    """How far predictions are apart: of nyala's files in Keras (.h5, .keras), of Keras' answer in nyala. None: Keras
+    does not read this model from the .h5 that it writes itself."""
     source, x, y = options.goldens / f"{name}.keras", arrays(case["x"]), arrays(case["y"])
     inputs, targets = saved(folder, "x", x), saved(folder, "y", y)
     own = trained_by_keras(keras.saving.load_model(source), x, y)
@@ -106,13 +117,20 @@ def exchange(options, folder, name, case):
         written = folder / f"written{suffix}"
         run([options.nyala, "fit", source, *repeated("--input", inputs), *repeated("--target", targets), "--no-shuffle",
              "--batch-size", len(x[0]), "--epochs", 1, "--verbose", 0, "--output", written])  # fmt: skip
-        read = keras.saving.load_model(written)
+        try:
+            read = keras.saving.load_model(written)
+        except Exception:  # noqa: BLE001
+            if suffix == ".keras" or reads_its_own(own, folder / "own.h5"):
+                raise
+            found.append(None)
+            continue
         found.append(apart(predicted_by_keras(read, x), expected))
     trained_by_keras(own, x, y)
     trained_by_keras(read, x, y)
     found.append(apart(predicted_by_keras(read, x), predicted_by_keras(own, x)))
     read.save(folder / "answer.keras")
-    again = predicted_by_nyala(options.nyala, folder / "answer.keras", inputs, folder, read.output_names)
+    names = getattr(read, "output_names", [read.layers[-1].name])  # a Sequential model has none
+    again = predicted_by_nyala(options.nyala, folder / "answer.keras", inputs, folder, names)
     found.append(apart(again, predicted_by_keras(read, x)))
     return found
 
@@ -135,8 +153,9 @@ def main():
                 failed += 1
                 print(f"| {name} | {type(error).__name__}: {str(error)[:400]} |", flush=True)
                 continue
-        failed += max(found) > LIMIT
-        print(f"| {name} | " + " | ".join(f"{value:.1e}" for value in found) + " |", flush=True)
+        failed += max(value for value in found if value is not None) > LIMIT
+        cells = ["not Keras' own" if value is None else f"{value:.1e}" for value in found]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
     print(f"{failed} of {len(options.only or cases)} failed")
     return min(failed, 1)
 

@@ -1,13 +1,13 @@
 // Pretrained weights and photographs from the folder of large test data, which says what their outputs are.
 // Skips without it.
 #include <cmath>
-#include <map>
 
 #include <gtest/gtest.h>
 
 #include <nyala/api/saving/numpy.h>
 #include <nyala/models/all.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/models/folded_weights.h>
 
 namespace nyala {
 namespace {
@@ -50,30 +50,9 @@ TEST_F(RealWeights, MobileNetV2WithoutATop) {
   expect_near(model.predict(images, {.verbose = 0}), expected("features_mobilenet_v2_035_128_notop"), 1e-3);
 }
 
-/// The file holds kernels and biases that BatchNormalization was folded into: that layer must add the bias
-/// alone.
 TEST_F(RealWeights, MobileNetV2OfFoldedWeights) {
   const Model model = applications::MobileNetV2({.weights = "none", .classes = 1001});
-  std::map<std::string, Tensor> values;
-  for (auto& [name, value] : load_npz(data("weights/derived_mobilenet_v2_1.0_224_imagenet_folded.npz")))
-    values[name] = value;
-  const std::vector<Layer> layers = model.layers();
-  for (size_t i = 0; i < layers.size(); ++i) {
-    const std::string& name = layers[i].name();
-    const auto bias = values.find(name + "/bias");
-    if (bias == values.end()) continue;
-    const bool depthwise = values.contains(name + "/depthwise_kernel");
-    const Tensor kernel = values.at(name + (depthwise ? "/depthwise_kernel" : "/kernel"));
-    if (layers[i].class_name() == "Dense") {
-      layers[i].set_weights({kernel, bias->second});
-      continue;
-    }
-    layers[i].set_weights({kernel});
-    ASSERT_EQ(layers[i + 1].class_name(), "BatchNormalization") << name;
-    const Shape channels = bias->second.shape();
-    layers[i + 1].set_weights({Tensor::full(channels, std::sqrt(1 + 1e-3)), bias->second,
-                               Tensor::zeros(channels), Tensor::full(channels, 1.0)});
-  }
+  set_folded_weights(model, data("weights/derived_mobilenet_v2_1.0_224_imagenet_folded.npz"));
   const Tensor images = applications::mobilenet_v2::preprocess_input(expected("input_224"));
   expect_near(model.predict(images, {.verbose = 0}), expected("probs_mobilenet_v2_100_224_folded_1001"),
               1e-4);

@@ -60,9 +60,24 @@ TEST_F(ToolConvert, WeightsAloneAskForAModel) {
   const ToolRun without = run({"convert", file("w.safetensors"), file("out.keras")});
   EXPECT_EQ(without.status, 1);
   EXPECT_NE(without.err.find("--model"), std::string::npos) << without.err;
-  const ToolRun named = run({"convert", file("w.npz"), file("out.keras"), "--model", "ResNet50"});
+  const ToolRun named = run({"convert", file("w.npz"), file("out.keras"), "--model", "ResNet5O"});
   EXPECT_EQ(named.status, 1);
-  EXPECT_NE(named.err.find("names of architectures are not built yet"), std::string::npos) << named.err;
+  EXPECT_NE(named.err.find("did you mean 'ResNet50'"), std::string::npos) << named.err;
+}
+
+TEST_F(ToolConvert, WeightsOfAnArchitecture) {
+  const Model base = applications::MobileNet(
+      {.input_shape = {64, 64, 3}, .alpha = 0.25, .include_top = false, .weights = "none", .pooling = "avg"});
+  base.save_weights(file("base.weights.h5"));
+  run_well({"convert", file("base.weights.h5"), file("base.keras"), "--model", "mobilenet", "--alpha", "0.25",
+            "--no-top", "--pooling", "avg", "--input-shape", "64,64,3"});
+  const Model got = load_model(file("base.keras"));
+  EXPECT_EQ(got.name(), base.name());
+  expect_same_weights(got, base);
+  const ToolRun other = run({"convert", file("base.weights.h5"), file("out.keras"), "--model", "MobileNet",
+                             "--alpha", "0.5", "--no-top"});
+  EXPECT_EQ(other.status, 1);
+  EXPECT_FALSE(std::filesystem::exists(file("out.keras")));
 }
 
 }  // namespace

@@ -140,6 +140,18 @@ void ConfigReader::field(const char* name, std::vector<double>& value) {
   append(*found, value, [&](const Json& item) { return number_of(item, place(name)); });
 }
 
+void ConfigReader::nested(const char* name, std::vector<double>& values, std::vector<int64_t>& shape) {
+  field(name, values);
+  const Json* found = find(name);
+  shape.clear();
+  for (const Json* list = found; list && list->is_array() && !list->empty(); list = &list->front())
+    shape.push_back(static_cast<int64_t>(list->size()));
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  if (!shape.empty() && count != static_cast<int64_t>(values.size()))
+    fail(place(name), "nested lists of equal lengths", *found);
+}
+
 void ConfigReader::field(const char* name, std::vector<std::string>& value) {
   const Json* found = find(name);
   if (!found) return;

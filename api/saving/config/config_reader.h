@@ -43,6 +43,7 @@ class ConfigReader final : public FieldVisitor {
   void field(const char* name, std::vector<int64_t>& value) override;
   void field(const char* name, std::vector<double>& value) override;
   void field(const char* name, std::vector<std::string>& value) override;
+  void nested(const char* name, std::vector<double>& values, std::vector<int64_t>& shape) override;
   void field(const char* name, ActivationArgument& value) override;
   void field(const char* name, Initializer& value) override;
   void field(const char* name, Regularizer& value) override;

@@ -66,11 +66,25 @@ void ConfigWriter::field(const char* name, std::vector<int64_t>& value) {
 
 void ConfigWriter::field(const char* name, std::vector<double>& value) {
   const std::string key = name;
-  if (value.size() == 1 &&
-      (key == "scale" || key == "offset"))  // Rescaling's: Keras writes one number as it is
+  const bool alone = key == "scale" || key == "offset" || key == "height_factor" || key == "width_factor";
+  if (value.size() == 1 && alone)  // Rescaling's, RandomZoom's: Keras writes one number as it is
     config[name] = value[0];
   else
     config[name] = value.empty() ? Json() : Json(value);
+}
+
+void ConfigWriter::nested(const char* name, std::vector<double>& values, std::vector<int64_t>& shape) {
+  if (shape.size() < 2) return field(name, values);
+  std::vector<Json> lists(values.begin(), values.end());
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    const auto size = static_cast<size_t>(shape[axis]);
+    std::vector<Json> outer;
+    for (size_t first = 0; size > 0 && first + size <= lists.size(); first += size)
+      outer.push_back(Json(std::vector<Json>(lists.begin() + static_cast<std::ptrdiff_t>(first),
+                                             lists.begin() + static_cast<std::ptrdiff_t>(first + size))));
+    lists = std::move(outer);
+  }
+  config[name] = lists.empty() ? Json::array() : lists.front();
 }
 
 void ConfigWriter::field(const char* name, std::vector<std::string>& value) {

@@ -5,8 +5,8 @@
 
 namespace nyala {
 
-/// `{"module", "class_name", "config", "registered_name"}`: how Keras writes any object. A class outside Keras
-/// has a package; then the module is absent and the registered name is "package>class".
+/// `{"module", "class_name", "config", "registered_name"}`: how Keras writes any object. A class outside
+/// Keras has a package; then the module is absent and the registered name is "package>class".
 Json envelope(const std::string& module, const std::string& class_name, Json config);
 
 /// Writes the fields of a Config as Keras' get_config() gives them: what is absent becomes null, objects
@@ -21,6 +21,7 @@ class ConfigWriter final : public FieldVisitor {
   void field(const char* name, std::vector<int64_t>& value) override;
   void field(const char* name, std::vector<double>& value) override;
   void field(const char* name, std::vector<std::string>& value) override;
+  void nested(const char* name, std::vector<double>& values, std::vector<int64_t>& shape) override;
   void field(const char* name, ActivationArgument& value) override;
   void field(const char* name, Initializer& value) override;
   void field(const char* name, Regularizer& value) override;

@@ -58,7 +58,7 @@ class GraphReader {
     model.inputs = ends("input_layers");
     model.outputs = ends("output_layers");
     Model made(model);
-    if (config_.contains("trainable") && config_["trainable"] == false) made.set_trainable(false);
+    if (config_.contains("trainable") && config_["trainable"] == false) freeze_model_alone(made);
     return made;
   }
 

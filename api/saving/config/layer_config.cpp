@@ -86,14 +86,17 @@ Json json_of(const Layer& layer) {
 }
 
 /// Policies that only say how to compute are read as what their variables are.
-std::string variable_dtype(const std::string& policy, const std::string& where) {
+std::string variable_dtype(const std::string& policy, const std::string& where, LoadScope& scope) {
   if (!policy.starts_with("mixed_")) return policy;
-  log(LogChannel::warning, where + ": the policy '" + policy + "' is not built yet; computing in float32");
+  if (scope.named_policies.insert(policy).second)
+    log(LogChannel::warning, where + ": the dtype policy '" + policy +
+                                 "' is read as float32, the dtype of its weights: layers compute in float32, "
+                                 "with more digits than the policy asks for, and are saved as float32");
   return "float32";
 }
 
-LayerOptions options_of(const Json& config, const std::string& where) {
-  LayerOptions options{"", true, variable_dtype(policy_of(config, where), where)};
+LayerOptions options_of(const Json& config, const std::string& where, LoadScope& scope) {
+  LayerOptions options{"", true, variable_dtype(policy_of(config, where), where, scope)};
   if (config.contains("name") && config["name"].is_string()) options.name = config["name"];
   if (config.contains("trainable") && config["trainable"].is_boolean())
     options.trainable = config["trainable"];
@@ -103,7 +106,7 @@ LayerOptions options_of(const Json& config, const std::string& where) {
 template <class C>
 Layer built_in(const Json& config, const std::string& where, LoadScope& scope) {
   typename C::Config values;
-  const LayerOptions options = options_of(config, where);
+  const LayerOptions options = options_of(config, where, scope);
   values.name = options.name;
   if constexpr (requires { values.trainable = true; }) values.trainable = options.trainable;
   values.dtype = options.dtype;
@@ -131,7 +134,7 @@ class LayerTable {
   std::map<std::string, Maker> makers_;
 };
 
-Layer input_from(const Json& config, const std::string& where) {
+Layer input_from(const Json& config, const std::string& where, LoadScope& scope) {
   const char* key = config.contains("batch_shape")         ? "batch_shape"
                     : config.contains("batch_input_shape") ? "batch_input_shape"
                                                            : "shape";
@@ -145,28 +148,35 @@ Layer input_from(const Json& config, const std::string& where) {
     if (config.contains(unsupported) && config[unsupported].is_boolean() && config[unsupported].get<bool>())
       throw FileFormatError(where + ": " + unsupported + " inputs are not built yet");
   input.shape = shape;
-  const LayerOptions options = options_of(config, where);
+  const LayerOptions options = options_of(config, where, scope);
   input.dtype = options.dtype;
   input.name = options.name;
   return Input(input);
 }
 
+void collect_flags(const Layer& layer, std::vector<std::pair<Layer, bool>>& flags) {
+  for (const auto& [attribute, inside] : layer.node().sublayers()) {
+    flags.emplace_back(inside, inside.trainable());
+    collect_flags(inside, flags);
+  }
+}
+
 Layer sequential_from(const Json& config, const std::string& where, LoadScope& scope) {
   const Json& entries = member_of(config, "layers", where);
   if (!entries.is_array()) throw FileFormatError(where + ", 'layers': expected a list");
-  const LayerOptions options = options_of(config, where);
+  const LayerOptions options = options_of(config, where, scope);
   const Sequential model(std::vector<Layer>{}, {.name = options.name});
   for (const Json& entry : entries) model.add(layer_from_json(entry, where, scope));
   if (!model.built() && config.contains("build_input_shape") && config["build_input_shape"].is_array())
     model.build(shape_of(config["build_input_shape"], where + ", 'build_input_shape'").with(0, None));
-  if (!options.trainable) model.set_trainable(false);
+  if (!options.trainable) freeze_model_alone(model);
   return model;
 }
 
 Layer custom_from(const LayerMaker& maker, const Json& json, const std::string& where, LoadScope& scope) {
   const Json config = json.contains("config") ? json["config"] : Json::object();
   ConfigReader reader(config, where, scope);
-  const Layer layer = maker(reader, options_of(config, where));
+  const Layer layer = maker(reader, options_of(config, where, scope));
   if (!layer.built() && json.contains("build_config") && json["build_config"].is_object() &&
       json["build_config"].contains("input_shape"))
     if (auto* model = dynamic_cast<ModelNode*>(&layer.node()))
@@ -188,7 +198,7 @@ Layer make_layer_of(const ConfigObject& object, const Json& json, const std::str
   static const LayerTable table(Layers{});
   const std::string& name = object.class_name;
   if (const LayerMaker maker = find_custom(object, scope)) return custom_from(maker, json, where, scope);
-  if (name == "InputLayer") return input_from(object.config, where);
+  if (name == "InputLayer") return input_from(object.config, where, scope);
   if (name == "Sequential") return sequential_from(object.config, where, scope);
   if (name == "Functional" || name == "Model") return functional_from_config(object.config, where, scope);
   if (name == "Lambda")
@@ -202,6 +212,13 @@ Layer make_layer_of(const ConfigObject& object, const Json& json, const std::str
 }
 
 }  // namespace
+
+void freeze_model_alone(const Layer& model) {
+  std::vector<std::pair<Layer, bool>> flags;
+  collect_flags(model, flags);
+  model.set_trainable(false);
+  for (const auto& [layer, trainable] : flags) layer.set_trainable(trainable);  // outer ones first
+}
 
 Json layer_to_json(const Layer& layer) {
   try {

@@ -22,4 +22,7 @@ Layer layer_from_json(const Json& json, const std::string& where, LoadScope& sco
 Json functional_config(const Model& model);
 Layer functional_from_config(const Json& config, const std::string& where, LoadScope& scope);
 
+/// Marks a model as not trainable and nothing inside it: the layers of a file carry flags of their own.
+void freeze_model_alone(const Layer& model);
+
 }  // namespace nyala

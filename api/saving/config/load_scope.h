@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 
 #include <nyala/api/saving/config/registry.h>
 
@@ -13,6 +15,8 @@ struct LoadScope {
   /// Layers that the file uses in several places, by Keras' shared_object_id.
   std::map<int64_t, Layer> shared = {};
   int depth = 0;  // of layers in layers
+  /// The dtype policies that have been warned of.
+  std::set<std::string> named_policies = {};
 };
 
 }  // namespace nyala

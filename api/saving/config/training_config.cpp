@@ -129,12 +129,70 @@ ConfigObject without_package(ConfigObject object) {
 
 }  // namespace
 
+namespace {
+
+/// A wrapper says what scales the losses of the optimizers in it.
+Json member_to_json(const Optimizer& optimizer) {
+  Json json = optimizer_to_json(optimizer.node());
+  if (json["config"].contains("loss_scale_factor")) json["config"]["loss_scale_factor"] = nullptr;
+  return json;
+}
+
+Json map_to_json(const OptimizerMap& map, const std::string& name) {
+  if (!map.default_optimizer())
+    throw InvalidArgumentError("what chooses the optimizers of '" + name + "' is a C++ function");
+  Json entries = Json::object();
+  for (const auto& [pattern, member] : map.entries()) entries[pattern] = member_to_json(member);
+  return envelope("keras.optimizers", "OptimizerMap",
+                  {{"default_optimizer", member_to_json(map.default_optimizer())},
+                   {"optimizer_map", std::move(entries)}});
+}
+
+LossScaleOptimizer loss_scale_from_json(const Json& config, const std::string& where, LoadScope& scope) {
+  LossScaleOptimizer::Config values;
+  ConfigReader reader(config, where, scope);
+  reader.field("name", values.name);
+  values.inner_optimizer =
+      optimizer_from_json(member_of(config, "inner_optimizer", where), where + ", 'inner_optimizer'", scope);
+  reader.field("initial_scale", values.initial_scale);
+  reader.field("dynamic_growth_steps", values.dynamic_growth_steps);
+  return LossScaleOptimizer(values);
+}
+
+MultiOptimizer multi_from_json(const Json& config, const std::string& where, LoadScope& scope) {
+  MultiOptimizer::Config values;
+  ConfigReader reader(config, where, scope);
+  reader.field("name", values.name);
+  reader.optional("loss_scale_factor", values.loss_scale_factor);
+  const std::string place = where + ", 'optimizer_map'";
+  const ConfigObject map = object_of(member_of(config, "optimizer_map", where), place);
+  if (map.class_name != "OptimizerMap")
+    throw FileFormatError(place + ": expected an OptimizerMap, found a " + map.class_name +
+                          ", which is not run");
+  OptimizerMap::Entries entries;
+  const Json& patterns = member_of(map.config, "optimizer_map", place);
+  if (!patterns.is_object()) throw FileFormatError(place + ": expected optimizers by pattern");
+  for (const auto& [pattern, member] : patterns.items())
+    entries.emplace_back(pattern, optimizer_from_json(member, place, scope));
+  const Json& fallback = member_of(map.config, "default_optimizer", place);
+  values.optimizer_map = OptimizerMap(optimizer_from_json(fallback, place, scope), std::move(entries));
+  return MultiOptimizer(values);
+}
+
+}  // namespace
+
 Json optimizer_to_json(OptimizerNode& optimizer) {
   Json config = {{"name", optimizer.name()}};
   const Json fields = config_of(optimizer);
   for (const auto& [key, value] : fields.items()) config[key] = value;
   if (config.contains("learning_rate") && config["learning_rate"].is_number())
     config["learning_rate"] = optimizer.learning_rate();
+  if (const auto* group = dynamic_cast<const OptimizerGroup*>(&optimizer)) {
+    if (const OptimizerMap* map = group->optimizer_map())
+      config["optimizer_map"] = map_to_json(*map, group->name());
+    else
+      config["inner_optimizer"] = member_to_json(group->members().front());
+  }
   return envelope("keras.optimizers", optimizer.class_name(), std::move(config));
 }
 
@@ -144,6 +202,13 @@ Optimizer optimizer_from_json(const Json& json, const std::string& where, LoadSc
   if (json.is_string()) return Optimizer(object.class_name);
   if (!object.config.contains("learning_rate") && object.config.contains("lr"))
     object.config["learning_rate"] = object.config["lr"];
+  const std::string inside = where + " (" + object.class_name + ")";
+  try {
+    if (object.class_name == "LossScaleOptimizer") return loss_scale_from_json(object.config, inside, scope);
+    if (object.class_name == "MultiOptimizer") return multi_from_json(object.config, inside, scope);
+  } catch (const InvalidArgumentError& error) {
+    throw FileFormatError(inside + ": " + error.what());
+  }
   return table.make(object, where, scope);
 }
 
@@ -175,14 +240,15 @@ Json compile_to_json(const Model& model) {
   if (!model.compiled()) return {};
   const CompileConfig& compile = model.model_node().training->config;
   try {
-    Json out = {{"optimizer", optimizer_to_json(model.optimizer().node())},
-                {"loss", per_output_json(compile.loss, false, loss_to_json)},
-                {"loss_weights", per_output_json(compile.loss_weights, false, [](double w) { return Json(w); })},
-                {"metrics", metrics_json(compile)},
-                {"weighted_metrics", per_output_json(compile.weighted_metrics, true, metric_to_json)},
-                {"run_eagerly", compile.run_eagerly},
-                {"steps_per_execution", compile.steps_per_execution},
-                {"jit_compile", false}};
+    Json out = {
+        {"optimizer", optimizer_to_json(model.optimizer().node())},
+        {"loss", per_output_json(compile.loss, false, loss_to_json)},
+        {"loss_weights", per_output_json(compile.loss_weights, false, [](double w) { return Json(w); })},
+        {"metrics", metrics_json(compile)},
+        {"weighted_metrics", per_output_json(compile.weighted_metrics, true, metric_to_json)},
+        {"run_eagerly", compile.run_eagerly},
+        {"steps_per_execution", compile.steps_per_execution},
+        {"jit_compile", false}};
     return out;
   } catch (const InvalidArgumentError& error) {
     log(LogChannel::warning, "model '" + model.name() + "': what compile() was told is not saved, since " +

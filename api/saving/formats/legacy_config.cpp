@@ -59,7 +59,8 @@ const Names kKeys = {{"nb_filter", "filters"},
 /// Keys that say nothing to today's layers.
 const std::set<std::string> kSilent = {"implementation", "consume_less", "input_dtype", "input_dim",
                                        "input_length",   "time_major",   "ragged",      "batch_input_shape",
-                                       "nb_row",         "nb_col",       "mode",        "sparse"};
+                                       "nb_row",         "nb_col",       "mode",        "sparse",
+                                       "kernel_dim1",    "kernel_dim2",  "kernel_dim3"};
 
 bool holds(const Json& json, const char* key) { return json.is_object() && json.contains(key); }
 
@@ -120,7 +121,7 @@ class Upgrade {
     for (const auto& [from, to] : kKeys) rename(config, from, to);
     rename_by_class(old_name, name, config);
     for (const std::string& key : kSilent)
-      if (name != "InputLayer" && !(name == "Embedding" && key == "input_dim")) config.erase(key);
+      if (!is_read(name, key)) config.erase(key);
     for (const auto& [key, value] : config.items())
       if (value.is_object()) config[key] = upgrade_object(key, value);
     for (const char* key : {"activation", "recurrent_activation"})
@@ -130,6 +131,12 @@ class Upgrade {
       if (config["data_format"] == "th") config["data_format"] = "channels_first";
     }
     return config;
+  }
+
+  /// Keys of kSilent that say something for a class.
+  static bool is_read(const std::string& name, const std::string& key) {
+    return name == "InputLayer" || (name == "Embedding" && key == "input_dim") ||
+           (name == "CategoryEncoding" && key == "sparse");
   }
 
   static void rename_by_class(const std::string& old_name, const std::string& name, Json& config) {
@@ -142,6 +149,9 @@ class Upgrade {
     }
     if (config.contains("nb_row") && config.contains("nb_col") && !config.contains("kernel_size"))
       config["kernel_size"] = {config["nb_row"], config["nb_col"]};
+    if (config.contains("kernel_dim1") && config.contains("kernel_dim2") && config.contains("kernel_dim3") &&
+        !config.contains("kernel_size"))
+      config["kernel_size"] = {config["kernel_dim1"], config["kernel_dim2"], config["kernel_dim3"]};
     if (name == "LeakyReLU") rename(config, "alpha", "negative_slope");
     if (old_name == "ThresholdedReLU") rename(config, "theta", "threshold");
     if (config.contains("forget_bias_init")) {

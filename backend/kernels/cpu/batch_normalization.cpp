@@ -64,8 +64,11 @@ class Channels {
   double epsilon_ = 0.0;
 };
 
-bool has_relu(const KernelCall& call) {
-  return call.descriptor<ops::BatchNormalizationDescriptor>().activation == ops::Activation::relu;
+/// Of three loops that for the call's activation: linear, relu or relu6.
+template <class Loop>
+Loop loop_of(const KernelCall& call, Loop linear, Loop relu, Loop relu6) {
+  const auto activation = call.descriptor<ops::BatchNormalizationDescriptor>().activation;
+  return activation == ops::Activation::relu ? relu : activation == ops::Activation::relu6 ? relu6 : linear;
 }
 
 // ---- moments: per run the mean, then the squares around it while the run is in the cache; runs merged in
@@ -130,7 +133,7 @@ void forward_with(const KernelCall& call, const Channels& channels) {
   float* offset = scale + runs.period();
   runs.expand(scale, [&](int64_t c) { return channels(c).scale(); });
   runs.expand(offset, [&](int64_t c) { return channels(c).offset(); });
-  const auto loop = has_relu(call) ? kLoops().affine_relu : kLoops().affine;
+  const auto loop = loop_of(call, kLoops().affine, kLoops().affine_relu, kLoops().affine_relu6);
   runs.for_each([&](int64_t, int64_t first, Run run) {
     loop(run, call.in<float>(0) + first, scale, offset, call.out<float>(0) + first);
   });
@@ -177,7 +180,8 @@ void gradient_sums(const KernelCall& call) {
   float* space = call.workspace.raw_as<float>();
   float* partial = space + 3 * period;
   const PeriodicLoops::Gradient in = expand_gradient(runs, of, space);
-  const auto loop = has_relu(call) ? kLoops().gradient_sums_relu : kLoops().gradient_sums;
+  const auto loop =
+      loop_of(call, kLoops().gradient_sums, kLoops().gradient_sums_relu, kLoops().gradient_sums_relu6);
   runs.for_each([&](int64_t piece, int64_t first, Run run) {
     float* own = partial + piece * 2 * period;
     loop(run, at(in, call, first), own, own + period);
@@ -217,7 +221,8 @@ void backward(const KernelCall& call) {
   runs.expand(constant, [&](int64_t c) {
     return -of(c).scale() * static_cast<double>(sums[c]) / count - slope(c) * of(c).mean;
   });
-  const auto loop = has_relu(call) ? kLoops().gradient_input_relu : kLoops().gradient_input;
+  const auto loop =
+      loop_of(call, kLoops().gradient_input, kLoops().gradient_input_relu, kLoops().gradient_input_relu6);
   runs.for_each([&](int64_t, int64_t first, Run run) {
     loop(run, at(in, call, first), by_x, constant, call.out<float>(0) + first);
   });

@@ -15,7 +15,8 @@ bool is_one_of(const OpDef* op, const OpDef& image, const OpDef& volume) {
 onednn::ConvolutionProblem problem_of(const KernelCall& call) {
   onednn::ConvolutionProblem problem;
   problem.geometry = ops::convolution_geometry(call);
-  if (is_one_of(call.op, ops::kConv2D, ops::kConv3D)) {
+  if (is_one_of(call.op, ops::kConv2D, ops::kConv3D) || call.op == &ops::kConv2DOnto) {
+    problem.adds = call.op == &ops::kConv2DOnto;
     problem.bias = call.inputs.size() > 2;
     problem.activation = ops::convolution_activation(call);
   } else {
@@ -42,8 +43,9 @@ void run(const KernelCall& call) {
 
 void register_conv2d(KernelTable& table) {
   const Kernel kernel{"onednn", refuses, workspace, run};
-  for (const OpDef* op : {&ops::kConv2D, &ops::kConv2DBackwardInput, &ops::kConv2DBackwardKernel,
-                          &ops::kConv3D, &ops::kConv3DBackwardInput, &ops::kConv3DBackwardKernel})
+  for (const OpDef* op :
+       {&ops::kConv2D, &ops::kConv2DOnto, &ops::kConv2DBackwardInput, &ops::kConv2DBackwardKernel,
+        &ops::kConv3D, &ops::kConv3DBackwardInput, &ops::kConv3DBackwardKernel})
     table.add(*op, DeviceKind::cpu, kernel);
 }
 

@@ -71,6 +71,7 @@ constexpr int64_t kImagePieces = 32;
 
 const char* refuses_forward(const KernelCall& call) {
   const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
+  if (ops::convolution_activation(call) == ops::Activation::relu6) return "relu6";
   if (even_channels(g.channels)) return "oneDNN is faster for channels by the eight";
   if (g.channels < 4 || g.out_channels % 16 != 0)
     return "oneDNN is faster but for 4 or more channels to 16 filters";
@@ -90,6 +91,7 @@ Loops::Activation activation_of(const KernelCall& call) {
       return Loops::Activation::sigmoid;
     case ops::Activation::tanh:
       return Loops::Activation::tanh;
+    case ops::Activation::relu6:  // refused
     case ops::Activation::linear:
       break;
   }

@@ -51,6 +51,8 @@ PeriodicLoops::ActivationBackward loop_of(const PeriodicLoops& loops, ops::Activ
       return loops.sigmoid_backward;
     case ops::Activation::tanh:
       return loops.tanh_backward;
+    case ops::Activation::relu6:
+      return loops.relu6_backward;
     default:
       return loops.relu_backward;
   }

@@ -70,8 +70,8 @@ typename Primitive::primitive_desc describe_backward(const dnnl::primitive_attr&
   return typename Primitive::primitive_desc(cpu_engine(), arguments..., hint, attributes);
 }
 
-void append_activation(dnnl::post_ops& post_ops, dnnl::algorithm algorithm) {
-  post_ops.append_eltwise(algorithm, 0.0f, 0.0f);
+void append_eltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float beta) {
+  post_ops.append_eltwise(algorithm, 0.0f, beta);
 }
 
 #else
@@ -89,20 +89,34 @@ typename Primitive::primitive_desc describe_backward(const dnnl::primitive_attr&
                                             hint);
 }
 
-void append_activation(dnnl::post_ops& post_ops, dnnl::algorithm algorithm) {
-  post_ops.append_eltwise(1.0f, algorithm, 0.0f, 0.0f);
+void append_eltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float beta) {
+  post_ops.append_eltwise(1.0f, algorithm, 0.0f, beta);
 }
 
 #endif
 
-dnnl::primitive_attr attributes_for(ops::Activation activation) {
+void append_activation(dnnl::post_ops& post_ops, ops::Activation activation) {
+  switch (activation) {
+    case ops::Activation::relu:
+      return append_eltwise(post_ops, dnnl::algorithm::eltwise_relu, 0.0f);
+    case ops::Activation::relu6:
+      return append_eltwise(post_ops, dnnl::algorithm::eltwise_clip, 6.0f);
+    case ops::Activation::sigmoid:
+      return append_eltwise(post_ops, dnnl::algorithm::eltwise_logistic, 0.0f);
+    case ops::Activation::tanh:
+      return append_eltwise(post_ops, dnnl::algorithm::eltwise_tanh, 0.0f);
+    case ops::Activation::linear:
+      return;
+  }
+}
+
+dnnl::primitive_attr attributes_for(ops::Activation activation, bool adds = false) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (activation == ops::Activation::linear) return attributes;
+  if (activation == ops::Activation::linear && !adds) return attributes;
   dnnl::post_ops post_ops;
-  append_activation(post_ops, activation == ops::Activation::relu      ? dnnl::algorithm::eltwise_relu
-                              : activation == ops::Activation::sigmoid ? dnnl::algorithm::eltwise_logistic
-                                                                       : dnnl::algorithm::eltwise_tanh);
+  if (adds) post_ops.append_sum(1.0f);
+  append_activation(post_ops, activation);
   attributes.set_post_ops(post_ops);
   return attributes;
 }
@@ -188,7 +202,7 @@ dnnl::convolution_forward::primitive_desc forward_desc(const ConvolutionDescs& d
   const auto kind = p.pass == ConvolutionPass::forward ? dnnl::prop_kind::forward_inference
                                                        : dnnl::prop_kind::forward_training;
   const auto direct = dnnl::algorithm::convolution_direct;
-  const auto attributes = attributes_for(p.activation);
+  const auto attributes = attributes_for(p.activation, p.adds);
   if (p.bias)
     return describe<dnnl::convolution_forward>(attributes, kind, direct, d.x, d.kernel, d.bias, d.y,
                                                d.strides, d.dilation, d.pads_before, d.pads_after);
@@ -380,7 +394,7 @@ class Compiled {
 
 /// A problem as plain numbers; equal problems have equal keys.
 struct Key {
-  std::array<int64_t, 26> numbers{};
+  std::array<int64_t, 27> numbers{};
   bool operator==(const Key&) const = default;
 };
 
@@ -424,7 +438,8 @@ Key key_of(const ConvolutionProblem& p) {
            g.out_depth,
            g.depth_stride,
            g.depth_dilation,
-           g.pad_front}};
+           g.pad_front,
+           p.adds}};
 }
 
 /// oneDNN sizes its teams, also while it builds a primitive, by the calling thread's OpenMP setting.

@@ -25,12 +25,13 @@ struct MatmulProblem {
 
 enum class ConvolutionPass : uint8_t { forward, backward_input, backward_kernel };
 
-/// NHWC or NDHWC activations, HWIO or DHWIO kernels. Bias and activation in the forward pass only.
+/// NHWC or NDHWC activations, HWIO or DHWIO kernels. Bias, sum and activation in the forward pass only.
 struct ConvolutionProblem {
   ConvolutionPass pass = ConvolutionPass::forward;
   ops::ConvolutionGeometry geometry{};
   bool bias = false;
   ops::Activation activation = ops::Activation::linear;
+  bool adds = false;  // to what the output holds, before the activation
 };
 
 /// Tensors of one call, in the order of the op's inputs: forward (x, kernel, bias), backward_input (gradient,

@@ -9,14 +9,16 @@
 
 namespace nyala {
 
-/// Copies of weights in the layout of one kernel, kept as long as the weights' storage does not change.
-/// Several calls may read one copy; it is filled anew only while nobody reads it. Thread-safe.
+/// Copies of weights in the layout of one kernel, kept as long as the weights' storage does not change. A
+/// copy is made when weights come unchanged for the second time: where each training step changes them in
+/// between, none takes memory. Several calls may read one copy. Thread-safe.
 class PackedWeights {
   struct Copy {
     const Storage* storage = nullptr;
     size_t offset = 0;
-    uint64_t version = 0;
+    uint64_t version = 0;  // as last seen; that of the bytes where there are any
     int readers = 0;
+    bool filled = false;  // with this version
     std::unique_ptr<char[]> bytes;
     char* data = nullptr;  // aligned to 64 bytes
   };
@@ -47,24 +49,28 @@ class PackedWeights {
     Copy* copy_ = nullptr;
   };
 
-  /// The copy of `weights`; `fill(place)` writes `bytes` bytes where it is missing or out of date. Empty
-  /// where the copy is being read in another version, or too many are kept.
+  /// The copy of `weights`; `fill(place)` writes its `bytes` bytes when it is made. Empty where weights come
+  /// for the first time in this version, where the copy is being read in another one, or too many are kept.
   template <class Fill>
   Use find_or_fill(const Tensor& weights, size_t bytes, Fill&& fill) {
     std::lock_guard lock(mutex_);
     const Storage* storage = weights.storage().get();
     const uint64_t version = storage->version();
     Copy* copy = find(storage, weights.storage_offset());
-    if (copy && copy->version == version) return Use(this, copy);
+    if (copy && copy->version == version) {
+      if (!copy->filled) fill_copy(*copy, bytes, fill);
+      return Use(this, copy);
+    }
     if (copy && copy->readers > 0) return {};
-    if (!copy) copy = vacant(bytes);
+    const bool moves = !copy;
+    if (!copy) copy = vacant();
     if (!copy) return {};
-    copy->storage = nullptr;  // nobody's until it is filled
-    fill(copy->data);
+    if (moves || !copy->filled) copy->bytes.reset();  // weights that come once per version
     copy->storage = storage;
     copy->offset = weights.storage_offset();
     copy->version = version;
-    return Use(this, copy);
+    copy->filled = false;
+    return {};
   }
 
  private:
@@ -76,15 +82,17 @@ class PackedWeights {
     return nullptr;
   }
 
+  template <class Fill>
+  static void fill_copy(Copy& copy, size_t bytes, Fill&& fill) {
+    if (!copy.bytes) copy.bytes.reset(new char[bytes + 64]);
+    copy.data = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(copy.bytes.get()) + 63) / 64 * 64);
+    fill(copy.data);
+    copy.filled = true;
+  }
+
   /// A copy nobody reads: a new one, or where there are many the one with the oldest version.
-  Copy* vacant(size_t bytes) {
-    if (copies_.size() < kCapacity) {
-      auto copy = std::make_unique<Copy>();
-      copy->bytes = std::make_unique<char[]>(bytes + 64);
-      copy->data = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(copy->bytes.get()) + 63) / 64 * 64);
-      copies_.push_back(std::move(copy));
-      return copies_.back().get();
-    }
+  Copy* vacant() {
+    if (copies_.size() < kCapacity) return copies_.emplace_back(std::make_unique<Copy>()).get();
     Copy* oldest = nullptr;
     for (const auto& copy : copies_)
       if (copy->readers == 0 && (!oldest || copy->version < oldest->version)) oldest = copy.get();

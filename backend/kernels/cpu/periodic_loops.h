@@ -20,9 +20,9 @@ struct PeriodicLoops {
   /// Sums of (x - mean)^2.
   void (*square_sums)(Run run, const float* x, const float* mean, float* sums);
 
-  /// y = x * scale + offset, perhaps with relu.
+  /// y = x * scale + offset, perhaps with relu or relu6.
   using Affine = void (*)(Run run, const float* x, const float* scale, const float* offset, float* y);
-  Affine affine, affine_relu;
+  Affine affine, affine_relu, affine_relu6;
 
   /// What the gradients of batch normalization read; scale and offset tell where the relu was open.
   struct Gradient {
@@ -30,16 +30,16 @@ struct PeriodicLoops {
   };
   /// Sums of g and of g * (x - mean), where g is dy, or 0 where the relu was shut.
   using GradientSums = void (*)(Run run, const Gradient& in, float* sums, float* products);
-  GradientSums gradient_sums, gradient_sums_relu;
+  GradientSums gradient_sums, gradient_sums_relu, gradient_sums_relu6;
 
   /// dx = scale * g + by_x * x + constant.
   using GradientInput = void (*)(Run run, const Gradient& in, const float* by_x, const float* constant,
                                  float* dx);
-  GradientInput gradient_input, gradient_input_relu;
+  GradientInput gradient_input, gradient_input_relu, gradient_input_relu6;
 
   /// dz = dy * f'(y), and the sums of dz.
   using ActivationBackward = void (*)(Run run, const float* dy, const float* y, float* dz, float* sums);
-  ActivationBackward relu_backward, sigmoid_backward, tanh_backward;
+  ActivationBackward relu_backward, sigmoid_backward, tanh_backward, relu6_backward;
 };
 
 /// The loops for vectors of 32 (AVX2 with FMA) and 64 bytes (AVX-512 F, BW, DQ, VL). Call only what

@@ -58,6 +58,9 @@ template <int kBytes, int kVectors, class Body>
   }
 }
 
+/// What follows an affine function.
+enum class Clip { none, relu, relu6 };
+
 template <int kBytes, int kVectors>
 struct Periodic {
   using L = Lanes<kBytes>;
@@ -81,26 +84,29 @@ struct Periodic {
     sums.store(out, run.period / L::kCount);
   }
 
-  template <bool kRelu>
+  template <Clip kClip>
   static void affine(Run run, const float* x, const float* scale, const float* offset, float* y) {
     for_each_vector<kBytes, kVectors>(run, [&](auto part, int64_t, int64_t p, int64_t i) {
       F z = part.load(x + i) * L::load(scale + p) + L::load(offset + p);
-      if constexpr (kRelu) z = L::choose(z <= 0.0f, F{}, z);
+      if constexpr (kClip != Clip::none) z = L::choose(z <= 0.0f, F{}, z);
+      if constexpr (kClip == Clip::relu6) z = L::choose(z >= 6.0f, F{} + 6.0f, z);
       part.store(y + i, z);
     });
   }
 
-  template <bool kRelu>
+  template <Clip kClip>
   [[gnu::always_inline]] static F passed(const Gradient& in, F dy, F x, int64_t p) {
-    if constexpr (!kRelu) return dy;
-    return L::choose(x * L::load(in.scale + p) + L::load(in.offset + p) > 0.0f, dy, F{});
+    if constexpr (kClip == Clip::none) return dy;
+    const F z = x * L::load(in.scale + p) + L::load(in.offset + p);
+    if constexpr (kClip == Clip::relu6) dy = L::choose(z < 6.0f, dy, F{});
+    return L::choose(z > 0.0f, dy, F{});
   }
 
-  template <bool kRelu>
+  template <Clip kClip>
   static void gradient_sums(Run run, const Gradient& in, float* out, float* products_out) {
     Sums<kBytes, kVectors> sums(run.period / L::kCount), products(run.period / L::kCount);
     for_each_vector<kBytes, kVectors>(run, [&](auto part, int64_t v, int64_t p, int64_t i) {
-      const F x = part.load(in.x + i), g = passed<kRelu>(in, part.load(in.dy + i), x, p);
+      const F x = part.load(in.x + i), g = passed<kClip>(in, part.load(in.dy + i), x, p);
       sums.vectors[v] += g;
       products.vectors[v] += g * (x - L::load(in.mean + p));
     });
@@ -108,17 +114,20 @@ struct Periodic {
     products.store(products_out, run.period / L::kCount);
   }
 
-  template <bool kRelu>
+  template <Clip kClip>
   static void gradient_input(Run run, const Gradient& in, const float* by_x, const float* constant,
                              float* dx) {
     for_each_vector<kBytes, kVectors>(run, [&](auto part, int64_t, int64_t p, int64_t i) {
-      const F x = part.load(in.x + i), g = passed<kRelu>(in, part.load(in.dy + i), x, p);
+      const F x = part.load(in.x + i), g = passed<kClip>(in, part.load(in.dy + i), x, p);
       part.store(dx + i, g * L::load(in.scale + p) + (x * L::load(by_x + p) + L::load(constant + p)));
     });
   }
 
   struct Relu {
     static F of(F dy, F y) { return L::choose(y > 0.0f, dy, F{}); }
+  };
+  struct Relu6 {
+    static F of(F dy, F y) { return L::choose(y < 6.0f, Relu::of(dy, y), F{}); }
   };
   struct Sigmoid {
     static F of(F dy, F y) { return dy * (y * (1.0f - y)); }
@@ -167,27 +176,33 @@ struct PeriodicTable {
   static void square_sums(Run run, const float* x, const float* mean, float* out) {
     with_vectors<kBytes>(run, [&]<int kV>() { Periodic<kBytes, kV>::square_sums(run, x, mean, out); });
   }
-  template <bool kRelu>
+  template <Clip kClip>
   static void affine(Run run, const float* x, const float* scale, const float* offset, float* y) {
     with_vectors<kBytes>(
-        run, [&]<int kV>() { Periodic<kBytes, kV>::template affine<kRelu>(run, x, scale, offset, y); });
+        run, [&]<int kV>() { Periodic<kBytes, kV>::template affine<kClip>(run, x, scale, offset, y); });
   }
-  template <bool kRelu>
+  template <Clip kClip>
   static void gradient_sums(Run run, const Gradient& in, float* out, float* products) {
     with_vectors<kBytes>(
-        run, [&]<int kV>() { Periodic<kBytes, kV>::template gradient_sums<kRelu>(run, in, out, products); });
+        run, [&]<int kV>() { Periodic<kBytes, kV>::template gradient_sums<kClip>(run, in, out, products); });
   }
-  template <bool kRelu>
+  template <Clip kClip>
   static void gradient_input(Run run, const Gradient& in, const float* by_x, const float* constant,
                              float* dx) {
     with_vectors<kBytes>(run, [&]<int kV>() {
-      Periodic<kBytes, kV>::template gradient_input<kRelu>(run, in, by_x, constant, dx);
+      Periodic<kBytes, kV>::template gradient_input<kClip>(run, in, by_x, constant, dx);
     });
   }
   static void relu_backward(Run run, const float* dy, const float* y, float* dz, float* out) {
     with_vectors<kBytes>(run, [&]<int kV>() {
       using P = Periodic<kBytes, kV>;
       P::template activation_backward<typename P::Relu>(run, dy, y, dz, out);
+    });
+  }
+  static void relu6_backward(Run run, const float* dy, const float* y, float* dz, float* out) {
+    with_vectors<kBytes>(run, [&]<int kV>() {
+      using P = Periodic<kBytes, kV>;
+      P::template activation_backward<typename P::Relu6>(run, dy, y, dz, out);
     });
   }
   static void sigmoid_backward(Run run, const float* dy, const float* y, float* dz, float* out) {
@@ -209,15 +224,19 @@ constexpr PeriodicLoops make_periodic_loops() {
   using T = PeriodicTable<kBytes>;
   return {.sums = T::sums,
           .square_sums = T::square_sums,
-          .affine = T::template affine<false>,
-          .affine_relu = T::template affine<true>,
-          .gradient_sums = T::template gradient_sums<false>,
-          .gradient_sums_relu = T::template gradient_sums<true>,
-          .gradient_input = T::template gradient_input<false>,
-          .gradient_input_relu = T::template gradient_input<true>,
+          .affine = T::template affine<Clip::none>,
+          .affine_relu = T::template affine<Clip::relu>,
+          .affine_relu6 = T::template affine<Clip::relu6>,
+          .gradient_sums = T::template gradient_sums<Clip::none>,
+          .gradient_sums_relu = T::template gradient_sums<Clip::relu>,
+          .gradient_sums_relu6 = T::template gradient_sums<Clip::relu6>,
+          .gradient_input = T::template gradient_input<Clip::none>,
+          .gradient_input_relu = T::template gradient_input<Clip::relu>,
+          .gradient_input_relu6 = T::template gradient_input<Clip::relu6>,
           .relu_backward = T::relu_backward,
           .sigmoid_backward = T::sigmoid_backward,
-          .tanh_backward = T::tanh_backward};
+          .tanh_backward = T::tanh_backward,
+          .relu6_backward = T::relu6_backward};
 }
 
 }  // namespace nyala::vec

@@ -51,6 +51,7 @@ const char* refuses(const KernelCall& call) {
   const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   if (g.channels != 1) return "more than one channel";
+  if (ops::convolution_activation(call) == ops::Activation::relu6) return "relu6";
   if (g.strides[0] != 1 || g.strides[1] != 1 || g.dilation[0] != 1 || g.dilation[1] != 1)
     return "strides or dilation";
   if (g.groups != 1) return "groups";
@@ -75,6 +76,7 @@ Loops::Activation activation_of(const KernelCall& call) {
       return Loops::Activation::sigmoid;
     case ops::Activation::tanh:
       return Loops::Activation::tanh;
+    case ops::Activation::relu6:  // refused
     case ops::Activation::linear:
       break;
   }

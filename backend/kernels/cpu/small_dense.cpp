@@ -26,6 +26,9 @@ struct Sizes {
 const char* refuses(const KernelCall& call) {
   const Sizes s(call);
   if (call.output(0).dtype() != DType::float32) return "float32 only";
+  if (call.op == &ops::kDense &&
+      call.descriptor<ops::ActivationDescriptor>().activation == ops::Activation::relu6)
+    return "relu6";
   return s.rows * s.in * s.units > kMostProducts ? "oneDNN is faster for so many products" : nullptr;
 }
 
@@ -37,6 +40,7 @@ Loops::Activation activation_of(const KernelCall& call) {
       return Loops::Activation::sigmoid;
     case ops::Activation::tanh:
       return Loops::Activation::tanh;
+    case ops::Activation::relu6:  // refused
     case ops::Activation::linear:
       break;
   }

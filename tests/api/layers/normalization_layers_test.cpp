@@ -160,6 +160,29 @@ TEST(NormalizationLayer, RefusesWhatDoesNotFit) {
   EXPECT_THROW(layer.adapt(numbers({4, 2})), ShapeError);
 }
 
+TEST(NormalizationLayer, StatisticsAlongSeveralAxes) {
+  const Tensor x = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2});
+  const std::vector<double> ones = {1, 1, 1, 1};
+  const auto less = [&](const NormalizationConfig& config) {
+    return Normalization(config)(x).to_vector<float>();
+  };
+  EXPECT_EQ(less({.axis = {1, 2}, .mean = {1, 2, 3, 4}, .variance = ones}),
+            (std::vector<float>{0, 0, 0, 0, 4, 4, 4, 4}));
+  EXPECT_EQ(less({.axis = {1, 2}, .mean = {1, 2}, .variance = {1, 1}}),  // along the last one
+            (std::vector<float>{0, 0, 2, 2, 4, 4, 6, 6}));
+  EXPECT_EQ(less({.axis = {1, 2}, .mean = {1, 2}, .variance = {1, 1}, .statistics_shape = {2, 1}}),
+            (std::vector<float>{0, 1, 1, 2, 4, 5, 5, 6}));
+  EXPECT_EQ(less({.axis = {0, 2}, .mean = {1, 2, 5, 6}, .variance = ones}),
+            (std::vector<float>{0, 0, 2, 2, 0, 0, 2, 2}));
+  EXPECT_THROW(less({.axis = {1, 2}, .mean = {1, 2, 3}, .variance = {1, 1, 1}}), ShapeError);
+  EXPECT_THROW(less({.axis = {1, 2}, .mean = {1, 2, 3}, .variance = {1, 1, 1}, .statistics_shape = {3, 1}}),
+               ShapeError);
+  EXPECT_THROW(Normalization({.axis = {1}, .mean = {1, 2}, .variance = {1, 1}, .statistics_shape = {2, 1}}),
+               InvalidArgumentError);
+  EXPECT_THROW(Normalization({.axis = {1, 2}, .mean = {1, 2}, .variance = {1, 1}, .statistics_shape = {3}}),
+               InvalidArgumentError);
+}
+
 TEST(NormalizationLayer, TravelsInAFile) {
   const Normalization adapted;
   adapted.adapt(numbers({9, 3}));

@@ -35,6 +35,9 @@ TEST(CategoryEncodingLayer, CountsWeights) {
 TEST(CategoryEncodingLayer, RefusesWhatDoesNotFit) {
   EXPECT_THROW(CategoryEncoding(0), InvalidArgumentError);
   EXPECT_THROW(CategoryEncoding(3, {.output_mode = "onehot"}), InvalidArgumentError);
+  EXPECT_THROW(CategoryEncoding(3, {.sparse = true}), InvalidArgumentError);
+  EXPECT_THROW(Discretization({.bin_boundaries = {1.0}, .output_mode = "count", .sparse = true}),
+               InvalidArgumentError);
 }
 
 TEST(DiscretizationLayer, Bins) {

@@ -68,7 +68,9 @@ struct Scale : LayerNode {
   std::string class_name() const override { return "Scale"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
   using LayerNode::build;
-  void build(Builder& b, const Shape& input) override { offset_ = b.weight("offset", {input.back()}, "ones"); }
+  void build(Builder& b, const Shape& input) override {
+    offset_ = b.weight("offset", {input.back()}, "ones");
+  }
   using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x * config_.factor + c[offset_]; }
 
@@ -121,6 +123,33 @@ TEST_F(ModelFile, FrozenLayersStayFrozen) {
   const Model loaded = load_model(path_);
   EXPECT_EQ(loaded.trainable_weights().size(), 2u);
   EXPECT_EQ(loaded.weights().size(), 4u);
+}
+
+/// Keras 3.15: a layer thawed inside a frozen model trains with the model around both, and after loading,
+/// too.
+TEST_F(ModelFile, LayersThawedInFrozenModelsStaySo) {
+  const Input input({4});
+  const std::vector<Model> bases = {Sequential({Input({4}), Dense(3), Dense(3)}),
+                                    Model(input, Dense(3)(Dense(3)(input)))};
+  for (const Model& base : bases) {
+    base.set_trainable(false);
+    base.layers().back().set_trainable(true);
+    const Sequential model({Input({4}), base, Dense(2)});
+    EXPECT_EQ(base.trainable_weights().size(), 0u);
+    EXPECT_EQ(base.non_trainable_weights().size(), 4u);
+    EXPECT_EQ(model.trainable_weights().size(), 4u);
+    model.compile({.optimizer = "adam", .loss = "mse"});
+    const Tensor x = numbers({4, 4}), y = numbers({4, 2});
+    model.fit(x, y, {.verbose = 0});
+    model.save(path_);
+    const Model loaded = load_model(path_);
+    EXPECT_EQ(loaded.trainable_weights().size(), 4u);
+    EXPECT_EQ(loaded.optimizer().node().variables_for_file().size(), 10u);
+    EXPECT_EQ(loaded.optimizer().iterations(), 1);
+    model.fit(x, y, {.verbose = 0});
+    loaded.fit(x, y, {.verbose = 0});
+    EXPECT_EQ(predict(loaded, x), predict(model, x));
+  }
 }
 
 TEST_F(ModelFile, ClassesOfTheUser) {
@@ -178,15 +207,19 @@ TEST_F(ModelFile, HostileConfigsAreRefused) {
   const auto sequential = [](const std::string& layer) {
     return R"({"class_name": "Sequential", "config": {"name": "s", "layers": [)" + layer + "]}}";
   };
-  expect_refused(sequential(R"({"class_name": "Lambda", "config": {"name": "l", "function": "4wEA"}})"), "never run");
+  expect_refused(sequential(R"({"class_name": "Lambda", "config": {"name": "l", "function": "4wEA"}})"),
+                 "never run");
   expect_refused(sequential(R"({"class_name": "STFTSpectrogram", "config": {"name": "x"}})"),
                  "layer 'x' (STFTSpectrogram) is not built yet");
-  expect_refused(sequential(R"({"class_name": "Dense", "config": {"name": "d", "units": "many"}})"), "an integer");
+  expect_refused(sequential(R"({"class_name": "Dense", "config": {"name": "d", "units": "many"}})"),
+                 "an integer");
   expect_refused(sequential(R"({"class_name": "Dense", "config": {"name": "d", "units": -3}})"), "units");
-  expect_refused(sequential(R"({"class_name": "Dense", "config": {"name": "d", "units": 2, "activation": "rely"}})"),
-                 "relu");
-  expect_refused(sequential(R"({"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, -5]}})"),
-                 "a size");
+  expect_refused(
+      sequential(R"({"class_name": "Dense", "config": {"name": "d", "units": 2, "activation": "rely"}})"),
+      "relu");
+  expect_refused(
+      sequential(R"({"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, -5]}})"),
+      "a size");
   expect_refused(R"({"class_name": "Functional", "config": {"name": "f", "layers": [
       {"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_shape": [null, 2]}, "inbound_nodes": []},
       {"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 2}, "inbound_nodes": [

@@ -2,6 +2,7 @@
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/activation.h>
 #include <nyala/backend/ops/batch_normalization.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/runtime/collectives.h>
@@ -64,6 +65,24 @@ TEST(BatchNormalization, KernelsAgree) {
       expect_kernels_agree(train(a), inputs(x), {1e-4, 2e-5});
       expect_kernels_agree(train(a, false, false), inputs(x, false, false), {1e-4, 2e-5});
     }
+}
+
+/// So wide that values lie on all three pieces of relu6.
+Tensors wide_inputs(const Shape& x) {
+  return {random_tensor(x, 1), random_tensor({x.back()}, 2, 3.0, 6.0),
+          random_tensor({x.back()}, 3, 1.0, 5.0)};
+}
+
+TEST(BatchNormalization, Relu6) {
+  for (const Shape& x : {Shape{6, 3}, Shape{2, 3, 2, 2}})
+    expect_gradients(train(Activation::relu6), wide_inputs(x), {1e-5, 1e-6});
+  for (const Shape& x : {Shape{7, 3}, Shape{2, 3, 5, 16}, Shape{4, 8, 8, 20}, Shape{3, 9, 7, 64}})
+    expect_kernels_agree(train(Activation::relu6), wide_inputs(x), {1e-4, 1e-4});
+  const Tensors t = wide_inputs({4, 8, 8, 20});
+  expect_close(train(Activation::relu6)(t), ops::relu6(train(Activation::linear)(t)), {1e-5, 1e-5});
+  double largest = 0;
+  for (const double y : values_of(train(Activation::linear)(t))) largest = std::max(largest, y);
+  EXPECT_GT(largest, 6.5);
 }
 
 TEST(BatchNormalization, EachKernelAgrees) {
@@ -215,7 +234,7 @@ OpFunction apply(const Tensors& statistics, Activation activation) {
 
 TEST(BatchNormalization, WithGivenStatistics) {
   for (const Shape& x : {Shape{5, 3}, Shape{2, 3, 3, 16}, Shape{2, 2, 2, 50}})
-    for (const Activation a : {Activation::linear, Activation::relu}) {
+    for (const Activation a : {Activation::linear, Activation::relu, Activation::relu6}) {
       const Tensors statistics{random_tensor({x.back()}, 7), random_tensor({x.back()}, 8, 0.1, 2)};
       expect_kernels_agree(apply(statistics, a), inputs(x), {1e-5, 5e-5});
       if (x.back() == 3) expect_gradients(apply(statistics, a), inputs(x));

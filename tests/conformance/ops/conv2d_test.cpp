@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/conv2d.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
@@ -133,11 +135,51 @@ TEST(Conv2D, KernelsAgree) {
   std::vector<Case> cases = small_cases();
   for (const Case& c : larger_cases()) cases.push_back(c);
   for (Case c : cases)
-    for (const Activation a : {Activation::linear, Activation::relu, Activation::sigmoid, Activation::tanh}) {
+    for (const Activation a :
+         {Activation::linear, Activation::relu, Activation::sigmoid, Activation::tanh, Activation::relu6}) {
       c.options.activation = a;
       expect_kernels_agree(conv_with(c.options), inputs(c), {1e-4, 5e-4});
       if (a == Activation::linear) expect_kernels_agree(conv_with(c.options), inputs(c, false), {1e-4, 5e-4});
     }
+}
+
+TEST(Conv2D, OntoASum) {
+  std::vector<Case> cases = small_cases();
+  for (const Case& c : larger_cases()) cases.push_back(c);
+  for (Case c : cases)
+    for (const Activation a : {Activation::linear, Activation::relu, Activation::relu6}) {
+      c.options.activation = a;
+      for (const bool bias : {true, false}) {
+        Tensors t = inputs(c, bias);
+        if (!bias) t.emplace_back();
+        const Tensor plain = ops::conv2d(
+            t[0], t[1], t[2], {c.options.strides, c.options.padding, c.options.dilation, c.options.groups});
+        const Tensor sum = random_tensor(plain.shape(), 12, -4.0, 4.0);
+        const Tensor z = plain + sum;
+        const Tensor expected = a == Activation::linear ? z
+                                : a == Activation::relu ? ops::relu(z)
+                                                        : ops::relu6(z);
+        const Tensor given = sum.clone();
+        ops::conv2d_onto(given, std::array{&t[0], &t[1], &t[2]}, c.options);
+        expect_close(given, expected, {1e-4, 5e-4}, c.kernel.to_string());
+        if (!bias) t.pop_back();
+        t.push_back(sum);
+        expect_kernels_agree(
+            [&](const Tensors& in) {
+              const Tensor y = in.back().detached().clone(), none;
+              const Tensor &x = in[0], &kernel = in[1];
+              const Tensor& offset = bias ? in[2] : none;
+              ops::conv2d_onto(y, std::array{&x, &kernel, &offset}, c.options);
+              return y;
+            },
+            t, {1e-4, 5e-4});
+      }
+    }
+}
+
+TEST(Conv2D, OntoASumOfAnotherShape) {
+  const Tensor x = random_tensor({1, 4, 4, 2}, 1), kernel = random_tensor({3, 3, 2, 5}, 2), none;
+  EXPECT_THROW(ops::conv2d_onto(Tensor::zeros({1, 4, 4, 5}), std::array{&x, &kernel, &none}), ShapeError);
 }
 
 TEST(Conv2D, GradientOpsAgreeKernelByKernel) {

@@ -44,14 +44,16 @@ TEST(Dense, EqualsTheMatrixProduct) {
 }
 
 TEST(Dense, GradientsAreThoseOfDifferences) {
-  for (const Activation a : {Activation::linear, Activation::sigmoid, Activation::tanh, Activation::relu}) {
+  for (const Activation a :
+       {Activation::linear, Activation::sigmoid, Activation::tanh, Activation::relu, Activation::relu6}) {
     expect_gradients(dense_with(a), inputs({3, 4}, 5));
     expect_gradients(dense_with(a), inputs({2, 3, 2}, 1, false));
   }
 }
 
 TEST(Dense, KernelsAgree) {
-  for (const Activation a : {Activation::linear, Activation::sigmoid, Activation::tanh, Activation::relu})
+  for (const Activation a :
+       {Activation::linear, Activation::sigmoid, Activation::tanh, Activation::relu, Activation::relu6})
     for (const Shape& x :
          {Shape{0, 3}, Shape{1, 1}, Shape{3, 17}, Shape{2, 3, 16}, Shape{33, 65}, Shape{128, 84}})
       for (const int64_t units : {1, 10, 33}) {
@@ -92,7 +94,7 @@ TEST(BiasGradient, KernelsAgree) {
 }
 
 TEST(ActivationBackward, KernelsAgree) {
-  for (const Activation a : {Activation::sigmoid, Activation::tanh, Activation::relu})
+  for (const Activation a : {Activation::sigmoid, Activation::tanh, Activation::relu, Activation::relu6})
     for (const Shape& shape : {Shape{0, 3}, Shape{1}, Shape{7, 5}, Shape{3, 2, 2, 20}, Shape{1003}})
       expect_kernels_agree([a](const Tensors& t) { return ops::activation_backward(t[0], t[1], a); },
                            {random_tensor(shape, 4), random_tensor(shape, 5, -1.0, 1.0)});

@@ -59,6 +59,14 @@ const std::vector<Case>& cases() {
       {"abab->ba", {{2, 3, 2, 3}}},
       {"ab->", {{2, 3}}},
       {"a b , b c -> a c", {{2, 3}, {3, 2}}},
+      {"ab,bc,cd->ad", {{2, 3}, {3, 4}, {4, 5}}},
+      {"ab,ab,ab", {{2, 3}, {2, 3}, {2, 3}}},
+      {"a,b,c->cab", {{2}, {3}, {4}}},
+      {"ab,cd,be->ec", {{2, 3}, {4, 5}, {3, 2}}},
+      {"abc,ad,bd,cd->d", {{2, 3, 4}, {2, 5}, {3, 5}, {4, 5}}},
+      {"...ij,jk,...k->...i", {{2, 3, 4}, {4, 5}, {6, 2, 5}}},
+      {"ab,ab,cb->ac", {{2, 1}, {1, 3}, {4, 3}}},
+      {"aa,ab,b,bc->c", {{3, 3}, {3, 2}, {2}, {2, 4}}},
   };
   return all;
 }
@@ -149,8 +157,8 @@ TEST(Einsum, RefusesWhatDoesNotFit) {
   message("ij->ii", {m}, "twice");
   message("i1->i", {m}, "letters");
   message("ij....->i", {m}, "letters");
-  message("ij,jk,kl->il", {m, m, m}, "one or two");
-  message("", {}, "one or two");
+  message("ij,jk,kl->il", {m, m}, "3 tensor(s)");
+  message("", {}, "at least one");
   message(std::string(200, 'i'), {m}, "150");
   EXPECT_THROW(ops::einsum("ij,jk->ik", {m, m}), ShapeError);
 }

@@ -63,6 +63,21 @@ def given_and_adapted():
     return keras.Model(x, outputs)
 
 
+def given_along_axes():
+    x = keras.Input((2, 3))
+    planes = layers.Reshape((2, 3, 1))(layers.Dense(3)(x))
+    square, column = [[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]], [[0.5], [-1.0]]
+    outputs = [
+        layers.Normalization(axis=(1, 2), mean=square, variance=[[1.0, 4.0, 0.25], [2.0, 1.0, 0.5]])(x),
+        layers.Normalization(axis=(2, 1), mean=[0.5, -1.0, 2.0], variance=[1.0, 4.0, 0.25])(x),
+        layers.Normalization(axis=(1, 2), mean=column, variance=[[1.0], [4.0]])(x),
+        layers.Normalization(axis=(1, -1), mean=column, variance=[[1.0], [4.0]], invert=True)(planes),
+        layers.Normalization(axis=(1, 2), mean=square, variance=square)(planes),
+        layers.Normalization(axis=1, mean=[0.5, 2.0], variance=[1.0, 4.0])(planes),
+    ]
+    return keras.Model(x, outputs)
+
+
 def masked():
     words = keras.Input((5,), dtype="int32")
     x = layers.Embedding(7, 4, mask_zero=True)(words)
@@ -82,6 +97,7 @@ def masked():
 MODELS = [
     ("layer_normalization", rows, [(3, 4)]),
     ("rms_and_unit_normalization", rms_and_unit, [(3, 4)]),
+    ("normalization_along_axes", given_along_axes, [(2, 3)]),
     ("group_normalization", groups, [(3, 4, 6), (5, 8), (6,)]),
     ("masks_pass_through", masked, [("int", (5,), 7)]),
     ("normalization", given_and_adapted, [(2, 3)]),

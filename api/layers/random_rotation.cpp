@@ -1,0 +1,51 @@
+#include <nyala/api/layers/random_rotation.h>
+
+#include <nyala/api/layers/image_augmentation.h>
+
+namespace nyala {
+
+void RandomRotationConfig::fields(FieldVisitor& v) {
+  visit_factor(v, "factor", factor);
+  v.field("fill_mode", fill_mode);
+  v.field("interpolation", interpolation);
+  v.optional("seed", seed, -1);
+  v.field("fill_value", fill_value);
+  v.field("data_format", data_format);
+}
+
+namespace {
+
+class RandomRotationNode final : public ImageAugmentation {
+ public:
+  explicit RandomRotationNode(const RandomRotationConfig& config)
+      : ImageAugmentation(config.seed, "RandomRotation", config.data_format), config_(config) {
+    config_.factor = standard_limits("RandomRotation", config.factor, -1.0);
+    sampling_ = sampling_of("RandomRotation", config.interpolation, config.fill_mode, config.fill_value);
+  }
+  std::string class_name() const override { return "RandomRotation"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+ private:
+  Tensor changed(Call& c, const Tensor& images) const override {
+    const auto [lower, upper] = two_limits("RandomRotation", "factor", config_.factor);
+    const Tensor degrees = uniform_for_each(c, images, {{lower * 360.0, upper * 360.0}});
+    return moved(images, degrees, ops::ImageMotion::rotation, sampling_);
+  }
+
+  RandomRotationConfig config_;
+  ops::AffineOptions sampling_;
+};
+
+}  // namespace
+
+RandomRotation::RandomRotation(const Config& config)
+    : Layer(finish_layer(std::make_shared<RandomRotationNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+RandomRotation::RandomRotation(const FactorRange& factor, Config config)
+    : RandomRotation([&] {
+        config.factor = factor;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

@@ -1,0 +1,55 @@
+#include <nyala/api/layers/random_translation.h>
+
+#include <nyala/api/layers/image_augmentation.h>
+
+namespace nyala {
+
+void RandomTranslationConfig::fields(FieldVisitor& v) {
+  visit_factor(v, "height_factor", height_factor);
+  visit_factor(v, "width_factor", width_factor);
+  v.field("fill_mode", fill_mode);
+  v.field("interpolation", interpolation);
+  v.optional("seed", seed, -1);
+  v.field("fill_value", fill_value);
+  v.field("data_format", data_format);
+}
+
+namespace {
+
+class RandomTranslationNode final : public ImageAugmentation {
+ public:
+  explicit RandomTranslationNode(const RandomTranslationConfig& config)
+      : ImageAugmentation(config.seed, "RandomTranslation", config.data_format), config_(config) {
+    height_ = motion_limits("RandomTranslation", "height_factor", config.height_factor, false);
+    width_ = motion_limits("RandomTranslation", "width_factor", config.width_factor, false);
+    sampling_ = sampling_of("RandomTranslation", config.interpolation, config.fill_mode, config.fill_value);
+  }
+  std::string class_name() const override { return "RandomTranslation"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+ private:
+  Tensor changed(Call& c, const Tensor& images) const override {
+    const Tensor parts = uniform_for_each(c, images, {height_, width_});
+    return moved(images, parts, ops::ImageMotion::translation, sampling_);
+  }
+
+  RandomTranslationConfig config_;
+  ops::UniformRange height_, width_;
+  ops::AffineOptions sampling_;
+};
+
+}  // namespace
+
+RandomTranslation::RandomTranslation(const Config& config)
+    : Layer(finish_layer(std::make_shared<RandomTranslationNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+RandomTranslation::RandomTranslation(const FactorRange& height_factor, const FactorRange& width_factor,
+                                     Config config)
+    : RandomTranslation([&] {
+        config.height_factor = height_factor;
+        config.width_factor = width_factor;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

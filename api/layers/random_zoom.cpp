@@ -1,0 +1,58 @@
+#include <nyala/api/layers/random_zoom.h>
+
+#include <nyala/api/layers/image_augmentation.h>
+
+namespace nyala {
+
+void RandomZoomConfig::fields(FieldVisitor& v) {
+  visit_factor(v, "height_factor", height_factor);
+  visit_factor(v, "width_factor", width_factor);
+  v.field("fill_mode", fill_mode);
+  v.field("interpolation", interpolation);
+  v.optional("seed", seed, -1);
+  v.field("fill_value", fill_value);
+  v.field("data_format", data_format);
+}
+
+namespace {
+
+class RandomZoomNode final : public ImageAugmentation {
+ public:
+  explicit RandomZoomNode(const RandomZoomConfig& config)
+      : ImageAugmentation(config.seed, "RandomZoom", config.data_format), config_(config) {
+    const auto limits = [](const char* field, const FactorRange& factor) {
+      const ops::UniformRange range = motion_limits("RandomZoom", field, factor, true);
+      return ops::UniformRange{1.0 + range.low, 1.0 + range.high};
+    };
+    height_ = limits("height_factor", config.height_factor);
+    if (!config.width_factor.empty()) width_ = limits("width_factor", config.width_factor);
+    sampling_ = sampling_of("RandomZoom", config.interpolation, config.fill_mode, config.fill_value);
+  }
+  std::string class_name() const override { return "RandomZoom"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+ private:
+  Tensor changed(Call& c, const Tensor& images) const override {
+    const Tensor zooms = config_.width_factor.empty() ? uniform_for_each(c, images, {height_})
+                                                      : uniform_for_each(c, images, {height_, width_});
+    return moved(images, zooms, ops::ImageMotion::zoom, sampling_);
+  }
+
+  RandomZoomConfig config_;
+  ops::UniformRange height_, width_;
+  ops::AffineOptions sampling_;
+};
+
+}  // namespace
+
+RandomZoom::RandomZoom(const Config& config)
+    : Layer(finish_layer(std::make_shared<RandomZoomNode>(config),
+                         {config.name, config.trainable, config.dtype})) {}
+
+RandomZoom::RandomZoom(const FactorRange& height_factor, Config config)
+    : RandomZoom([&] {
+        config.height_factor = height_factor;
+        return std::move(config);
+      }()) {}
+
+}  // namespace nyala

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <functional>
+
+#include <nyala/backend/parameters/update_rule.h>
+
+namespace nyala {
+
+/// Runs body(slice) for all slices of a place, on as many threads as the strategy wants. Errors come back to
+/// this thread.
+void for_slices(const UpdatePlace& place, const std::function<void(int)>& body);
+
+}  // namespace nyala

@@ -1,0 +1,256 @@
+#include <nyala/api/training/frozen_split.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <typeinfo>
+
+#include <nyala/api/layers/call_arguments.h>
+#include <nyala/api/layers/input.h>
+#include <nyala/api/model/functional.h>
+#include <nyala/api/model/graph.h>
+#include <nyala/api/model/sequential.h>
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+using Place = std::pair<const GraphNode*, size_t>;
+using Node = std::shared_ptr<const GraphNode>;
+
+Place place_of(const Tensor& tensor) { return {symbolic(tensor)->producer.get(), symbolic(tensor)->index}; }
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw InvalidArgumentError("cache_frozen_features: " + why);
+}
+
+bool is_graph(const LayerNode& node) {
+  return typeid(node) == typeid(FunctionalNode) || typeid(node) == typeid(SequentialNode);
+}
+
+Tensor placeholder(const Tensor& like, const std::string& name) {
+  const Shape& shape = like.shape();
+  return Input({.shape = shape.slice(1, shape.rank()),
+                .batch_size = shape[0],
+                .dtype = std::string(name_of(like.dtype())),
+                .name = name});
+}
+
+bool trains(const LayerNode& node, const TrainingState& state) {
+  for (const Variable& weight : node.own_weights())
+    if (state.trains(weight)) return true;
+  for (const auto& [attribute, layer] : node.sublayers())
+    if (trains(layer.node(), state)) return true;
+  return false;
+}
+
+bool draws(LayerNode& node) {
+  if (node.random_key()) return true;
+  return std::any_of(node.sublayers().begin(), node.sublayers().end(),
+                     [](const auto& sublayer) { return draws(sublayer.second.node()); });
+}
+
+bool has_variables(const LayerNode& node) {
+  if (!node.own_weights().empty() || !node.own_state().empty()) return true;
+  return std::any_of(node.sublayers().begin(), node.sublayers().end(),
+                     [](const auto& sublayer) { return has_variables(sublayer.second.node()); });
+}
+
+bool has_masks(const GraphNode& node) {
+  const auto defined = [](const Tensor& mask) { return mask.defined(); };
+  return std::any_of(node.masks.begin(), node.masks.end(), defined) ||
+         std::any_of(node.output_masks.begin(), node.output_masks.end(), defined);
+}
+
+/// What a call does besides computing its outputs, found by a call on shells; empty: nothing.
+std::string side_effect(const GraphNode& node) {
+  Tensors shells;
+  for (const Tensor& input : node.inputs) shells.push_back(input.shell());
+  shells[0] = with_call_arguments(shells[0], node.arguments);
+  Call probe({.training = true, .step = {}});
+  const LayerNode& layer = node.layer.node();
+  if (layer.takes_many())
+    layer.invoke(probe, Inputs(shells));
+  else
+    layer.invoke(probe, shells[0]);
+  if (probe.draws() > 0) return "draws random numbers";
+  if (!probe.assignments().empty()) return "keeps state that training changes";
+  if (!probe.losses().empty() || !probe.metrics().empty()) return "adds losses or metrics";
+  return "";
+}
+
+class Splitter {
+ public:
+  Splitter(ModelNode& model, const TrainingState& state) : model_(model), state_(state) {
+    count_names(model);
+  }
+
+  FrozenSplit split(const Tensors& x) {
+    Values inputs;
+    Tensors model_inputs;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const Shapes known = model_.input_shapes();
+      const Shape shape = known.empty() ? x[i].shape().with(0, None) : known[i];
+      model_inputs.push_back(
+          placeholder(Tensor::abstract(shape, x[i].dtype()), "input/" + std::to_string(i)));
+      inputs.push_back({model_inputs.back(), true});
+    }
+    Tensors outputs;
+    bool all_cached = true;
+    for (const Value& value : draw(model_, inputs, "")) {
+      all_cached = all_cached && value.cached;
+      outputs.push_back(in_head(value));
+    }
+    if (all_cached) refuse("model '" + model_.name() + "' has nothing that trains");
+    check_useful();
+    Tensors features, head_inputs;
+    for (const auto& [feature, input] : cut_) {
+      features.push_back(feature);
+      head_inputs.push_back(input);
+    }
+    return {part(model_inputs, features, "frozen"), part(head_inputs, outputs, "trained")};
+  }
+
+ private:
+  /// A tensor of the prefix' graph, or of the head's.
+  struct Value {
+    Tensor tensor;
+    bool cached;
+  };
+  using Values = std::vector<Value>;
+
+  void count_names(const LayerNode& node) {
+    for (const auto& [attribute, layer] : node.sublayers()) {
+      named_[layer.name()].insert(&layer.node());
+      if (is_graph(layer.node())) count_names(layer.node());
+    }
+  }
+
+  /// Layers of a model inside join those around it in one graph, where names are unique.
+  bool can_enter(const GraphNode& node) const {
+    if (!node.layer || !is_graph(node.layer.node()) || node.arguments) return false;
+    const auto& inside = node.layer.node().sublayers();
+    return std::all_of(inside.begin(), inside.end(),
+                       [&](const auto& sublayer) { return named_.at(sublayer.second.name()).size() == 1; });
+  }
+
+  Values draw(LayerNode& model, const Values& inputs, const std::string& path) {
+    if (typeid(model) == typeid(FunctionalNode))
+      return draw_graph(static_cast<const FunctionalNode&>(model), inputs, path);
+    const Tensor x = placeholder(inputs.at(0).tensor, path + "x");
+    Tensor y = x;
+    for (const Layer& layer : static_cast<const SequentialNode&>(model).layers()) y = layer(y);
+    return draw_graph(FunctionalNode({x}, {y}), inputs, path);
+  }
+
+  Values draw_graph(const FunctionalNode& graph, const Values& inputs, const std::string& path) {
+    if (!graph.placed_devices().empty())
+      refuse("model '" + model_.name() + "' has calls that were placed on devices");
+    std::map<Place, Value> values;
+    std::set<const GraphNode*> given;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      values.insert_or_assign(place_of(graph.inputs()[i]), inputs[i]);
+      given.insert(place_of(graph.inputs()[i]).first);
+    }
+    for (const Node& node : graph.topology().nodes)
+      if (!given.contains(node.get())) draw_node(*node, values, path);
+    Values outputs;
+    for (const Tensor& output : graph.outputs()) outputs.push_back(values.at(place_of(output)));
+    return outputs;
+  }
+
+  void draw_node(const GraphNode& node, std::map<Place, Value>& values, const std::string& path) {
+    if (has_masks(node)) refuse("model '" + model_.name() + "' uses masks");
+    Values inputs;
+    bool cached = true;
+    for (const Tensor& input : node.inputs) {
+      inputs.push_back(symbolic(input) ? values.at(place_of(input)) : Value{input, true});
+      cached = cached && inputs.back().cached;
+    }
+    if (cached) {
+      const std::string why = reason_against(node);
+      if (!why.empty() && can_enter(node)) {
+        const Values results = draw(node.layer.node(), inputs, path + node.layer.name() + "/");
+        for (size_t i = 0; i < results.size(); ++i) values.insert_or_assign(Place(&node, i), results[i]);
+        return;
+      }
+      if (!why.empty() && first_reason_.empty()) first_reason_ = why;
+      cached = why.empty();
+    }
+    copy(node, inputs, cached, values, path);
+  }
+
+  /// Why a call cannot be computed once, or nothing.
+  std::string reason_against(const GraphNode& node) const {
+    const auto input = std::find_if(node.inputs.begin(), node.inputs.end(),
+                                    [](const Tensor& tensor) { return symbolic(tensor) != nullptr; });
+    for (const Tensor& output : node.outputs)
+      if (output.rank() == 0 || output.shape()[0] != input->shape()[0])
+        return "the result of '" + (node.layer ? node.layer.name() : node.name) +
+               "' does not have the rows of the batch";
+    if (!node.layer) return "";
+    const std::string who = "layer '" + node.layer.name() + "' (" + node.layer.class_name() + ") ";
+    if (trains(node.layer.node(), state_)) return who + "trains";
+    if (draws(node.layer.node())) return who + "draws random numbers";
+    const std::string effect = side_effect(node);
+    return effect.empty() ? "" : who + effect;
+  }
+
+  void copy(const GraphNode& node, const Values& inputs, bool cached, std::map<Place, Value>& values,
+            const std::string& path) {
+    const auto drawn = std::make_shared<GraphNode>(node);
+    drawn->name = path + node.name;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (symbolic(inputs[i].tensor)) drawn->inputs[i] = cached ? inputs[i].tensor : in_head(inputs[i]);
+    if (cached && node.layer) has_weights_ = has_weights_ || has_variables(node.layer.node());
+    const Tensors outputs = symbolic_outputs(drawn);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      values.insert_or_assign(Place(&node, i), Value{outputs[i], cached});
+  }
+
+  /// In place of a feature the head has an input.
+  Tensor in_head(const Value& value) {
+    if (!value.cached) return value.tensor;
+    for (const auto& [feature, input] : cut_)
+      if (place_of(feature) == place_of(value.tensor)) return input;
+    cut_.emplace_back(value.tensor, placeholder(value.tensor, "features/" + std::to_string(cut_.size())));
+    return cut_.back().second;
+  }
+
+  void check_useful() const {
+    if (!has_weights_)
+      refuse("model '" + model_.name() + "' has no frozen weights that could be computed once: " +
+             first_reason_ + "; set_trainable(false) on what is to be frozen before compile()" +
+             ", and keep what is random behind it");
+  }
+
+  static std::shared_ptr<ModelNode> part(const Tensors& inputs, const Tensors& outputs,
+                                         const std::string& name) {
+    const auto node = std::make_shared<FunctionalNode>(inputs, outputs);
+    node->set_name(name);
+    if (is_floating(inputs[0].dtype())) node->set_dtype(inputs[0].dtype());
+    return node;
+  }
+
+  ModelNode& model_;
+  const TrainingState& state_;
+  std::map<std::string, std::set<const LayerNode*>> named_;
+  std::vector<std::pair<Tensor, Tensor>> cut_;  // a tensor of the prefix, and the head's input for it
+  std::string first_reason_;
+  bool has_weights_ = false;
+};
+
+}  // namespace
+
+FrozenSplit split_frozen(ModelNode& model, const TrainingState& state, const Tensors& x) {
+  if (!is_graph(model))
+    refuse("model '" + model.name() + "' is a " + model.class_name() +
+           " whose call is not known as a graph; expected a Sequential or functional model");
+  const StrategyScope scope(model.strategy());
+  return Splitter(model, state).split(x);
+}
+
+}  // namespace nyala

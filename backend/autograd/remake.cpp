@@ -1,0 +1,35 @@
+#include <nyala/backend/autograd/remake.h>
+
+#include <algorithm>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+bool reads_remade(const Tape& tape, const TapeEntry& entry, size_t i) {
+  const bool reads = entry.op->keep_inputs == kKeepAll || (i < 32 && (entry.op->keep_inputs >> i & 1u));
+  if (!reads) return false;
+  const uint32_t id = tape.ids()[entry.first_id + i];
+  return id != Tape::kUntracked && tape.values()[id].remade;
+}
+
+Tensor remake(Tape& tape, uint32_t value_id) {
+  const std::vector<TapeEntry>& entries = tape.entries();
+  const auto first_output = [&](const TapeEntry& entry) {
+    return tape.ids()[entry.first_id + entry.num_inputs];
+  };
+  // Values are numbered as they are made.
+  const auto entry = std::partition_point(entries.begin(), entries.end(), [&](const TapeEntry& earlier) {
+    return first_output(earlier) < value_id;
+  });
+  check_internal(entry != entries.end() && first_output(*entry) == value_id && entry->op->remake,
+                 "a value that no entry can make again");
+  Tensors kept;
+  for (size_t i = 0; i < size_t{entry->num_inputs} + entry->num_outputs; ++i)
+    kept.push_back(i < entry->num_inputs && reads_remade(tape, *entry, i)
+                       ? remake(tape, tape.ids()[entry->first_id + i])
+                       : tape.tensors()[entry->first_tensor + i]);
+  return entry->op->remake(entry->descriptor.data(), kept);
+}
+
+}  // namespace nyala

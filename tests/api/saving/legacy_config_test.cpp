@@ -1,0 +1,92 @@
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/model/sequential.h>
+#include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/formats/legacy_config.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+
+namespace nyala {
+namespace {
+
+/// A model of one layer as Keras of that version wrote it.
+Layer load(const std::string& keras_version, const Json& layer) {
+  LoadScope scope;
+  const Json model = {{"class_name", "Sequential"}, {"config", Json::array({layer})}};
+  return layer_from_json(upgrade_model_config(model, keras_version, "file"), "file", scope);
+}
+
+TEST(LegacyConfig, Convolution3DOfKeras1) {
+  const Layer model = load("1.2.2", {{"class_name", "Convolution3D"},
+                                     {"config",
+                                      {{"name", "convolution3d_1"},
+                                       {"trainable", true},
+                                       {"batch_input_shape", {nullptr, 5, 6, 7, 2}},
+                                       {"input_dtype", "float32"},
+                                       {"nb_filter", 3},
+                                       {"kernel_dim1", 2},
+                                       {"kernel_dim2", 3},
+                                       {"kernel_dim3", 4},
+                                       {"init", "glorot_uniform"},
+                                       {"activation", "relu"},
+                                       {"border_mode", "same"},
+                                       {"subsample", {1, 2, 1}},
+                                       {"dim_ordering", "tf"},
+                                       {"W_regularizer", nullptr},
+                                       {"b_regularizer", nullptr},
+                                       {"activity_regularizer", nullptr},
+                                       {"W_constraint", nullptr},
+                                       {"b_constraint", nullptr},
+                                       {"bias", true}}}});
+  EXPECT_EQ(model.weights().at(0).shape(), (Shape{2, 3, 4, 2, 3}));
+  EXPECT_EQ(model(Tensor::zeros({1, 5, 6, 7, 2})).shape(), (Shape{1, 5, 3, 7, 3}));
+}
+
+TEST(LegacyConfig, SparseOutputsAreRefused) {
+  const auto encoding = [](bool sparse) {
+    return Json{{"class_name", "CategoryEncoding"},
+                {"config",
+                 {{"name", "encoding"},
+                  {"batch_input_shape", {nullptr, 2}},
+                  {"num_tokens", 3},
+                  {"output_mode", "multi_hot"},
+                  {"sparse", sparse}}}};
+  };
+  EXPECT_NO_THROW(load("2.9.0", encoding(false)));
+  for (const char* version : {"2.9.0", "3.15.0"}) try {
+      load(version, encoding(true));
+      FAIL() << version;
+    } catch (const FileFormatError& error) {
+      EXPECT_NE(std::string(error.what()).find("sparse"), std::string::npos) << error.what();
+    }
+}
+
+/// One line for a file, however many layers have the policy.
+TEST(LegacyConfig, MixedPoliciesAreReadAsFloat32) {
+  std::vector<std::string> lines;
+  set_log_sink([&](LogChannel channel, std::string_view text) {
+    if (channel == LogChannel::warning) lines.emplace_back(text);
+  });
+  const Json policy = {{"module", "keras"},
+                       {"class_name", "DTypePolicy"},
+                       {"config", {{"name", "mixed_bfloat16"}}},
+                       {"registered_name", nullptr}};
+  Json layers = Json::array();
+  for (const char* name : {"one", "two"})
+    layers.push_back(
+        {{"class_name", "Dense"}, {"config", {{"name", name}, {"units", 2}, {"dtype", policy}}}});
+  layers[0]["config"]["batch_input_shape"] = {nullptr, 3};
+  LoadScope scope;
+  const Json model = {{"class_name", "Sequential"}, {"config", {{"name", "mixed"}, {"layers", layers}}}};
+  const Layer loaded = layer_from_json(upgrade_model_config(model, "2.9.0", "file"), "file", scope);
+  set_log_sink({});
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("'mixed_bfloat16' is read as float32"), std::string::npos) << lines[0];
+  EXPECT_EQ(loaded(Tensor::zeros({1, 3})).dtype(), DType::float32);
+}
+
+}  // namespace
+}  // namespace nyala

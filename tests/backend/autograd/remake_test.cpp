@@ -1,0 +1,127 @@
+// Values that the tape does not hold but makes again for the gradients that read them.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include <nyala/backend/autograd/backward.h>
+#include <nyala/backend/autograd/differentiate.h>
+#include <nyala/backend/autograd/remake.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/batch_normalization.h>
+#include <nyala/backend/ops/conv2d.h>
+#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/runtime/device_registry.h>
+
+namespace nyala {
+namespace {
+
+struct Gradients final : GradientSink {
+  Tensor destination(int32_t) override { return {}; }
+  void ready(int32_t leaf, const Tensor& gradient) override { of[leaf] = gradient.to_vector<float>(); }
+  std::map<int32_t, std::vector<float>> of;
+};
+
+Tensor numbers(const Shape& shape, int seed) {
+  std::vector<float> values(static_cast<size_t>(shape.num_elements()));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>((i * 37 + static_cast<size_t>(seed) * 101) % 89) / 40.0f - 1.0f;
+  return Tensor::from(values, shape);
+}
+
+constexpr int64_t kChannels = 16;
+const Shape kImages{8, 16, 16, kChannels};
+
+/// A loss behind `blocks` of convolution, BatchNormalization and activation; every other output is read
+/// twice.
+struct Network {
+  std::shared_ptr<Tape> tape = std::make_shared<Tape>();
+  Tensor x, loss;
+  size_t kept_bytes = 0;  // by the tape when the loss is known
+
+  Network(int blocks, bool recompute, ops::Activation activation = ops::Activation::relu) {
+    const size_t before = allocator_stats(Device{}).live_bytes;
+    x = tape->watch(numbers(kImages, 1), 0);
+    Tensor y = x;
+    for (int b = 0; b < blocks; ++b) {
+      const int leaf = 3 * b + 1;
+      const Tensor kernel = tape->watch(numbers({1, 1, kChannels, kChannels}, leaf), leaf);
+      const Tensor gamma = tape->watch(numbers({kChannels}, leaf + 1), leaf + 1);
+      const Tensor beta = tape->watch(numbers({kChannels}, leaf + 2), leaf + 2);
+      const Tensor z = ops::conv2d(y, kernel);
+      Tensor n =
+          ops::batch_normalization_train(z, gamma, beta, {.activation = activation, .recompute = recompute})
+              .y;
+      y = b % 2 == 0 ? n : n * n;
+    }
+    loss = ops::sum(y);
+    y = Tensor();
+    kept_bytes = allocator_stats(Device{}).live_bytes - before;
+  }
+};
+
+TEST(Remake, GivesTheSameBits) {
+  for (const ops::Activation activation :
+       {ops::Activation::linear, ops::Activation::relu, ops::Activation::relu6}) {
+    Network kept(5, false, activation), remade(5, true, activation);
+    EXPECT_EQ(kept.loss.item(), remade.loss.item());
+    Gradients expected, received;
+    backward(*kept.tape, kept.loss, expected);
+    backward(*remade.tape, remade.loss, received);
+    EXPECT_EQ(received.of, expected.of);
+    EXPECT_EQ(received.of.size(), 16u);
+  }
+}
+
+TEST(Remake, KeepsNoOutputs) {
+  const size_t image = static_cast<size_t>(kImages.num_elements()) * sizeof(float);
+  const Network kept(7, false), remade(7, true);
+  // Of seven outputs the last one is read by a sum, which keeps its input only where it says so.
+  EXPECT_GE(kept.kept_bytes, remade.kept_bytes + 6 * image);
+}
+
+TEST(Remake, LetsGoOnTheWay) {
+  const size_t before = allocator_stats(Device{}).live_bytes;
+  {
+    Network remade(7, true);
+    Gradients received;
+    backward(*remade.tape, remade.loss, received);
+    remade.x = Tensor();
+    EXPECT_LT(allocator_stats(Device{}).live_bytes, before + 4096);
+  }
+}
+
+TEST(Remake, TwoWalksAndTheOtherWayOfDifferentiating) {
+  Network kept(4, false), remade(4, true);
+  Gradients expected, first, second;
+  backward_keep(*kept.tape, kept.loss, expected);
+  backward_keep(*remade.tape, remade.loss, first);
+  backward_keep(*remade.tape, remade.loss, second);
+  EXPECT_EQ(first.of, expected.of);
+  EXPECT_EQ(second.of, expected.of);
+  for (const bool record : {false, true}) {
+    const DerivativeRequest request{
+        .sources = {remade.x.value_id()}, .ranges = {{0, remade.tape->entries().size()}}, .record = record};
+    const Tensors gradients = differentiate(*remade.tape, remade.loss, request);
+    EXPECT_EQ(gradients[0].to_vector<float>(), expected.of[0]);
+  }
+}
+
+/// One normalization behind another: to make the second again the first has to be there.
+TEST(Remake, OutOfRemadeValues) {
+  const auto gradients = [](bool recompute) {
+    auto tape = std::make_shared<Tape>();
+    const Tensor x = tape->watch(numbers({6, 5}, 2), 0), gamma = tape->watch(numbers({5}, 3), 1);
+    const ops::BatchNormalizationOptions options{.recompute = recompute};
+    const Tensor once = ops::batch_normalization_train(x, gamma, {}, options).y;
+    const Tensor twice = ops::batch_normalization_train(once, gamma, {}, options).y;
+    const Tensor loss = ops::sum(twice * twice * once);
+    Gradients sink;
+    backward(*tape, loss, sink);
+    return sink.of;
+  };
+  EXPECT_EQ(gradients(true), gradients(false));
+}
+
+}  // namespace
+}  // namespace nyala
