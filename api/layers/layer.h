@@ -152,6 +152,7 @@ class Layer {
 
   /// Keras' order: layer by layer, in each its weights before its state.
   Variables weights() const;
+  /// Those that train; none of a layer whose flag is false, whatever is thawed inside it (as in Keras).
   Variables trainable_weights() const;
   Variables non_trainable_weights() const;
   Variables trainable_variables() const { return trainable_weights(); }
