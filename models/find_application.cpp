@@ -78,7 +78,8 @@ std::string preprocess_mode(const std::string& name) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return name;
   for (const Application& application : all_applications()) {
     if (application.module == name || lower(application.name) == lower(name)) return application.preprocess;
-    if (names.back() != application.module) names.push_back(application.module);
+    if (std::find(names.begin(), names.end(), application.module) == names.end())
+      names.push_back(application.module);
   }
   throw NotFoundError("unknown preprocessing '" + name + "'" + did_you_mean(name, names) +
                       ": expected one of " + quoted_list(names));
