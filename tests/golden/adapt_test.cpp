@@ -23,7 +23,8 @@ void expect_statistics(const Layer& layer, const Json& entry, const std::string&
 }
 
 TEST(GoldenAdapt, Normalization) {
-  for (const Json& entry : load("adapt.json").at("cases")) {
+  const Json golden = load("adapt.json");
+  for (const Json& entry : golden.at("cases")) {
     if (entry.at("name") != "Normalization") continue;
     std::vector<int> axes;
     for (const Json& axis : entry.at("config").at("axis")) axes.push_back(axis.get<int>());
@@ -63,7 +64,8 @@ void expect_boundaries(const Layer& layer, const Json& expected, const std::stri
 }
 
 TEST(GoldenAdapt, Discretization) {
-  for (const Json& entry : load("adapt.json").at("cases")) {
+  const Json golden = load("adapt.json");
+  for (const Json& entry : golden.at("cases")) {
     if (entry.at("name") != "Discretization") continue;
     const Json& config = entry.at("config");
     const DiscretizationConfig values{.num_bins = config.at("num_bins").get<int64_t>(),
