@@ -10,6 +10,7 @@
 #include <nyala/api/layers/attention.h>
 #include <nyala/api/layers/attention_equations.h>
 #include <nyala/api/layers/attention_inputs.h>
+#include <nyala/api/layers/attention_node.h>
 #include <nyala/api/layers/attention_projection.h>
 #include <nyala/api/layers/average.h>
 #include <nyala/api/layers/average_pooling1d.h>

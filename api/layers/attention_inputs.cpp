@@ -10,7 +10,6 @@
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/comparison.h>
 #include <nyala/backend/ops/creation.h>
-#include <nyala/backend/ops/dropout.h>
 #include <nyala/backend/ops/exponential.h>
 #include <nyala/backend/ops/logical.h>
 #include <nyala/backend/ops/rounding.h>
@@ -127,13 +126,6 @@ Tensor masked_softmax(const Tensor& scores, const Tensor& mask, int axes) {
   return mask.defined() ? ops::where(mask, y, fill(0.0)) : y;
 }
 
-Tensor attention_dropout(Call& c, const Tensor& x, double rate, uint64_t key) {
-  if (!c.training() || rate == 0.0) return x;
-  const RandomKey draw = c.random_key(key);
-  const Tensor step = c.step().defined() ? c.step() : Tensor::zeros({}, DType::int64, x.device());
-  return ops::dropout(x, step, {.rate = rate, .key = draw.key, .first_row = draw.first_row});
-}
-
 bool takes_named_tensors(const Layer& layer) {
   return layer.class_name() == "MultiHeadAttention" || layer.class_name() == "GroupedQueryAttention";
 }
@@ -142,11 +134,6 @@ Tensor unmasked(const Tensor& x) {
   Tensor out = x;
   out.set_notes(nullptr);
   return out;
-}
-
-void check_dropout(const std::string& layer, double rate) {
-  if (!(rate >= 0 && rate <= 1))
-    throw InvalidArgumentError(layer + ": expected dropout in [0, 1], received " + std::to_string(rate));
 }
 
 namespace {

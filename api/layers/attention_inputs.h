@@ -44,14 +44,8 @@ Tensor raised_attention_mask(const Tensor& mask, int rank, int attended);
 /// Keras' Softmax layer over the last `axes` axes: hidden scores count as -1e9 and their result is 0.
 Tensor masked_softmax(const Tensor& scores, const Tensor& mask, int axes);
 
-/// Dropout in training, drawn by the global row; else x.
-Tensor attention_dropout(Call& c, const Tensor& x, double rate, uint64_t key);
-
 /// `x` without mask and arguments, which are the attention layer's business and not that of its projections.
 Tensor unmasked(const Tensor& x);
-
-/// Throws InvalidArgumentError unless rate is in [0, 1].
-void check_dropout(const std::string& layer, double rate);
 
 /// Whether Keras calls the layer with one argument per tensor; all others of several tensors take a list.
 bool takes_named_tensors(const Layer& layer);

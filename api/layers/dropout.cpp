@@ -1,8 +1,8 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/dropout.h>
+#include <nyala/api/layers/seeded_node.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/dropout.h>
-#include <nyala/backend/runtime/random.h>
 
 namespace nyala {
 
@@ -14,14 +14,10 @@ void DropoutConfig::fields(FieldVisitor& v) {
 
 namespace {
 
-class DropoutNode final : public LayerNode {
+class DropoutNode final : public SeededNode {
  public:
-  explicit DropoutNode(const DropoutConfig& config)
-      : config_(config),
-        key_(config.seed >= 0 ? mix_key(static_cast<uint64_t>(config.seed), "dropout")
-                              : next_unseeded_key()) {
-    if (!(config.rate >= 0 && config.rate <= 1))
-      throw InvalidArgumentError("Dropout: expected rate in [0, 1], received " + std::to_string(config.rate));
+  explicit DropoutNode(const DropoutConfig& config) : SeededNode(config.seed, "dropout"), config_(config) {
+    check_fraction("Dropout", "rate", config.rate);
     for (int64_t size : config.noise_shape)
       if (size <= 0 && size != None)
         throw InvalidArgumentError("Dropout: expected sizes above 0 or None in noise_shape, received " +
@@ -34,19 +30,13 @@ class DropoutNode final : public LayerNode {
   using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (!c.training() || config_.rate == 0.0) return x;
-    check_floating(x);
-    const RandomKey draw = c.random_key(key_);
-    ops::DropoutDescriptor dropout{.rate = config_.rate, .key = draw.key, .first_row = draw.first_row};
-    if (!config_.noise_shape.empty())
-      dropout.noise_axes = ops::dropout_noise_axes(x.shape(), Shape(config_.noise_shape));
-    const Tensor step = c.step().defined() ? c.step() : Tensor::zeros({}, DType::int64, x.device());
-    return ops::dropout(x, step, dropout);
+    const Shape noise(config_.noise_shape);
+    return dropped(c, x, config_.rate,
+                   config_.noise_shape.empty() ? 0 : ops::dropout_noise_axes(x.shape(), noise));
   }
-  uint64_t* random_key() override { return &key_; }
 
  private:
   DropoutConfig config_;
-  uint64_t key_;
 };
 
 }  // namespace

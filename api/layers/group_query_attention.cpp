@@ -3,14 +3,12 @@
 #include <cmath>
 
 #include <nyala/api/layers/arguments.h>
-#include <nyala/api/layers/attention_projection.h>
-#include <nyala/api/layers/mask.h>
+#include <nyala/api/layers/attention_node.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dot_product_attention.h>
 #include <nyala/backend/ops/einsum.h>
 #include <nyala/backend/ops/repeat.h>
-#include <nyala/backend/runtime/random.h>
 
 namespace nyala {
 
@@ -34,16 +32,13 @@ void GroupQueryAttentionConfig::fields(FieldVisitor& v) {
 
 namespace {
 
-class GroupQueryAttentionNode final : public LayerNode {
+class GroupQueryAttentionNode final : public ProjectedQueryNode<GroupQueryAttentionConfig> {
  public:
-  explicit GroupQueryAttentionNode(const GroupQueryAttentionConfig& config)
-      : config_(config),
-        key_(config.seed >= 0 ? mix_key(static_cast<uint64_t>(config.seed), "dropout")
-                              : next_unseeded_key()) {
+  explicit GroupQueryAttentionNode(const GroupQueryAttentionConfig& config) : ProjectedQueryNode(config) {
     check_positive("GroupQueryAttention", "head_dim", config.head_dim);
     check_positive("GroupQueryAttention", "num_query_heads", config.num_query_heads);
     check_positive("GroupQueryAttention", "num_key_value_heads", config.num_key_value_heads);
-    check_dropout("GroupQueryAttention", config.dropout);
+    check_fraction("GroupQueryAttention", "dropout", config.dropout);
     if (config.num_query_heads % config.num_key_value_heads != 0)
       throw InvalidArgumentError("GroupQueryAttention: expected num_query_heads to be a multiple of the " +
                                  std::to_string(config.num_key_value_heads) + " key heads, received " +
@@ -52,21 +47,10 @@ class GroupQueryAttentionNode final : public LayerNode {
 
   /// Keras' class behind its public name: files number its weights by this one.
   std::string class_name() const override { return "GroupedQueryAttention"; }
-  void fields(FieldVisitor& v) override { config_.fields(v); }
-  bool takes_many() const override { return true; }
-  bool supports_masking() const override { return true; }
-  bool uses_mask() const override { return true; }
-  Tensors compute_mask(Inputs inputs, size_t num_outputs) const override {
-    Tensors masks(num_outputs);
-    masks[0] = mask_of(inputs[0]);
-    return masks;
-  }
-  uint64_t* random_key() override { return &key_; }
 
   using LayerNode::build;
   void build(Builder& b, const Shapes& inputs) override {
-    if (inputs.size() < 2)
-      throw InvalidArgumentError("expected at least a query and a value, received 1 tensor");
+    check_count(inputs);
     const Shape &query = inputs[0], &value = inputs[1], &key = inputs.size() > 2 ? inputs[2] : value;
     if (query.rank() != 3 || value.rank() != 3 || key.rank() != 3 ||
         !matches(key.slice(1, 2), value.slice(1, 2)))
@@ -105,23 +89,12 @@ class GroupQueryAttentionNode final : public LayerNode {
       scores = masked_softmax(ops::einsum("bquh,bkuh->buqk", {query * scale, ops::repeat(key, repeats, 2)}),
                               mask, 1);
       y = ops::einsum("buqk,bkuh->bquh",
-                      {attention_dropout(c, scores, config_.dropout, key_), ops::repeat(value, repeats, 2)});
+                      {weights_after_dropout(c, scores, config_.dropout), ops::repeat(value, repeats, 2)});
     }
-    if (config_.use_gate) y = y * gate_dense_(c, unmasked(in.query));
-    Outputs outputs{output_dense_(c, y)};
-    if (in.return_attention_scores) outputs.push_back(scores);
-    return outputs;
+    return finished(c, in, y, scores);
   }
 
  private:
-  Layer projection(Builder& b, const std::string& attribute, const std::string& name, const Shape& input,
-                   const std::vector<int64_t>& sizes, int bound = 1) {
-    const ProjectionEquation equation = projection_equation(input.rank() - bound, bound, sizes);
-    const EinsumDense dense(projection_config(config_, equation, name));
-    b.build(track(attribute, dense), input);
-    return dense;
-  }
-
   Outputs shells(const AttentionInputs& in) const {
     const Shape& query = in.query.shape();
     Outputs outputs{Tensor::abstract(query, dtype(), in.query.device())};
@@ -130,10 +103,6 @@ class GroupQueryAttentionNode final : public LayerNode {
                                          dtype(), in.query.device()));
     return outputs;
   }
-
-  GroupQueryAttentionConfig config_;
-  uint64_t key_;
-  Layer query_dense_, key_dense_, value_dense_, gate_dense_, output_dense_;
 };
 
 GroupQueryAttentionConfig with_sizes(GroupQueryAttentionConfig config, int64_t head_dim,

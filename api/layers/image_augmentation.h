@@ -44,4 +44,14 @@ class ImageAugmentation : public SeededNode {
 ops::AffineOptions sampling_of(const std::string& layer, const std::string& interpolation,
                                const std::string& fill_mode, double fill_value);
 
+/// The fields behind the factors of a layer that moves images.
+template <class Config>
+void visit_motion(FieldVisitor& v, Config& config) {
+  v.field("fill_mode", config.fill_mode);
+  v.field("interpolation", config.interpolation);
+  v.optional("seed", config.seed, -1);
+  v.field("fill_value", config.fill_value);
+  v.field("data_format", config.data_format);
+}
+
 }  // namespace nyala

@@ -5,13 +5,11 @@
 #include <numeric>
 
 #include <nyala/api/layers/arguments.h>
-#include <nyala/api/layers/attention_projection.h>
-#include <nyala/api/layers/mask.h>
+#include <nyala/api/layers/attention_node.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dot_product_attention.h>
 #include <nyala/backend/ops/einsum.h>
-#include <nyala/backend/runtime/random.h>
 
 namespace nyala {
 
@@ -42,36 +40,23 @@ MultiHeadAttentionConfig checked(MultiHeadAttentionConfig config) {
   check_positive("MultiHeadAttention", "key_dim", config.key_dim);
   if (config.value_dim == 0) config.value_dim = config.key_dim;
   check_positive("MultiHeadAttention", "value_dim", config.value_dim);
-  check_dropout("MultiHeadAttention", config.dropout);
+  check_fraction("MultiHeadAttention", "dropout", config.dropout);
   if (config.sliding_window < 0)
     throw InvalidArgumentError("MultiHeadAttention: expected a sliding_window above 0, received " +
                                std::to_string(config.sliding_window));
   return config;
 }
 
-class MultiHeadAttentionNode final : public LayerNode {
+class MultiHeadAttentionNode final : public ProjectedQueryNode<MultiHeadAttentionConfig> {
  public:
   explicit MultiHeadAttentionNode(const MultiHeadAttentionConfig& config)
-      : config_(checked(config)),
-        key_(config.seed >= 0 ? mix_key(static_cast<uint64_t>(config.seed), "dropout")
-                              : next_unseeded_key()) {}
+      : ProjectedQueryNode(checked(config)) {}
 
   std::string class_name() const override { return "MultiHeadAttention"; }
-  void fields(FieldVisitor& v) override { config_.fields(v); }
-  bool takes_many() const override { return true; }
-  bool supports_masking() const override { return true; }
-  bool uses_mask() const override { return true; }
-  Tensors compute_mask(Inputs inputs, size_t num_outputs) const override {
-    Tensors masks(num_outputs);
-    masks[0] = mask_of(inputs[0]);
-    return masks;
-  }
-  uint64_t* random_key() override { return &key_; }
 
   using LayerNode::build;
   void build(Builder& b, const Shapes& inputs) override {
-    if (inputs.size() < 2)
-      throw InvalidArgumentError("expected at least a query and a value, received 1 tensor");
+    check_count(inputs);
     const Shape &query = inputs[0], &value = inputs[1];
     const Shape& key = inputs.size() > 2 ? inputs[2] : value;
     check_shapes(query, value, key);
@@ -114,12 +99,9 @@ class MultiHeadAttentionNode final : public LayerNode {
       const Tensor mask = raised_attention_mask(joined_attention_mask(in, config_.sliding_window, true),
                                                 products.rank(), attended);
       scores = masked_softmax(products, mask, attended);
-      y = ops::einsum(equations_.result, {attention_dropout(c, scores, config_.dropout, key_), value});
+      y = ops::einsum(equations_.result, {weights_after_dropout(c, scores, config_.dropout), value});
     }
-    if (config_.use_gate) y = y * gate_dense_(c, unmasked(in.query));
-    Outputs outputs{output_dense_(c, y)};
-    if (in.return_attention_scores) outputs.push_back(scores);
-    return outputs;
+    return finished(c, in, y, scores);
   }
 
  private:
@@ -130,14 +112,6 @@ class MultiHeadAttentionNode final : public LayerNode {
     if (!matches(key.slice(1, key.rank() - 1), value.slice(1, value.rank() - 1)))
       throw ShapeError("expected a value and a key with the same steps, received " + value.to_string() +
                        " and " + key.to_string());
-  }
-
-  Layer projection(Builder& b, const std::string& attribute, const std::string& name, const Shape& input,
-                   const std::vector<int64_t>& sizes, int bound = 1) {
-    const ProjectionEquation equation = projection_equation(input.rank() - bound, bound, sizes);
-    const EinsumDense dense(projection_config(config_, equation, name));
-    b.build(track(attribute, dense), input);
-    return dense;
   }
 
   void choose_axes(int rank) {
@@ -172,11 +146,8 @@ class MultiHeadAttentionNode final : public LayerNode {
     return outputs;
   }
 
-  MultiHeadAttentionConfig config_;
-  uint64_t key_;
   std::vector<int64_t> axes_;  // attended ones, from 1
   AttentionEquations equations_;
-  Layer query_dense_, key_dense_, value_dense_, gate_dense_, output_dense_;
 };
 
 MultiHeadAttentionConfig with_sizes(MultiHeadAttentionConfig config, int64_t num_heads, int64_t key_dim) {

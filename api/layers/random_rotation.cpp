@@ -6,11 +6,7 @@ namespace nyala {
 
 void RandomRotationConfig::fields(FieldVisitor& v) {
   visit_factor(v, "factor", factor);
-  v.field("fill_mode", fill_mode);
-  v.field("interpolation", interpolation);
-  v.optional("seed", seed, -1);
-  v.field("fill_value", fill_value);
-  v.field("data_format", data_format);
+  visit_motion(v, *this);
 }
 
 namespace {

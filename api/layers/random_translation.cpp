@@ -7,11 +7,7 @@ namespace nyala {
 void RandomTranslationConfig::fields(FieldVisitor& v) {
   visit_factor(v, "height_factor", height_factor);
   visit_factor(v, "width_factor", width_factor);
-  v.field("fill_mode", fill_mode);
-  v.field("interpolation", interpolation);
-  v.optional("seed", seed, -1);
-  v.field("fill_value", fill_value);
-  v.field("data_format", data_format);
+  visit_motion(v, *this);
 }
 
 namespace {

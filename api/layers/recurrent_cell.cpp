@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <nyala/api/layers/recurrent_cell.h>
+#include <nyala/api/layers/seeded_node.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/concatenate.h>
@@ -8,7 +9,6 @@
 #include <nyala/backend/ops/dropout.h>
 #include <nyala/backend/ops/shape.h>
 #include <nyala/backend/ops/slice.h>
-#include <nyala/backend/runtime/random.h>
 
 namespace nyala {
 
@@ -45,14 +45,13 @@ const RecurrentCellNode& recurrent_cell(const std::string& owner, const Layer& l
 CellDropout::CellDropout(double input, double recurrent, int64_t seed)
     : input_(std::clamp(input, 0.0, 1.0)),
       recurrent_(std::clamp(recurrent, 0.0, 1.0)),
-      key_(seed >= 0 ? mix_key(static_cast<uint64_t>(seed), "recurrent_dropout") : next_unseeded_key()) {}
+      key_(seeded_key(seed, "recurrent_dropout")) {}
 
 namespace {
 
 Tensor dropped(Call& c, const Tensor& x, double rate, ops::DropoutDescriptor dropout) {
   dropout.rate = rate;
-  const Tensor step = c.step().defined() ? c.step() : Tensor::zeros({}, DType::int64, x.device());
-  return ops::dropout(x, step, dropout);
+  return ops::dropout(x, drawing_step(c, x), dropout);
 }
 
 }  // namespace

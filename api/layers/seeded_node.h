@@ -10,6 +10,12 @@
 
 namespace nyala {
 
+/// The key that a layer draws by: of its seed, or one of its own for a seed below 0. `kind` keeps layers of
+/// two classes with one seed apart.
+uint64_t seeded_key(int64_t seed, std::string_view kind);
+/// The step that a call draws for, 0 where there is none; on x's device.
+Tensor drawing_step(const Call& c, const Tensor& x);
+
 /// A layer that draws random numbers in training, as Dropout does: by its seed (below 0: none), the step, the
 /// number of the call and the place in the global batch.
 class SeededNode : public LayerNode {
@@ -17,11 +23,11 @@ class SeededNode : public LayerNode {
   uint64_t* random_key() override { return &key_; }
 
  protected:
-  /// `kind` keeps layers of two classes with one seed apart.
+  /// See seeded_key().
   SeededNode(int64_t seed, std::string_view kind);
 
   /// x / (1 - rate) with elements 0 at chance `rate`, which share a draw along the axes whose bit is set.
-  Tensor dropped(Call& c, const Tensor& x, double rate, uint32_t noise_axes) const;
+  Tensor dropped(Call& c, const Tensor& x, double rate, uint32_t noise_axes = 0) const;
   /// Normal numbers in the shape of x.
   Tensor noise(Call& c, const Tensor& x, double mean, double stddev) const;
   /// Uniform numbers (rows, number of ranges), for each row of x.

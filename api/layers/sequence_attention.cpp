@@ -1,6 +1,6 @@
 #include <nyala/api/layers/sequence_attention.h>
 
-#include <nyala/api/layers/attention_inputs.h>
+#include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
@@ -13,7 +13,6 @@
 #include <nyala/backend/ops/matmul.h>
 #include <nyala/backend/ops/shape.h>
 #include <nyala/backend/ops/softmax.h>
-#include <nyala/backend/runtime/random.h>
 
 namespace nyala {
 
@@ -37,15 +36,8 @@ Tensor shown(const Tensor& value_mask, const Shape& scores, bool causal, Device 
 }  // namespace
 
 SequenceAttentionNode::SequenceAttentionNode(const std::string& layer, double dropout, int64_t seed)
-    : dropout_(dropout),
-      key_(seed >= 0 ? mix_key(static_cast<uint64_t>(seed), "dropout") : next_unseeded_key()) {
-  check_dropout(layer, dropout);
-}
-
-Tensors SequenceAttentionNode::compute_mask(Inputs inputs, size_t num_outputs) const {
-  Tensors masks(num_outputs);
-  masks[0] = mask_of(inputs[0]);
-  return masks;
+    : QueryNode(seed), dropout_(dropout) {
+  check_fraction(layer, "dropout", dropout);
 }
 
 void SequenceAttentionNode::build(Builder& b, const Shapes& inputs) {
@@ -79,7 +71,7 @@ Outputs SequenceAttentionNode::call(Call& c, Inputs inputs) const {
     const bool causal = arguments && arguments->flag("use_causal_mask");
     const Tensor mask = shown(mask_of(inputs[1]), scores.shape(), causal, query.device());
     if (mask.defined()) scores = ops::where(mask, scores, scores - kHidden);
-    weights = attention_dropout(c, ops::softmax(scores, -1), dropout_, key_);
+    weights = weights_after_dropout(c, ops::softmax(scores, -1), dropout_);
     y = ops::matmul(weights, value);
     if (const Tensor rows = mask_of(inputs[0]); rows.defined())
       y = ops::where(ops::expand_dims(rows, -1), y, Tensor::zeros({}, y.dtype(), y.device()));

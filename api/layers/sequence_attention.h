@@ -1,20 +1,15 @@
 #pragma once
 
 #include <nyala/api/layers/attention.h>
+#include <nyala/api/layers/attention_node.h>
 
 namespace nyala {
 
 /// What Attention and AdditiveAttention share: all but their weights and the score.
-class SequenceAttentionNode : public LayerNode {
+class SequenceAttentionNode : public QueryNode {
  public:
   /// Throws InvalidArgumentError naming `layer` for a dropout outside [0, 1].
   SequenceAttentionNode(const std::string& layer, double dropout, int64_t seed);
-
-  bool takes_many() const override { return true; }
-  bool supports_masking() const override { return true; }
-  bool uses_mask() const override { return true; }
-  Tensors compute_mask(Inputs inputs, size_t num_outputs) const override;
-  uint64_t* random_key() override { return &key_; }
 
   using LayerNode::build;
   void build(Builder& b, const Shapes& inputs) override;
@@ -30,7 +25,6 @@ class SequenceAttentionNode : public LayerNode {
 
  private:
   double dropout_;
-  uint64_t key_;
 };
 
 }  // namespace nyala

@@ -72,14 +72,15 @@ std::set<const GraphNode*> needed_nodes(const Topology& topology, const Tensors&
 }  // namespace
 
 void FunctionalNode::plan() {
+  GraphPlan plan;
   std::map<std::pair<const GraphNode*, size_t>, int> number;
   auto value_of = [&](const Tensor& tensor) {
     const SymbolicNotes* notes = symbolic(tensor);
     return number.at({notes->producer.get(), notes->index});
   };
   for (const Tensor& input : inputs_) {
-    number[{symbolic(input)->producer.get(), symbolic(input)->index}] = plan_.num_values;
-    input_values_.push_back(plan_.num_values++);
+    number[{symbolic(input)->producer.get(), symbolic(input)->index}] = plan.num_values;
+    input_values_.push_back(plan.num_values++);
   }
   const std::set<Place> bare = inputs_without_masks(topology_);
   const std::set<const GraphNode*> needed = needed_nodes(topology_, outputs_, !bare.empty());
@@ -88,7 +89,7 @@ void FunctionalNode::plan() {
     if (!needed.contains(node.get())) continue;
     GraphStep step;
     step.node = node.get();
-    step.first_output = plan_.num_values;
+    step.first_output = plan.num_values;
     for (const Tensor& input : node->inputs)
       step.inputs.push_back(symbolic(input) ? value_of(input) : kConstant);
     for (size_t i = 0; i < node->inputs.size(); ++i)
@@ -96,37 +97,34 @@ void FunctionalNode::plan() {
     for (size_t i = 0; i < node->masks.size(); ++i)
       if (is_given_mask(*node, i, !bare.empty()))
         step.masks.emplace_back(static_cast<int>(i), value_of(node->masks[i]));
-    for (size_t i = 0; i < node->outputs.size(); ++i) number[{node.get(), i}] = plan_.num_values++;
-    plan_.steps.push_back(std::move(step));
+    for (size_t i = 0; i < node->outputs.size(); ++i) number[{node.get(), i}] = plan.num_values++;
+    plan.steps.push_back(std::move(step));
   }
-  for (const Tensor& output : outputs_) plan_.outputs.push_back(value_of(output));
-  fuse_activations(plan_);
-  fuse_paddings(plan_);
-  find_last_uses(plan_);
-  folded_ = folded_plan(plan_);
+  for (const Tensor& output : outputs_) plan.outputs.push_back(value_of(output));
+  graph_.set(std::move(plan));
 }
 
 void FunctionalNode::place() {
-  const bool has_devices = std::any_of(plan_.steps.begin(), plan_.steps.end(), [](const GraphStep& step) {
-    return step.node->device != kNoPlacement;
-  });
+  const bool has_devices =
+      std::any_of(graph_.plan().steps.begin(), graph_.plan().steps.end(),
+                  [](const GraphStep& step) { return step.node->device != kNoPlacement; });
   if (!has_devices) return;
   std::vector<PlacedStep> steps;
-  for (const GraphStep& step : plan_.steps) {
+  for (const GraphStep& step : graph_.plan().steps) {
     steps.push_back(
         {step.node->device, step.inputs, step.first_output, static_cast<int>(step.node->outputs.size())});
     std::erase(steps.back().inputs, kConstant);
     for (const auto& [input, value] : step.masks) steps.back().inputs.push_back(value);
   }
-  Tensors shells(static_cast<size_t>(plan_.num_values));
+  Tensors shells(static_cast<size_t>(graph_.plan().num_values));
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Tensor mask = mask_of(inputs_[i]);
     Tensor& shell = shells[static_cast<size_t>(input_values_[i])];
     shell = mask.defined() ? with_mask(inputs_[i].shell(), mask.shell()) : inputs_[i].shell();
   }
   placed_ = std::make_unique<PlacedGraph>(
-      std::move(steps), plan_.outputs, std::move(shells),
-      [this](Call& c, size_t step, Tensors& values) { run_step(c, plan_.steps[step], values); });
+      std::move(steps), graph_.plan().outputs, std::move(shells),
+      [this](Call& c, size_t step, Tensors& values) { run_step(c, graph_.plan().steps[step], values); });
 }
 
 std::vector<Device> FunctionalNode::placed_devices() const {
@@ -137,20 +135,15 @@ Outputs FunctionalNode::call(Call& c, Inputs inputs) const {
   if (inputs.size() != inputs_.size())
     throw InvalidArgumentError("expected " + std::to_string(inputs_.size()) + " inputs, received " +
                                std::to_string(inputs.size()));
-  Tensors values(static_cast<size_t>(plan_.num_values));
+  Tensors values(static_cast<size_t>(graph_.plan().num_values));
   for (size_t i = 0; i < inputs.size(); ++i) values[static_cast<size_t>(input_values_[i])] = inputs[i];
   if (placed_ && !c.replica() && !inputs[0].is_abstract()) {
     placed_->run(c, values, static_cast<size_t>(input_values_[0]));
-  } else if (!folded_.steps.empty() && takes_folded_plan(c, inputs[0])) {
-    holds_folded_weights_.store(true, std::memory_order_relaxed);
-    run_steps(c, folded_.steps, values);
   } else {
-    if (c.training() && holds_folded_weights_.exchange(false, std::memory_order_relaxed))
-      release_folded_weights(folded_);
-    run_steps(c, plan_.steps, values);
+    graph_.run(c, inputs[0], values);
   }
   Outputs outputs;
-  for (int value : plan_.outputs) outputs.push_back(values[static_cast<size_t>(value)]);
+  for (int value : graph_.plan().outputs) outputs.push_back(values[static_cast<size_t>(value)]);
   return outputs;
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <nyala/api/model/graph_step.h>
+#include <nyala/api/model/fused_graph.h>
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/model/placed_graph.h>
 #include <nyala/api/model/topology.h>
@@ -46,9 +45,8 @@ class FunctionalNode : public ModelNode {
 
   Tensors inputs_, outputs_;
   Topology topology_;
-  GraphPlan plan_, folded_;  // no steps: nothing to fold
+  FusedGraph graph_;
   std::vector<int> input_values_;
-  mutable std::atomic<bool> holds_folded_weights_{false};
   std::unique_ptr<PlacedGraph> placed_;  // null where no call remembers a device
 };
 

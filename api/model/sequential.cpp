@@ -35,14 +35,14 @@ void SequentialNode::add(const Layer& layer) {
   chain_.push_back(layer);
   add_sublayer(layer.name(), layer);
   built_ = false;
-  plan_ = folded_ = {};
+  graph_.clear();
 }
 
 void SequentialNode::pop() {
   if (chain_.empty()) throw StateError("Sequential: there is no layer to pop");
   chain_.pop_back();
   sublayers_.pop_back();
-  plan_ = folded_ = {};
+  graph_.clear();
 }
 
 void SequentialNode::build(Builder& builder, const Shapes& inputs) {
@@ -62,9 +62,7 @@ void SequentialNode::build(Builder& builder, const Shapes& inputs) {
 
 void SequentialNode::plan(const Tensors& shells) {
   nodes_.clear();
-  plan_ = {.steps = {},
-           .outputs = {static_cast<int>(chain_.size())},
-           .num_values = static_cast<int>(shells.size())};
+  GraphPlan plan{.outputs = {static_cast<int>(chain_.size())}, .num_values = static_cast<int>(shells.size())};
   for (size_t i = 0; i < chain_.size(); ++i) {
     auto node = std::make_shared<GraphNode>();
     node->layer = chain_[i];
@@ -75,41 +73,20 @@ void SequentialNode::plan(const Tensors& shells) {
     step.inputs = {static_cast<int>(i)};
     step.first_output = static_cast<int>(i) + 1;
     nodes_.push_back(std::move(node));
-    plan_.steps.push_back(std::move(step));
+    plan.steps.push_back(std::move(step));
   }
-  fuse_activations(plan_);
-  fuse_paddings(plan_);
-  find_last_uses(plan_);
-  folded_ = folded_plan(plan_);
+  graph_.set(std::move(plan));
 }
 
 Tensor SequentialNode::call(Call& c, const Tensor& input) const {
-  if (!input.is_abstract() && !plan_.steps.empty()) return call_planned(c, input);
-  Tensor x = input;
-  for (size_t i = 0; i < chain_.size(); ++i) {
-    const LayerNode& node = chain_[i].node();
-    const auto next = i + 1 < chain_.size() ? chain_[i + 1].node().as_activation() : ops::Activation::linear;
-    if (next != ops::Activation::linear && node.fuses(next)) {
-      x = node.invoke(c, x, next);
-      ++i;
-    } else {
-      x = chain_[i](c, x);
-    }
+  if (input.is_abstract() || graph_.plan().steps.empty()) {
+    Tensor x = input;
+    for (const Layer& layer : chain_) x = layer(c, x);
+    return x;
   }
-  return x;
-}
-
-Tensor SequentialNode::call_planned(Call& c, const Tensor& input) const {
-  Tensors values(static_cast<size_t>(plan_.num_values));
+  Tensors values(static_cast<size_t>(graph_.plan().num_values));
   values[0] = input;
-  if (!folded_.steps.empty() && takes_folded_plan(c, input)) {
-    holds_folded_weights_.store(true, std::memory_order_relaxed);
-    run_steps(c, folded_.steps, values);
-  } else {
-    if (c.training() && holds_folded_weights_.exchange(false, std::memory_order_relaxed))
-      release_folded_weights(folded_);
-    run_steps(c, plan_.steps, values);
-  }
+  graph_.run(c, input, values);
   return std::move(values.back());
 }
 

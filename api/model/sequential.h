@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,14 +34,12 @@ class SequentialNode final : public ModelNode {
 
  private:
   void plan(const Tensors& shells);
-  Tensor call_planned(Call& c, const Tensor& input) const;
 
   Layer input_;               // empty without an Input
   std::vector<Layer> chain_;  // Keras' layers: without the Input
   std::vector<std::shared_ptr<const GraphNode>>
-      nodes_;                // of chain_, for the plans; value i goes into layer i
-  GraphPlan plan_, folded_;  // no steps: nothing to fold
-  mutable std::atomic<bool> holds_folded_weights_{false};
+      nodes_;  // of chain_, for the plans; value i goes into layer i
+  FusedGraph graph_;
 };
 
 }  // namespace nyala

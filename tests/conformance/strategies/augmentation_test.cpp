@@ -5,35 +5,12 @@
 #include <cmath>
 
 #include <nyala/nyala.h>
-#include <nyala/tests/conformance/strategies/places.h>
-#include <nyala/tests/conformance/strategies/promise_case.h>
+#include <nyala/tests/conformance/strategies/expect_promise.h>
 
 namespace nyala {
 namespace {
 
 constexpr int64_t kRows = 33, kSide = 7, kClasses = 3;  // batches of 8, the last one of 1
-
-/// The numbers of one device at every place and from models that split batches themselves.
-void expect_promise(const PromiseCase& training) {
-  for (const DType dtype : {DType::float32, DType::float64}) {
-    SCOPED_TRACE(training.name + ", " + std::string(name_of(dtype)));
-    const Outcome expected = outcome_of(training, OneDeviceStrategy("cpu:0"), dtype);
-    const auto compare = [&](const PromiseCase& other, const Strategy& strategy) {
-      const Difference difference = difference_of(outcome_of(other, strategy, dtype), expected, dtype);
-      EXPECT_LE(difference.allowed, 1.0) << difference.where;
-    };
-    at_every_place([&](const Place& place, const Strategy& strategy) {
-      if (place.name != "ghosts" || dtype == DType::float32) compare(training, strategy);
-    });
-    configure_logical_devices("cpu", 3);
-    PromiseCase parallel = training;
-    parallel.make = [&](const std::string& name) -> Model {
-      return DataParallel(training.make(name), {.device_ids = {0, 1, 2}});
-    };
-    compare(parallel, OneDeviceStrategy("cpu:0"));
-    configure_logical_devices("cpu", 1);
-  }
-}
 
 CaseData images(DType dtype) {
   CaseData data;
