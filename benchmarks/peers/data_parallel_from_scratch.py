@@ -68,16 +68,17 @@ def normal(shape, key):
     return torch.from_numpy((0.01 * values).astype(numpy.float32).reshape(shape))
 
 
-def initial_params(seed):
+def initial_params(seed, dtype):
     """The weights that Nyala begins with, in PyTorch's layouts."""
     conv1, conv2 = (normal(shape, 8 * seed + i) for i, shape in enumerate([(3, 3, 1, 20), (5, 5, 20, 50)]))
     dense1 = normal((800, 128), 8 * seed + 2).reshape(4, 4, 50, 128).permute(2, 0, 1, 3).reshape(800, 128)
-    return [conv1.permute(3, 2, 0, 1).contiguous(), torch.zeros(20), conv2.permute(3, 2, 0, 1).contiguous(),
-            torch.zeros(50), dense1, torch.zeros(128), normal((128, 10), 8 * seed + 3), torch.zeros(10)]  # fmt: skip
+    params = [conv1.permute(3, 2, 0, 1).contiguous(), torch.zeros(20), conv2.permute(3, 2, 0, 1).contiguous(),
+              torch.zeros(50), dense1, torch.zeros(128), normal((128, 10), 8 * seed + 3), torch.zeros(10)]  # fmt: skip
+    return [param.to(dtype) for param in params]
 
 
 def lenet(images, params):
-    x = images.float() / 255.0
+    x = images.to(params[0].dtype) / 255.0
     x = functional.avg_pool2d(functional.relu(functional.conv2d(x, params[0], params[1])), 2)
     x = functional.avg_pool2d(functional.relu(functional.conv2d(x, params[2], params[3])), 2)
     x = functional.relu(x.flatten(1) @ params[4] + params[5])
@@ -127,7 +128,7 @@ def accuracy(images, labels, params):
 
 def train(devices, data, options):
     (x, y), test = data
-    params = [get_params(initial_params(options.seed)) for _ in range(devices)]
+    params = [get_params(initial_params(options.seed, getattr(torch, options.dtype))) for _ in range(devices)]
     with concurrent.futures.ThreadPoolExecutor(devices) as pool:
         for epoch in range(options.epochs):
             order = torch.from_numpy(numpy.argsort(uniform(len(x), epoch + 1), kind="stable"))
@@ -144,6 +145,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--devices", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--dtype", choices=["float32", "float64"], default="float32")
     options = parser.parse_args()
     data = load(options.data, "train"), load(options.data, "t10k")
     for devices in options.devices:

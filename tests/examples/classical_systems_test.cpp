@@ -40,6 +40,19 @@ TEST_F(ClassicalSystems, FromScratchTwoDevicesTakeTheStepsOfOne) {
   EXPECT_EQ(numbers(run.output, "test accuracy ([0-9.]+)").size(), 2u);
 }
 
+TEST_F(ClassicalSystems, FromScratchInFloat64TwoDevicesEndWhereOneDoes) {
+  needs("data_parallel_from_scratch");
+  if (IsSkipped()) return;
+  if (!has_fashion_mnist()) GTEST_SKIP() << "Fashion-MNIST is not here";
+  const ExampleRun run = run_example("data_parallel_from_scratch", "1 1000 200 2 float64");
+  EXPECT_EQ(run.status, 0) << run.output;
+  const std::vector<double> changes = numbers(
+      run.output, "change weights by up to ([0-9.e+-]+), 2 devices do so with a difference of ([0-9.e+-]+)");
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_LT(changes[1], 1e-11 * changes[0]);
+  EXPECT_EQ(numbers(run.output, "accuracy differs by ([0-9.]+)"), std::vector<double>{0.0});
+}
+
 TEST_F(ClassicalSystems, ThePolynomialIsFoundOnEveryNumberOfDevices) {
   needs("polynomial_make_parallel");
   if (IsSkipped()) return;

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/saving/numpy.h>
+#include <nyala/backend/ops/arg_reduction.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/reduction.h>
 #include <nyala/models/all.h>
 #include <nyala/tests/datasets/test_files.h>
 #include <nyala/tests/models/folded_weights.h>
@@ -48,6 +51,25 @@ TEST_F(RealWeights, MobileNetV2WithoutATop) {
                                                  .pooling = "avg"});
   const Tensor images = applications::mobilenet_v2::preprocess_input(expected("input_128"));
   expect_near(model.predict(images, {.verbose = 0}), expected("features_mobilenet_v2_035_128_notop"), 1e-3);
+}
+
+/// Keras 3.15 says where the largest feature of every photo is, and how large.
+TEST_F(RealWeights, MobileNetV2WithoutATopAt224) {
+  const std::vector<int64_t> places = {1169, 585, 585, 357, 1084, 457, 788, 214, 252,
+                                       861,  461, 564, 505, 665,  355, 269, 1243};
+  const std::vector<float> values = {2.37185F,  3.106268F, 3.36295F,  3.551475F, 3.642874F, 3.456473F,
+                                     2.963722F, 4.156775F, 4.485355F, 4.603419F, 2.707808F, 4.041136F,
+                                     3.000666F, 4.688835F, 3.155517F, 2.743047F, 4.111604F};
+  const Model model =
+      applications::MobileNetV2({.alpha = 0.35,
+                                 .include_top = false,
+                                 .weights = data("weights/derived_mobilenet_v2_0.35_224_imagenet_notop.h5"),
+                                 .pooling = "avg"});
+  const Tensor images = applications::mobilenet_v2::preprocess_input(expected("input_224"));
+  const Tensor features = model.predict(images, {.verbose = 0});
+  ASSERT_EQ(features.shape(), Shape({17, 1280}));
+  EXPECT_EQ(ops::cast(ops::argmax(features, -1), DType::int64).to_vector<int64_t>(), places);
+  expect_near(ops::max(features, {-1}), Tensor::from(values), 1e-4);
 }
 
 TEST_F(RealWeights, MobileNetV2OfFoldedWeights) {
