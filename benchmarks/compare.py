@@ -45,6 +45,9 @@ def parse():
         "--latency", action="store_true", help="also: one LeNet-5 step at batch 1, one thread"
     )
     parser.add_argument("--inference", action="store_true", help="also: forward only, by predict")
+    parser.add_argument(
+        "--recompute", action="store_true", help="also: ours with recompute_batch_normalization, training"
+    )
     parser.add_argument("--eager-only", action="store_true", help="without torch.compile, which takes long to start")
     parser.add_argument("--strategies", action="store_true", help="instead: one device, several, peers' devices")
     parser.add_argument("--compiled-ddp", action="store_true", help="--strategies: also DDP under torch.compile")
@@ -95,6 +98,8 @@ def contests(options):
         for mode in ("training", "inference") if options.inference else ("training",):
             chosen = {"inference": True} if mode == "inference" else {}
             contest = [ours(options, "Nyala", model, batch=BATCH[model], threads=options.threads, devices=1, **chosen)]
+            if options.recompute and not chosen:
+                contest += [ours(options, "Nyala, recomputing", model, threads=options.threads, recompute=True)]
             flags = [*threads, "--inference"] if chosen else threads
             title = f"{model}, {mode}, batch {BATCH[model]}, {options.threads} threads"
             yield title, model, mode, contest + peers(options, model, *flags, keras_modes=["graph"])
@@ -145,7 +150,7 @@ def table(contest):
             ratio = f"{median / best_peer:.2f}" + ("x the best peer" if name in contest["ours"] else "")
         step = statistics.median(r["step_ms_median"] for r in runs)
         lines.append(
-            f"| {name} | {median:.0f} | {min(speeds(runs)):.0f} | {max(speeds(runs)):.0f} "
+            f"| {name} | {median:.1f} | {min(speeds(runs)):.1f} | {max(speeds(runs)):.1f} "
             f"| {step:.3f} | {peak_memory(runs):.0f} | {highest_load(runs):.1f} | {ratio} |"
         )
     return "\n".join(lines)

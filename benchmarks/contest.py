@@ -91,7 +91,7 @@ def run_contest(title, contestants, options):
                 continue
             results[contestant["name"]].append({**line, "round": round_number})
             print(
-                f"{title}: {contestant['name']} {line['median_img_s']:.0f} img/s", file=sys.stderr, flush=True
+                f"{title}: {contestant['name']} {line['median_img_s']:.1f} img/s", file=sys.stderr, flush=True
             )
     return {"title": title, "ours": [c["name"] for c in contestants if c["ours"]], "runs": results}
 

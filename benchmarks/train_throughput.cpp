@@ -33,6 +33,7 @@ struct Options {
   std::string strategy = "none";
   bool separate = false;
   bool infer = false;
+  bool recompute = false;
 };
 
 double load_average() {
@@ -80,6 +81,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--strategy", options.strategy, "none, mirrored or central_storage")
       ->check(CLI::IsMember({"none", "mirrored", "central_storage"}));
   app.add_flag("--separate", options.separate, "mirrored weights in separate storage");
+  app.add_flag("--recompute", options.recompute, "compile with recompute_batch_normalization");
   app.add_flag("--inference", options.infer, "predict instead of training");
   try {
     app.parse(argc, argv);
@@ -90,7 +92,9 @@ Options parse(int argc, char** argv) {
 }
 
 benchmarks::BenchmarkModel make_model(const Options& options) {
-  const auto make = [&] { return benchmarks::make_benchmark_model(options.model, options.dtype); };
+  const auto make = [&] {
+    return benchmarks::make_benchmark_model(options.model, options.dtype, options.recompute);
+  };
   if (options.strategy == "none") return make();
   configure_logical_devices("cpu", options.devices);
   std::vector<std::string> devices;

@@ -126,10 +126,6 @@ Tensor masked_softmax(const Tensor& scores, const Tensor& mask, int axes) {
   return mask.defined() ? ops::where(mask, y, fill(0.0)) : y;
 }
 
-bool takes_named_tensors(const Layer& layer) {
-  return layer.class_name() == "MultiHeadAttention" || layer.class_name() == "GroupedQueryAttention";
-}
-
 Tensor unmasked(const Tensor& x) {
   Tensor out = x;
   out.set_notes(nullptr);

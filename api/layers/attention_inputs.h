@@ -47,9 +47,6 @@ Tensor masked_softmax(const Tensor& scores, const Tensor& mask, int axes);
 /// `x` without mask and arguments, which are the attention layer's business and not that of its projections.
 Tensor unmasked(const Tensor& x);
 
-/// Whether Keras calls the layer with one argument per tensor; all others of several tensors take a list.
-bool takes_named_tensors(const Layer& layer);
-
 /// A handle on a layer that is called with query and value.
 class AttentionLayer : public Layer {
  public:

@@ -38,6 +38,7 @@ template <class Config>
 class ProjectedQueryNode : public QueryNode {
  public:
   void fields(FieldVisitor& v) override { config_.fields(v); }
+  bool takes_named_tensors() const override { return true; }
 
  protected:
   explicit ProjectedQueryNode(const Config& config) : QueryNode(config.seed), config_(config) {}

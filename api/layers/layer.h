@@ -49,6 +49,9 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   virtual Tensor call(Call& c, const Tensor& input) const;
   /// True if the first form of `call` is the one to use.
   virtual bool takes_many() const { return false; }
+  /// True if Keras gives each tensor an argument of its own, as attention layers have them
+  /// (attention_tensors); all others of several tensors take a list.
+  virtual bool takes_named_tensors() const { return false; }
   /// The activation that this layer applies and does nothing else, where ops can fuse it; linear for all
   /// others.
   virtual ops::Activation as_activation() const { return ops::Activation::linear; }
@@ -63,6 +66,9 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   virtual bool uses_mask() const { return false; }
   /// True if outputs get masks even where no input has one.
   virtual bool makes_mask() const { return false; }
+  /// True if the call takes the masks off its query, value and key, as Keras' MultiHeadAttention does: calls
+  /// behind it see them without.
+  virtual bool strips_masks() const { return false; }
   /// The masks of `num_outputs` outputs, undefined where there is none, for inputs that carry theirs; perhaps
   /// symbolic. Asked only where an input has a mask or makes_mask(); an output that call() gave one keeps it.
   virtual Tensors compute_mask(Inputs inputs, size_t num_outputs) const;

@@ -53,6 +53,7 @@ class MultiHeadAttentionNode final : public ProjectedQueryNode<MultiHeadAttentio
       : ProjectedQueryNode(checked(config)) {}
 
   std::string class_name() const override { return "MultiHeadAttention"; }
+  bool strips_masks() const override { return true; }
 
   using LayerNode::build;
   void build(Builder& b, const Shapes& inputs) override {

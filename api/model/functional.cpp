@@ -32,9 +32,8 @@ using Place = std::pair<const GraphNode*, size_t>;
 
 Place place_of(const Tensor& tensor) { return {symbolic(tensor)->producer.get(), symbolic(tensor)->index}; }
 
-/// Keras' MultiHeadAttention takes the masks off its query, value and key: calls that Keras runs behind it
-/// see them without, unless the mask was drawn as an argument of theirs. The result: which inputs, as (call,
-/// index).
+/// The inputs that an earlier call stripped of their masks, as (call, index), unless the mask was drawn as an
+/// argument.
 std::set<Place> inputs_without_masks(const Topology& topology) {
   std::set<Place> bare, found;
   for (const auto& node : topology.run_order) {
@@ -42,7 +41,7 @@ std::set<Place> inputs_without_masks(const Topology& topology) {
     for (size_t i = 0; i < node->inputs.size(); ++i)
       if (node->masks.size() <= i || !symbolic(node->masks[i]))
         if (bare.contains(place_of(node->inputs[i]))) found.emplace(node.get(), i);
-    if (node->layer.class_name() != "MultiHeadAttention") continue;
+    if (!node->layer.node().strips_masks()) continue;
     for (size_t i = 0; i < std::min<size_t>(node->inputs.size(), 3); ++i)
       if (mask_of(node->inputs[i]).defined()) bare.insert(place_of(node->inputs[i]));
   }

@@ -131,7 +131,7 @@ const std::map<std::string, std::function<BenchmarkModel(const Maker&)>>& models
 
 }  // namespace
 
-BenchmarkModel make_benchmark_model(const std::string& name, const std::string& dtype) {
+BenchmarkModel make_benchmark_model(const std::string& name, const std::string& dtype, bool recompute) {
   const auto found = models().find(name);
   if (found == models().end()) {
     std::vector<std::string> names;
@@ -140,7 +140,8 @@ BenchmarkModel make_benchmark_model(const std::string& name, const std::string& 
   }
   BenchmarkModel out = found->second(Maker{dtype});
   out.model.compile({.optimizer = SGD({.learning_rate = 0.01, .momentum = 0.9}),
-                     .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+                     .loss = SparseCategoricalCrossentropy({.from_logits = true}),
+                     .recompute_batch_normalization = recompute});
   return out;
 }
 

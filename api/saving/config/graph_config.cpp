@@ -2,7 +2,6 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/layers/attention_inputs.h>
 #include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/layers/recurrent_layer.h>
 #include <nyala/api/model/functional.h>
@@ -98,7 +97,7 @@ class GraphWriter {
 
   Json layer_arguments(const GraphNode& node) const {
     Json args = Json::array(), keywords = Json::object();
-    if (takes_named_tensors(node.layer)) {
+    if (node.layer.node().takes_named_tensors()) {
       add_named_arguments(node, args, keywords);
     } else if (takes_initial_states(node.layer)) {
       add_recurrent_arguments(node, args, keywords);

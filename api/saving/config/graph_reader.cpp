@@ -153,7 +153,7 @@ class GraphReader {
 
   bool call_layer(Entry& entry, const Json& args, const Json& keywords) {
     Tensors inputs;
-    if (takes_named_tensors(entry.layer)) {
+    if (entry.layer.node().takes_named_tensors()) {
       if (!collect_named(entry, args, keywords, inputs)) return false;
     } else {
       if (!collect(args, inputs)) return false;
@@ -227,8 +227,8 @@ class GraphReader {
     }
     if (!found.contains("query") || !found.contains("value"))
       throw FileFormatError(where_ + ": layer '" + entry.name + "' is called without a query and a value");
-    // Keras 3.15 ignores the first.
-    if (entry.layer.class_name() == "MultiHeadAttention") found.erase("query_mask");
+    // Keras 3.15 ignores it.
+    if (entry.layer.node().strips_masks()) found.erase("query_mask");
     for (const char* name : {"query", "value", "key"}) {
       const auto tensor = found.find(name), mask = found.find(std::string(name) + "_mask");
       if (tensor != found.end() && mask != found.end() && !mask_of(tensor->second).defined())
