@@ -4,7 +4,7 @@
 # The readers (api/saving without config, pickles, pictures) and the targets are compiled by clang, the rest is the release build's. What is found
 # lies in build/fuzz/<target>-*, new inputs in build/fuzz/corpus. Needs clang 16 or later with libFuzzer (Debian:
 # clang-16 and libclang-rt-16-dev); CLANGXX names another one.
-# NYALA_FUZZ_RUNS ends a target after so many executions.
+# NYALA_FUZZ_RUNS ends a target after so many executions, NYALA_FUZZ_LENGTH limits inputs (65536 bytes).
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -40,7 +40,7 @@ for target in "$@"; do
     -lpthread -ldl -o "$out/$target"
   mkdir -p "$out/corpus/$target"
   echo "== $target"
-  "$out/$target" -max_total_time="$seconds" -runs="${NYALA_FUZZ_RUNS:--1}" -timeout=20 -rss_limit_mb=1024 -max_len=65536 \
+  "$out/$target" -max_total_time="$seconds" -runs="${NYALA_FUZZ_RUNS:--1}" -timeout=20 -rss_limit_mb=1024 -max_len="${NYALA_FUZZ_LENGTH:-65536}" \
     -artifact_prefix="$out/$target-" -print_final_stats=1 -verbosity=0 "$out/corpus/$target" "tests/fuzz/corpus/$target" || status=1
 done
 exit "$status"
