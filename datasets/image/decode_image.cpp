@@ -35,6 +35,10 @@ void check_decoder(bool condition) {
 #define STBI_NO_LINEAR
 #define STBI_NO_HDR
 #define STBI_ASSERT(condition) ::nyala::check_decoder(condition)
+// Zeros: the decoder reads tables that a damaged file does not define.
+#define STBI_MALLOC(size) std::calloc(1, size)
+#define STBI_REALLOC(memory, size) std::realloc(memory, size)
+#define STBI_FREE(memory) std::free(memory)
 #include <stb/stb_image.h>
 
 namespace nyala {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string_view>
+#include <vector>
 
 #include <nyala/backend/core/error.h>
 
@@ -67,7 +69,7 @@ class Walker {
 };
 
 constexpr uint8_t kFill = 0xff, kStartOfImage = 0xd8, kEndOfImage = 0xd9, kStartOfScan = 0xda,
-                  kHuffmanTables = 0xc4;
+                  kHuffmanTables = 0xc4, kProgressive = 0xc2;
 
 bool is_restart(uint8_t marker) { return marker >= 0xd0 && marker <= 0xd7; }
 
@@ -82,11 +84,14 @@ uint8_t next_marker(Walker& walker) {
   }
 }
 
+/// The names of Huffman tables as files write them: the kind (0 for DC, 1 for AC) and the number.
+using HuffmanTables = std::set<int>;
+
 /// Decoders trust that a table has at most 256 codes and lies within its segment.
-void check_huffman_tables(Walker segment) {
+void check_huffman_tables(Walker segment, HuffmanTables& defined) {
   constexpr int kMostCodes = 256;
   while (segment.left() > 0) {
-    segment.take(1);
+    defined.insert(segment.byte());
     int codes = 0;
     for (const uint8_t count : segment.take(16)) codes += count;
     if (codes > kMostCodes) segment.fail("a Huffman table has " + std::to_string(codes) + " codes");
@@ -94,8 +99,31 @@ void check_huffman_tables(Walker segment) {
   }
 }
 
+/// Decoders trust that the tables of a scan came before it.
+void check_scan(Walker segment, bool progressive, const HuffmanTables& defined) {
+  std::vector<int> dc, ac;
+  for (int left = segment.byte(); left > 0; --left) {
+    segment.take(1);
+    const int tables = segment.byte();
+    dc.push_back(tables >> 4);
+    ac.push_back(16 + (tables & 15));
+  }
+  const int first = segment.byte();
+  segment.take(1);
+  const bool refines = segment.byte() >> 4 != 0;
+  const auto expect = [&](const std::vector<int>& tables) {
+    for (const int table : tables)
+      if (!defined.contains(table))
+        segment.fail(std::string("a scan uses ") + (table < 16 ? "DC" : "AC") + " Huffman table " +
+                     std::to_string(table % 16) + ", which is not there");
+  };
+  if (!progressive || (first == 0 && !refines)) expect(dc);
+  if (!progressive || first > 0) expect(ac);
+}
+
 void check_jpeg(Walker& walker) {
-  bool scanned = false;
+  HuffmanTables tables;
+  bool scanned = false, progressive = false;
   for (;;) {
     const uint8_t marker = next_marker(walker);
     if (marker == kStartOfImage || marker == 1) continue;
@@ -104,8 +132,12 @@ void check_jpeg(Walker& walker) {
     if (length < 2)
       walker.fail("a segment before byte " + std::to_string(walker.position()) + " has no length");
     const Bytes segment = walker.take(length - 2);
-    if (marker == kHuffmanTables) check_huffman_tables(walker.within(segment));
-    scanned = scanned || marker == kStartOfScan;
+    progressive = progressive || marker == kProgressive;
+    if (marker == kHuffmanTables) check_huffman_tables(walker.within(segment), tables);
+    if (marker == kStartOfScan) {
+      check_scan(walker.within(segment), progressive, tables);
+      scanned = true;
+    }
   }
   if (!scanned) walker.fail("it ends without any pixels");
 }

@@ -2,6 +2,7 @@
 // the same hash.
 #include <cmath>
 #include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -144,7 +145,9 @@ TEST_P(OutputsOf, AreThoseOfKeras) {
     apart = std::max(apart, std::fabs(expected - golden.outputs[i % kClasses]));
     error = std::max(error, std::fabs(outputs[i] - expected));
   }
-  RecordProperty("relative_error", std::to_string(error / largest));
+  std::ostringstream relative;
+  relative << error / largest;
+  RecordProperty("relative_error", relative.str());
   EXPECT_LE(error, 1e-4 * largest) << "the largest output is " << largest;
   EXPECT_LE(error, 2e-3 * apart) << "the two images' outputs differ by " << apart;
 }

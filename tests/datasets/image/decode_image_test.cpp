@@ -132,6 +132,16 @@ TEST(DecodeImageTest, ChecksumsOfPngsAreLookedAt) {
   EXPECT_NE(failure(bytes).find("the checksum of chunk IDAT"), std::string::npos);
 }
 
+TEST(DecodeImageTest, JpegsMustDefineTheHuffmanTablesThatTheyUse) {
+  for (const char* name : {"full.jpg", "grey.jpg", "cmyk.jpg", "progressive.jpg"}) {
+    Bytes bytes = picture_bytes(name);
+    for (size_t i = 0; i + 1 < bytes.size(); ++i)
+      if (bytes[i] == 0xff && bytes[i + 1] == 0xc4) bytes[i + 1] = 0xfe;  // a comment
+    EXPECT_NE(failure(bytes).find("a scan uses DC Huffman table 0, which is not there"), std::string::npos)
+        << name << ": " << failure(bytes);
+  }
+}
+
 TEST(DecodeImageTest, SizesThatCannotBeTrueAllocateNothing) {
   EXPECT_NE(failure(png_header(100'000, 100'000, 50)).find("which 50 packed bytes cannot hold"),
             std::string::npos);
