@@ -104,25 +104,26 @@ void FunctionalNode::plan() {
 }
 
 void FunctionalNode::place() {
-  const bool has_devices =
-      std::any_of(graph_.plan().steps.begin(), graph_.plan().steps.end(),
-                  [](const GraphStep& step) { return step.node->device != kNoPlacement; });
+  const GraphPlan& plan = graph_.plan();
+  const bool has_devices = std::any_of(plan.steps.begin(), plan.steps.end(), [](const GraphStep& step) {
+    return step.node->device != kNoPlacement;
+  });
   if (!has_devices) return;
   std::vector<PlacedStep> steps;
-  for (const GraphStep& step : graph_.plan().steps) {
+  for (const GraphStep& step : plan.steps) {
     steps.push_back(
         {step.node->device, step.inputs, step.first_output, static_cast<int>(step.node->outputs.size())});
     std::erase(steps.back().inputs, kConstant);
     for (const auto& [input, value] : step.masks) steps.back().inputs.push_back(value);
   }
-  Tensors shells(static_cast<size_t>(graph_.plan().num_values));
+  Tensors shells(static_cast<size_t>(plan.num_values));
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Tensor mask = mask_of(inputs_[i]);
     Tensor& shell = shells[static_cast<size_t>(input_values_[i])];
     shell = mask.defined() ? with_mask(inputs_[i].shell(), mask.shell()) : inputs_[i].shell();
   }
   placed_ = std::make_unique<PlacedGraph>(
-      std::move(steps), graph_.plan().outputs, std::move(shells),
+      std::move(steps), plan.outputs, std::move(shells),
       [this](Call& c, size_t step, Tensors& values) { run_step(c, graph_.plan().steps[step], values); });
 }
 

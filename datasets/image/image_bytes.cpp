@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <set>
 #include <string_view>
-#include <vector>
 
 #include <nyala/backend/core/error.h>
 
@@ -84,8 +83,9 @@ uint8_t next_marker(Walker& walker) {
   }
 }
 
-/// The names of Huffman tables as files write them: the kind (0 for DC, 1 for AC) and the number.
+/// The names of Huffman tables as files write them: the kind, and the number in the lower four bits.
 using HuffmanTables = std::set<int>;
+constexpr int kDc = 0x00, kAc = 0x10;
 
 /// Decoders trust that a table has at most 256 codes and lies within its segment.
 void check_huffman_tables(Walker segment, HuffmanTables& defined) {
@@ -101,24 +101,21 @@ void check_huffman_tables(Walker segment, HuffmanTables& defined) {
 
 /// Decoders trust that the tables of a scan came before it.
 void check_scan(Walker segment, bool progressive, const HuffmanTables& defined) {
-  std::vector<int> dc, ac;
-  for (int left = segment.byte(); left > 0; --left) {
-    segment.take(1);
-    const int tables = segment.byte();
-    dc.push_back(tables >> 4);
-    ac.push_back(16 + (tables & 15));
-  }
+  const uint64_t count = segment.byte();
+  const Bytes components = segment.take(2 * count);  // the name of each, and the numbers of its tables
   const int first = segment.byte();
   segment.take(1);
   const bool refines = segment.byte() >> 4 != 0;
-  const auto expect = [&](const std::vector<int>& tables) {
-    for (const int table : tables)
-      if (!defined.contains(table))
-        segment.fail(std::string("a scan uses ") + (table < 16 ? "DC" : "AC") + " Huffman table " +
-                     std::to_string(table % 16) + ", which is not there");
+  const auto expect = [&](int kind) {
+    for (size_t i = 1; i < components.size(); i += 2) {
+      const int number = kind == kDc ? components[i] >> 4 : components[i] & 15;
+      if (!defined.contains(kind | number))
+        segment.fail(std::string("a scan uses ") + (kind == kDc ? "DC" : "AC") + " Huffman table " +
+                     std::to_string(number) + ", which is not there");
+    }
   };
-  if (!progressive || (first == 0 && !refines)) expect(dc);
-  if (!progressive || first > 0) expect(ac);
+  if (!progressive || (first == 0 && !refines)) expect(kDc);
+  if (!progressive || first > 0) expect(kAc);
 }
 
 void check_jpeg(Walker& walker) {
