@@ -1,5 +1,5 @@
 # Flags of single source files. Which of the variants runs is decided at run time, by the CPU found: nothing here
-# follows the machine that compiles.
+# follows the machine that compiles. Headers precompiled without these flags are of no use here.
 
 set(NYALA_AVX2_FLAGS -mavx2 -mfma -mf16c)
 set(NYALA_AVX512_FLAGS -mavx512f -mavx512bw -mavx512dq -mavx512vl ${NYALA_AVX2_FLAGS})
@@ -12,7 +12,7 @@ foreach(source IN LISTS kernel_sources)
   elseif(source MATCHES "_avx2\\.cpp$")
     list(APPEND flags ${NYALA_AVX2_FLAGS})
   endif()
-  set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${flags}")
+  set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${flags}" SKIP_PRECOMPILE_HEADERS ON)
 endforeach()
 
 # The version is written once, in project().

@@ -32,3 +32,14 @@ function(nyala_target_settings target)
     target_link_options(${target} PUBLIC ${flags})
   endif()
 endfunction()
+
+# nyala_precompile_headers(<target>): the standard headers that most files need and the types that every op needs are
+# read once per target. More is no gain: what a precompiled header holds must be loaded by each file.
+function(nyala_precompile_headers target)
+  if(NYALA_PRECOMPILED_HEADERS)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)  # so that ccache may keep what includes them
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory>
+                              <mutex> <optional> <set> <span> <string> <string_view> <utility> <vector>
+                              <nyala/backend/core/error.h> <nyala/backend/core/op.h>)
+  endif()
+endfunction()
