@@ -18,6 +18,9 @@ enum class Reduction { sum_over_batch_size, mean, sum, mean_with_sample_weight, 
 /// The reduction with Keras' name. Throws InvalidArgumentError with the nearest one.
 Reduction parse_reduction(const std::string& name);
 
+/// A function of (y_true, y_pred).
+using LossFunction = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
+
 /// A loss: y_true and y_pred to one value per sample (y_pred without its last axis). Derive to write one.
 class LossNode {
  public:
@@ -38,6 +41,8 @@ class LossNode {
   /// Where it is used as a metric: 0 for the elements that do not count and 1 for the others, in the shape of
   /// the per-sample values; undefined: all count.
   virtual Tensor valid_mask(const Tensor&, const Tensor&) const { return {}; }
+  /// The user's function that it is, or null for a class.
+  virtual const LossFunction* function() const { return nullptr; }
 };
 
 /// A handle on a loss: a name ("mse", "sparse_categorical_crossentropy"), an object, or a function of
@@ -45,10 +50,11 @@ class LossNode {
 /// or categorical one, by the shapes of y_true and y_pred.
 class Loss {
  public:
-  using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
+  using Function = LossFunction;
 
   Loss() = default;
-  /// Throws InvalidArgumentError for an unknown name, with the nearest one.
+  /// Also what register_serializable() named. Throws InvalidArgumentError for an unknown name, with the nearest
+  /// one.
   Loss(const char* name) : Loss(std::string(name)) {}
   Loss(const std::string& name);
   Loss(Function function, std::string name = "loss");

@@ -47,6 +47,7 @@
 #include <nyala/api/metrics/sparse_top_k_categorical_accuracy.h>
 #include <nyala/api/metrics/specificity_at_sensitivity.h>
 #include <nyala/api/metrics/squared_hinge.h>
+#include <nyala/api/metrics/stateful_metric.h>
 #include <nyala/api/metrics/sum.h>
 #include <nyala/api/metrics/top_k_categorical_accuracy.h>
 #include <nyala/api/metrics/true_negatives.h>

@@ -31,6 +31,7 @@ class LossMetricNode final : public MeanMetricNode {
   }
   bool larger_is_better() const override { return options_.direction == Direction::larger; }
   bool has_direction() const override { return options_.direction != Direction::unknown; }
+  const Loss* loss() const override { return &options_.loss; }
 
   Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const override {
     const Tensor values = options_.loss.node().per_sample(y_true, y_pred);

@@ -3,7 +3,11 @@
 
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/metrics/metric.h>
+#include <nyala/api/saving/config/registry.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/dispatch.h>
 
 namespace nyala {
 
@@ -46,16 +50,47 @@ Metric definite(bool accuracy, TargetKind kind) {
 
 }  // namespace
 
-Metric::Metric(const std::string& name) : pending_(pending_kind(name)) {
-  if (pending_.empty()) *this = names().make(name);
-  name_ = name;
+std::vector<double> MetricNode::initial_state() const {
+  return std::vector<double>(static_cast<size_t>(state_size()), 0.0);
 }
 
-Metric::Metric(Function function, std::string name)
-    : node_(metrics::make_loss_metric({.loss = Loss(std::move(function), name),
-                                       .class_name = "MeanMetricWrapper",
-                                       .name = name,
-                                       .direction = metrics::Direction::unknown})) {}
+void MetricNode::update_state(const Tensor& state, const Tensor& y_true, const Tensor& y_pred,
+                              const Tensor& sample_weight) const {
+  const Tensor added = ops::cast(update(y_true, y_pred, sample_weight).detached(), DType::float64);
+  const Tensor here = added.with_shape(state.shape()).to(state.device());
+  dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&here}, state);
+}
+
+std::vector<double> MetricNode::merged(const std::vector<std::vector<double>>& states) const {
+  std::vector<double> sums(states.front().size(), 0.0);
+  for (const std::vector<double>& state : states)
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += state[i];
+  return sums;
+}
+
+std::vector<double> MetricNode::share_of(const std::vector<double>& state, int replica) const {
+  return replica == 0 ? state : initial_state();
+}
+
+Metric::Metric(const std::string& name) : pending_(pending_kind(name)) {
+  if (!pending_.empty()) {
+    name_ = name;
+  } else if (const auto own = names().has(name) ? std::nullopt : registered<Metric>(name)) {
+    *this = *own;
+  } else {
+    *this = names().make(name);
+    name_ = name;
+  }
+}
+
+Metric::Metric(Function function, std::string name) {
+  if (name.empty()) name = without_package(registered_name_of(function));
+  if (name.empty()) name = "metric";
+  node_ = metrics::make_loss_metric({.loss = Loss(std::move(function), name),
+                                     .class_name = "MeanMetricWrapper",
+                                     .name = name,
+                                     .direction = metrics::Direction::unknown});
+}
 
 Metric::Metric(std::shared_ptr<const MetricNode> node) : node_(std::move(node)) {}
 
@@ -79,7 +114,7 @@ Metric Metric::renamed(std::string name) const {
 Metric Metric::with_sums(const std::vector<double>& sums) const {
   Metric metric = *this;
   metric.sums_ = std::make_shared<MetricSums>();
-  metric.sums_->add(Tensor::from(sums));
+  metric.sums_->set(sums);
   return metric;
 }
 
@@ -88,14 +123,14 @@ void Metric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tens
   const auto node = sums_->node([&] {
     return y_pred.defined() ? resolved(y_true.shape(), y_pred.shape()).node_ : node_;
   });
-  sums_->add(node->update(y_true.detached(), y_pred.detached(), sample_weight.detached()));
+  sums_->update(*node, y_true.detached(), y_pred.detached(), sample_weight.detached());
 }
 
 std::vector<double> Metric::results() const {
   // What has seen no batch stays open for its shapes.
   auto node = sums_->node([] { return std::shared_ptr<const MetricNode>(); });
   if (!node) node = node_;
-  return node ? node->results(sums_->read(node->state_size())) : std::vector<double>{0.0};
+  return node ? node->results(sums_->read(*node)) : std::vector<double>{0.0};
 }
 
 double Metric::result() const { return results().front(); }

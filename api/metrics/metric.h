@@ -13,7 +13,8 @@
 namespace nyala {
 
 /// A metric whose state is a tensor of float64 sums: replicas add theirs, so any number of replicas gives one
-/// device's result. Stateless itself; MetricState holds the sums. Derive to write one.
+/// device's result. Stateless itself; MetricSums holds the state. Derive to write one; StatefulMetric is the
+/// base for a state that is more than sums.
 class MetricNode {
  public:
   virtual ~MetricNode() = default;
@@ -32,6 +33,19 @@ class MetricNode {
   virtual Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const = 0;
   /// The metric's value from the sums, on the host.
   virtual double result(const std::vector<double>& sums) const = 0;
+
+  /// The state before the first batch: zeros.
+  virtual std::vector<double> initial_state() const;
+  /// Takes a batch into `state`, a float64 tensor (state_size()) on the batch's device: adds update() to it.
+  virtual void update_state(const Tensor& state, const Tensor& y_true, const Tensor& y_pred,
+                            const Tensor& sample_weight) const;
+  /// The states of all replicas as one: their sum. There is at least one.
+  virtual std::vector<double> merged(const std::vector<std::vector<double>>& states) const;
+  /// What replica `replica` goes on with after `state` was merged and stored: the first one with all of it.
+  virtual std::vector<double> share_of(const std::vector<double>& state, int replica) const;
+  /// The loss or function whose mean it is, or null.
+  virtual const Loss* loss() const { return nullptr; }
+
   /// All values of a metric that has several (one per threshold); result() is the first.
   virtual std::vector<double> results(const std::vector<double>& sums) const { return {result(sums)}; }
   /// True if a larger value is better, for callbacks with mode "auto".
@@ -44,14 +58,20 @@ class MetricNode {
 /// whose mean is taken. Also usable alone: update_state, result, reset_state (as Keras' metrics).
 class Metric {
  public:
-  using Function = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
+  using Function = LossFunction;
 
   Metric() = default;
-  /// "accuracy"/"acc" and "crossentropy"/"ce" stay unresolved until compile sees the shapes. Throws
-  /// InvalidArgumentError for an unknown name.
+  /// "accuracy"/"acc" and "crossentropy"/"ce" stay unresolved until compile sees the shapes. Also what
+  /// register_serializable() named. Throws InvalidArgumentError for an unknown name.
   Metric(const char* name) : Metric(std::string(name)) {}
   Metric(const std::string& name);
+  /// Without a name it has that of register_serializable(), or "metric".
   Metric(Function function, std::string name);
+  template <class F>
+  requires(!std::derived_from<std::remove_cvref_t<F>, Metric> &&
+           !std::derived_from<std::remove_cvref_t<F>, Loss> &&
+           std::is_invocable_r_v<Tensor, F&, const Tensor&, const Tensor&>) Metric(F&& function)
+      : Metric(Function(std::forward<F>(function)), {}) {}
   Metric(std::shared_ptr<const MetricNode> node);
   /// The mean of a loss' per-sample values, by sample weight.
   Metric(const Loss& loss);
@@ -65,7 +85,7 @@ class Metric {
   Metric resolved(const Shape& y_true, const Shape& y_pred) const;
   const MetricNode& node() const { return *node_; }
   Metric renamed(std::string name) const;
-  /// The same metric with these sums, apart from what other handles count.
+  /// The same metric with this state, apart from what other handles count.
   Metric with_sums(const std::vector<double>& sums) const;
 
   /// Inside Strategy::run every replica adds what it sees; read it outside, or on all replicas together.

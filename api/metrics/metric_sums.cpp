@@ -1,7 +1,6 @@
 #include <nyala/api/metrics/metric_sums.h>
 
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/api/metrics/metric.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
 
@@ -16,20 +15,24 @@ size_t replica_index() {
 
 }  // namespace
 
-void MetricSums::add(const Tensor& values) {
+// Not under the lock where there are replicas: each has a part of its own, and its update may wait for others.
+void MetricSums::update(const MetricNode& metric, const Tensor& y_true, const Tensor& y_pred,
+                        const Tensor& sample_weight) {
   const size_t index = replica_index();
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (index >= parts_.size()) parts_.resize(index + 1);
-  Tensor& part = parts_[index];
-  if (!part.defined()) {
-    part = values.clone();
-    return;
-  }
-  const Tensor here = values.detached().to(part.device());
-  dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&here}, part);
+  if (!parts_[index].defined()) parts_[index] = Tensor::from(metric.initial_state()).to(y_true.device());
+  const Tensor part = parts_[index];
+  if (thread_context().replica) lock.unlock();
+  metric.update_state(part, y_true, y_pred, sample_weight);
 }
 
-std::vector<double> MetricSums::read(int64_t count) const {
+void MetricSums::set(const std::vector<double>& state) {
+  const std::lock_guard lock(mutex_);
+  parts_ = {Tensor::from(state)};
+}
+
+std::vector<double> MetricSums::read(const MetricNode& metric) const {
   Tensors parts;
   Collectives* const replica = thread_context().replica;
   {
@@ -40,16 +43,13 @@ std::vector<double> MetricSums::read(int64_t count) const {
     const size_t index = replica_index();
     const Tensor own = index < parts.size() && parts[index].defined()
                            ? parts[index]
-                           : Tensor::zeros({count}, DType::float64, thread_context().device);
-    parts = {replica->all_reduce_sum(own)};
+                           : Tensor::from(metric.initial_state()).to(thread_context().device);
+    parts = replica->all_values(own);
   }
-  std::vector<double> sums(static_cast<size_t>(count), 0.0);
-  for (const Tensor& part : parts) {
-    if (!part.defined()) continue;
-    const std::vector<double> values = part.to_vector<double>();
-    for (size_t i = 0; i < values.size() && i < sums.size(); ++i) sums[i] += values[i];
-  }
-  return sums;
+  std::vector<std::vector<double>> states;
+  for (const Tensor& part : parts)
+    if (part.defined()) states.push_back(part.to_vector<double>());
+  return states.empty() ? metric.initial_state() : metric.merged(states);
 }
 
 void MetricSums::clear() {

@@ -11,16 +11,19 @@ namespace nyala {
 
 class MetricNode;
 
-/// The sums of a metric, one part per replica that updates it: parts are added when they are read, so that a
+/// The state of a metric, one part per replica that updates it: parts are merged when they are read, so that a
 /// metric may be used inside Strategy::run and read outside. Thread-safe.
 class MetricSums {
  public:
-  /// Adds a float64 vector to the part of the replica that this thread is, without waiting for its device.
-  void add(const Tensor& values);
-  /// The sum of all parts, `count` numbers. Inside a replica all replicas have to ask; they get the same.
-  std::vector<double> read(int64_t count) const;
+  /// Takes a batch into the part of the replica that this thread is, without waiting for its device. A part
+  /// lies on the device of y_true.
+  void update(const MetricNode& metric, const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight);
+  /// Makes `state` the only part.
+  void set(const std::vector<double>& state);
+  /// All parts as one. Inside a replica all replicas have to ask; they get the same.
+  std::vector<double> read(const MetricNode& metric) const;
   void clear();
-  /// The metric that the sums belong to: what `make` returned first, where that was not null.
+  /// The metric that the state belongs to: what `make` returned first, where that was not null.
   std::shared_ptr<const MetricNode> node(const std::function<std::shared_ptr<const MetricNode>()>& make);
 
  private:

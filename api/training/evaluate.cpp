@@ -219,7 +219,7 @@ std::vector<Metric> Model::metrics() const {
   std::vector<Metric> all = model_node().own_metrics();
   if (!compiled()) return all;
   const TrainingState& state = *model_node().training;
-  const std::vector<double> sums = summed(state);
+  const std::vector<double> sums = summed(state, state.sums);
   for (const CompiledMetric& metric : state.metrics) {
     const auto first = sums.begin() + metric.first_sum;
     all.push_back(

@@ -166,7 +166,9 @@ void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& pre
     const Tensor target = fit_rank(batch.y[compiled.output], prediction);
     const Tensor weights = masked_weights(
         compiled.metric, compiled.weighted ? weights_of(batch, compiled.output) : Tensor(), prediction);
-    add_to_sums(compiled.first_sum, compiled.metric.node().update(target, prediction, weights));
+    const MetricNode& metric = compiled.metric.node();
+    const Tensor& sums = state().sums[static_cast<size_t>(replica_.id)];
+    metric.update_state(sums.rows(compiled.first_sum, metric.state_size()), target, prediction, weights);
   }
   count_added_metrics();
 }

@@ -98,7 +98,8 @@ void Stepper::prepare(const Batch& batch, bool training) {
     state.tapes.clear();
     for (int id = 0; id < replicas; ++id) {
       const Device device = strategy_.store().device(id);
-      state.sums.push_back(Tensor::zeros({state.num_sums}, DType::float64, device));
+      state.sums.push_back(Tensor::empty({state.num_sums}, DType::float64, device));
+      begin_sums(state, state.sums.back());
       state.steps.push_back(Tensor::zeros({}, DType::int64, device));
       state.tapes.push_back(std::make_shared<Tape>());
       state.tapes.back()->recorders = 1;  // for GradientTapes inside: this tape goes on without them
@@ -115,7 +116,7 @@ void Stepper::learn_shapes(const Batch& batch) { prepare(adapted(batch), true); 
 
 void Stepper::reset() {
   if (!model_.training) return;
-  for (const Tensor& sums : model_.training->sums) ops::fill_zero(sums);
+  for (const Tensor& sums : model_.training->sums) begin_sums(*model_.training, sums);
   for (auto& logged : model_.training->logged) logged.clear();
   for (Metric metric : model_.own_metrics()) metric.reset_state();
   model_.training->loss_is_tracked = false;
@@ -296,17 +297,8 @@ void check_devices(const ModelNode& model, StrategyNode& strategy) {
 
 using NamedValues = std::map<std::string, double>;
 
-std::vector<double> read_sums(const TrainingState& state, const Tensors& sums_of_replicas) {
-  std::vector<double> sums(static_cast<size_t>(state.num_sums), 0.0);
-  for (const Tensor& of_replica : sums_of_replicas) {
-    const std::vector<double> own = of_replica.to_vector<double>();
-    for (size_t i = 0; i < own.size(); ++i) sums[i] += own[i];
-  }
-  return sums;
-}
-
 Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, double rows) {
-  const std::vector<double> sums = read_sums(state, sums_of_replicas);
+  const std::vector<double> sums = summed(state, sums_of_replicas);
   const double count = std::max(rows, 1.0);
   NamedValues values;
   if (!state.steps_itself || state.loss_is_tracked) values["loss"] = sums.empty() ? 0.0 : sums[0] / count;

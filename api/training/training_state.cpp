@@ -1,11 +1,13 @@
 #include <nyala/api/training/training_state.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <set>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/ops/arithmetic.h>
 
 namespace nyala {
 
@@ -28,13 +30,58 @@ SavedSums saved_sums(const TrainingState& state) {
   return saved;
 }
 
-std::vector<double> summed(const TrainingState& state) {
-  std::vector<double> sums(static_cast<size_t>(state.num_sums), 0.0);
-  for (const Tensor& of_replica : state.sums) {
-    const std::vector<double> own = of_replica.to_vector<double>();
+namespace {
+
+using Sums = std::vector<double>;
+
+/// The part of a metric.
+Sums part_of(const Sums& sums, const CompiledMetric& metric) {
+  const auto first = sums.begin() + metric.first_sum;
+  return {first, first + metric.metric.node().state_size()};
+}
+
+void put(const Sums& part, const CompiledMetric& metric, Sums& sums) {
+  std::copy(part.begin(), part.end(), sums.begin() + metric.first_sum);
+}
+
+/// Added up, metrics as they say.
+Sums merged(const TrainingState& state, const std::vector<Sums>& replicas) {
+  Sums sums(static_cast<size_t>(state.num_sums), 0.0);
+  for (const Sums& own : replicas)
     for (size_t i = 0; i < own.size(); ++i) sums[i] += own[i];
+  for (const CompiledMetric& metric : state.metrics) {
+    std::vector<Sums> parts;
+    for (const Sums& own : replicas) parts.push_back(part_of(own, metric));
+    put(parts.empty() ? metric.metric.node().initial_state() : metric.metric.node().merged(parts), metric, sums);
   }
   return sums;
+}
+
+/// What each of `count` replicas goes on with.
+std::vector<Sums> shares_of(const TrainingState& state, const Sums& sums, size_t count) {
+  std::vector<Sums> replicas(count, Sums(sums.size(), 0.0));
+  replicas[0] = sums;
+  for (const CompiledMetric& metric : state.metrics)
+    for (size_t i = 0; i < count; ++i)
+      put(metric.metric.node().share_of(part_of(sums, metric), static_cast<int>(i)), metric, replicas[i]);
+  return replicas;
+}
+
+}  // namespace
+
+std::vector<double> summed(const TrainingState& state, const Tensors& of_replicas) {
+  std::vector<Sums> replicas;
+  for (const Tensor& own : of_replicas) replicas.push_back(own.to_vector<double>());
+  return merged(state, replicas);
+}
+
+void begin_sums(const TrainingState& state, const Tensor& sums) {
+  ops::fill_zero(sums);
+  for (const CompiledMetric& metric : state.metrics) {
+    const Sums initial = metric.metric.node().initial_state();
+    if (std::any_of(initial.begin(), initial.end(), [](double value) { return value != 0.0; }))
+      sums.rows(metric.first_sum, static_cast<int64_t>(initial.size())).copy_from_host(initial.data());
+  }
 }
 
 void restore_sums(TrainingState& state, SavedSums saved) {
@@ -43,19 +90,23 @@ void restore_sums(TrainingState& state, SavedSums saved) {
   if (state.sums.empty()) return;
   const SavedSums& from = state.restored_sums;
   const size_t width = static_cast<size_t>(state.num_sums), replicas = state.sums.size();
-  std::vector<std::vector<double>> values(replicas, std::vector<double>(width, 0.0));
-  const bool fits = from.values.size() == width * static_cast<size_t>(from.parts);
-  if (fits) {
-    const bool same_replicas = from.parts == static_cast<int64_t>(replicas);
-    for (size_t i = 0; i < from.values.size(); ++i)
-      values[same_replicas ? i / width : 0][i % width] += from.values[i];
+  std::vector<Sums> values;
+  if (from.parts > 0 && from.values.size() == width * static_cast<size_t>(from.parts)) {
+    for (auto own = from.values.begin(); own != from.values.end(); own += static_cast<std::ptrdiff_t>(width))
+      values.emplace_back(own, own + static_cast<std::ptrdiff_t>(width));
+    if (values.size() != replicas) values = shares_of(state, merged(state, values), replicas);
   } else if (from.parts > 0) {
     log(LogChannel::warning,
         "the checkpoint was made with other losses or metrics; those of the epoch that it "
         "interrupts begin anew");
     state.rows = 0;
   }
-  for (size_t i = 0; i < replicas; ++i) state.sums[i].copy_from_host(values[i].data());
+  for (size_t i = 0; i < replicas; ++i) {
+    if (values.empty())
+      begin_sums(state, state.sums[i]);
+    else
+      state.sums[i].copy_from_host(values[i].data());
+  }
   state.restored_sums = {};
 }
 

@@ -91,8 +91,10 @@ struct TrainingState {
   int64_t resume_batch = 0;
 };
 
-/// The sums of all replicas, added up.
-std::vector<double> summed(const TrainingState& state);
+/// The sums of all replicas, added up; metrics as they merge their state.
+std::vector<double> summed(const TrainingState& state, const Tensors& of_replicas);
+/// Puts one replica's sums to where an epoch begins.
+void begin_sums(const TrainingState& state, const Tensor& sums);
 
 /// The sums as they stand, to be saved.
 SavedSums saved_sums(const TrainingState& state);
