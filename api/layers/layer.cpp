@@ -70,6 +70,9 @@ void LayerNode::ensure_built(const Shapes& inputs) {
     rethrow_with_prefix(place(*this));
   }
   built_ = true;
+  built_for_ = inputs;
+  for (Shape& shape : built_for_)
+    if (shape.rank() > 0) shape = shape.with(0, None);
   if (!trainable_) set_trainable(false);
 }
 

@@ -84,6 +84,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// "sequential/dense" while building inside a model.
   const std::string& path() const { return path_; }
   bool built() const { return built_; }
+  /// The shapes of the inputs that it was built for, with None for the batch; none where it was made built.
+  const Shapes& built_for() const { return built_for_; }
   bool trainable() const { return trainable_; }
   /// Sets the flag on this layer, its variables and its sublayers.
   virtual void set_trainable(bool trainable);
@@ -122,6 +124,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   std::string name_;
   std::string path_;
   bool built_ = false;
+  Shapes built_for_;
   bool trainable_ = true;
   DType dtype_ = DType::float32;
   mutable Shapes output_shapes_;  // written only while a graph is drawn or a layer is built
@@ -178,7 +181,7 @@ class Layer {
 
 /// Fields that every layer's Config ends with. Empty name: automatic.
 struct LayerOptions {
-  std::string name;
+  std::string name = {};
   bool trainable = true;
   std::string dtype = "float32";
 };
@@ -190,6 +193,13 @@ std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const L
 template <class Node, class... Arguments>
 Layer make_layer(Arguments&&... arguments) {
   return Layer(finish_layer(std::make_shared<Node>(std::forward<Arguments>(arguments)...), {}));
+}
+
+/// The same with a name: `make_layer<MyLayer>({.name = "mine"}, arguments...)`. A list in braces that comes
+/// first is always this one; what the constructor takes has its type's name: `MyLayerConfig{.units = 3}`.
+template <class Node, class... Arguments>
+Layer make_layer(LayerOptions options, Arguments&&... arguments) {
+  return Layer(finish_layer(std::make_shared<Node>(std::forward<Arguments>(arguments)...), options));
 }
 
 /// Keras' snake case of a class name: "Conv2D" -> "conv2d", "ReLU" -> "re_lu".

@@ -135,13 +135,31 @@ constexpr bool overrides_compute_loss() {
 
 }  // namespace detail
 
-/// A model from a user's subclass of ModelNode: `auto net = make_model<Net>();`
+namespace detail {
+
+/// A node that knows what its class overrides.
+template <class Node, class... Arguments>
+std::shared_ptr<Node> make_model_node(Arguments&&... arguments) {
+  auto node = std::make_shared<Node>(std::forward<Arguments>(arguments)...);
+  node->has_own_train_step = overrides_train_step<Node>();
+  node->has_own_loss = overrides_compute_loss<Node>();
+  return node;
+}
+
+}  // namespace detail
+
+/// A model from a user's subclass of ModelNode: `auto net = make_model<Net>();`, or with a name
+/// `make_model<Net>({.name = "net"}, arguments...)`.
 template <class Node, class... Arguments>
 Model make_model(Arguments&&... arguments) {
-  auto node = std::make_shared<Node>(std::forward<Arguments>(arguments)...);
-  node->has_own_train_step = detail::overrides_train_step<Node>();
-  node->has_own_loss = detail::overrides_compute_loss<Node>();
+  const auto node = detail::make_model_node<Node>(std::forward<Arguments>(arguments)...);
   finish_layer(node, {});
+  return Model(node);
+}
+template <class Node, class... Arguments>
+Model make_model(LayerOptions options, Arguments&&... arguments) {
+  const auto node = detail::make_model_node<Node>(std::forward<Arguments>(arguments)...);
+  finish_layer(node, options);
   return Model(node);
 }
 
