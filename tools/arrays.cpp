@@ -58,10 +58,32 @@ std::vector<std::string> output_names(const Model& model, size_t count) {
   return names;
 }
 
+namespace {
+
+const std::vector<std::string> kWhole = {".keras", ".h5", ".hdf5"};
+const std::vector<std::string> kWeights = {".weights.h5", ".safetensors", ".npz"};
+
+bool ends_with_one_of(const std::string& path, const std::vector<std::string>& ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](const std::string& end) { return path.ends_with(end); });
+}
+
+}  // namespace
+
+void check_model_output(const std::string& path) {
+  std::vector<std::string> ends = kWeights;
+  ends.insert(ends.end(), kWhole.begin(), kWhole.end());
+  check_output(path, ends);
+}
+
+void write_model(const Model& model, const std::string& path) {
+  if (ends_with_one_of(path, kWeights))
+    model.save_weights(path);
+  else
+    model.save(path);
+}
+
 void check_output(const std::string& path, const std::vector<std::string>& ends) {
-  const bool known =
-      std::any_of(ends.begin(), ends.end(), [&](const std::string& end) { return path.ends_with(end); });
-  if (!known)
+  if (!ends_with_one_of(path, ends))
     throw InvalidArgumentError("cannot write '" + path + "': expected a path that ends with " +
                                quoted_list(ends));
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();

@@ -41,6 +41,10 @@ std::vector<std::string> output_names(const Model& model, size_t count = 1);
 /// IoError where its folder does not exist.
 void check_output(const std::string& path, const std::vector<std::string>& ends);
 
+/// The same for a model, or its weights alone: .keras, .h5 or .hdf5; .weights.h5, .safetensors or .npz.
+void check_model_output(const std::string& path);
+void write_model(const Model& model, const std::string& path);
+
 /// Text as the only line, or on a terminal as progress; never to standard output.
 bool on_terminal();
 

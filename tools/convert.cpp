@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -14,13 +13,6 @@ struct Options {
   std::string in, out, model;
   ArchitectureOptions architecture;
 };
-
-const std::vector<std::string> kWhole = {".keras", ".h5", ".hdf5"};
-const std::vector<std::string> kWeights = {".weights.h5", ".safetensors", ".npz"};
-
-bool ends_with_one_of(const std::string& path, const std::vector<std::string>& ends) {
-  return std::any_of(ends.begin(), ends.end(), [&](const std::string& end) { return path.ends_with(end); });
-}
 
 /// From the JSON of to_json, or from a whole model's file.
 Model architecture_of(const std::string& path) {
@@ -56,14 +48,8 @@ Model model_of(const Options& options) {
 }
 
 void convert(const Options& options) {
-  std::vector<std::string> ends = kWeights;
-  ends.insert(ends.end(), kWhole.begin(), kWhole.end());
-  check_output(options.out, ends);
-  const Model model = model_of(options);
-  if (ends_with_one_of(options.out, kWeights))
-    model.save_weights(options.out);
-  else
-    model.save(options.out);
+  check_model_output(options.out);
+  write_model(model_of(options), options.out);
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ History fit_images(const Model& model, const Options& options, FitConfig config)
 
 void fit(const Options& options) {
   check_data(options);
-  if (!options.output.empty()) check_output(options.output, {".keras", ".h5", ".hdf5"});
+  if (!options.output.empty()) check_model_output(options.output);
   if (!options.history.empty()) check_output(options.history, {""});
   if (options.seed >= 0) set_random_seed(static_cast<uint64_t>(options.seed));
   const Strategy strategy = strategy_of(options);
@@ -174,7 +174,7 @@ void fit(const Options& options) {
   const History history =
       options.data.empty() ? fit_arrays(model, options, config) : fit_images(model, options, config);
   if (!options.history.empty()) write_history(history, options.history);
-  if (!options.output.empty()) model.save(options.output);
+  if (!options.output.empty()) write_model(model, options.output);
   if (g_interrupted)
     std::cerr << "interrupted"
               << (options.output.empty() ? "; nothing was saved (no --output)" : "; saved " + options.output)
@@ -219,7 +219,7 @@ void add_fit(CLI::App& app) {
   command->add_option("--metrics", o->metrics, "names with commas, instead of the file's");
   command->add_option("--strategy", o->strategy, "one_device, mirrored or central_storage");
   command->add_option("--devices", o->devices, "cpu:0,cpu:1: one replica on each");
-  command->add_option("--output", o->output, "the trained model, .keras or .h5");
+  command->add_option("--output", o->output, "the trained model, .keras or .h5; or its weights alone, .weights.h5, .safetensors or .npz");
   command->add_option("--history", o->history, "loss and metrics of each epoch, as JSON");
   command->add_option("--verbose", o->verbose, "0 silent, 1 a bar, 2 a line per epoch")
       ->check(CLI::Range(0, 2));

@@ -49,6 +49,17 @@ TEST_F(ToolFit, TrainsAsTheLibraryDoesAndWritesHistory) {
     EXPECT_EQ(json.at(name).get<std::vector<double>>(), values);
 }
 
+TEST_F(ToolFit, WritesWeightsAlone) {
+  for (const std::string name : {"w.weights.h5", "w.safetensors"}) {
+    run_well({"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"), "--output", file(name),
+              "--batch-size", "8", "--no-shuffle", "--verbose", "0"});
+    const Model expected = load_model(file("m.keras")), got = load_model(file("m.keras"));
+    expected.fit(x_, y_, config(1));
+    got.load_weights(file(name));
+    expect_same_weights(got, expected);
+  }
+}
+
 TEST_F(ToolFit, GoesOnWhereTheFileStopped) {
   fit({"--epochs", "2"});
   std::filesystem::copy(file("out.keras"), file("half.keras"));
