@@ -17,10 +17,12 @@ void check_path(const std::string& path, bool weights_only) {
         "ModelCheckpoint: with save_weights_only the path must end in `.weights.h5` (Keras "
         "weights format). Received: filepath=" +
         path);
-  if (!weights_only && !path.ends_with(".keras"))
+  const bool is_hdf5 = path.ends_with(".h5") || path.ends_with(".hdf5");
+  const bool holds_models = path.ends_with(".keras") || (is_hdf5 && !path.ends_with(".weights.h5"));
+  if (!weights_only && !holds_models)
     throw InvalidArgumentError(
-        "ModelCheckpoint: the path must end in `.keras` (Keras model format). Received: "
-        "filepath=" +
+        "ModelCheckpoint: the path must end in `.keras` (Keras model format), or in `.h5` or `.hdf5` (its legacy "
+        "format); for `.weights.h5` set save_weights_only. Received: filepath=" +
         path);
 }
 

@@ -37,8 +37,8 @@ struct ModelCheckpointConfig {
 class ModelCheckpoint : public MonitorCallback {
  public:
   using Config = ModelCheckpointConfig;
-  /// Throws InvalidArgumentError for a path that does not end in ".keras", or with save_weights_only in
-  /// ".weights.h5".
+  /// Throws InvalidArgumentError for a path that does not end in ".keras", ".h5" or ".hdf5", or with
+  /// save_weights_only in ".weights.h5".
   explicit ModelCheckpoint(std::string filepath, const Config& config = {});
 
   void on_epoch_begin(int epoch, Logs& logs) override;

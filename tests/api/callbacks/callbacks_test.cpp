@@ -12,6 +12,7 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/optimizers/all.h>
+#include <nyala/api/parallel/parallel_model_checkpoint.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 
@@ -309,10 +310,26 @@ TEST(ModelCheckpointCallback, WholeModels) {
   EXPECT_EQ(loaded.get_weights()[0].to_vector<float>(), model.get_weights()[0].to_vector<float>());
 }
 
+TEST(ModelCheckpointCallback, WholeModelsInHdf5) {
+  const auto folder = fresh_folder("whole_hdf5");
+  const std::string plain_path = (folder / "{epoch}.h5").string();
+  const std::string parallel_path = (folder / "{epoch}.hdf5").string();
+  Model model = small_model(), other = small_model();
+  ModelCheckpoint plain(plain_path);
+  ParallelModelCheckpoint parallel(other, parallel_path);
+  run(plain, model, {"val_loss", {0.5}});
+  run(parallel, model, {"val_loss", {0.5}});
+  for (const auto& [file, saved] :
+       {std::pair(folder / "1.h5", model), std::pair(folder / "1.hdf5", other)}) {
+    const Model loaded = load_model(file.string());
+    EXPECT_EQ(loaded.get_weights()[0].to_vector<float>(), saved.get_weights()[0].to_vector<float>());
+  }
+}
+
 TEST(ModelCheckpointCallback, PathsAreCheckedWhereTheyAreWritten) {
   EXPECT_THROW(ModelCheckpoint("model.h5", {.save_weights_only = true}), InvalidArgumentError);
   EXPECT_THROW(ModelCheckpoint("model.txt"), InvalidArgumentError);
-  EXPECT_THROW(ModelCheckpoint("model.h5"), InvalidArgumentError);
+  EXPECT_THROW(ModelCheckpoint("model.weights.h5"), InvalidArgumentError);
   EXPECT_THROW(ModelCheckpoint("a.weights.h5", {.save_weights_only = true, .save_freq = "batch"}),
                InvalidArgumentError);
   EXPECT_THROW(ModelCheckpoint("a.weights.h5", {.save_weights_only = true, .save_freq = 0}),
