@@ -28,6 +28,7 @@ class NameTable {
     for (const auto& [alias, name] : aliases) makers_[alias] = makers_.at(name);
   }
 
+  bool has(const std::string& name) const { return makers_.contains(name); }
   /// Throws InvalidArgumentError with the nearest name.
   Handle make(const std::string& name) const {
     if (const auto found = makers_.find(name); found != makers_.end()) return found->second();

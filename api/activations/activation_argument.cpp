@@ -3,6 +3,7 @@
 
 #include <nyala/api/activations/activation_argument.h>
 #include <nyala/api/activations/activations.h>
+#include <nyala/api/saving/config/registry.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -50,8 +51,10 @@ const std::map<std::string, Activation>& table() {
 
 /// The name that Keras writes to files.
 std::string canonical_name(const std::string& name) {
-  const std::string full = name == "swish" ? "silu" : name == "hard_swish" ? "hard_silu" : name;
-  if (table().contains(full)) return full;
+  return name == "swish" ? "silu" : name == "hard_swish" ? "hard_silu" : name;
+}
+
+[[noreturn]] void throw_unknown(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& [known, function] : table()) names.push_back(known);
   throw InvalidArgumentError("unknown activation '" + name + "'" + did_you_mean(name, names) +
@@ -60,7 +63,13 @@ std::string canonical_name(const std::string& name) {
 
 }  // namespace
 
-ActivationArgument::ActivationArgument(const std::string& name) : name_(canonical_name(name)) {}
+ActivationArgument::ActivationArgument(const std::string& name) : name_(canonical_name(name)) {
+  if (table().contains(name_)) return;
+  const CustomObject object = registered_object(name);
+  const auto* const known = object.as<KnownActivation>();
+  if (!known) throw_unknown(name);
+  function_ = known->function;
+}
 
 Tensor ActivationArgument::operator()(const Tensor& x) const {
   if (function_) return function_(x);

@@ -15,20 +15,24 @@ class ActivationArgument {
   using Function = std::function<Tensor(const Tensor&)>;
 
   ActivationArgument() = default;
-  /// Throws InvalidArgumentError for an unknown name, with the nearest one. Keras' names are in
-  /// activations.h.
+  /// Keras' names are in activations.h; others are those that register_serializable() gave. Throws
+  /// InvalidArgumentError for an unknown name, with the nearest one.
   ActivationArgument(const char* name) : ActivationArgument(std::string(name)) {}
   ActivationArgument(const std::string& name);
-  /// A function of the user's, Tensor(const Tensor&); it cannot be written to a file.
+  /// A function of the user's, Tensor(const Tensor&); files hold it by the name of register_serializable().
   template <class F>
   requires(std::is_invocable_r_v<Tensor, F&, const Tensor&> &&
-           !std::is_same_v<std::remove_cvref_t<F>, ActivationArgument>) ActivationArgument(F function)
-      : name_("function"), function_(std::move(function)) {}
+           !std::is_same_v<std::remove_cvref_t<F>, ActivationArgument>) ActivationArgument(F f)
+      : name_("function"), function_(std::move(f)) {}
+  ActivationArgument(Function f, std::string name)
+      : name_(std::move(name)), function_(std::move(f)) {}
 
-  /// Keras' name, "linear" where none was given.
+  /// Keras' name, "linear" where none was given; of a function the name that came with it, else "function".
   const std::string& name() const { return name_; }
   bool is_linear() const { return name_ == "linear"; }
   bool is_custom() const { return static_cast<bool>(function_); }
+  /// The user's function; empty for Keras' names.
+  const Function& function() const { return function_; }
   /// Applies it.
   Tensor operator()(const Tensor& x) const;
 

@@ -1,6 +1,7 @@
 #include <nyala/api/constraints/all.h>
 #include <nyala/api/constraints/constraint.h>
 #include <nyala/api/name_table.h>
+#include <nyala/api/saving/config/registry.h>
 
 namespace nyala {
 
@@ -13,6 +14,9 @@ const NameTable<Constraint>& names() {
 
 }  // namespace
 
-Constraint::Constraint(const std::string& name) : Constraint(names().make(name)) {}
+Constraint::Constraint(const std::string& name) {
+  const auto own = names().has(name) ? std::nullopt : registered<Constraint>(name);
+  *this = own ? *own : names().make(name);
+}
 
 }  // namespace nyala

@@ -1,6 +1,7 @@
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/initializers/initializer.h>
 #include <nyala/api/name_table.h>
+#include <nyala/api/saving/config/registry.h>
 
 namespace nyala {
 
@@ -19,7 +20,10 @@ const NameTable<Initializer>& names() {
 
 }  // namespace
 
-Initializer::Initializer(const std::string& name) : Initializer(names().make(name)) {}
+Initializer::Initializer(const std::string& name) {
+  const auto own = names().has(name) ? std::nullopt : registered<Initializer>(name);
+  *this = own ? *own : names().make(name);
+}
 
 void Initializer::operator()(const Tensor& value) const {
   const int64_t seed = node_->seed();

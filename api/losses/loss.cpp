@@ -2,6 +2,7 @@
 
 #include <nyala/api/losses/all.h>
 #include <nyala/api/losses/loss.h>
+#include <nyala/api/saving/config/registry.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
@@ -39,6 +40,7 @@ class FunctionLoss final : public LossNode {
   Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
     return function_(y_true, y_pred);
   }
+  const LossFunction* function() const override { return &function_; }
 
  private:
   Loss::Function function_;
@@ -108,6 +110,8 @@ Reduction parse_reduction(const std::string& name) {
 Loss::Loss(const std::string& name) {
   if (name == "crossentropy" || name == "ce")
     node_ = std::make_shared<AnyCrossentropy>(name);
+  else if (const auto own = names().has(name) ? std::nullopt : registered<Loss>(name))
+    *this = *own;
   else
     *this = names().make(name);
 }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include <nyala/api/optimizers/all.h>
+#include <nyala/api/saving/config/registry.h>
 
 namespace nyala {
 
@@ -34,6 +35,10 @@ Optimizer::Optimizer(const std::string& name) {
   const auto found = table.find(lower(name));
   if (found != table.end()) {
     *this = found->second();
+    return;
+  }
+  if (const auto own = registered<Optimizer>(name)) {
+    *this = *own;
     return;
   }
   std::vector<std::string> names;

@@ -1,6 +1,7 @@
 #include <nyala/api/name_table.h>
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/regularizers/regularizer.h>
+#include <nyala/api/saving/config/registry.h>
 
 namespace nyala {
 
@@ -13,6 +14,9 @@ const NameTable<Regularizer>& names() {
 
 }  // namespace
 
-Regularizer::Regularizer(const std::string& name) : Regularizer(names().make(name)) {}
+Regularizer::Regularizer(const std::string& name) {
+  const auto own = names().has(name) ? std::nullopt : registered<Regularizer>(name);
+  *this = own ? *own : names().make(name);
+}
 
 }  // namespace nyala

@@ -9,6 +9,7 @@
 #include <nyala/api/saving/formats/legacy_writer.h>
 #include <nyala/api/saving/formats/legacy_weights.h>
 #include <nyala/api/saving/model_json.h>
+#include <nyala/api/saving/save_notes.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/saving/weights_from_file.h>
 #include <nyala/api/training/training_state.h>
@@ -48,10 +49,12 @@ void read_stored_weights(const Model& model, const StoredModel& stored) {
 }  // namespace
 
 Json model_to_json(const Model& model) {
+  const SaveNotes notes;
   Json json = layer_to_json(model);
   if (const Shapes shapes = model.model_node().input_shapes(); shapes.size() == 1)
     json["build_config"] = {{"input_shape", shape_to_json(shapes[0])}};
   if (Json compile = compile_to_json(model); !compile.is_null()) json["compile_config"] = std::move(compile);
+  notes.say("model '" + model.name() + "'");
   return json;
 }
 
@@ -65,11 +68,13 @@ Model load_model(const std::string& path, const LoadModelConfig& config) {
     return model_from(stored.config, path, scope);
   }();
   if (config.compile) compile_loaded(model, stored, scope);
-  if (model.built())
+  warn_of_unknown_options(scope, path);
+  if (has_its_weights(model))
     read_stored_weights(model, stored);
   else if (stored.file && !stored.file->root().dataset_paths().empty())
     throw FileFormatError(path + ": model '" + model.name() +
-                          "' has weights, but the file does not say for which input; give it an Input");
+                          "' has weights, but the file does not say for which input; give it an Input, or "
+                          "make the class again, build(shape) and load_weights");
   return model;
 }
 
@@ -77,7 +82,9 @@ bool holds_model(const std::string& path) { return !read_stored_model(path).conf
 
 Model model_from_json(const std::string& text, const LoadModelConfig& config) {
   LoadScope scope{config.custom_objects};
-  return model_from(parse_json(text, "model_from_json"), "model_from_json", scope);
+  const Model model = model_from(parse_json(text, "model_from_json"), "model_from_json", scope);
+  warn_of_unknown_options(scope, "model_from_json");
+  return model;
 }
 
 Model clone_model(const Model& model, const LoadModelConfig& config) {
@@ -88,7 +95,9 @@ Model clone_model(const Model& model, const LoadModelConfig& config) {
 Optimizer parse_optimizer(const std::string& name_or_json) {
   if (name_or_json.find('{') == std::string::npos) return Optimizer(name_or_json);
   LoadScope scope;
-  return optimizer_from_json(parse_json(name_or_json, "optimizer"), "optimizer", scope);
+  const Optimizer optimizer = optimizer_from_json(parse_json(name_or_json, "optimizer"), "optimizer", scope);
+  warn_of_unknown_options(scope, "optimizer");
+  return optimizer;
 }
 
 void Model::save(const std::string& path) const {
@@ -101,6 +110,11 @@ void Model::save(const std::string& path) const {
                              "' (weights alone: save_weights)");
 }
 
-std::string Model::to_json() const { return layer_to_json(*this).dump(); }
+std::string Model::to_json() const {
+  const SaveNotes notes;
+  const Json json = layer_to_json(*this);
+  notes.say("model '" + name() + "'");
+  return json.dump();
+}
 
 }  // namespace nyala

@@ -144,8 +144,14 @@ void load_optimizer_state(const Model& model, const Tensors& values, const std::
   }
 }
 
+bool has_its_weights(const Model& model) {
+  const std::vector<Layer> parts = model.layers();
+  return model.built() || (!model.model_node().has_call() &&
+                           std::all_of(parts.begin(), parts.end(), [](const Layer& part) { return part.built(); }));
+}
+
 void check_built(const Model& model, const std::string& what) {
-  if (!model.built())
+  if (!has_its_weights(model))
     throw StateError(what + ": model '" + model.name() + "' is not built; call build(shape) or fit first");
 }
 

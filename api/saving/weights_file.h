@@ -13,6 +13,9 @@ namespace nyala {
 /// The group that a checkpoint has besides those of Keras.
 inline constexpr const char* kCheckpointGroup = "nyala_checkpoint";
 
+/// Whether a model is built, or has no call() of its own and all its parts are.
+bool has_its_weights(const Model& model);
+
 /// Throws StateError, beginning with `what`, for a model that is not built.
 void check_built(const Model& model, const std::string& what);
 

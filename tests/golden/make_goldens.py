@@ -32,6 +32,7 @@ AREAS = [
     "layers",
     "recurrent",
     "shared_lstm",
+    "custom_objects",
     "graphs",
     "fit",
     "weights_files",

@@ -67,7 +67,38 @@ ConfigObject object_of(const Json& json, const std::string& where) {
   if (json.contains("config") && !json["config"].is_null()) object.config = json["config"];
   if (json.contains("registered_name") && json["registered_name"].is_string())
     object.registered_name = json["registered_name"].get<std::string>();
+  if (json.contains("module") && json["module"].is_string())
+    object.module = json["module"].get<std::string>();
   return object;
+}
+
+CustomObject find_custom(const ConfigObject& object, const LoadScope& scope) {
+  for (const std::string& name : {object.registered_name, object.class_name})
+    if (const auto found = scope.custom_objects.find(name); found != scope.custom_objects.end())
+      return found->second;
+  const bool has_package = object.registered_name.find('>') != std::string::npos;
+  if (!has_package && (object.module == "keras" || object.module.starts_with("keras."))) return {};
+  return registered_object(object.registered_name.empty() ? object.class_name : object.registered_name);
+}
+
+CustomObject find_custom_function(const std::string& name, const LoadScope& scope) {
+  for (const std::string& known : {name, without_package(name)})
+    if (const auto found = scope.custom_objects.find(known); found != scope.custom_objects.end())
+      return found->second;
+  return name.find('>') == std::string::npos ? CustomObject() : registered_object(name);
+}
+
+void warn_of_unknown_options(const LoadScope& scope, const std::string& name) {
+  if (scope.unknown_options.empty()) return;
+  constexpr size_t kShown = 20;
+  std::string text;
+  for (size_t i = 0; i < scope.unknown_options.size() && i < kShown; ++i) {
+    const std::string& option = scope.unknown_options[i];
+    text += (i > 0 ? "; " : "") + (option.starts_with(name + ": ") ? option.substr(name.size() + 2) : option);
+  }
+  if (scope.unknown_options.size() > kShown)
+    text += "; and " + std::to_string(scope.unknown_options.size() - kShown) + " more";
+  log(LogChannel::warning, name + ": options that are not known here were ignored: " + text);
 }
 
 Shape shape_of(const Json& json, const std::string& where) {
@@ -166,11 +197,18 @@ void ConfigReader::field(const char* name, ActivationArgument& value) {
   const Json* found = find(name);
   if (!found) return;
   const ConfigObject object = object_of(*found, place(name));
-  const bool is_function = object.class_name == "function" && object.config.is_string();
-  if (object.class_name == "__lambda__" || (object.class_name == "function" && !is_function))
+  const std::string function = object.function_name();
+  if (object.class_name == "__lambda__" || (object.class_name == "function" && function.empty()))
     throw FileFormatError(place(name) + ": a function of Python's, which is not run");
+  const std::string& wanted = function.empty() ? object.class_name : function;
+  const CustomObject own =
+      function.empty() && !found->is_string() ? CustomObject() : find_custom_function(wanted, scope_);
+  if (const auto* const known = own.as<KnownActivation>()) {
+    value = ActivationArgument(known->function, wanted);
+    return;
+  }
   try {
-    value = ActivationArgument(is_function ? object.config.get<std::string>() : object.class_name);
+    value = ActivationArgument(wanted);
   } catch (const InvalidArgumentError& error) {
     throw FileFormatError(place(name) + ": " + error.what());
   }
@@ -238,8 +276,8 @@ void ConfigReader::optional(const char* name, std::string& value) {
 
 void ConfigReader::note_unused(const std::set<std::string>& known) const {
   for (const auto& [key, value] : config_.items())
-    if (!used_.contains(key) && !known.contains(key) && !value.is_null())
-      log(LogChannel::info, where_ + ": the key '" + key + "' is not known and was ignored");
+    if (!used_.contains(key) && !known.contains(key) && !value.is_null() && value != Json(false))
+      scope_.unknown_options.push_back(where_ + ", '" + hdf5::printable(key) + "'");
 }
 
 }  // namespace nyala

@@ -17,10 +17,24 @@ struct ConfigObject {
   std::string class_name;
   Json config = Json::object();
   std::string registered_name = {};
+  std::string module = {};
+
+  /// The name that it holds where it is a function, else "".
+  std::string function_name() const {
+    return class_name == "function" && config.is_string() ? config.get<std::string>() : "";
+  }
 };
 
 /// Throws FileFormatError naming `where` for anything else.
 ConfigObject object_of(const Json& json, const std::string& where);
+/// What is the user's behind such an object: one of custom_objects or, for what is not Keras' own, a registered
+/// one. Empty where there is none.
+CustomObject find_custom(const ConfigObject& object, const LoadScope& scope);
+/// The same by the name of a function: a registered one with its package, since Keras' come first.
+CustomObject find_custom_function(const std::string& name, const LoadScope& scope);
+/// Logs one warning that names the options in the file `name` that nobody took.
+void warn_of_unknown_options(const LoadScope& scope, const std::string& name);
+
 /// The member `key` of an object. Throws FileFormatError naming `where`.
 const Json& member_of(const Json& json, const std::string& key, const std::string& where);
 /// Sizes and nulls, which become None.
@@ -56,7 +70,7 @@ class ConfigReader final : public FieldVisitor {
   void optional(const char* name, std::string& value) override;
 
   const std::string& where() const { return where_; }
-  /// Says in the log which keys no field took. `known` ones are not worth it.
+  /// Notes in the scope which keys no field took. `known` ones are not worth it, nor are null and false.
   void note_unused(const std::set<std::string>& known) const;
 
  private:
@@ -102,17 +116,29 @@ class ObjectTable {
   /// Throws FileFormatError naming `where`, with the nearest name.
   Handle make(const ConfigObject& object, const std::string& where, LoadScope& scope) const {
     const auto found = makers_.find(object.class_name);
-    if (found == makers_.end())
-      throw FileFormatError(where + ": " + kind_ + " '" + object.class_name + "' is not built yet" +
-                            did_you_mean(object.class_name, names_));
+    const std::string place = where + " (" + object.class_name + ")";
     try {
-      return found->second(object.config, where + " (" + object.class_name + ")", scope);
+      if (const CustomObject own = find_custom(object, scope); own.as<ObjectMaker<Handle>>())
+        return make_custom(*own.as<ObjectMaker<Handle>>(), object.config, place, scope);
+      if (found == makers_.end())
+        throw FileFormatError(where + ": " + kind_ + " '" + object.class_name + "' is not built yet" +
+                              did_you_mean(object.class_name, names_) + "; a class of your own: " +
+                              "register_serializable<" + object.class_name + ">(\"package\") before loading");
+      return found->second(object.config, place, scope);
     } catch (const InvalidArgumentError& error) {
       throw FileFormatError(where + " (" + object.class_name + "): " + error.what());
     }
   }
 
  private:
+  static Handle make_custom(const ObjectMaker<Handle>& maker, const Json& config, const std::string& where,
+                            LoadScope& scope) {
+    ConfigReader reader(config, where, scope);
+    Handle made = maker(reader);
+    reader.note_unused({"name", "dtype", "reduction", "seed", "ema_momentum"});
+    return made;
+  }
+
   using Maker = Handle (*)(const Json&, const std::string&, LoadScope&);
   void add(const std::string& name, Maker maker) {
     makers_[name] = makers_[snake_case(name)] = maker;

@@ -1,27 +1,70 @@
 #include <nyala/api/saving/config/config_writer.h>
 
 #include <cmath>
+#include <map>
+#include <set>
 
 #include <nyala/api/activations/activation_argument.h>
-#include <nyala/api/constraints/constraint.h>
-#include <nyala/api/initializers/initializer.h>
-#include <nyala/api/layers/layer.h>
-#include <nyala/api/regularizers/regularizer.h>
+#include <nyala/api/constraints/all.h>
+#include <nyala/api/initializers/all.h>
+#include <nyala/api/layers/all.h>
+#include <nyala/api/losses/all.h>
+#include <nyala/api/metrics/all.h>
+#include <nyala/api/optimizers/all.h>
+#include <nyala/api/regularizers/all.h>
 #include <nyala/api/saving/config/layer_config.h>
 #include <nyala/api/saving/config/registry.h>
-#include <nyala/api/schedules/learning_rate.h>
+#include <nyala/api/saving/save_notes.h>
+#include <nyala/api/schedules/all.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
 
 Json envelope(const std::string& module, const std::string& class_name, Json config) {
-  const std::string registered = registered_name_of(class_name);
-  Json out = Json::object();
-  out["module"] = registered.empty() ? Json(module) : Json();
-  out["class_name"] = class_name;
-  out["config"] = std::move(config);
-  out["registered_name"] = registered.empty() ? Json() : Json(registered);
+  return {{"module", module},
+          {"class_name", class_name},
+          {"config", std::move(config)},
+          {"registered_name", nullptr}};
+}
+
+namespace {
+
+template <class... Classes>
+std::set<std::string> names_of(ClassList<Classes...>) {
+  return {class_name_of<Classes>()...};
+}
+
+/// Whether Keras' module has such a class and this library, too.
+bool is_built_in(const std::string& module, const std::string& class_name) {
+  static const std::map<std::string, std::set<std::string>> classes = {
+      {"keras.layers", names_of(Layers{})},
+      {"keras.losses", names_of(Losses{})},
+      {"keras.metrics", names_of(Metrics{})},
+      {"keras.optimizers", names_of(Optimizers{})},
+      {"keras.optimizers.schedules", names_of(Schedules{})},
+      {"keras.initializers", names_of(Initializers{})},
+      {"keras.regularizers", names_of(Regularizers{})},
+      {"keras.constraints", names_of(Constraints{})}};
+  return classes.at(module).contains(class_name);
+}
+
+}  // namespace
+
+Json envelope_of(const std::type_info& type, const std::string& module, const std::string& class_name,
+                 Json config) {
+  const std::string registered = registered_name_of(type);
+  if (registered.empty() && is_built_in(module, class_name))
+    return envelope(module, class_name, std::move(config));
+  if (registered.empty()) SaveNotes::unregistered(class_name);
+  Json out = envelope(module, registered.empty() ? class_name : without_package(registered), std::move(config));
+  out["module"] = nullptr;
+  out["registered_name"] = registered.empty() ? class_name : registered;
   return out;
+}
+
+Json function_envelope(const std::string& name) {
+  return {
+      {"module", "builtins"}, {"class_name", "function"}, {"config", name}, {"registered_name", "function"}};
 }
 
 namespace {
@@ -35,7 +78,7 @@ template <class Handle>
 Json object_of(const std::string& module, const Handle& handle) {
   if (!handle) return {};
   const auto& node = handle.node();
-  return envelope(module, node.class_name(), config_of(node));
+  return envelope_of(typeid(node), module, node.class_name(), config_of(node));
 }
 
 }  // namespace
@@ -92,12 +135,21 @@ void ConfigWriter::field(const char* name, std::vector<std::string>& value) {
 }
 
 void ConfigWriter::field(const char* name, ActivationArgument& value) {
-  if (value.is_custom())
-    throw InvalidArgumentError(
-        std::string("'") + name +
-        "' is a C++ function, which no file can hold; name an activation, or make it a "
-        "layer and register_serializable it");
-  config[name] = value.name();
+  // A function that Keras has not, though old files mean it: whoever loads the file there names it.
+  if (value.name() == "legacy_hard_sigmoid") {
+    config[name] = function_envelope(value.name());
+    return;
+  }
+  if (!value.is_custom()) {
+    config[name] = value.name();
+    return;
+  }
+  const std::string registered = registered_name_of(value.function());
+  if (registered.empty() && value.name() == "function")
+    throw InvalidArgumentError(std::string("'") + name +
+                               "' is a C++ function without a name, which no file can hold; name an activation, "
+                               "or register_serializable(\"package\", \"name\", function)");
+  config[name] = function_envelope(registered.empty() ? value.name() : registered);
 }
 
 void ConfigWriter::field(const char* name, Initializer& value) {
@@ -118,7 +170,8 @@ void ConfigWriter::field(const char* name, LearningRate& value) {
     return;
   }
   const LearningRateScheduleNode& schedule = value.schedule();
-  config[name] = envelope("keras.optimizers.schedules", schedule.class_name(), config_of(schedule));
+  config[name] =
+      envelope_of(typeid(schedule), "keras.optimizers.schedules", schedule.class_name(), config_of(schedule));
 }
 
 void ConfigWriter::field(const char* name, Layer& value) {

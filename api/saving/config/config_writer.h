@@ -1,13 +1,23 @@
 #pragma once
 
+#include <typeinfo>
+
 #include <nyala/api/fields.h>
 #include <nyala/api/saving/json/strict_json.h>
 
 namespace nyala {
 
-/// `{"module", "class_name", "config", "registered_name"}`: how Keras writes any object. A class outside
-/// Keras has a package; then the module is absent and the registered name is "package>class".
+/// `{"module", "class_name", "config", "registered_name"}`: how Keras writes an object of its own.
 Json envelope(const std::string& module, const std::string& class_name, Json config);
+
+/// The same for an object that may be of a class of the user's: then the module is absent and the registered
+/// name is "package>class", or the class alone for one that is not registered, which is noted (SaveNotes).
+/// `type` is that of the object, `module` Keras' for its kind.
+Json envelope_of(const std::type_info& type, const std::string& module, const std::string& class_name,
+                 Json config);
+
+/// A registered function as Keras writes it. `name` with its package.
+Json function_envelope(const std::string& name);
 
 /// Writes the fields of a Config as Keras' get_config() gives them: what is absent becomes null, objects
 /// become envelopes. Throws InvalidArgumentError for what no file can hold (a C++ function), naming the

@@ -62,6 +62,31 @@ std::string public_name(const std::string& class_name) {
   return class_name == "GroupedQueryAttention" ? "GroupQueryAttention" : class_name;
 }
 
+/// What a model by subclassing was built for: the shape of its argument, or those of the list that it takes.
+Json build_config(const Shapes& shapes) {
+  if (shapes.size() == 1) return {{"input_shape", shape_to_json(shapes[0])}};
+  Json list = Json::array();
+  for (const Shape& shape : shapes) list.push_back(shape_to_json(shape));
+  return {{"input_shape", std::move(list)}};
+}
+
+/// The same of a file, in which Keras also has a shape for each argument by its name; none where it says
+/// nothing.
+Shapes built_for(const Json& json, const std::string& where) {
+  if (!json.contains("build_config") || !json["build_config"].is_object()) return {};
+  const Json& config = json["build_config"];
+  const Json& given = config.contains("input_shape")   ? config["input_shape"]
+                      : config.contains("shapes_dict") ? config["shapes_dict"]
+                                                       : config;
+  const bool is_one = given.is_array() && !given.empty() && !given[0].is_array();
+  Shapes shapes;
+  for (const Json& shape : is_one ? Json::array({given}) : given)
+    if (shape.is_array()) shapes.push_back(shape_of(shape, where + ", 'build_config'"));
+  for (Shape& shape : shapes)
+    if (shape.rank() > 0) shape = shape.with(0, None);
+  return shapes;
+}
+
 Json json_of(const Layer& layer) {
   LayerNode& node = layer.node();
   if (is_input_layer(node)) return envelope("keras.layers", "InputLayer", input_config_json(node));
@@ -73,16 +98,16 @@ Json json_of(const Layer& layer) {
     json["registered_name"] = "Functional";
     return json;
   }
-  const bool is_model = dynamic_cast<const ModelNode*>(&node) != nullptr;
-  if (is_model && registered_name_of(node.class_name()).empty())
-    throw StateError("a model by subclassing is saved under its class: call register_serializable<" +
-                     node.class_name() + ">() first, or save_weights");
-  if (const std::string module = private_module(node.class_name()); !module.empty()) {
+  if (const std::string module = private_module(node.class_name());
+      !module.empty() && registered_name_of(typeid(node)).empty()) {
     Json json = envelope(module, node.class_name(), own_config(node));
     json["registered_name"] = node.class_name();
     return json;
   }
-  return envelope("keras.layers", public_name(node.class_name()), own_config(node));
+  Json json = envelope_of(typeid(node), "keras.layers", public_name(node.class_name()), own_config(node));
+  if (dynamic_cast<const ModelNode*>(&node) && !node.built_for().empty())
+    json["build_config"] = build_config(node.built_for());
+  return json;
 }
 
 /// Policies that only say how to compute are read as what their variables are.
@@ -177,27 +202,18 @@ Layer custom_from(const LayerMaker& maker, const Json& json, const std::string& 
   const Json config = json.contains("config") ? json["config"] : Json::object();
   ConfigReader reader(config, where, scope);
   const Layer layer = maker(reader, options_of(config, where, scope));
-  if (!layer.built() && json.contains("build_config") && json["build_config"].is_object() &&
-      json["build_config"].contains("input_shape"))
-    if (auto* model = dynamic_cast<ModelNode*>(&layer.node()))
-      model->ensure_built({shape_of(json["build_config"]["input_shape"], where + ", 'build_config'")});
+  reader.note_unused({"name", "trainable", "dtype"});
+  if (auto* model = dynamic_cast<ModelNode*>(&layer.node()); model && !model->built() && model->has_call())
+    if (const Shapes shapes = built_for(json, where); !shapes.empty()) model->ensure_built(shapes);
   return layer;
-}
-
-LayerMaker find_custom(const ConfigObject& object, const LoadScope& scope) {
-  for (const std::string& name : {object.registered_name, object.class_name}) {
-    if (const auto found = scope.custom_objects.find(name); found != scope.custom_objects.end())
-      return found->second;
-    if (const LayerMaker maker = registered_class(name); maker && !name.empty()) return maker;
-  }
-  return {};
 }
 
 Layer make_layer_of(const ConfigObject& object, const Json& json, const std::string& where,
                     LoadScope& scope) {
   static const LayerTable table(Layers{});
   const std::string& name = object.class_name;
-  if (const LayerMaker maker = find_custom(object, scope)) return custom_from(maker, json, where, scope);
+  if (const CustomObject own = find_custom(object, scope); const auto* const maker = own.as<LayerMaker>())
+    return custom_from(*maker, json, where, scope);
   if (name == "InputLayer") return input_from(object.config, where, scope);
   if (name == "Sequential") return sequential_from(object.config, where, scope);
   if (name == "Functional" || name == "Model") return functional_from_config(object.config, where, scope);
@@ -208,7 +224,8 @@ Layer make_layer_of(const ConfigObject& object, const Json& json, const std::str
   if (const LayerTable::Maker maker = table.find(name)) return maker(object.config, where, scope);
   const std::string registered = object.registered_name.empty() ? name : object.registered_name;
   throw FileFormatError(where + " (" + registered + ") is not built yet; a class of your own: " +
-                        "register_serializable<" + name + ">() before loading");
+                        "register_serializable<" + name + ">(\"package\") before loading, or pass {\"" + name +
+                        "\", custom_object<" + name + ">()} in .custom_objects");
 }
 
 }  // namespace

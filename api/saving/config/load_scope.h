@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <nyala/api/saving/config/registry.h>
 
@@ -12,6 +13,8 @@ namespace nyala {
 /// What one load_model() knows besides the file's text.
 struct LoadScope {
   CustomObjects custom_objects = {};
+  /// Options in the file that no class took, each with its place.
+  std::vector<std::string> unknown_options = {};
   /// Layers that the file uses in several places, by Keras' shared_object_id.
   std::map<int64_t, Layer> shared = {};
   int depth = 0;  // of layers in layers

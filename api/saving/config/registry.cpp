@@ -1,19 +1,23 @@
 #include <nyala/api/saving/config/registry.h>
 
 #include <mutex>
+#include <vector>
 
 namespace nyala {
 
 namespace {
 
 struct Registered {
-  std::string package;
-  LayerMaker maker;
+  std::string package, name;
+  CustomObject object;
+  const std::type_info* type;
+
+  std::string full_name() const { return package + ">" + name; }
 };
 
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, Registered> classes;
+  std::vector<Registered> all;  // the latest last
 };
 
 Registry& registry() {
@@ -21,24 +25,108 @@ Registry& registry() {
   return all;
 }
 
+/// The latest entry that `fits`.
+template <class Fits>
+std::optional<Registered> latest(const Fits& fits) {
+  const std::lock_guard lock(registry().mutex);
+  const std::vector<Registered>& all = registry().all;
+  for (auto entry = all.rbegin(); entry != all.rend(); ++entry)
+    if (fits(*entry)) return *entry;
+  return {};
+}
+
+template <class Known, class Function>
+std::string name_of_function(const Function& function) {
+  const auto found = latest([&](const Registered& entry) {
+    const Known* const known = entry.object.as<Known>();
+    return known && known->is(function);
+  });
+  return found ? found->full_name() : "";
+}
+
+/// Leaves every field as it is.
+class Defaults final : public FieldVisitor {
+ public:
+  void field(const char*, bool&) override {}
+  void field(const char*, int64_t&) override {}
+  void field(const char*, double&) override {}
+  void field(const char*, std::string&) override {}
+  void field(const char*, std::vector<int64_t>&) override {}
+  void field(const char*, std::vector<double>&) override {}
+  void field(const char*, ActivationArgument&) override {}
+  void field(const char*, Initializer&) override {}
+  void field(const char*, Regularizer&) override {}
+  void field(const char*, Constraint&) override {}
+  void field(const char*, LearningRate&) override {}
+  void optional(const char*, double&) override {}
+  void optional(const char*, int64_t&, int64_t) override {}
+  void optional(const char*, std::string&) override {}
+};
+
+template <class Handle>
+std::optional<Handle> by_default(const CustomObject& object) {
+  const auto* const maker = object.as<ObjectMaker<Handle>>();
+  if (!maker) return {};
+  Defaults defaults;
+  return (*maker)(defaults);
+}
+
 }  // namespace
 
-void register_class(const std::string& package, const std::string& class_name, LayerMaker maker) {
+void register_object(const std::string& package, const std::string& name, CustomObject object,
+                     const std::type_info* type) {
   const std::lock_guard lock(registry().mutex);
-  registry().classes[class_name] = {package, std::move(maker)};
+  std::vector<Registered>& all = registry().all;
+  std::erase_if(all, [&](const Registered& entry) { return entry.package == package && entry.name == name; });
+  all.push_back({package, name, std::move(object), type});
 }
 
-std::string registered_name_of(const std::string& class_name) {
-  const std::lock_guard lock(registry().mutex);
-  const auto found = registry().classes.find(class_name);
-  return found == registry().classes.end() ? "" : found->second.package + ">" + class_name;
+std::string registered_name_of(const std::type_info& type) {
+  const auto found = latest([&](const Registered& entry) { return entry.type && *entry.type == type; });
+  return found ? found->full_name() : "";
 }
 
-LayerMaker registered_class(const std::string& name) {
-  const std::string class_name = name.substr(name.find('>') + 1);
-  const std::lock_guard lock(registry().mutex);
-  const auto found = registry().classes.find(class_name);
-  return found == registry().classes.end() ? LayerMaker() : found->second.maker;
+std::string registered_name_of(const ActivationArgument::Function& function) {
+  return name_of_function<KnownActivation>(function);
 }
+
+std::string registered_name_of(const LossFunction& function) {
+  return name_of_function<KnownLossFunction>(function);
+}
+
+std::string without_package(const std::string& name) { return name.substr(name.rfind('>') + 1); }
+
+CustomObject registered_object(const std::string& name) {
+  auto found = latest([&](const Registered& entry) { return entry.full_name() == name; });
+  if (!found) found = latest([&](const Registered& entry) { return entry.name == without_package(name); });
+  return found ? found->object : CustomObject();
+}
+
+template <class Handle>
+std::optional<Handle> registered(const std::string& name) {
+  return by_default<Handle>(registered_object(name));
+}
+
+template <>
+std::optional<Loss> registered(const std::string& name) {
+  const CustomObject object = registered_object(name);
+  if (const auto* const known = object.as<KnownLossFunction>())
+    return Loss(known->function, without_package(name));
+  return by_default<Loss>(object);
+}
+
+template <>
+std::optional<Metric> registered(const std::string& name) {
+  const CustomObject object = registered_object(name);
+  if (const auto* const known = object.as<KnownLossFunction>())
+    return Metric(known->function, without_package(name));
+  if (const auto loss = by_default<Loss>(object)) return Metric(*loss);
+  return by_default<Metric>(object);
+}
+
+template std::optional<Optimizer> registered(const std::string&);
+template std::optional<Initializer> registered(const std::string&);
+template std::optional<Regularizer> registered(const std::string&);
+template std::optional<Constraint> registered(const std::string&);
 
 }  // namespace nyala

@@ -5,6 +5,8 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/config_writer.h>
+#include <nyala/api/saving/config/registry.h>
+#include <nyala/api/saving/save_notes.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -23,38 +25,54 @@ const ObjectTable<Metric>& metric_table() {
   return table;
 }
 
+/// A function under its registered name; null, and noted, for one without.
+Json function_to_json(const LossFunction& function, const std::string& what) {
+  if (const std::string name = registered_name_of(function); !name.empty()) return function_envelope(name);
+  SaveNotes::left_out(what);
+  return {};
+}
+
 Json loss_to_json(const Loss& loss) {
   if (!loss) return {};
   const LossNode& node = loss.node();
   if (node.class_name() == "Crossentropy") return node.name();
-  if (!losses().has(node.class_name()))
-    throw InvalidArgumentError("the loss '" + loss.name() + "' is a C++ function");
+  if (node.function()) return function_to_json(*node.function(), "the loss '" + loss.name() + "'");
   Json config = config_of(node);
   config["name"] = node.name();
-  return envelope("keras.losses", node.class_name(), std::move(config));
+  return envelope_of(typeid(node), "keras.losses", node.class_name(), std::move(config));
 }
 
+/// Null for what no file can hold.
 Json metric_to_json(const Metric& metric) {
   if (metric.is_pending()) return metric.name();
   const MetricNode& node = metric.node();
-  if (losses().has(node.class_name()) && !metric_table().has(node.class_name()))
-    return envelope("keras.losses", node.class_name(), config_of(node));
-  if (!metric_table().has(node.class_name()))
-    throw InvalidArgumentError("the metric '" + metric.name() + "' is a C++ function");
+  const LossNode* const loss = node.loss() ? &node.loss()->node() : nullptr;
+  if (loss && !metric_table().has(node.class_name())) {
+    if (loss->function()) return function_to_json(*loss->function(), "the metric '" + metric.name() + "'");
+    return envelope_of(typeid(*loss), "keras.losses", loss->class_name(), config_of(node));
+  }
   Json config = config_of(node);
   config["name"] = metric.name();
-  return envelope("keras.metrics", node.class_name(), std::move(config));
+  return envelope_of(typeid(node), "keras.metrics", node.class_name(), std::move(config));
+}
+
+/// A list without what no file can hold; with `places` each keeps its place, since it belongs to an output.
+Json metrics_list(const std::vector<Metric>& metrics, bool places) {
+  Json list = Json::array();
+  for (const Metric& metric : metrics)
+    if (Json json = metric_to_json(metric); places || !json.is_null()) list.push_back(std::move(json));
+  return list;
 }
 
 /// One value alone, else a list, else by name.
 template <class T, class ToJson>
-Json per_output_json(const PerOutput<T>& values, bool always_list, ToJson to_json) {
+Json per_output_json(const PerOutput<T>& values, ToJson to_json) {
   if (values.empty()) return {};
   Json out;
   if (!values.named().empty()) {
     out = Json::object();
     for (const auto& [name, value] : values.named()) out[name] = to_json(value);
-  } else if (values.list().size() == 1 && !always_list) {
+  } else if (values.list().size() == 1) {
     out = to_json(values.list()[0]);
   } else {
     out = Json::array();
@@ -63,13 +81,14 @@ Json per_output_json(const PerOutput<T>& values, bool always_list, ToJson to_jso
   return out;
 }
 
-Json metrics_json(const CompileConfig& config) {
-  if (config.metrics_by_output.empty()) return per_output_json(config.metrics, true, metric_to_json);
+using MetricsByOutput = std::map<std::string, std::vector<Metric>>;
+
+Json metrics_json(const PerOutput<Metric>& metrics, const MetricsByOutput& by_output, bool several_outputs) {
+  if (metrics.named().empty() && by_output.empty())
+    return metrics.empty() ? Json() : metrics_list(metrics.list(), several_outputs);
   Json out = Json::object();
-  for (const auto& [name, list] : config.metrics_by_output) {
-    out[name] = Json::array();
-    for (const Metric& metric : list) out[name].push_back(metric_to_json(metric));
-  }
+  for (const auto& [name, metric] : metrics.named()) out[name] = metrics_list({metric}, false);
+  for (const auto& [name, list] : by_output) out[name] = metrics_list(list, false);
   return out;
 }
 
@@ -96,34 +115,36 @@ const Json& part_of(const Json& config, const char* key) {
 }
 
 /// Keras also writes one list per output, or lists by output name.
-void read_metrics(CompileConfig& compile, const Json& json, const std::vector<std::string>& outputs,
-                  const std::function<Metric(const Json&)>& make) {
+void read_metrics(PerOutput<Metric>& metrics, MetricsByOutput& by_output, const Json& json,
+                  const std::vector<std::string>& outputs, const std::function<Metric(const Json&)>& make) {
   const auto list_of = [&](const Json& entry) {
     std::vector<Metric> list;
     for (const Json& item : entry.is_array() ? entry : Json::array({entry}))
       if (!item.is_null()) list.push_back(make(item));
     return list;
   };
-  const bool lists = json.is_array() && std::any_of(json.begin(), json.end(),
-                                                    [](const Json& entry) { return entry.is_array(); });
+  const bool lists =
+      json.is_array() && std::any_of(json.begin(), json.end(),
+                                     [](const Json& entry) { return entry.is_array() || entry.is_null(); });
   if (lists && outputs.size() <= 1) {
     std::vector<Metric> all;
     for (const Json& entry : json)
       for (Metric& metric : list_of(entry)) all.push_back(std::move(metric));
-    compile.metrics = PerOutput<Metric>(std::move(all));
+    metrics = PerOutput<Metric>(std::move(all));
   } else if (lists) {
     for (size_t i = 0; i < json.size() && i < outputs.size(); ++i)
-      compile.metrics_by_output[outputs[i]] = list_of(json[i]);
+      by_output[outputs[i]] = list_of(json[i]);
   } else if (json.is_object() && !is_envelope(json)) {
-    for (const auto& [name, entry] : json.items()) compile.metrics_by_output[name] = list_of(entry);
+    for (const auto& [name, entry] : json.items()) by_output[name] = list_of(entry);
   } else {
-    compile.metrics = per_output_from<Metric>(json, make);
+    metrics = per_output_from<Metric>(json, make);
   }
 }
 
 /// "Custom>Adam", as Keras 2.11 and later wrote it.
-ConfigObject without_package(ConfigObject object) {
-  object.class_name = object.class_name.substr(object.class_name.rfind('>') + 1);
+ConfigObject without_old_package(ConfigObject object) {
+  if (object.registered_name.empty()) object.registered_name = object.class_name;
+  object.class_name = without_package(object.class_name);
   return object;
 }
 
@@ -193,12 +214,12 @@ Json optimizer_to_json(OptimizerNode& optimizer) {
     else
       config["inner_optimizer"] = member_to_json(group->members().front());
   }
-  return envelope("keras.optimizers", optimizer.class_name(), std::move(config));
+  return envelope_of(typeid(optimizer), "keras.optimizers", optimizer.class_name(), std::move(config));
 }
 
 Optimizer optimizer_from_json(const Json& json, const std::string& where, LoadScope& scope) {
   static const ObjectTable<Optimizer> table("optimizer", Optimizers{});
-  ConfigObject object = without_package(object_of(json, where));
+  ConfigObject object = without_old_package(object_of(json, where));
   if (json.is_string()) return Optimizer(object.class_name);
   if (!object.config.contains("learning_rate") && object.config.contains("lr"))
     object.config["learning_rate"] = object.config["lr"];
@@ -215,44 +236,55 @@ Optimizer optimizer_from_json(const Json& json, const std::string& where, LoadSc
 Loss loss_from_json(const Json& json, const std::string& where, LoadScope& scope) {
   if (json.is_null()) return {};
   const ConfigObject object = object_of(json, where);
-  const bool is_function = object.class_name == "function" && object.config.is_string();
-  if (json.is_string() || is_function)
-    return Loss(is_function ? object.config.get<std::string>() : object.class_name);
-  return losses().make(object, where, scope);
+  const std::string function = object.function_name();
+  if (!json.is_string() && function.empty()) return losses().make(object, where, scope);
+  const std::string& name = function.empty() ? object.class_name : function;
+  const CustomObject own = find_custom_function(name, scope);
+  if (const auto* const known = own.as<KnownLossFunction>())
+    return Loss(known->function, without_package(name));
+  return Loss(name);
 }
 
 Metric metric_from_json(const Json& json, const std::string& where, LoadScope& scope) {
   const ConfigObject object = object_of(json, where);
-  const bool is_function = object.class_name == "function" && object.config.is_string();
-  if (json.is_string() || is_function)
-    return Metric(is_function ? object.config.get<std::string>() : object.class_name);
+  const std::string function = object.function_name();
+  if (json.is_string() || !function.empty()) {
+    const std::string& name = function.empty() ? object.class_name : function;
+    const CustomObject own = find_custom_function(name, scope);
+    const auto* const known = own.as<KnownLossFunction>();
+    return known ? Metric(known->function, without_package(name)) : Metric(name);
+  }
   if (object.class_name == "MeanMetricWrapper" && object.config.contains("fn")) {
     const Metric made = metric_from_json(object.config["fn"], where, scope);
     return object.config.contains("name") && object.config["name"].is_string()
                ? made.renamed(object.config["name"].get<std::string>())
                : made;
   }
-  if (metric_table().has(object.class_name)) return metric_table().make(object, where, scope);
-  return Metric(losses().make(object, where, scope));
+  const CustomObject own = find_custom(object, scope);
+  const bool is_loss = own.as<ObjectMaker<Loss>>() ||
+                       (losses().has(object.class_name) && !metric_table().has(object.class_name));
+  if (is_loss) return Metric(losses().make(object, where, scope));
+  return metric_table().make(object, where, scope);
 }
 
 Json compile_to_json(const Model& model) {
   if (!model.compiled()) return {};
   const CompileConfig& compile = model.model_node().training->config;
+  const bool several = model.model_node().output_names(1).size() > 1;
   try {
     Json out = {
         {"optimizer", optimizer_to_json(model.optimizer().node())},
-        {"loss", per_output_json(compile.loss, false, loss_to_json)},
-        {"loss_weights", per_output_json(compile.loss_weights, false, [](double w) { return Json(w); })},
-        {"metrics", metrics_json(compile)},
-        {"weighted_metrics", per_output_json(compile.weighted_metrics, true, metric_to_json)},
+        {"loss", per_output_json(compile.loss, loss_to_json)},
+        {"loss_weights", per_output_json(compile.loss_weights, [](double w) { return Json(w); })},
+        {"metrics", metrics_json(compile.metrics, compile.metrics_by_output, several)},
+        {"weighted_metrics",
+         metrics_json(compile.weighted_metrics, compile.weighted_metrics_by_output, several)},
         {"run_eagerly", compile.run_eagerly},
         {"steps_per_execution", compile.steps_per_execution},
         {"jit_compile", false}};
     return out;
   } catch (const InvalidArgumentError& error) {
-    log(LogChannel::warning, "model '" + model.name() + "': what compile() was told is not saved, since " +
-                                 error.what() + ", which no file can hold; compile again after loading");
+    SaveNotes::left_out(std::string("what compile() was told, since ") + error.what());
     return {};
   }
 }
@@ -271,8 +303,10 @@ void compile_from_json(const Model& model, const Json& config, const std::string
       if (!weight.is_number()) throw FileFormatError(place + ", 'loss_weights': expected numbers");
       return weight.get<double>();
     });
-    read_metrics(compile, part_of(config, "metrics"), model.model_node().output_names(1), metric);
-    compile.weighted_metrics = per_output_from<Metric>(part_of(config, "weighted_metrics"), metric);
+    const std::vector<std::string> outputs = model.model_node().output_names(1);
+    read_metrics(compile.metrics, compile.metrics_by_output, part_of(config, "metrics"), outputs, metric);
+    read_metrics(compile.weighted_metrics, compile.weighted_metrics_by_output,
+                 part_of(config, "weighted_metrics"), outputs, metric);
     if (part_of(config, "steps_per_execution").is_number_integer())
       compile.steps_per_execution = config["steps_per_execution"];
   } catch (const InvalidArgumentError& error) {

@@ -36,6 +36,7 @@ Json legacy_model(const Json& model) {
       registered.is_string() && registered.get<std::string>().find('>') != std::string::npos;
   Json out = {{"class_name", has_package ? registered : model["class_name"]}, {"config", model["config"]}};
   const bool has_layers = model["class_name"] == "Sequential" || model["class_name"] == "Functional";
+  if (!has_layers && model.contains("build_config")) out["build_config"] = model["build_config"];
   if (has_layers)
     for (Json& layer : out["config"]["layers"]) layer = legacy_layer(layer);
   return out;
@@ -45,7 +46,9 @@ Json legacy_model(const Json& model) {
 Json legacy_training(Json compile) {
   const Json optimizer = compile["optimizer"];
   compile.erase("optimizer");
-  compile["optimizer_config"] = {{"class_name", optimizer["class_name"]}, {"config", optimizer["config"]}};
+  const Json& registered = optimizer["registered_name"];
+  compile["optimizer_config"] = {{"class_name", registered.is_string() ? registered : optimizer["class_name"]},
+                                 {"config", optimizer["config"]}};
   return compile;
 }
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace nyala {
+
+/// While one lives on a thread, what a file being written there cannot hold, or opens only with the reader's
+/// help, is gathered, to be said in one warning.
+class SaveNotes {
+ public:
+  SaveNotes();
+  ~SaveNotes();
+  SaveNotes(const SaveNotes&) = delete;
+  SaveNotes& operator=(const SaveNotes&) = delete;
+
+  /// A class that is not registered: the file names it, and whoever loads the file has to register it.
+  static void unregistered(const std::string& class_name);
+  /// Something that the file does not hold: "the loss 'loss'".
+  static void left_out(const std::string& what);
+  /// Logs the warning, which begins with `what`; nothing where there is nothing to say.
+  void say(const std::string& what) const;
+
+ private:
+  std::set<std::string> classes_;
+  std::vector<std::string> left_out_;
+  SaveNotes* outer_;
+};
+
+}  // namespace nyala
