@@ -32,6 +32,7 @@
 #include <nyala/datasets/image/image_dataset.h>
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/datasets/image/save_img.h>
+#include <nyala/datasets/load_csv.h>
 #include <nyala/datasets/mnist.h>
 #include <nyala/datasets/pad_sequences.h>
 #include <nyala/models/all.h>

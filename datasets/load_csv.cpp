@@ -1,0 +1,100 @@
+#include <nyala/datasets/load_csv.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const char* space = " \t\r";
+  const size_t begin = text.find_first_not_of(space);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(space) - begin + 1);
+}
+
+/// Reads the lines of one file.
+class CsvReader {
+ public:
+  CsvReader(const std::string& path, const LoadCsvConfig& config) : path_(path), config_(config) {}
+
+  void add(std::string_view line) {
+    ++line_;
+    if (line_ <= config_.skip_rows || trimmed(line).empty()) return;
+    row_.clear();
+    for (size_t begin = 0;;) {
+      const size_t end = line.find(config_.delimiter, begin);
+      row_.push_back(trimmed(line.substr(begin, end - begin)));
+      if (end == std::string_view::npos) break;
+      begin = end + 1;
+    }
+    const int64_t found = static_cast<int64_t>(row_.size());
+    if (width_ == 0) choose_columns(found);
+    if (found != width_)
+      fail(std::to_string(width_) + " fields as in the rows before", std::to_string(found));
+    for (const int64_t column : columns_) values_.push_back(number(column));
+  }
+
+  Tensor table() const {
+    const int64_t columns = static_cast<int64_t>(columns_.size());
+    const Shape shape{columns ? static_cast<int64_t>(values_.size()) / columns : 0, columns};
+    if (config_.dtype == "float64") return Tensor::from(values_, shape);
+    return Tensor::from(std::vector<float>(values_.begin(), values_.end()), shape);
+  }
+
+ private:
+  void choose_columns(int64_t width) {
+    width_ = width;
+    columns_ = config_.columns;
+    for (const int64_t column : columns_)
+      if (column < 0 || column >= width)
+        throw InvalidArgumentError("load_csv: expected columns in [0, " + std::to_string(width) + ") of " +
+                                   path_ + ", received " + std::to_string(column));
+    for (int64_t column = 0; config_.columns.empty() && column < width; ++column) columns_.push_back(column);
+  }
+
+  double number(int64_t column) const {
+    std::string_view text = row_[static_cast<size_t>(column)];
+    if (text.starts_with('+')) text.remove_prefix(1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+      fail("a number in column " + std::to_string(column), "'" + std::string(text) + "'");
+    return value;
+  }
+
+  [[noreturn]] void fail(const std::string& expected, const std::string& received) const {
+    throw FileFormatError(path_ + ", line " + std::to_string(line_) + ": expected " + expected +
+                          ", received " + received +
+                          " (load_csv: skip_rows passes over a header, columns chooses)");
+  }
+
+  const std::string& path_;
+  const LoadCsvConfig& config_;
+  int64_t line_ = 0, width_ = 0;
+  std::vector<int64_t> columns_;
+  std::vector<std::string_view> row_;
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+Tensor load_csv(const std::string& path, const LoadCsvConfig& config) {
+  if (config.dtype != "float32" && config.dtype != "float64")
+    throw InvalidArgumentError("load_csv: expected dtype 'float32' or 'float64', received '" + config.dtype +
+                               "'" + did_you_mean(config.dtype, {"float32", "float64"}));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw IoError("load_csv: cannot read " + path + ": " + std::strerror(errno));
+  CsvReader reader(path, config);
+  for (std::string line; std::getline(in, line);) reader.add(line);
+  if (in.bad()) throw IoError("load_csv: cannot read " + path + ": " + std::strerror(errno));
+  return reader.table();
+}
+
+}  // namespace nyala
