@@ -1,10 +1,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/softmax.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/exponential.h>
 #include <nyala/backend/ops/softmax.h>
-#include <nyala/backend/ops/statistics.h>
 
 namespace nyala {
 
@@ -24,9 +21,7 @@ class SoftmaxNode final : public LayerNode {
   using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     check_floating(x);
-    const std::vector<int>& axes = config_.axis.list();
-    if (axes.size() == 1) return ops::softmax(x, axes[0]);
-    return ops::exp(x - ops::logsumexp(x, axes, true));
+    return ops::softmax(x, config_.axis);
   }
 
  private:

@@ -33,6 +33,9 @@ struct Device {
   friend auto operator<=>(const Device&, const Device&) = default;
 };
 
+/// Where this thread makes new tensors: inside a replica its device, under device() the guard's, else cpu:0.
+Device current_device();
+
 /// "cpu", "gpu", "ghost".
 std::string_view name_of(DeviceKind kind);
 

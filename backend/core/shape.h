@@ -9,8 +9,12 @@
 
 namespace nyala {
 
-/// An unknown size in a shape, Keras' `None`: usually the batch.
-inline constexpr int64_t None = -1;
+/// Type of None, so that slice(1, None) is not slice(1, -1).
+struct NoneType {
+  constexpr operator int64_t() const { return -1; }
+};
+/// An unknown size in a shape, Keras' `None`: usually the batch. As a number -1.
+inline constexpr NoneType None;
 
 /// The sizes of a tensor's axes, held inline (no allocation). At most kMaxRank axes.
 class Shape {

@@ -47,6 +47,7 @@ Tensor Tensor::wrap(void* data, const Shape& shape, DType dtype, std::shared_ptr
 }
 
 void* Tensor::host_data(DType wanted) const {
+  if (!defined_) throw_empty_tensor("data");
   if (wanted != dtype_) throw_dtype_mismatch(dtype_, wanted);
   if (!storage_)
     throw StateError("an abstract tensor of shape " + shape_.to_string() + " has no values to read");
@@ -73,6 +74,7 @@ Tensor Tensor::alias_on(Device device) const {
 }
 
 Tensor Tensor::with_shape(const Shape& shape) const {
+  if (!defined_) throw_empty_tensor("with_shape");
   if (shape.num_elements() != num_elements())
     throw ShapeError("cannot view shape " + shape_.to_string() + " as " + shape.to_string());
   Tensor out = detached();
@@ -81,6 +83,7 @@ Tensor Tensor::with_shape(const Shape& shape) const {
 }
 
 Tensor Tensor::rows(int64_t first, int64_t count) const {
+  if (!defined_) throw_empty_tensor("rows");
   const int64_t total = shape_[0];
   if (first < 0 || count < 0 || first + count > total)
     throw ShapeError("rows " + std::to_string(first) + " to " + std::to_string(first + count) +
@@ -94,6 +97,11 @@ Tensor Tensor::rows(int64_t first, int64_t count) const {
 void throw_dtype_mismatch(DType held, DType wanted) {
   throw DTypeError("expected a tensor of " + std::string(name_of(wanted)) + ", received " +
                    std::string(name_of(held)) + "; ops::cast converts");
+}
+
+void throw_empty_tensor(std::string_view where) {
+  throw StateError(std::string(where) +
+                   ": the tensor is empty; it was default-constructed and never assigned");
 }
 
 }  // namespace nyala

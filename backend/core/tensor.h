@@ -1,20 +1,29 @@
 #pragma once
 
+#include <array>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <nyala/backend/core/axes.h>
 #include <nyala/backend/core/device.h>
 #include <nyala/backend/core/dtype.h>
+#include <nyala/backend/core/indexing.h>
+#include <nyala/backend/core/nested_values.h>
 #include <nyala/backend/core/shape.h>
 #include <nyala/backend/core/storage.h>
 
 namespace nyala {
 
+class Slice;
 class Tape;
 class Tensor;
+class TensorRowIterator;
 
 /// A place in the process that outlives every tape; tensors point at it instead of at the tape, so a
 /// tensor that outlives its tape is simply no longer tracked.
@@ -30,13 +39,18 @@ struct TensorNotes {
 
 /// A handle on a dense, row-major array of one dtype on one device. Copying shares the bytes.
 /// A tensor without storage is *abstract*: shape and dtype only, as while a graph is drawn.
+/// What makes a tensor makes it on current_device() unless told where: a replica's on the replica's device. A
+/// scalar of cpu:0 follows the tensors that it meets in an op.
+/// An empty tensor (the default constructor's) has shape (), float32 and cpu:0 and no bytes; every member that
+/// needs a value throws StateError.
 /// Thread-safe for concurrent reads.
 class Tensor {
  public:
-  /// An undefined tensor: no shape, no dtype, no bytes.
+  /// An empty tensor: no value.
   Tensor() = default;
-  /// A float32 vector on the current device's host, cpu:0.
-  Tensor(std::initializer_list<float> values);
+  /// Float32 from lists: {1, 2, 3} has shape (3), {{1, 2}, {3, 4}} shape (2, 2), {{1}, {2}} shape (2, 1).
+  /// Throws ShapeError for lists that are not regular.
+  Tensor(std::initializer_list<NestedValues> values);
   /// A float32 scalar.
   Tensor(float value);
   /// A copy of host values under a shape. Throws ShapeError if their number is not that of `shape`.
@@ -47,17 +61,22 @@ class Tensor {
   static Tensor abstract(const Shape& shape, DType dtype, Device device = {});
   /// A window on `storage` that begins `offset` bytes in.
   static Tensor view_of(StorageRef storage, size_t offset, const Shape& shape, DType dtype);
-  /// Uninitialised memory on `device`.
+  /// Uninitialised memory on `device`, by default on the host: for loops that fill it.
   static Tensor empty(const Shape& shape, DType dtype = DType::float32, Device device = {});
-  static Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = {});
-  static Tensor full(const Shape& shape, double value, DType dtype = DType::float32, Device device = {});
+  static Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
+  static Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
+  static Tensor full(const Shape& shape, double value, DType dtype = DType::float32,
+                     Device device = current_device());
+  /// start, start + step, ... before `stop`. Without a dtype int32 where all three are whole, else float32.
+  static Tensor arange(double stop);
+  static Tensor arange(double start, double stop, double step = 1.0, std::optional<DType> dtype = {});
   /// Copies host values. Throws ShapeError if their number is not that of `shape`.
   template <class T>
-  static Tensor from(std::span<const T> values, const Shape& shape, Device device = {}) {
+  static Tensor from(std::span<const T> values, const Shape& shape, Device device = current_device()) {
     return from_bytes(values.data(), values.size(), shape, dtype_of<T>, device);
   }
   template <class T>
-  static Tensor from(const std::vector<T>& values, const Shape& shape, Device device = {}) {
+  static Tensor from(const std::vector<T>& values, const Shape& shape, Device device = current_device()) {
     return from(std::span<const T>(values), shape, device);
   }
   template <class T>
@@ -65,14 +84,17 @@ class Tensor {
     return from(values, Shape{static_cast<int64_t>(values.size())});
   }
   template <class T>
-  static Tensor scalar(T value, Device device = {}) {
+  static Tensor scalar(T value, Device device = current_device()) {
     return from_bytes(&value, 1, Shape{}, dtype_of<T>, device);
   }
   /// Wraps host memory that `owner` keeps alive; no copy. The memory must not change while in use.
   static Tensor wrap(void* data, const Shape& shape, DType dtype, std::shared_ptr<void> owner);
 
   bool defined() const { return defined_; }
-  explicit operator bool() const { return defined_; }
+  /// Whether the one element is not 0, as in Python: `if (loss < best)`. Waits for the device. Throws
+  /// ShapeError for another number of elements, StateError for an empty or abstract tensor; whether there is a
+  /// tensor at all says defined().
+  explicit operator bool() const;
   /// True for a tensor that has a shape but no bytes.
   bool is_abstract() const { return defined_ && !storage_; }
 
@@ -121,6 +143,64 @@ class Tensor {
 
   /// NumPy-like text; for abstract tensors shape and dtype.
   std::string to_string() const;
+  friend std::ostream& operator<<(std::ostream& out, const Tensor& x) { return write(out, x); }
+
+  // NumPy's ways, from here to the rows. They are ops: differentiable, and recorded on symbolic tensors.
+
+  /// x[0], x[slice(1, 3)]: axis 0. Reads as a tensor of its own, and takes assignments: see Slice. Throws
+  /// ShapeError for an index outside.
+  Slice operator[](const Index& index) const;
+  /// x(slice(1, 3), ellipsis, -1): one entry per axis; axes behind the last entry are taken whole.
+  template <class... More>
+  Slice operator()(const Index& first, const More&... more) const;
+  /// One element: x.at<float>({0, 1}). Waits for the device. Throws ShapeError for an index outside,
+  /// DTypeError for another dtype.
+  template <class T>
+  T at(std::initializer_list<int64_t> index) const {
+    T value;
+    read_element(std::span<const int64_t>(index.begin(), index.size()), dtype_of<T>, &value);
+    return value;
+  }
+
+  /// Over one axis, several, or all (none given), as ops:: has them.
+  Tensor sum(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor mean(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor max(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor min(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor prod(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor var(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor std(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor any(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor all(const Axes& axes = {}, bool keepdims = false) const;
+  Tensor argmax(std::optional<int> axis = {}, bool keepdims = false) const;
+  Tensor argmin(std::optional<int> axis = {}, bool keepdims = false) const;
+
+  /// One size may be -1: what is left.
+  Tensor reshape(const Shape& shape) const;
+  /// All elements as one axis.
+  Tensor ravel() const;
+  Tensor squeeze(const Axes& axes = {}) const;
+  /// Without axes their order is reversed.
+  Tensor transpose(const Axes& axes = {}) const;
+  Tensor T() const { return transpose(); }
+  Tensor swapaxes(int first, int second) const;
+  Tensor astype(DType dtype) const;
+  /// Every value cut to [low, high].
+  Tensor clip(double low, double high) const;
+
+  /// This handle becomes the result, as `x = x + y` does: other handles on the old bytes keep those.
+  Tensor& operator+=(const Tensor& y) &;
+  Tensor& operator-=(const Tensor& y) &;
+  Tensor& operator*=(const Tensor& y) &;
+  Tensor& operator/=(const Tensor& y) &;
+  Tensor& operator+=(double y) &;
+  Tensor& operator-=(double y) &;
+  Tensor& operator*=(double y) &;
+  Tensor& operator/=(double y) &;
+
+  /// The entries of axis 0: for (const Tensor row : x). Throws ShapeError for a scalar or an unknown size.
+  TensorRowIterator begin() const;
+  TensorRowIterator end() const;
 
   // Autograd: the tape that tracks this value, if that tape still holds it.
   Tape* tape() const { return slot_ && slot_->serial == serial_ ? slot_->tape : nullptr; }
@@ -143,7 +223,9 @@ class Tensor {
 
  private:
   static Tensor from_bytes(const void* values, size_t count, const Shape& shape, DType dtype, Device device);
+  static std::ostream& write(std::ostream& out, const Tensor& x);
   void* host_data(DType wanted) const;
+  void read_element(std::span<const int64_t> index, DType wanted, void* value) const;
 
   Shape shape_;
   Device device_;
@@ -160,9 +242,12 @@ class Tensor {
 using Tensors = std::vector<Tensor>;
 
 [[noreturn]] void throw_dtype_mismatch(DType held, DType wanted);
+/// StateError "where: the tensor is empty ...".
+[[noreturn]] void throw_empty_tensor(std::string_view where);
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {
+  if (!defined_) throw_empty_tensor("to_vector");
   if (dtype_of<T> != dtype_) throw_dtype_mismatch(dtype_, dtype_of<T>);
   if constexpr (std::is_same_v<T, bool>) {
     std::unique_ptr<bool[]> values(new bool[static_cast<size_t>(num_elements())]);
@@ -174,5 +259,77 @@ std::vector<T> Tensor::to_vector() const {
     return values;
   }
 }
+
+/// Where the elements of a slice lie in the bytes of a tensor: offset and strides count elements.
+struct SliceView {
+  int64_t offset = 0;
+  Shape sizes;
+  std::array<int64_t, Shape::kMaxRank> strides{};
+};
+
+/// What x[...] and x(...) give: a tensor of its own (a copy, recorded like every op), which takes assignments
+/// where it stands: `x[0] = 1.0`, `x(slice(1, 3), -1) += y`, `x[0][1] = y` write into x's bytes, which all
+/// handles on x and views of it share, in x's dtype and broadcast to the slice. They throw StateError where a
+/// gradient tape tracks x or x is symbolic, since the tape and the graph know nothing of it.
+/// Once it has a name it is no place to write to: `auto row = x[0]; row = y;` does not compile. Write
+/// `Tensor row = x[0];` for a tensor that may be assigned and leaves x alone.
+class Slice : public Tensor {
+ public:
+  Slice(const Tensor& base, std::span<const Index> indices);
+
+  Slice(const Slice&) = default;
+  Slice(Slice&&) = default;
+  Slice& operator=(const Slice&) & = delete;
+  Slice& operator=(const Tensor&) & = delete;
+  /// Throw ShapeError where the value does not broadcast to the slice.
+  void operator=(const Slice& value) && { assign(value); }
+  void operator=(const Tensor& value) && { assign(value); }
+  void operator+=(const Tensor& value) &&;
+  void operator-=(const Tensor& value) &&;
+  void operator*=(const Tensor& value) &&;
+  void operator/=(const Tensor& value) &&;
+  void operator+=(double value) &&;
+  void operator-=(double value) &&;
+  void operator*=(double value) &&;
+  void operator/=(double value) &&;
+
+  Slice operator[](const Index& index) const { return Slice(*this, std::span(&index, 1), view_); }
+  template <class... More>
+  Slice operator()(const Index& first, const More&... more) const {
+    const std::array<Index, 1 + sizeof...(More)> indices{first, Index(more)...};
+    return Slice(*this, indices, view_);
+  }
+
+ private:
+  Slice(const Slice& outer, std::span<const Index> indices, const SliceView& view);
+  void assign(const Tensor& value) const;
+
+  Tensor base_;
+  SliceView view_;
+};
+
+template <class... More>
+Slice Tensor::operator()(const Index& first, const More&... more) const {
+  const std::array<Index, 1 + sizeof...(More)> indices{first, Index(more)...};
+  return Slice(*this, indices);
+}
+
+inline Slice Tensor::operator[](const Index& index) const { return Slice(*this, std::span(&index, 1)); }
+
+/// Walks axis 0 of a tensor.
+class TensorRowIterator {
+ public:
+  TensorRowIterator(const Tensor& x, int64_t row) : x_(x), row_(row) {}
+  Tensor operator*() const { return x_[row_]; }
+  TensorRowIterator& operator++() {
+    ++row_;
+    return *this;
+  }
+  friend bool operator==(const TensorRowIterator& a, const TensorRowIterator& b) { return a.row_ == b.row_; }
+
+ private:
+  Tensor x_;
+  int64_t row_;
+};
 
 }  // namespace nyala

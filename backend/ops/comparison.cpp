@@ -86,3 +86,46 @@ Tensor isclose(const Tensor& a, const Tensor& b, const ClosenessDescriptor& tole
 }
 
 }  // namespace nyala::ops
+
+namespace nyala {
+
+namespace {
+
+/// The dtype in which integers of `dtype` and `value` can be compared.
+DType integers_with(DType dtype, double value) {
+  if (std::abs(value) < 0x1p31) return promote(dtype, DType::int32);
+  return DType::int64;
+}
+
+/// `value` as a scalar that is compared with x: no float32 would hold all of x's integers.
+Tensor number_beside(const Tensor& x, double value) {
+  DType dtype = x.dtype();
+  if (!is_floating(dtype)) {
+    const bool whole = std::floor(value) == value && std::abs(value) < 0x1p63;
+    dtype = whole ? integers_with(dtype, value) : DType::float32;
+  }
+  return Tensor::full({}, value, dtype, x.device());
+}
+
+}  // namespace
+
+Tensor operator<(const Tensor& a, const Tensor& b) { return ops::less(a, b); }
+Tensor operator<(const Tensor& a, double b) { return ops::less(a, number_beside(a, b)); }
+Tensor operator<(double a, const Tensor& b) { return ops::less(number_beside(b, a), b); }
+Tensor operator<=(const Tensor& a, const Tensor& b) { return ops::less_equal(a, b); }
+Tensor operator<=(const Tensor& a, double b) { return ops::less_equal(a, number_beside(a, b)); }
+Tensor operator<=(double a, const Tensor& b) { return ops::less_equal(number_beside(b, a), b); }
+Tensor operator>(const Tensor& a, const Tensor& b) { return ops::greater(a, b); }
+Tensor operator>(const Tensor& a, double b) { return ops::greater(a, number_beside(a, b)); }
+Tensor operator>(double a, const Tensor& b) { return ops::greater(number_beside(b, a), b); }
+Tensor operator>=(const Tensor& a, const Tensor& b) { return ops::greater_equal(a, b); }
+Tensor operator>=(const Tensor& a, double b) { return ops::greater_equal(a, number_beside(a, b)); }
+Tensor operator>=(double a, const Tensor& b) { return ops::greater_equal(number_beside(b, a), b); }
+Tensor operator==(const Tensor& a, const Tensor& b) { return ops::equal(a, b); }
+Tensor operator==(const Tensor& a, double b) { return ops::equal(a, number_beside(a, b)); }
+Tensor operator==(double a, const Tensor& b) { return ops::equal(number_beside(b, a), b); }
+Tensor operator!=(const Tensor& a, const Tensor& b) { return ops::not_equal(a, b); }
+Tensor operator!=(const Tensor& a, double b) { return ops::not_equal(a, number_beside(a, b)); }
+Tensor operator!=(double a, const Tensor& b) { return ops::not_equal(number_beside(b, a), b); }
+
+}  // namespace nyala

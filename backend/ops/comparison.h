@@ -31,3 +31,28 @@ Tensor isclose(const Tensor& a, const Tensor& b, const ClosenessDescriptor& tole
 extern const OpDef kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kIsclose;
 
 }  // namespace nyala::ops
+
+namespace nyala {
+
+/// Elementwise, with a bool tensor as result, as in NumPy: whether two handles name one tensor is not asked.
+/// Numbers take the dtype of the tensor beside them where it holds them, as Python's do.
+Tensor operator<(const Tensor& a, const Tensor& b);
+Tensor operator<(const Tensor& a, double b);
+Tensor operator<(double a, const Tensor& b);
+Tensor operator<=(const Tensor& a, const Tensor& b);
+Tensor operator<=(const Tensor& a, double b);
+Tensor operator<=(double a, const Tensor& b);
+Tensor operator>(const Tensor& a, const Tensor& b);
+Tensor operator>(const Tensor& a, double b);
+Tensor operator>(double a, const Tensor& b);
+Tensor operator>=(const Tensor& a, const Tensor& b);
+Tensor operator>=(const Tensor& a, double b);
+Tensor operator>=(double a, const Tensor& b);
+Tensor operator==(const Tensor& a, const Tensor& b);
+Tensor operator==(const Tensor& a, double b);
+Tensor operator==(double a, const Tensor& b);
+Tensor operator!=(const Tensor& a, const Tensor& b);
+Tensor operator!=(const Tensor& a, double b);
+Tensor operator!=(double a, const Tensor& b);
+
+}  // namespace nyala

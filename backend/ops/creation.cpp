@@ -35,7 +35,9 @@ Tensor arange(double start, double stop, const ArangeOptions& options) {
     throw InvalidArgumentError("arange: expected finite bounds and a step other than 0, received step " +
                                std::to_string(step));
   const int64_t count = std::max<int64_t>(0, static_cast<int64_t>(std::ceil((stop - start) / step)));
-  return generated({count}, options.dtype, options.device,
+  const bool whole = std::floor(start) == start && std::floor(stop) == stop && std::floor(step) == step;
+  const DType dtype = options.dtype.value_or(whole ? DType::int32 : DType::float32);
+  return generated({count}, dtype, options.device,
                    [&](int64_t i) { return start + step * static_cast<double>(i); });
 }
 

@@ -1,17 +1,20 @@
 #pragma once
 
+#include <optional>
+
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala::ops {
 
-/// Tensors from nothing; untracked, computed on the host and copied to `device`.
+/// Tensors from nothing; untracked, computed on the host and copied to `device`, by default the one of this
+/// thread's work (a replica's, a device() guard's, cpu:0).
 
-/// start, start + step, ... before `stop`: ceil((stop - start) / step) elements. Throws InvalidArgumentError
-/// for a step of 0.
+/// start, start + step, ... before `stop`: ceil((stop - start) / step) elements. Without a dtype int32 where
+/// start, stop and step are whole, else float32. Throws InvalidArgumentError for a step of 0.
 struct ArangeOptions {
   double step = 1.0;
-  DType dtype = DType::int32;
-  Device device = {};
+  std::optional<DType> dtype = {};
+  Device device = current_device();
 };
 Tensor arange(double start, double stop, const ArangeOptions& options = {});
 Tensor arange(double stop);
@@ -20,7 +23,7 @@ Tensor arange(double stop);
 struct LinspaceOptions {
   bool endpoint = true;
   DType dtype = DType::float32;
-  Device device = {};
+  Device device = current_device();
 };
 Tensor linspace(double start, double stop, int64_t num = 50, const LinspaceOptions& options = {});
 
@@ -30,12 +33,12 @@ struct EyeOptions {
   int64_t columns = -1;
   int64_t diagonal = 0;
   DType dtype = DType::float32;
-  Device device = {};
+  Device device = current_device();
 };
 Tensor eye(int64_t rows, const EyeOptions& options = {});
 
-Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = {});
-Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = {});
-Tensor full(const Shape& shape, double value, DType dtype = DType::float32, Device device = {});
+Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
+Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
+Tensor full(const Shape& shape, double value, DType dtype = DType::float32, Device device = current_device());
 
 }  // namespace nyala::ops

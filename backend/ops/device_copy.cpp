@@ -33,7 +33,7 @@ const OpDef kDeviceCopy = {.name = "device_copy",
                            .twice_differentiable = true};
 
 Tensor device_copy(const Tensor& x, Device device, bool share) {
-  if (!x.defined()) throw InvalidArgumentError("device_copy: the tensor is undefined");
+  if (!x.defined()) throw_empty_tensor("to");
   if (x.device() == device || (x.is_abstract() && x.notes())) return x;
   Tensor out = moved(x, device, share);
   const Tensor* const inputs[] = {&x};

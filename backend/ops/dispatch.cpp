@@ -17,22 +17,43 @@ namespace {
 std::atomic<SymbolicHook> g_symbolic_hook{nullptr};
 std::atomic<uint64_t> g_dispatch_count{0};
 
-Device device_of(const OpDef& op, TensorPointers inputs) {
+/// The device that all inputs lie on, or kNoPlacement.
+Device common_device(TensorPointers inputs) {
   const Device device = inputs[0]->device();
   for (const Tensor* input : inputs)
-    if (input->device() != device)
-      throw InvalidArgumentError(
-          std::string(op.name) + ": inputs are on different devices, " + device.to_string() + " and " +
-          input->device().to_string() +
-          "; move one with tensor.to(device), or open a device() guard: under it inputs are fetched");
+    if (input->device() != device) return kNoPlacement;
   return device;
+}
+
+/// Values of the host that cost little to fetch, or that a replica elsewhere has from outside of its step:
+/// numbers, and inside a replica what was made before.
+bool follows_others(const Tensor& x) {
+  return x.device() == Device{} && (x.rank() == 0 || thread_context().device != Device{});
+}
+
+/// Where inputs of several devices are brought together, and given outputs lie.
+Device meeting_place(const OpDef& op, TensorPointers inputs, std::span<const Tensor> outputs) {
+  Device place = kNoPlacement;
+  const auto join = [&](const Tensor& tensor) {
+    if (place == kNoPlacement) place = tensor.device();
+    if (tensor.device() != place)
+      throw InvalidArgumentError(
+          std::string(op.name) + ": inputs are on different devices, " + place.to_string() + " and " +
+          tensor.device().to_string() +
+          "; move one with tensor.to(device), or open a device() guard: under it inputs are fetched");
+  };
+  for (const Tensor* input : inputs)
+    if (!follows_others(*input)) join(*input);
+  for (const Tensor& output : outputs)
+    if (output.defined()) join(output);
+  return place;
 }
 
 bool any_abstract(const OpDef& op, TensorPointers inputs) {
   bool abstract = false;
   for (const Tensor* input : inputs) {
     if (!input->defined())
-      throw InvalidArgumentError(std::string(op.name) + ": an input tensor is undefined");
+      throw StateError(std::string(op.name) + ": an input tensor is empty; it was default-constructed and never assigned");
     abstract = abstract || input->is_abstract();
   }
   return abstract;
@@ -153,7 +174,9 @@ void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inpu
   if (op.is_view && !outputs[0].defined()) {
     outputs[0] = inputs[0]->with_shape(inferred[0].shape());
   } else {
-    const Device device = device_of(op, inputs);
+    const Device device = common_device(inputs);
+    if (device == kNoPlacement)
+      return dispatch_on(meeting_place(op, inputs, outputs), op, descriptor, inputs, outputs);
     for (size_t i = 0; i < outputs.size(); ++i)
       if (!outputs[i].defined()) outputs[i] = Tensor::empty(inferred[i].shape(), inferred[i].dtype(), device);
     execute(op, descriptor, inputs, outputs, device);

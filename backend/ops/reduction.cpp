@@ -213,7 +213,7 @@ void prod_gradient(GradContext& c) {
     c.emit(0, kProdGradient, c.descriptor<ReductionDescriptor>(), {&c.input(0), &c.grad()});
 }
 
-Tensor reduce(const OpDef& op, const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor reduce(const OpDef& op, const Tensor& x, const Axes& axes, bool keepdims) {
   return dispatch(op, ReductionDescriptor{axes_mask(x.shape(), axes, op.name), keepdims}, {&x});
 }
 
@@ -260,25 +260,25 @@ const OpDef kExtremumGradient = {
 const OpDef kProdGradient = {
     .name = "prod_gradient", .infer = infer_like_first, .reference = prod_gradient_reference};
 
-Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce(kSum, x, axes, keepdims);
 }
-Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce(kMean, is_floating(x.dtype()) ? x : cast(x, DType::float32), axes, keepdims);
 }
-Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor max(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce(kMax, x, axes, keepdims);
 }
-Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce(kMin, x, axes, keepdims);
 }
-Tensor prod(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce(kProd, x, axes, keepdims);
 }
-Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce(kAny, x, axes, keepdims);
 }
-Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce(kAll, x, axes, keepdims);
 }
 

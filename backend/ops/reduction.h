@@ -10,17 +10,17 @@ namespace nyala::ops {
 /// accumulated in double or by chunks of fixed size, so their bits do not depend on the number of threads.
 /// Sums and products of bool and uint8 are int32, as in Keras (which has uint32 for uint8).
 /// All throw ShapeError for an axis that does not exist or is named twice.
-Tensor sum(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
+Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 /// The mean of integers is float32; over nothing it is NaN.
-Tensor mean(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
+Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 /// The gradient is shared equally among ties. A NaN among the values is the result. Throws ShapeError over
 /// nothing.
-Tensor max(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
-Tensor min(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
-Tensor prod(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
+Tensor max(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor min(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor prod(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 /// Whether any or all elements differ from 0: bool, not differentiable.
-Tensor any(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
-Tensor all(const Tensor& x, const std::vector<int>& axes = {}, bool keepdims = false);
+Tensor any(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 
 /// Bit i of `axes` is set where axis i is reduced.
 struct ReductionDescriptor {

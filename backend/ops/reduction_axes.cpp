@@ -5,7 +5,7 @@
 
 namespace nyala {
 
-uint32_t axes_mask(const Shape& shape, const std::vector<int>& axes, std::string_view where) {
+uint32_t axes_mask(const Shape& shape, const Axes& axes, std::string_view where) {
   if (axes.empty()) return (1u << shape.rank()) - 1u;
   uint32_t mask = 0;
   for (const int axis : axes) {

@@ -3,15 +3,15 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
+#include <nyala/backend/core/axes.h>
 #include <nyala/backend/core/shape.h>
 
 namespace nyala {
 
 /// Bit i set for each axis in `axes` (empty: all axes of `shape`). Throws ShapeError naming `where` for an
 /// axis that does not exist or is named twice.
-uint32_t axes_mask(const Shape& shape, const std::vector<int>& axes, std::string_view where);
+uint32_t axes_mask(const Shape& shape, const nyala::Axes& axes, std::string_view where);
 
 /// `shape` with the axes of `mask` set to 1 (keepdims) or left out.
 Shape reduced_shape(const Shape& shape, uint32_t mask, bool keepdims);

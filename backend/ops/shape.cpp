@@ -3,6 +3,7 @@
 
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/reduction_axes.h>
 #include <nyala/backend/ops/shape.h>
 
 namespace nyala::ops {
@@ -131,7 +132,18 @@ Tensor expand_dims(const Tensor& x, int axis) {
   return dispatch(kExpandDims, ExpandDimsDescriptor{axis}, {&x});
 }
 
-Tensor squeeze(const Tensor& x, const std::vector<int>& axes) {
+Tensor expand_dims(const Tensor& x, const Axes& axes) {
+  if (axes.empty()) return x;
+  Shape out;
+  for (int i = 0; i < x.rank() + static_cast<int>(axes.size()); ++i) out.append(1);
+  const uint32_t added = axes_mask(out, axes, "expand_dims");
+  Tensor y = x;
+  for (int i = 0; i < out.rank(); ++i)
+    if (added >> i & 1u) y = expand_dims(y, i);
+  return y;
+}
+
+Tensor squeeze(const Tensor& x, const Axes& axes) {
   SqueezeDescriptor descriptor;
   for (const int axis : axes) descriptor.axes |= 1u << x.shape().normalize_axis(axis);
   return dispatch(kSqueeze, descriptor, {&x});

@@ -11,29 +11,8 @@ namespace nyala::ops {
 
 namespace {
 
-/// A range on an axis of known size: its first element, and how many `step` apart.
-struct Resolved {
-  int64_t first = 0, count = 0, step = 1;
-};
-
 int64_t bound(int64_t given, int64_t size, int64_t low, int64_t high) {
   return std::clamp(given < 0 ? given + size : given, low, high);
-}
-
-Resolved resolve(const AxisRange& range, int64_t size) {
-  const int64_t step = range.step == 0 ? 1 : range.step;
-  Resolved out{.step = step};
-  if (step > 0) {
-    out.first = range.start == kToEnd ? 0 : bound(range.start, size, 0, size);
-    const int64_t stop = range.stop == kToEnd ? size : bound(range.stop, size, 0, size);
-    out.count = std::max<int64_t>(0, (stop - out.first + step - 1) / step);
-  } else {
-    out.first = range.start == kToEnd ? size - 1 : bound(range.start, size, -1, size - 1);
-    const int64_t stop = range.stop == kToEnd ? -1 : bound(range.stop, size, -1, size - 1);
-    out.count = std::max<int64_t>(0, (out.first - stop - step - 1) / -step);
-  }
-  if (out.count == 0) out.first = 0;
-  return out;
 }
 
 int64_t sliced_size(InferContext& c, int axis) {
@@ -63,7 +42,7 @@ void slice_gradient(GradContext& c) {
   SliceBackwardDescriptor back{};
   for (int axis = 0; axis < x.rank(); ++axis) {
     const size_t i = static_cast<size_t>(axis);
-    const Resolved range = resolve(c.descriptor<SliceDescriptor>().range(axis), x[axis]);
+    const ResolvedRange range = resolve(c.descriptor<SliceDescriptor>().range(axis), x[axis]);
     back.start[i] = range.first;
     back.size[i] = x[axis];
     back.step[i] = static_cast<int32_t>(range.step);
@@ -98,6 +77,22 @@ void slice_backward_reference(const KernelCall& call) {
 
 }  // namespace
 
+ResolvedRange resolve(const AxisRange& range, int64_t size) {
+  const int64_t step = range.step == 0 ? 1 : range.step;
+  ResolvedRange out{.step = step};
+  if (step > 0) {
+    out.first = range.start == kToEnd ? 0 : bound(range.start, size, 0, size);
+    const int64_t stop = range.stop == kToEnd ? size : bound(range.stop, size, 0, size);
+    out.count = std::max<int64_t>(0, (stop - out.first + step - 1) / step);
+  } else {
+    out.first = range.start == kToEnd ? size - 1 : bound(range.start, size, -1, size - 1);
+    const int64_t stop = range.stop == kToEnd ? -1 : bound(range.stop, size, -1, size - 1);
+    out.count = std::max<int64_t>(0, (out.first - stop - step - 1) / -step);
+  }
+  if (out.count == 0) out.first = 0;
+  return out;
+}
+
 SliceDescriptor::SliceDescriptor() {
   start.fill(kToEnd);
   stop.fill(kToEnd);
@@ -123,7 +118,7 @@ StridedCopy slice_copy(const KernelCall& call) {
   for (int axis = 0; axis < x.rank() && to > 0; ++axis) {
     from /= x[axis];
     to /= y[axis];
-    const Resolved range = resolve(call.descriptor<SliceDescriptor>().range(axis), x[axis]);
+    const ResolvedRange range = resolve(call.descriptor<SliceDescriptor>().range(axis), x[axis]);
     copy.from_offset += range.first * from;
     copy.add_axis(y[axis], range.step * from, to);
   }
@@ -221,7 +216,7 @@ Tensors split(const Tensor& x, const std::vector<int64_t>& indices, int axis) {
   return parts;
 }
 
-Tensor flip(const Tensor& x, const std::vector<int>& axes) {
+Tensor flip(const Tensor& x, const Axes& axes) {
   std::vector<AxisRange> ranges(static_cast<size_t>(x.rank()), AxisRange{.step = axes.empty() ? -1 : 1});
   for (const int axis : axes) ranges[static_cast<size_t>(x.shape().normalize_axis(axis))].step = -1;
   return strided_slice(x, ranges);

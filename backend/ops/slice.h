@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <limits>
 #include <vector>
 
 #include <nyala/backend/core/op.h>
@@ -10,7 +9,7 @@
 namespace nyala::ops {
 
 /// Stands for a bound that is left out.
-inline constexpr int64_t kToEnd = std::numeric_limits<int64_t>::min();
+inline constexpr int64_t kToEnd = Index::kOpen;
 
 /// Python's start:stop:step of one axis: negative bounds count from the end, bounds outside are cut to the
 /// axis, a negative step walks back. Step 0 is strict: start:stop with step 1, and bounds that the axis lacks
@@ -20,6 +19,12 @@ struct AxisRange {
   int64_t stop = kToEnd;
   int32_t step = 1;
 };
+
+/// A range on an axis of known size: its first element, how many, and how far apart.
+struct ResolvedRange {
+  int64_t first = 0, count = 0, step = 1;
+};
+ResolvedRange resolve(const AxisRange& range, int64_t size);
 
 /// x[range, range, ...]; axes without a range are taken whole. An axis of unknown size stays unknown unless
 /// its range is strict. Throws ShapeError for more ranges than axes, or a strict range that does not fit.
@@ -34,7 +39,7 @@ Tensors split(const Tensor& x, int sections, int axis = 0);
 /// Cut before each of the ascending `indices`: one part more than indices.
 Tensors split(const Tensor& x, const std::vector<int64_t>& indices, int axis = 0);
 /// The order along `axes` reversed; without axes along all.
-Tensor flip(const Tensor& x, const std::vector<int>& axes = {});
+Tensor flip(const Tensor& x, const Axes& axes = {});
 
 struct SliceDescriptor {
   std::array<int64_t, Shape::kMaxRank> start, stop;

@@ -7,6 +7,7 @@
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/softmax.h>
+#include <nyala/backend/ops/statistics.h>
 
 namespace nyala::ops {
 
@@ -113,5 +114,13 @@ const OpDef kLogSoftmaxBackward = {
 
 Tensor softmax(const Tensor& x, int axis) { return dispatch(kSoftmax, describe(x, axis), {&x}); }
 Tensor log_softmax(const Tensor& x, int axis) { return dispatch(kLogSoftmax, describe(x, axis), {&x}); }
+
+Tensor softmax(const Tensor& x, const Axes& axes) {
+  return axes.size() == 1 ? softmax(x, *axes.begin()) : exp(log_softmax(x, axes));
+}
+
+Tensor log_softmax(const Tensor& x, const Axes& axes) {
+  return axes.size() == 1 ? log_softmax(x, *axes.begin()) : x - logsumexp(x, axes, true);
+}
 
 }  // namespace nyala::ops

@@ -74,16 +74,16 @@ const OpDef kLogsumexp = {.name = "logsumexp",
 const OpDef kLogsumexpGradient = {
     .name = "logsumexp_gradient", .infer = infer_like_first, .reference = logsumexp_gradient_reference};
 
-Tensor var(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor var(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensor values = detail::real(x);
   return mean(square(values - mean(values, axes, true)), axes, keepdims);
 }
 
-Tensor std(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor std(const Tensor& x, const Axes& axes, bool keepdims) {
   return sqrt(var(x, axes, keepdims));
 }
 
-Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensor values = detail::real(x);
   return dispatch(kLogsumexp, ReductionDescriptor{axes_mask(x.shape(), axes, "logsumexp"), keepdims},
                   {&values});

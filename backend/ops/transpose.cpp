@@ -4,6 +4,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/reduction_axes.h>
 #include <nyala/backend/ops/transpose.h>
 
 namespace nyala::ops {
@@ -54,14 +55,14 @@ const OpDef kTranspose = {.name = "transpose",
                           .reference = transpose_reference,
                           .twice_differentiable = true};
 
-Tensor transpose(const Tensor& x, const std::vector<int>& axes) {
+Tensor transpose(const Tensor& x, const Axes& axes) {
   const int rank = x.rank();
   TransposeDescriptor descriptor;
   uint32_t seen = 0;
   for (int i = 0; i < rank && axes.empty(); ++i)
     descriptor.axes[static_cast<size_t>(i)] = static_cast<int8_t>(rank - 1 - i);
   for (size_t i = 0; i < axes.size() && axes.size() == static_cast<size_t>(rank); ++i) {
-    const int axis = x.shape().normalize_axis(axes[i]);
+    const int axis = x.shape().normalize_axis(axes.list()[i]);
     seen |= 1u << axis;
     descriptor.axes[i] = static_cast<int8_t>(axis);
   }
@@ -82,12 +83,23 @@ Tensor swapaxes(const Tensor& x, int first, int second) {
   return transpose(x, axes);
 }
 
-Tensor moveaxis(const Tensor& x, int source, int destination) {
-  const int from = x.shape().normalize_axis(source), to = x.shape().normalize_axis(destination);
-  std::vector<int> axes;
-  for (int axis = 0; axis < x.rank(); ++axis)
-    if (axis != from) axes.push_back(axis);
-  axes.insert(axes.begin() + to, from);
+Tensor moveaxis(const Tensor& x, const Axes& source, const Axes& destination) {
+  if (source.size() != destination.size())
+    throw ShapeError("moveaxis: expected as many destinations as sources, received " +
+                     std::to_string(source.size()) + " sources and " + std::to_string(destination.size()) +
+                     " destinations");
+  const uint32_t moved = source.empty() ? 0u : axes_mask(x.shape(), source, "moveaxis");
+  if (!destination.empty()) axes_mask(x.shape(), destination, "moveaxis");
+  std::vector<int> axes(static_cast<size_t>(x.rank()), -1);
+  for (size_t i = 0; i < source.size(); ++i)
+    axes[static_cast<size_t>(x.shape().normalize_axis(destination.list()[i]))] =
+        x.shape().normalize_axis(source.list()[i]);
+  int next = 0;
+  for (int& axis : axes) {
+    if (axis >= 0) continue;
+    while (moved >> next & 1u) ++next;
+    axis = next++;
+  }
   return transpose(x, axes);
 }
 

@@ -67,7 +67,7 @@ Variable make_here(const VariableSpec& spec) {
 }
 
 Tensor filled(const VariableNode& node, double value) {
-  return Tensor::full(node.spec.shape, value, node.spec.dtype);
+  return Tensor::full(node.spec.shape, value, node.spec.dtype, Device{});
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ Variable::Variable(const Tensor& initial_value, const VariableConfig& config)
 Variable::Variable(double initial_value, const VariableConfig& config)
     : Variable(Tensor::full(config.shape, initial_value, config.dtype.value_or(DType::float32)), config) {}
 
-Variable::Variable(std::initializer_list<float> initial_value, const VariableConfig& config)
+Variable::Variable(std::initializer_list<NestedValues> initial_value, const VariableConfig& config)
     : Variable(Tensor(initial_value), config) {}
 
 Variable::Variable(const VariableConfig& config) {

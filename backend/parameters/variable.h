@@ -110,7 +110,7 @@ class Variable {
   /// variable that is synchronised on reads, or neither a value nor an initializer.
   explicit Variable(const Tensor& initial_value, const VariableConfig& config = {});
   explicit Variable(double initial_value, const VariableConfig& config = {});
-  explicit Variable(std::initializer_list<float> initial_value, const VariableConfig& config = {});
+  explicit Variable(std::initializer_list<NestedValues> initial_value, const VariableConfig& config = {});
   explicit Variable(const VariableConfig& config);
   static Variable of(std::shared_ptr<VariableNode> node);
 

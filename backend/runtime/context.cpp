@@ -9,6 +9,8 @@ ThreadContext& thread_context() {
   return context;
 }
 
+Device current_device() { return thread_context().device; }
+
 DeviceGuard device(Device where) { return DeviceGuard(existing_device(where)); }
 
 }  // namespace nyala

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -206,5 +207,7 @@ std::string Tensor::to_string() const {
     return "[]  (shape " + shape_.to_string() + ", " + std::string(name_of(dtype_)) + ")";
   return Printer(*this).text();
 }
+
+std::ostream& Tensor::write(std::ostream& out, const Tensor& x) { return out << x.to_string(); }
 
 }  // namespace nyala

@@ -13,7 +13,7 @@ namespace nyala {
 namespace {
 
 void check_concrete(const Tensor& tensor, std::string_view what) {
-  if (!tensor.defined()) throw StateError(std::string(what) + ": the tensor is undefined");
+  if (!tensor.defined()) throw_empty_tensor(what);
   if (tensor.is_abstract())
     throw StateError(std::string(what) + ": a symbolic tensor of shape " + tensor.shape().to_string() +
                      " has no values; it only describes a graph");
@@ -21,9 +21,11 @@ void check_concrete(const Tensor& tensor, std::string_view what) {
 
 }  // namespace
 
-Tensor::Tensor(std::initializer_list<float> values)
-    : Tensor(from(std::span<const float>(values.begin(), values.size()),
-                  Shape{static_cast<int64_t>(values.size())})) {}
+Tensor::Tensor(std::initializer_list<NestedValues> values) {
+  std::vector<float> numbers;
+  const Shape shape = NestedValues::flatten(values, numbers);
+  *this = from(numbers, shape);
+}
 
 Tensor::Tensor(float value) : Tensor(scalar(value)) {}
 
@@ -51,6 +53,8 @@ Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device
     const size_t count = static_cast<size_t>(out.num_elements());
     if (device.kind == DeviceKind::cpu) {
       std::fill_n(out.raw_as<T>(), count, filling);
+    } else if (count == 1) {
+      stream_of(device).copy_from_host(out.raw(), &filling, out.bytes());
     } else {
       const std::unique_ptr<T[]> host(new T[count]);
       std::fill_n(host.get(), count, filling);
@@ -58,6 +62,10 @@ Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device
     }
   });
   return out;
+}
+
+Tensor Tensor::ones(const Shape& shape, DType dtype, Device device) {
+  return full(shape, 1.0, dtype, device);
 }
 
 Tensor Tensor::from_bytes(const void* values, size_t count, const Shape& shape, DType dtype, Device device) {
@@ -104,6 +112,7 @@ void Tensor::copy_from(const Tensor& source) const {
 }
 
 Tensor Tensor::clone() const {
+  check_concrete(*this, "clone");
   Tensor out = empty(shape_, dtype_, device_);
   out.copy_from(*this);
   return out;

@@ -28,7 +28,7 @@ inline Variable made(const Strategy& strategy, const Tensor& value) {
   return strategy.scope([&] { return Variable(value); });
 }
 
-inline Tensor here(const Replica& replica, std::initializer_list<float> values) {
+inline Tensor here(const Replica& replica, std::initializer_list<NestedValues> values) {
   return Tensor(values).to(replica.device);
 }
 
