@@ -6,6 +6,8 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/random.h>
+#include <nyala/backend/runtime/collectives.h>
+#include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/parallel.h>
 #include <nyala/backend/runtime/random.h>
 
@@ -96,6 +98,27 @@ Tensor random_truncated_normal(const Shape& shape, double mean, double stddev, c
     return std::array{mean + stddev * truncated_normal_of(2 * i, options.key),
                       mean + stddev * truncated_normal_of(2 * i + 1, options.key)};
   });
+}
+
+namespace {
+
+RandomOptions global_draw() {
+  const Collectives* const replica = thread_context().replica;
+  return {.key = next_global_key(replica ? static_cast<size_t>(replica->replica_id()) : 0)};
+}
+
+}  // namespace
+
+Tensor random_uniform(const Shape& shape, double low, double high) {
+  return random_uniform(shape, low, high, global_draw());
+}
+
+Tensor random_normal(const Shape& shape, double mean, double stddev) {
+  return random_normal(shape, mean, stddev, global_draw());
+}
+
+Tensor random_truncated_normal(const Shape& shape, double mean, double stddev) {
+  return random_truncated_normal(shape, mean, stddev, global_draw());
 }
 
 }  // namespace nyala::ops

@@ -12,7 +12,7 @@ namespace nyala::ops {
 struct RandomOptions {
   uint64_t key = 0;
   DType dtype = DType::float32;
-  Device device = {};
+  Device device = current_device();
 };
 
 /// Uniform in [low, high). Integers too, by truncation towards low; then low and high are whole.
@@ -21,5 +21,11 @@ Tensor random_uniform(const Shape& shape, double low, double high, const RandomO
 Tensor random_normal(const Shape& shape, double mean, double stddev, const RandomOptions& options);
 /// Normal, drawn again while more than two standard deviations from the mean. Floating dtypes.
 Tensor random_truncated_normal(const Shape& shape, double mean, double stddev, const RandomOptions& options);
+
+/// The same with the global generator, which set_random_seed() starts afresh: every call gives other numbers.
+/// Inside Strategy::run each replica has a stream of its own, which does not depend on the other replicas.
+Tensor random_uniform(const Shape& shape, double low = 0.0, double high = 1.0);
+Tensor random_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0);
+Tensor random_truncated_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0);
 
 }  // namespace nyala::ops

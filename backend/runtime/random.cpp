@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numbers>
 #include <random>
+#include <vector>
 
 namespace nyala {
 
@@ -79,6 +80,7 @@ struct SeedState {
   uint64_t seed = 0;
   bool is_set = false;
   uint64_t unseeded = 0;
+  std::vector<uint64_t> drawn;  // per stream of the global generator
 };
 
 SeedState& seed_state() {
@@ -103,6 +105,7 @@ void set_random_seed(uint64_t seed) {
   state.seed = seed;
   state.is_set = true;
   state.unseeded = 0;
+  state.drawn.clear();
 }
 
 uint64_t global_seed() {
@@ -115,6 +118,14 @@ uint64_t next_unseeded_key() {
   SeedState& state = seed_state();
   std::lock_guard lock(state.mutex);
   return mix_key(seed_locked(state), state.unseeded++);
+}
+
+uint64_t next_global_key(size_t stream) {
+  SeedState& state = seed_state();
+  std::lock_guard lock(state.mutex);
+  if (stream >= state.drawn.size()) state.drawn.resize(stream + 1);
+  const uint64_t own = mix_key(mix_key(seed_locked(state), "global generator"), uint64_t{stream});
+  return mix_key(own, state.drawn[stream]++);
 }
 
 }  // namespace nyala
