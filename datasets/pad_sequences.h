@@ -31,7 +31,8 @@ Tensor pad_sequences(const std::vector<std::vector<T>>& sequences, const PadSequ
   Tensors tensors;
   tensors.reserve(sequences.size());
   for (const std::vector<T>& sequence : sequences)
-    tensors.push_back(Tensor::from(std::span<const T>(sequence), {static_cast<int64_t>(sequence.size())}));
+    tensors.push_back(
+        Tensor::from(std::span<const T>(sequence), {static_cast<int64_t>(sequence.size())}, Device{}));
   return pad_tensor_sequences(tensors, config);
 }
 

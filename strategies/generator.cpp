@@ -96,7 +96,7 @@ Tensor Generator::state() const {
     values.push_back(static_cast<int64_t>(state_->seed));
     values.push_back(draws);
   }
-  return Tensor::from(values, {static_cast<int64_t>(state_->draws.size()), 2});
+  return Tensor::from(values, {static_cast<int64_t>(state_->draws.size()), 2}, Device{});
 }
 
 void Generator::reset(const Tensor& state) const {

@@ -171,7 +171,7 @@ Variable ParameterStore::create(const VariableSpec& given) {
   node->trainable = spec.trainable;
   node->plain = plain_;
   node->kind = kind_of(spec);
-  const Tensor initial = Tensor::zeros(spec.shape, spec.dtype);
+  const Tensor initial = Tensor::zeros(spec.shape, spec.dtype, Device{});
   if (spec.initialize) spec.initialize(initial);
   node->spec.initialize = nullptr;
   {

@@ -29,7 +29,7 @@ Tensor integer_share(const Tensor& value, size_t replica, size_t replicas) {
     const T extra = static_cast<T>(static_cast<int64_t>(replica) < std::abs(static_cast<int64_t>(rest)));
     share = static_cast<T>(share / count + (rest < 0 ? -extra : extra));
   }
-  return Tensor::from(shares, value.shape());
+  return Tensor::from(shares, value.shape(), Device{});
 }
 
 Tensor share_of(const Tensor& value, size_t replica, size_t replicas) {

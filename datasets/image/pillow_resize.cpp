@@ -231,7 +231,7 @@ Tensor pillow_resize(const Tensor& image, const ImageSize& size, PillowFilter fi
   std::copy(values.begin(), values.end(), pixels.bytes.begin());
   const Pixels out = resize(std::move(pixels), {shape[0], box.top, box.height, size.height},
                             {shape[1], box.left, box.width, size.width}, {filter});
-  return Tensor::from(std::span<const uint8_t>(out.bytes), {out.height, out.width, out.channels});
+  return Tensor::from(std::span<const uint8_t>(out.bytes), {out.height, out.width, out.channels}, Device{});
 }
 
 }  // namespace nyala

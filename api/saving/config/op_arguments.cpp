@@ -34,7 +34,7 @@ Tensor tensor_of_numbers(const Json& json, const std::string& where) {
   read_numbers(json, 0, shape, numbers, where);
   if (shape.num_elements() != static_cast<int64_t>(numbers.size()))
     throw FileFormatError(where + ": a tensor whose rows differ in length");
-  return Tensor::from(numbers, shape);
+  return Tensor::from(numbers, shape, Device{});
 }
 
 const Json* OpArguments::find(const char* name, size_t position) const {
