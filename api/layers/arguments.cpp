@@ -4,6 +4,7 @@
 
 #include <nyala/api/layers/arguments.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/cast.h>
 
 namespace nyala {
 
@@ -78,6 +79,10 @@ void check_floating(const Tensor& x) {
   if (!is_floating(x.dtype()))
     throw DTypeError("expected a floating input, received " + std::string(name_of(x.dtype())) +
                      "; put a Rescaling in front or cast it");
+}
+
+Tensor as_floating(const Tensor& x, DType dtype) {
+  return is_floating(x.dtype()) ? x : ops::cast(x, dtype);
 }
 
 }  // namespace nyala

@@ -90,8 +90,8 @@ class ConvTransposeNode : public LayerNode, public FoldableLayer {
   }
 
   using LayerNode::call;
-  Tensor call(Call& c, const Tensor& x) const override {
-    check_floating(x);
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
     const Tensor y = config_.activation(transpose(x, c[kernel_], bias_ ? c[bias_] : Tensor()));
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
     return y;
@@ -106,8 +106,8 @@ class ConvTransposeNode : public LayerNode, public FoldableLayer {
   Tensor scaled(const Tensor& kernel, const Tensor& scale) const override {
     return kernel * scale.with_shape({config_.filters, 1});
   }
-  Tensor call_with(Call&, const Tensor& x, const FoldedCall& changes) const override {
-    check_floating(x);
+  Tensor call_with(Call&, const Tensor& input, const FoldedCall& changes) const override {
+    const Tensor x = as_floating(input, dtype());
     return transpose(x, changes.kernel, changes.bias);
   }
 

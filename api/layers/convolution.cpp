@@ -80,8 +80,8 @@ class ConvolutionNode : public LayerNode, public FoldableLayer {
   }
 
   using LayerNode::call;
-  Tensor call(Call& c, const Tensor& x) const override {
-    check_floating(x);
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
     const Tensor kernel = c[kernel_];
     const Tensor bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = activation_.rest(convolve<N>(std::array{&x, &kernel, &bias}, options_));
@@ -99,8 +99,8 @@ class ConvolutionNode : public LayerNode, public FoldableLayer {
   const Variable& kernel() const override { return kernel_; }
   const Variable& bias() const override { return bias_; }
   Tensor scaled(const Tensor& kernel, const Tensor& scale) const override { return kernel * scale; }
-  Tensor call_with(Call&, const Tensor& x, const FoldedCall& changes) const override {
-    check_floating(x);
+  Tensor call_with(Call&, const Tensor& input, const FoldedCall& changes) const override {
+    const Tensor x = as_floating(input, dtype());
     return convolve<N>(x, changes, options_);
   }
 

@@ -1,5 +1,6 @@
 #include <nyala/api/layers/dense.h>
 
+#include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/foldable.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
@@ -46,7 +47,8 @@ class DenseNode final : public LayerNode, public FoldableLayer {
   }
 
   using LayerNode::call;
-  Tensor call(Call& c, const Tensor& x) const override {
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
     const Tensor kernel = c[kernel_];
     const Tensor bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = activation_.rest(ops::dense(x, kernel, bias, activation_.fused()));
@@ -60,7 +62,7 @@ class DenseNode final : public LayerNode, public FoldableLayer {
   const Variable& bias() const override { return bias_; }
   Tensor scaled(const Tensor& kernel, const Tensor& scale) const override { return kernel * scale; }
   Tensor call_with(Call&, const Tensor& x, const FoldedCall& changes) const override {
-    return ops::dense(x, changes.kernel, changes.bias, changes.activation);
+    return ops::dense(as_floating(x, dtype()), changes.kernel, changes.bias, changes.activation);
   }
 
  private:

@@ -69,8 +69,8 @@ class DepthwiseConvNode : public LayerNode, public FoldableLayer {
   }
 
   using LayerNode::call;
-  Tensor call(Call& c, const Tensor& x) const override {
-    check_floating(x);
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
     const Tensor kernel = as_grouped_kernel(c[kernel_]);
     const Tensor bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = activation_.rest(convolve<N>(std::array{&x, &kernel, &bias}, options_));
@@ -89,8 +89,8 @@ class DepthwiseConvNode : public LayerNode, public FoldableLayer {
   Tensor scaled(const Tensor& kernel, const Tensor& scale) const override {
     return kernel * scale.with_shape({kernel.shape()[-2], kernel.shape()[-1]});
   }
-  Tensor call_with(Call&, const Tensor& x, const FoldedCall& changes) const override {
-    check_floating(x);
+  Tensor call_with(Call&, const Tensor& input, const FoldedCall& changes) const override {
+    const Tensor x = as_floating(input, dtype());
     const Tensor kernel = as_grouped_kernel(changes.kernel);
     return convolve<N>(x, {kernel, changes.bias, changes.activation, {}, changes.padding}, options_);
   }

@@ -1,6 +1,7 @@
 #include <nyala/api/layers/einsum_dense.h>
 
 #include <nyala/api/initializers/variance_scaling.h>
+#include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/einsum_dense_shapes.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
@@ -53,7 +54,8 @@ class EinsumDenseNode final : public LayerNode {
   }
 
   using LayerNode::call;
-  Tensor call(Call& c, const Tensor& x) const override {
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
     const Tensor kernel = c[kernel_], bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = plain_ && !x.is_abstract() ? plain_product(x, kernel, bias) : product(x, kernel, bias);
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);

@@ -59,8 +59,8 @@ class GroupNormalizationNode final : public LayerNode {
   }
 
   using LayerNode::call;
-  Tensor call(Call& c, const Tensor& x) const override {
-    check_floating(x);
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
     if (x.is_abstract()) return Tensor::abstract(x.shape(), x.dtype(), x.device());
     Tensor y = normalized(x);
     Shape along = Shape{};

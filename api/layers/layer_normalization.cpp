@@ -50,8 +50,8 @@ class LayerNormalizationNode final : public LayerNode {
   }
 
   using LayerNode::call;
-  Tensor call(Call& c, const Tensor& x) const override {
-    check_floating(x);
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
     const TrailingAxes axes(config_.axis.list(), x.shape());
     if (config_.rms_scaling) return axes.back(scaled(axes.to_end(x), c[gamma_]));
     const Tensor gamma = gamma_ ? c[gamma_] : Tensor(), beta = beta_ ? c[beta_] : Tensor();

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/layers/recurrent_layer.h>
@@ -87,7 +88,7 @@ void RecurrentNode::keep_states(Call& c, const Tensors& states) const {
 }
 
 Outputs RecurrentNode::call(Call& c, Inputs inputs) const {
-  const CellSequence sequence{.x = inputs[0],
+  const CellSequence sequence{.x = as_floating(inputs[0], dtype()),
                               .states = first_states(c, inputs),
                               .mask = mask_in_use(inputs),
                               .return_sequences = settings_.return_sequences,

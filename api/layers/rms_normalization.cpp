@@ -28,8 +28,8 @@ class RMSNormalizationNode final : public LayerNode {
   }
 
   using LayerNode::call;
-  Tensor call(Call& c, const Tensor& x) const override {
-    check_floating(x);
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
     const TrailingAxes axes(config_.axis.list(), x.shape());
     return axes.back(ops::rms_normalization(axes.to_end(x), c[scale_],
                                             {.epsilon = config_.epsilon, .axes = axes.count()}));

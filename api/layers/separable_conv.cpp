@@ -76,8 +76,8 @@ class SeparableConvNode : public LayerNode, public FoldableLayer {
   }
 
   using LayerNode::call;
-  Tensor call(Call& c, const Tensor& x) const override {
-    check_floating(x);
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
     const Tensor depthwise = as_grouped_kernel(c[depthwise_]), pointwise = c[pointwise_];
     const Tensor bias = bias_ ? c[bias_] : Tensor(), none;
     const Tensor channels = convolve<N>(std::array{&x, &depthwise, &none}, depthwise_options_);
@@ -96,8 +96,8 @@ class SeparableConvNode : public LayerNode, public FoldableLayer {
   const Variable& kernel() const override { return pointwise_; }
   const Variable& bias() const override { return bias_; }
   Tensor scaled(const Tensor& kernel, const Tensor& scale) const override { return kernel * scale; }
-  Tensor call_with(Call& c, const Tensor& x, const FoldedCall& changes) const override {
-    check_floating(x);
+  Tensor call_with(Call& c, const Tensor& input, const FoldedCall& changes) const override {
+    const Tensor x = as_floating(input, dtype());
     const Tensor depthwise = as_grouped_kernel(c[depthwise_]), none;
     const Tensor channels = convolve<N>(std::array{&x, &depthwise, &none}, depthwise_options_);
     return convolve<N>(channels, changes, {});

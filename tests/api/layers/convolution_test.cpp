@@ -154,7 +154,6 @@ TEST(Convolutions, ShapeErrorsNameLayerAndShape) {
       },
       {"empty"});
   expect_error<ShapeError>([&] { DepthwiseConv1D(5)(steps); }, {"(DepthwiseConv1D)", "no steps"});
-  expect_error<DTypeError>([&] { Conv1D(2, 1)(Tensor::full({1, 4, 3}, 1, DType::int32)); }, {"floating"});
 }
 
 TEST(Convolutions, ShapesWithoutRowsPass) {
