@@ -81,8 +81,6 @@ void check_floating(const Tensor& x) {
                      "; put a Rescaling in front or cast it");
 }
 
-Tensor as_floating(const Tensor& x, DType dtype) {
-  return is_floating(x.dtype()) ? x : ops::cast(x, dtype);
-}
+Tensor as_floating(const Tensor& x, DType dtype) { return is_floating(x.dtype()) ? x : ops::cast(x, dtype); }
 
 }  // namespace nyala

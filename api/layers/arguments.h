@@ -39,8 +39,8 @@ void check_image(const Shape& input);
 /// Throws DTypeError unless x is floating.
 void check_floating(const Tensor& x);
 
-/// x for arithmetic with a layer's weights: integers and bool become `dtype`, the layer's. Keras promotes them
-/// in a call, or its Input casts them.
+/// x for arithmetic with a layer's weights: integers and bool become `dtype`, the layer's. Keras promotes
+/// them in a call, or its Input casts them.
 Tensor as_floating(const Tensor& x, DType dtype);
 
 }  // namespace nyala

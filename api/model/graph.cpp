@@ -141,6 +141,12 @@ void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers input
   bool marked = false;
   for (const Tensor* input : inputs) marked = marked || symbolic(*input);
   if (!marked) return;
+  for (const Tensor* input : inputs)
+    if (input->is_abstract() && !symbolic(*input))
+      throw InvalidArgumentError(std::string(op.name) + ": a tensor of shape " + input->shape().to_string() +
+                                 " was made while the graph is drawn and has no values; make it in the call "
+                                 "of a layer, a Lambda say, "
+                                 "which runs with each batch");
   auto node = std::make_shared<GraphNode>();
   node->op = &op;
   node->descriptor = descriptor;

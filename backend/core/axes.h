@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <utility>
 #include <vector>
@@ -12,7 +13,8 @@ class Axes {
  public:
   Axes() = default;
   Axes(int axis) : axes_{axis} {}
-  Axes(bool) = delete;  // keepdims stands behind the axes
+  template <std::same_as<bool> T>
+  Axes(T) = delete;  // keepdims stands behind the axes
   Axes(std::initializer_list<int> axes) : axes_(axes) {}
   Axes(std::vector<int> axes) : axes_(std::move(axes)) {}
 

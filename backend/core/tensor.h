@@ -41,8 +41,8 @@ struct TensorNotes {
 /// A tensor without storage is *abstract*: shape and dtype only, as while a graph is drawn.
 /// What makes a tensor makes it on current_device() unless told where: a replica's on the replica's device. A
 /// scalar of cpu:0 follows the tensors that it meets in an op.
-/// An empty tensor (the default constructor's) has shape (), float32 and cpu:0 and no bytes; every member that
-/// needs a value throws StateError.
+/// An empty tensor (the default constructor's) has shape (), float32 and cpu:0 and no bytes; every member
+/// that needs a value throws StateError.
 /// Thread-safe for concurrent reads.
 class Tensor {
  public:
@@ -63,6 +63,7 @@ class Tensor {
   static Tensor view_of(StorageRef storage, size_t offset, const Shape& shape, DType dtype);
   /// Uninitialised memory on `device`, by default on the host: for loops that fill it.
   static Tensor empty(const Shape& shape, DType dtype = DType::float32, Device device = {});
+  /// These three are abstract where a size is unknown, as in a layer that is drawn.
   static Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
   static Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
   static Tensor full(const Shape& shape, double value, DType dtype = DType::float32,
@@ -92,8 +93,8 @@ class Tensor {
 
   bool defined() const { return defined_; }
   /// Whether the one element is not 0, as in Python: `if (loss < best)`. Waits for the device. Throws
-  /// ShapeError for another number of elements, StateError for an empty or abstract tensor; whether there is a
-  /// tensor at all says defined().
+  /// ShapeError for another number of elements, StateError for an empty or abstract tensor; whether there is
+  /// a tensor at all says defined().
   explicit operator bool() const;
   /// True for a tensor that has a shape but no bytes.
   bool is_abstract() const { return defined_ && !storage_; }

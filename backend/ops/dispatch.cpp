@@ -53,7 +53,8 @@ bool any_abstract(const OpDef& op, TensorPointers inputs) {
   bool abstract = false;
   for (const Tensor* input : inputs) {
     if (!input->defined())
-      throw StateError(std::string(op.name) + ": an input tensor is empty; it was default-constructed and never assigned");
+      throw StateError(std::string(op.name) +
+                       ": an input tensor is empty; it was default-constructed and never assigned");
     abstract = abstract || input->is_abstract();
   }
   return abstract;

@@ -12,9 +12,9 @@ namespace nyala {
 /// node to a graph that is being drawn). An output that is defined on entry is written into instead of being
 /// allocated; its shape and dtype must be the inferred ones. Throws ShapeError or DTypeError from the shape
 /// rule, StateError for an empty input, InvalidArgumentError for inputs on different devices; but scalars of
-/// cpu:0 follow the others, and inside a replica all that lies on cpu:0 does. Under a device() guard inputs that lie
-/// elsewhere are fetched and the op runs on the guard's device, unless an output is given: then it runs where
-/// the inputs are.
+/// cpu:0 follow the others, and inside a replica all that lies on cpu:0 does. Under a device() guard inputs
+/// that lie elsewhere are fetched and the op runs on the guard's device, unless an output is given: then it
+/// runs where the inputs are.
 void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
               std::span<Tensor> outputs);
 

@@ -32,6 +32,7 @@ std::array<double, 2> normals_of(const std::array<uint32_t, 4>& words) {
 template <class Pair>
 Tensor drawn(const Shape& shape, const RandomOptions& options, Pair&& pair) {
   constexpr int64_t kGrain = 2048;
+  if (!shape.is_known()) return Tensor::abstract(shape, options.dtype, options.device);
   const Tensor out = Tensor::empty(shape, options.dtype, options.device);
   const int64_t count = out.num_elements();
   dispatch_any(options.dtype, [&]<class T>(T) {

@@ -260,26 +260,14 @@ const OpDef kExtremumGradient = {
 const OpDef kProdGradient = {
     .name = "prod_gradient", .infer = infer_like_first, .reference = prod_gradient_reference};
 
-Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
-  return reduce(kSum, x, axes, keepdims);
-}
+Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) { return reduce(kSum, x, axes, keepdims); }
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce(kMean, is_floating(x.dtype()) ? x : cast(x, DType::float32), axes, keepdims);
 }
-Tensor max(const Tensor& x, const Axes& axes, bool keepdims) {
-  return reduce(kMax, x, axes, keepdims);
-}
-Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {
-  return reduce(kMin, x, axes, keepdims);
-}
-Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
-  return reduce(kProd, x, axes, keepdims);
-}
-Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
-  return reduce(kAny, x, axes, keepdims);
-}
-Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
-  return reduce(kAll, x, axes, keepdims);
-}
+Tensor max(const Tensor& x, const Axes& axes, bool keepdims) { return reduce(kMax, x, axes, keepdims); }
+Tensor min(const Tensor& x, const Axes& axes, bool keepdims) { return reduce(kMin, x, axes, keepdims); }
+Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) { return reduce(kProd, x, axes, keepdims); }
+Tensor any(const Tensor& x, const Axes& axes, bool keepdims) { return reduce(kAny, x, axes, keepdims); }
+Tensor all(const Tensor& x, const Axes& axes, bool keepdims) { return reduce(kAll, x, axes, keepdims); }
 
 }  // namespace nyala::ops

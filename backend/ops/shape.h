@@ -17,7 +17,8 @@ Tensor flatten(const Tensor& x, int first_axis = 1);
 Tensor ravel(const Tensor& x);
 /// A new axis of size 1 at position `axis` of the result; negative positions count from its end.
 Tensor expand_dims(const Tensor& x, int axis);
-/// Several positions, all of them in the result. Throws ShapeError for one that it lacks or that is named twice.
+/// Several positions, all of them in the result. Throws ShapeError for one that it lacks or that is named
+/// twice.
 Tensor expand_dims(const Tensor& x, const Axes& axes);
 /// Without the given axes, each of size 1; without any given: without all of size 1. Throws ShapeError for
 /// another size.

@@ -79,9 +79,7 @@ Tensor var(const Tensor& x, const Axes& axes, bool keepdims) {
   return mean(square(values - mean(values, axes, true)), axes, keepdims);
 }
 
-Tensor std(const Tensor& x, const Axes& axes, bool keepdims) {
-  return sqrt(var(x, axes, keepdims));
-}
+Tensor std(const Tensor& x, const Axes& axes, bool keepdims) { return sqrt(var(x, axes, keepdims)); }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensor values = detail::real(x);

@@ -72,9 +72,7 @@ Tensor Tensor::argmin(std::optional<int> axis, bool keepdims) const {
 Tensor Tensor::reshape(const Shape& shape) const { return ops::reshape(checked(*this, "reshape"), shape); }
 Tensor Tensor::ravel() const { return ops::ravel(checked(*this, "ravel")); }
 Tensor Tensor::squeeze(const Axes& axes) const { return ops::squeeze(checked(*this, "squeeze"), axes); }
-Tensor Tensor::transpose(const Axes& axes) const {
-  return ops::transpose(checked(*this, "transpose"), axes);
-}
+Tensor Tensor::transpose(const Axes& axes) const { return ops::transpose(checked(*this, "transpose"), axes); }
 Tensor Tensor::swapaxes(int first, int second) const {
   return ops::swapaxes(checked(*this, "swapaxes"), first, second);
 }

@@ -195,7 +195,8 @@ void Tensor::read_element(std::span<const int64_t> index, DType wanted, void* va
   if (index.size() != static_cast<size_t>(rank()))
     throw ShapeError("at: expected an index for each axis of shape " + shape_.to_string() + ", received " +
                      std::to_string(index.size()));
-  if (is_abstract()) throw StateError("at: a symbolic tensor of shape " + shape_.to_string() + " has no values");
+  if (is_abstract())
+    throw StateError("at: a symbolic tensor of shape " + shape_.to_string() + " has no values");
   int64_t place = 0;
   for (int axis = 0; axis < rank(); ++axis)
     place = place * shape_[axis] + element_of(shape_, axis, index[static_cast<size_t>(axis)]);

@@ -53,8 +53,8 @@ uint64_t global_seed();
 /// were asked for since it was set.
 uint64_t next_unseeded_key();
 
-/// The next key of one stream of the global generator: depends on the global seed, the stream and how many keys
-/// of it were taken since the seed was set. Takes nothing from next_unseeded_key().
+/// The next key of one stream of the global generator: depends on the global seed, the stream and how many
+/// keys of it were taken since the seed was set. Takes nothing from next_unseeded_key().
 uint64_t next_global_key(size_t stream);
 
 }  // namespace nyala

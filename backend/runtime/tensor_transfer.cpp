@@ -34,13 +34,16 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   return view_of(allocator_of(device).allocate(bytes), 0, shape, dtype);
 }
 
+// A layer that is drawn makes tensors of as many rows as its symbolic input, which are unknown then.
 Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
+  if (!shape.is_known()) return abstract(shape, dtype, device);
   Tensor out = empty(shape, dtype, device);
   if (out.bytes() > 0) stream_of(device).fill_zero(out.raw(), out.bytes());
   return out;
 }
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
+  if (!shape.is_known()) return abstract(shape, dtype, device);
   Tensor out = empty(shape, dtype, device);
   if (out.bytes() == 0) return out;
   dispatch_any(dtype, [&]<class T>(T) {

@@ -62,7 +62,8 @@ struct Loader {
 
   Tensor target(int64_t label) const {
     if (label_mode == LabelMode::integer) return Tensor::scalar(static_cast<int32_t>(label), Device{});
-    if (label_mode == LabelMode::binary) return Tensor::scalar(static_cast<float>(label), Device{}).with_shape({1});
+    if (label_mode == LabelMode::binary)
+      return Tensor::scalar(static_cast<float>(label), Device{}).with_shape({1});
     std::vector<float> one_hot(static_cast<size_t>(classes), 0.0f);
     one_hot[static_cast<size_t>(label)] = 1.0f;
     return Tensor::from(one_hot, {classes}, Device{});

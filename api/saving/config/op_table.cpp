@@ -9,7 +9,7 @@ namespace nyala {
 
 namespace {
 
-using Reduction = Tensor (*)(const Tensor&, const std::vector<int>&, bool);
+using Reduction = Tensor (*)(const Tensor&, const Axes&, bool);
 
 template <Reduction op>
 Tensors reduction(const OpArguments& a) {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <numeric>
 
 #include <nyala/api/saving/config/op_table.h>
@@ -40,15 +39,7 @@ Tensors moveaxis(const OpArguments& a) {
   const Tensor x = a.tensor("x", 0);
   const std::vector<int> source = a.axes("source"), destination = a.axes("destination");
   if (source.size() != destination.size()) a.fail("source", "as many axes as destinations");
-  std::vector<int> axes(static_cast<size_t>(x.rank()), -1), rest;
-  for (size_t i = 0; i < source.size(); ++i)
-    axes[static_cast<size_t>(x.shape().normalize_axis(destination[i]))] = x.shape().normalize_axis(source[i]);
-  for (int axis = 0; axis < x.rank(); ++axis)
-    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) rest.push_back(axis);
-  auto next = rest.begin();
-  for (int& axis : axes)
-    if (axis < 0) axis = *next++;
-  return {ops::transpose(x, axes)};
+  return {ops::moveaxis(x, source, destination)};
 }
 
 Tensors flip(const OpArguments& a) { return {ops::flip(a.tensor("x", 0), a.axes("axis"))}; }

@@ -1,5 +1,5 @@
-// Literals and new tensors lie where their replica works: what users write in losses, metrics, layers, steps and
-// run() gives one device's numbers on every strategy.
+// Literals and new tensors lie where their replica works: what users write in losses, metrics, layers, steps
+// and run() gives one device's numbers on every strategy.
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
@@ -133,7 +133,8 @@ TEST_F(ReplicaLiterals, InRun) {
       EXPECT_EQ(ops::eye(2).device(), replica.device);
       EXPECT_EQ(ops::random_normal({2}).device(), replica.device);
       const Tensor own = Tensor::full({2}, 3.0, DType::float32, replica.device);
-      return ops::maximum(0.0, own) + ops::where(own > 2.0, own, 0.0) + outside + ops::ones({2}) + Tensor(1.0f);
+      return ops::maximum(0.0, own) + ops::where(own > 2.0, own, 0.0) + outside + ops::ones({2}) +
+             Tensor(1.0f);
     });
     for (int id = 0; id < strategy.num_replicas_in_sync(); ++id)
       EXPECT_EQ(sums[static_cast<size_t>(id)].to_vector<float>(), (std::vector<float>{9, 10}));

@@ -30,7 +30,8 @@ TEST(TensorMembers, AreDifferentiable) {
 
 TEST(TensorMembers, DrawGraphs) {
   const Tensor x = Input({4, 3});
-  const Tensor last = x(slice(), -1), all = x.reshape({-1, 12}).sum(-1, true), first = x(ellipsis, 0).max(1, true);
+  const Tensor last = x(slice(), -1), all = x.reshape({-1, 12}).sum(-1, true);
+  const Tensor first = x(ellipsis, 0).max(1, true);
   const Tensor picked = ops::where(last > 0.5, last, 0.0);
   const Model model({.inputs = {x}, .outputs = {last, all, first, picked}});
   const Tensor data = Tensor::arange(0, 24, 1, DType::float32).reshape({2, 4, 3}) / 12.0;
@@ -41,6 +42,14 @@ TEST(TensorMembers, DrawGraphs) {
   EXPECT_FLOAT_EQ(outputs[2].at<float>({1, 0}), 21.0f / 12);
   EXPECT_FLOAT_EQ(outputs[3].at<float>({0, 0}), 9.0f / 12);
   EXPECT_THROW(x(slice(), 0) = 1.0, StateError);
+}
+
+TEST(TensorMembers, OfUnknownSizesAreMadeInLayers) {
+  const Tensor x = Input({2});
+  const auto shifted = [](const Tensor& y) { return y + ops::ones({y.shape()[0], 1}) + ops::zeros({2}); };
+  const Model model(x, Lambda(shifted)(x));
+  EXPECT_EQ(model.predict(Tensor({{1, 2}, {3, 4}}), {.verbose = 0}).to_vector<float>(), (Floats{2, 3, 4, 5}));
+  EXPECT_THROW(shifted(x), InvalidArgumentError);
 }
 
 }  // namespace

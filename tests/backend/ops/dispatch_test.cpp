@@ -12,9 +12,7 @@ namespace nyala {
 
 namespace {
 
-TEST(DispatchTest, UndefinedTensorsAreRefused) {
-  EXPECT_THROW(ops::add(Tensor(), Tensor{1.0f}), StateError);
-}
+TEST(DispatchTest, UndefinedTensorsAreRefused) { EXPECT_THROW(ops::add(Tensor(), Tensor{1.0f}), StateError); }
 
 TEST(DispatchTest, AbstractInputsComputeNothing) {
   const uint64_t before = dispatch_count();

@@ -247,7 +247,10 @@ TEST(EmptyTensorTest, EveryMemberThatNeedsAValueSaysThatItIsEmpty) {
       {"reshape", [](Tensor& x) { (void)x.reshape({1}); }},
       {"ravel", [](Tensor& x) { (void)x.ravel(); }},
       {"squeeze", [](Tensor& x) { (void)x.squeeze(-1); }},
-      {"transpose", [](Tensor& x) { (void)x.transpose({1, 0}); }},
+      {"transpose",
+       [](Tensor& x) {
+         (void)x.transpose({1, 0});
+       }},
       {"T", [](Tensor& x) { (void)x.T(); }},
       {"swapaxes", [](Tensor& x) { (void)x.swapaxes(0, 1); }},
       {"astype", [](Tensor& x) { (void)x.astype(DType::int32); }},
