@@ -48,7 +48,7 @@ std::vector<ReductionCase> cases() {
           {{2, 50, 37}, {1}, false}};
 }
 
-using Reduction = Tensor (*)(const Tensor&, const std::vector<int>&, bool);
+using Reduction = Tensor (*)(const Tensor&, const Axes&, bool);
 
 void check_all_cases(Reduction reduction, double low, double high, size_t most_elements_for_gradients) {
   uint64_t seed = 1;
