@@ -47,6 +47,9 @@ class FieldVisitor {
   virtual void optional(const char* name, double& value) = 0;
   /// An integer that may be absent: `none` stands for None.
   virtual void optional(const char* name, int64_t& value, int64_t none) = 0;
+  /// An option that Keras has not: files keep it beside the configuration, where Keras does not look. By
+  /// default not shown.
+  virtual void beside(const char*, bool&) {}
   /// A text that may be absent: the empty one stands for None. By default it is shown as it is.
   virtual void optional(const char* name, std::string& value) { field(name, value); }
 };

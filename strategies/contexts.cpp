@@ -73,6 +73,7 @@ SavedContext::SavedContext()
       scope_depth_(thread_context().scope_depth),
       replica_(thread_context().replica),
       replica_context_(thread_context().replica_context),
+      running_(thread_context().running),
       update_replica_(thread_context().update_replica) {}
 
 SavedContext::~SavedContext() {
@@ -83,6 +84,7 @@ SavedContext::~SavedContext() {
   context.scope_depth = scope_depth_;
   context.replica = replica_;
   context.replica_context = replica_context_;
+  context.running = running_;
   context.update_replica = update_replica_;
 }
 
@@ -94,6 +96,7 @@ InReplica::InReplica(ReplicaContext& replica) {
   context.scope_depth = 1;
   context.replica = replica.context;
   context.replica_context = &replica;
+  context.running = nullptr;
   context.update_replica = -1;
 }
 
@@ -105,6 +108,7 @@ InCrossReplica::InCrossReplica(StrategyNode& node) {
   context.scope_depth = 1;
   context.replica = nullptr;
   context.replica_context = nullptr;
+  context.running = nullptr;
   context.update_replica = -1;
 }
 

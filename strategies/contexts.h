@@ -60,6 +60,7 @@ class SavedContext {
   int scope_depth_;
   Collectives* replica_;
   ReplicaContext* replica_context_;
+  const RunningCall* running_;
   int update_replica_;
 };
 

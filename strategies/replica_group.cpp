@@ -240,6 +240,7 @@ void ReplicaGroup::meet_once(int id, std::string_view what, const void* offer,
     const ScopedValue<Collectives*> outside(context.replica, nullptr);
     const ScopedValue<ReplicaContext*> of_all(context.replica_context, nullptr);
     const ScopedValue<Tape*> unrecorded(context.tape, nullptr);
+    const ScopedValue<const RunningCall*> outside_of_steps(context.running, nullptr);
     once(offers_);
   }
   meet(id, kOnce);

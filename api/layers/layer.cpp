@@ -54,6 +54,42 @@ std::string place(const LayerNode& node) {
 /// The path of the layer that is being built on this thread.
 thread_local std::string t_build_path;
 
+bool holds(const LayerNode& owner, const LayerNode& node) {
+  for (const auto& [attribute, layer] : owner.sublayers())
+    if (&layer.node() == &node) return true;
+  for (const auto& [attribute, layer] : owner.sublayers())
+    if (holds(layer.node(), node)) return true;
+  return false;
+}
+
+bool has_weights(const LayerNode& node) {
+  if (!node.own_weights().empty() || !node.own_state().empty()) return true;
+  for (const auto& [attribute, layer] : node.sublayers())
+    if (has_weights(layer.node())) return true;
+  return false;
+}
+
+/// Of a built layer that is called where `running` runs. A frozen one may stay outside, like a teacher's.
+void check_tracked(const RunningCall* running, const LayerNode& node) {
+  if (!running || !running->layer || !node.trainable() || !has_weights(node)) return;
+  for (const RunningCall* caller = running; caller; caller = caller->outer)
+    if (caller->layer && (caller->layer == &node || holds(*caller->layer, node))) return;
+  const std::string type = node.class_name();
+  const std::string who = running->is_step ? place(*running->layer) : "";  // a layer's errors are given its name
+  throw StateError(who + "calls layer '" + node.name() + "' (" + type +
+                   "), which has weights, but does not hold it: it would neither be trained nor saved. Write "
+                   "the member as `" +
+                   type + " d = track(\"d\", " + type +
+                   "(...));`; a layer that is not to be trained needs set_trainable(false)");
+}
+
+/// Every call while a layer is built, and those that a training step makes by itself.
+void check_tracked(const LayerNode& node, bool at_build) {
+  const RunningCall* const running = thread_context().running;
+  if (!running || !(at_build || (running->is_step && running->call->training()))) return;
+  check_tracked(running, node);
+}
+
 }  // namespace
 
 void LayerNode::ensure_built(const Shapes& inputs) {
@@ -61,6 +97,8 @@ void LayerNode::ensure_built(const Shapes& inputs) {
   const ScopedValue<std::string> path(t_build_path,
                                       t_build_path.empty() ? name_ : t_build_path + "/" + name_);
   path_ = t_build_path;
+  const RunningCall building{.layer = this, .outer = thread_context().running};
+  const ScopedValue<const RunningCall*> running(thread_context().running, &building);
   Builder builder(*this);
   try {
     build(builder, inputs);
@@ -74,6 +112,7 @@ void LayerNode::ensure_built(const Shapes& inputs) {
   for (Shape& shape : built_for_)
     if (shape.rank() > 0) shape = shape.with(0, None);
   if (!trainable_) set_trainable(false);
+  check_tracked(building.outer, *this);
 }
 
 namespace {
@@ -107,6 +146,8 @@ void pass_masks(const LayerNode& node, Inputs inputs, std::span<Tensor> outputs)
 }  // namespace
 
 Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
+  const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
+  const ScopedValue<const RunningCall*> running(thread_context().running, &own);
   try {
     if (!built_) throw StateError("the layer is not built; call it on a tensor first or use track()");
     const Tensor converted = in_dtype(input, dtype_);
@@ -128,6 +169,8 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
 
 Tensor LayerNode::invoke(Call& c, const Tensor& input, ops::Activation activation) const {
   if (activation == ops::Activation::linear) return invoke(c, input);
+  const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
+  const ScopedValue<const RunningCall*> running(thread_context().running, &own);
   try {
     const Tensor converted = in_dtype(input, dtype_);
     Tensor output = call_fused(c, converted, activation);
@@ -139,6 +182,8 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input, ops::Activation activatio
 }
 
 Outputs LayerNode::invoke(Call& c, Inputs inputs) const {
+  const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
+  const ScopedValue<const RunningCall*> running(thread_context().running, &own);
   try {
     if (!built_) throw StateError("the layer is not built; call it on a tensor first or use track()");
     Tensors converted(inputs.begin(), inputs.end());
@@ -170,13 +215,39 @@ Tensor Layer::operator()(const std::vector<Tensor>& inputs) const {
 
 Tensor Layer::operator()(Call& c, const Tensor& input) const {
   if (!node_->built() && input.is_abstract()) node_->ensure_built({input.shape()});
+  check_tracked(*node_, input.is_abstract());
   return node_->invoke(c, input);
 }
 
 Outputs Layer::operator()(Call& c, Inputs inputs) const {
   if (!node_->built() && !inputs.empty() && inputs[0].is_abstract()) node_->ensure_built(shapes_of(inputs));
+  check_tracked(*node_, !inputs.empty() && inputs[0].is_abstract());
   return node_->invoke(c, inputs);
 }
+
+namespace {
+
+Outputs invoked(const LayerNode& node, Call& c, const std::vector<Tensor>& inputs) {
+  if (node.takes_many() || inputs.size() > 1) return node.invoke(c, Inputs(inputs));
+  return {node.invoke(c, inputs[0])};
+}
+
+/// The call that runs, on the tape that records now.
+Outputs invoked_inside(const RunningCall& running, const LayerNode& node, const std::vector<Tensor>& inputs) {
+  Call& c = *running.call;
+  Tape* const outer = c.tape();
+  if (thread_context().tape || running.is_step) c.set_tape(thread_context().tape);
+  try {
+    Outputs outputs = invoked(node, c, inputs);
+    c.set_tape(outer);
+    return outputs;
+  } catch (...) {
+    c.set_tape(outer);
+    throw;
+  }
+}
+
+}  // namespace
 
 Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
   if (inputs.empty()) throw InvalidArgumentError(place(*node_) + "was called without a tensor");
@@ -184,15 +255,18 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
     if (symbolic(input)) return draw_call(*this, inputs);
   const Shapes shapes = shapes_of(inputs);
   node_->ensure_built(shapes);
+  check_tracked(*node_, inputs[0].is_abstract());
+  if (const RunningCall* running = thread_context().running; running && running->call)
+    return invoked_inside(*running, *node_, inputs);
   Collectives* const replica = thread_context().replica;
   Call call({.tape = thread_context().tape,
              .replica = replica,
              .replica_index = replica ? replica->replica_id() : 0,
              .rows = shapes[0].empty() ? 0 : shapes[0][0],
              .global_rows = shapes[0].empty() ? 0 : shapes[0][0],
-             .step = {}});
-  Outputs outputs = node_->takes_many() || inputs.size() > 1 ? node_->invoke(call, Inputs(inputs))
-                                                             : Outputs{node_->invoke(call, inputs[0])};
+             .step = {},
+             .pass = replica ? 0 : node_->next_pass()});  // replicas would count in any order
+  Outputs outputs = invoked(*node_, call, inputs);
   if (!replica)  // state of layers that keep one from call to call; replicas have no common end of a step
                  // here
     for (const auto& [variable, value] : call.assignments()) variable.assign(value);

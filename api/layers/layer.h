@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,8 +38,11 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
 
   /// Keras' class name, "Conv2D".
   virtual std::string class_name() const = 0;
-  /// The configuration's fields besides name, trainable and dtype.
+  /// The configuration's fields besides name, trainable and dtype. A class with a `Config` shows that one's:
+  /// `void fields(FieldVisitor& v) override { config_.fields(v); }`.
   virtual void fields(FieldVisitor&) {}
+  /// Set where the layer was made with arguments that fields() does not show: no whole-model file can hold it.
+  bool has_hidden_arguments = false;
 
   /// Makes the weights. Shapes may hold None. The default forwards to the one-tensor form.
   virtual void build(Builder& builder, const Shapes& inputs) { build(builder, inputs.at(0)); }
@@ -73,7 +78,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// symbolic. Asked only where an input has a mask or makes_mask(); an output that call() gave one keeps it.
   virtual Tensors compute_mask(Inputs inputs, size_t num_outputs) const;
 
-  /// The key of this layer's random draws, or null for a layer that draws none; saved with checkpoints.
+  /// The key of this layer's random draws, or null for a layer that draws none; saved with checkpoints. See
+  /// SeededNode, the base of layers that draw.
   virtual uint64_t* random_key() { return nullptr; }
 
   /// Layers that this one holds, by the attribute name under which files know them.
@@ -101,6 +107,9 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   const Variables& own_state() const { return state_; }
   const std::vector<RegularizedWeight>& regularized() const { return regularized_; }
 
+  /// Numbers the passes out of training that begin with this node, from 1. Thread-safe.
+  uint64_t next_pass() const { return ++passes_; }
+
   /// Builds once for these input shapes. Throws ShapeError naming the layer.
   void ensure_built(const Shapes& inputs);
 
@@ -112,7 +121,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
 
  protected:
   friend class Builder;
-  /// Makes `layer` a part of this one, known as `attribute` in files.
+  /// Makes `layer` a part of this one, known as `attribute` in files. A layer with weights that a layer calls
+  /// without holding it, itself or in one that it holds, is an error when the caller is built.
   template <class L>
   L track(std::string attribute, L layer) {
     add_sublayer(std::move(attribute), layer);
@@ -131,10 +141,12 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   Variables weights_, state_;
   std::vector<RegularizedWeight> regularized_;
   std::vector<std::pair<std::string, Layer>> sublayers_;
+  mutable std::atomic<uint64_t> passes_{0};
 };
 
-/// A handle on a layer; copies name the same layer. Calling it on a symbolic tensor draws a graph, on a
-/// concrete one computes (inference mode).
+/// A handle on a layer; copies name the same layer. Calling it on a symbolic tensor draws a graph. On a
+/// concrete one it computes: inside another layer's call() and in a step of a model (train_step) it follows
+/// that one, as `layer(c, x)` does; elsewhere in inference mode.
 class Layer {
  public:
   Layer() = default;
@@ -189,17 +201,39 @@ struct LayerOptions {
 /// Makes a node with its name, trainable flag and dtype set.
 std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const LayerOptions& options);
 
+namespace detail {
+
+/// A function that a class does not override is that of its base, also in its type. What cannot be named from
+/// here is an override that is not public.
+template <class Node>
+constexpr bool overrides_fields() {
+  if constexpr (requires { &Node::fields; })
+    return !std::is_same_v<decltype(&Node::fields), decltype(&LayerNode::fields)>;
+  else
+    return true;
+}
+
+/// A user's node; says where files would lose its arguments.
+template <class Node, class... Arguments>
+std::shared_ptr<Node> make_node(Arguments&&... arguments) {
+  auto node = std::make_shared<Node>(std::forward<Arguments>(arguments)...);
+  node->has_hidden_arguments = sizeof...(Arguments) > 0 && !overrides_fields<Node>();
+  return node;
+}
+
+}  // namespace detail
+
 /// A handle on a user's layer: `make_layer<MyLayer>(arguments...)`.
 template <class Node, class... Arguments>
 Layer make_layer(Arguments&&... arguments) {
-  return Layer(finish_layer(std::make_shared<Node>(std::forward<Arguments>(arguments)...), {}));
+  return Layer(finish_layer(detail::make_node<Node>(std::forward<Arguments>(arguments)...), {}));
 }
 
 /// The same with a name: `make_layer<MyLayer>({.name = "mine"}, arguments...)`. A list in braces that comes
 /// first is always this one; what the constructor takes has its type's name: `MyLayerConfig{.units = 3}`.
 template <class Node, class... Arguments>
 Layer make_layer(LayerOptions options, Arguments&&... arguments) {
-  return Layer(finish_layer(std::make_shared<Node>(std::forward<Arguments>(arguments)...), options));
+  return Layer(finish_layer(detail::make_node<Node>(std::forward<Arguments>(arguments)...), options));
 }
 
 /// Keras' snake case of a class name: "Conv2D" -> "conv2d", "ReLU" -> "re_lu".

@@ -16,8 +16,21 @@ uint64_t seeded_key(int64_t seed, std::string_view kind);
 /// The step that a call draws for, 0 where there is none; on x's device.
 Tensor drawing_step(const Call& c, const Tensor& x);
 
-/// A layer that draws random numbers in training, as Dropout does: by its seed (below 0: none), the step, the
-/// number of the call and the place in the global batch.
+/// The base of layers that draw random numbers, also of one's own:
+///
+///   struct Jitter : SeededNode {
+///     Jitter() : SeededNode(-1, "jitter") {}
+///     std::string class_name() const override { return "Jitter"; }
+///     using LayerNode::call;
+///     Tensor call(Call& c, const Tensor& x) const override { return x + noise(c, x, 0.0, 0.1); }
+///   };
+///
+/// The numbers belong to the seed (below 0: one that set_random_seed decides), to the step in training and to
+/// the pass out of it, to the number of the draw in the pass, and to the place in the global batch: any number
+/// of replicas draws the same. A pass is one batch of predict or evaluate, or one call of a model or layer by
+/// itself; the node that was called counts them from 1, so that the same calls of a new model with the same
+/// seed draw the same numbers again. A layer that draws in training only asks c.training(). Nothing is drawn
+/// from a generator in the node: it is constant and serves all replicas at once.
 class SeededNode : public LayerNode {
  public:
   uint64_t* random_key() override { return &key_; }

@@ -83,6 +83,8 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   if (inputs.size() > 1 && !takes_initial_states(layer))
     for (size_t i = 0; i < node->masks.size(); ++i)
       if (!node->has_own_mask(i)) node->masks[i] = Tensor();
+  // The graph holds what it calls, whoever draws it.
+  const ScopedValue<const RunningCall*> on_its_own(thread_context().running, nullptr);
   layer.node().ensure_built(shapes);
   shells[0] = with_call_arguments(shells[0], node->arguments);
   Call call;

@@ -140,7 +140,7 @@ namespace detail {
 /// A node that knows what its class overrides.
 template <class Node, class... Arguments>
 std::shared_ptr<Node> make_model_node(Arguments&&... arguments) {
-  auto node = std::make_shared<Node>(std::forward<Arguments>(arguments)...);
+  auto node = make_node<Node>(std::forward<Arguments>(arguments)...);
   node->has_own_train_step = overrides_train_step<Node>();
   node->has_own_loss = overrides_compute_loss<Node>();
   return node;

@@ -3,6 +3,7 @@
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala {
 
@@ -15,6 +16,8 @@ void ModelNode::build(Builder&, const Shapes& inputs) {
   Tensors shells;
   for (const Shape& shape : inputs) shells.push_back(Tensor::abstract(shape, dtype()));
   Call c;
+  const RunningCall drawing{.call = &c, .layer = this, .outer = thread_context().running};
+  const ScopedValue<const RunningCall*> running(thread_context().running, &drawing);
   if (takes_many())
     call(c, Inputs(shells));
   else

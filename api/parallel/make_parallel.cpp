@@ -48,7 +48,9 @@ Tensor make_parallel(const ParallelFunction& fn, int n, const NamedInputs& input
     for (size_t i = 0; i < slices.size(); ++i) named.emplace_back(inputs.values()[i].first, slices[i]);
     return {fn(NamedInputs(std::move(named)))};
   };
-  Call outer({.tape = thread_context().tape, .step = {}});
+  Call alone({.tape = thread_context().tape, .step = {}});
+  const RunningCall* const running = thread_context().running;
+  Call& outer = running && running->call ? *running->call : alone;
   const DeviceSlices slices = slices_on(devices_for_slices(ids, "make_parallel"), tensors[0].device());
   return slices.run(outer, tensors, work)[0];
 }

@@ -92,6 +92,8 @@ void SliceSession::forward_part(int i, const Call& outer, const DeviceSlices::Wo
   Call own(options_of(i, outer));
   own.set_draws(outer.draws());
   const ScopedValue<Tape*> recording(thread_context().tape, part.tape.get());
+  const RunningCall slice{.call = &own};
+  const ScopedValue<const RunningCall*> running(thread_context().running, &slice);
   part.outputs = work(own, part.inputs);
   part.losses = own.losses();
   part.assignments = own.assignments();

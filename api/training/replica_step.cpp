@@ -107,6 +107,8 @@ Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Ba
 
 Tensor ReplicaStep::compiled_loss(const Batch& batch, const Tensors& predictions) {
   TrainingState& state = this->state();
+  // As in Keras a layer inside a loss is no part of the step: it runs in inference mode.
+  const ScopedValue<const RunningCall*> no_step(thread_context().running, nullptr);
   Tensor total;
   for (size_t i = 0; i < state.outputs.size(); ++i) {
     const CompiledOutput& output = state.outputs[i];
@@ -159,6 +161,7 @@ Tensor masked_weights(const Metric& metric, const Tensor& weights, const Tensor&
 }  // namespace
 
 void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& predictions) {
+  const ScopedValue<const RunningCall*> no_step(thread_context().running, nullptr);
   for (const CompiledMetric& compiled : state().metrics) {
     const Tensor& tracked = predictions[compiled.output];
     Tensor prediction = tracked.detached();

@@ -14,6 +14,7 @@
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/status_word.h>
 
 namespace nyala {
@@ -177,11 +178,14 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
                 .rows = range.count,
                 .global_rows = global_rows,
                 .step = state.steps[static_cast<size_t>(replica.id)],
+                .pass = pass_,
                 .trained = state.trained ? &state.trained_leaves : nullptr,
                 .fold_batch_normalization = mode == Mode::test && folds_,
                 .recompute_batch_normalization = state.config.recompute_batch_normalization});
   state.logged[static_cast<size_t>(replica.id)].clear();
   ReplicaStep step(model_, replica, call, cache_ ? cache_->head() : nullptr);
+  const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
+  const ScopedValue<const RunningCall*> running(thread_context().running, &own);
   const Batch part = part_of(strategy_, batch, replica.id);
   if (mode == Mode::train)
     train_part(step, part);
@@ -199,6 +203,7 @@ void Stepper::run(const Batch& given, Mode mode) {
   if (cache_) batch = cache_->with_features(batch, mode != Mode::test);
   if (mode != Mode::test)
     for (const Tensor& step : state.steps) step.copy_from_host(&state.train_step);
+  pass_ = mode == Mode::test ? model_.next_pass() : 0;
   strategy_.run([&](Replica& replica) { run_part(replica, batch, mode); },
                 mode == Mode::train ? &state.optimizer.node() : nullptr);
   state.rows += static_cast<double>(batch.x[0].shape()[0]);
@@ -252,6 +257,7 @@ Tensors Stepper::forward(const Batch& given, bool training) {
   const int64_t rows = batch.x[0].shape()[0];
   std::vector<Tensors> parts(static_cast<size_t>(strategy_.num_replicas_in_sync()));
   std::vector<Call> calls(parts.size());
+  const uint64_t pass = training ? 0 : model_.next_pass();
   strategy_.run([&](Replica& replica) {
     const RowRange range = strategy_.rows_of(replica.id, rows);
     Call& call = calls[static_cast<size_t>(replica.id)];
@@ -263,8 +269,11 @@ Tensors Stepper::forward(const Batch& given, bool training) {
                   .rows = range.count,
                   .global_rows = rows,
                   .step = {},
+                  .pass = pass,
                   .fold_batch_normalization = !training && folds_});
     ReplicaStep step(model_, replica, call);
+    const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
+    const ScopedValue<const RunningCall*> running(thread_context().running, &own);
     parts[static_cast<size_t>(replica.id)] = model_.predict_step(step, part_of(strategy_, batch, replica.id));
   });
   apply_assignments(calls);

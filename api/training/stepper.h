@@ -59,6 +59,7 @@ class Stepper {
   StrategyNode& strategy_;
   FeatureCache* cache_ = nullptr;
   bool folds_ = true;
+  uint64_t pass_ = 0;  // Call's
 };
 
 }  // namespace nyala

@@ -39,6 +39,9 @@ void Call::assign(const Variable& variable, const Tensor& value) {
   assignments_.emplace_back(variable, value.detached());
 }
 
-RandomKey Call::random_key(uint64_t layer_key) { return {mix_key(layer_key, draws_++), options_.first_row}; }
+RandomKey Call::random_key(uint64_t layer_key) {
+  const uint64_t key = options_.pass == 0 ? layer_key : mix_key(mix_key(layer_key, "pass"), options_.pass);
+  return {mix_key(key, draws_++), options_.first_row};
+}
 
 }  // namespace nyala

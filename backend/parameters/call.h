@@ -28,6 +28,9 @@ struct CallOptions {
   int64_t rows = 0;                // rows of this replica
   int64_t global_rows = 0;         // rows of the whole batch; 0: unknown
   Tensor step;                     // device scalar (int64): the training step, for random numbers
+  /// Out of training: the number of the pass, so that a layer that draws then draws anew in each. 0: the step
+  /// alone says.
+  uint64_t pass = 0;
   /// By leaf key: what the tape watches; null: variables that are trainable now.
   const std::vector<bool>* trained = nullptr;
   /// Out of training: models compute layers with kernels and the BatchNormalization behind as one.

@@ -7,13 +7,23 @@
 
 namespace nyala {
 
+class Call;
 class Collectives;
+class LayerNode;
 class Tape;
 class VariableCreator;
 struct ReplicaContext;
 
 /// Names no device.
 inline constexpr Device kNoPlacement{DeviceKind::cpu, -1};
+
+/// A layer's call() or build(), or a step of a model, that runs on this thread.
+struct RunningCall {
+  Call* call = nullptr;                // of the layers that are called without one; null: each has its own
+  const LayerNode* layer = nullptr;    // whose call() or build() it is, in a step the model; null: nobody's
+  const RunningCall* outer = nullptr;  // what called it
+  bool is_step = false;                // train_step() and the like, outside of layers
+};
 
 /// Everything that depends on the calling thread, in one place. Layers and kernels read none of it; tests
 /// reset it with `thread_context() = {}`.
@@ -26,6 +36,7 @@ struct ThreadContext {
   int scope_depth = 0;                 // scopes of it that are open here
   Collectives* replica = nullptr;      // set inside Strategy::run where there are several replicas
   ReplicaContext* replica_context = nullptr;  // set inside Strategy::run (strategies/replica_context.h)
+  const RunningCall* running = nullptr;       // the innermost one
   int update_replica = -1;             // whose copy Strategy::update is writing
   int compute_threads = 0;             // OpenMP team of this thread; 0: the device's share
   std::string_view only_kernel;        // tests: ops that have this kernel run it; "reference" binds all
