@@ -1,10 +1,18 @@
 #include <nyala/api/layers/batch_normalization.h>
 #include <nyala/api/layers/foldable.h>
+#include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/activation.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/batch_normalization.h>
+#include <nyala/backend/ops/binary.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/exponential.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/repeat.h>
+#include <nyala/backend/ops/replica_exchange.h>
+#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/shape.h>
 #include <nyala/backend/ops/transpose.h>
 
 namespace nyala {
@@ -23,7 +31,9 @@ void BatchNormalizationConfig::fields(FieldVisitor& v) {
   v.field("gamma_regularizer", gamma_regularizer);
   v.field("beta_constraint", beta_constraint);
   v.field("gamma_constraint", gamma_constraint);
+  bool synchronized = false;  // Keras' default; without meaning for one device, so files say nothing by it
   v.field("synchronized", synchronized);
+  v.beside("per_replica_statistics", per_replica_statistics);
 }
 
 namespace {
@@ -58,7 +68,7 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
       beta_ = b.weight("beta", shape, config_.beta_initializer,
                        {config_.beta_regularizer, config_.beta_constraint});
     const Aggregation aggregation =
-        config_.synchronized ? Aggregation::only_first_replica : Aggregation::mean;
+        config_.per_replica_statistics ? Aggregation::mean : Aggregation::only_first_replica;
     moving_mean_ = b.state("moving_mean", shape, config_.moving_mean_initializer, aggregation);
     moving_variance_ = b.state("moving_variance", shape, config_.moving_variance_initializer, aggregation);
   }
@@ -74,9 +84,15 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
     const Tensor x = is_floating(input.dtype()) ? input : ops::cast(input, dtype());
     const int axis = axis_of(x.shape());
     const bool last = axis == x.rank() - 1;
-    const Tensor y = normalized(c, last ? x : ops::moveaxis(x, axis, -1), activation);
+    const auto channels_last = [&](const Tensor& t) { return last ? t : ops::moveaxis(t, axis, -1); };
+    const Tensor mask = mask_of(input);
+    const Tensor y =
+        mask.defined() && is_training(c)
+            ? activated(masked(c, channels_last(x), channels_last(along(mask, x.shape()))), activation)
+            : normalized(c, channels_last(x), activation);
     return last ? y : ops::moveaxis(y, -1, axis);
   }
+  bool uses_mask() const override { return true; }
 
   bool maps_last_axis(int rank) const override {
     return config_.axis == -1 || static_cast<int>(config_.axis) == rank - 1;
@@ -98,13 +114,48 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
  private:
   int axis_of(const Shape& shape) const { return shape.normalize_axis(static_cast<int>(config_.axis)); }
 
+  bool is_training(const Call& c) const { return c.training() && trainable(); }
+
+  /// The mask in the shape of `x`, as Keras has it: of all axes but the last, wherever the channels are.
+  static Tensor along(const Tensor& mask, const Shape& shape) {
+    if (mask.rank() != shape.rank() - 1)
+      throw ShapeError("expected a mask with one axis less than the input of shape " + shape.to_string() +
+                       ", received shape " + mask.shape().to_string());
+    return ops::broadcast_to(ops::expand_dims(ops::cast(mask, DType::bool_), -1), shape);
+  }
+
+  static Tensor activated(const Tensor& y, ops::Activation activation) {
+    if (activation == ops::Activation::linear) return y;
+    return activation == ops::Activation::relu ? ops::relu(y) : ops::relu6(y);
+  }
+
+  /// Keras' formula for statistics of the steps that count, with the channels as the last axis.
+  Tensor masked(Call& c, const Tensor& x, const Tensor& counted) const {
+    constexpr double kFew = 1e-7;  // Keras' backend.epsilon(): no step at all gives zeros
+    std::vector<int> axes;
+    for (int axis = 0; axis < x.rank() - 1; ++axis) axes.push_back(axis);
+    const auto summed = [&](const Tensor& values) {
+      const Tensor own = ops::sum(values, axes);
+      return config_.per_replica_statistics ? own : ops::replica_all_reduce(own, c.replica());
+    };
+    const Tensor zero = Tensor::zeros({}, x.dtype(), x.device());
+    const Tensor count = summed(ops::cast(counted, x.dtype())) + kFew;
+    const Tensor mean = summed(ops::where(counted, x, zero)) / count;
+    const Tensor variance = summed(ops::square(ops::where(counted, x - mean, zero))) / count;
+    update(c, moving_mean_, mean.detached(), x);
+    update(c, moving_variance_, variance.detached(), x);
+    const Tensor y = (x - mean) * ops::rsqrt(variance + config_.epsilon);
+    const Tensor scaled = gamma_ ? y * c[gamma_] : y;
+    return beta_ ? scaled + c[beta_] : scaled;
+  }
+
   /// With the channels as the last axis.
   Tensor normalized(Call& c, const Tensor& x, ops::Activation activation) const {
     const Tensor gamma = gamma_ ? c[gamma_] : Tensor(), beta = beta_ ? c[beta_] : Tensor();
     ops::BatchNormalizationOptions options{.epsilon = config_.epsilon, .activation = activation};
-    if (!c.training() || !trainable())
+    if (!is_training(c))
       return ops::batch_normalization_apply(x, {c[moving_mean_], c[moving_variance_], gamma, beta}, options);
-    if (config_.synchronized) options.replica = c.replica();
+    if (!config_.per_replica_statistics) options.replica = c.replica();
     options.recompute = c.options().recompute_batch_normalization;
     const auto [y, mean, variance] = ops::batch_normalization_train(x, gamma, beta, options);
     update(c, moving_mean_, mean, x);
@@ -115,7 +166,7 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
   void update(Call& c, const Variable& moving, const Tensor& batch, const Tensor& x) const {
     // Every replica has to queue the same writes; one without rows of its own has seen nothing.
     const bool saw_nothing = !x.is_abstract() && c.options().global_rows == 0 && x.num_elements() == 0;
-    const bool own_nothing = !config_.synchronized && !x.is_abstract() && x.num_elements() == 0;
+    const bool own_nothing = config_.per_replica_statistics && !x.is_abstract() && x.num_elements() == 0;
     const Tensor old = c[moving];
     if (saw_nothing || own_nothing) return c.assign(moving, old);
     c.assign(moving, old * config_.momentum + batch * (1.0 - config_.momentum));

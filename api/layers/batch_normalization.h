@@ -18,10 +18,11 @@ struct BatchNormalizationConfig {
   Regularizer gamma_regularizer = {};
   Constraint beta_constraint = {};
   Constraint gamma_constraint = {};
-  /// Unlike Keras, whose default is false: the statistics are those of the global batch, whatever the number
-  /// of replicas. False: each replica takes those of its own rows, and the moving statistics become their
-  /// mean.
-  bool synchronized = true;
+  /// False: the statistics are those of the global batch, whatever the number of replicas. True: each replica
+  /// takes those of its own rows, and the moving statistics become their mean. Nyala's own: Keras'
+  /// `synchronized` is written as false, its default, and says nothing in files; what this one says they keep
+  /// beside the configuration.
+  bool per_replica_statistics = false;
   std::string name = {};
   bool trainable = true;
   std::string dtype = "float32";
@@ -31,7 +32,8 @@ struct BatchNormalizationConfig {
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta for each entry of `axis`. In training the statistics
 /// are the batch's (variance divided by the number of values), and moving = momentum * moving + (1 -
-/// momentum) * batch; otherwise, and while the layer is not trainable, they are the moving ones.
+/// momentum) * batch; otherwise, and while the layer is not trainable, they are the moving ones. Steps that the
+/// input's mask leaves out do not count in the batch's statistics, but are normalised by them.
 class BatchNormalization : public Layer {
  public:
   using Config = BatchNormalizationConfig;

@@ -117,9 +117,8 @@ TEST(Defaults, Layers) {
   expect_defaults<Activation>("layer Activation");
   expect_defaults<Add>("layer Add");
   expect_defaults<AveragePooling2D>("layer AveragePooling2D");
-  expect_defaults<BatchNormalization>(
-      "layer BatchNormalization",
-      {.missing = {"renorm", "renorm_clipping", "renorm_momentum"}, .changed = {{"synchronized", "True"}}});
+  expect_defaults<BatchNormalization>("layer BatchNormalization",
+                                      {.missing = {"renorm", "renorm_clipping", "renorm_momentum"}});
   expect_defaults<Concatenate>("layer Concatenate");
   expect_defaults<Conv2D>("layer Conv2D");
   expect_defaults<Dense>("layer Dense", {.missing = {"lora_rank", "lora_alpha", "quantization_config"}});

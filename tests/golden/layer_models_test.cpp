@@ -6,6 +6,7 @@
 
 #include <nyala/api/saving/load_model.h>
 #include <nyala/tests/golden/golden_data.h>
+#include <nyala/tests/golden/on_devices.h>
 
 namespace nyala::golden {
 namespace {
@@ -82,6 +83,17 @@ TEST_P(GoldenLayerModel, PredictsTrainsAndComesBackAsInKeras) {
   expect_outputs(again, "prediction", kPrediction);
   train(again);
   expect_outputs(again, "trained", kTrained);
+}
+
+TEST_P(GoldenLayerModel, TrainsOnSeveralDevicesAsKerasDoesOnOne) {
+  for (const int count : {2, 3}) {
+    SCOPED_TRACE(count);
+    const OnDevices devices(count);
+    const Model model = devices.strategy().scope([&] { return load_model(path()); });
+    train(model);
+    expect_outputs(model, "trained", kTrained);
+    expect_weights(model);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenLayerModel, testing::ValuesIn(cases()),

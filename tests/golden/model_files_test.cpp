@@ -10,6 +10,7 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/saving/zip/archive.h>
 #include <nyala/tests/golden/golden_data.h>
+#include <nyala/tests/golden/on_devices.h>
 
 namespace nyala::golden {
 namespace {
@@ -66,6 +67,18 @@ TEST_P(GoldenModelFile, PredictsAndGoesOnTrainingAsKerasDoes) {
     train(again, entry);
     expect_outputs(again.predict_all(x, {.verbose = 0}), entry.at("trained"), "trained again", kTrained);
     std::filesystem::remove(written(suffix));
+  }
+}
+
+TEST_P(GoldenModelFile, TrainsOnSeveralDevicesAsKerasDoesOnOne) {
+  const Json& entry = GetParam().entry;
+  for (const int count : {2, 3}) {
+    SCOPED_TRACE(count);
+    const OnDevices devices(count);
+    const Model model = devices.strategy().scope([&] { return load_model(path()); });
+    train(model, entry);
+    expect_outputs(model.predict_all(tensors(entry.at("x")), {.verbose = 0}), entry.at("trained"), "trained",
+                   kTrained);
   }
 }
 

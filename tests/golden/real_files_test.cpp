@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/api/optimizers/all.h>
 #include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/saving/numpy.h>
@@ -18,6 +19,7 @@
 #include <nyala/datasets/cifar10.h>
 #include <nyala/datasets/io/byte_reader.h>
 #include <nyala/datasets/io/tar_reader.h>
+#include <nyala/tests/golden/on_devices.h>
 
 // Files that others made with Keras 1.2 to 2.8, with what their makers recorded.
 namespace nyala {
@@ -42,6 +44,34 @@ Tensor random_input(Shape shape, uint64_t key) {
   for (int axis = 0; axis < shape.rank(); ++axis)
     if (shape[axis] == None) shape = shape.with(axis, axis == 0 ? 3 : 12);
   return ops::random_uniform(shape, 0.0, 1.0, {.key = key});
+}
+
+/// Some steps on random numbers, then all weights.
+Tensors trained(const Model& model) {
+  model.compile({.optimizer = SGD({.learning_rate = 0.01}), .loss = "mse"});
+  const Tensor x = random_input(model.model_node().input_shapes().at(0).with(0, 7), 1);
+  const Tensor y = random_input(model.predict(x, {.verbose = 0}).shape(), 2);
+  model.fit(x, y, {.batch_size = 4, .epochs = 1, .verbose = 0, .shuffle = false});
+  return model.get_weights();
+}
+
+/// Keras writes "synchronized": false for every BatchNormalization, which means nothing on one device.
+TEST(RealFiles, BatchNormalizationTrainsOnSeveralDevicesAsOnOne) {
+  const fs::path folder = data_folder() / "keras_models";
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << kAbsent;
+  for (const char* name : {"fer2013_mini_XCEPTION.102-0.66.hdf5", "mlperf_resnet8_cifar10.h5",
+                           "mlperf_vww_mobilenet_v1_0.25_96.h5"}) {
+    const std::string path = (folder / name).string();
+    const Tensors expected = trained(load_model(path));
+    for (const int count : {2, 3}) {
+      SCOPED_TRACE(name + std::string(" on ") + std::to_string(count));
+      const golden::OnDevices devices(count);
+      const Tensors received = trained(devices.strategy().scope([&] { return load_model(path); }));
+      ASSERT_EQ(received.size(), expected.size());
+      for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_LE(largest_difference(received[i], expected[i]), 1e-4 * (1 + largest(expected[i]))) << i;
+    }
+  }
 }
 
 TEST(RealFiles, EveryModelPredicts) {

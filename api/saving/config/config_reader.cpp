@@ -6,6 +6,7 @@
 #include <nyala/api/constraints/all.h>
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/regularizers/all.h>
+#include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/config/layer_config.h>
 #include <nyala/api/saving/hdf5/image.h>
 #include <nyala/api/schedules/all.h>
@@ -69,6 +70,8 @@ ConfigObject object_of(const Json& json, const std::string& where) {
     object.registered_name = json["registered_name"].get<std::string>();
   if (json.contains("module") && json["module"].is_string())
     object.module = json["module"].get<std::string>();
+  if (json.contains(kBesideConfig) && object.config.is_object())
+    object.config[kBesideConfig] = json[kBesideConfig];
   return object;
 }
 
@@ -272,6 +275,13 @@ void ConfigReader::optional(const char* name, int64_t& value, int64_t none) {
 void ConfigReader::optional(const char* name, std::string& value) {
   if (config_.contains(name) && config_.at(name).is_null()) value.clear();
   field(name, value);
+}
+
+void ConfigReader::beside(const char* name, bool& value) {
+  const Json* own = find(kBesideConfig);
+  if (!own) return;
+  if (!own->is_object()) fail(place(kBesideConfig), "an object", *own);
+  ConfigReader(*own, where_, scope_).field(name, value);
 }
 
 void ConfigReader::note_unused(const std::set<std::string>& known) const {

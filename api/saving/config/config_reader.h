@@ -68,6 +68,8 @@ class ConfigReader final : public FieldVisitor {
   void optional(const char* name, double& value) override;
   void optional(const char* name, int64_t& value, int64_t none) override;
   void optional(const char* name, std::string& value) override;
+  /// From the entry kBesideConfig, which the config was given by its envelope.
+  void beside(const char* name, bool& value) override;
 
   const std::string& where() const { return where_; }
   /// Notes in the scope which keys no field took. `known` ones are not worth it, nor are null and false.

@@ -192,4 +192,8 @@ void ConfigWriter::optional(const char* name, int64_t& value, int64_t none) {
   config[name] = value == none ? Json() : Json(value);
 }
 
+void ConfigWriter::beside(const char* name, bool& value) {
+  if (value) own[name] = value;
+}
+
 }  // namespace nyala

@@ -19,6 +19,9 @@ Json envelope_of(const std::type_info& type, const std::string& module, const st
 /// A registered function as Keras writes it. `name` with its package.
 Json function_envelope(const std::string& name);
 
+/// The entry of an envelope that holds what only Nyala has; Keras reads envelopes by their known entries.
+inline constexpr const char* kBesideConfig = "nyala";
+
 /// Writes the fields of a Config as Keras' get_config() gives them: what is absent becomes null, objects
 /// become envelopes. Throws InvalidArgumentError for what no file can hold (a C++ function), naming the
 /// field.
@@ -41,8 +44,11 @@ class ConfigWriter final : public FieldVisitor {
   void field(const char* name, std::vector<Layer>& value) override;
   void optional(const char* name, double& value) override;
   void optional(const char* name, int64_t& value, int64_t none) override;
+  void beside(const char* name, bool& value) override;
 
   Json config = Json::object();
+  /// What Keras has not, where it is not the default (false): for the entry kBesideConfig of an envelope.
+  Json own = Json::object();
 };
 
 /// The configuration of anything with `fields(visitor)`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/formats/keras_archive.h>
 #include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/model_json.h>
@@ -35,6 +36,7 @@ Json legacy_model(const Json& model) {
   const bool has_package =
       registered.is_string() && registered.get<std::string>().find('>') != std::string::npos;
   Json out = {{"class_name", has_package ? registered : model["class_name"]}, {"config", model["config"]}};
+  if (model.contains(kBesideConfig)) out[kBesideConfig] = model[kBesideConfig];
   const bool has_layers = model["class_name"] == "Sequential" || model["class_name"] == "Functional";
   if (!has_layers && model.contains("build_config")) out["build_config"] = model["build_config"];
   if (has_layers)

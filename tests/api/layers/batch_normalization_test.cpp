@@ -84,19 +84,19 @@ TEST(BatchNormalizationLayer, ReplicasShareStatisticsUnlessTheOptionSaysOtherwis
   // The other replica holds the row (8, 60): count, means, squared distances.
   TwoReplicas replicas(Tensor::from(std::vector<double>{1, 8, 60, 0, 0}));
   const Tensor first_two = rows().rows(0, 2);
-  for (const bool synchronized : {true, false}) {
-    const Layer layer = built({.momentum = 0, .synchronized = synchronized});
+  for (const bool alone : {false, true}) {
+    const Layer layer = built({.momentum = 0, .per_replica_statistics = alone});
     Call call({.training = true, .tape = nullptr, .replica = &replicas, .global_rows = 3, .step = {}});
     layer(call, first_two);
-    EXPECT_NEAR(assigned(call, "moving_mean")[0], synchronized ? 4.0 : 2.0, 1e-12);
-    EXPECT_NEAR(assigned(call, "moving_variance")[0], synchronized ? 26.0 / 3 : 1.0, 1e-12);
-    const Aggregation expected = synchronized ? Aggregation::only_first_replica : Aggregation::mean;
+    EXPECT_NEAR(assigned(call, "moving_mean")[0], alone ? 2.0 : 4.0, 1e-12);
+    EXPECT_NEAR(assigned(call, "moving_variance")[0], alone ? 1.0 : 26.0 / 3, 1e-12);
+    const Aggregation expected = alone ? Aggregation::mean : Aggregation::only_first_replica;
     EXPECT_EQ(layer.non_trainable_weights()[0].aggregation(), expected);
   }
 }
 
 TEST(BatchNormalizationLayer, WithoutRowsNothingIsForgotten) {
-  const Layer layer = built({.moving_mean_initializer = "ones", .synchronized = false});
+  const Layer layer = built({.moving_mean_initializer = "ones", .per_replica_statistics = true});
   Call call({.training = true, .tape = nullptr, .replica = nullptr, .step = {}});
   layer(call, Tensor::zeros({0, 2}, DType::float64));
   EXPECT_EQ(assigned(call, "moving_mean"), (std::vector<double>{1, 1}));

@@ -28,12 +28,12 @@ struct Statistics {
 };
 
 /// One step on the rows 0, 2, 10, 30 with the loss mean(normalized^2) and a rate of 0.
-Statistics step_on_two_replicas(bool synchronized) {
+Statistics step_on_two_replicas(bool alone) {
   const MirroredStrategy strategy({.devices = {"cpu:0", "cpu:1"}});
   const Model model = strategy.scope([&] {
     const Sequential net(
         {Input({1}),
-         BatchNormalization({.momentum = 0.9, .center = false, .scale = false, .synchronized = synchronized}),
+         BatchNormalization({.momentum = 0.9, .center = false, .scale = false, .per_replica_statistics = alone}),
          Dense(1, {.use_bias = false, .kernel_initializer = "ones"})});
     net.compile({.optimizer = SGD({.learning_rate = 0.0}), .loss = "mse"});
     return net;
@@ -47,7 +47,7 @@ Statistics step_on_two_replicas(bool synchronized) {
 }
 
 TEST_F(BatchStatisticsTest, AreThoseOfTheGlobalBatch) {
-  const Statistics result = step_on_two_replicas(true);
+  const Statistics result = step_on_two_replicas(false);
   const double variance = (0 + 4 + 100 + 900) / 4.0 - 10.5 * 10.5;
   EXPECT_NEAR(result.loss, variance / (variance + kEpsilon), 1e-6);
   EXPECT_NEAR(result.mean, 0.1 * 10.5, 1e-6);
@@ -55,7 +55,7 @@ TEST_F(BatchStatisticsTest, AreThoseOfTheGlobalBatch) {
 }
 
 TEST_F(BatchStatisticsTest, AreEachReplicasOwnWhereAskedFor) {
-  const Statistics result = step_on_two_replicas(false);
+  const Statistics result = step_on_two_replicas(true);
   EXPECT_NEAR(result.loss, (1 / (1 + kEpsilon) + 100 / (100 + kEpsilon)) / 2, 1e-6);
   EXPECT_NEAR(result.mean, 0.1 * (1 + 20) / 2, 1e-6);
   EXPECT_NEAR(result.variance, 0.9 + 0.1 * (1 + 100) / 2, 1e-4);
@@ -63,10 +63,10 @@ TEST_F(BatchStatisticsTest, AreEachReplicasOwnWhereAskedFor) {
 
 /// A replica without rows has no statistics of its own; nothing may become NaN.
 TEST_F(BatchStatisticsTest, OfReplicasWithoutRowsHarmNothing) {
-  for (bool synchronized : {true, false}) {
+  for (bool alone : {false, true}) {
     const MirroredStrategy strategy({.devices = {"cpu:0", "cpu:1", "cpu:2", "cpu:3"}});
     const Model model = strategy.scope([&] {
-      const Sequential net({Input({2}), BatchNormalization({.synchronized = synchronized}), Dense(1)});
+      const Sequential net({Input({2}), BatchNormalization({.per_replica_statistics = alone}), Dense(1)});
       net.compile({.optimizer = Adam(), .loss = "mse"});
       return net;
     });
