@@ -205,10 +205,10 @@ namespace detail {
 
 /// A function that a class does not override is that of its base, also in its type. What cannot be named from
 /// here is an override that is not public.
-template <class Node>
+template <class Node, class Base = LayerNode>
 constexpr bool overrides_fields() {
   if constexpr (requires { &Node::fields; })
-    return !std::is_same_v<decltype(&Node::fields), decltype(&LayerNode::fields)>;
+    return !std::is_same_v<decltype(&Node::fields), decltype(&Base::fields)>;
   else
     return true;
 }

@@ -99,6 +99,20 @@ LayerMaker layer_maker() {
 template <class>
 inline constexpr bool kNoKind = false;
 
+/// Whether a Config and a fields() of T's own come together; an optimizer without options has fields() alone.
+template <class T, class Base>
+constexpr bool config_is_whole() {
+  constexpr bool has_config = requires { typename T::Config; };
+  return has_config == overrides_fields<T, Base>() || (!has_config && std::same_as<Base, OptimizerNode>);
+}
+template <class T, class Base>
+constexpr void check_config() {
+  static_assert(config_is_whole<T, Base>(),
+                "custom_object<T>, register_serializable<T>: a Config and fields() belong together, or files lose "
+                "the configuration. Write both `using Config = MyConfig;`, with its own `void fields(FieldVisitor& "
+                "v)`, and an override of fields() that calls `config_.fields(v)`");
+}
+
 }  // namespace detail
 
 /// How something of the user's that a file names is made again: a layer or model, a loss, metric, optimizer,
@@ -139,21 +153,21 @@ using CustomObjects = std::map<std::string, CustomObject>;
 template <class T>
 CustomObject custom_object() {
   if constexpr (std::derived_from<T, LayerNode>)
-    return detail::layer_maker<T>();
+    return detail::check_config<T, LayerNode>(), detail::layer_maker<T>();
   else if constexpr (std::derived_from<T, LossNode>)
-    return detail::object_maker<Loss, T>();
+    return detail::check_config<T, LossNode>(), detail::object_maker<Loss, T>();
   else if constexpr (std::derived_from<T, MetricNode>)
-    return detail::object_maker<Metric, T>();
+    return detail::check_config<T, MetricNode>(), detail::object_maker<Metric, T>();
   else if constexpr (std::derived_from<T, OptimizerNode>)
-    return detail::object_maker<Optimizer, T>();
+    return detail::check_config<T, OptimizerNode>(), detail::object_maker<Optimizer, T>();
   else if constexpr (std::derived_from<T, LearningRateScheduleNode>)
-    return detail::object_maker<LearningRate, T>();
+    return detail::check_config<T, LearningRateScheduleNode>(), detail::object_maker<LearningRate, T>();
   else if constexpr (std::derived_from<T, InitializerNode>)
-    return detail::object_maker<Initializer, T>();
+    return detail::check_config<T, InitializerNode>(), detail::object_maker<Initializer, T>();
   else if constexpr (std::derived_from<T, RegularizerNode>)
-    return detail::object_maker<Regularizer, T>();
+    return detail::check_config<T, RegularizerNode>(), detail::object_maker<Regularizer, T>();
   else if constexpr (std::derived_from<T, ConstraintNode>)
-    return detail::object_maker<Constraint, T>();
+    return detail::check_config<T, ConstraintNode>(), detail::object_maker<Constraint, T>();
   else
     static_assert(detail::kNoKind<T>,
                   "custom_object<T>, register_serializable<T>: T derives from none of LayerNode, ModelNode, "

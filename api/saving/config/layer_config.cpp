@@ -40,13 +40,21 @@ Json sequential_config(const SequentialNode& node) {
   return config;
 }
 
-Json own_config(LayerNode& node) {
+/// `beside`: what an envelope holds beside the configuration.
+Json own_config(LayerNode& node, Json& beside) {
+  if (node.has_hidden_arguments)
+    throw StateError("class " + node.class_name() +
+                     " was made with arguments that no file can hold, for it does not override fields(): give "
+                     "it a `Config` with `void fields(FieldVisitor& v)`, make it from that one, and override "
+                     "`void fields(FieldVisitor& v) override { config_.fields(v); }`; or save_weights");
+  ConfigWriter fields;
+  node.fields(fields);
   Json config = base_config(node);
-  const Json fields = config_of(node);
-  for (const auto& [key, value] : fields.items()) config[key] = value;
+  for (const auto& [key, value] : fields.config.items()) config[key] = value;
   // Keras' constructors of these take no such argument.
   if (node.class_name().starts_with("SpatialDropout") || node.class_name() == "Discretization")
     config.erase("trainable");
+  beside = std::move(fields.own);
   return config;
 }
 
@@ -98,13 +106,16 @@ Json json_of(const Layer& layer) {
     json["registered_name"] = "Functional";
     return json;
   }
+  Json beside;
   if (const std::string module = private_module(node.class_name());
       !module.empty() && registered_name_of(typeid(node)).empty()) {
-    Json json = envelope(module, node.class_name(), own_config(node));
+    Json json = envelope(module, node.class_name(), own_config(node, beside));
     json["registered_name"] = node.class_name();
     return json;
   }
-  Json json = envelope_of(typeid(node), "keras.layers", public_name(node.class_name()), own_config(node));
+  Json json =
+      envelope_of(typeid(node), "keras.layers", public_name(node.class_name()), own_config(node, beside));
+  if (!beside.empty()) json[kBesideConfig] = std::move(beside);
   if (dynamic_cast<const ModelNode*>(&node) && !node.built_for().empty())
     json["build_config"] = build_config(node.built_for());
   return json;

@@ -144,7 +144,6 @@ struct Scaled final : ModelNode {
   Dense dense = track("dense", Dense(2));
   Variable factor;
   std::string class_name() const override { return "Scaled"; }
-  void fields(FieldVisitor&) override {}
   void build(Builder& b, const Shapes& inputs) override {
     factor = b.weight("factor", {2}, "ones");
     ModelNode::build(b, inputs);
