@@ -32,8 +32,8 @@ struct BatchNormalizationConfig {
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta for each entry of `axis`. In training the statistics
 /// are the batch's (variance divided by the number of values), and moving = momentum * moving + (1 -
-/// momentum) * batch; otherwise, and while the layer is not trainable, they are the moving ones. Steps that the
-/// input's mask leaves out do not count in the batch's statistics, but are normalised by them.
+/// momentum) * batch; otherwise, and while the layer is not trainable, they are the moving ones. Steps that
+/// the input's mask leaves out do not count in the batch's statistics, but are normalised by them.
 class BatchNormalization : public Layer {
  public:
   using Config = BatchNormalizationConfig;

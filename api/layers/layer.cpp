@@ -75,7 +75,8 @@ void check_tracked(const RunningCall* running, const LayerNode& node) {
   for (const RunningCall* caller = running; caller; caller = caller->outer)
     if (caller->layer && (caller->layer == &node || holds(*caller->layer, node))) return;
   const std::string type = node.class_name();
-  const std::string who = running->is_step ? place(*running->layer) : "";  // a layer's errors are given its name
+  const std::string who =
+      running->is_step ? place(*running->layer) : "";  // a layer's errors are given its name
   throw StateError(who + "calls layer '" + node.name() + "' (" + type +
                    "), which has weights, but does not hold it: it would neither be trained nor saved. Write "
                    "the member as `" +

@@ -41,7 +41,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// The configuration's fields besides name, trainable and dtype. A class with a `Config` shows that one's:
   /// `void fields(FieldVisitor& v) override { config_.fields(v); }`.
   virtual void fields(FieldVisitor&) {}
-  /// Set where the layer was made with arguments that fields() does not show: no whole-model file can hold it.
+  /// Set where the layer was made with arguments that fields() does not show: no whole-model file can hold
+  /// it.
   bool has_hidden_arguments = false;
 
   /// Makes the weights. Shapes may hold None. The default forwards to the one-tensor form.

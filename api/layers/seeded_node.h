@@ -26,11 +26,11 @@ Tensor drawing_step(const Call& c, const Tensor& x);
 ///   };
 ///
 /// The numbers belong to the seed (below 0: one that set_random_seed decides), to the step in training and to
-/// the pass out of it, to the number of the draw in the pass, and to the place in the global batch: any number
-/// of replicas draws the same. A pass is one batch of predict or evaluate, or one call of a model or layer by
-/// itself; the node that was called counts them from 1, so that the same calls of a new model with the same
-/// seed draw the same numbers again. A layer that draws in training only asks c.training(). Nothing is drawn
-/// from a generator in the node: it is constant and serves all replicas at once.
+/// the pass out of it, to the number of the draw in the pass, and to the place in the global batch: any
+/// number of replicas draws the same. A pass is one batch of predict or evaluate, or one call of a model or
+/// layer by itself; the node that was called counts them from 1, so that the same calls of a new model with
+/// the same seed draw the same numbers again. A layer that draws in training only asks c.training(). Nothing
+/// is drawn from a generator in the node: it is constant and serves all replicas at once.
 class SeededNode : public LayerNode {
  public:
   uint64_t* random_key() override { return &key_; }

@@ -16,8 +16,8 @@ struct SoftmaxConfig {
   void fields(FieldVisitor& v);
 };
 
-/// exp(x) / sum of exp(x) along one axis or over several together. What the input's mask leaves out counts for
-/// nothing and gives 0; each axis of the mask, from the last on, is 1 or that of the input.
+/// exp(x) / sum of exp(x) along one axis or over several together. What the input's mask leaves out counts
+/// for nothing and gives 0; each axis of the mask, from the last on, is 1 or that of the input.
 class Softmax : public Layer {
  public:
   using Config = SoftmaxConfig;

@@ -37,9 +37,9 @@ struct ThreadContext {
   Collectives* replica = nullptr;      // set inside Strategy::run where there are several replicas
   ReplicaContext* replica_context = nullptr;  // set inside Strategy::run (strategies/replica_context.h)
   const RunningCall* running = nullptr;       // the innermost one
-  int update_replica = -1;             // whose copy Strategy::update is writing
-  int compute_threads = 0;             // OpenMP team of this thread; 0: the device's share
-  std::string_view only_kernel;        // tests: ops that have this kernel run it; "reference" binds all
+  int update_replica = -1;                    // whose copy Strategy::update is writing
+  int compute_threads = 0;                    // OpenMP team of this thread; 0: the device's share
+  std::string_view only_kernel;  // tests: ops that have this kernel run it; "reference" binds all
 
   /// True while a device() guard decides where ops run. A replica's step that begins under a guard runs on
   /// the replica's device.

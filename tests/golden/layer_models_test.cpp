@@ -86,6 +86,7 @@ TEST_P(GoldenLayerModel, PredictsTrainsAndComesBackAsInKeras) {
 }
 
 TEST_P(GoldenLayerModel, TrainsOnSeveralDevicesAsKerasDoesOnOne) {
+  if (name() == "op_shapes") GTEST_SKIP() << "one of its ops takes the rows of the whole batch together";
   for (const int count : {2, 3}) {
     SCOPED_TRACE(count);
     const OnDevices devices(count);

@@ -56,7 +56,8 @@ Json envelope_of(const std::type_info& type, const std::string& module, const st
   if (registered.empty() && is_built_in(module, class_name))
     return envelope(module, class_name, std::move(config));
   if (registered.empty()) SaveNotes::unregistered(class_name);
-  Json out = envelope(module, registered.empty() ? class_name : without_package(registered), std::move(config));
+  Json out =
+      envelope(module, registered.empty() ? class_name : without_package(registered), std::move(config));
   out["module"] = nullptr;
   out["registered_name"] = registered.empty() ? class_name : registered;
   return out;
@@ -146,9 +147,10 @@ void ConfigWriter::field(const char* name, ActivationArgument& value) {
   }
   const std::string registered = registered_name_of(value.function());
   if (registered.empty() && value.name() == "function")
-    throw InvalidArgumentError(std::string("'") + name +
-                               "' is a C++ function without a name, which no file can hold; name an activation, "
-                               "or register_serializable(\"package\", \"name\", function)");
+    throw InvalidArgumentError(
+        std::string("'") + name +
+        "' is a C++ function without a name, which no file can hold; name an activation, "
+        "or register_serializable(\"package\", \"name\", function)");
   config[name] = function_envelope(registered.empty() ? value.name() : registered);
 }
 

@@ -99,18 +99,20 @@ LayerMaker layer_maker() {
 template <class>
 inline constexpr bool kNoKind = false;
 
-/// Whether a Config and a fields() of T's own come together; an optimizer without options has fields() alone.
+/// Whether a Config and a fields() of T's own come together; of other objects than layers a base of Nyala's
+/// may have fields().
 template <class T, class Base>
 constexpr bool config_is_whole() {
   constexpr bool has_config = requires { typename T::Config; };
-  return has_config == overrides_fields<T, Base>() || (!has_config && std::same_as<Base, OptimizerNode>);
+  return has_config == overrides_fields<T, Base>() || (!has_config && !std::same_as<Base, LayerNode>);
 }
 template <class T, class Base>
 constexpr void check_config() {
-  static_assert(config_is_whole<T, Base>(),
-                "custom_object<T>, register_serializable<T>: a Config and fields() belong together, or files lose "
-                "the configuration. Write both `using Config = MyConfig;`, with its own `void fields(FieldVisitor& "
-                "v)`, and an override of fields() that calls `config_.fields(v)`");
+  static_assert(
+      config_is_whole<T, Base>(),
+      "custom_object<T>, register_serializable<T>: a Config and fields() belong together, or files lose "
+      "the configuration. Write both `using Config = MyConfig;`, with its own `void fields(FieldVisitor& "
+      "v)`, and an override of fields() that calls `config_.fields(v)`");
 }
 
 }  // namespace detail

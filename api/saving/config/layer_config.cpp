@@ -43,10 +43,11 @@ Json sequential_config(const SequentialNode& node) {
 /// `beside`: what an envelope holds beside the configuration.
 Json own_config(LayerNode& node, Json& beside) {
   if (node.has_hidden_arguments)
-    throw StateError("class " + node.class_name() +
-                     " was made with arguments that no file can hold, for it does not override fields(): give "
-                     "it a `Config` with `void fields(FieldVisitor& v)`, make it from that one, and override "
-                     "`void fields(FieldVisitor& v) override { config_.fields(v); }`; or save_weights");
+    throw StateError(
+        "class " + node.class_name() +
+        " was made with arguments that no file can hold, for it does not override fields(): give "
+        "it a `Config` with `void fields(FieldVisitor& v)`, make it from that one, and override "
+        "`void fields(FieldVisitor& v) override { config_.fields(v); }`; or save_weights");
   ConfigWriter fields;
   node.fields(fields);
   Json config = base_config(node);
@@ -235,8 +236,8 @@ Layer make_layer_of(const ConfigObject& object, const Json& json, const std::str
   if (const LayerTable::Maker maker = table.find(name)) return maker(object.config, where, scope);
   const std::string registered = object.registered_name.empty() ? name : object.registered_name;
   throw FileFormatError(where + " (" + registered + ") is not built yet; a class of your own: " +
-                        "register_serializable<" + name + ">(\"package\") before loading, or pass {\"" + name +
-                        "\", custom_object<" + name + ">()} in .custom_objects");
+                        "register_serializable<" + name + ">(\"package\") before loading, or pass {\"" +
+                        name + "\", custom_object<" + name + ">()} in .custom_objects");
 }
 
 }  // namespace

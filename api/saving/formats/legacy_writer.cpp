@@ -49,8 +49,9 @@ Json legacy_training(Json compile) {
   const Json optimizer = compile["optimizer"];
   compile.erase("optimizer");
   const Json& registered = optimizer["registered_name"];
-  compile["optimizer_config"] = {{"class_name", registered.is_string() ? registered : optimizer["class_name"]},
-                                 {"config", optimizer["config"]}};
+  compile["optimizer_config"] = {
+      {"class_name", registered.is_string() ? registered : optimizer["class_name"]},
+      {"config", optimizer["config"]}};
   return compile;
 }
 

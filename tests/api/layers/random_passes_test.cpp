@@ -34,7 +34,8 @@ class RandomPasses : public ::testing::Test {
     return model.predict(Tensor::zeros({7, 4}), {.batch_size = 3, .verbose = 0}).to_vector<float>();
   }
   static double loss(const Model& model) {
-    return model.evaluate(Tensor::zeros({7, 4}), Tensor::zeros({7, 4}), {.batch_size = 3, .verbose = 0})["loss"];
+    return model.evaluate(Tensor::zeros({7, 4}), Tensor::zeros({7, 4}),
+                          {.batch_size = 3, .verbose = 0})["loss"];
   }
 };
 
@@ -72,7 +73,8 @@ TEST_F(RandomPasses, TrainingDrawsByItsSteps) {
     model.compile({.optimizer = "sgd", .loss = "mse"});
     std::vector<double> losses;
     for (int step = 0; step < 3; ++step) {
-      losses.push_back(model.train_on_batch(Tensor::full({6, 4}, 1.0, DType::float32), Tensor::zeros({6, 1}))["loss"]);
+      losses.push_back(
+          model.train_on_batch(Tensor::full({6, 4}, 1.0, DType::float32), Tensor::zeros({6, 1}))["loss"]);
       if (predicts) predicted(model);
     }
     return losses;

@@ -168,8 +168,7 @@ INSTANTIATE_TEST_SUITE_P(Replicas, InsideAStep, ::testing::Values(1, 2, 3));
 TEST(TrackedLayers, ANetworkInsideALossRunsInInferenceMode) {
   const Sequential judge({Input({2}), Dropout(0.9)});
   const Sequential model({Input({2}), Dense(2, {.kernel_initializer = "ones"})});
-  model.compile({.optimizer = SGD({.learning_rate = 0.0}),
-                 .loss = [judge](const Tensor& t, const Tensor& p) {
+  model.compile({.optimizer = SGD({.learning_rate = 0.0}), .loss = [judge](const Tensor& t, const Tensor& p) {
                    return ops::mean(ops::square(judge(t) - judge(p)), {-1});
                  }});
   const Tensor x = Tensor::from(std::vector<float>{1, 2, 3, 4}, {2, 2});

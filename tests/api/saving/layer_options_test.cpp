@@ -33,7 +33,7 @@ TEST_P(LayerOptionsInFiles, StatisticsPerReplicaStandBesideTheConfiguration) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, LayerOptionsInFiles, ::testing::Values(".keras", ".h5"),
-                         [](const auto& info) { return std::string(info.param).substr(1); });
+                         [](const auto& format) { return std::string(format.param).substr(1); });
 
 /// Keras on JAX and PyTorch refuses "synchronized": true.
 TEST(LayerOptions, SynchronizedIsWrittenAsKerasDefault) {
@@ -103,7 +103,8 @@ void expect_refused(const Model& model, const std::string& class_name) {
 }
 
 TEST(LayerOptions, ArgumentsThatNoFileCanHoldAreNamedWhenSaving) {
-  expect_refused(Sequential({Input({3}), make_layer<WithoutFields>(Settings{.factor = 2.0})}), "WithoutFields");
+  expect_refused(Sequential({Input({3}), make_layer<WithoutFields>(Settings{.factor = 2.0})}),
+                 "WithoutFields");
   expect_refused(Sequential({Input({3}), make_layer<WithPlainArgument>(2.0)}), "WithPlainArgument");
   register_serializable<SubclassedModel>();
   const Model model = make_model<SubclassedModel>(4);
@@ -115,7 +116,8 @@ TEST(LayerOptions, WhatFieldsShowComesBack) {
   register_serializable<Whole>();
   register_serializable<WithPlainArgument>();
   const std::string path = ::testing::TempDir() + "whole.keras";
-  const Sequential model({Input({3}), make_layer<Whole>(Settings{.factor = 2.0}), make_layer<WithPlainArgument>()});
+  const Sequential model(
+      {Input({3}), make_layer<Whole>(Settings{.factor = 2.0}), make_layer<WithPlainArgument>()});
   model.save(path);
   const Tensor x = Tensor::full({1, 3}, 1.0, DType::float32);
   EXPECT_EQ(load_model(path).predict(x, {.verbose = 0}).to_vector<float>(), std::vector<float>(3, 2.0f));

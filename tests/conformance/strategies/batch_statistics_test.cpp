@@ -33,7 +33,8 @@ Statistics step_on_two_replicas(bool alone) {
   const Model model = strategy.scope([&] {
     const Sequential net(
         {Input({1}),
-         BatchNormalization({.momentum = 0.9, .center = false, .scale = false, .per_replica_statistics = alone}),
+         BatchNormalization(
+             {.momentum = 0.9, .center = false, .scale = false, .per_replica_statistics = alone}),
          Dense(1, {.use_bias = false, .kernel_initializer = "ones"})});
     net.compile({.optimizer = SGD({.learning_rate = 0.0}), .loss = "mse"});
     return net;

@@ -27,20 +27,19 @@ def frozen_batch_normalization():
 
 
 def softmax():
-    x, h = words(3)
-    scores = layers.Reshape((5,))(layers.Dense(1)(h))
-    kept, square = keras.ops.not_equal(x, 0), layers.Dense(5)(h)
+    x, rows, squares = keras.Input((5,), dtype="int32"), keras.Input((5,)), keras.Input((5, 3))
+    kept, square = keras.ops.not_equal(x, 0), layers.Dense(5)(squares)
     outputs = [
-        layers.Softmax()(scores, mask=kept),
+        layers.Softmax()(layers.Dense(5)(rows), mask=kept),
         layers.Softmax(axis=(1, 2))(square, mask=keras.ops.expand_dims(kept, 2)),
         layers.Softmax()(square, mask=keras.ops.expand_dims(kept, 1)),
     ]
-    return keras.Model(x, [layers.Flatten()(output) for output in outputs])
+    return keras.Model([x, rows, squares], [layers.Flatten()(output) for output in outputs])
 
 
 WORDS = [("int", (5,), 4)]
 MODELS = [
     ("masked_batch_normalization", batch_normalization, WORDS),
     ("masked_batch_normalization_frozen", frozen_batch_normalization, WORDS),
-    ("masked_softmax", softmax, WORDS),
+    ("masked_softmax", softmax, WORDS + [(5,), (5, 3)]),
 ]
