@@ -10,18 +10,18 @@ Strategy get_strategy() { return Strategy(current_strategy()); }
 DistributedDataset Strategy::distribute_datasets_from_function(
     const std::function<Dataset(const InputContext&)>& make) const {
   check_cross_replica("distribute_datasets_from_function()");
-  return {node_, make(InputContext{1, 0, num_replicas_in_sync()}), BatchesAre::per_replica};
+  return {checked(), make(InputContext{1, 0, num_replicas_in_sync()}), BatchesAre::per_replica};
 }
 
 Mirrored<> Strategy::mirror(const Tensor& value) const {
   std::vector<Device> devices;
-  for (int id = 0; id < num_replicas_in_sync(); ++id) devices.push_back(node_->device(id));
-  return Mirrored<>(node_->cross_device_ops().broadcast(value.detached(), devices));
+  for (int id = 0; id < num_replicas_in_sync(); ++id) devices.push_back(node().device(id));
+  return Mirrored<>(node().cross_device_ops().broadcast(value.detached(), devices));
 }
 
 std::vector<int> Strategy::copies_of(const Variable& variable) const {
-  if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&node_->store()))
-    throw StateError("update(): variable '" + variable.path() + "' does not belong to " + node_->name());
+  if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&node().store()))
+    throw StateError("update(): variable '" + variable.path() + "' does not belong to " + node().name());
   std::vector<int> copies{0};
   if (variable.node().home.defined()) return copies;
   for (size_t i = 1; i < variable.num_copies(); ++i) copies.push_back(static_cast<int>(i));

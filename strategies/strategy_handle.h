@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <nyala/backend/core/held.h>
 #include <nyala/strategies/adoptable.h>
 #include <nyala/strategies/contexts.h>
 #include <nyala/strategies/distributed_dataset.h>
@@ -27,20 +28,20 @@ class Strategy {
 
   /// `auto scope = strategy.scope();`: open until the guard ends. Throws StateError inside another strategy's
   /// scope.
-  [[nodiscard]] StrategyScope scope() const { return StrategyScope(node_); }
+  [[nodiscard]] StrategyScope scope() const { return StrategyScope(checked()); }
   /// `auto model = strategy.scope([&] { ...; return model; });`
   template <class Function>
   decltype(auto) scope(Function&& function) const {
-    const StrategyScope open(node_);
+    const StrategyScope open(checked());
     return function();
   }
 
-  int num_replicas_in_sync() const { return node_->num_replicas_in_sync(); }
-  std::string describe() const { return node_->describe(); }
+  int num_replicas_in_sync() const { return node().num_replicas_in_sync(); }
+  std::string describe() const { return node().describe(); }
   /// Begins (or ends) measuring where the time of steps goes: describe() then tells it, too.
-  void profile(bool on = true) const { node_->profiler().set_enabled(on); }
+  void profile(bool on = true) const { node().profiler().set_enabled(on); }
   /// Seconds per step, the mean over the steps since profile().
-  StepTimes step_times() const { return node_->profiler().times(); }
+  StepTimes step_times() const { return node().profiler().times(); }
 
   /// Calls fn(args...) or fn(replica, args...) on every replica at the same time. Of arguments that are
   /// PerReplica, Mirrored or DistributedBatch, also inside nests (strategies/nest.h), each replica gets its
@@ -68,8 +69,8 @@ class Strategy {
   auto local_results(const Nest& values) const;
 
   /// The batches of `dataset`, each cut into one part per replica.
-  DistributedDataset distribute(const Dataset& dataset) const { return {node_, dataset}; }
-  DistributedBatch distribute(const Batch& batch) const { return node_->distribute(batch); }
+  DistributedDataset distribute(const Dataset& dataset) const { return {checked(), dataset}; }
+  DistributedBatch distribute(const Batch& batch) const { return node().distribute(batch); }
   /// `make` is told how many replicas there are and returns a Dataset whose batches go to the replicas one
   /// after the other, as they are: a step takes one per replica.
   DistributedDataset distribute_datasets_from_function(
@@ -94,13 +95,14 @@ class Strategy {
   Owner adopt(const Owner& owner) const {
     check_cross_replica("adopt()");
     if constexpr (requires { owner.model_node(); })
-      move_into(owner.model_node(), node_);
+      move_into(owner.model_node(), checked());
     else
-      move_into(owner.node(), node_);
+      move_into(owner.node(), checked());
     return owner;
   }
 
-  StrategyNode& node() const { return *node_; }
+  /// Throws StateError for an empty handle.
+  StrategyNode& node() const { return held(node_, "Strategy", "make one: MirroredStrategy()"); }
   const std::shared_ptr<StrategyNode>& shared() const { return node_; }
   friend bool operator==(const Strategy& a, const Strategy& b) { return a.node_ == b.node_; }
 
@@ -108,6 +110,10 @@ class Strategy {
   std::shared_ptr<StrategyNode> node_;
 
  private:
+  const std::shared_ptr<StrategyNode>& checked() const {
+    node();
+    return node_;
+  }
   /// The indices of the copies of a variable that have bytes of their own.
   std::vector<int> copies_of(const Variable& variable) const;
   Tensor reduce_plain(ReduceOp op, const Tensor& value, const ReduceAxes& axes) const;

@@ -130,14 +130,14 @@ void ReplicaContext::update(const Variable& variable, Function&& fn, const Args&
 template <class Function, class... Args>
 auto Strategy::run(Function&& fn, const Args&... args) const {
   check_cross_replica("run()");
-  check_not_mixed(*node_, "run()");
+  check_not_mixed(node(), "run()");
   using Returned = decltype(detail::call_opened(fn, std::declval<Replica&>(), args...));
   if constexpr (std::is_void_v<Returned>) {
-    node_->run([&](Replica& replica) { detail::call_opened(fn, replica, args...); });
+    node().run([&](Replica& replica) { detail::call_opened(fn, replica, args...); });
   } else {
     using Result = std::decay_t<Returned>;
     std::vector<std::optional<Result>> returned(static_cast<size_t>(num_replicas_in_sync()));
-    node_->run([&](Replica& replica) {
+    node().run([&](Replica& replica) {
       returned[static_cast<size_t>(replica.id)].emplace(detail::call_opened(fn, replica, args...));
     });
     std::vector<Result> results;
@@ -151,9 +151,9 @@ auto Strategy::reduce(ReduceOpName op, const Nest& values, const ReduceAxes& axe
   check_cross_replica("reduce()");
   return nest::map(values, [&]<class Leaf>(const Leaf& leaf) {
     if constexpr (std::is_same_v<Leaf, PerReplica<Tensor>>) {
-      return node_->reduce(op.op, leaf, axes);
+      return node().reduce(op.op, leaf, axes);
     } else if constexpr (std::is_same_v<Leaf, Mirrored<Tensor>>) {
-      return node_->reduce(op.op, leaf.values(), axes);
+      return node().reduce(op.op, leaf.values(), axes);
     } else if constexpr (nest::IsPerReplica<Leaf>::value) {
       static_assert(std::is_arithmetic_v<typename Leaf::value_type>,
                     "reduce() takes replicas' tensors and numbers");
@@ -172,11 +172,11 @@ auto Strategy::gather(const Nest& values, int axis) const {
     throw StateError("gather() was called inside a replica; use the replica's all_gather() there");
   return nest::map(values, [&]<class Leaf>(const Leaf& leaf) {
     if constexpr (std::is_same_v<Leaf, PerReplica<Tensor>>)
-      return node_->gather(leaf, axis);
+      return node().gather(leaf, axis);
     else if constexpr (std::is_same_v<Leaf, Mirrored<Tensor>>)
-      return node_->gather(leaf.values(), axis);
+      return node().gather(leaf.values(), axis);
     else
-      return node_->gather(mirror(Tensor(leaf)).values(), axis);
+      return node().gather(mirror(Tensor(leaf)).values(), axis);
   });
 }
 
@@ -197,7 +197,7 @@ auto Strategy::distribute_values_from_function(Function&& make) const {
   for (int id = 0; id < num_replicas_in_sync(); ++id)
     values.push_back(nest::map(make(ValueContext{id, num_replicas_in_sync()}), [&](const auto& leaf) {
       if constexpr (std::is_same_v<std::decay_t<decltype(leaf)>, Tensor>)
-        return node_->place(leaf, id);
+        return node().place(leaf, id);
       else
         return leaf;
     }));
@@ -208,7 +208,7 @@ template <class Function, class... Args>
 void Strategy::update(const Variable& variable, Function&& fn, const Args&... args) const {
   check_cross_replica("update()");
   for (const int copy : copies_of(variable)) {
-    const InUpdate inside(*node_, copy);
+    const InUpdate inside(node(), copy);
     fn(copy_to_update(variable, copy), nest::open(args, copy)...);
     after_update(variable);
   }

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <nyala/backend/core/held.h>
+
 namespace nyala {
 
 class Model;
@@ -76,8 +78,8 @@ class Callback {
   };
   /// Returns what was there before: evaluate may run inside fit.
   Attachment attach(const Attachment& attachment) { return std::exchange(attachment_, attachment); }
-  /// Only inside hooks.
-  Model& model() const { return *attachment_.model; }
+  /// Only inside hooks: throws StateError elsewhere.
+  Model& model() const { return held(attachment_.model, "Callback::model()", "it is known inside hooks only"); }
   const CallbackParameters& parameters() const { return attachment_.parameters; }
 
  private:
@@ -97,8 +99,9 @@ class CallbackArgument {
   template <class C>
   requires std::derived_from<C, Callback> CallbackArgument(std::shared_ptr<C> callback)
       : callback_(std::move(callback)) {}
-  Callback& operator*() const { return *callback_; }
-  Callback* operator->() const { return callback_.get(); }
+  /// Throw StateError where the pointer that was given is null.
+  Callback& operator*() const { return held(callback_, "Callback", "the list of callbacks holds a null pointer"); }
+  Callback* operator->() const { return &**this; }
 
  private:
   std::shared_ptr<Callback> callback_;

@@ -26,9 +26,9 @@ Initializer::Initializer(const std::string& name) {
 }
 
 void Initializer::operator()(const Tensor& value) const {
-  const int64_t seed = node_->seed();
+  const int64_t seed = node().seed();
   DrawStream random(seed >= 0 ? mix_key(static_cast<uint64_t>(seed), "initializer") : next_unseeded_key());
-  node_->fill(value, random);
+  node().fill(value, random);
 }
 
 }  // namespace nyala

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include <nyala/backend/core/held.h>
 #include <nyala/backend/core/tensor.h>
 #include <nyala/backend/runtime/random.h>
 
@@ -34,7 +35,8 @@ class Initializer {
   Initializer(std::shared_ptr<const InitializerNode> node) : node_(std::move(node)) {}
 
   explicit operator bool() const { return node_ != nullptr; }
-  const InitializerNode& node() const { return *node_; }
+  /// Throws StateError for an empty handle, as everything but `bool` does.
+  const InitializerNode& node() const { return held(node_, "Initializer", "give a name or an object"); }
   /// Fills `value` (host memory). Unseeded initializers draw from the next unseeded key.
   void operator()(const Tensor& value) const;
 

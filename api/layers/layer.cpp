@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include <nyala/api/layers/call_arguments.h>
+#include <nyala/api/layers/keep_output_shapes.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/model/graph.h>
 #include <nyala/backend/core/error.h>
@@ -146,6 +147,15 @@ void pass_masks(const LayerNode& node, Inputs inputs, std::span<Tensor> outputs)
 
 }  // namespace
 
+namespace {
+
+thread_local bool t_keeps_output_shapes = false;
+
+}  // namespace
+
+KeepOutputShapes::KeepOutputShapes() : before_(std::exchange(t_keeps_output_shapes, true)) {}
+KeepOutputShapes::~KeepOutputShapes() { t_keeps_output_shapes = before_; }
+
 Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
   const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
@@ -161,7 +171,7 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
       output = call(c, converted);
     }
     pass_masks(*this, Inputs(&converted, 1), std::span(&output, 1));
-    if (output.is_abstract()) output_shapes_ = {output.shape()};
+    if (output.is_abstract() && !t_keeps_output_shapes) output_shapes_ = {output.shape()};
     return output;
   } catch (const Error&) {
     rethrow_with_prefix(place(*this));
@@ -191,7 +201,8 @@ Outputs LayerNode::invoke(Call& c, Inputs inputs) const {
     for (Tensor& input : converted) input = in_dtype(input, dtype_);
     Outputs outputs = call(c, Inputs(converted));
     pass_masks(*this, Inputs(converted), outputs);
-    if (!outputs.empty() && outputs[0].is_abstract()) output_shapes_ = shapes_of(outputs);
+    if (!outputs.empty() && outputs[0].is_abstract() && !t_keeps_output_shapes)
+      output_shapes_ = shapes_of(outputs);
     return outputs;
   } catch (const Error&) {
     rethrow_with_prefix(place(*this));
@@ -203,27 +214,27 @@ Layer::Layer(std::shared_ptr<LayerNode> node) : node_(std::move(node)) {}
 Tensor Layer::operator()(const Tensor& input) const {
   Outputs outputs = call_all({input});
   if (outputs.size() != 1)
-    throw StateError(place(*node_) + "has " + std::to_string(outputs.size()) + " outputs; use call_all()");
+    throw StateError(place(node()) + "has " + std::to_string(outputs.size()) + " outputs; use call_all()");
   return std::move(outputs[0]);
 }
 
 Tensor Layer::operator()(const std::vector<Tensor>& inputs) const {
   Outputs outputs = call_all(inputs);
   if (outputs.size() != 1)
-    throw StateError(place(*node_) + "has " + std::to_string(outputs.size()) + " outputs; use call_all()");
+    throw StateError(place(node()) + "has " + std::to_string(outputs.size()) + " outputs; use call_all()");
   return std::move(outputs[0]);
 }
 
 Tensor Layer::operator()(Call& c, const Tensor& input) const {
-  if (!node_->built() && input.is_abstract()) node_->ensure_built({input.shape()});
-  check_tracked(*node_, input.is_abstract());
-  return node_->invoke(c, input);
+  if (!node().built() && input.is_abstract()) node().ensure_built({input.shape()});
+  check_tracked(node(), input.is_abstract());
+  return node().invoke(c, input);
 }
 
 Outputs Layer::operator()(Call& c, Inputs inputs) const {
-  if (!node_->built() && !inputs.empty() && inputs[0].is_abstract()) node_->ensure_built(shapes_of(inputs));
-  check_tracked(*node_, !inputs.empty() && inputs[0].is_abstract());
-  return node_->invoke(c, inputs);
+  if (!node().built() && !inputs.empty() && inputs[0].is_abstract()) node().ensure_built(shapes_of(inputs));
+  check_tracked(node(), !inputs.empty() && inputs[0].is_abstract());
+  return node().invoke(c, inputs);
 }
 
 namespace {
@@ -251,14 +262,14 @@ Outputs invoked_inside(const RunningCall& running, const LayerNode& node, const 
 }  // namespace
 
 Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
-  if (inputs.empty()) throw InvalidArgumentError(place(*node_) + "was called without a tensor");
+  if (inputs.empty()) throw InvalidArgumentError(place(node()) + "was called without a tensor");
   for (const Tensor& input : inputs)
     if (symbolic(input)) return draw_call(*this, inputs);
   const Shapes shapes = shapes_of(inputs);
-  node_->ensure_built(shapes);
-  check_tracked(*node_, inputs[0].is_abstract());
+  node().ensure_built(shapes);
+  check_tracked(node(), inputs[0].is_abstract());
   if (const RunningCall* running = thread_context().running; running && running->call)
-    return invoked_inside(*running, *node_, inputs);
+    return invoked_inside(*running, node(), inputs);
   Collectives* const replica = thread_context().replica;
   Call call({.tape = thread_context().tape,
              .replica = replica,
@@ -266,8 +277,8 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
              .rows = shapes[0].empty() ? 0 : shapes[0][0],
              .global_rows = shapes[0].empty() ? 0 : shapes[0][0],
              .step = {},
-             .pass = replica ? 0 : node_->next_pass()});  // replicas would count in any order
-  Outputs outputs = invoked(*node_, call, inputs);
+             .pass = replica ? 0 : node().next_pass()});  // replicas would count in any order
+  Outputs outputs = invoked(node(), call, inputs);
   if (!replica)  // state of layers that keep one from call to call; replicas have no common end of a step
                  // here
     for (const auto& [variable, value] : call.assignments()) variable.assign(value);
@@ -300,20 +311,20 @@ Variables unique_variables(const Variables& variables) {
 Variables Layer::trainable_weights() const {
   Variables out;
   if (!trainable()) return out;
-  collect(*node_, Part::trainable, out);
+  collect(node(), Part::trainable, out);
   return unique_variables(out);
 }
 
 Variables Layer::non_trainable_weights() const {
   if (!trainable()) return weights();
   Variables out;
-  collect(*node_, Part::rest, out);
+  collect(node(), Part::rest, out);
   return unique_variables(out);
 }
 
 Variables Layer::weights() const {
   Variables out;
-  collect(*node_, Part::all, out);
+  collect(node(), Part::all, out);
   return unique_variables(out);
 }
 
@@ -330,11 +341,11 @@ Tensors Layer::get_weights() const {
 void Layer::set_weights(const Tensors& values) const {
   const Variables variables = weights();
   if (values.size() != variables.size())
-    throw ShapeError(place(*node_) + "set_weights expected " + std::to_string(variables.size()) +
+    throw ShapeError(place(node()) + "set_weights expected " + std::to_string(variables.size()) +
                      " tensors, received " + std::to_string(values.size()));
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i].shape() != variables[i].shape())
-      throw ShapeError(place(*node_) + "set_weights: weight '" + variables[i].path() + "' has shape " +
+      throw ShapeError(place(node()) + "set_weights: weight '" + variables[i].path() + "' has shape " +
                        variables[i].shape().to_string() + ", received " + values[i].shape().to_string());
   for (size_t i = 0; i < values.size(); ++i)
     variables[i].assign(ops::cast(values[i].detached(), variables[i].dtype()));
@@ -342,7 +353,7 @@ void Layer::set_weights(const Tensors& values) const {
 
 int64_t Layer::count_params() const {
   if (!built())
-    throw StateError(place(*node_) + "count_params needs a built layer; call it on a tensor first");
+    throw StateError(place(node()) + "count_params needs a built layer; call it on a tensor first");
   int64_t count = 0;
   for (const Variable& variable : weights()) count += variable.shape().num_elements();
   return count;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -10,12 +11,14 @@
 
 #include <nyala/api/fields.h>
 #include <nyala/api/layers/builder.h>
+#include <nyala/backend/core/held.h>
 #include <nyala/backend/ops/fused_activation.h>
 #include <nyala/backend/parameters/call.h>
 
 namespace nyala {
 
 class Layer;
+struct GraphNode;
 
 /// The tensors that a layer is called with, and those it returns.
 using Inputs = std::span<const Tensor>;
@@ -103,6 +106,10 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// Shapes of the outputs of the last call on shells, as summary() shows them.
   const Shapes& output_shapes() const { return output_shapes_; }
 
+  /// The calls that drew a graph, in order, as long as a model or a tensor behind them exists.
+  std::vector<std::shared_ptr<const GraphNode>> calls() const;
+  void add_call(const std::shared_ptr<const GraphNode>& call) const;
+
   /// Own variables in creation order, trainable when made and not.
   const Variables& own_weights() const { return weights_; }
   const Variables& own_state() const { return state_; }
@@ -139,6 +146,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   bool trainable_ = true;
   DType dtype_ = DType::float32;
   mutable Shapes output_shapes_;  // written only while a graph is drawn or a layer is built
+  mutable std::vector<std::weak_ptr<const GraphNode>> calls_;  // likewise; a call holds its layer
   Variables weights_, state_;
   std::vector<RegularizedWeight> regularized_;
   std::vector<std::pair<std::string, Layer>> sublayers_;
@@ -147,7 +155,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
 
 /// A handle on a layer; copies name the same layer. Calling it on a symbolic tensor draws a graph. On a
 /// concrete one it computes: inside another layer's call() and in a step of a model (train_step) it follows
-/// that one, as `layer(c, x)` does; elsewhere in inference mode.
+/// that one, as `layer(c, x)` does; elsewhere in inference mode. All members of an empty handle throw StateError,
+/// but for `bool`, shared() and ==.
 class Layer {
  public:
   Layer() = default;
@@ -166,11 +175,11 @@ class Layer {
   Outputs operator()(Call& c, Inputs inputs) const;
 
   explicit operator bool() const { return node_ != nullptr; }
-  const std::string& name() const { return node_->name(); }
-  std::string class_name() const { return node_->class_name(); }
-  bool built() const { return node_->built(); }
-  bool trainable() const { return node_->trainable(); }
-  void set_trainable(bool trainable) const { node_->set_trainable(trainable); }
+  const std::string& name() const { return node().name(); }
+  std::string class_name() const { return node().class_name(); }
+  bool built() const { return node().built(); }
+  bool trainable() const { return node().trainable(); }
+  void set_trainable(bool trainable) const { node().set_trainable(trainable); }
 
   /// Keras' order: layer by layer, in each its weights before its state.
   Variables weights() const;
@@ -184,7 +193,32 @@ class Layer {
   void set_weights(const Tensors& values) const;
   int64_t count_params() const;
 
-  LayerNode& node() const { return *node_; }
+  /// The symbolic tensors between which the layer stands, to draw on from there or to cut a model:
+  /// `Model(base.input(), base.get_layer("block_6_expand").output())`. Those of the first call, or of call
+  /// `call`; of a model without `call` its own. Calls count whose tensor or model still exists. Throw
+  /// StateError for a layer without such a call, and for several tensors where one is asked for.
+  Tensor input(std::optional<int> call = {}) const;
+  Tensor output(std::optional<int> call = {}) const;
+  Tensors inputs(std::optional<int> call = {}) const;
+  Tensors outputs(std::optional<int> call = {}) const;
+
+  /// The shapes of what comes out for inputs of these shapes, which may hold None. A layer that is not built
+  /// is built for them.
+  Shape compute_output_shape(const Shape& input) const;
+  Shapes compute_output_shapes(const Shapes& inputs) const;
+
+  /// The penalties of the regularized weights as they are now, with those of the layers inside; followed by a
+  /// recording GradientTape.
+  Tensors losses() const;
+
+  /// Keras' get_config() as JSON: what from_config() makes the same layer of, without its weights.
+  std::string get_config() const;
+  /// A new layer of a class of Nyala's, or of a registered one, from its configuration as JSON; for a model
+  /// built as it says. Throws FileFormatError naming what does not fit.
+  static Layer from_config(const std::string& class_name, const std::string& config);
+
+  /// Throws StateError for an empty handle.
+  LayerNode& node() const { return held(node_, "Layer", "make one, as in Dense(10), or a model of layers"); }
   const std::shared_ptr<LayerNode>& shared() const { return node_; }
   friend bool operator==(const Layer& a, const Layer& b) { return a.node_ == b.node_; }
 

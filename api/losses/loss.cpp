@@ -120,18 +120,18 @@ Loss::Loss(Function function, std::string name)
     : node_(std::make_shared<FunctionLoss>(std::move(function), std::move(name))) {}
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
-  Tensor values = node_->per_sample(y_true, y_pred);
+  Tensor values = node().per_sample(y_true, y_pred);
   Tensor weights;
   if (sample_weight.defined()) {
     weights = fitting_weights(sample_weight, values, name());
     values = values * weights;
   }
-  const Reduction reduction = node_->reduction();
+  const Reduction reduction = node().reduction();
   if (reduction == Reduction::none || values.rank() == 0) return values;
   const Tensor sum = ops::sum(values);
   if (reduction == Reduction::sum) return sum;
   const bool by_weight = reduction == Reduction::mean_with_sample_weight;
-  if (const Tensor mask = node_->valid_mask(y_true, y_pred); mask.defined()) {
+  if (const Tensor mask = node().valid_mask(y_true, y_pred); mask.defined()) {
     const Tensor counted = ops::cast(mask, values.dtype());
     return divide_no_nan(sum, ops::sum(by_weight && weights.defined() ? weights * counted : counted));
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <nyala/api/fields.h>
+#include <nyala/backend/core/held.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -66,8 +67,9 @@ class Loss {
   Loss(std::shared_ptr<const LossNode> node) : node_(std::move(node)) {}
 
   explicit operator bool() const { return node_ != nullptr; }
-  const LossNode& node() const { return *node_; }
-  std::string name() const { return node_->name(); }
+  /// Throws StateError for an empty handle, as everything but `bool` does.
+  const LossNode& node() const { return held(node_, "Loss", "give a name, an object or a function"); }
+  std::string name() const { return node().name(); }
   /// The reduced loss, a scalar (per-sample values for Reduction::none). `sample_weight` may be undefined; it
   /// has the shape of the per-sample values or broadcasts to it. The mean over nothing is 0.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;

@@ -101,17 +101,19 @@ Metric::Metric(const Loss& loss)
 Metric Metric::resolved(const Shape& y_true, const Shape& y_pred) const {
   Metric metric = *this;
   if (is_pending()) metric.node_ = definite(pending_ == "accuracy", target_kind(y_true, y_pred)).node_;
-  if (auto sized = metric.node_->for_shapes(y_true, y_pred)) metric.node_ = std::move(sized);
+  if (auto sized = metric.node().for_shapes(y_true, y_pred)) metric.node_ = std::move(sized);
   return metric;
 }
 
 Metric Metric::renamed(std::string name) const {
+  if (!*this) node();
   Metric metric = *this;
   metric.name_ = std::move(name);
   return metric;
 }
 
 Metric Metric::with_sums(const std::vector<double>& sums) const {
+  if (!*this) node();
   Metric metric = *this;
   metric.sums_ = std::make_shared<MetricSums>();
   metric.sums_->set(sums);
@@ -119,6 +121,7 @@ Metric Metric::with_sums(const std::vector<double>& sums) const {
 }
 
 void Metric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+  if (!*this) node();
   if (is_pending() && !y_pred.defined()) throw StateError("metric '" + name_ + "' needs y_true and y_pred");
   const auto node = sums_->node([&] {
     return y_pred.defined() ? resolved(y_true.shape(), y_pred.shape()).node_ : node_;
@@ -127,6 +130,7 @@ void Metric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tens
 }
 
 std::vector<double> Metric::results() const {
+  if (!*this) node();
   // What has seen no batch stays open for its shapes.
   auto node = sums_->node([] { return std::shared_ptr<const MetricNode>(); });
   if (!node) node = node_;
@@ -135,6 +139,9 @@ std::vector<double> Metric::results() const {
 
 double Metric::result() const { return results().front(); }
 
-void Metric::reset_state() const { sums_->clear(); }
+void Metric::reset_state() const {
+  if (!*this) node();
+  sums_->clear();
+}
 
 }  // namespace nyala

@@ -8,6 +8,7 @@
 #include <nyala/api/fields.h>
 #include <nyala/api/losses/loss.h>
 #include <nyala/api/metrics/metric_sums.h>
+#include <nyala/backend/core/held.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -78,12 +79,15 @@ class Metric {
 
   explicit operator bool() const { return node_ != nullptr || !pending_.empty(); }
   /// Keras' display name: the user's string where one was given.
-  std::string name() const { return name_.empty() && node_ ? node_->name() : name_; }
-  bool is_pending() const { return node_ == nullptr; }
+  std::string name() const { return name_.empty() ? node().name() : name_; }
+  bool is_pending() const { return !node_ && !pending_.empty(); }
   /// A metric that depends on shapes (pending or MetricNode::for_shapes) made definite from those of its
   /// first batch.
   Metric resolved(const Shape& y_true, const Shape& y_pred) const;
-  const MetricNode& node() const { return *node_; }
+  /// Throws StateError for an empty handle, as everything but `bool` does, and for a pending one.
+  const MetricNode& node() const {
+    return held(node_, "Metric", "give a name, an object or a function (\"accuracy\" waits for shapes)");
+  }
   Metric renamed(std::string name) const;
   /// The same metric with this state, apart from what other handles count.
   Metric with_sums(const std::vector<double>& sums) const;

@@ -33,8 +33,8 @@ class FunctionalNode : public ModelNode {
   size_t num_inputs() const override { return inputs_.size(); }
   std::vector<Device> placed_devices() const override;
 
-  const Tensors& inputs() const { return inputs_; }
-  const Tensors& outputs() const { return outputs_; }
+  const Tensors& inputs() const override { return inputs_; }
+  const Tensors& outputs() const override { return outputs_; }
   const Topology& topology() const { return topology_; }
   /// The layer of an operation (an Input's layer for input nodes), or an empty handle for op nodes.
   static Layer layer_of(const GraphNode& node);

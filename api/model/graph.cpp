@@ -25,12 +25,13 @@ bool GraphNode::has_own_mask(size_t i) const {
   return !made || made->producer != mask->producer || made->index != mask->index;
 }
 
-Tensors symbolic_outputs(const std::shared_ptr<GraphNode>& node) {
+Tensors symbolic_outputs(const std::shared_ptr<const GraphNode>& node) {
   Tensors out;
   for (size_t i = 0; i < node->outputs.size(); ++i) {
     Tensor tensor = node->outputs[i].shell();
     tensor.set_notes(std::make_shared<SymbolicNotes>(node, i));
-    out.push_back(std::move(tensor));
+    const bool masked = i < node->output_masks.size() && node->output_masks[i].defined();
+    out.push_back(masked ? with_mask(tensor, node->output_masks[i]) : std::move(tensor));
   }
   return out;
 }
@@ -93,10 +94,8 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   else
     node->outputs = {layer.node().invoke(call, shells.at(0))};
   draw_masks(*node);
-  Tensors outputs = symbolic_outputs(node);
-  for (size_t i = 0; i < node->output_masks.size(); ++i)
-    if (node->output_masks[i].defined()) outputs[i] = with_mask(outputs[i], node->output_masks[i]);
-  return outputs;
+  layer.node().add_call(node);
+  return symbolic_outputs(node);
 }
 
 namespace {

@@ -56,8 +56,8 @@ struct SymbolicNotes final : MaskNotes {
 /// The mark of a symbolic tensor, or null.
 const SymbolicNotes* symbolic(const Tensor& tensor);
 
-/// Makes `node`'s outputs symbolic tensors.
-Tensors symbolic_outputs(const std::shared_ptr<GraphNode>& node);
+/// `node`'s outputs as symbolic tensors, with the masks that were drawn for them.
+Tensors symbolic_outputs(const std::shared_ptr<const GraphNode>& node);
 
 /// Runs `layer` on shells of symbolic tensors and adds the call to the graph.
 Tensors draw_call(const Layer& layer, const Tensors& inputs);

@@ -1,5 +1,6 @@
 #include <nyala/api/model/model.h>
 
+#include <nyala/api/model/cut_graph.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/training/training_state.h>
@@ -10,17 +11,24 @@ namespace nyala {
 namespace {
 
 std::shared_ptr<LayerNode> make_functional(const ModelConfig& config) {
-  const auto node = finish_layer(std::make_shared<FunctionalNode>(config.inputs, config.outputs),
+  const GraphEnds ends = cut_graph({config.inputs, config.outputs});
+  const auto node = finish_layer(std::make_shared<FunctionalNode>(ends.inputs, ends.outputs),
                                  {config.name, config.trainable, "float32"});
   // Keras converts to what the Input says, not to a dtype of the model.
-  if (is_floating(config.inputs[0].dtype())) node->set_dtype(config.inputs[0].dtype());
+  if (is_floating(ends.inputs[0].dtype())) node->set_dtype(ends.inputs[0].dtype());
   return node;
 }
 
-ModelConfig with_tensors(ModelConfig config, const Tensor& input, const Tensor& output) {
-  config.inputs = {input};
-  config.outputs = {output};
+ModelConfig with_tensors(ModelConfig config, const Tensors& inputs, const Tensors& outputs) {
+  config.inputs = inputs;
+  config.outputs = outputs;
   return config;
+}
+
+std::shared_ptr<LayerNode> checked_model(const Layer& layer) {
+  if (dynamic_cast<ModelNode*>(&layer.node())) return layer.shared();
+  throw InvalidArgumentError("Model: expected a model, received layer '" + layer.name() + "' (" +
+                             layer.class_name() + ")");
 }
 
 /// What data is converted to: the Input's dtype, or that of the first layer's weights.
@@ -39,11 +47,19 @@ SequentialNode& sequential(const Model& model) { return static_cast<SequentialNo
 Model::Model(Config config) : Layer(make_functional(config)) {}
 
 Model::Model(const Tensor& input, const Tensor& output, Config config)
-    : Model(with_tensors(std::move(config), input, output)) {}
+    : Model(Tensors{input}, Tensors{output}, std::move(config)) {}
+Model::Model(const Tensor& input, const Tensors& outputs, Config config)
+    : Model(Tensors{input}, outputs, std::move(config)) {}
+Model::Model(const Tensors& inputs, const Tensor& output, Config config)
+    : Model(inputs, Tensors{output}, std::move(config)) {}
+Model::Model(const Tensors& inputs, const Tensors& outputs, Config config)
+    : Model(with_tensors(std::move(config), inputs, outputs)) {}
+
+Model::Model(const Layer& layer) : Layer(checked_model(layer)) {}
 
 void Model::build(const Shapes& inputs) const {
   const StrategyScope scope(model_node().strategy());
-  node_->ensure_built(inputs);
+  node().ensure_built(inputs);
 }
 
 Layer Model::get_layer(const std::string& name) const {

@@ -24,6 +24,12 @@ struct ModelConfig {
 
 struct SummaryConfig {
   int line_length = 0;  // 0: Keras' width for the kind of model
+  /// Where the columns end: parts of the line (the last one 1), or characters. Empty: Keras' for the kind of
+  /// model.
+  std::vector<double> positions = {};
+  /// Names of the first and the last layer shown, or regular expressions for the beginning of their names.
+  /// Empty: all.
+  std::vector<std::string> layer_range = {};
   bool expand_nested = false;
   bool show_trainable = false;
   /// Takes the whole text at once; empty: standard output.
@@ -39,9 +45,17 @@ class Model : public Layer {
   using Config = ModelConfig;
   Model() = default;
   explicit Model(std::shared_ptr<ModelNode> node) : Layer(std::move(node)) {}
-  /// The graph between symbolic tensors. Throws InvalidArgumentError where they are not connected.
+  /// The graph between symbolic tensors, which may be those of other models: layers and weights are shared with
+  /// them. An input that is not an Input's gets one of its own: the model begins there. Throws
+  /// InvalidArgumentError where the tensors are not connected.
   Model(const Tensor& input, const Tensor& output, Config config = {});
+  Model(const Tensor& input, const Tensors& outputs, Config config = {});
+  Model(const Tensors& inputs, const Tensor& output, Config config = {});
+  Model(const Tensors& inputs, const Tensors& outputs, Config config = {});
   explicit Model(Config config);
+  /// The model that a layer of another model is: `Model encoder(net.get_layer("encoder"))`. Throws
+  /// InvalidArgumentError for a layer that is none.
+  explicit Model(const Layer& layer);
 
   /// Sets how the model is trained; a new optimizer state. Throws InvalidArgumentError for unknown names.
   void compile(const CompileConfig& config = {}) const;
@@ -107,8 +121,13 @@ class Model : public Layer {
   void save(const std::string& path) const;
   /// The architecture as Keras' JSON, for model_from_json.
   std::string to_json() const;
+  /// A new model from what get_config() of a functional or sequential one gave.
+  static Model from_config(const std::string& config);
 
-  ModelNode& model_node() const { return static_cast<ModelNode&>(*node_); }
+  /// Throws StateError for an empty handle.
+  ModelNode& model_node() const {
+    return static_cast<ModelNode&>(held(node_, "Model", "make one: Sequential({...}) or Model(input, output)"));
+  }
 
  private:
   History fit_data(const DataArgument& data, const FitConfig& config) const;

@@ -24,6 +24,11 @@ void ModelNode::build(Builder&, const Shapes& inputs) {
     call(c, shells.at(0));
 }
 
+const Tensors& ModelNode::inputs() const {
+  static const Tensors none;
+  return none;
+}
+
 Variables ModelNode::variables() const {
   // A handle needs shared ownership of a mutable node; the variables are the same either way.
   return Layer(const_cast<ModelNode*>(this)->shared_from_this()).weights();

@@ -43,36 +43,46 @@ void SequentialNode::pop() {
   chain_.pop_back();
   sublayers_.pop_back();
   graph_.clear();
+  if (nodes_.empty()) return;
+  outputs_ = {nodes_.back()->inputs[0]};
+  nodes_.pop_back();
 }
 
-void SequentialNode::build(Builder& builder, const Shapes& inputs) {
+namespace {
+
+/// What a chain without an Input begins with for data of this shape.
+Tensor input_for(const Shape& shape, DType dtype) {
+  if (shape.rank() == 0) throw ShapeError("Sequential: expected inputs with a batch axis, received a scalar");
+  return Input({.shape = shape.slice(1, shape.rank()),
+                .batch_size = shape[0],
+                .dtype = std::string(name_of(dtype))})
+      .tensor();
+}
+
+}  // namespace
+
+void SequentialNode::build(Builder&, const Shapes& inputs) {
   if (inputs.size() != 1)
     throw InvalidArgumentError("expected one input, received " + std::to_string(inputs.size()));
-  Call call;
-  Tensor x = Tensor::abstract(inputs[0], dtype());
-  if (input_) x = input_tensor(input_.node()).shell();
-  Tensors shells{x};
+  Tensor x = input_ ? input_tensor(input_.node()) : input_for(inputs[0], dtype());
+  inputs_ = {x};
+  nodes_.clear();
   for (const Layer& layer : chain_) {
-    builder.build(layer, x.shape());
-    x = layer(call, x);
-    shells.push_back(x.shell());
+    x = layer(x);
+    nodes_.push_back(symbolic(x)->producer);
   }
-  plan(shells);
+  outputs_ = {x};
+  plan();
 }
 
-void SequentialNode::plan(const Tensors& shells) {
-  nodes_.clear();
-  GraphPlan plan{.outputs = {static_cast<int>(chain_.size())}, .num_values = static_cast<int>(shells.size())};
-  for (size_t i = 0; i < chain_.size(); ++i) {
-    auto node = std::make_shared<GraphNode>();
-    node->layer = chain_[i];
-    node->inputs = {shells[i]};
-    node->outputs = {shells[i + 1]};
+void SequentialNode::plan() {
+  const int count = static_cast<int>(chain_.size());
+  GraphPlan plan{.outputs = {count}, .num_values = count + 1};
+  for (int i = 0; i < count; ++i) {
     GraphStep step;
-    step.node = node.get();
-    step.inputs = {static_cast<int>(i)};
-    step.first_output = static_cast<int>(i) + 1;
-    nodes_.push_back(std::move(node));
+    step.node = nodes_[static_cast<size_t>(i)].get();
+    step.inputs = {i};
+    step.first_output = i + 1;
     plan.steps.push_back(std::move(step));
   }
   graph_.set(std::move(plan));

@@ -8,7 +8,8 @@
 
 namespace nyala {
 
-/// A chain of layers. Built when it begins with an Input, else for the first data it sees. predict and
+/// A chain of layers, drawn as a graph when built: when it begins with an Input, else for the first data it
+/// sees. predict and
 /// evaluate fold layers as those of a functional model do.
 class SequentialNode final : public ModelNode {
  public:
@@ -23,6 +24,8 @@ class SequentialNode final : public ModelNode {
   std::vector<Layer> layers() const override { return chain_; }
   std::vector<std::string> output_names(size_t num_outputs) const override;
   Shapes input_shapes() const override;
+  const Tensors& inputs() const override { return inputs_; }
+  const Tensors& outputs() const override { return outputs_; }
 
   /// Appends a layer. Throws StateError once the model was built for data, InvalidArgumentError for a name
   /// that occurs already or for an Input in the middle.
@@ -33,12 +36,12 @@ class SequentialNode final : public ModelNode {
   const Layer& input() const { return input_; }
 
  private:
-  void plan(const Tensors& shells);
+  void plan();
 
   Layer input_;               // empty without an Input
   std::vector<Layer> chain_;  // Keras' layers: without the Input
-  std::vector<std::shared_ptr<const GraphNode>>
-      nodes_;  // of chain_, for the plans; value i goes into layer i
+  Tensors inputs_, outputs_;  // one each, or none before it is built
+  std::vector<std::shared_ptr<const GraphNode>> nodes_;  // calls of chain_; value i goes into layer i
   FusedGraph graph_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <regex>
 
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/model.h>
@@ -121,7 +122,33 @@ class Summary {
     } else {
       for (const Layer& layer : model_.layers()) add(out, {layer, nullptr, 0});
     }
-    return out;
+    return in_range(out);
+  }
+
+  static std::string name_of(const Entry& entry) { return entry.layer ? entry.layer.name() : entry.node->name; }
+
+  /// Keras' layer_range: from the first name that fits the one end to the last that fits the other, in either
+  /// order.
+  std::vector<Entry> in_range(const std::vector<Entry>& all) const {
+    const std::vector<std::string>& range = config_.layer_range;
+    if (range.empty()) return all;
+    if (range.size() != 2)
+      throw InvalidArgumentError("summary, 'layer_range': expected two names, received " +
+                                 std::to_string(range.size()));
+    std::vector<size_t> matches[2];
+    for (size_t end = 0; end < 2; ++end) {
+      const std::regex pattern(range[end]);
+      for (size_t i = 0; i < all.size(); ++i)
+        if (all[i].level == 0 && std::regex_search(name_of(all[i]), pattern, std::regex_constants::match_continuous))
+          matches[end].push_back(i);
+      if (matches[end].empty())
+        throw InvalidArgumentError("summary, 'layer_range': no layer's name begins with '" + range[end] + "'");
+    }
+    const bool reversed = matches[0].front() > matches[1].back();
+    const size_t first = reversed ? matches[1].front() : matches[0].front();
+    size_t last = (reversed ? matches[0].back() : matches[1].back()) + 1;
+    while (last < all.size() && all[last].level > 0) ++last;  // with what is inside of the last one
+    return {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(last)};
   }
 
   void add(std::vector<Entry>& out, const Entry& entry) const {
@@ -136,7 +163,7 @@ class Summary {
     for (int i = 0; i < entry.level; ++i) prefix += "   ";
     if (entry.level > 0) prefix += "└ ";
     const Layer& layer = entry.layer;
-    const std::string name = layer ? layer.name() : entry.node->name;
+    const std::string name = name_of(entry);
     const std::string type = layer ? layer.class_name() : entry.node->op_class;
     std::vector<Cell> cells = {{{prefix + name + " (", ""}, {type, kSymbol}, {")", ""}},
                                shape_cell(shapes_of(entry))};
@@ -201,14 +228,21 @@ class Summary {
       out.push_back({"Connected to"});
       ends = {0.3, 0.56, 0.74, 1.0};
     }
+    if (!config_.positions.empty()) ends = config_.positions;
     if (config_.show_trainable) {
       out.push_back({"Trainable", Align::center});
+      const double whole = ends.back() > 1.0 ? length : 1.0;
       for (double& end : ends) end *= 0.90;
-      ends.push_back(1.0);
+      ends.push_back(whole);
     }
+    const bool in_characters = ends.size() >= out.size() && ends[out.size() - 1] > 1.0;
+    if (ends.size() != out.size())
+      throw InvalidArgumentError("summary, 'positions': expected " +
+                                 std::to_string(config_.show_trainable ? out.size() - 1 : out.size()) +
+                                 " numbers, one per column, received " + std::to_string(config_.positions.size()));
     int begin = 0;
     for (size_t i = 0; i < out.size(); ++i) {
-      out[i].width = static_cast<int>(ends[i] * length) - begin;
+      out[i].width = static_cast<int>(in_characters ? ends[i] : ends[i] * length) - begin;
       begin += out[i].width;
       if (out[i].width < 4)
         throw InvalidArgumentError("summary: a line of " + std::to_string(length) +

@@ -73,7 +73,7 @@ void Optimizer::apply_gradients(const Tensors& gradients, const Variables& varia
                              }});
 }
 
-Tensor Optimizer::scale_loss(const Tensor& loss) const { return loss * node_->loss_scale(); }
+Tensor Optimizer::scale_loss(const Tensor& loss) const { return loss * node().loss_scale(); }
 
 void Optimizer::apply_gradients(const GradientsAndVariables& gradients_and_variables) const {
   Tensors gradients;

@@ -13,6 +13,7 @@
 #include <nyala/api/optimizers/partial_update.h>
 #include <nyala/api/optimizers/update_plan.h>
 #include <nyala/api/schedules/learning_rate.h>
+#include <nyala/backend/core/held.h>
 #include <nyala/backend/parameters/update_rule.h>
 
 namespace nyala {
@@ -214,10 +215,11 @@ class Optimizer {
   explicit Optimizer(std::shared_ptr<OptimizerNode> node) : node_(std::move(node)) {}
 
   explicit operator bool() const { return node_ != nullptr; }
-  OptimizerNode& node() const { return *node_; }
-  int64_t iterations() const { return node_->iterations(); }
-  double learning_rate() const { return node_->learning_rate(); }
-  void set_learning_rate(double rate) const { node_->set_learning_rate(rate); }
+  /// Throws StateError for an empty handle, as everything but `bool` does.
+  OptimizerNode& node() const { return held(node_, "Optimizer", "give a name or an object"); }
+  int64_t iterations() const { return node().iterations(); }
+  double learning_rate() const { return node().learning_rate(); }
+  void set_learning_rate(double rate) const { node().set_learning_rate(rate); }
   /// The loss times what apply_gradients() divides gradients by: to be differentiated instead of it where the
   /// optimizer scales losses. fit() does so by itself.
   Tensor scale_loss(const Tensor& loss) const;

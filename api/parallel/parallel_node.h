@@ -35,6 +35,8 @@ class ParallelNode final : public ModelNode {
   std::vector<std::string> input_names() const override { return net_.model_node().input_names(); }
   Shapes input_shapes() const override { return net_.model_node().input_shapes(); }
   size_t num_inputs() const override { return net_.model_node().num_inputs(); }
+  const Tensors& inputs() const override { return net_.model_node().inputs(); }
+  const Tensors& outputs() const override { return net_.model_node().outputs(); }
   std::vector<Device> placed_devices() const override { return slices_.devices(); }
   std::shared_ptr<ModelNode> template_model() const override;
   std::string summary_note() const override;

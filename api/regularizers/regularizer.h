@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include <nyala/backend/core/held.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -29,8 +30,9 @@ class Regularizer {
   Regularizer(std::shared_ptr<const RegularizerNode> node) : node_(std::move(node)) {}
 
   explicit operator bool() const { return node_ != nullptr; }
-  const RegularizerNode& node() const { return *node_; }
-  Tensor operator()(const Tensor& weight) const { return node_->penalty(weight); }
+  /// Throws StateError for an empty handle, as everything but `bool` does.
+  const RegularizerNode& node() const { return held(node_, "Regularizer", "give a name or an object"); }
+  Tensor operator()(const Tensor& weight) const { return node().penalty(weight); }
 
  private:
   std::shared_ptr<const RegularizerNode> node_;

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include <nyala/backend/core/held.h>
+
 namespace nyala {
 
 class FieldVisitor;
@@ -27,7 +29,10 @@ class LearningRate {
   LearningRate(std::shared_ptr<const LearningRateScheduleNode> schedule) : schedule_(std::move(schedule)) {}
 
   bool is_schedule() const { return schedule_ != nullptr; }
-  const LearningRateScheduleNode& schedule() const { return *schedule_; }
+  /// Throws StateError for a number.
+  const LearningRateScheduleNode& schedule() const {
+    return held(schedule_, "LearningRate", "it is a number; look at is_schedule() first");
+  }
   double rate() const { return rate_; }
   double at(int64_t step) const { return schedule_ ? (*schedule_)(step) : rate_; }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include <nyala/api/layers/keep_output_shapes.h>
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/training/resolve.h>
@@ -69,6 +70,7 @@ void Stepper::resolve(const Batch& batch) {
   TrainingState& state = *model_.training;
   Call call;
   if (model_.has_call()) {
+    const KeepOutputShapes kept;
     Tensors shells;
     for (const Tensor& x : batch.x) shells.push_back(x.shell());
     resolve_outputs(state, model_, batch.y,

@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include <nyala/backend/core/held.h>
+
 namespace nyala {
+
+void throw_empty_handle(const char* kind, const char* how) {
+  throw StateError(std::string(kind) + ": this handle is empty; " + how);
+}
 
 void check_internal(bool condition, std::string_view what, std::source_location where) {
   if (condition) return;

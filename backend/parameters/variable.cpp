@@ -123,25 +123,25 @@ Variable Variable::of(std::shared_ptr<VariableNode> node) {
 }
 
 Tensor Variable::value() const {
-  const Tensor out = node_->kind->read(*node_, place_of(*node_));
+  const Tensor out = node().kind->read(node(), place_of(node()));
   Tape* tape = thread_context().tape;
-  return tape && tape->recording && node_->trainable ? tape->watch(out, node_->leaf) : out;
+  return tape && tape->recording && node().trainable ? tape->watch(out, node().leaf) : out;
 }
 
 void Variable::write(const VariableWrite& write) const {
-  node_->kind->write(*node_, place_of(*node_), checked(*node_, write));
+  node().kind->write(node(), place_of(node()), checked(node(), write));
 }
 
 void Variable::assign(const Tensor& value) const { write({"assign", Kind::assign, value}); }
 void Variable::assign_add(const Tensor& value) const { write({"assign_add", Kind::add, value}); }
 void Variable::assign_sub(const Tensor& value) const { write({"assign_sub", Kind::subtract, value}); }
 
-void Variable::assign(double value) const { write({"assign", Kind::assign, filled(*node_, value), true}); }
+void Variable::assign(double value) const { write({"assign", Kind::assign, filled(node(), value), true}); }
 void Variable::assign_add(double value) const {
-  write({"assign_add", Kind::add, filled(*node_, value), true});
+  write({"assign_add", Kind::add, filled(node(), value), true});
 }
 void Variable::assign_sub(double value) const {
-  write({"assign_sub", Kind::subtract, filled(*node_, value), true});
+  write({"assign_sub", Kind::subtract, filled(node(), value), true});
 }
 
 void Variable::scatter_add(const Tensor& indices, const Tensor& values) const {

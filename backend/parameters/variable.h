@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <nyala/backend/core/held.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -115,22 +116,22 @@ class Variable {
   static Variable of(std::shared_ptr<VariableNode> node);
 
   explicit operator bool() const { return node_ != nullptr; }
-  const std::string& name() const { return node_->spec.name; }
+  const std::string& name() const { return node().spec.name; }
   /// "dense_1/kernel".
-  const std::string& path() const { return node_->spec.path; }
-  const Shape& shape() const { return node_->spec.shape; }
-  DType dtype() const { return node_->spec.dtype; }
-  bool trainable() const { return node_->trainable; }
-  void set_trainable(bool trainable) { node_->trainable = trainable; }
-  Synchronization synchronization() const { return node_->spec.synchronization; }
-  Aggregation aggregation() const { return node_->spec.aggregation; }
+  const std::string& path() const { return node().spec.path; }
+  const Shape& shape() const { return node().spec.shape; }
+  DType dtype() const { return node().spec.dtype; }
+  bool trainable() const { return node().trainable; }
+  void set_trainable(bool trainable) { node().trainable = trainable; }
+  Synchronization synchronization() const { return node().spec.synchronization; }
+  Aggregation aggregation() const { return node().spec.aggregation; }
 
   /// The value as it reads here; tracked by the recording GradientTape if the variable is trainable. May
   /// share the variable's bytes: clone() it to keep it over the next write.
   Tensor value() const;
-  size_t num_copies() const { return node_->copies.size(); }
+  size_t num_copies() const { return node().copies.size(); }
   /// Replica r's copy, untracked. Shares the variable's bytes.
-  const Tensor& value(size_t replica) const { return node_->copies[replica]; }
+  const Tensor& value(size_t replica) const { return node().copies[replica]; }
 
   /// Replaces, adds to or subtracts from the value. `value` has the variable's shape and dtype and lies on
   /// any device; a number stands for all elements. Throws ShapeError, and what the variable's kind says;
@@ -153,10 +154,13 @@ class Variable {
   void scatter_max(const Tensor& indices, const Tensor& values) const;
   void scatter_update(const Tensor& indices, const Tensor& values) const;
 
-  VariableNode& node() const { return *node_; }
+  /// Throws StateError for an empty handle, as everything but `bool` does.
+  VariableNode& node() const { return held(node_, "Variable", kHowMade); }
   friend bool operator==(const Variable& a, const Variable& b) { return a.node_ == b.node_; }
 
  private:
+  static constexpr const char* kHowMade =
+      "a layer makes its weights in build(), by Builder::weight; outside of layers write Variable(value)";
   void write(const VariableWrite& write) const;
 
   std::shared_ptr<VariableNode> node_;

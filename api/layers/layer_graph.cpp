@@ -1,0 +1,115 @@
+#include <algorithm>
+
+#include <nyala/api/layers/input.h>
+#include <nyala/api/layers/keep_output_shapes.h>
+#include <nyala/api/layers/layer.h>
+#include <nyala/api/model/graph.h>
+#include <nyala/api/model/model_node.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+std::vector<std::shared_ptr<const GraphNode>> LayerNode::calls() const {
+  std::vector<std::shared_ptr<const GraphNode>> out;
+  for (const auto& call : calls_)
+    if (auto living = call.lock()) out.push_back(std::move(living));
+  return out;
+}
+
+void LayerNode::add_call(const std::shared_ptr<const GraphNode>& call) const {
+  std::erase_if(calls_, [](const auto& one) { return one.expired(); });
+  calls_.push_back(call);
+}
+
+namespace {
+
+std::string place(const LayerNode& node) {
+  return "layer '" + node.name() + "' (" + node.class_name() + "): ";
+}
+
+std::shared_ptr<const GraphNode> call_of(const LayerNode& node, int call) {
+  auto calls = node.calls();
+  const int count = static_cast<int>(calls.size()), position = call < 0 ? call + count : call;
+  if (position >= 0 && position < count) return calls[static_cast<size_t>(position)];
+  if (count > 0)
+    throw StateError(place(node) + "there is no call " + std::to_string(call) + ", it is part of " +
+                     std::to_string(count) + " as long as their models and tensors exist");
+  throw StateError(place(node) +
+                   (dynamic_cast<const ModelNode*>(&node)
+                        ? "a model has inputs and outputs once it is built as a graph: begin it with an Input, or "
+                          "call build(shape)"
+                        : "it has inputs and outputs once it was called on a symbolic tensor, as long as the "
+                          "model or a tensor behind the call exists"));
+}
+
+enum class Side { in, out };
+
+/// What a model or an Input stands between, or nothing.
+Tensors own_tensors(LayerNode& node, Side side) {
+  if (is_input_layer(node)) return {input_tensor(node)};
+  const auto* model = dynamic_cast<const ModelNode*>(&node);
+  if (!model) return {};
+  return side == Side::in ? model->inputs() : model->outputs();
+}
+
+Tensors tensors_of(LayerNode& node, Side side, std::optional<int> call) {
+  if (!call || is_input_layer(node))
+    if (Tensors own = own_tensors(node, side); !own.empty()) return own;
+  const auto drawn = call_of(node, call.value_or(0));
+  return side == Side::in ? drawn->inputs : symbolic_outputs(drawn);
+}
+
+Tensor only(const LayerNode& node, Tensors tensors, const char* name) {
+  if (tensors.size() == 1) return std::move(tensors[0]);
+  throw StateError(place(node) + "it has " + std::to_string(tensors.size()) + " " + name + "s; use " + name + "s()");
+}
+
+void collect_losses(const LayerNode& node, Variables& seen, Tensors& out) {
+  for (const RegularizedWeight& weight : node.regularized()) {
+    if (!weight.variable.trainable()) continue;
+    if (std::find(seen.begin(), seen.end(), weight.variable) != seen.end()) continue;
+    seen.push_back(weight.variable);
+    out.push_back(weight.regularizer(weight.variable.value()));
+  }
+  for (const auto& [attribute, layer] : node.sublayers()) collect_losses(layer.node(), seen, out);
+}
+
+}  // namespace
+
+Tensors Layer::inputs(std::optional<int> call) const { return tensors_of(node(), Side::in, call); }
+Tensors Layer::outputs(std::optional<int> call) const { return tensors_of(node(), Side::out, call); }
+Tensor Layer::input(std::optional<int> call) const { return only(node(), inputs(call), "input"); }
+Tensor Layer::output(std::optional<int> call) const { return only(node(), outputs(call), "output"); }
+
+Shape Layer::compute_output_shape(const Shape& input) const {
+  const Shapes shapes = compute_output_shapes({input});
+  if (shapes.size() == 1) return shapes[0];
+  throw StateError(place(node()) + "it has " + std::to_string(shapes.size()) +
+                   " outputs; use compute_output_shapes()");
+}
+
+Shapes Layer::compute_output_shapes(const Shapes& inputs) const {
+  LayerNode& layer = node();
+  if (inputs.empty()) throw InvalidArgumentError(place(layer) + "compute_output_shapes expected a shape");
+  layer.ensure_built(inputs);
+  const KeepOutputShapes kept;
+  const Tensors own = own_tensors(layer, Side::in);
+  Tensors shells;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    shells.push_back(Tensor::abstract(inputs[i], i < own.size() ? own[i].dtype() : layer.dtype()));
+  Call call;
+  const Outputs outputs = layer.takes_many() || shells.size() > 1 ? layer.invoke(call, Inputs(shells))
+                                                                  : Outputs{layer.invoke(call, shells[0])};
+  Shapes shapes;
+  for (const Tensor& output : outputs) shapes.push_back(output.shape());
+  return shapes;
+}
+
+Tensors Layer::losses() const {
+  Variables seen;
+  Tensors out;
+  if (trainable()) collect_losses(node(), seen, out);
+  return out;
+}
+
+}  // namespace nyala
