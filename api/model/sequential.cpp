@@ -7,7 +7,6 @@ namespace nyala {
 
 SequentialNode::SequentialNode(const std::vector<Layer>& layers) {
   for (const Layer& layer : layers) {
-    if (!layer) throw InvalidArgumentError("Sequential: an empty layer handle in the list");
     if (is_input_layer(layer.node())) {
       if (input_ || !chain_.empty())
         throw InvalidArgumentError("Sequential: an Input may only be the first entry");

@@ -64,12 +64,13 @@ UpdateRule& OptimizerNode::rule_for(ParameterStore& store, const Variables& list
 }
 
 void Optimizer::apply_gradients(const Tensors& gradients, const Variables& variables) const {
+  OptimizerNode& rule = node();
   if (variables.empty())
     throw InvalidArgumentError("apply_gradients: expected gradients and variables, received none");
   const std::shared_ptr<StrategyNode> strategy = strategy_of(variables[0]);
-  const std::shared_ptr<OptimizerNode> node = node_;
-  strategy->apply_gradients({node.get(), gradients, variables, [&](const Variables& active) -> UpdateRule& {
-                               return node->rule_for(strategy->store(), variables, active);
+  const std::shared_ptr<OptimizerNode> kept = node_;
+  strategy->apply_gradients({&rule, gradients, variables, [&](const Variables& active) -> UpdateRule& {
+                               return rule.rule_for(strategy->store(), variables, active);
                              }});
 }
 

@@ -33,6 +33,7 @@ std::vector<int> GpuSelection::ids(int available) const {
 }
 
 Model multi_gpu_model(const Model& model, const MultiGpuModelConfig& config) {
+  model.model_node();  // throws for an empty handle
   const int available = static_cast<int>(devices_for_slices().size());
   const std::vector<Device> devices = devices_for_slices(config.gpus.ids(available), kWho);
   if (config.cpu_relocation) relocate(model);

@@ -89,6 +89,7 @@ Model model_from_json(const std::string& text, const LoadModelConfig& config) {
 
 Model clone_model(const Model& model, const LoadModelConfig& config) {
   LoadScope scope{config.custom_objects};
+  model.model_node();  // throws for an empty handle
   return model_from(layer_to_json(model), "clone_model", scope);
 }
 
@@ -111,6 +112,7 @@ void Model::save(const std::string& path) const {
 }
 
 std::string Model::to_json() const {
+  model_node();  // throws for an empty handle
   const SaveNotes notes;
   const Json json = layer_to_json(*this);
   notes.say("model '" + name() + "'");

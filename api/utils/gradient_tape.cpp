@@ -72,6 +72,7 @@ Tensor GradientTape::watch(const Tensor& tensor) {
 }
 
 void GradientTape::watch(const Variables& variables) {
+  for (const Variable& variable : variables) variable.node();  // throws for an empty handle
   watched_.insert(watched_.end(), variables.begin(), variables.end());
 }
 

@@ -30,6 +30,7 @@ Tensor Call::operator[](const Variable& variable) const {
 }
 
 void Call::assign(const Variable& variable, const Tensor& value) {
+  variable.node();  // throws for an empty handle, before it is queued
   for (auto& [assigned, queued] : assignments_) {
     if (assigned == variable) {
       queued = value.detached();
