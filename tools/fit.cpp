@@ -219,7 +219,9 @@ void add_fit(CLI::App& app) {
   command->add_option("--metrics", o->metrics, "names with commas, instead of the file's");
   command->add_option("--strategy", o->strategy, "one_device, mirrored or central_storage");
   command->add_option("--devices", o->devices, "cpu:0,cpu:1: one replica on each");
-  command->add_option("--output", o->output, "the trained model, .keras or .h5; or its weights alone, .weights.h5, .safetensors or .npz");
+  command->add_option(
+      "--output", o->output,
+      "the trained model, .keras or .h5; or its weights alone, .weights.h5, .safetensors or .npz");
   command->add_option("--history", o->history, "loss and metrics of each epoch, as JSON");
   command->add_option("--verbose", o->verbose, "0 silent, 1 a bar, 2 a line per epoch")
       ->check(CLI::Range(0, 2));

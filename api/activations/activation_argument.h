@@ -24,8 +24,7 @@ class ActivationArgument {
   requires(std::is_invocable_r_v<Tensor, F&, const Tensor&> &&
            !std::is_same_v<std::remove_cvref_t<F>, ActivationArgument>) ActivationArgument(F f)
       : name_("function"), function_(std::move(f)) {}
-  ActivationArgument(Function f, std::string name)
-      : name_(std::move(name)), function_(std::move(f)) {}
+  ActivationArgument(Function f, std::string name) : name_(std::move(name)), function_(std::move(f)) {}
 
   /// Keras' name, "linear" where none was given; of a function the name that came with it, else "function".
   const std::string& name() const { return name_; }

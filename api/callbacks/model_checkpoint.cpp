@@ -21,7 +21,8 @@ void check_path(const std::string& path, bool weights_only) {
   const bool holds_models = path.ends_with(".keras") || (is_hdf5 && !path.ends_with(".weights.h5"));
   if (!weights_only && !holds_models)
     throw InvalidArgumentError(
-        "ModelCheckpoint: the path must end in `.keras` (Keras model format), or in `.h5` or `.hdf5` (its legacy "
+        "ModelCheckpoint: the path must end in `.keras` (Keras model format), or in `.h5` or `.hdf5` (its "
+        "legacy "
         "format); for `.weights.h5` set save_weights_only. Received: filepath=" +
         path);
 }

@@ -31,7 +31,8 @@ struct ModelCheckpointConfig {
   double initial_value_threshold = kNoValue;
 };
 
-/// Saves the model, or with save_weights_only its weights, after epochs or batches. In the path "{epoch:02d}" is the epoch from 1,
+/// Saves the model, or with save_weights_only its weights, after epochs or batches. In the path "{epoch:02d}"
+/// is the epoch from 1,
 /// "{batch}" the batch from 1 (with save_freq in batches), and every value of the logs has its name:
 /// "{val_loss:.2f}". Missing folders are made.
 class ModelCheckpoint : public MonitorCallback {

@@ -54,8 +54,8 @@ class Loss {
   using Function = LossFunction;
 
   Loss() = default;
-  /// Also what register_serializable() named. Throws InvalidArgumentError for an unknown name, with the nearest
-  /// one.
+  /// Also what register_serializable() named. Throws InvalidArgumentError for an unknown name, with the
+  /// nearest one.
   Loss(const char* name) : Loss(std::string(name)) {}
   Loss(const std::string& name);
   Loss(Function function, std::string name = "loss");

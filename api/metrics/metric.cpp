@@ -123,9 +123,8 @@ Metric Metric::with_sums(const std::vector<double>& sums) const {
 void Metric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
   if (!*this) node();
   if (is_pending() && !y_pred.defined()) throw StateError("metric '" + name_ + "' needs y_true and y_pred");
-  const auto node = sums_->node([&] {
-    return y_pred.defined() ? resolved(y_true.shape(), y_pred.shape()).node_ : node_;
-  });
+  const auto node =
+      sums_->node([&] { return y_pred.defined() ? resolved(y_true.shape(), y_pred.shape()).node_ : node_; });
   sums_->update(*node, y_true.detached(), y_pred.detached(), sample_weight.detached());
 }
 

@@ -15,7 +15,8 @@ size_t replica_index() {
 
 }  // namespace
 
-// Not under the lock where there are replicas: each has a part of its own, and its update may wait for others.
+// Not under the lock where there are replicas: each has a part of its own, and its update may wait for
+// others.
 void MetricSums::update(const MetricNode& metric, const Tensor& y_true, const Tensor& y_pred,
                         const Tensor& sample_weight) {
   const size_t index = replica_index();

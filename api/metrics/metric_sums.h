@@ -11,13 +11,14 @@ namespace nyala {
 
 class MetricNode;
 
-/// The state of a metric, one part per replica that updates it: parts are merged when they are read, so that a
-/// metric may be used inside Strategy::run and read outside. Thread-safe.
+/// The state of a metric, one part per replica that updates it: parts are merged when they are read, so that
+/// a metric may be used inside Strategy::run and read outside. Thread-safe.
 class MetricSums {
  public:
   /// Takes a batch into the part of the replica that this thread is, without waiting for its device. A part
   /// lies on the device of y_true.
-  void update(const MetricNode& metric, const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight);
+  void update(const MetricNode& metric, const Tensor& y_true, const Tensor& y_pred,
+              const Tensor& sample_weight);
   /// Makes `state` the only part.
   void set(const std::vector<double>& state);
   /// All parts as one. Inside a replica all replicas have to ask; they get the same.

@@ -146,8 +146,9 @@ void load_optimizer_state(const Model& model, const Tensors& values, const std::
 
 bool has_its_weights(const Model& model) {
   const std::vector<Layer> parts = model.layers();
-  return model.built() || (!model.model_node().has_call() &&
-                           std::all_of(parts.begin(), parts.end(), [](const Layer& part) { return part.built(); }));
+  return model.built() ||
+         (!model.model_node().has_call() &&
+          std::all_of(parts.begin(), parts.end(), [](const Layer& part) { return part.built(); }));
 }
 
 void check_built(const Model& model, const std::string& what) {

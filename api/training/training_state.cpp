@@ -52,7 +52,8 @@ Sums merged(const TrainingState& state, const std::vector<Sums>& replicas) {
   for (const CompiledMetric& metric : state.metrics) {
     std::vector<Sums> parts;
     for (const Sums& own : replicas) parts.push_back(part_of(own, metric));
-    put(parts.empty() ? metric.metric.node().initial_state() : metric.metric.node().merged(parts), metric, sums);
+    put(parts.empty() ? metric.metric.node().initial_state() : metric.metric.node().merged(parts), metric,
+        sums);
   }
   return sums;
 }

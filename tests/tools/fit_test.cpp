@@ -51,8 +51,8 @@ TEST_F(ToolFit, TrainsAsTheLibraryDoesAndWritesHistory) {
 
 TEST_F(ToolFit, WritesWeightsAlone) {
   for (const std::string name : {"w.weights.h5", "w.safetensors"}) {
-    run_well({"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"), "--output", file(name),
-              "--batch-size", "8", "--no-shuffle", "--verbose", "0"});
+    run_well({"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"), "--output",
+              file(name), "--batch-size", "8", "--no-shuffle", "--verbose", "0"});
     const Model expected = load_model(file("m.keras")), got = load_model(file("m.keras"));
     expected.fit(x_, y_, config(1));
     got.load_weights(file(name));

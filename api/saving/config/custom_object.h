@@ -69,8 +69,14 @@ auto make_from_fields(FieldVisitor& visitor, const Make& make) {
     typename T::Config config;
     if constexpr (requires { config.name = std::string(); }) visitor.field("name", config.name);
     config.fields(visitor);
+    static_assert(std::is_constructible_v<T, const typename T::Config&>,
+                  "files hold the fields of T::Config: give T a constructor T(const Config&)");
     return make(config);
   } else {
+    static_assert(
+        std::is_default_constructible_v<T>,
+        "files hold the fields of T::Config: give T a Config with `void fields(FieldVisitor&)` and a "
+        "constructor T(const Config&), or one without arguments");
     return make();
   }
 }
@@ -175,6 +181,36 @@ CustomObject custom_object() {
                   "custom_object<T>, register_serializable<T>: T derives from none of LayerNode, ModelNode, "
                   "LossNode, MetricNode, OptimizerNode, LearningRateScheduleNode, InitializerNode, "
                   "RegularizerNode, ConstraintNode");
+}
+
+/// Handles on objects of a user's classes: `.loss = make_loss<MyLoss>(MyLossConfig{.alpha = 2})`.
+template <class T, class... Arguments>
+Loss make_loss(Arguments&&... arguments) {
+  return Loss(std::make_shared<T>(std::forward<Arguments>(arguments)...));
+}
+template <class T, class... Arguments>
+Metric make_metric(Arguments&&... arguments) {
+  return Metric(std::make_shared<T>(std::forward<Arguments>(arguments)...));
+}
+template <class T, class... Arguments>
+Optimizer make_optimizer(Arguments&&... arguments) {
+  return Optimizer(std::make_shared<T>(std::forward<Arguments>(arguments)...));
+}
+template <class T, class... Arguments>
+LearningRate make_schedule(Arguments&&... arguments) {
+  return LearningRate(std::make_shared<T>(std::forward<Arguments>(arguments)...));
+}
+template <class T, class... Arguments>
+Initializer make_initializer(Arguments&&... arguments) {
+  return Initializer(std::make_shared<T>(std::forward<Arguments>(arguments)...));
+}
+template <class T, class... Arguments>
+Regularizer make_regularizer(Arguments&&... arguments) {
+  return Regularizer(std::make_shared<T>(std::forward<Arguments>(arguments)...));
+}
+template <class T, class... Arguments>
+Constraint make_constraint(Arguments&&... arguments) {
+  return Constraint(std::make_shared<T>(std::forward<Arguments>(arguments)...));
 }
 
 }  // namespace nyala

@@ -108,6 +108,10 @@ Json json_of(const Layer& layer) {
     return json;
   }
   Json beside;
+  if (node.class_name() == "Lambda" && registered_name_of(typeid(node)).empty())
+    throw InvalidArgumentError(
+        "a Lambda is a C++ function, which no file can hold; write it as a layer of your own and "
+        "register_serializable it, or save_weights");
   if (const std::string module = private_module(node.class_name());
       !module.empty() && registered_name_of(typeid(node)).empty()) {
     Json json = envelope(module, node.class_name(), own_config(node, beside));

@@ -123,17 +123,16 @@ void read_metrics(PerOutput<Metric>& metrics, MetricsByOutput& by_output, const 
       if (!item.is_null()) list.push_back(make(item));
     return list;
   };
-  const bool lists =
-      json.is_array() && std::any_of(json.begin(), json.end(),
-                                     [](const Json& entry) { return entry.is_array() || entry.is_null(); });
+  const bool lists = json.is_array() && std::any_of(json.begin(), json.end(), [](const Json& entry) {
+                       return entry.is_array() || entry.is_null();
+                     });
   if (lists && outputs.size() <= 1) {
     std::vector<Metric> all;
     for (const Json& entry : json)
       for (Metric& metric : list_of(entry)) all.push_back(std::move(metric));
     metrics = PerOutput<Metric>(std::move(all));
   } else if (lists) {
-    for (size_t i = 0; i < json.size() && i < outputs.size(); ++i)
-      by_output[outputs[i]] = list_of(json[i]);
+    for (size_t i = 0; i < json.size() && i < outputs.size(); ++i) by_output[outputs[i]] = list_of(json[i]);
   } else if (json.is_object() && !is_envelope(json)) {
     for (const auto& [name, entry] : json.items()) by_output[name] = list_of(entry);
   } else {
@@ -272,16 +271,15 @@ Json compile_to_json(const Model& model) {
   const CompileConfig& compile = model.model_node().training->config;
   const bool several = model.model_node().output_names(1).size() > 1;
   try {
-    Json out = {
-        {"optimizer", optimizer_to_json(model.optimizer().node())},
-        {"loss", per_output_json(compile.loss, loss_to_json)},
-        {"loss_weights", per_output_json(compile.loss_weights, [](double w) { return Json(w); })},
-        {"metrics", metrics_json(compile.metrics, compile.metrics_by_output, several)},
-        {"weighted_metrics",
-         metrics_json(compile.weighted_metrics, compile.weighted_metrics_by_output, several)},
-        {"run_eagerly", compile.run_eagerly},
-        {"steps_per_execution", compile.steps_per_execution},
-        {"jit_compile", false}};
+    Json out = {{"optimizer", optimizer_to_json(model.optimizer().node())},
+                {"loss", per_output_json(compile.loss, loss_to_json)},
+                {"loss_weights", per_output_json(compile.loss_weights, [](double w) { return Json(w); })},
+                {"metrics", metrics_json(compile.metrics, compile.metrics_by_output, several)},
+                {"weighted_metrics",
+                 metrics_json(compile.weighted_metrics, compile.weighted_metrics_by_output, several)},
+                {"run_eagerly", compile.run_eagerly},
+                {"steps_per_execution", compile.steps_per_execution},
+                {"jit_compile", false}};
     return out;
   } catch (const InvalidArgumentError& error) {
     SaveNotes::left_out(std::string("what compile() was told, since ") + error.what());

@@ -8,8 +8,8 @@
 
 namespace nyala {
 
-/// What compile() was told, as Keras' `compile_config`: optimizer, loss, loss_weights, metrics. A loss or metric
-/// that is a C++ function without a registered name is left out, and noted (SaveNotes).
+/// What compile() was told, as Keras' `compile_config`: optimizer, loss, loss_weights, metrics. A loss or
+/// metric that is a C++ function without a registered name is left out, and noted (SaveNotes).
 Json compile_to_json(const Model& model);
 
 /// Compiles the model as such a text says. Throws FileFormatError naming `where`.

@@ -90,7 +90,8 @@ class Upgrade {
     Json json = without_tuples(given);
     if (!holds(json, "class_name") || !json["class_name"].is_string()) return json;
     std::string name = json["class_name"];
-    if (name.find('>') != std::string::npos && !holds(json, "registered_name")) json["registered_name"] = name;
+    if (name.find('>') != std::string::npos && !holds(json, "registered_name"))
+      json["registered_name"] = name;
     name = name.substr(name.rfind('>') + 1);
     const std::string old_name = name;
     if (const auto found = kClasses.find(name); found != kClasses.end()) name = found->second;

@@ -319,8 +319,7 @@ TEST(ModelCheckpointCallback, WholeModelsInHdf5) {
   ParallelModelCheckpoint parallel(other, parallel_path);
   run(plain, model, {"val_loss", {0.5}});
   run(parallel, model, {"val_loss", {0.5}});
-  for (const auto& [file, saved] :
-       {std::pair(folder / "1.h5", model), std::pair(folder / "1.hdf5", other)}) {
+  for (const auto& [file, saved] : {std::pair(folder / "1.h5", model), std::pair(folder / "1.hdf5", other)}) {
     const Model loaded = load_model(file.string());
     EXPECT_EQ(loaded.get_weights()[0].to_vector<float>(), saved.get_weights()[0].to_vector<float>());
   }

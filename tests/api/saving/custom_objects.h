@@ -12,11 +12,12 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/optimizers/optimizer_config.h>
 #include <nyala/api/regularizers/regularizer.h>
+#include <nyala/api/saving/config/custom_object.h>
 #include <nyala/api/schedules/learning_rate.h>
 #include <nyala/backend/ops/all.h>
 #include <nyala/backend/ops/dispatch.h>
 
-/// One class of the user's of each kind, as tests/golden/make_custom_objects.py has them for Keras.
+/// One class of the user's of each kind, as tests/golden/areas/custom_objects.py has them for Keras.
 namespace nyala::custom {
 
 struct MyLossConfig {
@@ -166,9 +167,9 @@ struct Net : ModelNode {
   explicit Net(const Config& config = {}) : config_(config) {
     DenseConfig first;
     first.activation = my_activation;
-    first.kernel_initializer = Initializer(std::make_shared<MyInitializer>(MyFactor{0.25}));
-    first.kernel_regularizer = Regularizer(std::make_shared<MyRegularizer>(MyFactor{0.02}));
-    first.bias_constraint = Constraint(std::make_shared<MyConstraint>(MyFactor{0.05}));
+    first.kernel_initializer = make_initializer<MyInitializer>(MyFactor{0.25});
+    first.kernel_regularizer = make_regularizer<MyRegularizer>(MyFactor{0.02});
+    first.bias_constraint = make_constraint<MyConstraint>(MyFactor{0.05});
     d_ = track("d", Dense(config.units, first));
     e_ = track("e", Dense(1));
   }

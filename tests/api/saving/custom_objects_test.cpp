@@ -55,12 +55,12 @@ class OwnObjects : public testing::Test {
 
   static Model net() {
     const Model model = make_model<Net>(NetConfig{.units = 4});
-    const auto schedule = std::make_shared<MySchedule>(MyScheduleConfig{0.05});
-    const auto metric = std::make_shared<MyMetric>(MyMetricConfig{.factor = 3.0, .name = "own"});
-    model.compile({.optimizer = Optimizer(std::make_shared<MyOptimizer>(
-                       MyOptimizerConfig{.learning_rate = LearningRate(schedule), .momentum = 0.9})),
-                   .loss = Loss(std::make_shared<MyLoss>(MyLossConfig{.alpha = 2.5})),
-                   .metrics = {Metric(metric), my_loss, "mae"}});
+    const LearningRate schedule = make_schedule<MySchedule>(MyScheduleConfig{0.05});
+    model.compile(
+        {.optimizer =
+             make_optimizer<MyOptimizer>(MyOptimizerConfig{.learning_rate = schedule, .momentum = 0.9}),
+         .loss = make_loss<MyLoss>(MyLossConfig{.alpha = 2.5}),
+         .metrics = {make_metric<MyMetric>(MyMetricConfig{.factor = 3.0, .name = "own"}), my_loss, "mae"}});
     return model;
   }
   /// Training goes on in the loaded model as if it had not stopped.
@@ -232,6 +232,11 @@ TEST_F(OwnObjects, UnknownOptionsAreNamedInOneWarning) {
   ASSERT_EQ(warnings.lines.size(), 1u);
   for (const char* part : {"layer 'd'", "layer 'e'", "'colour'"})
     EXPECT_NE(warnings.lines[0].find(part), std::string::npos) << warnings.lines[0];
+}
+
+TEST_F(OwnObjects, NoFileHoldsALambda) {
+  const Sequential model({Input({3}), Lambda([](const Tensor& x) { return x * 2.0; })});
+  EXPECT_THROW(model.save(path_), InvalidArgumentError);
 }
 
 struct Plain : LayerNode {
