@@ -1,9 +1,11 @@
 // What Keras saved with classes and functions of the user's, against the same classes here.
 #include <cmath>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include <nyala/api/saving/load_model.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/tests/api/saving/custom_objects.h>
@@ -47,6 +49,25 @@ void expect_goes_on() {
     for (size_t epoch = 0; epoch < values.size(); ++epoch)
       expect_close(history[name][epoch], number(values[epoch]), name, {1e-5, 1e-5});
   expect_predicts(golden["after"], "after");
+}
+
+/// A warning about what Keras always writes would teach users to look away.
+TEST(CustomObjects, KerasFilesHaveNoUnknownOptions) {
+  std::vector<std::string> unknown;
+  set_log_sink([&](LogChannel, std::string_view text) {
+    if (text.find("not known here") != std::string_view::npos) unknown.emplace_back(text);
+  });
+  int loaded = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory())) {
+    const std::string path = entry.path().string();
+    const bool whole = path.ends_with(".keras") || (path.ends_with(".h5") && !path.ends_with(".weights.h5"));
+    if (!whole || path.ends_with("custom_objects.keras")) continue;
+    load_model(path);
+    ++loaded;
+  }
+  set_log_sink({});
+  EXPECT_GT(loaded, 50);
+  EXPECT_TRUE(unknown.empty()) << unknown[0];
 }
 
 TEST(CustomObjects, TrainingGoesOnFromKerasFile) { expect_goes_on(); }

@@ -97,7 +97,8 @@ void warn_of_unknown_options(const LoadScope& scope, const std::string& name) {
   std::string text;
   for (size_t i = 0; i < scope.unknown_options.size() && i < kShown; ++i) {
     const std::string& option = scope.unknown_options[i];
-    text += (i > 0 ? "; " : "") + (option.starts_with(name + ": ") ? option.substr(name.size() + 2) : option);
+    const bool begins = option.starts_with(name + ": ") || option.starts_with(name + ", ");
+    text += (i > 0 ? "; " : "") + (begins ? option.substr(name.size() + 2) : option);
   }
   if (scope.unknown_options.size() > kShown)
     text += "; and " + std::to_string(scope.unknown_options.size() - kShown) + " more";

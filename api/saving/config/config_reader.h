@@ -94,7 +94,7 @@ C object_from_config(const Json& config, const std::string& where, LoadScope& sc
     ConfigReader reader(config, where, scope);
     if constexpr (requires { values.name = std::string(); }) reader.field("name", values.name);
     values.fields(reader);
-    reader.note_unused({"name", "dtype", "seed"});
+    reader.note_unused({"name", "dtype", "seed", "jit_compile"});
     return C(values);
   } else {
     return C();

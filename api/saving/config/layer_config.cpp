@@ -153,7 +153,9 @@ Layer built_in(const Json& config, const std::string& where, LoadScope& scope) {
   values.dtype = options.dtype;
   ConfigReader reader(config, where, scope);
   values.fields(reader);
-  reader.note_unused({"name", "trainable", "dtype", "batch_shape", "quantization_config", "seed"});
+  // The momentum of a renormalization that is off: `renorm` itself is noted.
+  reader.note_unused(
+      {"name", "trainable", "dtype", "batch_shape", "quantization_config", "seed", "renorm_momentum"});
   return C(values);
 }
 
