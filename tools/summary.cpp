@@ -29,7 +29,9 @@ int64_t count(const Variables& variables) {
 }
 
 Json layer_json(const Layer& layer) {
-  const Shapes& shapes = layer.node().output_shapes();
+  // An InputLayer is never called: its shape is that of its tensor.
+  const Shapes shapes =
+      is_input_layer(layer.node()) ? Shapes{layer.output().shape()} : layer.node().output_shapes();
   Json shape;
   if (shapes.size() == 1) shape = shape_json(shapes[0]);
   else

@@ -5,9 +5,9 @@
 #include <mutex>
 
 #include <nyala/api/layers/call_arguments.h>
-#include <nyala/api/layers/keep_output_shapes.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/model/graph.h>
+#include <nyala/api/model/keep_output_shapes.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/runtime/context.h>

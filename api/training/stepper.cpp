@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include <nyala/api/layers/keep_output_shapes.h>
+#include <nyala/api/model/keep_output_shapes.h>
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/training/resolve.h>

@@ -89,6 +89,11 @@ TEST_F(ToolTest, SummaryAndInfo) {
   EXPECT_EQ(json.at("weights")[0].at("shape"), Json::parse("[4, 6]"));
   EXPECT_EQ(json.at("weights")[0].at("dtype"), "float32");
   EXPECT_EQ(json.at("weights")[0].at("path"), "sequential/dense/kernel");
+  const Tensor x = Input({4});
+  Model(x, Dense(2)(x)).save(file("f.keras"));
+  const Json functional = Json::parse(run_well({"summary", file("f.keras"), "--json"}).last_line());
+  EXPECT_EQ(functional.at("layers")[0].at("class_name"), "InputLayer");
+  EXPECT_EQ(functional.at("layers")[0].at("output_shape"), Json::parse("[null, 4]"));
 
   const ToolRun info = run_well({"info"});
   for (const char* part : {"nyala ", "oneDNN: ", "threads: ", "devices: ", "cpu:0"})

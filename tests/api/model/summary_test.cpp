@@ -81,6 +81,47 @@ TEST_F(SummaryTest, SizesCountTheDtype) {
   EXPECT_THAT(net.summary_text(), HasSubstr(" Total params: 10 (80.00 B)"));
 }
 
+TEST_F(SummaryTest, AfterFitTheBatchIsNone) {
+  const auto net = make_model<Sub>();
+  const Sequential chain({Dense(3, {.name = "a"}), Dense(1, {.name = "b"})});
+  for (const Model& model : {Model(net), Model(chain)}) {
+    model.compile({.loss = "mse"});
+    model.fit(Tensor::zeros({8, 4}), Tensor::zeros({8, 1}), {.batch_size = 4, .verbose = 0});
+    model.predict(Tensor::zeros({8, 4}), {.verbose = 0});
+    EXPECT_THAT(model.summary_text(), HasSubstr("(None, 3)"));
+    EXPECT_THAT(model.summary_text(), Not(HasSubstr("(4, 3)")));
+  }
+}
+
+TEST_F(SummaryTest, LayerRangeShowsAPart) {
+  const Sequential model({Input({4}), Dense(3, {.name = "first"}), Dense(3, {.name = "block_1"}),
+                          Dense(3, {.name = "block_2"}), Dense(1, {.name = "last"})});
+  for (const std::vector<std::string>& range :
+       {std::vector<std::string>{"block_1", "block_2"}, {"block_2", "block_1"}, {"block", "block"}}) {
+    const std::string text = model.summary_text({.layer_range = range});
+    EXPECT_THAT(text, HasSubstr("block_1"));
+    EXPECT_THAT(text, HasSubstr("block_2"));
+    EXPECT_THAT(text, Not(HasSubstr("first")));
+    EXPECT_THAT(text, Not(HasSubstr("last")));
+  }
+  EXPECT_THROW(model.summary_text({.layer_range = {"nothing", "last"}}), InvalidArgumentError);
+  EXPECT_THROW(model.summary_text({.layer_range = {"first"}}), InvalidArgumentError);
+}
+
+TEST_F(SummaryTest, PositionsAreWhereColumnsEnd) {
+  const Sequential model({Input({4}), Dense(3, {.name = "d"})});
+  const auto first_line = [&](const SummaryConfig& config) {
+    const std::string text = model.summary_text(config);
+    const size_t begin = text.find("\n") + 1;
+    return text.substr(begin, text.find("\n", begin) - begin);
+  };
+  EXPECT_EQ(first_line({.line_length = 60, .positions = {0.45, 0.80, 1.0}}), first_line({.line_length = 60}));
+  EXPECT_EQ(first_line({.line_length = 60, .positions = {30, 45, 60}}),
+            first_line({.line_length = 60, .positions = {0.5, 0.75, 1.0}}));
+  EXPECT_NE(first_line({.line_length = 60, .positions = {0.5, 0.75, 1.0}}), first_line({.line_length = 60}));
+  EXPECT_THROW(model.summary_text({.positions = {0.5, 1.0}}), InvalidArgumentError);
+}
+
 }  // namespace
 
 }  // namespace nyala
