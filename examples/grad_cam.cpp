@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
   try {
     const Model model = applications::MobileNet(
         {.alpha = 0.25,
-         .weights = text("--weights", (data + "weights/mobilenet_v1_0.25_224_imagenet_keras2.8.h5").c_str())});
+         .weights =
+             text("--weights", (data + "weights/mobilenet_v1_0.25_224_imagenet_keras2.8.h5").c_str())});
     const Tensor photo = load_img(text("--photo", (data + "imagenet/photos/parrot.jpg").c_str()),
                                   {.target_size = {kSize, kSize}, .interpolation = "bilinear"});
     const Tensor image = applications::mobilenet::preprocess_input(ops::expand_dims(photo, 0));

@@ -34,12 +34,13 @@ std::shared_ptr<const GraphNode> call_of(const LayerNode& node, int call) {
   if (count > 0)
     throw StateError(place(node) + "there is no call " + std::to_string(call) + ", it is part of " +
                      std::to_string(count) + " as long as their models and tensors exist");
-  throw StateError(place(node) +
-                   (dynamic_cast<const ModelNode*>(&node)
-                        ? "a model has inputs and outputs once it is built as a graph: begin it with an Input, or "
-                          "call build(shape)"
-                        : "it has inputs and outputs once it was called on a symbolic tensor, as long as the "
-                          "model or a tensor behind the call exists"));
+  throw StateError(
+      place(node) +
+      (dynamic_cast<const ModelNode*>(&node)
+           ? "a model has inputs and outputs once it is built as a graph: begin it with an Input, or "
+             "call build(shape)"
+           : "it has inputs and outputs once it was called on a symbolic tensor, as long as the "
+             "model or a tensor behind the call exists"));
 }
 
 enum class Side { in, out };
@@ -61,7 +62,8 @@ Tensors tensors_of(LayerNode& node, Side side, std::optional<int> call) {
 
 Tensor only(const LayerNode& node, Tensors tensors, const char* name) {
   if (tensors.size() == 1) return std::move(tensors[0]);
-  throw StateError(place(node) + "it has " + std::to_string(tensors.size()) + " " + name + "s; use " + name + "s()");
+  throw StateError(place(node) + "it has " + std::to_string(tensors.size()) + " " + name + "s; use " + name +
+                   "s()");
 }
 
 void collect_losses(const LayerNode& node, Variables& seen, Tensors& out) {

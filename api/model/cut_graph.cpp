@@ -85,7 +85,9 @@ class Cutter {
 }  // namespace
 
 GraphEnds cut_graph(const GraphEnds& ends) {
-  const auto is_plain = [](const Tensor& input) { return !symbolic(input) || symbolic(input)->producer->is_input(); };
+  const auto is_plain = [](const Tensor& input) {
+    return !symbolic(input) || symbolic(input)->producer->is_input();
+  };
   if (std::all_of(ends.inputs.begin(), ends.inputs.end(), is_plain)) return ends;
   if (!std::all_of(ends.inputs.begin(), ends.inputs.end(), symbolic)) return ends;
   Cutter cutter;

@@ -125,7 +125,9 @@ class Summary {
     return in_range(out);
   }
 
-  static std::string name_of(const Entry& entry) { return entry.layer ? entry.layer.name() : entry.node->name; }
+  static std::string name_of(const Entry& entry) {
+    return entry.layer ? entry.layer.name() : entry.node->name;
+  }
 
   /// Keras' layer_range: from the first name that fits the one end to the last that fits the other, in either
   /// order.
@@ -139,16 +141,19 @@ class Summary {
     for (size_t end = 0; end < 2; ++end) {
       const std::regex pattern(range[end]);
       for (size_t i = 0; i < all.size(); ++i)
-        if (all[i].level == 0 && std::regex_search(name_of(all[i]), pattern, std::regex_constants::match_continuous))
+        if (all[i].level == 0 &&
+            std::regex_search(name_of(all[i]), pattern, std::regex_constants::match_continuous))
           matches[end].push_back(i);
       if (matches[end].empty())
-        throw InvalidArgumentError("summary, 'layer_range': no layer's name begins with '" + range[end] + "'");
+        throw InvalidArgumentError("summary, 'layer_range': no layer's name begins with '" + range[end] +
+                                   "'");
     }
     const bool reversed = matches[0].front() > matches[1].back();
     const size_t first = reversed ? matches[1].front() : matches[0].front();
     size_t last = (reversed ? matches[0].back() : matches[1].back()) + 1;
     while (last < all.size() && all[last].level > 0) ++last;  // with what is inside of the last one
-    return {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(last)};
+    return {all.begin() + static_cast<std::ptrdiff_t>(first),
+            all.begin() + static_cast<std::ptrdiff_t>(last)};
   }
 
   void add(std::vector<Entry>& out, const Entry& entry) const {
@@ -239,7 +244,8 @@ class Summary {
     if (ends.size() != out.size())
       throw InvalidArgumentError("summary, 'positions': expected " +
                                  std::to_string(config_.show_trainable ? out.size() - 1 : out.size()) +
-                                 " numbers, one per column, received " + std::to_string(config_.positions.size()));
+                                 " numbers, one per column, received " +
+                                 std::to_string(config_.positions.size()));
     int begin = 0;
     for (size_t i = 0; i < out.size(); ++i) {
       out[i].width = static_cast<int>(in_characters ? ends[i] : ends[i] * length) - begin;

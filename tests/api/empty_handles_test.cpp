@@ -47,7 +47,10 @@ const Tensor kX = Tensor::from(std::vector<float>{1, 2, 3, 4}, {2, 2});
 
 std::vector<Member> members_of(const Layer& m) {
   return {{"operator()", [=] { m(kX); }},
-          {"operator()(list)", [=] { m({kX, kX}); }},
+          {"operator()(list)",
+           [=] {
+             m({kX, kX});
+           }},
           {"operator()(Call&)",
            [=] {
              Call c;
@@ -78,8 +81,14 @@ std::vector<Member> members_of(const Layer& m) {
           {"inputs", [=] { m.inputs(); }},
           {"outputs", [=] { m.outputs(); }},
           {"output(0)", [=] { m.output(0); }},
-          {"compute_output_shape", [=] { m.compute_output_shape({None, 2}); }},
-          {"compute_output_shapes", [=] { m.compute_output_shapes({{None, 2}}); }},
+          {"compute_output_shape",
+           [=] {
+             m.compute_output_shape({None, 2});
+           }},
+          {"compute_output_shapes",
+           [=] {
+             m.compute_output_shapes({{None, 2}});
+           }},
           {"losses", [=] { m.losses(); }},
           {"get_config", [=] { m.get_config(); }},
           {"node", [=] { m.node(); }}};
@@ -98,11 +107,17 @@ std::vector<Member> training_members(const Model& m) {
   return {{"compile", [=] { m.compile(); }},
           {"fit(x, y)", [=] { m.fit(kX, kX); }},
           {"fit(lists)", [=] { m.fit(Tensors{kX}, Tensors{kX}); }},
-          {"fit(arrays)", [=] { m.fit(Arrays{kX, kX}); }},
+          {"fit(arrays)",
+           [=] {
+             m.fit(Arrays{kX, kX});
+           }},
           {"fit(dataset)", [=] { m.fit(data); }},
           {"evaluate(x, y)", [=] { m.evaluate(kX, kX); }},
           {"evaluate(lists)", [=] { m.evaluate(Tensors{kX}, Tensors{kX}); }},
-          {"evaluate(arrays)", [=] { m.evaluate(Arrays{kX, kX}); }},
+          {"evaluate(arrays)",
+           [=] {
+             m.evaluate(Arrays{kX, kX});
+           }},
           {"evaluate(dataset)", [=] { m.evaluate(data); }},
           {"predict", [=] { m.predict(kX); }},
           {"predict(dataset)", [=] { m.predict(data); }},
@@ -122,8 +137,14 @@ std::vector<Member> training_members(const Model& m) {
 }
 
 std::vector<Member> other_members(const Model& m) {
-  return {{"build", [=] { m.build(Shape{None, 2}); }},
-          {"build(shapes)", [=] { m.build(Shapes{{None, 2}}); }},
+  return {{"build",
+           [=] {
+             m.build(Shape{None, 2});
+           }},
+          {"build(shapes)",
+           [=] {
+             m.build(Shapes{{None, 2}});
+           }},
           {"layers", [=] { m.layers(); }},
           {"get_layer(name)", [=] { m.get_layer("a"); }},
           {"get_layer(index)", [=] { m.get_layer(0); }},
@@ -148,7 +169,9 @@ TEST(EmptyHandles, Model) {
   expect_state_errors("Layer", inherited);
   expect_state_errors("Layer", {{"Model(Layer())", [] { Model{Layer()}; }},
                                 {"Sequential::add", [] { Sequential().add(Layer()); }},
-                                {"Sequential", [] { Sequential({Dense(2), Layer()}); }}});
+                                {"Sequential", [] {
+                                   Sequential({Dense(2), Layer()});
+                                 }}});
 }
 
 TEST(EmptyHandles, Variable) {
@@ -156,44 +179,43 @@ TEST(EmptyHandles, Variable) {
   EXPECT_FALSE(v);
   EXPECT_EQ(v, Variable());
   const Tensor i = Tensor::from(std::vector<int32_t>{0});
-  expect_state_errors(
-      "Variable",
-      {{"name", [=] { v.name(); }},
-       {"path", [=] { v.path(); }},
-       {"shape", [=] { v.shape(); }},
-       {"dtype", [=] { v.dtype(); }},
-       {"trainable", [=] { v.trainable(); }},
-       {"set_trainable", [] { Variable().set_trainable(true); }},
-       {"synchronization", [=] { v.synchronization(); }},
-       {"aggregation", [=] { v.aggregation(); }},
-       {"value", [=] { v.value(); }},
-       {"num_copies", [=] { v.num_copies(); }},
-       {"value(replica)", [=] { v.value(0); }},
-       {"assign", [=] { v.assign(kX); }},
-       {"assign_add", [=] { v.assign_add(kX); }},
-       {"assign_sub", [=] { v.assign_sub(kX); }},
-       {"assign(number)", [=] { v.assign(1.0); }},
-       {"assign_add(number)", [=] { v.assign_add(1.0); }},
-       {"assign_sub(number)", [=] { v.assign_sub(1.0); }},
-       {"scatter_add", [=] { v.scatter_add(i, kX); }},
-       {"scatter_sub", [=] { v.scatter_sub(i, kX); }},
-       {"scatter_mul", [=] { v.scatter_mul(i, kX); }},
-       {"scatter_div", [=] { v.scatter_div(i, kX); }},
-       {"scatter_min", [=] { v.scatter_min(i, kX); }},
-       {"scatter_max", [=] { v.scatter_max(i, kX); }},
-       {"scatter_update", [=] { v.scatter_update(i, kX); }},
-       {"node", [=] { v.node(); }},
-       {"Call::operator[]", [=] { Call()[v]; }},
-       {"Call::assign", [=] { Call().assign(v, kX); }},
-       {"GradientTape::watch", [=] { GradientTape().watch(Variables{v}); }},
-       {"GradientTape::gradient",
-        [=] {
-          GradientTape tape;
-          const Tensor x = tape.watch(kX);
-          tape.gradient(x, v);
-        }},
-       {"apply_gradients", [=] { Optimizer("sgd").apply_gradients({kX}, {v}); }},
-       {"Strategy::update", [=] { get_strategy().update(v, [](const Tensor&) {}); }}});
+  expect_state_errors("Variable",
+                      {{"name", [=] { v.name(); }},
+                       {"path", [=] { v.path(); }},
+                       {"shape", [=] { v.shape(); }},
+                       {"dtype", [=] { v.dtype(); }},
+                       {"trainable", [=] { v.trainable(); }},
+                       {"set_trainable", [] { Variable().set_trainable(true); }},
+                       {"synchronization", [=] { v.synchronization(); }},
+                       {"aggregation", [=] { v.aggregation(); }},
+                       {"value", [=] { v.value(); }},
+                       {"num_copies", [=] { v.num_copies(); }},
+                       {"value(replica)", [=] { v.value(0); }},
+                       {"assign", [=] { v.assign(kX); }},
+                       {"assign_add", [=] { v.assign_add(kX); }},
+                       {"assign_sub", [=] { v.assign_sub(kX); }},
+                       {"assign(number)", [=] { v.assign(1.0); }},
+                       {"assign_add(number)", [=] { v.assign_add(1.0); }},
+                       {"assign_sub(number)", [=] { v.assign_sub(1.0); }},
+                       {"scatter_add", [=] { v.scatter_add(i, kX); }},
+                       {"scatter_sub", [=] { v.scatter_sub(i, kX); }},
+                       {"scatter_mul", [=] { v.scatter_mul(i, kX); }},
+                       {"scatter_div", [=] { v.scatter_div(i, kX); }},
+                       {"scatter_min", [=] { v.scatter_min(i, kX); }},
+                       {"scatter_max", [=] { v.scatter_max(i, kX); }},
+                       {"scatter_update", [=] { v.scatter_update(i, kX); }},
+                       {"node", [=] { v.node(); }},
+                       {"Call::operator[]", [=] { Call()[v]; }},
+                       {"Call::assign", [=] { Call().assign(v, kX); }},
+                       {"GradientTape::watch", [=] { GradientTape().watch(Variables{v}); }},
+                       {"GradientTape::gradient",
+                        [=] {
+                          GradientTape tape;
+                          const Tensor x = tape.watch(kX);
+                          tape.gradient(x, v);
+                        }},
+                       {"apply_gradients", [=] { Optimizer("sgd").apply_gradients({kX}, {v}); }},
+                       {"Strategy::update", [=] { get_strategy().update(v, [](const Tensor&) {}); }}});
 }
 
 struct Forgetful final : LayerNode {
@@ -205,8 +227,7 @@ struct Forgetful final : LayerNode {
 
 TEST(EmptyHandles, AWeightThatWasNeverMade) {
   expect_state_errors("Forgetful", {{"call", [] { make_layer<Forgetful>()(kX); }},
-                                    {"fit",
-                                     [] {
+                                    {"fit", [] {
                                        const Sequential model({make_layer<Forgetful>()});
                                        model.compile({.loss = "mse"});
                                        model.fit(kX, kX, {.verbose = 0});
@@ -236,7 +257,10 @@ TEST(EmptyHandles, LossAndMetric) {
                                {"Metric(Loss())", [=] { Metric{loss}; }}});
   expect_state_errors("Metric", {{"node", [=] { metric.node(); }},
                                  {"name", [=] { metric.name(); }},
-                                 {"resolved", [=] { metric.resolved({2, 2}, {2, 2}); }},
+                                 {"resolved",
+                                  [=] {
+                                    metric.resolved({2, 2}, {2, 2});
+                                  }},
                                  {"renamed", [=] { metric.renamed("a"); }},
                                  {"with_sums", [=] { metric.with_sums({1}); }},
                                  {"update_state", [=] { metric.update_state(kX, kX); }},
@@ -244,8 +268,7 @@ TEST(EmptyHandles, LossAndMetric) {
                                  {"result", [=] { metric.result(); }},
                                  {"results", [=] { metric.results(); }},
                                  {"reset_state", [=] { metric.reset_state(); }},
-                                 {"compile",
-                                  [=] {
+                                 {"compile", [=] {
                                     const Sequential model({Input({2}), Dense(2)});
                                     model.compile({.loss = "mse", .metrics = {Metric()}});
                                     model.fit(kX, kX, {.verbose = 0});
@@ -261,9 +284,8 @@ TEST(EmptyHandles, OfLayersOptions) {
   EXPECT_FALSE(constraint);
   expect_state_errors("Initializer",
                       {{"node", [=] { initializer.node(); }}, {"operator()", [=] { initializer(kX); }}});
-  expect_state_errors("Initializer", {{"of a weight", [=] {
-                                         Dense(2, {.kernel_initializer = Initializer()})(kX);
-                                       }}});
+  expect_state_errors("Initializer",
+                      {{"of a weight", [=] { Dense(2, {.kernel_initializer = Initializer()})(kX); }}});
   expect_state_errors("Regularizer",
                       {{"node", [=] { regularizer.node(); }}, {"operator()", [=] { regularizer(kX); }}});
   expect_state_errors("Constraint",
@@ -290,31 +312,33 @@ TEST(EmptyHandles, Callback) {
 
 TEST(EmptyHandles, Dataset) {
   const Dataset d;
-  expect_state_errors(
-      "Dataset", {{"map", [=] { d.map([](const Tensor& x) { return x; }); }},
-                  {"filter", [=] { d.filter([](const Tensor&) { return true; }); }},
-                  {"shuffle", [=] { d.shuffle(3); }},
-                  {"batch", [=] { d.batch(3); }},
-                  {"repeat", [=] { d.repeat(); }},
-                  {"prefetch", [=] { d.prefetch(); }},
-                  {"cache", [=] { d.cache(); }},
-                  {"take", [=] { d.take(1); }},
-                  {"skip", [=] { d.skip(1); }},
-                  {"shard", [=] { d.shard(2, 0); }},
-                  {"interleave", [=] { d.interleave([](const Element&) { return Dataset(); }); }},
-                  {"cardinality", [=] { d.cardinality(); }},
-                  {"is_index_based", [=] { d.is_index_based(); }},
-                  {"is_batched", [=] { d.is_batched(); }},
-                  {"iterate", [=] { d.iterate(); }},
-                  {"begin", [=] { d.begin(); }},
-                  {"zip", [=] { Dataset::zip({d, d}); }},
-                  {"distribute", [=] { get_strategy().distribute(d); }},
-                  {"fit",
-                   [=] {
-                     const Sequential model({Input({2}), Dense(2)});
-                     model.compile({.loss = "mse"});
-                     model.fit(d, {.verbose = 0});
-                   }}});
+  expect_state_errors("Dataset",
+                      {{"map", [=] { d.map([](const Tensor& x) { return x; }); }},
+                       {"filter", [=] { d.filter([](const Tensor&) { return true; }); }},
+                       {"shuffle", [=] { d.shuffle(3); }},
+                       {"batch", [=] { d.batch(3); }},
+                       {"repeat", [=] { d.repeat(); }},
+                       {"prefetch", [=] { d.prefetch(); }},
+                       {"cache", [=] { d.cache(); }},
+                       {"take", [=] { d.take(1); }},
+                       {"skip", [=] { d.skip(1); }},
+                       {"shard", [=] { d.shard(2, 0); }},
+                       {"interleave", [=] { d.interleave([](const Element&) { return Dataset(); }); }},
+                       {"cardinality", [=] { d.cardinality(); }},
+                       {"is_index_based", [=] { d.is_index_based(); }},
+                       {"is_batched", [=] { d.is_batched(); }},
+                       {"iterate", [=] { d.iterate(); }},
+                       {"begin", [=] { d.begin(); }},
+                       {"zip",
+                        [=] {
+                          Dataset::zip({d, d});
+                        }},
+                       {"distribute", [=] { get_strategy().distribute(d); }},
+                       {"fit", [=] {
+                          const Sequential model({Input({2}), Dense(2)});
+                          model.compile({.loss = "mse"});
+                          model.fit(d, {.verbose = 0});
+                        }}});
   EXPECT_EQ(d.node(), nullptr);
 }
 
@@ -323,29 +347,34 @@ TEST(EmptyHandles, Strategy) {
   EXPECT_EQ(s.shared(), nullptr);
   const Sequential model({Input({2}), Dense(2)});
   expect_state_errors(
-      "Strategy",
-      {{"scope", [=] { auto open = s.scope(); }},
-       {"scope(function)", [=] { s.scope([] {}); }},
-       {"num_replicas_in_sync", [=] { s.num_replicas_in_sync(); }},
-       {"describe", [=] { s.describe(); }},
-       {"profile", [=] { s.profile(); }},
-       {"step_times", [=] { s.step_times(); }},
-       {"run", [=] { s.run([] { return kX; }); }},
-       {"reduce", [=] { s.reduce("sum", PerReplica<Tensor>({kX, kX})); }},
-       {"gather", [=] { s.gather(PerReplica<Tensor>({kX, kX})); }},
-       {"distribute(dataset)", [=] { s.distribute(Dataset::from_tensor_slices(kX).batch(1)); }},
-       {"distribute(batch)", [=] { s.distribute(Batch{.x = {kX}}); }},
-       {"distribute_datasets_from_function",
-        [=] {
-          s.distribute_datasets_from_function(
-              [](const InputContext&) { return Dataset::from_tensor_slices(kX).batch(1); });
-        }},
-       {"distribute_values_from_function",
-        [=] { s.distribute_values_from_function([](const ValueContext&) { return kX; }); }},
-       {"mirror", [=] { s.mirror(kX); }},
-       {"update", [=] { s.update(Variable(kX), [](const Tensor&) {}); }},
-       {"adopt", [=] { s.adopt(model); }},
-       {"node", [=] { s.node(); }}});
+      "Strategy", {{"scope", [=] { auto open = s.scope(); }},
+                   {"scope(function)", [=] { s.scope([] {}); }},
+                   {"num_replicas_in_sync", [=] { s.num_replicas_in_sync(); }},
+                   {"describe", [=] { s.describe(); }},
+                   {"profile", [=] { s.profile(); }},
+                   {"step_times", [=] { s.step_times(); }},
+                   {"run", [=] { s.run([] { return kX; }); }},
+                   {"reduce",
+                    [=] {
+                      s.reduce("sum", PerReplica<Tensor>({kX, kX}));
+                    }},
+                   {"gather",
+                    [=] {
+                      s.gather(PerReplica<Tensor>({kX, kX}));
+                    }},
+                   {"distribute(dataset)", [=] { s.distribute(Dataset::from_tensor_slices(kX).batch(1)); }},
+                   {"distribute(batch)", [=] { s.distribute(Batch{.x = {kX}}); }},
+                   {"distribute_datasets_from_function",
+                    [=] {
+                      s.distribute_datasets_from_function(
+                          [](const InputContext&) { return Dataset::from_tensor_slices(kX).batch(1); });
+                    }},
+                   {"distribute_values_from_function",
+                    [=] { s.distribute_values_from_function([](const ValueContext&) { return kX; }); }},
+                   {"mirror", [=] { s.mirror(kX); }},
+                   {"update", [=] { s.update(Variable(kX), [](const Tensor&) {}); }},
+                   {"adopt", [=] { s.adopt(model); }},
+                   {"node", [=] { s.node(); }}});
   EXPECT_EQ(CrossDeviceOpsOption().get(), nullptr);  // documented: the strategy chooses
   const std::shared_ptr<const CrossDeviceOps> none;
   EXPECT_NO_THROW(MirroredStrategy({.devices = {"cpu:0"}, .cross_device_ops = none}));

@@ -35,7 +35,8 @@ TEST_F(Features, OfMobileNetV2AreThoseOfKeras) {
       {.input_shape = {128, 128, 3},
        .alpha = 0.35,
        .include_top = false,
-       .weights = (datasets::test_data() / "weights/derived_mobilenet_v2_0.35_128_imagenet_notop.h5").string()});
+       .weights =
+           (datasets::test_data() / "weights/derived_mobilenet_v2_0.35_128_imagenet_notop.h5").string()});
   const Model features(base.input(), {base.get_layer("block_6_expand").output(),
                                       base.get_layer("block_13_expand_relu").output(), base.output()});
   const Tensors out = features.predict_all({pictures()}, {.verbose = 0});
@@ -52,8 +53,8 @@ TEST_F(Features, OfMobileNetV2AreThoseOfKeras) {
 }
 
 TEST_F(Features, OfAKeras2FileThatWasLoaded) {
-  const Model net = load_model(
-      (datasets::test_data() / "keras_models/mlperf_resnet8_cifar10.h5").string(), {.compile = false});
+  const Model net = load_model((datasets::test_data() / "keras_models/mlperf_resnet8_cifar10.h5").string(),
+                               {.compile = false});
   const Layer middle = net.layers().at(net.layers().size() / 2);
   const Model features(net.input(), {middle.output(), net.output()});
   const Tensor x = Tensor::full({2, 32, 32, 3}, 100.0);

@@ -19,8 +19,9 @@ Layer Layer::from_config(const std::string& class_name, const std::string& confi
 Model Model::from_config(const std::string& config) {
   const Json json = parse_json(config, "from_config");
   if (!json.is_object() || !json.contains("layers"))
-    throw FileFormatError("from_config: expected the configuration of a functional or sequential model, an object with "
-                          "'layers'; a registered class: Layer::from_config(class_name, config)");
+    throw FileFormatError(
+        "from_config: expected the configuration of a functional or sequential model, an object with "
+        "'layers'; a registered class: Layer::from_config(class_name, config)");
   return Model(Layer::from_config(json.contains("input_layers") ? "Functional" : "Sequential", config));
 }
 

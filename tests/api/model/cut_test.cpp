@@ -132,7 +132,8 @@ TEST_P(CutTest, TwoDevicesGiveOneDevicesFeaturesAndFits) {
     set_random_seed(5);
     return strategy.scope([] {
       const Model base = GetParam()();
-      const Model model(base.input(), {base.get_layer("a").output(), Dense(2, {.name = "head"})(base.output())});
+      const Model model(base.input(),
+                        {base.get_layer("a").output(), Dense(2, {.name = "head"})(base.output())});
       model.compile({.optimizer = "adam", .loss = "mse"});
       model.fit(Tensors{numbers({10, 4})}, Tensors{numbers({10, 5}), numbers({10, 2})},
                 {.batch_size = 5, .epochs = 3, .verbose = 0});
@@ -157,8 +158,9 @@ TEST_F(GraphEndsTest, OfALayerThatIsCalledTwice) {
   const Tensor x = Input({3}, {.name = "x"}), y = Input({3}, {.name = "y"});
   const Dense shared(3, {.use_bias = false, .kernel_initializer = "ones", .name = "shared"});
   const Tensor first = shared(x), second = shared(first + y);
-  EXPECT_THAT(predicted(Model(x, shared.output()), numbers({1, 3})),
-              ElementsAre(FloatNear(-0.2909f, 1e-3f), FloatNear(-0.2909f, 1e-3f), FloatNear(-0.2909f, 1e-3f)));
+  EXPECT_THAT(
+      predicted(Model(x, shared.output()), numbers({1, 3})),
+      ElementsAre(FloatNear(-0.2909f, 1e-3f), FloatNear(-0.2909f, 1e-3f), FloatNear(-0.2909f, 1e-3f)));
   const Model both({x, y}, shared.output(1));
   EXPECT_EQ(both.predict_all({numbers({1, 3}), numbers({1, 3})}, {.verbose = 0})[0].shape(), (Shape{1, 3}));
   EXPECT_EQ(names_of(Model({x, y}, shared.output(-1))), names_of(both));
