@@ -33,18 +33,24 @@ const NameTable<Loss>& names() {
 
 class FunctionLoss final : public LossNode {
  public:
-  FunctionLoss(Loss::Function function, std::string name)
-      : function_(std::move(function)), name_(std::move(name)) {}
+  FunctionLoss(Loss::Function function, FunctionLossConfig config)
+      : function_(std::move(function)),
+        config_(std::move(config)),
+        reduction_(parse_reduction(config_.reduction)) {}
   std::string class_name() const override { return "FunctionLoss"; }
-  std::string name() const override { return name_; }
+  std::string name() const override { return config_.name; }
+  Reduction reduction() const override { return reduction_; }
+  bool rows_are_independent() const override { return config_.rows_are_independent; }
   Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
-    return function_(y_true, y_pred);
+    const auto [target, prediction] = fit_ranks(y_true, y_pred);
+    return function_(target, prediction);
   }
   const LossFunction* function() const override { return &function_; }
 
  private:
   Loss::Function function_;
-  std::string name_;
+  FunctionLossConfig config_;
+  Reduction reduction_;
 };
 
 /// "crossentropy": chosen anew for every pair of shapes.
@@ -91,6 +97,18 @@ Tensor fitting_weights(const Tensor& weights, const Tensor& values, const std::s
   return fitted;
 }
 
+/// What Keras makes of a scalar and weights: it spreads over them and is reduced.
+Tensor weighted_scalar(const Tensor& value, const Tensor& sample_weight, Reduction reduction) {
+  if (!sample_weight.defined()) return value;
+  const Tensor weights = ops::cast(sample_weight, value.dtype());
+  if (reduction == Reduction::none) return value * weights;
+  const Tensor sum = ops::sum(weights);
+  if (reduction == Reduction::sum) return value * sum;
+  if (reduction == Reduction::mean_with_sample_weight) return divide_no_nan(value * sum, sum);
+  const int64_t count = weights.num_elements();
+  return value * sum * (count > 0 ? 1.0 / static_cast<double>(count) : 0.0);
+}
+
 }  // namespace
 
 Reduction parse_reduction(const std::string& name) {
@@ -116,18 +134,19 @@ Loss::Loss(const std::string& name) {
     *this = names().make(name);
 }
 
-Loss::Loss(Function function, std::string name)
-    : node_(std::make_shared<FunctionLoss>(std::move(function), std::move(name))) {}
+Loss::Loss(Function function, const FunctionLossConfig& config)
+    : node_(std::make_shared<FunctionLoss>(std::move(function), config)) {}
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
   Tensor values = node().per_sample(y_true, y_pred);
+  if (values.rank() == 0) return weighted_scalar(values, sample_weight, node().reduction());
   Tensor weights;
   if (sample_weight.defined()) {
     weights = fitting_weights(sample_weight, values, name());
     values = values * weights;
   }
   const Reduction reduction = node().reduction();
-  if (reduction == Reduction::none || values.rank() == 0) return values;
+  if (reduction == Reduction::none) return values;
   const Tensor sum = ops::sum(values);
   if (reduction == Reduction::sum) return sum;
   const bool by_weight = reduction == Reduction::mean_with_sample_weight;

@@ -30,7 +30,8 @@ class LossNode {
   virtual std::string name() const = 0;
   /// Shows the configuration; what the visitor writes is not kept.
   virtual void fields(FieldVisitor&) const {}
-  /// Differentiable in y_pred. Ranks are made to fit here; y_true may have any dtype.
+  /// Differentiable in y_pred. Ranks are made to fit here; y_true may have any dtype. A scalar is the mean of
+  /// the rows.
   virtual Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const = 0;
   virtual Reduction reduction() const { return Reduction::sum_over_batch_size; }
   /// False where a row's value depends on other rows of the batch: then per_sample() needs whole batches,
@@ -46,8 +47,18 @@ class LossNode {
   virtual const LossFunction* function() const { return nullptr; }
 };
 
+/// What a loss that is a function may say about it.
+struct FunctionLossConfig {
+  std::string reduction = "sum_over_batch_size";
+  std::string name = "loss";
+  /// False where the function is no mean over rows, each for itself (Dice over the batch, a sum): then it is
+  /// given the whole batch, also under several replicas.
+  bool rows_are_independent = true;
+};
+
 /// A handle on a loss: a name ("mse", "sparse_categorical_crossentropy"), an object, or a function of
-/// (y_true, y_pred) returning per-sample values. The name "crossentropy" ("ce") stands for the binary, sparse
+/// (y_true, y_pred), whose ranks are made to fit. It returns per-sample values, or a scalar: the mean of what
+/// it saw, which weighs by rows over replicas. The name "crossentropy" ("ce") stands for the binary, sparse
 /// or categorical one, by the shapes of y_true and y_pred.
 class Loss {
  public:
@@ -58,7 +69,12 @@ class Loss {
   /// nearest one.
   Loss(const char* name) : Loss(std::string(name)) {}
   Loss(const std::string& name);
-  Loss(Function function, std::string name = "loss");
+  /// `Loss(dice, {.rows_are_independent = false})`.
+  Loss(Function function, const FunctionLossConfig& config = {});
+  /// `Loss(dice, "dice")`. A template, so that braces mean the configuration.
+  template <class Name>
+  requires(std::is_convertible_v<Name, std::string>) Loss(Function function, Name&& name)
+      : Loss(std::move(function), FunctionLossConfig{.name = std::forward<Name>(name)}) {}
   /// A lambda where a loss is expected: `.loss = [](const Tensor& y_true, const Tensor& y_pred) { ... }`.
   template <class F>
   requires(!std::derived_from<std::remove_cvref_t<F>, Loss> &&
@@ -71,7 +87,8 @@ class Loss {
   const LossNode& node() const { return held(node_, "Loss", "give a name, an object or a function"); }
   std::string name() const { return node().name(); }
   /// The reduced loss, a scalar (per-sample values for Reduction::none). `sample_weight` may be undefined; it
-  /// has the shape of the per-sample values or broadcasts to it. The mean over nothing is 0.
+  /// has the shape of the per-sample values or broadcasts to it. The mean over nothing is 0. A scalar of
+  /// per_sample() stays as it is, times the mean of the weights (their sum for Reduction::sum), as in Keras.
   Tensor operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight = {}) const;
 
  protected:

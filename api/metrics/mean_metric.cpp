@@ -4,6 +4,7 @@
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/metric_updates.h>
+#include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/shape.h>
 
 namespace nyala::metrics {
@@ -21,6 +22,16 @@ Tensor aligned(const Tensor& weights, int rank) {
   return weights.with_shape(shape);
 }
 
+/// A scalar that is the mean over the rows of `y_pred` counts by them, or by their weights.
+Tensor mean_of_rows(const Tensor& value, const Tensor& y_pred, const Tensor& sample_weight) {
+  const int64_t rows = y_pred.rank() > 0 ? y_pred.shape()[0] : 1;
+  if (rows == 0) return Tensor::zeros({2}, DType::float64, y_pred.device());
+  const Tensor weight = sample_weight.defined()
+                            ? ops::sum(ops::cast(sample_weight, value.dtype()))
+                            : Tensor::full({}, static_cast<double>(rows), value.dtype(), y_pred.device());
+  return ops::mean_update(value.with_shape({1}), weight.with_shape({1}));
+}
+
 class LossMetricNode final : public MeanMetricNode {
  public:
   explicit LossMetricNode(LossMetricOptions options)
@@ -35,6 +46,7 @@ class LossMetricNode final : public MeanMetricNode {
 
   Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const override {
     const Tensor values = options_.loss.node().per_sample(y_true, y_pred);
+    if (values.rank() == 0) return mean_of_rows(values, y_pred, sample_weight);
     if (!sample_weight.defined()) return ops::mean_update(values);
     Tensor weights = fit_weights(sample_weight, values.shape(), name());
     // Keras takes the mask of ignored classes into account only where there are weights.

@@ -1,8 +1,10 @@
 #include <nyala/api/training/replica_step.h>
 
 #include <algorithm>
+#include <limits>
 
 #include <nyala/api/layers/mask.h>
+#include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
@@ -78,6 +80,31 @@ Tensor ReplicaStep::loss_of_whole_batch(const Loss& loss, const Tensor& target, 
   return replica_.id == 0 ? whole : whole * 0.0;
 }
 
+/// The loss of a function that gave the mean of this replica's rows: it counts by them. Weights and a mask
+/// make a factor of it as in Keras, where the scalar spreads over them.
+Tensor ReplicaStep::loss_of_mean(const Loss& loss, const Tensor& mean, const Tensor& prediction,
+                                 const Tensor& weights) {
+  const Reduction reduction = loss.node().reduction();
+  const Tensor mask = mask_of(prediction);
+  const Tensor counted = mask.defined() ? ops::cast(mask, mean.dtype()) : Tensor();
+  Tensor factors = counted;
+  if (weights.defined())
+    factors = mask.defined() ? counted * weights_like(weights, counted) : ops::cast(weights, mean.dtype());
+  Tensor factor;
+  if (factors.defined()) {
+    if (reduction == Reduction::none) throw_no_reduction(loss);
+    factor = all_reduced(ops::sum(factors));
+    const bool by_weight = reduction == Reduction::mean_with_sample_weight;
+    if (reduction != Reduction::sum)
+      factor = factor / at_least(by_weight        ? factor
+                                 : mask.defined() ? all_reduced(ops::sum(counted))
+                                                  : all_reduced(ops::sum(ops::ones_like(factors))),
+                                 std::numeric_limits<float>::min());
+  }
+  if (rows() == 0) return ops::sum(prediction) * 0.0;  // the mean of nothing is no number
+  return factor.defined() ? mean * factor * share() : mean * share();
+}
+
 Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Batch& batch,
                             const Tensors& predictions) {
   const Tensor& prediction = predictions[index];
@@ -86,6 +113,7 @@ Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Ba
   const Tensor weights = weights_of(batch, index);
   if (!loss.rows_are_independent()) return loss_of_whole_batch(output.loss, target, prediction, weights);
   Tensor per_sample = loss.per_sample(target, prediction);
+  if (per_sample.rank() == 0) return loss_of_mean(output.loss, per_sample, prediction, weights);
   if (weights.defined()) per_sample = per_sample * weights_like(weights, per_sample);
   Tensor valid = loss.valid_count(target, prediction);
   if (const Tensor mask = mask_of(prediction); mask.defined() && mask.rank() <= per_sample.rank()) {
@@ -100,8 +128,7 @@ Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Ba
   if (reduction == Reduction::mean_with_sample_weight && weights.defined())
     return sum / all_reduced(ops::cast(ops::sum(weights), sum.dtype()));
   if (valid.defined()) return sum / all_reduced(ops::cast(valid, sum.dtype()));
-  const int64_t per_row =
-      per_sample.rank() > 0 ? per_sample.shape().slice(1, per_sample.rank()).num_elements() : 1;
+  const int64_t per_row = per_sample.shape().slice(1, per_sample.rank()).num_elements();
   return sum * (1.0 / static_cast<double>(std::max<int64_t>(global_rows() * per_row, 1)));
 }
 

@@ -66,6 +66,7 @@ class ReplicaStep {
  private:
   TrainingState& state() const;
   Tensor loss_of(const CompiledOutput& output, size_t index, const Batch& batch, const Tensors& predictions);
+  Tensor loss_of_mean(const Loss& loss, const Tensor& mean, const Tensor& prediction, const Tensor& weights);
   Tensor loss_of_whole_batch(const Loss& loss, const Tensor& target, const Tensor& prediction,
                              const Tensor& weights);
   Tensor all_reduced(const Tensor& value) const;
