@@ -14,6 +14,10 @@ TEST(DidYouMeanTest, FindsTheNearest) {
   EXPECT_EQ(did_you_mean("RMSProps", names), " (did you mean 'rmsprop'?)");
   EXPECT_EQ(did_you_mean("convolution", names), "");
   EXPECT_EQ(did_you_mean("", {}), "");
+  const std::vector<std::string> activations = {"elu", "celu", "gelu", "silu", "relu", "selu"};
+  EXPECT_EQ(did_you_mean("rleu", activations),
+            " (did you mean 'relu'?)");  // two letters swapped are one mistake
+  EXPECT_EQ(did_you_mean("slieu", {"selu", "silu"}), " (did you mean 'silu'?)");
 }
 
 TEST(DidYouMeanTest, ListsNames) {
