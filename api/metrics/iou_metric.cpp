@@ -34,12 +34,14 @@ class IouNode final : public MetricNode {
   int64_t state_size() const override { return options_.num_classes * options_.num_classes; }
 
   Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const override {
-    if (options_.num_classes == 0) throw InvalidArgumentError(class_name() + ": 'num_classes' must be given");
+    if (options_.num_classes == 0)
+      throw InvalidArgumentError(class_name() + ": the number of classes must be given: " + class_name() +
+                                 "({.num_classes = 3})");
     const int axis = static_cast<int>(options_.axis);
     const Tensor target = options_.sparse_y_true ? y_true : ops::argmax(y_true, axis);
     Tensor prediction = predicted(y_pred);
-    if (prediction.shape() != target.shape() && prediction.num_elements() == target.num_elements())
-      prediction = prediction.with_shape(target.shape());
+    if (prediction.num_elements() != target.num_elements()) throw_unequal(y_true, y_pred);
+    if (prediction.shape() != target.shape()) prediction = prediction.with_shape(target.shape());
     const Tensor weights =
         sample_weight.defined() ? fit_weights(sample_weight, target.shape(), name()) : sample_weight;
     return ops::class_pairs_update(
@@ -64,6 +66,17 @@ class IouNode final : public MetricNode {
   }
 
  private:
+  [[noreturn]] void throw_unequal(const Tensor& y_true, const Tensor& y_pred) const {
+    std::string hint;
+    if (options_.sparse_y_pred && y_pred.rank() > 0 && y_pred.shape().back() == options_.num_classes)
+      hint = "; if y_pred has scores of the classes along its last axis, say .sparse_y_pred = false";
+    if (options_.sparse_y_true && y_true.rank() > 0 && y_true.shape().back() == options_.num_classes)
+      hint += "; if y_true is one-hot, say .sparse_y_true = false";
+    throw ShapeError("metric '" + name() +
+                     "': expected as many classes in y_pred as in y_true, received y_true " +
+                     y_true.shape().to_string() + " and y_pred " + y_pred.shape().to_string() + hint);
+  }
+
   Tensor predicted(const Tensor& y_pred) const {
     if (!options_.sparse_y_pred) return ops::argmax(y_pred, static_cast<int>(options_.axis));
     if (std::isnan(options_.threshold)) return y_pred;
