@@ -37,6 +37,7 @@ void ReplicaThreads::run(const std::function<void(int)>& body) {
     return;
   }
   body_ = &body;
+  status_ = thread_context().status;
   running_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
@@ -56,6 +57,7 @@ void ReplicaThreads::work(int replica) {
     round_.wait(seen, std::memory_order_acquire);
     seen = round_.load(std::memory_order_acquire);
     if (stopping_) return;
+    const ScopedValue<StatusWords*> status(thread_context().status, status_);
     enter(replica, *body_);
     if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_all();
   }

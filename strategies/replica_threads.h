@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+class StatusWords;
+
 /// One persistent thread per replica; replica 0 is the thread that calls run(). Each has its share of the
 /// cores.
 class ReplicaThreads {
@@ -20,7 +22,8 @@ class ReplicaThreads {
   ReplicaThreads(const ReplicaThreads&) = delete;
   ReplicaThreads& operator=(const ReplicaThreads&) = delete;
 
-  /// Calls body(replica) on every thread and returns when all are done. `body` must not throw.
+  /// Calls body(replica) on every thread and returns when all are done. `body` must not throw. Kernels report
+  /// to the status words of the caller.
   void run(const std::function<void(int)>& body);
 
  private:
@@ -31,6 +34,7 @@ class ReplicaThreads {
   int share_;
   int spins_;
   const std::function<void(int)>* body_ = nullptr;
+  StatusWords* status_ = nullptr;  // of the caller's thread
   std::atomic<uint32_t> round_{0};
   std::atomic<int> running_{0};
   std::atomic<bool> stopping_{false};

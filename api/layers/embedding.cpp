@@ -42,7 +42,7 @@ class EmbeddingNode final : public LayerNode {
   using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     const bool index = x.dtype() == DType::int32 || x.dtype() == DType::int64 || x.dtype() == DType::uint8;
-    return ops::take(c[embeddings_], index ? x : ops::cast(x, DType::int32), 0);
+    return ops::take(c[embeddings_], index ? x : ops::cast(x, DType::int64), 0);
   }
 
  private:

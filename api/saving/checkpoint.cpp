@@ -165,8 +165,7 @@ void restore_content(const Model& model, Content content) {
 
 void Checkpoint::save(const std::string& path, const TrainingPosition& position) const {
   const SharedUse use(model_.model_node(), "Checkpoint::save");
-  for (int replica = 0; replica < store_of(model_).num_replicas(); ++replica)
-    check_status(store_of(model_).device(replica));
+  if (model_.compiled()) model_.model_node().training->status.check();
   hdf5::Writer writer;
   write_weights(model_, writer, SlotsInFile::always);
   write_list<int64_t>(writer, "version", {kVersion});

@@ -114,6 +114,7 @@ History Fit::run() {
   Logs logs;
   model_.set_stop_training(false);
   state_.resume_epoch = -1;
+  stepper_.clear_status();
   state_.resume_batch = 0;
   callbacks_.call(&Callback::on_train_begin, logs);
   Logs epoch_logs;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include <nyala/api/model/keep_output_shapes.h>
 #include <nyala/api/training/feature_cache.h>
@@ -22,15 +23,12 @@ namespace nyala {
 
 namespace {
 
-/// Keras' squeeze or expansion of inputs whose rank is off by one with a trailing 1.
-Tensor adapted_input(const Tensor& x, const Shape& expected) {
-  if (expected.rank() == 0 || x.rank() == expected.rank()) return x;
-  if (x.rank() == expected.rank() + 1 && x.shape().back() == 1)
-    return x.with_shape(x.shape().slice(0, x.rank() - 1));
-  if (x.rank() + 1 == expected.rank() && (expected.back() == 1 || expected.back() == None)) {
-    Shape shape = x.shape();
-    shape.append(1);
-    return x.with_shape(shape);
+/// Throws what kernels reported, naming the model.
+void check(StatusWords& status, const ModelNode& model) {
+  try {
+    status.check();
+  } catch (const Error&) {
+    rethrow_with_prefix("model '" + model.name() + "': ");
   }
   return x;
 }
@@ -201,6 +199,7 @@ void Stepper::run(const Batch& given, Mode mode) {
   TrainingState& state = *model_.training;
   Batch batch = adapted(given);
   num_rows(batch, "a batch");
+  const StatusScope reports(mode == Mode::test ? *status_ : state.status);
   prepare(batch, mode != Mode::test);
   if (cache_) batch = cache_->with_features(batch, mode != Mode::test);
   if (mode != Mode::test)
@@ -255,6 +254,8 @@ void Stepper::apply_assignments(const std::vector<Call>& calls) {
 
 Tensors Stepper::forward(const Batch& given, bool training) {
   const Batch batch = adapted(given);
+  StatusWords status;
+  std::optional<StatusScope> reports(status);
   build(batch);
   const int64_t rows = batch.x[0].shape()[0];
   std::vector<Tensors> parts(static_cast<size_t>(strategy_.num_replicas_in_sync()));
@@ -278,6 +279,8 @@ Tensors Stepper::forward(const Batch& given, bool training) {
     const ScopedValue<const RunningCall*> running(thread_context().running, &own);
     parts[static_cast<size_t>(replica.id)] = model_.predict_step(step, part_of(strategy_, batch, replica.id));
   });
+  reports.reset();
+  check(status, model_);
   apply_assignments(calls);
   Tensors outputs;
   for (size_t i = 0; i < parts[0].size(); ++i) {
@@ -294,19 +297,7 @@ Tensors Stepper::forward(const Batch& given, bool training) {
 
 namespace {
 
-void check_devices(const ModelNode& model, StrategyNode& strategy) {
-  std::vector<Device> devices = model.placed_devices();
-  for (int id = 0; id < strategy.num_replicas_in_sync(); ++id) devices.push_back(strategy.store().device(id));
-  for (const Device device : devices) {
-    try {
-      nyala::check_status(device);
-    } catch (const Error&) {
-      rethrow_with_prefix("model '" + model.name() + "': ");
-    }
-  }
-}
-
-using NamedValues = std::map<std::string, double>;
+using NamedValues = std::map<std::string, std::vector<double>>;
 
 Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, double rows) {
   const std::vector<double> sums = summed(state, sums_of_replicas);
@@ -364,7 +355,10 @@ bool has_own_values(const ModelNode& model) {
 
 }  // namespace
 
-void Stepper::check_status() const { check_devices(model_, strategy_); }
+void Stepper::check_status() const {
+  if (model_.training) check(model_.training->status, model_);
+  check(*status_, model_);
+}
 
 Logs Stepper::logs() const {
   const Logs logs = read_logs(*model_.training, model_.training->sums, model_.training->rows);
@@ -376,10 +370,12 @@ Logs Stepper::logs_of_now() const {
   Tensors copies;
   for (const Tensor& sums : model_.training->sums) copies.push_back(sums.clone());
   const auto model = std::static_pointer_cast<ModelNode>(model_.shared_from_this());
-  return Logs([model, state = model_.training, copies, rows = model_.training->rows](Logs& target) {
-    target = read_logs(*state, copies, rows);
-    check_devices(*model, *model->strategy());
-  });
+  return Logs(
+      [model, state = model_.training, status = status_, copies, rows = model_.training->rows](Logs& target) {
+        target = read_logs(*state, copies, rows);
+        check(state->status, *model);
+        check(*status, *model);
+      });
 }
 
 }  // namespace nyala

@@ -18,7 +18,8 @@ class Stepper {
   void train(const Batch& batch);
   /// Forward, with loss and metrics.
   void test(const Batch& batch);
-  /// Forward: the outputs of all rows in order, on the host, one tensor per output.
+  /// Forward: the outputs of all rows in order, on the host, one tensor per output. Throws NumericError like
+  /// check_status().
   Tensors predict(const Batch& batch) { return forward(batch, false); }
   /// The same as training computes it; nothing is recorded and state is written.
   Tensors forward(const Batch& batch, bool training);
@@ -40,8 +41,11 @@ class Stepper {
   /// The same for the batches until now, whatever comes later: copied on the devices, read when first asked
   /// for.
   Logs logs_of_now() const;
-  /// Throws NumericError for the first value that a kernel found out of range (labels, indices).
+  /// Throws NumericError for the first value that a kernel of these steps found out of range (labels,
+  /// indices).
   void check_status() const;
+  /// Forgets what training steps before have reported.
+  void clear_status() const { model_.training->status.clear(); }
 
  private:
   enum class Mode { train, own_train, test };
@@ -58,6 +62,7 @@ class Stepper {
   ModelNode& model_;
   StrategyNode& strategy_;
   FeatureCache* cache_ = nullptr;
+  std::shared_ptr<StatusWords> status_ = std::make_shared<StatusWords>();  // of test()
   bool folds_ = true;
   uint64_t pass_ = 0;  // Call's
 };

@@ -10,6 +10,7 @@
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/training/compile_config.h>
 #include <nyala/backend/parameters/call.h>
+#include <nyala/backend/runtime/status_word.h>
 #include <nyala/datasets/element.h>
 
 namespace nyala {
@@ -76,6 +77,8 @@ struct TrainingState {
   std::vector<Tensor> steps;  // device scalars
   std::vector<std::shared_ptr<Tape>> tapes;
   std::vector<std::vector<LoggedValue>> logged;
+  /// What kernels of training steps reported; fit clears it when it begins.
+  StatusWords status;
   std::atomic<bool> loss_is_tracked{false};  // since reset()
   int64_t train_step = 0;  // counts training steps since the model was made: keys of random numbers
 

@@ -131,6 +131,9 @@ struct OpDef {
   bool is_view = false;
   /// Kernels refuse empty inputs unless this says otherwise, so fast kernels need not think of zero rows.
   bool fast_kernels_take_empty = false;
+  /// Kernels report bad values (labels, indices): dispatch() hands them, behind the inputs, the status word
+  /// of the device that they run on (backend/runtime/status_word.h).
+  bool reports_status = false;
   /// Where GradContext::records() says so, `gradient` is made of differentiable ops alone, so that second
   /// derivatives go through it. Others refuse them with an error.
   bool twice_differentiable = false;

@@ -77,7 +77,7 @@ void sparse_reference(const KernelCall& call) {
       const SparseLabel label(d, call.input(1), row, classes);
       T& loss = call.out<T>(0)[row];
       if (!label.valid())
-        loss = static_cast<T>(label.report(call.in<int32_t>(2)));
+        loss = static_cast<T>(label.report(*call.inputs.back()));
       else if (d.from_logits)
         loss = log_sum_exp(x, classes) - x[label.index()];
       else
@@ -257,13 +257,12 @@ SparseLabel::SparseLabel(const SparseCrossentropyDescriptor& d, const Tensor& ta
     kind_ = Kind::out_of_range;
 }
 
-float SparseLabel::report(const int32_t* word) const {
+float SparseLabel::report(const Tensor& word) const {
   if (kind_ == Kind::ignored) return 0.0f;
-  const double value = std::clamp(value_, -2147483648.0, 2147483647.0);
-  report_status(const_cast<int32_t*>(word),
-                {StatusCode::label_out_of_range, static_cast<int32_t>(row_),
-                 std::isnan(value) ? std::numeric_limits<int32_t>::min() : static_cast<int32_t>(value),
-                 static_cast<int32_t>(classes_)});
+  constexpr double kMost = 9e18;  // of what an int64 holds
+  const double value = std::isnan(value_) ? -kMost : std::clamp(value_, -kMost, kMost);
+  report_status(word, {StatusCode::label_out_of_range, static_cast<int32_t>(row_),
+                       static_cast<int64_t>(value), classes_});
   return std::numeric_limits<float>::quiet_NaN();
 }
 
@@ -271,7 +270,8 @@ const OpDef kSparseCategoricalCrossentropy = {.name = "sparse_categorical_crosse
                                               .infer = infer_sparse,
                                               .gradient = sparse_gradient,
                                               .keep_inputs = keep(0, 1),
-                                              .reference = sparse_reference};
+                                              .reference = sparse_reference,
+                                              .reports_status = true};
 const OpDef kSparseCategoricalCrossentropyBackward = {.name = "sparse_categorical_crossentropy_backward",
                                                       .infer = infer_like_output,
                                                       .reference = sparse_backward_reference};
@@ -297,10 +297,9 @@ Tensor sparse_categorical_crossentropy(const Tensor& target, const Tensor& outpu
   const bool extra_axis = target.rank() == output.rank() && target.rank() > 0 && target.shape().back() == 1;
   const Tensor labels =
       (extra_axis ? target.with_shape(target.shape().slice(0, target.rank() - 1)) : target).detached();
-  const Tensor word = status_word(output.device());
   return dispatch(kSparseCategoricalCrossentropy,
                   SparseCrossentropyDescriptor{options.ignore_class, options.ignore, options.from_logits},
-                  {&output, &labels, &word});
+                  {&output, &labels});
 }
 
 Tensor categorical_crossentropy(const Tensor& target, const Tensor& output,

@@ -13,7 +13,7 @@ struct SparseCategoricalCrossentropyOptions {
 /// Loss of each row: target (...) or (..., 1) holds class numbers of any arithmetic dtype, output (...,
 /// classes) logits or probabilities -> (...). Probabilities are clipped to [1e-7, 1 - 1e-7] and normalised
 /// again, as Keras does on TensorFlow. A label outside [0, classes) makes the row's loss NaN, its gradient 0,
-/// and sets the device's status word (backend/runtime/status_word.h). The gradient flows to `output` alone.
+/// and reports to the status word (backend/runtime/status_word.h). The gradient flows to `output` alone.
 Tensor sparse_categorical_crossentropy(const Tensor& target, const Tensor& output,
                                        const SparseCategoricalCrossentropyOptions& options = {});
 
@@ -52,7 +52,7 @@ class SparseLabel {
   int64_t index() const { return index_; }
   /// The loss of a row whose label is not valid: 0 for one to ignore; NaN for one out of range, which is
   /// reported to the status word.
-  float report(const int32_t* word) const;
+  float report(const Tensor& word) const;
 
  private:
   enum class Kind : uint8_t { valid, ignored, out_of_range };
@@ -61,7 +61,7 @@ class SparseLabel {
   Kind kind_ = Kind::valid;
 };
 
-/// Inputs (output, target, status word) -> loss of each row.
+/// Inputs (output, target) -> loss of each row.
 extern const OpDef kSparseCategoricalCrossentropy;
 /// Inputs (gradient of each row's loss, output, target) -> the gradient of output.
 extern const OpDef kSparseCategoricalCrossentropyBackward;

@@ -100,12 +100,38 @@ void execute_on_host(const OpDef& op, const Descriptor& descriptor, TensorPointe
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i].copy_from(results[i]);
 }
 
+/// What kernels get: the inputs, and the status word of their device where the op reports.
+class WithStatusWord {
+ public:
+  WithStatusWord(const OpDef& op, TensorPointers inputs, Device device) : inputs_(inputs) {
+    if (!op.reports_status) return;
+    check_internal(inputs.size() < pointers_.size(), "an op with too many inputs reports");
+    word_ = thread_context().status->word(device);
+    std::copy(inputs.begin(), inputs.end(), pointers_.begin());
+    pointers_[inputs.size()] = &word_;
+    inputs_ = TensorPointers(pointers_.data(), inputs.size() + 1);
+  }
+  TensorPointers inputs() const { return inputs_; }
+
+ private:
+  std::array<const Tensor*, 4> pointers_{};
+  Tensor word_;
+  TensorPointers inputs_;
+};
+
 void execute(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs,
              Device device) {
   bool all_empty = true;
   for (const Tensor& output : outputs) all_empty = all_empty && output.num_elements() == 0;
   if (all_empty) return;
-  KernelCall call{&op, nullptr, descriptor.data(), inputs, outputs, {}};
+  if (op.reports_status && !thread_context().status) {
+    StatusWords own;
+    const StatusScope scope(own);
+    execute(op, descriptor, inputs, outputs, device);
+    return own.check();
+  }
+  WithStatusWord with_word(op, inputs, device);
+  KernelCall call{&op, nullptr, descriptor.data(), with_word.inputs(), outputs, {}};
   call.kernel = kernel_for(call, device);
   if (!call.kernel) return execute_on_host(op, descriptor, inputs, outputs);
   if (call.kernel->workspace)
@@ -126,17 +152,10 @@ bool runs_elsewhere(const ThreadContext& thread, TensorPointers inputs, std::spa
   return false;
 }
 
-/// Kernels report to the word of their own device.
-bool is_status_word(const Tensor& x) {
-  return x.dtype() == DType::int32 && x.num_elements() == 4 &&
-         x.storage().get() == status_word(x.device()).storage().get();
-}
-
 void dispatch_on(Device device, const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
                  std::span<Tensor> outputs) {
   Tensors moved;
-  for (const Tensor* input : inputs)
-    moved.push_back(is_status_word(*input) ? status_word(device) : ops::device_copy(*input, device, true));
+  for (const Tensor* input : inputs) moved.push_back(ops::device_copy(*input, device, true));
   std::vector<const Tensor*> pointers;
   for (const Tensor& input : moved) pointers.push_back(&input);
   dispatch(op, descriptor, pointers, outputs);

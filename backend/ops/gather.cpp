@@ -177,13 +177,8 @@ void one_hot_reference(const KernelCall& call) {
   });
 }
 
-/// A concrete call carries the status word of its device; a drawn graph does not, it may run on any.
 Tensor gather(const OpDef& op, const Tensor& x, const Tensor& indices, int axis) {
-  const GatherDescriptor descriptor{x.shape().normalize_axis(axis)};
-  if (x.is_abstract() || indices.is_abstract() || !x.defined())
-    return dispatch(op, descriptor, {&x, &indices});
-  const Tensor word = status_word(x.device());
-  return dispatch(op, descriptor, {&x, &indices, &word});
+  return dispatch(op, GatherDescriptor{x.shape().normalize_axis(axis)}, {&x, &indices});
 }
 
 }  // namespace
@@ -201,20 +196,17 @@ void report_bad_index(const KernelCall& call, int64_t position, int64_t size) {
   int64_t value = 0;
   dispatch_arithmetic(call.input(1).dtype(), call.op->name,
                       [&]<class I>(I) { value = static_cast<int64_t>(call.in<I>(1)[position]); });
-  constexpr int64_t kLowest = std::numeric_limits<int32_t>::min(),
-                    kHighest = std::numeric_limits<int32_t>::max();
-  const Status status{StatusCode::index_out_of_range, static_cast<int32_t>(std::min(position, kHighest)),
-                      static_cast<int32_t>(std::clamp(value, kLowest, kHighest)),
-                      static_cast<int32_t>(std::min(size, kHighest))};
-  if (call.inputs.size() < 3) throw NumericError(std::string(call.op->name) + ": " + status.to_string());
-  report_status(call.input(2).raw_as<int32_t>(), status);
+  constexpr int64_t kHighest = std::numeric_limits<int32_t>::max();
+  report_status(*call.inputs.back(), {StatusCode::index_out_of_range,
+                                      static_cast<int32_t>(std::min(position, kHighest)), value, size});
 }
 
 const OpDef kTake = {.name = "take",
                      .infer = infer_take,
                      .gradient = take_gradient,
                      .keep_inputs = keep(1),
-                     .reference = take_reference};
+                     .reference = take_reference,
+                     .reports_status = true};
 const OpDef kTakeBackward = {
     .name = "take_backward", .infer = infer_take_backward, .reference = take_backward_reference};
 const OpDef kTakeBackwardAdd = {
@@ -223,7 +215,8 @@ const OpDef kTakeAlongAxis = {.name = "take_along_axis",
                               .infer = infer_take_along_axis,
                               .gradient = take_along_axis_gradient,
                               .keep_inputs = keep(1),
-                              .reference = take_along_axis_reference};
+                              .reference = take_along_axis_reference,
+                              .reports_status = true};
 const OpDef kTakeAlongAxisBackward = {.name = "take_along_axis_backward",
                                       .infer = infer_take_along_axis_backward,
                                       .reference = take_along_axis_backward_reference};

@@ -6,7 +6,7 @@ namespace nyala::ops {
 
 /// The slices of `axis` that `indices` names: x.shape[:axis] + indices.shape + x.shape[axis + 1:]. Indices
 /// are int32, int64 or uint8 and count from the end when negative. One outside the axis gives zeros, NaN for
-/// floats, and sets the device's status word (backend/runtime/status_word.h).
+/// floats, and reports to the status word (backend/runtime/status_word.h).
 Tensor take(const Tensor& x, const Tensor& indices, int axis = 0);
 /// result[i][j] = x[indices[i][j]][j], for axis 0 of two: shapes are equal but for `axis`. Indices as for
 /// take().
@@ -18,7 +18,7 @@ Tensor one_hot(const Tensor& indices, int64_t num_classes, int axis = -1, DType 
 struct GatherDescriptor {
   int32_t axis = 0;  // not negative
 };
-/// Inputs (x, indices[, status word]); without the word a bad index throws NumericError from the kernel.
+/// Inputs (x, indices).
 extern const OpDef kTake, kTakeAlongAxis;
 
 struct ScatterAddDescriptor {

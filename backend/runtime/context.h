@@ -10,6 +10,7 @@ namespace nyala {
 class Call;
 class Collectives;
 class LayerNode;
+class StatusWords;
 class Tape;
 class VariableCreator;
 struct ReplicaContext;
@@ -39,6 +40,7 @@ struct ThreadContext {
   const RunningCall* running = nullptr;       // the innermost one
   int update_replica = -1;                    // whose copy Strategy::update is writing
   int compute_threads = 0;                    // OpenMP team of this thread; 0: the device's share
+  StatusWords* status = nullptr;  // of the model's call that runs here; null: each op looks at its own
   std::string_view only_kernel;  // tests: ops that have this kernel run it; "reference" binds all
 
   /// True while a device() guard decides where ops run. A replica's step that begins under a guard runs on

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <nyala/backend/core/tensor.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala {
 
@@ -14,27 +18,46 @@ enum class StatusCode : int32_t { ok = 0, label_out_of_range = 1, index_out_of_r
 struct Status {
   StatusCode code = StatusCode::ok;
   int32_t row = 0;    // of the tensor the kernel saw
-  int32_t value = 0;  // the label or index, clamped to 32 bits
-  int32_t limit = 0;  // it had to be in [0, limit)
+  int64_t value = 0;  // the label or index
+  int64_t limit = 0;  // it had to be in [0, limit)
   bool ok() const { return code == StatusCode::ok; }
   /// "label 12 in row 3 is outside [0, 10)".
   std::string to_string() const;
 };
 
-/// The sticky word of `device`: an int32 tensor of 4 values in its memory, which ops pass to their kernels as
-/// an input, so that nothing is read by the host within a step. Thread-safe.
-Tensor status_word(Device device);
+/// The sticky words of one model's call: on each device that works for it an int32 tensor, which dispatch()
+/// passes to the kernels of ops that report (OpDef::reports_status), so that nothing is read by the host
+/// within a step. Kernels of other calls report to words of their own. Thread-safe.
+class StatusWords {
+ public:
+  /// The word in the memory of `device`, made when first asked for.
+  Tensor word(Device device);
+  /// Waits for the devices that have a word and copies it to the host: the first trouble, ok if there is
+  /// none. Not within a step.
+  Status read() const;
+  /// Sets all words to ok.
+  void clear();
+  /// Throws NumericError with device and text of the first trouble, having cleared the words.
+  void check();
+
+ private:
+  std::pair<Device, Status> first() const;
+
+  mutable std::mutex mutex_;
+  std::vector<std::pair<Device, Tensor>> words_;
+};
+
+/// While it lives, kernels that this thread starts, and the replicas that work for it, report to `words`; who
+/// opened it looks at them. Outside of one every op that reports looks at once, and throws NumericError.
+class StatusScope {
+ public:
+  explicit StatusScope(StatusWords& words) : scoped_(thread_context().status, &words) {}
+
+ private:
+  ScopedValue<StatusWords*> scoped_;
+};
 
 /// For kernels: keeps `status` in the word unless an earlier one stands there. Thread-safe.
-void report_status(int32_t* word, const Status& status);
-
-/// Waits for the device and copies its word to the host: at the end of an epoch, not within a step.
-Status read_status(Device device);
-
-/// Sets the word of `device` to ok.
-void clear_status(Device device);
-
-/// Throws NumericError with the text of the status, having cleared it, unless it is ok.
-void check_status(Device device);
+void report_status(const Tensor& word, const Status& status);
 
 }  // namespace nyala

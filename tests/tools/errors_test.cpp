@@ -40,6 +40,15 @@ class ToolErrors : public ToolTest {
   std::string m_ = file("m.keras"), x_ = file("x.npy"), y_ = file("y.npy"), out_ = file("out.npy");
 };
 
+TEST_F(ToolErrors, IdsOutsideTheVocabulary) {
+  Sequential({Input({2}, {.dtype = "int64"}), Embedding(10, 4), Flatten()}).save(file("words.keras"));
+  for (const int64_t id : {int64_t{12}, (int64_t{1} << 32) + 3}) {
+    saved("ids.npy", Tensor::from(std::vector<int64_t>{0, id}, {1, 2}));
+    expect_error({"predict", file("words.keras"), "--input", file("ids.npy"), "--output", out_},
+                 "index " + std::to_string(id) + " in row 1 is outside [0, 10)");
+  }
+}
+
 TEST_F(ToolErrors, Files) {
   expect_error({"predict", file("no.keras"), "--input", x_, "--output", out_}, file("no.keras"));
   expect_error({"predict", folder_.path().string(), "--input", x_, "--output", out_}, "config.json");

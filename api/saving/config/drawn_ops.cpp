@@ -220,7 +220,7 @@ void clip(const GraphNode& node, OpConfig& op) {
 
 void take(const GraphNode& node, OpConfig& op) {
   op.config["axis"] = node.descriptor.as<ops::GatherDescriptor>().axis;
-  op.args = Json::array({input_json(node, 0), input_json(node, 1)});  // behind them: the status word
+  op.args = Json::array({input_json(node, 0), input_json(node, 1)});
 }
 
 void einsum(const GraphNode& node, OpConfig& op) {

@@ -32,10 +32,6 @@ void with_indices(const Tensor& indices, Body&& body) {
     body(indices.raw_as<int64_t>());
 }
 
-const char* take_refuses(const KernelCall& call) {
-  return call.inputs.size() < 3 ? "no status word for bad indices" : refuses(call);
-}
-
 void run_take(const KernelCall& call) {
   const auto g = ops::take_geometry(call.input(0).shape(), call.input(1).shape(),
                                     call.descriptor<ops::GatherDescriptor>().axis);
@@ -88,7 +84,7 @@ void run_take_backward(const KernelCall& call) {
 }  // namespace
 
 void register_gather(KernelTable& table) {
-  table.add(ops::kTake, DeviceKind::cpu, {.name = "rows", .refuses = take_refuses, .run = run_take});
+  table.add(ops::kTake, DeviceKind::cpu, {.name = "rows", .refuses = refuses, .run = run_take});
   table.add(ops::kTakeBackward, DeviceKind::cpu,
             {.name = "rows", .refuses = refuses, .run = run_take_backward});
 }

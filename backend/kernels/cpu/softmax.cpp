@@ -71,7 +71,7 @@ void crossentropy(const KernelCall& call) {
     const float* x = call.in<float>(0) + row * n;
     float* loss = call.out<float>(0) + row;
     if (!label.valid()) {
-      *loss = label.report(call.in<int32_t>(2));
+      *loss = label.report(*call.inputs.back());
       return;
     }
     const SoftmaxLoops::Total total = kLoops().total(x, n);

@@ -1,0 +1,138 @@
+// Ids and labels that do not exist are reported where they were used: by the call of the model, and by no
+// other.
+#include <atomic>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nyala/api/layers/dense.h>
+#include <nyala/api/layers/embedding.h>
+#include <nyala/api/layers/flatten.h>
+#include <nyala/api/losses/all.h>
+#include <nyala/api/model/model.h>
+#include <nyala/api/optimizers/all.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/gather.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/mirrored.h>
+#include <nyala/tests/api/error_text.h>
+
+namespace nyala::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const Tensor kGood = Tensor::from(std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}, {4, 2});
+const Tensor kBad = Tensor::from(std::vector<int64_t>{0, 1, 2, 3, 4, 12, 6, 7}, {4, 2});
+const Tensor kLabels = Tensor::from(std::vector<int64_t>{0, 1, 2, 0});
+const PredictConfig kSilent{.verbose = 0};
+
+/// Ten words of two, three classes.
+Sequential classifier(const std::string& name = "words") {
+  Sequential model({Input({2}, {.dtype = "int64"}), Embedding(10, 4), Flatten(), Dense(3)}, {.name = name});
+  model.compile({.optimizer = SGD(0.1), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  return model;
+}
+
+class StatusTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { configure_logical_devices("cpu", 4); }
+};
+
+TEST_F(StatusTest, PredictThrowsAndNobodyElseDoes) {
+  const Sequential model = classifier("one"), other = classifier("other");
+  EXPECT_THAT(error_text<NumericError>([&] { model.predict(kBad, kSilent); }),
+              AllOf(HasSubstr("'one'"), HasSubstr("index 12 in row 5 is outside [0, 10)")));
+  EXPECT_THAT(error_text<NumericError>([&] { model.predict_on_batch(kBad); }), HasSubstr("index 12"));
+  EXPECT_THAT(error_text<NumericError>([&] { model.predict_all({kBad}, kSilent); }), HasSubstr("index 12"));
+  EXPECT_THAT(error_text<NumericError>([&] { model(kBad); }), HasSubstr("index 12"));
+  EXPECT_NO_THROW(other.fit(kGood, kLabels, {.verbose = 0}));
+  EXPECT_NO_THROW(model.fit(kGood, kLabels, {.verbose = 0}));
+  EXPECT_NO_THROW(model.predict(kGood, kSilent));
+}
+
+TEST_F(StatusTest, LayersAndOpsThrowAtOnce) {
+  const Embedding embedding(10, 4);
+  EXPECT_NO_THROW(embedding(kGood));
+  EXPECT_THAT(error_text<NumericError>([&] { embedding(kBad); }), HasSubstr("index 12"));
+  EXPECT_THAT(error_text<NumericError>([&] {
+                ops::take(Tensor::zeros({10, 4}), kBad, 0);
+              }),
+              HasSubstr("index 12"));
+  EXPECT_NO_THROW(embedding(kGood));
+}
+
+TEST_F(StatusTest, WideAndFractionalIdsAreNotCut) {
+  const Sequential model = classifier();
+  const int64_t wide = (int64_t{1} << 32) + 3;
+  EXPECT_THAT(error_text<NumericError>([&] {
+                model.predict(Tensor::from(std::vector<int64_t>{0, wide}, {1, 2}), kSilent);
+              }),
+              HasSubstr("index 4294967299 in row 1"));
+  const Embedding embedding(10, 4);
+  EXPECT_THROW(embedding(Tensor::from(std::vector<double>{0, 4294967299.0})), NumericError);
+  EXPECT_THROW(embedding(Tensor::from(std::vector<float>{0, 4294967296.0f})), NumericError);
+}
+
+TEST_F(StatusTest, TrainingSaysItWhereResultsAreRead) {
+  const Sequential model = classifier("trained");
+  const Tensor wrong = Tensor::from(std::vector<int64_t>{0, 1, 7, 0});
+  EXPECT_THAT(error_text<NumericError>([&] { model.fit(kGood, wrong, {.verbose = 0}); }),
+              AllOf(HasSubstr("'trained'"), HasSubstr("label 7 in row ")));
+  const Sequential second = classifier("second");
+  EXPECT_THAT(error_text<NumericError>([&] { second.evaluate(kGood, wrong, {.verbose = 0}); }),
+              HasSubstr("label 7"));
+  EXPECT_THAT(error_text<NumericError>([&] { (void)second.test_on_batch(kBad, kLabels)["loss"]; }),
+              HasSubstr("index 12"));
+  EXPECT_NO_THROW(second.evaluate(kGood, kLabels, {.verbose = 0}));
+  const Logs logs = second.train_on_batch(kBad, kLabels);
+  EXPECT_NO_THROW(second.predict(kGood, kSilent));  // a call of its own
+  EXPECT_THAT(error_text<NumericError>([&] { (void)logs["loss"]; }), HasSubstr("index 12"));
+}
+
+TEST_F(StatusTest, ReplicasReportToTheirCall) {
+  for (const int replicas : {2, 3}) {
+    MirroredStrategyConfig config;
+    for (int i = 0; i < replicas; ++i) config.devices.push_back("cpu:" + std::to_string(i));
+    const MirroredStrategy strategy(config);
+    const Sequential model = strategy.scope([] { return classifier(); });
+    EXPECT_THAT(error_text<NumericError>([&] { model.predict(kBad, kSilent); }), HasSubstr("index 12"));
+    EXPECT_NO_THROW(model.predict(kGood, kSilent));
+    EXPECT_THAT(error_text<NumericError>([&] { model.fit(kBad, kLabels, {.verbose = 0}); }),
+                HasSubstr("index 12"));
+    EXPECT_NO_THROW(model.fit(kGood, kLabels, {.verbose = 0}));
+  }
+}
+
+TEST_F(StatusTest, TakeInAGraphReports) {
+  const Input indices({2}, {.dtype = "int64"});
+  const Model model(indices, ops::take(Tensor::full({10, 4}, 1.0), Tensor(indices), 0));
+  EXPECT_NO_THROW(model.predict(kGood, kSilent));
+  EXPECT_THAT(error_text<NumericError>([&] { model.predict(kBad, kSilent); }), HasSubstr("index 12"));
+}
+
+TEST_F(StatusTest, ThreadsThatPredictDoNotMixTheirs) {
+  const Sequential model = classifier("shared"), other = classifier("other");
+  model.predict(kGood, kSilent);
+  other.predict(kGood, kSilent);
+  std::atomic<int> thrown{0}, good{0};
+  std::vector<std::thread> threads;
+  for (int id = 0; id < 4; ++id)
+    threads.emplace_back([&, id] {
+      const Sequential& mine = id % 2 ? model : other;
+      for (int i = 0; i < 50; ++i) try {
+          mine.predict(id < 2 ? kBad : kGood, kSilent);
+          good += id < 2 ? 0 : 1;
+        } catch (const NumericError&) {
+          thrown += id < 2 ? 1 : 1000;
+        }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(thrown, 100);
+  EXPECT_EQ(good, 100);
+}
+
+}  // namespace
+}  // namespace nyala::testing
