@@ -26,12 +26,16 @@ void evaluate(const Options& options) {
   config.sample_weight = PerOutput<Tensor>(std::move(weights));
   const Logs logs = model.evaluate(x, y, config);
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : logs) out[name] = value;
+  for (const auto& [name, value] : logs)
+    if (const std::vector<double> all = logs.values(name); all.size() == 1)
+      out[name] = value;
+    else
+      out[name] = all;
   if (options.json) {
     std::cout << out.dump() << "\n";
     return;
   }
-  for (const auto& [name, value] : logs) std::cout << name << ": " << value << "\n";
+  for (const auto& [name, value] : out.items()) std::cout << name << ": " << value << "\n";
 }
 
 }  // namespace

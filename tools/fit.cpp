@@ -103,9 +103,15 @@ void compile(const Model& model, const Options& options) {
   model.compile(config);
 }
 
+bool all_of_one(const std::vector<History::Values>& epochs) {
+  return std::all_of(epochs.begin(), epochs.end(), [](const auto& values) { return values.size() == 1; });
+}
+
+/// A metric with a value for each class or threshold is a list per epoch.
 void write_history(const History& history, const std::string& path) {
   Json out = Json::object();
-  for (const auto& [name, values] : history.history()) out[name] = values;
+  for (const auto& [name, numbers] : history.history())
+    out[name] = all_of_one(history.values(name)) ? Json(numbers) : Json(history.values(name));
   const std::string text = out.dump() + "\n";
   write_file_atomically(path, std::as_bytes(std::span(text)));
 }

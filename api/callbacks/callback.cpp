@@ -1,6 +1,7 @@
 #include <nyala/api/callbacks/callback.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include <nyala/backend/core/error.h>
 
@@ -24,6 +25,10 @@ bool Logs::contains(const std::string& name) const { return find(values(), name)
 
 double Logs::operator[](const std::string& name) const {
   const auto found = find(values(), name);
+  if (const auto several = several_.find(name); several != several_.end())
+    throw StateError("'" + name + "' has " + std::to_string(several->second.size()) +
+                     " values, one for each class or threshold, and is no single number; they are values(\"" +
+                     name + "\")");
   if (found != values_.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& value : values_) names.push_back(value.first);
@@ -31,8 +36,21 @@ double Logs::operator[](const std::string& name) const {
                       (names.empty() ? ": they are empty" : ": available are " + quoted_list(names)));
 }
 
+std::vector<double> Logs::values(const std::string& name) const {
+  (void)values();
+  const auto several = several_.find(name);
+  return several == several_.end() ? std::vector<double>{(*this)[name]} : several->second;
+}
+
+void Logs::set(const std::string& name, const std::vector<double>& values) {
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  set(name, values.empty() ? 0.0 : sum / static_cast<double>(values.size()));
+  if (values.size() != 1) several_[name] = values;
+}
+
 void Logs::set(const std::string& name, double value) {
   const auto found = find(values(), name);
+  several_.erase(name);
   if (found != values_.end())
     values_[static_cast<size_t>(found - values_.begin())].second = value;
   else

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -16,9 +17,11 @@ namespace nyala {
 
 class Model;
 
-/// Named numbers in insertion order. Values of a running epoch are read from the device on first access: a
-/// Logs made from a source calls it, once, when anything is asked of it or set. Copies made before that read
-/// for themselves. One thread at a time.
+/// Named numbers in insertion order. A metric with a value for each class or threshold has them all under its
+/// name, values(name); where one number stands for them, in values() and loops, it is their mean, which
+/// Keras' progress bar shows. Values of a running epoch are read from the device on first access: a Logs made
+/// from a source calls it, once, when anything is asked of it or set. Copies made before that read for
+/// themselves. One thread at a time.
 class Logs {
  public:
   using Values = std::vector<std::pair<std::string, double>>;
@@ -29,12 +32,15 @@ class Logs {
   explicit Logs(std::function<void(Logs&)> source) : source_(std::move(source)) {}
 
   bool contains(const std::string& name) const;
-  /// Throws NotFoundError with the nearest name.
+  /// Throws NotFoundError with the nearest name, StateError for a metric that has several values.
   double operator[](const std::string& name) const;
   double at(const std::string& name) const { return (*this)[name]; }
   void set(const std::string& name, double value);
+  /// All values of a metric, mostly one.
+  std::vector<double> values(const std::string& name) const;
   size_t size() const { return values().size(); }
   bool empty() const { return values().empty(); }
+  void set(const std::string& name, const std::vector<double>& values);
   Values::const_iterator begin() const { return values().begin(); }
   Values::const_iterator end() const { return values().end(); }
   const Values& values() const;
@@ -44,6 +50,7 @@ class Logs {
   mutable Values values_;
 };
 
+  mutable std::map<std::string, std::vector<double>> several_;  // where a name has not exactly one value
 /// What fit tells its callbacks before it begins. `steps` is -1 while unknown.
 struct CallbackParameters {
   int verbose = 1;

@@ -29,6 +29,14 @@ std::string quoted(const std::string& cell, const std::string& separator) {
   return text + "\"";
 }
 
+/// A number, or "[a, b]" in quotes as Keras writes several.
+std::string text_of(const std::vector<double>& values) {
+  if (values.size() == 1) return python_repr(values[0]);
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "" : ", ") + python_repr(value);
+  return "\"[" + text + "]\"";
+}
+
 }  // namespace
 
 CSVLogger::CSVLogger(std::string filename, const Config& config)
@@ -75,7 +83,7 @@ void CSVLogger::on_epoch_end(int epoch, Logs& logs) {
   }
   std::vector<std::string> row = {std::to_string(epoch)};
   for (const std::string& name : columns_)
-    row.push_back(logs.contains(name) ? python_repr(logs[name]) : "NA");
+    row.push_back(logs.contains(name) ? text_of(logs.values(name)) : "NA");
   write_row(row);
 }
 

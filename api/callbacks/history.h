@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,10 +16,13 @@ class History : public Callback {
 
   History();
 
-  /// One number per epoch. Throws NotFoundError with the nearest name.
+  /// One number per epoch. Throws NotFoundError with the nearest name, StateError for a metric that has a
+  /// value for each class or threshold.
   const Values& operator[](const std::string& name) const;
+  /// All values of a metric, per epoch.
+  const std::vector<Values>& values(const std::string& name) const;
   bool contains(const std::string& name) const;
-  /// Names and values in the order of their first appearance.
+  /// Names and numbers in the order of their first appearance; of several values their mean.
   const std::vector<std::pair<std::string, Values>>& history() const { return record_->values; }
   /// Numbers of the epochs, from 0.
   const std::vector<int>& epoch() const { return record_->epochs; }
@@ -30,10 +34,11 @@ class History : public Callback {
  private:
   struct Record {
     std::vector<std::pair<std::string, Values>> values;
+    std::map<std::string, std::vector<Values>> all;  // by epoch
     std::vector<int> epochs;
     CallbackParameters parameters;
   };
-  const Values* find(const std::string& name) const;
+  Values* find(const std::string& name) const;
 
   std::shared_ptr<Record> record_;
 };

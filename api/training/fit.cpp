@@ -201,10 +201,11 @@ void Fit::validate(Logs& logs) {
                                      .steps = config_.validation_steps,
                                      .callbacks = config_.callbacks},
                                     cache_ ? &*cache_ : nullptr);
-  std::map<std::string, double> sorted(logs.begin(), logs.end());
-  for (const auto& [name, value] : result) sorted["val_" + name] = value;
+  std::map<std::string, std::vector<double>> sorted;
+  for (const auto& [name, value] : logs) sorted[name] = logs.values(name);
+  for (const auto& [name, value] : result) sorted["val_" + name] = result.values(name);
   logs = Logs();
-  for (const auto& [name, value] : sorted) logs.set(name, value);
+  for (const auto& [name, values] : sorted) logs.set(name, values);
 }
 
 }  // namespace

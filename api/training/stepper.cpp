@@ -303,10 +303,10 @@ Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, doub
   const std::vector<double> sums = summed(state, sums_of_replicas);
   const double count = std::max(rows, 1.0);
   NamedValues values;
-  if (!state.steps_itself || state.loss_is_tracked) values["loss"] = sums.empty() ? 0.0 : sums[0] / count;
+  if (!state.steps_itself || state.loss_is_tracked) values["loss"] = {sums.empty() ? 0.0 : sums[0] / count};
   if (state.several_losses)
     for (size_t i = 0; i < state.outputs.size(); ++i)
-      if (state.outputs[i].loss) values[state.outputs[i].name + "_loss"] = sums[1 + i] / count;
+      if (state.outputs[i].loss) values[state.outputs[i].name + "_loss"] = {sums[1 + i] / count};
   for (const CompiledMetric& metric : state.metrics) {
     const auto first = sums.begin() + metric.first_sum;
     values[metric.name] =
@@ -314,16 +314,16 @@ Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, doub
   }
   for (size_t i = 0; i < state.added_metrics.size(); ++i) {
     const size_t first = static_cast<size_t>(state.first_added_sum) + 2 * i;
-    values[state.added_metrics[i]] = sums[first + 1] > 0 ? sums[first] / sums[first + 1] : 0.0;
+    values[state.added_metrics[i]] = {sums[first + 1] > 0 ? sums[first] / sums[first + 1] : 0.0};
   }
   Logs logs;
-  for (const auto& [name, value] : values) logs.set(name, value);
+  for (const auto& [name, all] : values) logs.set(name, all);
   return logs;
 }
 
 /// What a train_step() logged in the last step, brought together as it said.
-NamedValues logged_values(const TrainingState& state) {
-  NamedValues totals, rows;
+std::map<std::string, double> logged_values(const TrainingState& state) {
+  std::map<std::string, double> totals, rows;
   for (const auto& of_replica : state.logged)
     for (const LoggedValue& logged : of_replica) {
       const bool mean = logged.op == ReduceOp::mean;
@@ -339,11 +339,12 @@ NamedValues logged_values(const TrainingState& state) {
 
 /// `logs` with the results of the model's own metrics, in alphabetical order.
 Logs with_own_values(const Logs& logs, const ModelNode& model) {
-  NamedValues values(logs.begin(), logs.end());
-  for (const auto& [name, value] : logged_values(*model.training)) values[name] = value;
-  for (const Metric& metric : model.own_metrics()) values[metric.name()] = metric.result();
+  NamedValues named;
+  for (const auto& [name, value] : logs) named[name] = logs.values(name);
+  for (const auto& [name, value] : logged_values(*model.training)) named[name] = {value};
+  for (const Metric& metric : model.own_metrics()) named[metric.name()] = metric.results();
   Logs all;
-  for (const auto& [name, value] : values) all.set(name, value);
+  for (const auto& [name, values] : named) all.set(name, values);
   return all;
 }
 
