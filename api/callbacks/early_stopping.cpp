@@ -23,7 +23,7 @@ void EarlyStopping::keep_weights(int epoch) {
 }
 
 void EarlyStopping::on_epoch_end(int epoch, Logs& logs) {
-  find_direction();
+  find_direction(logs);
   const std::optional<double> current = monitored(logs, "Early stopping conditioned on metric");
   if (!current || epoch < config_.start_from_epoch) return;
   // The monitored value may be NaN from the first epoch on.

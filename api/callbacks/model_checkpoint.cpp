@@ -80,7 +80,6 @@ void ModelCheckpoint::say(int epoch, const std::string& text) const {
 }
 
 bool ModelCheckpoint::is_best(int epoch, double current, const std::string& path) {
-  find_direction();
   const std::string best = best_ ? five_digits(*best_) : "None";
   if (!is_improvement(current, best_)) {
     say(epoch, monitor() + " did not improve from " + best);
@@ -94,9 +93,10 @@ bool ModelCheckpoint::is_best(int epoch, double current, const std::string& path
 
 bool ModelCheckpoint::is_wanted(int epoch, const Logs& logs, const std::string& path) {
   if (config_.save_best_only) {
-    if (logs.contains(monitor())) return is_best(epoch, logs[monitor()], path);
-    log(LogChannel::warning, "Can save best model only with " + monitor() + " available.");
-    return true;
+    const std::optional<double> current = monitored(logs, "Can save best model only with metric");
+    if (!current) return true;
+    find_direction(logs);
+    return is_best(epoch, *current, path);
   }
   say(epoch, "saving model to " + path);
   return true;

@@ -20,6 +20,17 @@ std::optional<bool> direction_of(const Model& model, const std::string& name) {
   return {};
 }
 
+/// The name of the logs that is nearest to `wanted`, then all.
+std::string available(const Logs& logs, const std::string& wanted) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto& value : logs) {
+    names.push_back(value.first);
+    list += (list.empty() ? "" : ",") + value.first;
+  }
+  return did_you_mean(wanted, names) + ". Available metrics are: " + list;
+}
+
 }  // namespace
 
 MonitorCallback::MonitorCallback(std::string class_name, std::string monitor, std::string mode,
@@ -33,7 +44,7 @@ MonitorCallback::MonitorCallback(std::string class_name, std::string monitor, st
   mode_ = "auto";
 }
 
-void MonitorCallback::find_direction() {
+void MonitorCallback::find_direction(const Logs& logs) {
   if (larger_is_better_) return;
   if (mode_ != "auto") {
     larger_is_better_ = mode_ == "max";
@@ -44,6 +55,9 @@ void MonitorCallback::find_direction() {
     larger_is_better_ = false;
   else
     larger_is_better_ = direction_of(model(), metric);
+  if (!larger_is_better_ && !logs.contains(monitor_))
+    throw InvalidArgumentError(class_name_ + ": the logs have no '" + monitor_ + "'" +
+                               available(logs, monitor_));
   if (!larger_is_better_)
     throw InvalidArgumentError(
         class_name_ + " callback received monitor='" + monitor_ +
@@ -57,12 +71,16 @@ bool MonitorCallback::is_improvement(double value, std::optional<double> referen
 }
 
 std::optional<double> MonitorCallback::monitored(const Logs& logs, const std::string& complaint) const {
-  if (logs.contains(monitor_)) return logs[monitor_];
-  std::string available;
-  for (const auto& value : logs) available += (available.empty() ? "" : ",") + value.first;
-  log(LogChannel::warning,
-      complaint + " `" + monitor_ + "` which is not available. Available metrics are: " + available);
-  return {};
+  if (!logs.contains(monitor_)) {
+    log(LogChannel::warning,
+        complaint + " `" + monitor_ + "` which is not available" + available(logs, monitor_));
+    return {};
+  }
+  const std::vector<double> values = logs.values(monitor_);
+  if (values.size() != 1)
+    throw InvalidArgumentError(class_name_ + ": '" + monitor_ + "' has " + std::to_string(values.size()) +
+                               " values, one for each class or threshold; monitor a metric that has one");
+  return values[0];
 }
 
 }  // namespace nyala

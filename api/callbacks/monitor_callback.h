@@ -17,11 +17,13 @@ class MonitorCallback : public Callback {
   /// An unknown mode is warned about and becomes "auto", as in Keras.
   MonitorCallback(std::string class_name, std::string monitor, std::string mode, double min_delta = 0.0);
 
-  /// Finds the direction on first use. Throws InvalidArgumentError where mode "auto" cannot know it.
-  void find_direction();
+  /// Finds the direction on first use. Throws InvalidArgumentError where mode "auto" cannot know it, naming
+  /// the nearest of the logs where they have no such value.
+  void find_direction(const Logs& logs);
   /// Whether `value` is better than `reference` by more than min_delta; true without a reference.
   bool is_improvement(double value, std::optional<double> reference) const;
-  /// The monitored value, if the logs have it; a warning that begins with `complaint` else.
+  /// The monitored value, if the logs have it; a warning that begins with `complaint` else. Throws
+  /// InvalidArgumentError for a metric that has several values.
   std::optional<double> monitored(const Logs& logs, const std::string& complaint) const;
 
   std::optional<double> best_;

@@ -32,7 +32,7 @@ bool ReduceLROnPlateau::reduce(int epoch) const {
 }
 
 void ReduceLROnPlateau::on_epoch_end(int epoch, Logs& logs) {
-  find_direction();
+  find_direction(logs);
   logs.set("learning_rate", model().optimizer().learning_rate());
   const std::optional<double> current = monitored(logs, "Learning rate reduction is conditioned on metric");
   if (!current) return;

@@ -129,6 +129,38 @@ TEST(EarlyStoppingCallback, WithoutTheMonitoredValueWarnsAndGoesOn) {
             "loss,val_mae");
 }
 
+TEST(MonitorMode, AMisspelledNameIsAnsweredByTheNearest) {
+  Model model = small_model();
+  const auto message = [&](auto callback) {
+    try {
+      run(callback, model, {"val_loss", {2, 1}});
+    } catch (const InvalidArgumentError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string end =
+      ": the logs have no 'val_los' (did you mean 'val_loss'?). Available metrics are: loss,val_loss";
+  EXPECT_EQ(message(EarlyStopping({.monitor = "val_los"})), "EarlyStopping" + end);
+  EXPECT_EQ(message(ReduceLROnPlateau({.monitor = "val_los"})), "ReduceLROnPlateau" + end);
+  Warnings warnings;
+  ModelCheckpoint checkpoint((std::filesystem::temp_directory_path() / "monitor.weights.h5").string(),
+                             {.monitor = "val_los", .save_best_only = true, .save_weights_only = true});
+  run(checkpoint, model, {"val_loss", {1}});
+  ASSERT_EQ(warnings.texts.size(), 1u);
+  EXPECT_NE(warnings.texts[0].find("`val_los` which is not available (did you mean 'val_loss'?)"),
+            std::string::npos);
+}
+
+TEST(MonitorMode, AMetricOfSeveralValuesCannotBeFollowed) {
+  Model model = small_model();
+  EarlyStopping stopping({.monitor = "f1", .mode = "max"});
+  stopping.attach({&model, {}});
+  Logs logs{{"loss", 1.0}};
+  logs.set("f1", std::vector<double>{0.25, 0.75});
+  EXPECT_THROW(stopping.on_epoch_end(0, logs), InvalidArgumentError);
+}
+
 TEST(MonitorMode, AutoAsksTheMetric) {
   Model model = small_model();
   const Tensor x = Tensor::zeros({4, 2}), y = Tensor::zeros({4, 1});
