@@ -67,10 +67,15 @@ void check_axes(const std::string& layer, const Axes& axes) {
   if (axes.list().empty()) throw InvalidArgumentError(layer + ": expected an axis, received none");
 }
 
+std::string missing_batch_axis(const Shape& received, int expected_rank) {
+  if (received.rank() + 1 != expected_rank) return "";
+  return ": is the axis of the rows missing? ops::expand_dims(x, 0) adds the batch axis to one example";
+}
+
 void check_rank(const Shape& input, int rank, const std::string& axes) {
   if (input.rank() != rank)
     throw ShapeError("expected an input of rank " + std::to_string(rank) + " " + axes + ", received shape " +
-                     input.to_string());
+                     input.to_string() + missing_batch_axis(input, rank));
 }
 
 void check_image(const Shape& input) { check_rank(input, 4, "(batch, height, width, channels)"); }

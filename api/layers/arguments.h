@@ -30,6 +30,8 @@ void check_not_negative(const std::string& layer, const std::string& field, doub
 void check_fraction(const std::string& layer, const std::string& field, double value);
 /// Throws InvalidArgumentError where there is no axis.
 void check_axes(const std::string& layer, const Axes& axes);
+/// What an error about `received` adds where the axis of the rows may be missing from it, or "".
+std::string missing_batch_axis(const Shape& received, int expected_rank);
 /// Throws ShapeError unless `input` has `rank` axes: "expected an input of rank 3 (batch, steps, channels)".
 void check_rank(const Shape& input, int rank, const std::string& axes);
 

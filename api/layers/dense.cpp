@@ -38,7 +38,7 @@ class DenseNode final : public LayerNode, public FoldableLayer {
   void build(Builder& b, const Shape& input) override {
     if (input.rank() < 2 || input.back() == None)
       throw ShapeError("expected an input of rank 2 or more with a known last size, received " +
-                       input.to_string());
+                       input.to_string() + missing_batch_axis(input, 2));
     kernel_ = b.weight("kernel", {input.back(), config_.units}, config_.kernel_initializer,
                        {config_.kernel_regularizer, config_.kernel_constraint});
     if (config_.use_bias)

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include <nyala/api/layers/input.h>
+#include <nyala/api/model/fitted_input.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -136,7 +137,8 @@ Outputs FunctionalNode::call(Call& c, Inputs inputs) const {
     throw InvalidArgumentError("expected " + std::to_string(inputs_.size()) + " inputs, received " +
                                std::to_string(inputs.size()));
   Tensors values(static_cast<size_t>(graph_.plan().num_values));
-  for (size_t i = 0; i < inputs.size(); ++i) values[static_cast<size_t>(input_values_[i])] = inputs[i];
+  for (size_t i = 0; i < inputs.size(); ++i)
+    values[static_cast<size_t>(input_values_[i])] = fitted_input(inputs[i], inputs_[i].shape(), name(), i);
   if (placed_ && !c.replica() && !inputs[0].is_abstract()) {
     placed_->run(c, values, static_cast<size_t>(input_values_[0]));
   } else {

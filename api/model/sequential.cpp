@@ -1,6 +1,7 @@
 #include <nyala/api/model/sequential.h>
 
 #include <nyala/api/layers/input.h>
+#include <nyala/api/model/fitted_input.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -94,7 +95,7 @@ Tensor SequentialNode::call(Call& c, const Tensor& input) const {
     return x;
   }
   Tensors values(static_cast<size_t>(graph_.plan().num_values));
-  values[0] = input;
+  values[0] = input_ ? fitted_input(input, input_tensor(input_.node()).shape(), name(), 0) : input;
   graph_.run(c, input, values);
   return std::move(values.back());
 }

@@ -4,6 +4,7 @@
 
 #include <nyala/api/callbacks/progbar_logger.h>
 #include <nyala/api/training/callback_list.h>
+#include <nyala/api/model/fitted_input.h>
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/error.h>
@@ -71,11 +72,19 @@ void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const Mo
 
 Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config,
                    FeatureCache* cache) {
+void check_inputs(const DataArgument& data, const ModelNode& model) {
+  if (data.is_dataset()) return;
+  const Shapes expected = model.input_shapes();
+  for (size_t i = 0; i < expected.size() && i < data.arrays().x.size(); ++i)
+    (void)fitted_input(data.arrays().x[i], expected[i], model.name(), i);
+}
+
   compiled_state(model, "evaluate");
   DataArgument data = given;
   give_weights(data, config.sample_weight, model.model_node(), "evaluate");
   Model handle = model;
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "evaluate"});
+  check_inputs(data, model.model_node());
   const int verbose = resolved(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
@@ -106,6 +115,7 @@ Tensors predict_data(const Model& model, const DataArgument& data, const Predict
   Model handle = model;
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "predict"});
   const int verbose = resolved(config.verbose);
+  check_inputs(data, model.model_node());
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
   stepper.set_fold_batch_normalization(config.fold_batch_normalization);
@@ -136,7 +146,7 @@ Tensor only(Tensors outputs, const Model& model) {
   if (outputs.empty()) throw InvalidArgumentError("predict: the data has no rows");
   if (outputs.size() > 1)
     throw StateError("model '" + model.name() + "' has " + std::to_string(outputs.size()) +
-                     " outputs; use predict_all()");
+                     " outputs, predict gives one: use predict_all({x}), whose result has them in order");
   return std::move(outputs[0]);
 }
 

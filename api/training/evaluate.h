@@ -15,6 +15,9 @@ TrainingState& compiled_state(const Model& model, const char* what);
 void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const ModelNode& model,
                   const char* what);
 
+/// Throws ShapeError where an array does not fit its input, as a batch of it would, but with its own shape.
+void check_inputs(const DataArgument& data, const ModelNode& model);
+
 /// Loss and metrics over all batches of `data`, with the hooks of config.callbacks and, for verbose 1 and 2,
 /// a progress line. With a cache of a fit that goes on, frozen features are kept there. Throws StateError
 /// before compile.

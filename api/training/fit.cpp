@@ -73,6 +73,7 @@ class Fit {
 std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfig& config,
                                                const ModelNode& model) {
   give_weights(data, config.sample_weight, model, "fit");
+  check_inputs(data, model);
   const bool weighted = !data.is_dataset() &&
                         (data.arrays().sample_weight.defined() || !data.arrays().weight_per_output.empty());
   if (weighted && !config.class_weight.empty())
@@ -113,8 +114,8 @@ std::vector<CallbackArgument> Fit::all_callbacks() {
 History Fit::run() {
   Logs logs;
   model_.set_stop_training(false);
-  state_.resume_epoch = -1;
   stepper_.clear_status();
+  state_.resume_epoch = -1;
   state_.resume_batch = 0;
   callbacks_.call(&Callback::on_train_begin, logs);
   Logs epoch_logs;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 
+#include <nyala/api/model/fitted_input.h>
 #include <nyala/api/model/keep_output_shapes.h>
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/replica_step.h>
@@ -30,7 +31,6 @@ void check(StatusWords& status, const ModelNode& model) {
   } catch (const Error&) {
     rethrow_with_prefix("model '" + model.name() + "': ");
   }
-  return x;
 }
 
 }  // namespace
@@ -44,12 +44,8 @@ Batch Stepper::adapted(const Batch& batch) const {
     throw InvalidArgumentError("model '" + model_.name() + "': expected " + std::to_string(expected.size()) +
                                " input(s), received " + std::to_string(batch.x.size()));
   Batch out = batch;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    out.x[i] = adapted_input(batch.x[i], expected[i]);
-    if (!matches(out.x[i].shape(), expected[i]))
-      throw ShapeError("model '" + model_.name() + "', input " + std::to_string(i) + ": expected shape " +
-                       expected[i].to_string() + ", received " + batch.x[i].shape().to_string());
-  }
+  for (size_t i = 0; i < expected.size(); ++i)
+    out.x[i] = fitted_input(batch.x[i], expected[i], model_.name(), i);
   return out;
 }
 
@@ -199,12 +195,12 @@ void Stepper::run(const Batch& given, Mode mode) {
   TrainingState& state = *model_.training;
   Batch batch = adapted(given);
   num_rows(batch, "a batch");
-  const StatusScope reports(mode == Mode::test ? *status_ : state.status);
   prepare(batch, mode != Mode::test);
   if (cache_) batch = cache_->with_features(batch, mode != Mode::test);
   if (mode != Mode::test)
     for (const Tensor& step : state.steps) step.copy_from_host(&state.train_step);
   pass_ = mode == Mode::test ? model_.next_pass() : 0;
+  const StatusScope reports(mode == Mode::test ? *status_ : state.status);
   strategy_.run([&](Replica& replica) { run_part(replica, batch, mode); },
                 mode == Mode::train ? &state.optimizer.node() : nullptr);
   state.rows += static_cast<double>(batch.x[0].shape()[0]);
@@ -254,13 +250,13 @@ void Stepper::apply_assignments(const std::vector<Call>& calls) {
 
 Tensors Stepper::forward(const Batch& given, bool training) {
   const Batch batch = adapted(given);
-  StatusWords status;
-  std::optional<StatusScope> reports(status);
   build(batch);
   const int64_t rows = batch.x[0].shape()[0];
   std::vector<Tensors> parts(static_cast<size_t>(strategy_.num_replicas_in_sync()));
   std::vector<Call> calls(parts.size());
   const uint64_t pass = training ? 0 : model_.next_pass();
+  StatusWords status;
+  std::optional<StatusScope> reports(status);
   strategy_.run([&](Replica& replica) {
     const RowRange range = strategy_.rows_of(replica.id, rows);
     Call& call = calls[static_cast<size_t>(replica.id)];
@@ -310,7 +306,7 @@ Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, doub
   for (const CompiledMetric& metric : state.metrics) {
     const auto first = sums.begin() + metric.first_sum;
     values[metric.name] =
-        metric.metric.node().result(std::vector<double>(first, first + metric.metric.node().state_size()));
+        metric.metric.node().results(std::vector<double>(first, first + metric.metric.node().state_size()));
   }
   for (size_t i = 0; i < state.added_metrics.size(); ++i) {
     const size_t first = static_cast<size_t>(state.first_added_sum) + 2 * i;
