@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -77,7 +78,9 @@ class Model : public Layer {
   Tensors predict_all(const Dataset& batches, const PredictConfig& config = {}) const;
 
   /// One step. Returns loss and metrics of this batch alone.
-  Logs train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {}) const;
+  /// `class_weight` (class to weight, others 1) not together with `sample_weight`.
+  Logs train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {},
+                      const std::map<int64_t, double>& class_weight = {}) const;
   Logs train_on_batch(const Batch& batch) const;
   Logs test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {}) const;
   Logs test_on_batch(const Batch& batch) const;

@@ -24,6 +24,8 @@ struct CompileConfig {
   std::map<std::string, std::vector<Metric>> weighted_metrics_by_output = {};
   bool run_eagerly = false;
   int64_t steps_per_execution = 1;
+  /// Taken for programs that come from Keras and ignored, which the log says once: there is no compiler here.
+  bool jit_compile = false;
   /// Not in Keras: keep no outputs of BatchNormalization for the backward pass, but compute them again there
   /// from the inputs, which are kept anyway. The same numbers for less memory and some more time.
   bool recompute_batch_normalization = false;

@@ -1,13 +1,15 @@
 #include <nyala/api/training/evaluate.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include <nyala/api/callbacks/progbar_logger.h>
-#include <nyala/api/training/callback_list.h>
 #include <nyala/api/model/fitted_input.h>
+#include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/concatenate.h>
 
 namespace nyala {
@@ -70,8 +72,6 @@ void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const Mo
   }
 }
 
-Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config,
-                   FeatureCache* cache) {
 void check_inputs(const DataArgument& data, const ModelNode& model) {
   if (data.is_dataset()) return;
   const Shapes expected = model.input_shapes();
@@ -79,12 +79,14 @@ void check_inputs(const DataArgument& data, const ModelNode& model) {
     (void)fitted_input(data.arrays().x[i], expected[i], model.name(), i);
 }
 
+Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config,
+                   FeatureCache* cache) {
   compiled_state(model, "evaluate");
   DataArgument data = given;
   give_weights(data, config.sample_weight, model.model_node(), "evaluate");
+  check_inputs(data, model.model_node());
   Model handle = model;
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "evaluate"});
-  check_inputs(data, model.model_node());
   const int verbose = resolved(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
@@ -113,9 +115,9 @@ void check_inputs(const DataArgument& data, const ModelNode& model) {
 Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config) {
   const SharedUse use(model.model_node(), "predict");
   Model handle = model;
+  check_inputs(data, model.model_node());
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "predict"});
   const int verbose = resolved(config.verbose);
-  check_inputs(data, model.model_node());
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
   stepper.set_fold_batch_normalization(config.fold_batch_normalization);
@@ -203,8 +205,11 @@ Logs Model::train_on_batch(const Batch& batch) const {
   return stepper.logs_of_now();
 }
 
-Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) const {
-  return train_on_batch(batch_of(x, y, sample_weight));
+Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
+                           const std::map<int64_t, double>& class_weight) const {
+  Batch batch = batch_of(x, y, sample_weight);
+  if (!class_weight.empty()) weigh_classes(batch, class_weight);
+  return train_on_batch(batch);
 }
 
 Logs Model::test_on_batch(const Batch& batch) const {
@@ -243,6 +248,17 @@ void Model::reset_metrics() const {
   Stepper(model_node()).reset();
 }
 
+namespace {
+
+void say_jit_compile_is_ignored() {
+  static std::once_flag said;
+  std::call_once(said, [] {
+    log(LogChannel::warning, "compile: jit_compile is ignored, layers run kernels that are compiled already");
+  });
+}
+
+}  // namespace
+
 void Model::compile(const CompileConfig& config) const {
   const ExclusiveUse alone(model_node(), "compile");
   auto state = std::make_shared<TrainingState>();
@@ -251,6 +267,7 @@ void Model::compile(const CompileConfig& config) const {
   if (config.steps_per_execution < 1)
     throw InvalidArgumentError("compile: expected steps_per_execution >= 1, received " +
                                std::to_string(config.steps_per_execution));
+  if (config.jit_compile) say_jit_compile_is_ignored();
   state->shuffle_seed = next_unseeded_key();
   if (const auto& old = model_node().training) state->train_step = old->train_step;
   if (const auto shared = model_node().template_model()) shared->training = state;

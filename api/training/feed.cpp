@@ -103,7 +103,7 @@ bool Feed::next(Batch& batch) {
   }
   ++taken_;
   ++seen_;
-  if (!config_.class_weight.empty()) weigh_classes(batch);
+  if (!config_.class_weight.empty()) weigh_classes(batch, config_.class_weight);
   return true;
 }
 
@@ -124,7 +124,7 @@ std::vector<int64_t> classes_of(const Tensor& y) {
 
 }  // namespace
 
-void Feed::weigh_classes(Batch& batch) const {
+void weigh_classes(Batch& batch, const std::map<int64_t, double>& class_weight) {
   if (batch.y.size() != 1)
     throw InvalidArgumentError("class_weight works for one target, this data has " +
                                std::to_string(batch.y.size()));
@@ -132,8 +132,8 @@ void Feed::weigh_classes(Batch& batch) const {
     throw InvalidArgumentError("class_weight and sample_weight cannot be used together");
   std::vector<float> weights;
   for (int64_t label : classes_of(batch.y[0])) {
-    const auto found = config_.class_weight.find(label);
-    weights.push_back(found == config_.class_weight.end() ? 1.0f : static_cast<float>(found->second));
+    const auto found = class_weight.find(label);
+    weights.push_back(found == class_weight.end() ? 1.0f : static_cast<float>(found->second));
   }
   batch.sample_weight = Tensor::from(weights);
 }

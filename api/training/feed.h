@@ -18,6 +18,10 @@ struct FeedConfig {
   std::string what = "fit";     // for messages
 };
 
+/// Gives each row of `batch` the weight of its class, 1 where it has none. Throws InvalidArgumentError for
+/// several targets and for rows that have weights.
+void weigh_classes(Batch& batch, const std::map<int64_t, double>& class_weight);
+
 /// Yields the batches of one epoch after another, from arrays or from a Dataset.
 class Feed {
  public:
@@ -42,7 +46,6 @@ class Feed {
   void start(int64_t epoch);
   bool is_at_end() const { return length_ >= 0 && seen_ >= length_; }
   void skip(int64_t batches);
-  void weigh_classes(Batch& batch) const;
 
   FeedConfig config_;
   Dataset dataset_;
