@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nyala/api/no_such_field.h>
+
 namespace nyala {
 
 class ActivationArgument;

@@ -23,6 +23,8 @@ class BackupAndRestore : public Callback {
   using Config = BackupAndRestoreConfig;
   /// Throws InvalidArgumentError for an empty path or a negative frequency.
   explicit BackupAndRestore(std::string backup_dir, Config config = {});
+  template <size_t N>
+  explicit BackupAndRestore(std::string, const NoSuchField (&)[N]) = delete;
 
   /// Throws StateError for a model that is not built (as Keras), IoError where the folder cannot be made, and
   /// what Checkpoint::restore throws.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <nyala/api/no_such_field.h>
 #include <nyala/backend/core/held.h>
 
 namespace nyala {
@@ -34,13 +35,13 @@ class Logs {
   bool contains(const std::string& name) const;
   /// Throws NotFoundError with the nearest name, StateError for a metric that has several values.
   double operator[](const std::string& name) const;
-  double at(const std::string& name) const { return (*this)[name]; }
-  void set(const std::string& name, double value);
   /// All values of a metric, mostly one.
   std::vector<double> values(const std::string& name) const;
+  double at(const std::string& name) const { return (*this)[name]; }
+  void set(const std::string& name, double value);
+  void set(const std::string& name, const std::vector<double>& values);
   size_t size() const { return values().size(); }
   bool empty() const { return values().empty(); }
-  void set(const std::string& name, const std::vector<double>& values);
   Values::const_iterator begin() const { return values().begin(); }
   Values::const_iterator end() const { return values().end(); }
   const Values& values() const;
@@ -48,9 +49,9 @@ class Logs {
  private:
   mutable std::function<void(Logs&)> source_;
   mutable Values values_;
+  mutable std::map<std::string, std::vector<double>> several_;  // where a name has not exactly one value
 };
 
-  mutable std::map<std::string, std::vector<double>> several_;  // where a name has not exactly one value
 /// What fit tells its callbacks before it begins. `steps` is -1 while unknown.
 struct CallbackParameters {
   int verbose = 1;

@@ -23,6 +23,8 @@ class CSVLogger : public Callback {
   using Config = CSVLoggerConfig;
   /// Throws InvalidArgumentError unless the separator is one character.
   explicit CSVLogger(std::string filename, const Config& config = {});
+  template <size_t N>
+  explicit CSVLogger(std::string, const NoSuchField (&)[N]) = delete;
 
   /// Throw IoError naming the file.
   void on_train_begin(Logs& logs) override;

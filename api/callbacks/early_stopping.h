@@ -24,6 +24,8 @@ class EarlyStopping : public MonitorCallback {
  public:
   using Config = EarlyStoppingConfig;
   explicit EarlyStopping(const Config& config = {});
+  template <size_t N>
+  explicit EarlyStopping(const NoSuchField (&)[N]) = delete;
 
   /// The epoch after which training was stopped, from 0; 0 if it was not.
   int stopped_epoch() const { return stopped_epoch_; }

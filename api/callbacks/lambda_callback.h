@@ -28,6 +28,8 @@ class LambdaCallback : public Callback {
  public:
   using Config = LambdaCallbackConfig;
   explicit LambdaCallback(Config config) : config_(std::move(config)) {}
+  template <size_t N>
+  explicit LambdaCallback(const NoSuchField (&)[N]) = delete;
 
   void on_epoch_begin(int epoch, Logs& logs) override {
     if (config_.on_epoch_begin) config_.on_epoch_begin(epoch, logs);

@@ -41,6 +41,8 @@ class ModelCheckpoint : public MonitorCallback {
   /// Throws InvalidArgumentError for a path that does not end in ".keras", ".h5" or ".hdf5", or with
   /// save_weights_only in ".weights.h5".
   explicit ModelCheckpoint(std::string filepath, const Config& config = {});
+  template <size_t N>
+  explicit ModelCheckpoint(std::string, const NoSuchField (&)[N]) = delete;
 
   void on_epoch_begin(int epoch, Logs& logs) override;
   void on_train_batch_end(int64_t batch, Logs& logs) override;

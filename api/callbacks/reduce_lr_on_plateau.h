@@ -22,6 +22,8 @@ class ReduceLROnPlateau : public MonitorCallback {
   using Config = ReduceLROnPlateauConfig;
   /// Throws InvalidArgumentError for a factor >= 1.
   explicit ReduceLROnPlateau(const Config& config = {});
+  template <size_t N>
+  explicit ReduceLROnPlateau(const NoSuchField (&)[N]) = delete;
 
   void on_train_begin(Logs& logs) override;
   /// Throws StateError if the optimizer's learning rate is a schedule and would have to be reduced.

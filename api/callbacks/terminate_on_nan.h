@@ -14,6 +14,8 @@ class TerminateOnNaN : public Callback {
  public:
   using Config = TerminateOnNaNConfig;
   explicit TerminateOnNaN(const Config& config = {}) : config_(config) {}
+  template <size_t N>
+  explicit TerminateOnNaN(const NoSuchField (&)[N]) = delete;
 
   /// Throws NumericError instead of ending training if raise_error was set.
   void on_train_batch_end(int64_t batch, Logs& logs) override;

@@ -18,7 +18,11 @@ class MaxNorm : public Constraint {
  public:
   using Config = MaxNormConfig;
   explicit MaxNorm(const Config& config = {});
+  template <size_t N>
+  explicit MaxNorm(const NoSuchField (&)[N]) = delete;
   explicit MaxNorm(double max_value, Config config = {});
+  template <size_t N>
+  explicit MaxNorm(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -20,6 +20,8 @@ class MinMaxNorm : public Constraint {
  public:
   using Config = MinMaxNormConfig;
   explicit MinMaxNorm(const Config& config = {});
+  template <size_t N>
+  explicit MinMaxNorm(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

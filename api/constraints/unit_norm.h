@@ -17,6 +17,8 @@ class UnitNorm : public Constraint {
  public:
   using Config = UnitNormConfig;
   explicit UnitNorm(const Config& config = {});
+  template <size_t N>
+  explicit UnitNorm(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

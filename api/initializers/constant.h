@@ -16,6 +16,8 @@ class Constant : public Initializer {
  public:
   using Config = ConstantConfig;
   explicit Constant(const Config& config = {});
+  template <size_t N>
+  explicit Constant(const NoSuchField (&)[N]) = delete;
   explicit Constant(double value);
 };
 

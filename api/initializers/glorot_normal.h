@@ -11,6 +11,8 @@ class GlorotNormal : public Initializer {
  public:
   using Config = GlorotNormalConfig;
   explicit GlorotNormal(const Config& config = {});
+  template <size_t N>
+  explicit GlorotNormal(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -11,6 +11,8 @@ class GlorotUniform : public Initializer {
  public:
   using Config = GlorotUniformConfig;
   explicit GlorotUniform(const Config& config = {});
+  template <size_t N>
+  explicit GlorotUniform(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -11,6 +11,8 @@ class HeNormal : public Initializer {
  public:
   using Config = HeNormalConfig;
   explicit HeNormal(const Config& config = {});
+  template <size_t N>
+  explicit HeNormal(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

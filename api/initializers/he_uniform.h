@@ -11,6 +11,8 @@ class HeUniform : public Initializer {
  public:
   using Config = HeUniformConfig;
   explicit HeUniform(const Config& config = {});
+  template <size_t N>
+  explicit HeUniform(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -16,6 +16,8 @@ class Identity : public Initializer {
  public:
   using Config = IdentityConfig;
   explicit Identity(const Config& config = {});
+  template <size_t N>
+  explicit Identity(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -11,6 +11,8 @@ class LecunNormal : public Initializer {
  public:
   using Config = LecunNormalConfig;
   explicit LecunNormal(const Config& config = {});
+  template <size_t N>
+  explicit LecunNormal(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -11,6 +11,8 @@ class LecunUniform : public Initializer {
  public:
   using Config = LecunUniformConfig;
   explicit LecunUniform(const Config& config = {});
+  template <size_t N>
+  explicit LecunUniform(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -18,6 +18,8 @@ class Orthogonal : public Initializer {
  public:
   using Config = OrthogonalConfig;
   explicit Orthogonal(const Config& config = {});
+  template <size_t N>
+  explicit Orthogonal(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -18,6 +18,8 @@ class RandomNormal : public Initializer {
  public:
   using Config = RandomNormalConfig;
   explicit RandomNormal(const Config& config = {});
+  template <size_t N>
+  explicit RandomNormal(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -18,6 +18,8 @@ class RandomUniform : public Initializer {
  public:
   using Config = RandomUniformConfig;
   explicit RandomUniform(const Config& config = {});
+  template <size_t N>
+  explicit RandomUniform(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

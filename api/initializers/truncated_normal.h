@@ -18,6 +18,8 @@ class TruncatedNormal : public Initializer {
  public:
   using Config = TruncatedNormalConfig;
   explicit TruncatedNormal(const Config& config = {});
+  template <size_t N>
+  explicit TruncatedNormal(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

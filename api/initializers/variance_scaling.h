@@ -26,6 +26,8 @@ class VarianceScaling : public Initializer {
   using Config = VarianceScalingConfig;
   /// Throws InvalidArgumentError for scale <= 0, another mode or another distribution.
   explicit VarianceScaling(const Config& config = {});
+  template <size_t N>
+  explicit VarianceScaling(const NoSuchField (&)[N]) = delete;
 };
 
 /// The fields of the variants with fixed scale, mode and distribution (Glorot, He, Lecun).

@@ -19,7 +19,11 @@ class Activation : public Layer {
  public:
   using Config = ActivationConfig;
   explicit Activation(const Config& config);
+  template <size_t N>
+  explicit Activation(const NoSuchField (&)[N]) = delete;
   explicit Activation(ActivationArgument activation, Config config = {});
+  template <size_t N>
+  explicit Activation(ActivationArgument, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

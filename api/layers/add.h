@@ -18,6 +18,8 @@ class Add : public Layer {
  public:
   using Config = AddConfig;
   explicit Add(const Config& config = {});
+  template <size_t N>
+  explicit Add(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

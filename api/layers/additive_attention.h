@@ -23,6 +23,8 @@ class AdditiveAttention : public SequenceAttention {
   using Config = AdditiveAttentionConfig;
   /// Throws InvalidArgumentError for a dropout outside [0, 1].
   explicit AdditiveAttention(const Config& config = {});
+  template <size_t N>
+  explicit AdditiveAttention(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -25,7 +25,11 @@ class AlphaDropout : public Layer {
   using Config = AlphaDropoutConfig;
   /// Throws InvalidArgumentError for a rate outside [0, 1): at 1 nothing would be left.
   explicit AlphaDropout(const Config& config);
+  template <size_t N>
+  explicit AlphaDropout(const NoSuchField (&)[N]) = delete;
   explicit AlphaDropout(double rate, Config config = {});
+  template <size_t N>
+  explicit AlphaDropout(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

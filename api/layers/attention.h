@@ -43,6 +43,8 @@ class Attention : public SequenceAttention {
   using Config = AttentionConfig;
   /// Throws InvalidArgumentError for another score_mode or a dropout outside [0, 1].
   explicit Attention(const Config& config = {});
+  template <size_t N>
+  explicit Attention(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

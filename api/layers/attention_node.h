@@ -42,6 +42,8 @@ class ProjectedQueryNode : public QueryNode {
 
  protected:
   explicit ProjectedQueryNode(const Config& config) : QueryNode(config.seed), config_(config) {}
+  template <size_t N>
+  explicit ProjectedQueryNode(const NoSuchField (&)[N]) = delete;
 
   static void check_count(const Shapes& inputs) {
     if (inputs.size() < 2)

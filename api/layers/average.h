@@ -18,6 +18,8 @@ class Average : public Layer {
  public:
   using Config = AverageConfig;
   explicit Average(const Config& config = {});
+  template <size_t N>
+  explicit Average(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

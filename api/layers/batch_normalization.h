@@ -39,6 +39,8 @@ class BatchNormalization : public Layer {
   using Config = BatchNormalizationConfig;
   /// Throws InvalidArgumentError for a negative epsilon or a momentum outside [0, 1].
   explicit BatchNormalization(const Config& config = {});
+  template <size_t N>
+  explicit BatchNormalization(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

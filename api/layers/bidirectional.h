@@ -25,7 +25,11 @@ class Bidirectional : public Layer {
   /// Throws InvalidArgumentError for a layer that is not recurrent, an unknown merge_mode, or two layers
   /// whose directions agree or whose other settings differ.
   explicit Bidirectional(const Config& config);
+  template <size_t N>
+  explicit Bidirectional(const NoSuchField (&)[N]) = delete;
   explicit Bidirectional(Layer layer, Config config = {});
+  template <size_t N>
+  explicit Bidirectional(Layer, const NoSuchField (&)[N]) = delete;
   /// Zeros as states of stateful layers.
   void reset_state() const;
 };

@@ -25,7 +25,11 @@ class CategoryEncoding : public Layer {
   using Config = CategoryEncodingConfig;
   /// Throws InvalidArgumentError unless num_tokens is above 0 and the mode is known.
   explicit CategoryEncoding(const Config& config);
+  template <size_t N>
+  explicit CategoryEncoding(const NoSuchField (&)[N]) = delete;
   explicit CategoryEncoding(int64_t num_tokens, Config config = {});
+  template <size_t N>
+  explicit CategoryEncoding(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -24,7 +24,11 @@ class CenterCrop : public Layer {
   using Config = CenterCropConfig;
   /// Throws InvalidArgumentError unless both sizes are above 0.
   explicit CenterCrop(const Config& config);
+  template <size_t N>
+  explicit CenterCrop(const NoSuchField (&)[N]) = delete;
   CenterCrop(int64_t height, int64_t width, Config config = {});
+  template <size_t N>
+  CenterCrop(int64_t, int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -20,7 +20,11 @@ class Concatenate : public Layer {
  public:
   using Config = ConcatenateConfig;
   explicit Concatenate(const Config& config = {});
+  template <size_t N>
+  explicit Concatenate(const NoSuchField (&)[N]) = delete;
   explicit Concatenate(int64_t axis, Config config = {});
+  template <size_t N>
+  explicit Concatenate(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

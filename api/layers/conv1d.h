@@ -11,7 +11,11 @@ class Conv1D : public Layer {
   using Config = Conv1DConfig;
   /// Throws as Conv2D.
   explicit Conv1D(const Config& config);
+  template <size_t N>
+  explicit Conv1D(const NoSuchField (&)[N]) = delete;
   Conv1D(int64_t filters, Size1D kernel_size, Config config = {});
+  template <size_t N>
+  Conv1D(int64_t, Size1D, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

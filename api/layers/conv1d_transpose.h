@@ -10,7 +10,11 @@ class Conv1DTranspose : public Layer {
   using Config = Conv1DTransposeConfig;
   /// Throws as Conv2DTranspose.
   explicit Conv1DTranspose(const Config& config);
+  template <size_t N>
+  explicit Conv1DTranspose(const NoSuchField (&)[N]) = delete;
   Conv1DTranspose(int64_t filters, Size1D kernel_size, Config config = {});
+  template <size_t N>
+  Conv1DTranspose(int64_t, Size1D, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -13,7 +13,11 @@ class Conv2D : public Layer {
   /// Throws InvalidArgumentError unless filters, kernel_size, strides, dilation_rate and groups are above 0,
   /// groups divide filters, and strides or dilation_rate is 1.
   explicit Conv2D(const Config& config);
+  template <size_t N>
+  explicit Conv2D(const NoSuchField (&)[N]) = delete;
   Conv2D(int64_t filters, Size2D kernel_size, Config config = {});
+  template <size_t N>
+  Conv2D(int64_t, Size2D, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

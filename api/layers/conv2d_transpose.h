@@ -15,7 +15,11 @@ class Conv2DTranspose : public Layer {
   /// Throws InvalidArgumentError unless filters, kernel_size, strides and dilation_rate are above 0,
   /// output_padding is below strides, and strides or dilation_rate is 1.
   explicit Conv2DTranspose(const Config& config);
+  template <size_t N>
+  explicit Conv2DTranspose(const NoSuchField (&)[N]) = delete;
   Conv2DTranspose(int64_t filters, Size2D kernel_size, Config config = {});
+  template <size_t N>
+  Conv2DTranspose(int64_t, Size2D, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

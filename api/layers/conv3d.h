@@ -11,7 +11,11 @@ class Conv3D : public Layer {
   using Config = Conv3DConfig;
   /// Throws as Conv2D.
   explicit Conv3D(const Config& config);
+  template <size_t N>
+  explicit Conv3D(const NoSuchField (&)[N]) = delete;
   Conv3D(int64_t filters, Size3D kernel_size, Config config = {});
+  template <size_t N>
+  Conv3D(int64_t, Size3D, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

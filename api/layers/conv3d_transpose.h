@@ -11,7 +11,11 @@ class Conv3DTranspose : public Layer {
   using Config = Conv3DTransposeConfig;
   /// Throws as Conv2DTranspose.
   explicit Conv3DTranspose(const Config& config);
+  template <size_t N>
+  explicit Conv3DTranspose(const NoSuchField (&)[N]) = delete;
   Conv3DTranspose(int64_t filters, Size3D kernel_size, Config config = {});
+  template <size_t N>
+  Conv3DTranspose(int64_t, Size3D, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

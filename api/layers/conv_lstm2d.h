@@ -53,7 +53,11 @@ class ConvLSTM2D : public RecurrentLayer {
   using Config = ConvLSTM2DConfig;
   /// Throws InvalidArgumentError unless all sizes are above 0, and strides or dilation_rate is 1.
   explicit ConvLSTM2D(const Config& config);
+  template <size_t N>
+  explicit ConvLSTM2D(const NoSuchField (&)[N]) = delete;
   ConvLSTM2D(int64_t filters, Size2D kernel_size, Config config = {});
+  template <size_t N>
+  ConvLSTM2D(int64_t, Size2D, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -19,7 +19,11 @@ class CustomScaleLayer : public Layer {
  public:
   using Config = CustomScaleLayerConfig;
   explicit CustomScaleLayer(const Config& config);
+  template <size_t N>
+  explicit CustomScaleLayer(const NoSuchField (&)[N]) = delete;
   explicit CustomScaleLayer(double scale, Config config = {});
+  template <size_t N>
+  explicit CustomScaleLayer(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -29,7 +29,11 @@ class Dense : public Layer {
   using Config = DenseConfig;
   /// Throws InvalidArgumentError unless units > 0.
   explicit Dense(const Config& config);
+  template <size_t N>
+  explicit Dense(const NoSuchField (&)[N]) = delete;
   explicit Dense(int64_t units, Config config = {});
+  template <size_t N>
+  explicit Dense(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -28,6 +28,8 @@ class Discretization : public Layer {
   /// Throws InvalidArgumentError unless there are boundaries in ascending order or a number of bins, and
   /// the mode is known.
   explicit Discretization(const Config& config);
+  template <size_t N>
+  explicit Discretization(const NoSuchField (&)[N]) = delete;
 
   /// Takes boundaries from the data so that about as many elements fall into each of `num_bins` bins: one
   /// array, or the x of a dataset of batches. Throws StateError for a layer without num_bins,

@@ -25,8 +25,14 @@ class Dot : public Layer {
   using Config = DotConfig;
   /// Throws InvalidArgumentError unless there are one or two axes, none of them 0.
   explicit Dot(const Config& config);
+  template <size_t N>
+  explicit Dot(const NoSuchField (&)[N]) = delete;
   explicit Dot(int axis, Config config = {});
+  template <size_t N>
+  explicit Dot(int, const NoSuchField (&)[N]) = delete;
   Dot(int first_axis, int second_axis, Config config = {});
+  template <size_t N>
+  Dot(int, int, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

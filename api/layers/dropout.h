@@ -23,7 +23,11 @@ class Dropout : public Layer {
   using Config = DropoutConfig;
   /// Throws InvalidArgumentError for a rate outside [0, 1] or a noise_shape with a size below 1.
   explicit Dropout(const Config& config);
+  template <size_t N>
+  explicit Dropout(const NoSuchField (&)[N]) = delete;
   explicit Dropout(double rate, Config config = {});
+  template <size_t N>
+  explicit Dropout(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -33,7 +33,11 @@ class EinsumDense : public Layer {
   using Config = EinsumDenseConfig;
   /// Throws InvalidArgumentError for an equation of another form, or without an output shape.
   explicit EinsumDense(const Config& config);
+  template <size_t N>
+  explicit EinsumDense(const NoSuchField (&)[N]) = delete;
   EinsumDense(std::string equation, std::vector<int64_t> output_shape, Config config = {});
+  template <size_t N>
+  EinsumDense(std::string, std::vector<int64_t>, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

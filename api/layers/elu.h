@@ -20,7 +20,11 @@ class ELU : public Layer {
  public:
   using Config = ELUConfig;
   explicit ELU(const Config& config = {});
+  template <size_t N>
+  explicit ELU(const NoSuchField (&)[N]) = delete;
   explicit ELU(double alpha, Config config = {});
+  template <size_t N>
+  explicit ELU(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -26,7 +26,11 @@ class Embedding : public Layer {
   using Config = EmbeddingConfig;
   /// Throws InvalidArgumentError unless both sizes are above 0.
   explicit Embedding(const Config& config);
+  template <size_t N>
+  explicit Embedding(const NoSuchField (&)[N]) = delete;
   Embedding(int64_t input_dim, int64_t output_dim, Config config = {});
+  template <size_t N>
+  Embedding(int64_t, int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

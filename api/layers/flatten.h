@@ -18,6 +18,8 @@ class Flatten : public Layer {
  public:
   using Config = FlattenConfig;
   explicit Flatten(const Config& config = {});
+  template <size_t N>
+  explicit Flatten(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -23,7 +23,11 @@ class GaussianDropout : public Layer {
   using Config = GaussianDropoutConfig;
   /// Throws InvalidArgumentError for a rate outside [0, 1): at 1 the deviation is infinite.
   explicit GaussianDropout(const Config& config);
+  template <size_t N>
+  explicit GaussianDropout(const NoSuchField (&)[N]) = delete;
   explicit GaussianDropout(double rate, Config config = {});
+  template <size_t N>
+  explicit GaussianDropout(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -22,7 +22,11 @@ class GaussianNoise : public Layer {
   using Config = GaussianNoiseConfig;
   /// Throws InvalidArgumentError for a deviation outside [0, 1].
   explicit GaussianNoise(const Config& config);
+  template <size_t N>
+  explicit GaussianNoise(const NoSuchField (&)[N]) = delete;
   explicit GaussianNoise(double stddev, Config config = {});
+  template <size_t N>
+  explicit GaussianNoise(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -11,6 +11,8 @@ class GlobalAveragePooling1D : public Layer {
  public:
   using Config = GlobalPoolingConfig;
   explicit GlobalAveragePooling1D(const Config& config = {});
+  template <size_t N>
+  explicit GlobalAveragePooling1D(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

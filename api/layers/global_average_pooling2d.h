@@ -10,6 +10,8 @@ class GlobalAveragePooling2D : public Layer {
  public:
   using Config = GlobalPoolingConfig;
   explicit GlobalAveragePooling2D(const Config& config = {});
+  template <size_t N>
+  explicit GlobalAveragePooling2D(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -10,6 +10,8 @@ class GlobalAveragePooling3D : public Layer {
  public:
   using Config = GlobalPoolingConfig;
   explicit GlobalAveragePooling3D(const Config& config = {});
+  template <size_t N>
+  explicit GlobalAveragePooling3D(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -10,6 +10,8 @@ class GlobalMaxPooling1D : public Layer {
  public:
   using Config = GlobalPoolingConfig;
   explicit GlobalMaxPooling1D(const Config& config = {});
+  template <size_t N>
+  explicit GlobalMaxPooling1D(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

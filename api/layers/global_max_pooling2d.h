@@ -10,6 +10,8 @@ class GlobalMaxPooling2D : public Layer {
  public:
   using Config = GlobalPoolingConfig;
   explicit GlobalMaxPooling2D(const Config& config = {});
+  template <size_t N>
+  explicit GlobalMaxPooling2D(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

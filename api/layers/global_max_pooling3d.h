@@ -10,6 +10,8 @@ class GlobalMaxPooling3D : public Layer {
  public:
   using Config = GlobalPoolingConfig;
   explicit GlobalMaxPooling3D(const Config& config = {});
+  template <size_t N>
+  explicit GlobalMaxPooling3D(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -33,7 +33,11 @@ class GroupNormalization : public Layer {
   using Config = GroupNormalizationConfig;
   /// Throws InvalidArgumentError for groups below 1 other than -1, or a negative epsilon.
   explicit GroupNormalization(const Config& config = {});
+  template <size_t N>
+  explicit GroupNormalization(const NoSuchField (&)[N]) = delete;
   explicit GroupNormalization(int64_t groups, Config config = {});
+  template <size_t N>
+  explicit GroupNormalization(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -38,8 +38,12 @@ class GroupQueryAttention : public AttentionLayer {
   using Config = GroupQueryAttentionConfig;
   /// Throws InvalidArgumentError unless the three sizes are above 0 and the key heads divide the query heads.
   explicit GroupQueryAttention(const Config& config);
+  template <size_t N>
+  explicit GroupQueryAttention(const NoSuchField (&)[N]) = delete;
   GroupQueryAttention(int64_t head_dim, int64_t num_query_heads, int64_t num_key_value_heads,
                       Config config = {});
+  template <size_t N>
+  GroupQueryAttention(int64_t, int64_t, int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

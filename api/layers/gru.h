@@ -43,7 +43,11 @@ class GRU : public RecurrentLayer {
   using Config = GRUConfig;
   /// Throws InvalidArgumentError unless units > 0.
   explicit GRU(const Config& config);
+  template <size_t N>
+  explicit GRU(const NoSuchField (&)[N]) = delete;
   explicit GRU(int64_t units, Config config = {});
+  template <size_t N>
+  explicit GRU(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -39,7 +39,11 @@ class GRUCell : public Layer {
   using Config = GRUCellConfig;
   /// Throws InvalidArgumentError unless units > 0.
   explicit GRUCell(const Config& config);
+  template <size_t N>
+  explicit GRUCell(const NoSuchField (&)[N]) = delete;
   explicit GRUCell(int64_t units, Config config = {});
+  template <size_t N>
+  explicit GRUCell(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -33,7 +33,11 @@ class LayerNormalization : public Layer {
   using Config = LayerNormalizationConfig;
   /// Throws InvalidArgumentError for no axis or a negative epsilon.
   explicit LayerNormalization(const Config& config = {});
+  template <size_t N>
+  explicit LayerNormalization(const NoSuchField (&)[N]) = delete;
   explicit LayerNormalization(int axis, Config config = {});
+  template <size_t N>
+  explicit LayerNormalization(int, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

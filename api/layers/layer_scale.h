@@ -21,7 +21,11 @@ class LayerScale : public Layer {
   using Config = LayerScaleConfig;
   /// Throws InvalidArgumentError unless projection_dim is above 0.
   explicit LayerScale(const Config& config);
+  template <size_t N>
+  explicit LayerScale(const NoSuchField (&)[N]) = delete;
   LayerScale(double init_values, int64_t projection_dim, Config config = {});
+  template <size_t N>
+  LayerScale(double, int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

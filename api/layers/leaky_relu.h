@@ -21,7 +21,11 @@ class LeakyReLU : public Layer {
   using Config = LeakyReLUConfig;
   /// Throws InvalidArgumentError for a negative slope below 0.
   explicit LeakyReLU(const Config& config = {});
+  template <size_t N>
+  explicit LeakyReLU(const NoSuchField (&)[N]) = delete;
   explicit LeakyReLU(double negative_slope, Config config = {});
+  template <size_t N>
+  explicit LeakyReLU(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -43,7 +43,11 @@ class LSTM : public RecurrentLayer {
   using Config = LSTMConfig;
   /// Throws InvalidArgumentError unless units > 0.
   explicit LSTM(const Config& config);
+  template <size_t N>
+  explicit LSTM(const NoSuchField (&)[N]) = delete;
   explicit LSTM(int64_t units, Config config = {});
+  template <size_t N>
+  explicit LSTM(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

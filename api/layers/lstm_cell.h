@@ -39,7 +39,11 @@ class LSTMCell : public Layer {
   using Config = LSTMCellConfig;
   /// Throws InvalidArgumentError unless units > 0.
   explicit LSTMCell(const Config& config);
+  template <size_t N>
+  explicit LSTMCell(const NoSuchField (&)[N]) = delete;
   explicit LSTMCell(int64_t units, Config config = {});
+  template <size_t N>
+  explicit LSTMCell(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

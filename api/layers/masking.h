@@ -19,7 +19,11 @@ class Masking : public Layer {
  public:
   using Config = MaskingConfig;
   explicit Masking(const Config& config = {});
+  template <size_t N>
+  explicit Masking(const NoSuchField (&)[N]) = delete;
   explicit Masking(double mask_value, Config config = {});
+  template <size_t N>
+  explicit Masking(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

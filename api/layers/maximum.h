@@ -19,6 +19,8 @@ class Maximum : public Layer {
  public:
   using Config = MaximumConfig;
   explicit Maximum(const Config& config = {});
+  template <size_t N>
+  explicit Maximum(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

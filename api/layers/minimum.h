@@ -19,6 +19,8 @@ class Minimum : public Layer {
  public:
   using Config = MinimumConfig;
   explicit Minimum(const Config& config = {});
+  template <size_t N>
+  explicit Minimum(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -46,7 +46,11 @@ class MultiHeadAttention : public AttentionLayer {
   /// Throws InvalidArgumentError unless num_heads and key_dim are above 0. So does a call whose query has a
   /// mask by given_mask().
   explicit MultiHeadAttention(const Config& config);
+  template <size_t N>
+  explicit MultiHeadAttention(const NoSuchField (&)[N]) = delete;
   MultiHeadAttention(int64_t num_heads, int64_t key_dim, Config config = {});
+  template <size_t N>
+  MultiHeadAttention(int64_t, int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -19,6 +19,8 @@ class Multiply : public Layer {
  public:
   using Config = MultiplyConfig;
   explicit Multiply(const Config& config = {});
+  template <size_t N>
+  explicit Multiply(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

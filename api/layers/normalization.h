@@ -34,7 +34,11 @@ class Normalization : public Layer {
   /// those of statistics_shape, or there are several numbers but no axis; building throws ShapeError where
   /// they do not fit the kept axes.
   explicit Normalization(const Config& config = {});
+  template <size_t N>
+  explicit Normalization(const NoSuchField (&)[N]) = delete;
   explicit Normalization(int axis, Config config = {});
+  template <size_t N>
+  explicit Normalization(int, const NoSuchField (&)[N]) = delete;
 
   /// Sets mean and variance (divided by the number of values) to those of the data: one array, or the x of
   /// a dataset of batches. Builds the layer if need be. Throws StateError for a layer with given statistics,

@@ -26,6 +26,8 @@ class PReLU : public Layer {
   /// Building throws ShapeError for a shared axis that the input lacks, or an unknown size along one
   /// that is not shared.
   explicit PReLU(const Config& config = {});
+  template <size_t N>
+  explicit PReLU(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -27,7 +27,11 @@ class RandomCrop : public Layer {
   using Config = RandomCropConfig;
   /// Throws InvalidArgumentError unless both sizes are above 0.
   explicit RandomCrop(const Config& config);
+  template <size_t N>
+  explicit RandomCrop(const NoSuchField (&)[N]) = delete;
   RandomCrop(int64_t height, int64_t width, Config config = {});
+  template <size_t N>
+  RandomCrop(int64_t, int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -23,6 +23,8 @@ class ReLU : public Layer {
   using Config = ReLUConfig;
   /// Throws InvalidArgumentError for a negative value.
   explicit ReLU(const Config& config = {});
+  template <size_t N>
+  explicit ReLU(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -21,7 +21,11 @@ class RepeatVector : public Layer {
   using Config = RepeatVectorConfig;
   /// Throws InvalidArgumentError unless n is above 0.
   explicit RepeatVector(const Config& config);
+  template <size_t N>
+  explicit RepeatVector(const NoSuchField (&)[N]) = delete;
   explicit RepeatVector(int64_t n, Config config = {});
+  template <size_t N>
+  explicit RepeatVector(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

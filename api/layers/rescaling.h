@@ -42,7 +42,11 @@ class Rescaling : public Layer {
   /// Throws InvalidArgumentError for an empty list; building throws ShapeError where a list does not fit the
   /// last axis.
   explicit Rescaling(const Config& config);
+  template <size_t N>
+  explicit Rescaling(const NoSuchField (&)[N]) = delete;
   explicit Rescaling(double scale, Config config = {});
+  template <size_t N>
+  explicit Rescaling(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -32,7 +32,11 @@ class Resizing : public Layer {
   /// Throws InvalidArgumentError unless both sizes are above 0, the interpolation is known, fill_mode is
   /// "constant" and not both of crop_to_aspect_ratio and pad_to_aspect_ratio are asked for.
   explicit Resizing(const Config& config);
+  template <size_t N>
+  explicit Resizing(const NoSuchField (&)[N]) = delete;
   Resizing(int64_t height, int64_t width, Config config = {});
+  template <size_t N>
+  Resizing(int64_t, int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

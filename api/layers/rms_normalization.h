@@ -24,7 +24,11 @@ class RMSNormalization : public Layer {
   using Config = RMSNormalizationConfig;
   /// Throws InvalidArgumentError for no axis or a negative epsilon.
   explicit RMSNormalization(const Config& config = {});
+  template <size_t N>
+  explicit RMSNormalization(const NoSuchField (&)[N]) = delete;
   explicit RMSNormalization(int axis, Config config = {});
+  template <size_t N>
+  explicit RMSNormalization(int, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -11,7 +11,11 @@ class SeparableConv1D : public Layer {
   using Config = SeparableConv1DConfig;
   /// Throws as SeparableConv2D.
   explicit SeparableConv1D(const Config& config);
+  template <size_t N>
+  explicit SeparableConv1D(const NoSuchField (&)[N]) = delete;
   SeparableConv1D(int64_t filters, Size1D kernel_size, Config config = {});
+  template <size_t N>
+  SeparableConv1D(int64_t, Size1D, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

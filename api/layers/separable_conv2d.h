@@ -13,7 +13,11 @@ class SeparableConv2D : public Layer {
   /// Throws InvalidArgumentError unless filters, kernel_size, strides, dilation_rate and depth_multiplier are
   /// above 0.
   explicit SeparableConv2D(const Config& config);
+  template <size_t N>
+  explicit SeparableConv2D(const NoSuchField (&)[N]) = delete;
   SeparableConv2D(int64_t filters, Size2D kernel_size, Config config = {});
+  template <size_t N>
+  SeparableConv2D(int64_t, Size2D, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

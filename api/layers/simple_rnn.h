@@ -41,7 +41,11 @@ class SimpleRNN : public RecurrentLayer {
   using Config = SimpleRNNConfig;
   /// Throws InvalidArgumentError unless units > 0.
   explicit SimpleRNN(const Config& config);
+  template <size_t N>
+  explicit SimpleRNN(const NoSuchField (&)[N]) = delete;
   explicit SimpleRNN(int64_t units, Config config = {});
+  template <size_t N>
+  explicit SimpleRNN(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

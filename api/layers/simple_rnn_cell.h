@@ -34,7 +34,11 @@ class SimpleRNNCell : public Layer {
   using Config = SimpleRNNCellConfig;
   /// Throws InvalidArgumentError unless units > 0.
   explicit SimpleRNNCell(const Config& config);
+  template <size_t N>
+  explicit SimpleRNNCell(const NoSuchField (&)[N]) = delete;
   explicit SimpleRNNCell(int64_t units, Config config = {});
+  template <size_t N>
+  explicit SimpleRNNCell(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

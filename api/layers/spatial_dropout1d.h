@@ -23,7 +23,11 @@ class SpatialDropout1D : public Layer {
   using Config = SpatialDropout1DConfig;
   /// Throws InvalidArgumentError for a rate outside [0, 1].
   explicit SpatialDropout1D(const Config& config);
+  template <size_t N>
+  explicit SpatialDropout1D(const NoSuchField (&)[N]) = delete;
   explicit SpatialDropout1D(double rate, Config config = {});
+  template <size_t N>
+  explicit SpatialDropout1D(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -24,7 +24,11 @@ class SpatialDropout2D : public Layer {
   using Config = SpatialDropout2DConfig;
   /// Throws InvalidArgumentError for a rate outside [0, 1].
   explicit SpatialDropout2D(const Config& config);
+  template <size_t N>
+  explicit SpatialDropout2D(const NoSuchField (&)[N]) = delete;
   explicit SpatialDropout2D(double rate, Config config = {});
+  template <size_t N>
+  explicit SpatialDropout2D(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -24,7 +24,11 @@ class SpatialDropout3D : public Layer {
   using Config = SpatialDropout3DConfig;
   /// Throws InvalidArgumentError for a rate outside [0, 1].
   explicit SpatialDropout3D(const Config& config);
+  template <size_t N>
+  explicit SpatialDropout3D(const NoSuchField (&)[N]) = delete;
   explicit SpatialDropout3D(double rate, Config config = {});
+  template <size_t N>
+  explicit SpatialDropout3D(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -20,7 +20,11 @@ class StochasticDepth : public Layer {
   using Config = StochasticDepthConfig;
   /// Throws InvalidArgumentError for a rate outside [0, 1].
   explicit StochasticDepth(const Config& config);
+  template <size_t N>
+  explicit StochasticDepth(const NoSuchField (&)[N]) = delete;
   explicit StochasticDepth(double drop_path_rate, Config config = {});
+  template <size_t N>
+  explicit StochasticDepth(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

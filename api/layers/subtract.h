@@ -19,6 +19,8 @@ class Subtract : public Layer {
  public:
   using Config = SubtractConfig;
   explicit Subtract(const Config& config = {});
+  template <size_t N>
+  explicit Subtract(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -20,7 +20,11 @@ class TimeDistributed : public Layer {
   using Config = TimeDistributedConfig;
   /// Throws InvalidArgumentError for an empty handle.
   explicit TimeDistributed(const Config& config);
+  template <size_t N>
+  explicit TimeDistributed(const NoSuchField (&)[N]) = delete;
   explicit TimeDistributed(Layer layer, Config config = {});
+  template <size_t N>
+  explicit TimeDistributed(Layer, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

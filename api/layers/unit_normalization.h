@@ -22,7 +22,11 @@ class UnitNormalization : public Layer {
   using Config = UnitNormalizationConfig;
   /// Throws InvalidArgumentError for no axis.
   explicit UnitNormalization(const Config& config = {});
+  template <size_t N>
+  explicit UnitNormalization(const NoSuchField (&)[N]) = delete;
   explicit UnitNormalization(int axis, Config config = {});
+  template <size_t N>
+  explicit UnitNormalization(int, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

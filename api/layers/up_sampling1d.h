@@ -21,7 +21,11 @@ class UpSampling1D : public Layer {
   using Config = UpSampling1DConfig;
   /// Throws InvalidArgumentError unless size is above 0.
   explicit UpSampling1D(const Config& config = {});
+  template <size_t N>
+  explicit UpSampling1D(const NoSuchField (&)[N]) = delete;
   explicit UpSampling1D(int64_t size, Config config = {});
+  template <size_t N>
+  explicit UpSampling1D(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -21,6 +21,8 @@ class BinaryCrossentropy : public Loss {
   using Config = BinaryCrossentropyConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit BinaryCrossentropy(const Config& config = {});
+  template <size_t N>
+  explicit BinaryCrossentropy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

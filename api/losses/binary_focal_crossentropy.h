@@ -25,6 +25,8 @@ class BinaryFocalCrossentropy : public Loss {
   using Config = BinaryFocalCrossentropyConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit BinaryFocalCrossentropy(const Config& config = {});
+  template <size_t N>
+  explicit BinaryFocalCrossentropy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

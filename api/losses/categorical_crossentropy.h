@@ -22,6 +22,8 @@ class CategoricalCrossentropy : public Loss {
   using Config = CategoricalCrossentropyConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit CategoricalCrossentropy(const Config& config = {});
+  template <size_t N>
+  explicit CategoricalCrossentropy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -24,6 +24,8 @@ class CategoricalFocalCrossentropy : public Loss {
   using Config = CategoricalFocalCrossentropyConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit CategoricalFocalCrossentropy(const Config& config = {});
+  template <size_t N>
+  explicit CategoricalFocalCrossentropy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -19,6 +19,8 @@ class CategoricalGeneralizedCrossEntropy : public Loss {
   using Config = CategoricalGeneralizedCrossEntropyConfig;
   /// Throws InvalidArgumentError for q outside (0, 1) and an unknown reduction.
   explicit CategoricalGeneralizedCrossEntropy(const Config& config = {});
+  template <size_t N>
+  explicit CategoricalGeneralizedCrossEntropy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -17,6 +17,8 @@ class CategoricalHinge : public Loss {
   using Config = CategoricalHingeConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit CategoricalHinge(const Config& config = {});
+  template <size_t N>
+  explicit CategoricalHinge(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -24,6 +24,8 @@ class Circle : public Loss {
   using Config = CircleConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit Circle(const Config& config = {});
+  template <size_t N>
+  explicit Circle(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

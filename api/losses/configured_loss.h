@@ -12,6 +12,8 @@ class ConfiguredLoss : public LossNode {
  public:
   explicit ConfiguredLoss(Config config)
       : config_(std::move(config)), reduction_(parse_reduction(config_.reduction)) {}
+  template <size_t N>
+  explicit ConfiguredLoss(const NoSuchField (&)[N]) = delete;
   std::string name() const override { return config_.name; }
   Reduction reduction() const override { return reduction_; }
   void fields(FieldVisitor& v) const override {

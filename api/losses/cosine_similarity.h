@@ -19,6 +19,8 @@ class CosineSimilarity : public Loss {
   using Config = CosineSimilarityConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit CosineSimilarity(const Config& config = {});
+  template <size_t N>
+  explicit CosineSimilarity(const NoSuchField (&)[N]) = delete;
 };
 
 /// sum(a b) over `axis`, a and b being y_true and y_pred divided by their norm (at least 1e-7).

@@ -19,6 +19,8 @@ class CTC : public Loss {
   using Config = CTCConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit CTC(const Config& config = {});
+  template <size_t N>
+  explicit CTC(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

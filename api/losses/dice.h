@@ -22,6 +22,8 @@ class Dice : public Loss {
   using Config = DiceConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit Dice(const Config& config = {});
+  template <size_t N>
+  explicit Dice(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -18,6 +18,8 @@ class Hinge : public Loss {
   using Config = HingeConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit Hinge(const Config& config = {});
+  template <size_t N>
+  explicit Hinge(const NoSuchField (&)[N]) = delete;
 };
 
 /// Labels 0 and 1 as -1 and 1; others, if the batch has any, as they are.

@@ -19,6 +19,8 @@ class Huber : public Loss {
   using Config = HuberConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit Huber(const Config& config = {});
+  template <size_t N>
+  explicit Huber(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

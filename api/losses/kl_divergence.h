@@ -17,6 +17,8 @@ class KLDivergence : public Loss {
   using Config = KLDivergenceConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit KLDivergence(const Config& config = {});
+  template <size_t N>
+  explicit KLDivergence(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -17,6 +17,8 @@ class LogCosh : public Loss {
   using Config = LogCoshConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit LogCosh(const Config& config = {});
+  template <size_t N>
+  explicit LogCosh(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -17,6 +17,8 @@ class MeanAbsoluteError : public Loss {
   using Config = MeanAbsoluteErrorConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit MeanAbsoluteError(const Config& config = {});
+  template <size_t N>
+  explicit MeanAbsoluteError(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

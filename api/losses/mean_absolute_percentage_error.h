@@ -17,6 +17,8 @@ class MeanAbsolutePercentageError : public Loss {
   using Config = MeanAbsolutePercentageErrorConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit MeanAbsolutePercentageError(const Config& config = {});
+  template <size_t N>
+  explicit MeanAbsolutePercentageError(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

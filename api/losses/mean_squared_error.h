@@ -17,6 +17,8 @@ class MeanSquaredError : public Loss {
   using Config = MeanSquaredErrorConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit MeanSquaredError(const Config& config = {});
+  template <size_t N>
+  explicit MeanSquaredError(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

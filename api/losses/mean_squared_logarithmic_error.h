@@ -17,6 +17,8 @@ class MeanSquaredLogarithmicError : public Loss {
   using Config = MeanSquaredLogarithmicErrorConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit MeanSquaredLogarithmicError(const Config& config = {});
+  template <size_t N>
+  explicit MeanSquaredLogarithmicError(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

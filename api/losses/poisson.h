@@ -17,6 +17,8 @@ class Poisson : public Loss {
   using Config = PoissonConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit Poisson(const Config& config = {});
+  template <size_t N>
+  explicit Poisson(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -27,6 +27,8 @@ class SparseCategoricalCrossentropy : public Loss {
   using Config = SparseCategoricalCrossentropyConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit SparseCategoricalCrossentropy(const Config& config = {});
+  template <size_t N>
+  explicit SparseCategoricalCrossentropy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

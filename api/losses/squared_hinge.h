@@ -18,6 +18,8 @@ class SquaredHinge : public Loss {
   using Config = SquaredHingeConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit SquaredHinge(const Config& config = {});
+  template <size_t N>
+  explicit SquaredHinge(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -24,6 +24,8 @@ class Tversky : public Loss {
   using Config = TverskyConfig;
   /// Throws InvalidArgumentError for an unknown reduction.
   explicit Tversky(const Config& config = {});
+  template <size_t N>
+  explicit Tversky(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

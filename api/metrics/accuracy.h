@@ -15,6 +15,8 @@ class Accuracy : public Metric {
  public:
   using Config = AccuracyConfig;
   explicit Accuracy(const Config& config = {});
+  template <size_t N>
+  explicit Accuracy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -30,6 +30,8 @@ class AUC : public Metric {
   /// Throws InvalidArgumentError for an unknown curve or summation method, num_thresholds < 2, and num_labels
   /// without multi_label.
   explicit AUC(const Config& config = {});
+  template <size_t N>
+  explicit AUC(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -16,6 +16,8 @@ class BinaryAccuracy : public Metric {
  public:
   using Config = BinaryAccuracyConfig;
   explicit BinaryAccuracy(const Config& config = {});
+  template <size_t N>
+  explicit BinaryAccuracy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -17,6 +17,8 @@ class BinaryCrossentropy : public Metric {
  public:
   using Config = BinaryCrossentropyConfig;
   explicit BinaryCrossentropy(const Config& config = {});
+  template <size_t N>
+  explicit BinaryCrossentropy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -21,6 +21,8 @@ class BinaryIoU : public Metric {
   using Config = BinaryIoUConfig;
   /// Throws InvalidArgumentError for target classes other than 0 and 1.
   explicit BinaryIoU(const Config& config = {});
+  template <size_t N>
+  explicit BinaryIoU(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

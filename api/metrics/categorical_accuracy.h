@@ -15,6 +15,8 @@ class CategoricalAccuracy : public Metric {
  public:
   using Config = CategoricalAccuracyConfig;
   explicit CategoricalAccuracy(const Config& config = {});
+  template <size_t N>
+  explicit CategoricalAccuracy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -18,6 +18,8 @@ class CategoricalCrossentropy : public Metric {
  public:
   using Config = CategoricalCrossentropyConfig;
   explicit CategoricalCrossentropy(const Config& config = {});
+  template <size_t N>
+  explicit CategoricalCrossentropy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

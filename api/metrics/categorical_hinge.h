@@ -15,6 +15,8 @@ class CategoricalHinge : public Metric {
  public:
   using Config = CategoricalHingeConfig;
   explicit CategoricalHinge(const Config& config = {});
+  template <size_t N>
+  explicit CategoricalHinge(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

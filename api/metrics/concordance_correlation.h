@@ -18,6 +18,8 @@ class ConcordanceCorrelation : public Metric {
  public:
   using Config = ConcordanceCorrelationConfig;
   explicit ConcordanceCorrelation(const Config& config = {});
+  template <size_t N>
+  explicit ConcordanceCorrelation(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

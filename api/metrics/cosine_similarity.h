@@ -17,6 +17,8 @@ class CosineSimilarity : public Metric {
  public:
   using Config = CosineSimilarityConfig;
   explicit CosineSimilarity(const Config& config = {});
+  template <size_t N>
+  explicit CosineSimilarity(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -20,6 +20,8 @@ class F1Score : public Metric {
   using Config = F1ScoreConfig;
   /// Throws InvalidArgumentError for an unknown average and a threshold outside (0, 1].
   explicit F1Score(const Config& config = {});
+  template <size_t N>
+  explicit F1Score(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

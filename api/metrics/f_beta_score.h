@@ -21,6 +21,8 @@ class FBetaScore : public Metric {
   using Config = FBetaScoreConfig;
   /// Throws InvalidArgumentError for an unknown average, beta <= 0 and a threshold outside (0, 1].
   explicit FBetaScore(const Config& config = {});
+  template <size_t N>
+  explicit FBetaScore(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -11,6 +11,8 @@ class FalseNegatives : public Metric {
   using Config = ConfusionCountConfig;
   /// Throws InvalidArgumentError for thresholds outside [0, 1].
   explicit FalseNegatives(const Config& config = {});
+  template <size_t N>
+  explicit FalseNegatives(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

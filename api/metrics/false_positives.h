@@ -11,6 +11,8 @@ class FalsePositives : public Metric {
   using Config = ConfusionCountConfig;
   /// Throws InvalidArgumentError for thresholds outside [0, 1].
   explicit FalsePositives(const Config& config = {});
+  template <size_t N>
+  explicit FalsePositives(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -15,6 +15,8 @@ class Hinge : public Metric {
  public:
   using Config = HingeConfig;
   explicit Hinge(const Config& config = {});
+  template <size_t N>
+  explicit Hinge(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -27,6 +27,8 @@ class IoU : public Metric {
   using Config = IoUConfig;
   /// Throws InvalidArgumentError for target classes outside [0, num_classes).
   explicit IoU(const Config& config = {});
+  template <size_t N>
+  explicit IoU(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -15,6 +15,8 @@ class KLDivergence : public Metric {
  public:
   using Config = KLDivergenceConfig;
   explicit KLDivergence(const Config& config = {});
+  template <size_t N>
+  explicit KLDivergence(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

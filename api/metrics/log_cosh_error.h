@@ -15,6 +15,8 @@ class LogCoshError : public Metric {
  public:
   using Config = LogCoshErrorConfig;
   explicit LogCoshError(const Config& config = {});
+  template <size_t N>
+  explicit LogCoshError(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -15,6 +15,8 @@ class Mean : public Metric {
  public:
   using Config = MeanConfig;
   explicit Mean(const Config& config = {});
+  template <size_t N>
+  explicit Mean(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

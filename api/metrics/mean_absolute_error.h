@@ -15,6 +15,8 @@ class MeanAbsoluteError : public Metric {
  public:
   using Config = MeanAbsoluteErrorConfig;
   explicit MeanAbsoluteError(const Config& config = {});
+  template <size_t N>
+  explicit MeanAbsoluteError(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

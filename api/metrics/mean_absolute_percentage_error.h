@@ -15,6 +15,8 @@ class MeanAbsolutePercentageError : public Metric {
  public:
   using Config = MeanAbsolutePercentageErrorConfig;
   explicit MeanAbsolutePercentageError(const Config& config = {});
+  template <size_t N>
+  explicit MeanAbsolutePercentageError(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -25,6 +25,8 @@ class MeanIoU : public Metric {
   using Config = MeanIoUConfig;
   /// Throws InvalidArgumentError for num_classes < 0.
   explicit MeanIoU(const Config& config = {});
+  template <size_t N>
+  explicit MeanIoU(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -15,6 +15,8 @@ class MeanSquaredError : public Metric {
  public:
   using Config = MeanSquaredErrorConfig;
   explicit MeanSquaredError(const Config& config = {});
+  template <size_t N>
+  explicit MeanSquaredError(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

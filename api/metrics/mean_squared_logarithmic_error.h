@@ -15,6 +15,8 @@ class MeanSquaredLogarithmicError : public Metric {
  public:
   using Config = MeanSquaredLogarithmicErrorConfig;
   explicit MeanSquaredLogarithmicError(const Config& config = {});
+  template <size_t N>
+  explicit MeanSquaredLogarithmicError(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

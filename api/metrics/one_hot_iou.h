@@ -25,6 +25,8 @@ class OneHotIoU : public Metric {
   using Config = OneHotIoUConfig;
   /// Throws InvalidArgumentError for target classes outside [0, num_classes).
   explicit OneHotIoU(const Config& config = {});
+  template <size_t N>
+  explicit OneHotIoU(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -24,6 +24,8 @@ class OneHotMeanIoU : public Metric {
   using Config = OneHotMeanIoUConfig;
   /// Throws InvalidArgumentError for num_classes < 0.
   explicit OneHotMeanIoU(const Config& config = {});
+  template <size_t N>
+  explicit OneHotMeanIoU(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -16,6 +16,8 @@ class PearsonCorrelation : public Metric {
  public:
   using Config = PearsonCorrelationConfig;
   explicit PearsonCorrelation(const Config& config = {});
+  template <size_t N>
+  explicit PearsonCorrelation(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -15,6 +15,8 @@ class Poisson : public Metric {
  public:
   using Config = PoissonConfig;
   explicit Poisson(const Config& config = {});
+  template <size_t N>
+  explicit Poisson(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -12,6 +12,8 @@ class Precision : public Metric {
   using Config = PrecisionRecallConfig;
   /// Throws InvalidArgumentError for thresholds outside [0, 1] and a negative top_k or class_id.
   explicit Precision(const Config& config = {});
+  template <size_t N>
+  explicit Precision(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -20,7 +20,11 @@ class PrecisionAtRecall : public Metric {
   using Config = PrecisionAtRecallConfig;
   /// Throws InvalidArgumentError for a recall outside [0, 1] and num_thresholds < 1.
   explicit PrecisionAtRecall(const Config& config = {});
+  template <size_t N>
+  explicit PrecisionAtRecall(const NoSuchField (&)[N]) = delete;
   explicit PrecisionAtRecall(double recall, Config config = {});
+  template <size_t N>
+  explicit PrecisionAtRecall(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -21,6 +21,8 @@ class R2Score : public Metric {
   using Config = R2ScoreConfig;
   /// Throws InvalidArgumentError for an unknown class_aggregation and num_regressors < 0.
   explicit R2Score(const Config& config = {});
+  template <size_t N>
+  explicit R2Score(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -12,6 +12,8 @@ class Recall : public Metric {
   using Config = PrecisionRecallConfig;
   /// Throws InvalidArgumentError for thresholds outside [0, 1] and a negative top_k or class_id.
   explicit Recall(const Config& config = {});
+  template <size_t N>
+  explicit Recall(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

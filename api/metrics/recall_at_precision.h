@@ -20,7 +20,11 @@ class RecallAtPrecision : public Metric {
   using Config = RecallAtPrecisionConfig;
   /// Throws InvalidArgumentError for a precision outside [0, 1] and num_thresholds < 1.
   explicit RecallAtPrecision(const Config& config = {});
+  template <size_t N>
+  explicit RecallAtPrecision(const NoSuchField (&)[N]) = delete;
   explicit RecallAtPrecision(double precision, Config config = {});
+  template <size_t N>
+  explicit RecallAtPrecision(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

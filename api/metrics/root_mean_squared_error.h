@@ -15,6 +15,8 @@ class RootMeanSquaredError : public Metric {
  public:
   using Config = RootMeanSquaredErrorConfig;
   explicit RootMeanSquaredError(const Config& config = {});
+  template <size_t N>
+  explicit RootMeanSquaredError(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

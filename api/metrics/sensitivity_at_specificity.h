@@ -20,7 +20,11 @@ class SensitivityAtSpecificity : public Metric {
   using Config = SensitivityAtSpecificityConfig;
   /// Throws InvalidArgumentError for a specificity outside [0, 1] and num_thresholds < 1.
   explicit SensitivityAtSpecificity(const Config& config = {});
+  template <size_t N>
+  explicit SensitivityAtSpecificity(const NoSuchField (&)[N]) = delete;
   explicit SensitivityAtSpecificity(double specificity, Config config = {});
+  template <size_t N>
+  explicit SensitivityAtSpecificity(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -15,6 +15,8 @@ class SparseCategoricalAccuracy : public Metric {
  public:
   using Config = SparseCategoricalAccuracyConfig;
   explicit SparseCategoricalAccuracy(const Config& config = {});
+  template <size_t N>
+  explicit SparseCategoricalAccuracy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -19,6 +19,8 @@ class SparseCategoricalCrossentropy : public Metric {
  public:
   using Config = SparseCategoricalCrossentropyConfig;
   explicit SparseCategoricalCrossentropy(const Config& config = {});
+  template <size_t N>
+  explicit SparseCategoricalCrossentropy(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -19,7 +19,11 @@ class SparseTopKCategoricalAccuracy : public Metric {
   using Config = SparseTopKCategoricalAccuracyConfig;
   /// Throws InvalidArgumentError for k < 1.
   explicit SparseTopKCategoricalAccuracy(const Config& config = {});
+  template <size_t N>
+  explicit SparseTopKCategoricalAccuracy(const NoSuchField (&)[N]) = delete;
   explicit SparseTopKCategoricalAccuracy(int64_t k, Config config = {});
+  template <size_t N>
+  explicit SparseTopKCategoricalAccuracy(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -20,7 +20,11 @@ class SpecificityAtSensitivity : public Metric {
   using Config = SpecificityAtSensitivityConfig;
   /// Throws InvalidArgumentError for a sensitivity outside [0, 1] and num_thresholds < 1.
   explicit SpecificityAtSensitivity(const Config& config = {});
+  template <size_t N>
+  explicit SpecificityAtSensitivity(const NoSuchField (&)[N]) = delete;
   explicit SpecificityAtSensitivity(double sensitivity, Config config = {});
+  template <size_t N>
+  explicit SpecificityAtSensitivity(double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -15,6 +15,8 @@ class SquaredHinge : public Metric {
  public:
   using Config = SquaredHingeConfig;
   explicit SquaredHinge(const Config& config = {});
+  template <size_t N>
+  explicit SquaredHinge(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

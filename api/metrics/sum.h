@@ -15,6 +15,8 @@ class Sum : public Metric {
  public:
   using Config = SumConfig;
   explicit Sum(const Config& config = {});
+  template <size_t N>
+  explicit Sum(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -18,7 +18,11 @@ class TopKCategoricalAccuracy : public Metric {
   using Config = TopKCategoricalAccuracyConfig;
   /// Throws InvalidArgumentError for k < 1.
   explicit TopKCategoricalAccuracy(const Config& config = {});
+  template <size_t N>
+  explicit TopKCategoricalAccuracy(const NoSuchField (&)[N]) = delete;
   explicit TopKCategoricalAccuracy(int64_t k, Config config = {});
+  template <size_t N>
+  explicit TopKCategoricalAccuracy(int64_t, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

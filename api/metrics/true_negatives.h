@@ -11,6 +11,8 @@ class TrueNegatives : public Metric {
   using Config = ConfusionCountConfig;
   /// Throws InvalidArgumentError for thresholds outside [0, 1].
   explicit TrueNegatives(const Config& config = {});
+  template <size_t N>
+  explicit TrueNegatives(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

@@ -11,6 +11,8 @@ class TruePositives : public Metric {
   using Config = ConfusionCountConfig;
   /// Throws InvalidArgumentError for thresholds outside [0, 1].
   explicit TruePositives(const Config& config = {});
+  template <size_t N>
+  explicit TruePositives(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala::metrics

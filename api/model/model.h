@@ -10,6 +10,7 @@
 #include <nyala/api/callbacks/history.h>
 #include <nyala/api/layers/input.h>
 #include <nyala/api/model/model_node.h>
+#include <nyala/api/no_such_field.h>
 #include <nyala/api/saving/load_report.h>
 #include <nyala/api/training/compile_config.h>
 #include <nyala/api/training/fit_config.h>
@@ -131,6 +132,24 @@ class Model : public Layer {
   ModelNode& model_node() const {
     return static_cast<ModelNode&>(held(node_, "Model", "make one: Sequential({...}) or Model(input, output)"));
   }
+
+  /// Chosen where a field in braces does not exist or does not take its value.
+  template <size_t N>
+  void compile(const NoSuchField (&)[N]) const = delete;
+  template <class X, class Y, size_t N>
+  History fit(const X&, const Y&, const NoSuchField (&)[N]) const = delete;
+  template <size_t N>
+  History fit(const Tensors&, const Tensors&, const NoSuchField (&)[N]) const = delete;
+  template <class Data, size_t N>
+  History fit(const Data&, const NoSuchField (&)[N]) const = delete;
+  template <class X, class Y, size_t N>
+  Logs evaluate(const X&, const Y&, const NoSuchField (&)[N]) const = delete;
+  template <size_t N>
+  Logs evaluate(const Tensors&, const Tensors&, const NoSuchField (&)[N]) const = delete;
+  template <class Data, size_t N>
+  Logs evaluate(const Data&, const NoSuchField (&)[N]) const = delete;
+  template <class Data, size_t N>
+  Tensor predict(const Data&, const NoSuchField (&)[N]) const = delete;
 
  private:
   History fit_data(const DataArgument& data, const FitConfig& config) const;

@@ -29,7 +29,11 @@ class Adadelta : public Optimizer {
   using Config = AdadeltaConfig;
   /// Throws InvalidArgumentError for options that exclude each other.
   explicit Adadelta(const Config& config = {});
+  template <size_t N>
+  explicit Adadelta(const NoSuchField (&)[N]) = delete;
   explicit Adadelta(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit Adadelta(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit Adadelta(double learning_rate) : Adadelta(LearningRate(learning_rate)) {}
 };
 

@@ -38,7 +38,11 @@ class Adafactor : public Optimizer {
   using Config = AdafactorConfig;
   /// Throws InvalidArgumentError for options that exclude each other.
   explicit Adafactor(const Config& config = {});
+  template <size_t N>
+  explicit Adafactor(const NoSuchField (&)[N]) = delete;
   explicit Adafactor(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit Adafactor(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit Adafactor(double learning_rate) : Adafactor(LearningRate(learning_rate)) {}
 };
 

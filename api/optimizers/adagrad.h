@@ -29,7 +29,11 @@ class Adagrad : public Optimizer {
   using Config = AdagradConfig;
   /// Throws InvalidArgumentError for options that exclude each other.
   explicit Adagrad(const Config& config = {});
+  template <size_t N>
+  explicit Adagrad(const NoSuchField (&)[N]) = delete;
   explicit Adagrad(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit Adagrad(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit Adagrad(double learning_rate) : Adagrad(LearningRate(learning_rate)) {}
 };
 

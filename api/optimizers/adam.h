@@ -33,7 +33,11 @@ class Adam : public Optimizer {
   using Config = AdamConfig;
   /// Throws InvalidArgumentError for options that exclude each other.
   explicit Adam(const Config& config = {});
+  template <size_t N>
+  explicit Adam(const NoSuchField (&)[N]) = delete;
   explicit Adam(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit Adam(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit Adam(double learning_rate) : Adam(LearningRate(learning_rate)) {}
 };
 

@@ -32,7 +32,11 @@ class Adamax : public Optimizer {
   using Config = AdamaxConfig;
   /// Throws InvalidArgumentError for options that exclude each other.
   explicit Adamax(const Config& config = {});
+  template <size_t N>
+  explicit Adamax(const NoSuchField (&)[N]) = delete;
   explicit Adamax(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit Adamax(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit Adamax(double learning_rate) : Adamax(LearningRate(learning_rate)) {}
 };
 

@@ -31,7 +31,11 @@ class AdamW : public Optimizer {
   using Config = AdamWConfig;
   /// Throws InvalidArgumentError for no weight_decay and options that exclude each other.
   explicit AdamW(const Config& config = {});
+  template <size_t N>
+  explicit AdamW(const NoSuchField (&)[N]) = delete;
   explicit AdamW(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit AdamW(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit AdamW(double learning_rate) : AdamW(LearningRate(learning_rate)) {}
 };
 

@@ -37,7 +37,11 @@ class Ftrl : public Optimizer {
   /// Throws InvalidArgumentError for negative strengths, a negative accumulator, a positive power, and
   /// options that exclude each other.
   explicit Ftrl(const Config& config = {});
+  template <size_t N>
+  explicit Ftrl(const NoSuchField (&)[N]) = delete;
   explicit Ftrl(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit Ftrl(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit Ftrl(double learning_rate) : Ftrl(LearningRate(learning_rate)) {}
 };
 

@@ -32,7 +32,11 @@ class Lamb : public Optimizer {
   using Config = LambConfig;
   /// Throws InvalidArgumentError for options that exclude each other.
   explicit Lamb(const Config& config = {});
+  template <size_t N>
+  explicit Lamb(const NoSuchField (&)[N]) = delete;
   explicit Lamb(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit Lamb(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit Lamb(double learning_rate) : Lamb(LearningRate(learning_rate)) {}
 };
 

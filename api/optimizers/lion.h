@@ -29,7 +29,11 @@ class Lion : public Optimizer {
   using Config = LionConfig;
   /// Throws InvalidArgumentError for beta_1 outside (0, 1] and options that exclude each other.
   explicit Lion(const Config& config = {});
+  template <size_t N>
+  explicit Lion(const NoSuchField (&)[N]) = delete;
   explicit Lion(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit Lion(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit Lion(double learning_rate) : Lion(LearningRate(learning_rate)) {}
 };
 

@@ -25,7 +25,11 @@ class LossScaleOptimizer : public Optimizer {
   /// a scale that is not above 0, fewer growth steps than 1, no inner optimizer, one that gathers gradients
   /// over steps (gradient_accumulation_steps: they would be of different scales), or another wrapper.
   explicit LossScaleOptimizer(const Config& config);
+  template <size_t N>
+  explicit LossScaleOptimizer(const NoSuchField (&)[N]) = delete;
   explicit LossScaleOptimizer(const Optimizer& inner_optimizer, Config config = {});
+  template <size_t N>
+  explicit LossScaleOptimizer(const Optimizer&, const NoSuchField (&)[N]) = delete;
 
   Optimizer inner_optimizer() const;
   /// What losses are multiplied by now.

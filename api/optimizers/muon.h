@@ -44,7 +44,11 @@ class Muon : public Optimizer {
   using Config = MuonConfig;
   /// Throws InvalidArgumentError for a wrong regular expression and options that exclude each other.
   explicit Muon(const Config& config = {});
+  template <size_t N>
+  explicit Muon(const NoSuchField (&)[N]) = delete;
   explicit Muon(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit Muon(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit Muon(double learning_rate) : Muon(LearningRate(learning_rate)) {}
 };
 

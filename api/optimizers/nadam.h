@@ -33,7 +33,11 @@ class Nadam : public Optimizer {
   using Config = NadamConfig;
   /// Throws InvalidArgumentError for options that exclude each other.
   explicit Nadam(const Config& config = {});
+  template <size_t N>
+  explicit Nadam(const NoSuchField (&)[N]) = delete;
   explicit Nadam(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit Nadam(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit Nadam(double learning_rate) : Nadam(LearningRate(learning_rate)) {}
 };
 

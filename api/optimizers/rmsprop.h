@@ -32,7 +32,11 @@ class RMSprop : public Optimizer {
   using Config = RMSpropConfig;
   /// Throws InvalidArgumentError for options that exclude each other.
   explicit RMSprop(const Config& config = {});
+  template <size_t N>
+  explicit RMSprop(const NoSuchField (&)[N]) = delete;
   explicit RMSprop(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit RMSprop(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit RMSprop(double learning_rate) : RMSprop(LearningRate(learning_rate)) {}
 };
 

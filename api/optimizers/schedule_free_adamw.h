@@ -35,7 +35,11 @@ class ScheduleFreeAdamW : public Optimizer {
   using Config = ScheduleFreeAdamWConfig;
   /// Throws InvalidArgumentError for options that exclude each other.
   explicit ScheduleFreeAdamW(const Config& config = {});
+  template <size_t N>
+  explicit ScheduleFreeAdamW(const NoSuchField (&)[N]) = delete;
   explicit ScheduleFreeAdamW(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit ScheduleFreeAdamW(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit ScheduleFreeAdamW(double learning_rate) : ScheduleFreeAdamW(LearningRate(learning_rate)) {}
 };
 

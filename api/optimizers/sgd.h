@@ -29,7 +29,11 @@ class SGD : public Optimizer {
   using Config = SGDConfig;
   /// Throws InvalidArgumentError for momentum outside [0, 1] and options that exclude each other.
   explicit SGD(const Config& config = {});
+  template <size_t N>
+  explicit SGD(const NoSuchField (&)[N]) = delete;
   explicit SGD(LearningRate learning_rate, Config config = {});
+  template <size_t N>
+  explicit SGD(LearningRate, const NoSuchField (&)[N]) = delete;
   explicit SGD(double learning_rate) : SGD(LearningRate(learning_rate)) {}
 };
 

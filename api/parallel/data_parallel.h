@@ -28,6 +28,8 @@ class DataParallel : public Model {
   /// Throws DeviceNotFoundError for a number or device that is not there, InvalidArgumentError for one named
   /// twice or dim < 0, StateError for a model of a strategy with several replicas.
   explicit DataParallel(const Model& net, const Config& config = {});
+  template <size_t N>
+  explicit DataParallel(const Model&, const NoSuchField (&)[N]) = delete;
 
   /// The model inside (PyTorch's `module`).
   Model module() const;

@@ -14,6 +14,8 @@ class ParallelModelCheckpoint : public ModelCheckpoint {
  public:
   explicit ParallelModelCheckpoint(Model model, std::string filepath, const Config& config = {})
       : ModelCheckpoint(std::move(filepath), config), template_(std::move(model)) {}
+  template <size_t N>
+  explicit ParallelModelCheckpoint(Model, std::string, const NoSuchField (&)[N]) = delete;
 
  protected:
   const Model& saved_model() const override { return template_; }

@@ -17,6 +17,8 @@ class L1 : public Regularizer {
   using Config = L1Config;
   /// Throws InvalidArgumentError for a factor that is not finite.
   explicit L1(const Config& config = {});
+  template <size_t N>
+  explicit L1(const NoSuchField (&)[N]) = delete;
   explicit L1(double l1);
 };
 

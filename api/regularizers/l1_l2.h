@@ -18,6 +18,8 @@ class L1L2 : public Regularizer {
   using Config = L1L2Config;
   /// Throws InvalidArgumentError for a factor that is not finite.
   explicit L1L2(const Config& config = {});
+  template <size_t N>
+  explicit L1L2(const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -17,6 +17,8 @@ class L2 : public Regularizer {
   using Config = L2Config;
   /// Throws InvalidArgumentError for a factor that is not finite.
   explicit L2(const Config& config = {});
+  template <size_t N>
+  explicit L2(const NoSuchField (&)[N]) = delete;
   explicit L2(double l2);
 };
 

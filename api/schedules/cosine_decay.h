@@ -26,7 +26,11 @@ class CosineDecay : public LearningRate {
   using Config = CosineDecayConfig;
   /// Throws InvalidArgumentError unless decay_steps > 0.
   explicit CosineDecay(const Config& config);
+  template <size_t N>
+  explicit CosineDecay(const NoSuchField (&)[N]) = delete;
   CosineDecay(double initial_learning_rate, double decay_steps, Config config = {});
+  template <size_t N>
+  CosineDecay(double, double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

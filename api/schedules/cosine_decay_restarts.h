@@ -26,7 +26,11 @@ class CosineDecayRestarts : public LearningRate {
   using Config = CosineDecayRestartsConfig;
   /// Throws InvalidArgumentError unless first_decay_steps > 0.
   explicit CosineDecayRestarts(const Config& config);
+  template <size_t N>
+  explicit CosineDecayRestarts(const NoSuchField (&)[N]) = delete;
   CosineDecayRestarts(double initial_learning_rate, double first_decay_steps, Config config = {});
+  template <size_t N>
+  CosineDecayRestarts(double, double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

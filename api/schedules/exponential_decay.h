@@ -24,7 +24,11 @@ class ExponentialDecay : public LearningRate {
   using Config = ExponentialDecayConfig;
   /// Throws InvalidArgumentError unless decay_steps > 0.
   explicit ExponentialDecay(const Config& config);
+  template <size_t N>
+  explicit ExponentialDecay(const NoSuchField (&)[N]) = delete;
   ExponentialDecay(double initial_learning_rate, double decay_steps, double decay_rate, Config config = {});
+  template <size_t N>
+  ExponentialDecay(double, double, double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

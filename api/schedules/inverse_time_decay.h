@@ -24,7 +24,11 @@ class InverseTimeDecay : public LearningRate {
   using Config = InverseTimeDecayConfig;
   /// Throws InvalidArgumentError unless decay_steps > 0.
   explicit InverseTimeDecay(const Config& config);
+  template <size_t N>
+  explicit InverseTimeDecay(const NoSuchField (&)[N]) = delete;
   InverseTimeDecay(double initial_learning_rate, double decay_steps, double decay_rate, Config config = {});
+  template <size_t N>
+  InverseTimeDecay(double, double, double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

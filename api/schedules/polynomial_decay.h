@@ -26,7 +26,11 @@ class PolynomialDecay : public LearningRate {
   using Config = PolynomialDecayConfig;
   /// Throws InvalidArgumentError unless decay_steps > 0.
   explicit PolynomialDecay(const Config& config);
+  template <size_t N>
+  explicit PolynomialDecay(const NoSuchField (&)[N]) = delete;
   PolynomialDecay(double initial_learning_rate, double decay_steps, Config config = {});
+  template <size_t N>
+  PolynomialDecay(double, double, const NoSuchField (&)[N]) = delete;
 };
 
 }  // namespace nyala

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include <nyala/api/no_such_field.h>
 #include <nyala/backend/autograd/differentiate.h>
 #include <nyala/backend/core/tape.h>
 #include <nyala/backend/parameters/variable.h>
@@ -40,6 +41,8 @@ class GradientTape {
  public:
   using Config = GradientTapeConfig;
   explicit GradientTape(Config config = {});
+  template <size_t N>
+  explicit GradientTape(const NoSuchField (&)[N]) = delete;
   ~GradientTape();
   GradientTape(const GradientTape&) = delete;
   GradientTape& operator=(const GradientTape&) = delete;

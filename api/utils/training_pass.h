@@ -18,6 +18,8 @@ class TrainingPass {
  public:
   using Config = TrainingPassConfig;
   explicit TrainingPass(int64_t rows, Config config = {});
+  template <size_t N>
+  explicit TrainingPass(int64_t, const NoSuchField (&)[N]) = delete;
   /// For the part of `batch` that belongs to the replica on this thread.
   explicit TrainingPass(const DistributedBatch& batch, int64_t step = 0);
 

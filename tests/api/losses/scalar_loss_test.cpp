@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/api/initializers/all.h>
 #include <nyala/api/layers/dense.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/metrics/metric.h>
@@ -41,7 +42,7 @@ struct Trained {
 };
 
 Trained train(const Loss& loss, const Tensor& weights = {}, int epochs = 1, int64_t batch_size = 3) {
-  Sequential model({Input({2}), Dense(1, {.kernel_initializer = initializers::Constant(0.1)})});
+  Sequential model({Input({2}), Dense(1, {.kernel_initializer = Constant(0.1)})});
   model.compile({.optimizer = SGD(0.01), .loss = loss, .metrics = {Metric(mean_square, "square")}});
   const History history = model.fit(
       kX, kY,

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/callbacks/csv_logger.h>
+#include <nyala/api/initializers/all.h>
 #include <nyala/api/layers/dense.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/metrics/all.h>
@@ -30,7 +31,7 @@ const Tensor kY = Tensor::from(std::vector<float>{1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 
 
 Sequential model_of_thirds() {
   Sequential model({Input({2}), Dense(3, {.activation = "softmax",
-                                          .kernel_initializer = initializers::Constant(0.1),
+                                          .kernel_initializer = Constant(0.1),
                                           .bias_initializer = "ones"})});
   model.compile(
       {.optimizer = SGD(0.0),

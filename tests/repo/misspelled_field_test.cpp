@@ -1,0 +1,70 @@
+// What g++ prints for a misspelled field of a configuration: one error that points at it, and no list of
+// candidates.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nyala::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// What the compiler says about `statement`.
+std::string diagnosed(const std::string& statement) {
+  const std::string path = (std::filesystem::temp_directory_path() / "nyala_misspelled.cpp").string();
+  std::ofstream(path)
+      << "#include <nyala/nyala.h>\nusing namespace nyala;\nvoid f(Model m, Tensor x, Tensor y) {\n"
+      << statement << "\n}\n";
+  const std::string command =
+      "LC_ALL=C g++ -std=c++20 -fsyntax-only -I" NYALA_BINARY_DIR "/include " + path + " 2>&1";
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  std::string text;
+  char buffer[4096];
+  while (pipe && std::fgets(buffer, sizeof buffer, pipe)) text += buffer;
+  if (pipe) pclose(pipe);
+  std::filesystem::remove(path);
+  return text;
+}
+
+TEST(MisspelledField, IsOneErrorThatPointsAtIt) {
+  if (std::system("g++ --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no g++ here";
+  const std::string text = diagnosed(
+      "(void)Dense(10, {.activaton = \"relu\"});\n"
+      "m.compile({.optimiser = \"adam\", .loss = \"mse\"});\n"
+      "m.fit(x, y, {.epoch = 3});\n"
+      "Adam a({.learning_rat = 0.1});\n"
+      "EarlyStopping e({.monitr = \"loss\"});\n"
+      "Loss l = MeanSquaredError({.reductn = \"sum\"});\n");
+  for (const char* field : {".activaton", ".optimiser", ".epoch", ".learning_rat", ".monitr", ".reductn"})
+    EXPECT_THAT(text, HasSubstr(field));
+  size_t errors = 0;
+  for (size_t at = text.find("error: use of deleted function"); at != std::string::npos;
+       at = text.find("error: use of deleted function", at + 1))
+    ++errors;
+  EXPECT_EQ(errors, 6u) << text;
+  EXPECT_THAT(text, HasSubstr("NoSuchField"));
+  EXPECT_THAT(text, Not(HasSubstr("candidate")));
+}
+
+TEST(MisspelledField, WhatExistsIsChosen) {
+  if (std::system("g++ --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no g++ here";
+  EXPECT_EQ(
+      diagnosed(
+          "Sequential s({Input({28, 28, 1}), Conv2D(8, {3, 5}, {.activation = \"relu\"}),\n"
+          "              MaxPooling2D({2, 2}), ZeroPadding2D({{1, 2}, {3, 4}}), Reshape({-1, 4}),\n"
+          "              Dense({.units = 3}), RNN({GRUCell(8), GRUCell(4)})});\n"
+          "m.compile({.optimizer = Adam({.learning_rate = 0.1}), .loss = \"mse\", .metrics = {\"mae\"}});\n"
+          "m.fit(x, y, {.epochs = 2, .callbacks = {EarlyStopping({.monitor = \"loss\"})}});\n"
+          "m.fit({x, y}, {y}, {.epochs = 3});\n"
+          "m.fit(Dataset(), {.epochs = 2});\n"
+          "(void)m.predict(x, {.batch_size = 3});\n"),
+      "");
+}
+
+}  // namespace
+}  // namespace nyala::testing
