@@ -1,3 +1,4 @@
+#include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/dense.h>
 
 #include <nyala/api/layers/arguments.h>

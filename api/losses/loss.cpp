@@ -39,6 +39,11 @@ class FunctionLoss final : public LossNode {
         reduction_(parse_reduction(config_.reduction)) {}
   std::string class_name() const override { return "FunctionLoss"; }
   std::string name() const override { return config_.name; }
+  void fields(FieldVisitor& v) const override {
+    FunctionLossConfig shown = config_;
+    v.field("reduction", shown.reduction);
+    v.field("rows_are_independent", shown.rows_are_independent);
+  }
   Reduction reduction() const override { return reduction_; }
   bool rows_are_independent() const override { return config_.rows_are_independent; }
   Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {

@@ -32,11 +32,30 @@ Json function_to_json(const LossFunction& function, const std::string& what) {
   return {};
 }
 
+/// The entry beside a loss that is a function for what Keras does not say about one, and ignores.
+constexpr const char* kFunctionLoss = "nyala";
+
+Json function_loss_to_json(const Loss& loss) {
+  Json json = function_to_json(*loss.node().function(), "the loss '" + loss.name() + "'");
+  const Json said = config_of(loss.node());
+  if (json.is_object() && said != config_of(Loss(*loss.node().function()).node())) json[kFunctionLoss] = said;
+  return json;
+}
+
+FunctionLossConfig function_loss_config(const Json& json, const std::string& name) {
+  FunctionLossConfig config{.name = name};
+  if (!json.is_object() || !json.contains(kFunctionLoss) || !json[kFunctionLoss].is_object()) return config;
+  const Json& said = json[kFunctionLoss];
+  config.reduction = said.value("reduction", config.reduction);
+  config.rows_are_independent = said.value("rows_are_independent", config.rows_are_independent);
+  return config;
+}
+
 Json loss_to_json(const Loss& loss) {
   if (!loss) return {};
   const LossNode& node = loss.node();
   if (node.class_name() == "Crossentropy") return node.name();
-  if (node.function()) return function_to_json(*node.function(), "the loss '" + loss.name() + "'");
+  if (node.function()) return function_loss_to_json(loss);
   Json config = config_of(node);
   config["name"] = node.name();
   return envelope_of(typeid(node), "keras.losses", node.class_name(), std::move(config));
@@ -240,7 +259,7 @@ Loss loss_from_json(const Json& json, const std::string& where, LoadScope& scope
   const std::string& name = function.empty() ? object.class_name : function;
   const CustomObject own = find_custom_function(name, scope);
   if (const auto* const known = own.as<KnownLossFunction>())
-    return Loss(known->function, without_package(name));
+    return Loss(known->function, function_loss_config(json, without_package(name)));
   return Loss(name);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/saving/load_model.h>
+#include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>
@@ -87,6 +88,18 @@ TEST_F(OwnObjects, AllThatWasRegisteredComesBackWithTheTraining) {
   expect_goes_on(net(), path_);
   expect_goes_on(net(), folder_.file("m.h5"));
   EXPECT_TRUE(warnings.lines.empty()) << warnings.lines[0];
+}
+
+TEST_F(OwnObjects, AFunctionStillSeesTheWholeBatch) {
+  const Sequential model({Input({3}), Dense(1)});
+  model.compile(
+      {.optimizer = "sgd", .loss = Loss(my_loss, {.reduction = "sum", .rows_are_independent = false})});
+  model.fit(numbers({4, 3}), numbers({4, 1}), kTwoEpochs);
+  model.save(path_);
+  const Model loaded = load_model(path_);
+  const LossNode& loss = loaded.model_node().training->config.loss.list()[0].node();
+  EXPECT_FALSE(loss.rows_are_independent());
+  EXPECT_EQ(loss.reduction(), Reduction::sum);
 }
 
 TEST_F(OwnObjects, AlsoUnderTwoReplicas) {
