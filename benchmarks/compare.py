@@ -4,8 +4,8 @@
     python3 benchmarks/compare.py --torch-python ~/torch-venv/bin/python --keras-python ~/keras-venv/bin/python
     python3 benchmarks/compare.py --strategies --torch-python ... --keras-python ...
 
-Peers run with glibc told to keep freed memory (untuned, page faults cost PyTorch a third or more of its speed);
-ours with a short spin of OpenMP's barriers. Every program is a process of its own, one at a time. The ratio is our
+Peers run with glibc told to keep freed memory (untuned, page faults cost PyTorch a third or more of its speed),
+ours as it is. Every program is a process of its own, one at a time. The ratio is our
 median over the best peer's median (of peak memory: over the leanest peer's); a machine that is not quiet shows in
 the load column. With --strategies it is about replicas: the same global batch on one device, on several, under
 every strategy and on the peers' devices.

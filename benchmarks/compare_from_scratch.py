@@ -19,7 +19,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from contest import PEERS, ROOT, SHORT_SPIN, TUNED_MALLOC, busy_seconds, machine, wait_until_quiet  # noqa: E402
+from contest import PEERS, ROOT, TUNED_MALLOC, busy_seconds, machine, wait_until_quiet  # noqa: E402
 
 WANTED_SPEEDUP = 1.6
 WANTED_DIFFERENCE = 0.01
@@ -46,7 +46,7 @@ def parse():
 def commands(options, seed):
     """(name, command, environment) of everything that runs for one seed."""
     nyala = [str(options.program), str(options.epochs), "60000", "10000", str(seed)]
-    environment = {**SHORT_SPIN, "NYALA_DATA_DIR": str(options.data.resolve().parent)}
+    environment = {"NYALA_DATA_DIR": str(options.data.resolve().parent)}
     yield "Nyala", nyala, environment
     if options.torch_python:
         twin = [str(options.torch_python), "-B", str(PEERS / "data_parallel_from_scratch.py")]

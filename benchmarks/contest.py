@@ -17,7 +17,7 @@ TUNED_MALLOC = {
     "MALLOC_TRIM_THRESHOLD_": "17179869184",
     "MALLOC_TOP_PAD_": "268435456",
 }
-SHORT_SPIN = {"GOMP_SPINCOUNT": "5000"}
+OPENMP_WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")  # everybody runs as users do, without them
 BATCH = {
     "lenet5": 256, "lenet": 256, "resnet20": 128, "mlp": 128, "lstm": 64, "transformer": 32,
     "resnet18": 64, "resnet50": 16, "mobilenet_v2": 16, "xception": 8}  # fmt: skip
@@ -28,7 +28,7 @@ def ours(options, label, model, **arguments):
     command = [str(options.program), "--model", model, "--seconds", str(options.seconds)]
     for key, value in arguments.items():
         command += [f"--{key}"] if value is True else [f"--{key}", str(value)]
-    return {"name": label, "ours": True, "command": command, "environment": SHORT_SPIN}
+    return {"name": label, "ours": True, "command": command, "environment": {}}
 
 
 def peer(options, python, script, label, model, *arguments):
@@ -62,7 +62,7 @@ def busy_seconds():
 
 def run_once(contestant, timeout):
     """The JSON line of one run, with what other programs took of the CPUs meanwhile ("others"), or {"error": ...}."""
-    environment = {k: v for k, v in os.environ.items() if k not in TUNED_MALLOC and k not in SHORT_SPIN}
+    environment = {k: v for k, v in os.environ.items() if k not in TUNED_MALLOC and k not in OPENMP_WAITING}
     environment.update(contestant["environment"])
     start, (machine, children) = time.time(), busy_seconds()
     try:

@@ -14,7 +14,7 @@ seconds="${1:-60}"
 
 CXX="${CLANGXX:-clang++-16}"
 command -v "$CXX" >/dev/null || { echo "fuzz.sh: $CXX is not installed" >&2; exit 2; }
-export GOMP_SPINCOUNT="${GOMP_SPINCOUNT:-5000}" OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 build=build/release
 out=build/fuzz

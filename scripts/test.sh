@@ -5,8 +5,6 @@
 set -eu
 
 cd "$(dirname "$0")/.."
-# Idle OpenMP threads spin 300,000 rounds by default before they sleep: on a busy machine that is most of the time.
-export GOMP_SPINCOUNT="${GOMP_SPINCOUNT:-5000}"
 # ccache keeps what includes a precompiled header only when told so.
 export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
 preset="${NYALA_PRESET:-release}"

@@ -5,7 +5,6 @@
 set -eu
 
 cd "$(dirname "$0")/.."
-export GOMP_SPINCOUNT="${GOMP_SPINCOUNT:-5000}" # see test.sh
 scripts/setup.sh
 
 venv=$(mktemp -d "${TMPDIR:-/tmp}/nyala-onednn3.XXXXXX")

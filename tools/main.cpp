@@ -1,23 +1,12 @@
 // The `nyala` command: Keras files from the shell.
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
-
-#include <unistd.h>
 
 #include <nyala/tools/command.h>
 
 namespace {
-
-/// libgomp reads it when it is loaded: threads that wait without end for work take the cores from those that
-/// have some.
-void set_spin_count(char** arguments) {
-  if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  setenv("GOMP_SPINCOUNT", "5000", 1);
-  execv("/proc/self/exe", arguments);  // returns only where there is no /proc: then it goes on as it is
-}
 
 /// One line, whatever the text.
 std::string first_lines(std::string text) {
@@ -39,7 +28,6 @@ void check_command(const CLI::App& app, int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  set_spin_count(arguments);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like others
   CLI::App app("Makes, predicts, evaluates, trains, shows and converts models that Keras or Nyala wrote.",
                "nyala");

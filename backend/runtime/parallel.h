@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include <nyala/backend/runtime/busy_cores.h>
+
 namespace nyala {
 
 /// The OpenMP team size of the calling thread.
@@ -26,6 +28,7 @@ void parallel_for(int64_t count, int64_t grain, Body&& body) {
       body(piece * grain, piece + 1 == pieces ? count : (piece + 1) * grain);
     return;
   }
+  watch_busy_cores(team);
 #pragma omp parallel for schedule(static) num_threads(team)
   for (int64_t piece = 0; piece < pieces; ++piece)
     body(piece * grain, piece + 1 == pieces ? count : (piece + 1) * grain);

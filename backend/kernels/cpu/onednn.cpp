@@ -14,6 +14,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/kernels/cpu/onednn.h>
 #include <nyala/backend/kernels/cpu/packed_weights.h>
+#include <nyala/backend/runtime/busy_cores.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala::onednn {
@@ -406,15 +407,31 @@ struct KeyHash {
   }
 };
 
+/// Small work is done sooner by one thread. One or the whole team: libgomp ends the threads that a smaller
+/// team does not need.
+int threads_for(int64_t multiplications) {
+  constexpr int64_t kWorthATeam = 1 << 19;
+  return multiplications < kWorthATeam ? 1 : compute_threads();
+}
+
+int threads_for(const MatmulProblem& p) { return threads_for(p.rows * p.inner * p.columns); }
+
+int threads_for(const ConvolutionProblem& p) {
+  const ops::ConvolutionGeometry& g = p.geometry;
+  const int64_t pixels = g.batch * g.out_depth * g.out_height * g.out_width;
+  const int64_t taps = g.kernel_depth * g.kernel_height * g.kernel_width;
+  return threads_for(pixels * taps * g.in_per_group * g.out_channels);
+}
+
 Key key_of(const MatmulProblem& p) {
-  return {{1, compute_threads(), p.rows, p.inner, p.columns, p.transpose_a, p.transpose_b, p.bias,
+  return {{1, threads_for(p), p.rows, p.inner, p.columns, p.transpose_a, p.transpose_b, p.bias,
            static_cast<int64_t>(p.activation)}};
 }
 
 Key key_of(const ConvolutionProblem& p) {
   const ops::ConvolutionGeometry& g = p.geometry;
   return {{2 + static_cast<int64_t>(p.pass),
-           compute_threads(),
+           threads_for(p),
            g.batch,
            g.height,
            g.width,
@@ -443,10 +460,24 @@ Key key_of(const ConvolutionProblem& p) {
 }
 
 /// oneDNN sizes its teams, also while it builds a primitive, by the calling thread's OpenMP setting.
-void set_team() {
-  const int threads = compute_threads();
+void set_team(int threads) {
   if (omp_get_max_threads() != threads) omp_set_num_threads(threads);
 }
+
+/// A setting for as long as this lives: loops of the user's own find theirs again.
+class Team {
+ public:
+  explicit Team(int threads) : before_(omp_get_max_threads()) {
+    watch_busy_cores(threads);
+    set_team(threads);
+  }
+  ~Team() { set_team(before_); }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+ private:
+  int before_;
+};
 
 /// Everything compiled so far; where it is full, what was not used for longest goes.
 class Cache {
@@ -488,7 +519,7 @@ class Cache {
 
   template <class Problem>
   static std::shared_ptr<Compiled> compile(const Problem& problem) {
-    set_team();
+    const Team team(threads_for(problem));
     try {
       Plan plan = plan_of(problem);
       ++g_primitives_created;
@@ -519,16 +550,19 @@ size_t workspace(const MatmulProblem& problem) { return Cache::instance().get(pr
 size_t workspace(const ConvolutionProblem& problem) { return Cache::instance().get(problem)->workspace(); }
 
 void run(const MatmulProblem& problem, const Operands& operands) {
-  set_team();
+  const Team team(threads_for(problem));
   Cache::instance().get(problem)->run(operands);
 }
 
 void run(const ConvolutionProblem& problem, const Operands& operands) {
-  set_team();
+  const Team team(threads_for(problem));
   Cache::instance().get(problem)->run(operands);
 }
 
-void prepare_multiply() { set_team(); }
+void prepare_multiply() {
+  watch_busy_cores(compute_threads());
+  set_team(compute_threads());
+}
 
 void multiply(const MatmulProblem& p, float scale, const Factors& f) {
   check(dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.rows, p.columns, p.inner, scale,

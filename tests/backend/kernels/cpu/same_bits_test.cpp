@@ -2,10 +2,12 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <nyala/backend/ops/batch_normalization.h>
 #include <nyala/backend/ops/conv2d.h>
 #include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/matmul.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/tests/support/team.h>
 
@@ -52,6 +54,21 @@ TEST(SameBits, DepthwiseConvolutions) {
   const Tensor x = numbers({7, 13, 13, 40}), dz = numbers({7, 9, 9, 40});
   const ops::Conv2DBackwardDescriptor weights{{.groups = 40}, {5, 5}};
   expect_same_bits([&] { return dispatch(ops::kConv2DBackwardKernel, weights, {&x, &dz}); });
+}
+
+// One thread computes these, whatever the team. Larger products are cut by oneDNN, for its number of threads.
+TEST(SameBits, SmallProductsOfOneDnn) {
+  const Tensor a = numbers({64, 90}), b = numbers({90, 80});
+  expect_same_bits([&] { return ops::matmul(a, b); });
+  const Tensor x = numbers({1, 9, 9, 8}), kernel = numbers({3, 3, 8, 16});
+  expect_same_bits([&] { return ops::conv2d(x, kernel); });
+}
+
+TEST(SameBits, ASmallProductLeavesTheTeamOfTheUsersOwnLoops) {
+  const TestTeam team(2);
+  omp_set_num_threads(3);
+  ops::matmul(numbers({64, 90}), numbers({90, 80}));
+  EXPECT_EQ(omp_get_max_threads(), 3);
 }
 
 }  // namespace
