@@ -19,6 +19,7 @@ struct ReluDescriptor {
 Tensor relu(const Tensor& x, const ReluDescriptor& parameters = {});
 /// relu with max_value 6.
 Tensor relu6(const Tensor& x);
+/// x where it is positive, else negative_slope * x.
 Tensor leaky_relu(const Tensor& x, double negative_slope = 0.2);
 
 /// 1 / (1 + exp(-x)).

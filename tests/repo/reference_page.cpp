@@ -1,0 +1,297 @@
+#include <nyala/tests/repo/reference_page.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <regex>
+#include <set>
+#include <utility>
+
+#include <nyala/tests/repo/declarations.h>
+#include <nyala/tests/repo/source_tree.h>
+
+namespace nyala::repo {
+
+namespace {
+
+struct Kind {
+  const char* title;
+  const char* folder;
+};
+
+constexpr Kind kClasses[] = {{"Layers", "api/layers"},
+                             {"Losses", "api/losses"},
+                             {"Metrics", "api/metrics"},
+                             {"Optimizers", "api/optimizers"},
+                             {"Learning rate schedules", "api/schedules"},
+                             {"Callbacks", "api/callbacks"},
+                             {"Initializers", "api/initializers"},
+                             {"Regularizers", "api/regularizers"},
+                             {"Constraints", "api/constraints"}};
+const std::set<std::string> kRoots = {"Layer",    "Loss",        "Metric",      "Optimizer", "LearningRate",
+                                      "Callback", "Initializer", "Regularizer", "Constraint"};
+
+std::string name_at_end(const std::string& text) {
+  size_t begin = text.size();
+  while (begin > 0 && (std::isalnum(static_cast<unsigned char>(text[begin - 1])) || text[begin - 1] == '_'))
+    --begin;
+  return text.substr(begin);
+}
+
+std::string trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+/// The members of a class or struct: "int64_t units = 0", "explicit Dense(const Config& config)".
+std::vector<std::string> members_of(const std::string& body) {
+  static const std::regex access("^(public|private|protected):");
+  std::vector<std::string> members;
+  std::string member;
+  int depth = 0;
+  bool has_value = false;
+  const auto finish = [&] {
+    has_value = false;
+    member = trimmed(std::regex_replace(trimmed(member), access, ""));
+    if (!member.empty()) members.push_back(member);
+    member.clear();
+  };
+  for (const char c : plain_code(body)) {
+    if (c == ';' && depth == 0) {
+      finish();
+      continue;
+    }
+    member += c;
+    if (c == '=' && depth == 0) has_value = true;
+    if (c == '{' || c == '(') ++depth;
+    if (c == '}' || c == ')') --depth;
+    // The body of a function; an initial value goes on to the semicolon.
+    if (c == '}' && depth == 0 && !has_value && member.find(") ") != std::string::npos) finish();
+  }
+  return members;
+}
+
+/// ".units = 0, .activation = {}" for a struct's fields.
+std::string fields_of(const Declaration& config) {
+  std::string fields;
+  for (const std::string& member : members_of(config.body)) {
+    const size_t equals = member.find(" = ");
+    const std::string left = member.substr(0, equals), name = name_at_end(left);
+    const bool is_field = !name.empty() && left.size() > name.size() && !left.starts_with("using ") &&
+                          !left.starts_with("static ") && !left.starts_with("friend ");
+    if (!is_field || name == "names_required") continue;
+    fields += (fields.empty() ? "." : ", .") + name;
+    if (equals != std::string::npos) fields += member.substr(equals);
+  }
+  return fields;
+}
+
+/// Up to the first full stop that ends a sentence.
+std::string first_sentence(const std::string& comment) {
+  for (size_t at = 0; at < comment.size(); ++at) {
+    const bool ends =
+        comment[at] == '.' && (at + 1 == comment.size() || comment.compare(at + 1, 1, " ") == 0);
+    if (!ends) continue;
+    const bool goes_on = at + 2 < comment.size() && std::islower(static_cast<unsigned char>(comment[at + 2]));
+    if (!goes_on) return comment.substr(0, at + 1);
+  }
+  return comment;
+}
+
+class Headers {
+ public:
+  Headers() {
+    for (const SourceFile& file : cpp_files()) {
+      if (!is_header(file.path) || lies_in(file.path, "tests")) continue;
+      for (const Declaration& declaration : declarations_of(file.text)) {
+        by_file_[file.path].push_back(declaration);
+        remember(declaration);
+      }
+    }
+  }
+
+  /// What the headers directly in a folder declare.
+  std::vector<Declaration> in(const std::string& folder) const {
+    std::vector<Declaration> all;
+    for (const auto& [path, declarations] : by_file_)
+      if (path.substr(0, path.rfind('/')) == folder)
+        all.insert(all.end(), declarations.begin(), declarations.end());
+    return all;
+  }
+
+  /// "{.units = 0, ...}"; empty for what is no struct with fields.
+  std::string options(const std::string& space, const std::string& config) const {
+    const auto alias = aliases_.find(config);
+    const std::string& name = alias == aliases_.end() ? config : alias->second;
+    const auto own = structs_.find(space + "::" + name);
+    const auto found = own != structs_.end() ? own : structs_.find("nyala::" + name);
+    if (found == structs_.end()) return "";
+    const std::string fields = fields_of(found->second);
+    return fields.empty() ? "" : "{" + fields + "}";
+  }
+
+ private:
+  void remember(const Declaration& d) {
+    std::smatch match;
+    static const std::regex alias(R"(^using (\w+) = (\w+)(?:<[^>]*>)?$)"),
+        structure(R"(^(?:template <.*> )?struct (\w+))");
+    if (std::regex_search(d.head, match, alias)) aliases_[match[1]] = match[2];
+    if (std::regex_search(d.head, match, structure) && !d.body.empty())
+      structs_[d.space + "::" + match[1].str()] = d;
+  }
+
+  std::map<std::string, std::vector<Declaration>> by_file_;
+  std::map<std::string, Declaration> structs_;
+  std::map<std::string, std::string> aliases_;
+};
+
+struct Class {
+  std::string name, base;
+  Declaration declaration;
+};
+
+std::map<std::string, Class> classes_of(const std::vector<Declaration>& declarations) {
+  static const std::regex head(R"(^class (\w+)(?: final)? : public (?:\w+::)*(\w+))");
+  std::map<std::string, Class> classes;
+  for (const Declaration& d : declarations) {
+    std::smatch match;
+    if (std::regex_search(d.head, match, head)) classes[match[1]] = {match[1], match[2], d};
+  }
+  return classes;
+}
+
+bool is_entry(const Class& one, const std::map<std::string, Class>& all) {
+  if (std::any_of(all.begin(), all.end(), [&](const auto& other) { return other.second.base == one.name; }))
+    return false;
+  std::string base = one.base;
+  while (!kRoots.contains(base)) {
+    const auto found = all.find(base);
+    if (found == all.end()) return false;
+    base = found->second.base;
+  }
+  return true;
+}
+
+/// What stands between the parentheses of the constructor with the most parameters before the options.
+std::string positional(const Class& one) {
+  const std::regex constructor("^(?:explicit )?" + one.name + R"(\((.*)\)(?: :.*)?$)");
+  const std::regex options(R"((?:, |^)(?:const )?(?:\w*Config|Options)&? \w+(?: = \{\})?$)");
+  std::string longest;
+  for (const std::string& member : members_of(one.declaration.body)) {
+    std::smatch match;
+    if (!std::regex_search(member, match, constructor)) continue;
+    const std::string parameters = std::regex_replace(match[1].str(), options, "");
+    if (parameters.size() > longest.size()) longest = parameters;
+  }
+  return longest;
+}
+
+std::string config_of(const Class& one) {
+  for (const std::string& member : members_of(one.declaration.body))
+    if (member.starts_with("using Config = ")) return name_at_end(member);
+  return one.name + "Config";
+}
+
+ReferenceGroup classes_group(const Headers& headers, const Kind& kind) {
+  ReferenceGroup group{kind.title, {}};
+  const std::map<std::string, Class> classes = classes_of(headers.in(kind.folder));
+  for (const auto& [name, one] : classes) {
+    if (!is_entry(one, classes)) continue;
+    const std::string before = positional(one);
+    const std::string options = headers.options(one.declaration.space, config_of(one));
+    group.entries.push_back(
+        {name, name + "(" + before + (before.empty() || options.empty() ? "" : ", ") + options + ")",
+         first_sentence(one.declaration.comment)});
+  }
+  return group;
+}
+
+/// The options that a function takes, behind its declaration.
+std::string options_behind(const Headers& headers, const Declaration& d) {
+  static const std::regex parameter(R"((\w+(?:Config|Options))(?:<\w+>)?&? \w+(?: = \{\})?\)$)");
+  std::smatch match;
+  if (!std::regex_search(d.head, match, parameter)) return "";
+  const std::string options = headers.options(d.space, match[1]);
+  return options.empty() ? "" : " with " + options;
+}
+
+ReferenceGroup functions_group(const Headers& headers, const Kind& kind, const std::string& space,
+                               const std::regex& head) {
+  ReferenceGroup group{kind.title, {}};
+  for (const Declaration& d : headers.in(kind.folder)) {
+    std::smatch match;
+    if (d.space != space || !std::regex_search(d.head, match, head)) continue;
+    static const std::regex internal(R"(GradContext|Collectives\*|on_guarded_device|pillow_resize)");
+    if (std::regex_search(d.head, internal)) continue;
+    const std::string call = std::regex_replace(d.head, std::regex("^inline "), "");
+    group.entries.push_back({match[1], call + options_behind(headers, d), first_sentence(d.comment)});
+  }
+  std::stable_sort(group.entries.begin(), group.entries.end(),
+                   [](const ReferenceEntry& a, const ReferenceEntry& b) { return a.name < b.name; });
+  return group;
+}
+
+/// The options that functions and strategies take.
+ReferenceGroup options_group(const Headers& headers, const Kind& kind) {
+  static const std::regex head(R"(^struct (\w+Config)$)");
+  ReferenceGroup group{kind.title, {}};
+  for (const Declaration& d : headers.in(kind.folder)) {
+    std::smatch match;
+    if (!std::regex_search(d.head, match, head)) continue;
+    const std::string options = headers.options(d.space, match[1]);
+    if (!options.empty())
+      group.entries.push_back({match[1], match[1].str() + options, first_sentence(d.comment)});
+  }
+  return group;
+}
+
+ReferenceGroup activations_group(const Headers& headers) {
+  static const std::regex name(R"(^using ops::(\w+)$)");
+  ReferenceGroup group{"Activations", {}};
+  for (const Declaration& d : headers.in("api/activations")) {
+    std::smatch match;
+    if (std::regex_search(d.head, match, name))
+      group.entries.push_back({match[1], "activations::" + match[1].str(), "`ops::" + match[1].str() + "`."});
+  }
+  return group;
+}
+
+}  // namespace
+
+std::vector<ReferenceGroup> reference_groups() {
+  const Headers headers;
+  std::vector<ReferenceGroup> groups;
+  for (const Kind& kind : kClasses) groups.push_back(classes_group(headers, kind));
+  groups.push_back(activations_group(headers));
+  groups.push_back(options_group(headers, {"Options of compile, fit, evaluate and predict", "api/training"}));
+  groups.push_back(options_group(headers, {"Options of strategies", "strategies"}));
+  static const std::regex tensors(R"(^(?:inline )?[\w:<>, ]*Tensors?[\w<>, ]* (\w+)\()"),
+      models(R"(^Model (\w+)\()"), sets(R"(^TrainTest (\w+)\((?!const \w+Set&))"),
+      images(
+          R"(^(?:Dataset|Tensor|void(?= save_img)|std::pair<Dataset, Dataset>|std::array<Dataset, 2>|\w*Datasets?) (\w+)\()");
+  groups.push_back(functions_group(headers, {"Ops", "backend/ops"}, "nyala::ops", tensors));
+  groups.push_back(functions_group(headers, {"Data sets", "datasets"}, "nyala::datasets", sets));
+  groups.push_back(functions_group(headers, {"Images", "datasets/image"}, "nyala", images));
+  groups.push_back(functions_group(headers, {"Applications", "models"}, "nyala::applications", models));
+  return groups;
+}
+
+std::string reference_page() {
+  std::string page =
+      "# Reference\n\nEverything with a name, its options and their defaults. This page is made from the "
+      "headers by "
+      "`NYALA_WRITE_REFERENCE=1 build/release/tests/test_repo --gtest_filter='Reference.*'`; whoever wants "
+      "to know "
+      "more finds it in the header's comment.\n\n`Dense(int64_t units, {.units = 0, .use_bias = true})` "
+      "means: `units` "
+      "may be given by position, everything by name. `{}` is an empty value: none, or what the comment "
+      "says.\n";
+  for (const ReferenceGroup& group : reference_groups()) {
+    page += "\n## " + group.title + "\n\n";
+    for (const ReferenceEntry& entry : group.entries)
+      page += "- `" + entry.call + "`" + (entry.comment.empty() ? "" : ": " + entry.comment) + "\n";
+  }
+  return page;
+}
+
+}  // namespace nyala::repo
