@@ -10,7 +10,7 @@
 namespace nyala::repo {
 namespace {
 
-/// A C++ block of a page. The comment line above it names the program that it is taken from.
+/// A C++ or Python block of a page. The comment line above it names the program that it is taken from.
 struct Snippet {
   std::string page;
   std::string program;  ///< empty: no such comment
@@ -37,7 +37,7 @@ std::vector<Snippet> snippets_of(const SourceFile& page) {
       snippets.back().lines.push_back(line);
     } else if (std::regex_match(line, match, marker)) {
       program = match[1];
-    } else if (line.starts_with("```cpp")) {
+    } else if (line.starts_with("```cpp") || (line.starts_with("```python") && !program.empty())) {
       snippets.push_back({page.path, program, {}});
       program.clear();
       inside = true;
