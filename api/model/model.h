@@ -136,20 +136,26 @@ class Model : public Layer {
   /// Chosen where a field in braces does not exist or does not take its value.
   template <size_t N>
   void compile(const NoSuchField (&)[N]) const = delete;
-  template <class X, class Y, size_t N>
-  History fit(const X&, const Y&, const NoSuchField (&)[N]) const = delete;
+  template <size_t N>
+  History fit(const Tensor&, const Tensor&, const NoSuchField (&)[N]) const = delete;
   template <size_t N>
   History fit(const Tensors&, const Tensors&, const NoSuchField (&)[N]) const = delete;
-  template <class Data, size_t N>
-  History fit(const Data&, const NoSuchField (&)[N]) const = delete;
-  template <class X, class Y, size_t N>
-  Logs evaluate(const X&, const Y&, const NoSuchField (&)[N]) const = delete;
+  template <size_t N>
+  History fit(const Arrays&, const NoSuchField (&)[N]) const = delete;
+  template <size_t N>
+  History fit(const Dataset&, const NoSuchField (&)[N]) const = delete;
+  template <size_t N>
+  Logs evaluate(const Tensor&, const Tensor&, const NoSuchField (&)[N]) const = delete;
   template <size_t N>
   Logs evaluate(const Tensors&, const Tensors&, const NoSuchField (&)[N]) const = delete;
-  template <class Data, size_t N>
-  Logs evaluate(const Data&, const NoSuchField (&)[N]) const = delete;
-  template <class Data, size_t N>
-  Tensor predict(const Data&, const NoSuchField (&)[N]) const = delete;
+  template <size_t N>
+  Logs evaluate(const Arrays&, const NoSuchField (&)[N]) const = delete;
+  template <size_t N>
+  Logs evaluate(const Dataset&, const NoSuchField (&)[N]) const = delete;
+  template <size_t N>
+  Tensor predict(const Tensor&, const NoSuchField (&)[N]) const = delete;
+  template <size_t N>
+  Tensor predict(const Dataset&, const NoSuchField (&)[N]) const = delete;
 
  private:
   History fit_data(const DataArgument& data, const FitConfig& config) const;

@@ -62,6 +62,9 @@ TEST(MisspelledField, WhatExistsIsChosen) {
           "m.fit(x, y, {.epochs = 2, .callbacks = {EarlyStopping({.monitor = \"loss\"})}});\n"
           "m.fit({x, y}, {y}, {.epochs = 3});\n"
           "m.fit(Dataset(), {.epochs = 2});\n"
+          "m.fit(x[slice(3)], y[slice(3)], {.epochs = 2});\n"
+          "(void)m.evaluate(x[slice(3)], y[slice(3)], {.verbose = 0});\n"
+          "(void)m.predict(x[slice(3)], {.verbose = 0});\n"
           "(void)m.predict(x, {.batch_size = 3});\n"),
       "");
 }
