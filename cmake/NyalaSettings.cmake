@@ -33,13 +33,13 @@ function(nyala_target_settings target)
   endif()
 endfunction()
 
-# nyala_precompile_headers(<target>): the standard headers that most files need and the types that every op needs are
-# read once per target. More is no gain: what a precompiled header holds must be loaded by each file.
+# nyala_precompile_headers(<target>): the standard headers that most files need are read once per target. None of our
+# own is among them: a compiler cache may answer with a precompiled header from before such a header was changed.
 function(nyala_precompile_headers target)
   if(NYALA_PRECOMPILED_HEADERS)
     target_compile_options(${target} PRIVATE -fpch-preprocess)  # so that ccache may keep what includes them
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory>
-                              <mutex> <optional> <set> <span> <string> <string_view> <utility> <vector>
-                              <nyala/backend/core/error.h> <nyala/backend/core/op.h>)
+                              <mutex> <optional> <set> <source_location> <span> <stdexcept> <string> <string_view>
+                              <utility> <vector>)
   endif()
 endfunction()
