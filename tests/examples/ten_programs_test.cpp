@@ -81,7 +81,7 @@ TEST_F(TenPrograms, Gan) {
 
 TEST_F(TenPrograms, UNet) {
   const Runs runs = run("unet_shapes", "--pictures 128 --epochs 4");
-  EXPECT_GT(number(runs.one.output, "Epoch 4/4[^]* accuracy: ([0-9.]+)"), 0.75) << runs.one.output;
+  EXPECT_GT(number(runs.one.output, "Epoch 4/4[^]* accuracy: ([0-9.]+)"), 0.65) << runs.one.output;
   common(runs, "Epoch 2/4[^]* loss: ([0-9.]+)", 0.02);
 }
 
