@@ -59,7 +59,8 @@ Tensors trained(const Model& model) {
 TEST(RealFiles, BatchNormalizationTrainsOnSeveralDevicesAsOnOne) {
   const fs::path folder = data_folder() / "keras_models";
   if (!fs::exists(folder)) GTEST_SKIP() << folder << kAbsent;
-  for (const char* name : {"mlperf_resnet8_cifar10.h5", "mlperf_vww_mobilenet_v1_0.25_96.h5"}) {
+  for (const char* name : {"fer2013_mini_XCEPTION.102-0.66.hdf5", "mlperf_resnet8_cifar10.h5",
+                           "mlperf_vww_mobilenet_v1_0.25_96.h5"}) {
     const std::string path = (folder / name).string();
     const Tensors expected = trained(load_model(path));
     for (const int count : {2, 3}) {

@@ -235,10 +235,22 @@ void plan_backward_input(Plan& plan, const ConvolutionDescs& d, const Convolutio
   plan.packed_input = 1;
 }
 
+/// oneDNN 2.6's jit_1x1 brings strided inputs together in blocks of 16 channels, also where there are fewer,
+/// but reserves scratch memory for those there are: it writes behind it.
+bool overruns_its_scratchpad(const ConvolutionProblem& p, const std::string& implementation) {
+  constexpr int64_t kChannelsOfABlock = 16;
+  const ops::ConvolutionGeometry& g = p.geometry;
+  const bool strided = g.strides[0] > 1 || g.strides[1] > 1;
+  return strided && g.in_per_group < kChannelsOfABlock && implementation.starts_with("jit_1x1");
+}
+
 void plan_backward_kernel(Plan& plan, const ConvolutionDescs& d, const ConvolutionProblem& p) {
-  const auto desc = describe_backward<dnnl::convolution_backward_weights>(
-      attributes_for(ops::Activation::linear), forward_desc(d, p), dnnl::algorithm::convolution_direct, d.x,
-      d.kernel, d.y, d.strides, d.dilation, d.pads_before, d.pads_after);
+  const auto hint = forward_desc(d, p);  // next_impl() reads it, too
+  auto desc = describe_backward<dnnl::convolution_backward_weights>(
+      attributes_for(ops::Activation::linear), hint, dnnl::algorithm::convolution_direct, d.x, d.kernel, d.y,
+      d.strides, d.dilation, d.pads_before, d.pads_after);
+  while (overruns_its_scratchpad(p, desc.impl_info_str()))
+    if (!desc.next_impl()) throw dnnl::error(dnnl_unimplemented, "oneDNN has no sound implementation");
   finish(plan, desc);
   plan.primitive = dnnl::convolution_backward_weights(desc);
   plan.arguments = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST};

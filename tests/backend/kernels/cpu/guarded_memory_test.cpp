@@ -94,6 +94,30 @@ TEST(GuardedMemory, Convolutions) {
   }
 }
 
+/// oneDNN 2.6 wrote behind its scratch memory for strided 1x1 convolutions of few channels.
+TEST(GuardedMemory, OneDnnStaysInItsScratchMemory) {
+  constexpr size_t kGuard = 1 << 16;
+  constexpr uint8_t kMark = 0x5a;
+  for (const int64_t channels : {3, 4, 8, 12, 16, 24}) {
+    SCOPED_TRACE(channels);
+    const Descriptor descriptor = ops::Conv2DBackwardDescriptor{{.strides = {2, 2}}, {1, 1}};
+    const Tensor x = guarded({4, 60, 60, channels}), dz = guarded({4, 30, 30, 16});
+    const std::vector<const Tensor*> inputs = {&x, &dz};
+    for (const Kernel& kernel :
+         KernelTable::instance().fast_kernels(ops::kConv2DBackwardKernel, DeviceKind::cpu)) {
+      if (kernel.name != "onednn") continue;
+      const Tensor result = guarded({1, 1, channels, 16});
+      KernelCall call{&ops::kConv2DBackwardKernel, &kernel, descriptor.data(), inputs, {&result, 1}, {}};
+      if (const char* refusal = kernel.refuses(call); refusal && *refusal) continue;
+      const size_t bytes = kernel.workspace(call);
+      call.workspace = Tensor::from(std::vector<uint8_t>(bytes + kGuard, kMark));
+      kernel.run(call);
+      const std::span<const uint8_t> behind = call.workspace.data<uint8_t>().subspan(bytes);
+      EXPECT_EQ(std::count(behind.begin(), behind.end(), kMark), static_cast<ptrdiff_t>(kGuard));
+    }
+  }
+}
+
 TEST(GuardedMemory, Pooling) {
   for (const int64_t channels : {1, 6, 16, 20, 50})
     for (const int32_t stride : {1, 2, 3}) {
