@@ -2,6 +2,7 @@
 #include <nyala/api/model/fitted_input.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/shape.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala {
 
@@ -24,12 +25,19 @@ Tensor with_fitted_rank(const Tensor& x, const Shape& expected) {
   return ops::reshape(x, shape);
 }
 
+/// Whether the model that runs was called by another layer, as DataParallel calls it with slices of any axis.
+bool is_called_by_a_layer() {
+  const RunningCall* const running = thread_context().running;
+  return running && running->outer && !running->outer->is_step;
+}
+
 }  // namespace
 
 Tensor fitted_input(const Tensor& x, const Shape& expected, const std::string& model, size_t index) {
   if (expected.rank() == 0 || fits(x.shape(), expected)) return x;
   Tensor fitted = with_fitted_rank(x, expected);
   if (fits(fitted.shape(), expected)) return fitted;
+  if (fitted.rank() == expected.rank() && is_called_by_a_layer()) return fitted;
   throw ShapeError("model '" + model + "', input " + std::to_string(index) + ": expected shape " +
                    expected.to_string() + ", received " + x.shape().to_string() +
                    missing_batch_axis(x.shape(), expected.rank()));
