@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ using ::testing::Not;
 
 /// What the compiler says about `statement`.
 std::string diagnosed(const std::string& statement) {
-  const std::string path = (std::filesystem::temp_directory_path() / "nyala_misspelled.cpp").string();
+  const std::string name = "nyala_misspelled_" + std::to_string(getpid()) + ".cpp";
+  const std::string path = (std::filesystem::temp_directory_path() / name).string();
   std::ofstream(path)
       << "#include <nyala/nyala.h>\nusing namespace nyala;\nvoid f(Model m, Tensor x, Tensor y) {\n"
       << statement << "\n}\n";
