@@ -111,10 +111,11 @@ class Headers {
   }
 
   /// What the headers directly in a folder declare.
-  std::vector<Declaration> in(const std::string& folder) const {
+  /// Of a folder's headers, or of one.
+  std::vector<Declaration> in(const std::string& place) const {
     std::vector<Declaration> all;
     for (const auto& [path, declarations] : by_file_)
-      if (path.substr(0, path.rfind('/')) == folder)
+      if (path == place || path.substr(0, path.rfind('/')) == place)
         all.insert(all.end(), declarations.begin(), declarations.end());
     return all;
   }
@@ -264,6 +265,7 @@ std::vector<ReferenceGroup> reference_groups() {
   for (const Kind& kind : kClasses) groups.push_back(classes_group(headers, kind));
   groups.push_back(activations_group(headers));
   groups.push_back(options_group(headers, {"Options of compile, fit, evaluate and predict", "api/training"}));
+  groups.push_back(options_group(headers, {"Options of a function that is a loss", "api/losses/loss.h"}));
   groups.push_back(options_group(headers, {"Options of strategies", "strategies"}));
   static const std::regex tensors(R"(^(?:inline )?[\w:<>, ]*Tensors?[\w<>, ]* (\w+)\()"),
       models(R"(^Model (\w+)\()"), sets(R"(^TrainTest (\w+)\((?!const \w+Set&))"),
