@@ -106,6 +106,8 @@ void Stepper::prepare(const Batch& batch, bool training) {
   if (training && !state.trained) {  // layers may have been frozen since compile()
     build_optimizer(model_);
     state.trained = true;
+  } else if (training) {
+    check_optimizer(model_);
   }
 }
 

@@ -128,10 +128,31 @@ std::vector<RegularizedWeight> regularized_weights(const ModelNode& model) {
   return out;
 }
 
+namespace {
+
+[[noreturn]] void throw_foreign_optimizer(const ModelNode& model) {
+  const OptimizerNode& optimizer = model.training->optimizer.node();
+  throw StateError("model '" + model.name() + "': its optimizer (" + optimizer.class_name() +
+                   ") updates the variables of another model ('" + optimizer.variables().front().path() +
+                   "', ...); give every model an optimizer of its own");
+}
+
+}  // namespace
+
+void check_optimizer(const ModelNode& model) {
+  const Variables& variables = model.training->optimizer.node().variables();
+  if (variables.empty()) return;
+  const TrainingState& state = *model.training;
+  if (!state.trains(variables.front()) || !state.trains(variables.back())) throw_foreign_optimizer(model);
+}
+
 void build_optimizer(ModelNode& model) {
   model.check_variables();
+  const Variables& known = model.training->optimizer.node().variables();
+  const Variables own = model.variables();
+  if (!known.empty() && std::ranges::find_first_of(own, known) == own.end()) throw_foreign_optimizer(model);
   Variables trainable;
-  for (const Variable& variable : model.variables())
+  for (const Variable& variable : own)
     if (model.trainable() && variable.trainable()) trainable.push_back(variable);
   std::vector<bool>& leaves = model.training->trained_leaves;
   leaves.assign(static_cast<size_t>(model.strategy()->store().num_leaves()), false);

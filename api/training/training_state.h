@@ -110,6 +110,8 @@ std::vector<RegularizedWeight> regularized_weights(const ModelNode& model);
 
 /// Gives the optimizer the model's trainable variables; the model is built.
 void build_optimizer(ModelNode& model);
+/// Throws StateError where the optimizer was built for another model since.
+void check_optimizer(const ModelNode& model);
 
 /// Keeps others out of a model while it is written; the thread that holds it may come again. Throws
 /// StateError while another thread writes or predicts.
