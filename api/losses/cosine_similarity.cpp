@@ -28,8 +28,11 @@ Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, int axis) {
 }
 
 CosineSimilarity::CosineSimilarity(const Config& config)
-    : Loss(make_loss("CosineSimilarity", config, [config](const Tensor& y_true, const Tensor& y_pred) {
-        return -cosine_similarity(y_true, y_pred, static_cast<int>(config.axis));
-      })) {}
+    : Loss(make_loss(
+          "CosineSimilarity", config,
+          [config](const Tensor& y_true, const Tensor& y_pred) {
+            return -cosine_similarity(y_true, y_pred, static_cast<int>(config.axis));
+          },
+          config.axis != 0)) {}
 
 }  // namespace nyala

@@ -6,6 +6,7 @@
 #include <nyala/backend/ops/metric_updates.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/shape.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala::metrics {
 
@@ -32,6 +33,15 @@ Tensor mean_of_rows(const Tensor& value, const Tensor& y_pred, const Tensor& sam
   return ops::mean_update(value.with_shape({1}), weight.with_shape({1}));
 }
 
+/// Several replicas can join values of rows only.
+void check_values_of_rows(const Tensor& values, const Tensor& y_pred, const std::string& metric) {
+  if (!thread_context().replica || y_pred.rank() == 0 || values.shape()[0] == y_pred.shape()[0]) return;
+  throw InvalidArgumentError("metric '" + metric + "': under several replicas expected a value for each of " +
+                             std::to_string(y_pred.shape()[0]) +
+                             " rows or a scalar, their mean, received shape " + values.shape().to_string() +
+                             "; one that is no mean over rows is written as a StatefulMetric");
+}
+
 class LossMetricNode final : public MeanMetricNode {
  public:
   explicit LossMetricNode(LossMetricOptions options)
@@ -47,6 +57,7 @@ class LossMetricNode final : public MeanMetricNode {
   Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const override {
     const Tensor values = options_.loss.node().per_sample(y_true, y_pred);
     if (values.rank() == 0) return mean_of_rows(values, y_pred, sample_weight);
+    check_values_of_rows(values, y_pred, name());
     if (!sample_weight.defined()) return ops::mean_update(values);
     Tensor weights = fit_weights(sample_weight, values.shape(), name());
     // Keras takes the mask of ignored classes into account only where there are weights.

@@ -105,6 +105,18 @@ Tensor ReplicaStep::loss_of_mean(const Loss& loss, const Tensor& mean, const Ten
   return factor.defined() ? mean * factor * share() : mean * share();
 }
 
+namespace {
+
+void check_values_of_rows(const Loss& loss, const Tensor& values, const Tensor& prediction) {
+  const int64_t rows = prediction.rank() > 0 ? prediction.shape()[0] : 1;
+  if (values.shape()[0] == rows) return;
+  throw ShapeError("loss '" + loss.name() + "': expected a value for each of the " + std::to_string(rows) +
+                   " rows or a scalar, their mean, received shape " + values.shape().to_string() +
+                   "; one that is no mean over rows is made with {.rows_are_independent = false}");
+}
+
+}  // namespace
+
 Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Batch& batch,
                             const Tensors& predictions) {
   const Tensor& prediction = predictions[index];
@@ -114,6 +126,7 @@ Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Ba
   if (!loss.rows_are_independent()) return loss_of_whole_batch(output.loss, target, prediction, weights);
   Tensor per_sample = loss.per_sample(target, prediction);
   if (per_sample.rank() == 0) return loss_of_mean(output.loss, per_sample, prediction, weights);
+  check_values_of_rows(output.loss, per_sample, prediction);
   if (weights.defined()) per_sample = per_sample * weights_like(weights, per_sample);
   Tensor valid = loss.valid_count(target, prediction);
   if (const Tensor mask = mask_of(prediction); mask.defined() && mask.rank() <= per_sample.rank()) {
