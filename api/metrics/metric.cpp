@@ -136,7 +136,13 @@ std::vector<double> Metric::results() const {
   return node ? node->results(sums_->read(*node)) : std::vector<double>{0.0};
 }
 
-double Metric::result() const { return results().front(); }
+double Metric::result() const {
+  const std::vector<double> values = results();
+  if (values.size() != 1)
+    throw StateError("metric '" + name() + "' has " + std::to_string(values.size()) +
+                     " values; results() gives them all");
+  return values.front();
+}
 
 void Metric::reset_state() const {
   if (!*this) node();
