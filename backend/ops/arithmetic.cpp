@@ -163,11 +163,18 @@ namespace nyala {
 
 namespace {
 
-/// A scalar in x's dtype, so that `x * 2.5` keeps the dtype of floating x; integers with fractions become
-/// float32.
+/// Of `x * 2.5` or `x + 1`: floating x keeps its dtype, integers become float32 by a fraction. Whole numbers
+/// and integers too small to compute in (truth values, bytes) give int32, so that nothing wraps around.
+DType scaled_dtype(DType x, bool whole) {
+  if (is_floating(x)) return x;
+  if (!whole) return DType::float32;
+  return size_of(x) < size_of(DType::int32) ? DType::int32 : x;
+}
+
 Tensor scaled(const Tensor& x, double scale, double offset) {
   const bool whole = scale == static_cast<int64_t>(scale) && offset == static_cast<int64_t>(offset);
-  return ops::affine(is_floating(x.dtype()) || whole ? x : ops::cast(x, DType::float32), scale, offset);
+  const DType dtype = scaled_dtype(x.dtype(), whole);
+  return ops::affine(x.dtype() == dtype ? x : ops::cast(x, dtype), scale, offset);
 }
 
 /// A scalar for a true division with x, whose result is floating.
