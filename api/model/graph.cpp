@@ -89,7 +89,7 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   layer.node().ensure_built(shapes);
   shells[0] = with_call_arguments(shells[0], node->arguments);
   Call call;
-  if (layer.node().takes_many())
+  if (layer.node().takes_many() || shells.size() > 1)  // which a layer of one tensor refuses
     node->outputs = layer.node().invoke(call, shells);
   else
     node->outputs = {layer.node().invoke(call, shells.at(0))};
