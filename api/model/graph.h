@@ -30,7 +30,7 @@ struct GraphNode {
   Descriptor descriptor;
   std::shared_ptr<const GraphOperation> operation = {};
   std::shared_ptr<const CallArguments> arguments = {};  // of a layer's call; null: none
-  std::string name;                                     // of the op's node; layers have their own
+  mutable std::string name;                             // of the op's node; changed only by sort_graph
   std::string op_class;                                 // of the op's node, as Keras calls it: "Add"
   Tensors inputs;                                       // symbolic; empty for an Input
   Tensors outputs;                                      // shells of what it produces

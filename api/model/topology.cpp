@@ -104,13 +104,20 @@ class Sorter {
   std::vector<Node> order_;
 };
 
-void check_names(const Topology& topology) {
+/// Layers and inputs have names of their own. Ops may clash, where one was drawn by itself, as masks are, and
+/// another comes from a file: the later one gets another name.
+void make_names_unique(const Topology& topology) {
+  const auto is_op = [](const Node& node) { return !node->layer && !node->is_input(); };
   std::map<std::string, int> counts;
-  for (const Node& node : topology.operations) ++counts[name_of(node)];
+  for (const Node& node : topology.operations)
+    if (!is_op(node)) ++counts[name_of(node)];
   for (const auto& [name, count] : counts)
     if (count > 1)
       throw InvalidArgumentError("the name \"" + name + "\" is used " + std::to_string(count) +
                                  " times in the model; all names must be unique");
+  for (const Node& node : topology.operations)
+    if (is_op(node))
+      while (++counts[node->name] > 1) node->name = unique_name(node->op_class);
 }
 
 }  // namespace
@@ -125,7 +132,7 @@ Topology sort_graph(const Tensors& inputs, const Tensors& outputs) {
   for (const Tensor& output : outputs) sorter.visit(symbolic(output)->producer);
   for (const Tensor& input : inputs) sorter.add_unused(symbolic(input)->producer);
   Topology topology = sorter.finish();
-  check_names(topology);
+  make_names_unique(topology);
   return topology;
 }
 
