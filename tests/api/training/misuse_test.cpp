@@ -1,0 +1,133 @@
+// What is easily done by mistake and gave wrong numbers without a word.
+#include <optional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nyala/nyala.h>
+
+namespace nyala {
+namespace {
+
+using ::testing::HasSubstr;
+
+Tensor numbers(const Shape& shape, uint64_t key) { return ops::random_uniform(shape, 0.0, 1.0, {.key = key}); }
+
+Model small_net() { return Sequential({Input({4}), Dense(3, {.kernel_initializer = "ones"})}); }
+
+/// The loss of the only epoch.
+double trained_once(const Model& model, const Loss& loss, const std::optional<Metric>& metric = {}) {
+  if (metric)
+    model.compile({.optimizer = SGD({.learning_rate = 0.1}), .loss = loss, .metrics = {*metric}});
+  else
+    model.compile({.optimizer = SGD({.learning_rate = 0.1}), .loss = loss});
+  const FitConfig config = {.batch_size = 5, .verbose = 0, .shuffle = false};
+  return model.fit(numbers({10, 4}, 1), numbers({10, 3}, 2), config)["loss"].back();
+}
+
+template <class E, class F>
+std::string message(F&& f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Misuse, AnOptimizerOfTwoModelsIsAnError) {
+  const Tensor x = numbers({8, 4}, 1), y = numbers({8, 3}, 2);
+  const Optimizer shared = Adam(0.05);
+  const Model a = small_net(), b = small_net();
+  a.compile({.optimizer = shared, .loss = "mse"});
+  a.fit(x, y, {.verbose = 0});
+  a.compile({.optimizer = shared, .loss = "mae"});  // the same model may go on with it
+  a.fit(x, y, {.verbose = 0});
+  EXPECT_THAT(message<StateError>([&] { b.compile({.optimizer = shared, .loss = "mse"}); }),
+              HasSubstr("give every model an optimizer of its own"));
+}
+
+TEST(Misuse, AnOptimizerThatAModelSharesWithItsPartIsNoticedByTheFirst) {
+  const Tensor x = numbers({8, 4}, 1), y = numbers({8, 3}, 2);
+  const Optimizer shared = SGD(0.05);
+  const Tensor input = Input({4});
+  const Tensor middle = Dense(5)(input);
+  const Model a(input, Dense(3)(middle)), b(input, Dense(3)(middle));
+  a.compile({.optimizer = shared, .loss = "mse"});
+  b.compile({.optimizer = shared, .loss = "mse"});
+  a.fit(x, y, {.verbose = 0});
+  b.fit(x, y, {.verbose = 0});
+  EXPECT_THAT(message<StateError>([&] { a.fit(x, y, {.verbose = 0}); }), HasSubstr("another model"));
+}
+
+TEST(Misuse, ALossThatIsNotOfRowsIsAnError) {
+  const auto of_classes = [](const Tensor& t, const Tensor& p) { return ops::mean(ops::square(t - p), 0); };
+  EXPECT_THAT(message<ShapeError>([&] { trained_once(small_net(), Loss(of_classes)); }),
+              HasSubstr("for each of the 5 rows or a scalar, their mean, received shape (3,)"));
+  trained_once(small_net(), Loss(of_classes, {.rows_are_independent = false}));
+}
+
+TEST(Misuse, CosineSimilarityOverRowsSeesThemAll) {
+  configure_logical_devices("cpu", 3);
+  const Loss loss = CosineSimilarity({.axis = 0});
+  const double one = trained_once(small_net(), loss);
+  for (const std::vector<std::string>& devices :
+       {std::vector<std::string>{"cpu:0", "cpu:1"}, {"cpu:0", "cpu:1", "cpu:2"}}) {
+    const MirroredStrategy strategy({.devices = devices});
+    EXPECT_NEAR(trained_once(strategy.scope(small_net), loss), one, 1e-6);
+  }
+}
+
+TEST(Misuse, AMetricThatIsNotOfRowsIsAnErrorUnderReplicas) {
+  configure_logical_devices("cpu", 2);
+  const Metric metric([](const Tensor& t, const Tensor& p) { return ops::mean(ops::square(t - p), 0); },
+                      "of_classes");
+  trained_once(small_net(), "mse", metric);
+  const MirroredStrategy strategy({.devices = {"cpu:0", "cpu:1"}});
+  EXPECT_THAT(
+      message<InvalidArgumentError>([&] { trained_once(strategy.scope(small_net), "mse", metric); }),
+      HasSubstr("StatefulMetric"));
+}
+
+TEST(Misuse, AMetricOfSeveralValuesHasNoSingleResult) {
+  const metrics::F1Score metric;
+  metric.update_state(Tensor({{1, 0}, {0, 1}}), Tensor({{0.9F, 0.1F}, {0.8F, 0.2F}}));
+  EXPECT_EQ(metric.results().size(), 2u);
+  EXPECT_THAT(message<StateError>([&] { (void)metric.result(); }), HasSubstr("results()"));
+}
+
+TEST(Misuse, ALayerOfOneTensorRefusesSeveral) {
+  const Tensor a = Input({4}), b = Input({4});
+  EXPECT_THAT(message<InvalidArgumentError>([&] { Dense(2)(Tensors{a, b}); }),
+              HasSubstr("expected one input tensor, received 2"));
+  EXPECT_THAT(message<InvalidArgumentError>([&] { Softmax()(Tensors{a, b}); }),
+              HasSubstr("expected one input tensor, received 2"));
+}
+
+TEST(Misuse, NumbersDoNotWrapAroundInSmallTypes) {
+  const Tensor truth = Tensor({-1.5F, 0.5F, 2.0F}) > 0.0;
+  EXPECT_EQ((truth * 3.0).to_vector<int32_t>(), (std::vector<int32_t>{0, 3, 3}));
+  EXPECT_EQ((1.0 - truth).to_vector<int32_t>(), (std::vector<int32_t>{1, 0, 0}));
+  EXPECT_EQ((truth * 2.0 - 1.0).to_vector<int32_t>(), (std::vector<int32_t>{-1, 1, 1}));
+  const Tensor bytes = Tensor::from(std::vector<uint8_t>{250, 10});
+  EXPECT_EQ((bytes * 2.0).to_vector<int32_t>(), (std::vector<int32_t>{500, 20}));
+  EXPECT_EQ((bytes - 128.0).to_vector<int32_t>(), (std::vector<int32_t>{122, -118}));
+  EXPECT_FLOAT_EQ(((bytes - 127.0) / 128.0).to_vector<float>()[1], -117.0F / 128.0F);
+}
+
+/// The masks of Embedding are drawn as "not_equal_N": the file's own ops have such names, too.
+TEST(Misuse, AFileLoadsHoweverManyModelsThereWereBefore) {
+  const Tensor ids = Input({5}, {.dtype = "int32"});
+  const Tensor embedded = Embedding(7, 3, {.mask_zero = true})(ids);
+  const Tensor kept = ops::cast(ops::not_equal(ids, 0.0), DType::float32);
+  const Model model(ids, ops::sum(LSTM(2)(embedded), -1, true) + ops::sum(kept, -1, true));
+  const std::string path = ::testing::TempDir() + "names.keras";
+  model.save(path);
+  const Tensor x = Tensor::from(std::vector<int32_t>{1, 2, 0, 3, 0}, {1, 5});
+  const float expected = model.predict(x, {.verbose = 0}).at<float>({0, 0});
+  for (int i = 0; i < 8; ++i)
+    EXPECT_FLOAT_EQ((load_model(path).predict(x, {.verbose = 0}).at<float>({0, 0})), expected) << i;
+}
+
+}  // namespace
+}  // namespace nyala
