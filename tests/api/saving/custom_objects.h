@@ -109,8 +109,8 @@ struct MyOptimizer : OptimizerNode {
     const Tensor rate = ops::cast(range.scalars.rows(ops::kFirstFormulaScalar, 1), range.weight.dtype());
     const Tensor velocity = range.slots[0] * config_.momentum + range.gradient;
     const Tensor weight = range.weight - velocity * rate;
-    dispatch_into(ops::kAffine, ops::AffineDescriptor{}, {&velocity}, range.slots[0]);
-    dispatch_into(ops::kAffine, ops::AffineDescriptor{}, {&weight}, range.weight);
+    range.slots[0].copy_from(velocity);
+    range.weight.copy_from(weight);
   }
 
  private:
