@@ -10,6 +10,7 @@
 using namespace nyala;
 
 int main(int argc, char** argv) {
+  examples::expect_paths(argc, argv, 1, "houses.csv");
   const Strategy strategy = examples::strategy_argument(argc, argv);
   const int epochs = static_cast<int>(examples::number_argument(argc, argv, "--epochs", 200));
   const std::string output = examples::text_argument(argc, argv, "--output", "houses.keras");

@@ -25,6 +25,7 @@ Model make_model(int64_t width, const Tensor& x) {
 }
 
 int main(int argc, char** argv) {
+  examples::expect_paths(argc, argv, 1, "houses.csv");
   const Strategy strategy = examples::strategy_argument(argc, argv);
   const int epochs = static_cast<int>(examples::number_argument(argc, argv, "--epochs", 60));
   const std::string output = examples::text_argument(argc, argv, "--output", "best.keras");

@@ -34,6 +34,7 @@ std::vector<Words> read(const std::string& path, size_t most) {
 }
 
 int main(int argc, char** argv) {
+  examples::expect_paths(argc, argv, 2, "first_book.txt second_book.txt");
   const Strategy strategy = examples::strategy_argument(argc, argv);
   const int64_t most = examples::number_argument(argc, argv, "--lines", 8000);
   const int epochs = static_cast<int>(examples::number_argument(argc, argv, "--epochs", 3));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -22,6 +23,15 @@ inline bool has_argument(int argc, char** argv, const std::string& name) {
   for (int i = 1; i < argc; ++i)
     if (argv[i] == name) return true;
   return false;
+}
+
+/// Ends the program with a usage line unless the first arguments are `count` paths.
+inline void expect_paths(int argc, char** argv, int count, const char* what) {
+  for (int i = 1; i <= count; ++i)
+    if (i >= argc || argv[i][0] == '-') {
+      std::fprintf(stderr, "usage: %s %s\n", argv[0], what);
+      std::exit(2);
+    }
 }
 
 }  // namespace nyala::examples
