@@ -4,9 +4,12 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <regex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -45,6 +48,22 @@ inline bool has_fashion_mnist() {
                            "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"})
     if (!datasets::find_data_file("fashion-mnist", file)) return false;
   return true;
+}
+
+/// Lets programs find these files, by folder and name, or skips the test that asks.
+inline void needs_data(const std::vector<std::pair<std::string, std::string>>& files) {
+  const char* chosen = std::getenv("NYALA_TEST_DATA");
+  ::setenv("NYALA_DATA_DIR", chosen ? chosen : NYALA_TEST_DATA, 1);
+  for (const auto& [folder, file] : files)
+    if (!datasets::find_data_file(folder, file)) GTEST_SKIP() << file << " is not here (set NYALA_TEST_DATA)";
+}
+
+/// The first group of `pattern` in `text`; a failure where there is none.
+inline double number(const std::string& text, const std::string& pattern) {
+  std::smatch found;
+  if (std::regex_search(text, found, std::regex(pattern))) return std::stod(found[1]);
+  ADD_FAILURE() << "expected " << pattern << " in\n" << text;
+  return 0;
 }
 
 }  // namespace nyala

@@ -28,19 +28,6 @@ class TenPrograms : public ::testing::Test {
   void needs_fashion_mnist() const {
     if (!has_fashion_mnist()) GTEST_SKIP() << "Fashion-MNIST is not here (package dataset-fashion-mnist)";
   }
-  void needs_data(const std::vector<std::pair<std::string, std::string>>& files) {
-    const char* chosen = std::getenv("NYALA_TEST_DATA");
-    ::setenv("NYALA_DATA_DIR", chosen ? chosen : NYALA_TEST_DATA, 1);
-    for (const auto& [folder, file] : files)
-      if (!datasets::find_data_file(folder, file))
-        GTEST_SKIP() << file << " is not here (set NYALA_TEST_DATA)";
-  }
-  static double number(const std::string& text, const std::string& pattern) {
-    std::smatch found;
-    if (std::regex_search(text, found, std::regex(pattern))) return std::stod(found[1]);
-    ADD_FAILURE() << "expected " << pattern << " in\n" << text;
-    return 0;
-  }
   /// The number, which both runs print alike.
   static double common(const Runs& runs, const std::string& pattern, double tolerance) {
     const double one = number(runs.one.output, pattern);

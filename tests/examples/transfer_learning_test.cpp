@@ -13,19 +13,6 @@ class TransferLearning : public ::testing::Test {
   void needs(const std::string& name) {
     if (!std::filesystem::exists(example_path(name))) GTEST_SKIP() << name << " is not built";
   }
-  void needs_data(const std::vector<std::pair<std::string, std::string>>& files) {
-    const char* chosen = std::getenv("NYALA_TEST_DATA");
-    ::setenv("NYALA_DATA_DIR", chosen ? chosen : NYALA_TEST_DATA, 1);
-    for (const auto& [folder, file] : files)
-      if (!datasets::find_data_file(folder, file))
-        GTEST_SKIP() << file << " is not here (set NYALA_TEST_DATA)";
-  }
-  static double number(const std::string& text, const std::string& pattern) {
-    std::smatch found;
-    if (std::regex_search(text, found, std::regex(pattern))) return std::stod(found[1]);
-    ADD_FAILURE() << "expected " << pattern << " in\n" << text;
-    return 0;
-  }
   const std::pair<std::string, std::string> train_{"cifar10", "lossless_train_4053.bin.gz"},
       test_{"cifar10", "lossless_test_761.bin.gz"},
       weights_{"weights", "derived_mobilenet_v2_0.35_128_imagenet_notop.h5"};
