@@ -7,7 +7,8 @@ find_library(NYALA_HDF5_LIBRARY NAMES hdf5_serial hdf5 PATH_SUFFIXES hdf5/serial
 mark_as_advanced(NYALA_HDF5_INCLUDE_DIR NYALA_HDF5_LIBRARY)
 
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(NyalaHdf5 REQUIRED_VARS NYALA_HDF5_LIBRARY NYALA_HDF5_INCLUDE_DIR)
+find_package_handle_standard_args(NyalaHdf5 REQUIRED_VARS NYALA_HDF5_LIBRARY NYALA_HDF5_INCLUDE_DIR
+                                  NAME_MISMATCHED) # the installed package includes this file
 
 if(NyalaHdf5_FOUND AND NOT TARGET nyala_deps::hdf5)
   add_library(nyala_deps::hdf5 UNKNOWN IMPORTED)

@@ -2,7 +2,11 @@
 
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(dnnl CONFIG REQUIRED) # oneDNN 2.6 or 3.x, by way of CMAKE_PREFIX_PATH
+# oneDNN 2.6 or 3.x, by way of CMAKE_PREFIX_PATH or dnnl_DIR, which CMake replaces silently where it is wrong.
+if(dnnl_DIR AND NOT EXISTS "${dnnl_DIR}/dnnl-config.cmake")
+  message(FATAL_ERROR "dnnl_DIR is '${dnnl_DIR}', where no dnnl-config.cmake lies")
+endif()
+find_package(dnnl CONFIG REQUIRED)
 find_package(Eigen3 3.4 CONFIG REQUIRED)
 find_package(fmt CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)

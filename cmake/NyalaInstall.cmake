@@ -3,7 +3,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY NYALA_LIBRARIES)
-install(TARGETS nyala ${libraries} EXPORT nyalaTargets ARCHIVE)
+install(TARGETS nyala ${libraries} EXPORT nyalaTargets ARCHIVE LIBRARY)
 install(DIRECTORY backend datasets strategies api models DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/nyala"
         FILES_MATCHING PATTERN "*.h")
 install(FILES nyala.h fwd.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/nyala")
@@ -15,4 +15,9 @@ configure_package_config_file(cmake/nyalaConfig.cmake.in "${PROJECT_BINARY_DIR}/
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/nyalaConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/nyalaConfig.cmake" "${PROJECT_BINARY_DIR}/nyalaConfigVersion.cmake"
         cmake/FindNyalaHdf5.cmake DESTINATION "${package_dir}")
+
+file(RELATIVE_PATH pc_to_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
+configure_file(cmake/nyala.pc.in "${PROJECT_BINARY_DIR}/nyala.pc.in" @ONLY)
+file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/nyala.pc" INPUT "${PROJECT_BINARY_DIR}/nyala.pc.in")
+install(FILES "${PROJECT_BINARY_DIR}/nyala.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

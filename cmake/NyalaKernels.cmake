@@ -14,7 +14,3 @@ foreach(source IN LISTS kernel_sources)
   endif()
   set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${flags}" SKIP_PRECOMPILE_HEADERS ON)
 endforeach()
-
-# The version is written once, in project().
-set_source_files_properties("${PROJECT_SOURCE_DIR}/backend/core/version.cpp" PROPERTIES COMPILE_DEFINITIONS
-                            "NYALA_VERSION=\"${PROJECT_VERSION}\"")

@@ -1,5 +1,5 @@
 # nyala_add_library(<folder> [PUBLIC ...] [PRIVATE ...] [HEADER_ONLY ...])
-#   One static library nyala_<folder> from all sources below <folder>. HEADER_ONLY names header libraries that only
+#   One library nyala_<folder> from all sources below <folder>, static unless BUILD_SHARED_LIBS is on. HEADER_ONLY names header libraries that only
 #   the .cpp files of the folder see: they are needed to build, not to use the installed package.
 #   Sources below a folder `cuda` are left to NyalaCuda.cmake; no_cuda.cpp is their twin without the toolkit.
 #   A folder without sources becomes an interface library, so that the chain of libraries stays whole.
@@ -17,7 +17,8 @@ function(nyala_add_library folder)
 
   if(sources)
     set(public PUBLIC)
-    add_library(${target} STATIC ${sources})
+    add_library(${target} ${sources})
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${NYALA_ABI} DEFINE_SYMBOL "")
     nyala_target_settings(${target})
     nyala_precompile_headers(${target})
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE})

@@ -6,8 +6,14 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+# Inside another project its build type holds. Where it has none, our own sources are optimised all the same.
+set(NYALA_OPTIMISATION "")
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  else()
+    set(NYALA_OPTIMISATION -O2)
+  endif()
 endif()
 
 if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -25,7 +31,7 @@ file(CREATE_LINK "${PROJECT_SOURCE_DIR}" "${NYALA_INCLUDE_ROOT}/nyala" SYMBOLIC)
 
 # nyala_target_settings(<target>): warnings and sanitizers, for our own targets only.
 function(nyala_target_settings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow $<$<BOOL:${NYALA_WARNINGS_AS_ERRORS}>:-Werror>)
+  target_compile_options(${target} PRIVATE ${NYALA_OPTIMISATION} -Wall -Wextra -Wshadow $<$<BOOL:${NYALA_WARNINGS_AS_ERRORS}>:-Werror>)
   if(NYALA_SANITIZE)
     set(flags -fsanitize=${NYALA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_compile_options(${target} PRIVATE ${flags})
@@ -39,7 +45,7 @@ function(nyala_precompile_headers target)
   if(NYALA_PRECOMPILED_HEADERS)
     target_compile_options(${target} PRIVATE -fpch-preprocess)  # so that ccache may keep what includes them
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory>
-                              <mutex> <optional> <set> <source_location> <span> <stdexcept> <string> <string_view>
+                              <mutex> <optional> <set> <span> <stdexcept> <string> <string_view>
                               <utility> <vector>)
   endif()
 endfunction()

@@ -36,4 +36,26 @@ if(NOT output MATCHES "nyala ${VERSION}: trained")
   message(FATAL_ERROR "the program printed something else:\n${output}")
 endif()
 message(STATUS "${output}")
+
+# The same program by way of pkg-config.
+find_program(PKG_CONFIG pkg-config)
+if(PKG_CONFIG)
+  file(GLOB_RECURSE pc "${prefix}/nyala.pc")
+  cmake_path(GET pc PARENT_PATH pc_folder)
+  set(ENV{PKG_CONFIG_PATH} "${pc_folder}")
+  step("pkg-config" "${PKG_CONFIG}" --cflags --libs nyala)
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  step("compile" "${CXX}" "${WORK_DIR}/project/main.cpp" ${flags} -o "${WORK_DIR}/by_pkg_config")
+  step("run" "${WORK_DIR}/by_pkg_config")
+endif()
+
+# Inside another project (not built: that would be the whole library once more).
+step("as a part" "${CMAKE_COMMAND}" -S "${PROJECT_DIR}/../parent" -B "${WORK_DIR}/parent" -G "${GENERATOR}"
+     "-DCMAKE_CXX_COMPILER=${CXX}" "-DNYALA_SOURCE=${PROJECT_DIR}/../../.." "-Ddnnl_DIR=${dnnl_DIR}"
+     "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}")
+step("install of the whole" "${CMAKE_COMMAND}" -DCMAKE_INSTALL_PREFIX=${WORK_DIR}/nothing
+     -P "${WORK_DIR}/parent/cmake_install.cmake")
+if(EXISTS "${WORK_DIR}/nothing")
+  message(FATAL_ERROR "Nyala was installed with the project that it is a part of")
+endif()
 file(REMOVE_RECURSE "${WORK_DIR}")

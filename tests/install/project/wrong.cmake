@@ -1,0 +1,20 @@
+# Where the package is not to be had as it is asked for: says why, and changes nothing.
+set(CMAKE_MODULE_PATH "mine")
+find_package(nyala CONFIG QUIET COMPONENTS backend speech)
+set(why "${nyala_NOT_FOUND_MESSAGE}")
+if(nyala_FOUND OR NOT why MATCHES "no component 'speech': they are backend datasets")
+  message(FATAL_ERROR "an unknown component: found ${nyala_FOUND}, '${why}'")
+endif()
+
+set(right "${dnnl_DIR}")
+set(dnnl_DIR "/nowhere")
+find_package(nyala CONFIG QUIET)
+set(why "${nyala_NOT_FOUND_MESSAGE}")
+if(nyala_FOUND OR NOT why MATCHES "dnnl_DIR is '/nowhere'")
+  message(FATAL_ERROR "a wrong dnnl_DIR: found ${nyala_FOUND}, '${why}'")
+endif()
+set(dnnl_DIR "${right}")
+
+if(NOT CMAKE_MODULE_PATH STREQUAL "mine")
+  message(FATAL_ERROR "CMAKE_MODULE_PATH became '${CMAKE_MODULE_PATH}'")
+endif()
