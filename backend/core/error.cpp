@@ -12,10 +12,10 @@ void throw_empty_handle(const char* kind, const char* how) {
   throw StateError(std::string(kind) + ": this handle is empty; " + how);
 }
 
-void check_internal(bool condition, std::string_view what, std::source_location where) {
+void check_internal(bool condition, std::string_view what, SourcePlace where) {
   if (condition) return;
-  throw InternalError("internal error: " + std::string(what) + " (" + where.file_name() + ":" +
-                      std::to_string(where.line()) + "); please report it");
+  throw InternalError("internal error: " + std::string(what) + " (" + where.file + ":" +
+                      std::to_string(where.line) + "); please report it");
 }
 
 namespace {

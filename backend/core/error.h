@@ -1,10 +1,11 @@
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nyala/backend/core/source_place.h>
 
 namespace nyala {
 
@@ -105,7 +106,7 @@ class InternalError : public Error {
 
 /// Throws InternalError naming the caller's file and line unless `condition` holds.
 void check_internal(bool condition, std::string_view what,
-                    std::source_location where = std::source_location::current());
+                    SourcePlace where = SourcePlace::here());
 
 /// Returns " (did you mean 'adam'?)" for the candidate nearest to `name`, or "" when none is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);

@@ -6,10 +6,10 @@
 
 namespace nyala {
 
-void cuda_check(cudaError_t status, std::string_view what, std::source_location where) {
+void cuda_check(cudaError_t status, std::string_view what, SourcePlace where) {
   if (status == cudaSuccess) return;
-  const std::string text = std::string(what) + ": " + cudaGetErrorString(status) + " (" + where.file_name() +
-                           ":" + std::to_string(where.line()) + ")";
+  const std::string text = std::string(what) + ": " + cudaGetErrorString(status) + " (" + where.file +
+                           ":" + std::to_string(where.line) + ")";
   if (status == cudaErrorMemoryAllocation) throw OutOfMemoryError(text);
   throw Error(text);
 }
