@@ -82,7 +82,7 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
     apply = rule->begin_step();
     buckets_.begin(*rule, apply, accumulate);
   }
-  first_error_ = nullptr;
+  first_error_.forget();
   run_has_rule_ = rule != nullptr;
   manual_ = nullptr;
   profiler_.begin_run(num_replicas_in_sync());
@@ -95,10 +95,8 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
     profiler_.end_replica(id);
   });
   profiler_.end_run();
-  if (first_error_) {
-    if (accumulate) forget_gathered(*store_, *rule);
-    std::rethrow_exception(std::exchange(first_error_, nullptr));
-  }
+  if (first_error_.caught() && accumulate) forget_gathered(*store_, *rule);
+  first_error_.rethrow();
   if (!rule) {
     if (manual_) profiler_.end_update();
     profiler_.drop_run();
@@ -139,21 +137,7 @@ void InProcessStrategy::fail(int id) {
   tapes_[static_cast<size_t>(id)]->clear();
   const std::string who =
       "replica " + std::to_string(id) + " on " + options_.devices[static_cast<size_t>(id)].to_string();
-  std::exception_ptr error = std::current_exception();
-  std::string reason = who + " failed";
-  if (num_replicas_in_sync() > 1) {
-    try {
-      rethrow_with_prefix(who + ": ");
-    } catch (const std::exception& named) {
-      error = std::current_exception();
-      reason = named.what();
-    }
-  }
-  {
-    std::lock_guard lock(error_mutex_);
-    if (!first_error_) first_error_ = error;
-  }
-  group_.cancel(reason);
+  group_.cancel(first_error_.keep(num_replicas_in_sync() > 1 ? who + ": " : ""));
 }
 
 bool InProcessStrategy::take_pending(const UpdateRule& rule) {
@@ -199,16 +183,15 @@ void InProcessStrategy::apply(UpdateRule& rule, const InSlices& in_slices) {
 }
 
 void InProcessStrategy::in_slices(const std::function<void(int)>& body) {
-  std::exception_ptr error;
+  CaughtError error;
   threads_.run([&](int slice) {
     try {
       body(slice);
     } catch (...) {
-      std::lock_guard lock(error_mutex_);
-      if (!error) error = std::current_exception();
+      error.keep();
     }
   });
-  if (error) std::rethrow_exception(error);
+  error.rethrow();
 }
 
 }  // namespace nyala

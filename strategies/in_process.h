@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include <nyala/backend/core/caught_error.h>
 #include <nyala/strategies/gradient_buckets.h>
 #include <nyala/strategies/replica_group.h>
 #include <nyala/strategies/replica_threads.h>
@@ -88,8 +89,7 @@ class InProcessStrategy final : public StrategyNode {
   ReplicaGroup group_;
   GradientBuckets buckets_;
   std::vector<std::unique_ptr<Tape>> tapes_;
-  std::mutex error_mutex_;
-  std::exception_ptr first_error_;
+  CaughtError first_error_;
   std::vector<Pending> pending_;
   UpdateRule* manual_ = nullptr;  // of the apply_gradients() that goes on
   bool manual_applies_ = false;

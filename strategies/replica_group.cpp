@@ -123,7 +123,7 @@ void ReplicaGroup::reset() {
   last_left_ = -1;
   broken_ = false;
   job_ = nullptr;
-  job_error_ = nullptr;
+  job_error_.forget();
   for (Table& table : tables_) {
     std::fill(table.shown.begin(), table.shown.end(), Tensor());
     std::fill(table.kinds.begin(), table.kinds.end(), nullptr);
@@ -260,8 +260,7 @@ void ReplicaGroup::run_job(int id) {
   try {
     (*job_)(id);
   } catch (...) {
-    std::lock_guard lock(mutex_);
-    if (!job_error_) job_error_ = std::current_exception();
+    job_error_.keep();
   }
 }
 
@@ -271,7 +270,7 @@ void ReplicaGroup::together(const std::function<void(int)>& body) {
   run_job(0);
   meet(0, kOnce);
   job_ = nullptr;
-  if (job_error_) std::rethrow_exception(std::exchange(job_error_, nullptr));
+  job_error_.rethrow();
 }
 
 }  // namespace nyala

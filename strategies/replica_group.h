@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <nyala/backend/core/caught_error.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/strategies/step_profiler.h>
 
@@ -79,7 +79,7 @@ class ReplicaGroup {
   std::vector<std::string> names_;   // of meet_once(); guarded by mutex_
   std::vector<const void*> offers_;  // of meet_once()
   const std::function<void(int)>* job_ = nullptr;
-  std::exception_ptr job_error_;  // guarded by mutex_
+  CaughtError job_error_;
   std::atomic<uint32_t> generation_{0};
   std::atomic<bool> broken_{false};
   mutable std::mutex mutex_;

@@ -48,7 +48,7 @@ class Strategy {
   /// part; others are passed as they are. What fn returns comes back with PerReplica in place of every tensor
   /// (and of everything else that is no nest); lists and dictionaries with tensors have the same sizes and
   /// keys on all replicas. A replica that throws ends the others; the first error is thrown, with replica and
-  /// device in its text, and the strategy can go on.
+  /// device in its text (of classes that are not Nyala's: in error_place()), and the strategy can go on.
   template <class Function, class... Args>
   auto run(Function&& fn, const Args&... args) const;
 

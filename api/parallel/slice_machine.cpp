@@ -8,7 +8,7 @@ namespace nyala {
 void SliceMachine::on_all(const std::function<void(int)>& body) {
   const std::lock_guard turn(turn_);
   group_.reset();
-  first_error_ = nullptr;
+  first_error_.forget();
   threads_.run([&](int i) {
     try {
       const auto here = device(options.devices[static_cast<size_t>(i)]);
@@ -20,27 +20,14 @@ void SliceMachine::on_all(const std::function<void(int)>& body) {
       fail(i);
     }
   });
-  if (first_error_) std::rethrow_exception(std::exchange(first_error_, nullptr));
+  first_error_.rethrow();
 }
 
 // Called in a catch block.
 void SliceMachine::fail(int i) {
   const std::string who =
       "slice " + std::to_string(i) + " on " + options.devices[static_cast<size_t>(i)].to_string();
-  std::exception_ptr error = std::current_exception();
-  std::string reason = who + " failed";
-  try {
-    rethrow_with_prefix(who + ": ");
-  } catch (const std::exception& named) {
-    error = std::current_exception();
-    reason = named.what();
-  } catch (...) {
-  }
-  {
-    const std::lock_guard lock(error_mutex_);
-    if (!first_error_) first_error_ = error;
-  }
-  group_.cancel(reason);
+  group_.cancel(first_error_.keep(who + ": "));
 }
 
 Tensor moved(const Tensor& tensor, Device device) {

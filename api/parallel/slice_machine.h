@@ -1,10 +1,10 @@
 #pragma once
 
-#include <exception>
 #include <functional>
 #include <mutex>
 
 #include <nyala/api/parallel/device_slices.h>
+#include <nyala/backend/core/caught_error.h>
 #include <nyala/strategies/replica_group.h>
 #include <nyala/strategies/replica_threads.h>
 
@@ -29,8 +29,8 @@ class SliceMachine {
   void fail(int i);
 
   ReplicaGroup group_;
-  std::mutex turn_, error_mutex_;
-  std::exception_ptr first_error_;
+  std::mutex turn_;
+  CaughtError first_error_;
   ReplicaThreads threads_;
 };
 

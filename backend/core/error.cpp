@@ -18,29 +18,12 @@ void check_internal(bool condition, std::string_view what, SourcePlace where) {
                       std::to_string(where.line) + "); please report it");
 }
 
-namespace {
-
-/// Throws `error` as a T with a new text if it is one.
-template <class T>
-void rethrow_as(const std::exception& error, const std::string& prefix) {
-  if (dynamic_cast<const T*>(&error)) throw T(prefix + error.what());
-}
-
-template <class... Types>
-[[noreturn]] void rethrow_as_first_of(const std::exception& error, const std::string& prefix) {
-  (rethrow_as<Types>(error, prefix), ...);
-  throw Error(prefix + error.what());
-}
-
-}  // namespace
-
 void rethrow_with_prefix(const std::string& prefix) {
   try {
     throw;
-  } catch (const std::exception& error) {  // most derived types first
-    rethrow_as_first_of<ShapeError, DTypeError, InvalidArgumentError, DeviceNotFoundError, NotFoundError,
-                        StateError, FileFormatError, IoError, OutOfMemoryError, NumericError, TimeoutError,
-                        PeerLostError, CommunicationError, InternalError>(error, prefix);
+  } catch (Error& error) {
+    error.put_in_front(prefix);
+    throw;
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,6 +15,13 @@ namespace nyala {
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+
+  const char* what() const noexcept override { return text_ ? text_->c_str() : std::runtime_error::what(); }
+  /// Says where: what() begins with `prefix` from now on. Not to be called by two threads.
+  void put_in_front(const std::string& prefix) { text_ = std::make_shared<const std::string>(prefix + what()); }
+
+ private:
+  std::shared_ptr<const std::string> text_;  // null: the text that it was made with
 };
 
 /// An argument that no call of this kind accepts (an unknown name, a negative size).
@@ -100,9 +108,14 @@ class InternalError : public Error {
   using Error::Error;
 };
 
-/// Call inside a catch block: throws the current exception again, of the same Nyala type, with `prefix` in
-/// front of its text. Exceptions that are not Nyala's become Error.
+/// Call inside a catch block: throws the current exception again, with `prefix` in front of its text where it is
+/// an Error, of any class derived from it. Others go on as they are.
 [[noreturn]] void rethrow_with_prefix(const std::string& prefix);
+
+/// Inside a catch block: the replica from whose thread an exception comes that is not one of Nyala's
+/// ("replica 1 on cpu:1: "), so that a class of one's own arrives as it was thrown. Empty for Nyala's, whose texts
+/// have it, and for what no other thread has thrown.
+std::string error_place();
 
 /// Throws InternalError naming the caller's file and line unless `condition` holds.
 void check_internal(bool condition, std::string_view what,
