@@ -46,6 +46,14 @@ void LayerNode::add_sublayer(std::string attribute, const Layer& layer) {
   sublayers_.emplace_back(std::move(attribute), layer);
 }
 
+Variable LayerNode::track(const std::string& attribute, const Variable& variable) {
+  VariableNode& node = variable.node();
+  node.loose = false;
+  if (node.spec.name == "variable") node.spec.name = node.spec.path = attribute;
+  (variable.trainable() ? weights_ : state_).push_back(variable);
+  return variable;
+}
+
 namespace {
 
 std::string place(const LayerNode& node) {
@@ -101,12 +109,15 @@ void LayerNode::ensure_built(const Shapes& inputs) {
   path_ = t_build_path;
   const RunningCall building{.layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &building);
+  const size_t num_weights = weights_.size(), num_state = state_.size();  // those of track()
+  for (const Variables* tracked : {&weights_, &state_})
+    for (const Variable& variable : *tracked) variable.node().spec.path = path_ + "/" + variable.name();
   Builder builder(*this);
   try {
     build(builder, inputs);
   } catch (const Error&) {
-    weights_.clear();
-    state_.clear();
+    weights_.resize(num_weights);
+    state_.resize(num_state);
     rethrow_with_prefix(place(*this));
   }
   built_ = true;

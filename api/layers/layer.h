@@ -137,6 +137,9 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
     return layer;
   }
   void add_sublayer(std::string attribute, const Layer& layer);
+  /// `Variable gain = track("gain", Variable(1.0));` makes a variable one of the layer's weights, or of its
+  /// state where it is not trainable, in front of what build() makes. `attribute` is its name where it has none.
+  Variable track(const std::string& attribute, const Variable& variable);
   void mark_built() { built_ = true; }
 
   std::string name_;

@@ -20,6 +20,7 @@ bool Call::is_trained(const VariableNode& node) const {
 
 Tensor Call::operator[](const Variable& variable) const {
   const VariableNode& node = variable.node();
+  check_held(node);
   const Tensor& value = node.copies[static_cast<size_t>(options_.replica_index) % node.copies.size()];
   if (options_.tape && options_.tape->recording && is_trained(node))
     return options_.tape->watch(value, node.leaf);

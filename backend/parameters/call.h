@@ -58,7 +58,8 @@ class Call {
   const CallOptions& options() const { return options_; }
 
   /// The value of a variable on this replica; tracked by the tape if the variable is trainable (or trained,
-  /// where the options say what is). State that was assigned in this pass has the new value.
+  /// where the options say what is). State that was assigned in this pass has the new value. Throws StateError
+  /// for a trainable variable that no layer holds.
   Tensor operator[](const Variable& variable) const;
 
   /// Queues a write of state, applied after the step by the variable's aggregation. The last write of a step

@@ -57,10 +57,15 @@ VariableCreator& current_creator() {
 Variable make_here(const VariableSpec& spec) {
   Collectives* replicas = thread_context().replica;
   VariableCreator& creator = current_creator();
-  if (!replicas) return creator.create(spec);
   Variable made;
+  if (!replicas) {
+    made = creator.create(spec);
+    made.node().loose = true;
+    return made;
+  }
   replicas->meet_once("making variable '" + spec.path + "'", &made, [&](Collectives::Offers offers) {
     const Variable variable = creator.create(spec);
+    variable.node().loose = true;
     for (const void* offer : offers) *static_cast<Variable*>(const_cast<void*>(offer)) = variable;
   });
   return made;
@@ -122,7 +127,16 @@ Variable Variable::of(std::shared_ptr<VariableNode> node) {
   return variable;
 }
 
+void check_held(const VariableNode& node) {
+  if (!node.loose || !node.trainable) return;
+  throw StateError("variable '" + node.spec.path +
+                   "' is trainable, but no layer holds it: it would neither be trained nor saved. Write the "
+                   "member as `Variable w = track(\"w\", Variable(...));`, or make it in build(), by "
+                   "Builder::weight; one that is not to be trained needs {.trainable = false}");
+}
+
 Tensor Variable::value() const {
+  if (const RunningCall* running = thread_context().running; running && running->layer) check_held(node());
   const Tensor out = node().kind->read(node(), place_of(node()));
   Tape* tape = thread_context().tape;
   return tape && tape->recording && node().trainable ? tape->watch(out, node().leaf) : out;

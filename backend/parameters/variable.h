@@ -86,6 +86,7 @@ struct VariableNode {
   int32_t leaf = 0;  // key on tapes, unique within the store
   bool trainable = true;
   bool plain = false;  // made outside of every strategy: one copy, no contexts
+  bool loose = false;  // made by a program's Variable(...), and held by no layer
   /// A replica has written its copy alone since all copies were written.
   std::atomic<bool> diverged{false};
   std::weak_ptr<SegmentOwner> owner;
@@ -101,7 +102,9 @@ struct VariableNode {
 /// Strategy::update it concerns the one copy that is being updated. The three kinds of variables say what
 /// they do in each: mirrored_variable.h, sync_on_read_variable.h, aggregating_variable.h. A variable made
 /// outside of every strategy has one copy and none of these rules.
-/// Inside a model's call layers read and write through Call instead.
+/// Inside a model's call layers read and write through Call instead. A trainable variable that no layer holds
+/// is an error there: it would be in no list of weights, neither trained nor saved. One that is meant to stay
+/// outside is made with {.trainable = false}.
 class Variable {
  public:
   Variable() = default;
@@ -167,6 +170,10 @@ class Variable {
 };
 
 using Variables = std::vector<Variable>;
+
+/// Throws StateError for a trainable variable of a program's own that no layer holds: for reads in a layer's
+/// call or a model's step.
+void check_held(const VariableNode& node);
 
 /// Makes variables: the strategy whose scope is open, or the default one.
 class VariableCreator {
