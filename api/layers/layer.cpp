@@ -288,7 +288,7 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
              .rows = shapes[0].empty() ? 0 : shapes[0][0],
              .global_rows = shapes[0].empty() ? 0 : shapes[0][0],
              .step = {},
-             .pass = replica ? 0 : node().next_pass()});  // replicas would count in any order
+             .passes = &node().passes()});
   Outputs outputs = invoked(node(), call, inputs);
   if (!replica)  // state of layers that keep one from call to call; replicas have no common end of a step
                  // here

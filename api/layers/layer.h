@@ -117,6 +117,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
 
   /// Numbers the passes out of training that begin with this node, from 1. Thread-safe.
   uint64_t next_pass() const { return ++passes_; }
+  std::atomic<uint64_t>& passes() const { return passes_; }
 
   /// Builds once for these input shapes. Throws ShapeError naming the layer.
   void ensure_built(const Shapes& inputs);

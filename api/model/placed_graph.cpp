@@ -179,6 +179,7 @@ struct PlacedGraph::Pass {
 void PlacedGraph::run(Call& c, Tensors& values, size_t first_input) const {
   const ThreadContext& context = thread_context();
   const Device home = context.is_placed() ? context.device : values[first_input].device();
+  c.begin_pass();  // branches must not count it each by itself
   Pass pass{c, std::vector<Call>(steps_.size()), std::vector<Tensors>(steps_.size())};
   for (const Level& level : plan_for(home)) {
     if (level.segments.size() == 1)

@@ -25,6 +25,7 @@ Tensors DeviceSlices::run(Call& outer, const Tensors& inputs, const Work& work) 
   for (const Tensor& input : inputs)
     if (!tape && input.tape() && input.tape()->recording) tape = input.tape();
   const auto session = std::make_shared<SliceSession>(machine_, inputs);
+  outer.begin_pass();  // slices must not count it each by itself
   session->forward(outer, work, tape != nullptr);
   session->pass_state(outer);
   Tensors outputs = session->whole_outputs(), losses = session->whole_losses(inputs[0].device());

@@ -1,5 +1,7 @@
 #include <nyala/backend/parameters/call.h>
 
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/random.h>
 
 namespace nyala {
@@ -41,7 +43,43 @@ void Call::assign(const Variable& variable, const Tensor& value) {
   assignments_.emplace_back(variable, value.detached());
 }
 
+namespace {
+
+/// What a replica brings to the first draw of a pass, and what it takes home.
+struct PassOffer {
+  int64_t rows = 0;
+  uint64_t pass = 0;
+  int64_t first_row = 0, global_rows = 0;
+};
+
+}  // namespace
+
+void Call::begin_pass() {
+  std::atomic<uint64_t>* const passes = std::exchange(options_.passes, nullptr);
+  if (!passes) return;
+  if (!options_.replica) {
+    options_.pass = ++*passes;
+    return;
+  }
+  PassOffer own{.rows = options_.rows};
+  options_.replica->meet_once("drawing random numbers", &own, [passes](Collectives::Offers offers) {
+    const uint64_t pass = ++*passes;
+    int64_t rows = 0;
+    for (const void* offer : offers) rows += static_cast<const PassOffer*>(offer)->rows;
+    for (int64_t first = 0; const void* offer : offers) {
+      PassOffer& taken = *static_cast<PassOffer*>(const_cast<void*>(offer));
+      taken.pass = pass;
+      taken.first_row = std::exchange(first, first + taken.rows);
+      taken.global_rows = rows;
+    }
+  });
+  options_.pass = own.pass;
+  options_.first_row = own.first_row;
+  options_.global_rows = own.global_rows;
+}
+
 RandomKey Call::random_key(uint64_t layer_key) {
+  begin_pass();
   const uint64_t key = options_.pass == 0 ? layer_key : mix_key(mix_key(layer_key, "pass"), options_.pass);
   return {mix_key(key, draws_++), options_.first_row};
 }

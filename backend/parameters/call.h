@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,9 @@ struct CallOptions {
   /// Out of training: the number of the pass, so that a layer that draws then draws anew in each. 0: the step
   /// alone says.
   uint64_t pass = 0;
+  /// Counts passes: the first draw takes the next number as `pass`. Several replicas meet for it and learn
+  /// where their rows begin. Null: `pass` and `first_row` say.
+  std::atomic<uint64_t>* passes = nullptr;
   /// By leaf key: what the tape watches; null: variables that are trainable now.
   const std::vector<bool>* trained = nullptr;
   /// Out of training: models compute layers with kernels and the BatchNormalization behind as one.
@@ -81,6 +85,9 @@ class Call {
 
   /// A key for one draw of a layer that has `layer_key`: differs for every draw of the pass.
   RandomKey random_key(uint64_t layer_key);
+
+  /// What the first draw does where CallOptions::passes asks for it; for who copies options().
+  void begin_pass();
 
   /// Number of draws so far. Set where parts of a pass run at the same time, so that each draws the numbers
   /// that it would draw in turn.

@@ -82,6 +82,39 @@ TEST_F(RandomPasses, TrainingDrawsByItsSteps) {
   EXPECT_EQ(trained(true), trained(false));
 }
 
+/// Rows of a batch that each replica gives to a layer by itself.
+std::vector<float> called_in_run(int replicas, int calls) {
+  MirroredStrategyConfig config;
+  for (int i = 0; i < replicas; ++i) config.devices.push_back("cpu:" + std::to_string(i));
+  const Strategy strategy = MirroredStrategy(config);
+  const Layer layer = strategy.scope([] { return make_layer<Jitter>(); });
+  const Dataset data = Dataset::from_tensor_slices(Tensor::zeros({7, 4})).batch(7);
+  std::vector<float> all;
+  for (int call = 0; call < calls; ++call)
+    for (const DistributedBatch& batch : strategy.distribute(data)) {
+      const PerReplica<Tensor> parts =
+          strategy.run([&](const Batch& part) { return layer(part.x[0]); }, batch);
+      for (int replica = 0; replica < replicas; ++replica)
+        for (const float value : parts[static_cast<size_t>(replica)].to_vector<float>()) all.push_back(value);
+    }
+  return all;
+}
+
+TEST_F(RandomPasses, ALayerCalledByItselfInRunDrawsAnewAndForTheGlobalRows) {
+  const std::vector<float> alone = called_in_run(1, 2);
+  for (size_t i = 0; i < 28; ++i) EXPECT_NE(alone[i], alone[i + 28]) << i;
+  for (const int replicas : {2, 3}) EXPECT_EQ(called_in_run(replicas, 2), alone) << replicas;
+}
+
+TEST_F(RandomPasses, DrawingInRunIsForAllReplicas) {
+  const Strategy strategy = MirroredStrategy({.devices = {"cpu:0", "cpu:1"}});
+  const Layer layer = make_layer<Jitter>();
+  EXPECT_THROW(strategy.run([&](Replica& replica) {
+    if (replica.id == 0) layer(Tensor::zeros({2, 4}));
+  }),
+               CommunicationError);
+}
+
 }  // namespace
 
 }  // namespace nyala
