@@ -68,6 +68,11 @@ Layer Model::get_layer(const std::string& name) const {
     if (layer.name() == name) return layer;
     names.push_back(layer.name());
   }
+  // A part of a subclassed model by its attribute, as Keras has it as `model.decoder`.
+  for (const auto& [attribute, layer] : node().sublayers()) {
+    if (attribute == name) return layer;
+    names.push_back(attribute);
+  }
   throw NotFoundError("model '" + this->name() + "' has no layer '" + name + "'" + did_you_mean(name, names) +
                       "; there are " + quoted_list(names));
 }

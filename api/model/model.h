@@ -95,7 +95,7 @@ class Model : public Layer {
   void build(const Shapes& inputs) const;
 
   std::vector<Layer> layers() const { return model_node().layers(); }
-  /// Throws NotFoundError with the names there are.
+  /// By its name, else by the attribute that tracks it. Throws NotFoundError with the names there are.
   Layer get_layer(const std::string& name) const;
   Layer get_layer(int index) const;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,6 +29,10 @@ class LearningRate {
   LearningRate(double rate = 0.001) : rate_(rate) {}
   /// Derive from LearningRateScheduleNode to write a schedule.
   LearningRate(std::shared_ptr<const LearningRateScheduleNode> schedule) : schedule_(std::move(schedule)) {}
+
+  /// No number: a rate of 0 is written 0.0.
+  template <std::same_as<std::nullptr_t> Null>
+  LearningRate(Null) = delete;
 
   bool is_schedule() const { return schedule_ != nullptr; }
   /// Throws StateError for a number.
