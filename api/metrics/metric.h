@@ -99,6 +99,8 @@ class Metric {
   /// One value per threshold, where there are several.
   std::vector<double> results() const;
   void reset_state() const;
+  /// What result() is made of, for files.
+  MetricSums& sums() const { return *sums_; }
 
  protected:
   std::shared_ptr<const MetricNode> node_;

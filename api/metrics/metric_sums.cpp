@@ -58,6 +58,26 @@ void MetricSums::clear() {
   parts_.clear();
 }
 
+std::vector<std::vector<double>> MetricSums::parts(const MetricNode& metric) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::vector<double>> states;
+  for (const Tensor& part : parts_)
+    states.push_back(part.defined() ? part.to_vector<double>() : metric.initial_state());
+  return states;
+}
+
+void MetricSums::set_parts(const MetricNode& metric, const std::vector<std::vector<double>>& parts,
+                           const std::vector<Device>& places) {
+  Tensors moved;
+  if (parts.size() > places.size()) {
+    moved.push_back(Tensor::from(metric.merged(parts)).to(places.at(0)));
+  } else {
+    for (size_t i = 0; i < parts.size(); ++i) moved.push_back(Tensor::from(parts[i]).to(places[i]));
+  }
+  const std::lock_guard lock(mutex_);
+  parts_ = std::move(moved);
+}
+
 std::shared_ptr<const MetricNode> MetricSums::node(
     const std::function<std::shared_ptr<const MetricNode>()>& make) {
   const std::lock_guard lock(mutex_);

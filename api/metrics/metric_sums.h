@@ -24,6 +24,12 @@ class MetricSums {
   /// All parts as one. Inside a replica all replicas have to ask; they get the same.
   std::vector<double> read(const MetricNode& metric) const;
   void clear();
+  /// The state as it stands, replica by replica; nothing where there was no batch yet.
+  std::vector<std::vector<double>> parts(const MetricNode& metric) const;
+  /// Goes on from there. `place` names the device of each replica's part; on another number of replicas the
+  /// first one takes all that `metric` makes of them.
+  void set_parts(const MetricNode& metric, const std::vector<std::vector<double>>& parts,
+                 const std::vector<Device>& places);
   /// The metric that the state belongs to: what `make` returned first, where that was not null.
   std::shared_ptr<const MetricNode> node(const std::function<std::shared_ptr<const MetricNode>()>& make);
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <nyala/api/layers/mask.h>
+#include <nyala/api/layers/seeded_node.h>
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/training/training_state.h>
@@ -12,9 +13,12 @@
 #include <nyala/backend/ops/binary.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/noise.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/replica_exchange.h>
+#include <nyala/backend/ops/uniform_rows.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/random.h>
 
 namespace nyala {
 
@@ -250,7 +254,37 @@ Variables ReplicaStep::trainable_variables() const { return state().optimizer.no
 Optimizer ReplicaStep::optimizer() const { return state().optimizer; }
 
 void ReplicaStep::apply_gradients(const Tensors& gradients) {
-  optimizer().apply_gradients(gradients, trainable_variables());
+  apply_gradients(gradients, trainable_variables());
+}
+
+void ReplicaStep::apply_gradients(const Tensors& gradients, const Variables& variables) {
+  optimizer().apply_gradients(gradients, variables);
+}
+
+// The key is that of the model's shuffling, which checkpoints hold.
+RandomKey ReplicaStep::next_draw(const char* what, const Shape& shape) {
+  if (shape.rank() == 0 || shape[0] != rows())
+    throw ShapeError(std::string(what) + ": expected a shape that begins with the " + std::to_string(rows()) +
+                     " rows of the replica, step.rows(), received " + shape.to_string());
+  return call_.random_key(mix_key(state().shuffle_seed, "step"));
+}
+
+Tensor ReplicaStep::random_normal(const Shape& shape, double mean, double stddev) {
+  const RandomKey draw = next_draw("random_normal", shape);
+  const Tensor like = Tensor::empty(shape, DType::float32, thread_context().device);
+  return ops::noise_like(like, drawing_step(call_, like),
+                         {.mean = mean, .stddev = stddev, .key = draw.key, .first_row = draw.first_row});
+}
+
+// Every element is a row for the op.
+Tensor ReplicaStep::random_uniform(const Shape& shape, double low, double high) {
+  const RandomKey draw = next_draw("random_uniform", shape);
+  const int64_t per_row = shape.slice(1, shape.rank()).num_elements();
+  return ops::uniform_rows(call_.step(), {.rows = shape[0] * per_row,
+                                          .ranges = {ops::UniformRange{low, high}},
+                                          .key = draw.key,
+                                          .first_row = draw.first_row * per_row})
+      .with_shape(shape);
 }
 
 }  // namespace nyala

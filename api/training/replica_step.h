@@ -62,9 +62,19 @@ class ReplicaStep {
   Optimizer optimizer() const;
   /// optimizer().apply_gradients for trainable_variables(): all replicas come.
   void apply_gradients(const Tensors& gradients);
+  /// The same for some of them: the others keep value and state.
+  void apply_gradients(const Tensors& gradients, const Variables& variables);
+
+  /// float32 numbers of `shape`, whose first size is rows(). They belong to the model (set_random_seed), the
+  /// step, the number of the draw in it and the rows of the whole batch: any number of replicas draws the
+  /// same. Throws ShapeError for another first size.
+  Tensor random_normal(const Shape& shape, double mean = 0.0, double stddev = 1.0);
+  /// At least `low` and below `high`.
+  Tensor random_uniform(const Shape& shape, double low = 0.0, double high = 1.0);
 
  private:
   TrainingState& state() const;
+  RandomKey next_draw(const char* what, const Shape& shape);
   Tensor loss_of(const CompiledOutput& output, size_t index, const Batch& batch, const Tensors& predictions);
   Tensor loss_of_mean(const Loss& loss, const Tensor& mean, const Tensor& prediction, const Tensor& weights);
   Tensor loss_of_whole_batch(const Loss& loss, const Tensor& target, const Tensor& prediction,
