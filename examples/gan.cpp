@@ -27,19 +27,19 @@ Model make_discriminator() {
 struct Gan : ModelNode {
   Model generator = track("generator", make_generator());
   Model discriminator = track("discriminator", make_discriminator());
-  Optimizer generator_optimizer = Adam({.learning_rate = 3e-4, .beta_1 = 0.5});
-  Optimizer discriminator_optimizer = Adam({.learning_rate = 3e-4, .beta_1 = 0.5});
+  Optimizer generator_optimizer =
+      track_optimizer("generator_optimizer", Adam({.learning_rate = 3e-4, .beta_1 = 0.5}));
+  Optimizer discriminator_optimizer =
+      track_optimizer("discriminator_optimizer", Adam({.learning_rate = 3e-4, .beta_1 = 0.5}));
   Metric generator_loss = track_metric(metrics::Mean({.name = "generator_loss"}));
   Metric discriminator_loss = track_metric(metrics::Mean({.name = "discriminator_loss"}));
-  // A layer draws for each row of the global batch: the same numbers on any number of devices.
-  Sequential noise = track("noise", Sequential({Input({kLatent}), GaussianNoise(1.0)}));
 
   std::string class_name() const override { return "Gan"; }
   bool has_call() const override { return false; }
 
   void train_step(ReplicaStep& step, const Batch& batch) override {
     const double rows = static_cast<double>(step.global_rows());
-    const Tensor latent = noise(ops::zeros({step.rows(), kLatent}));
+    const Tensor latent = step.random_normal({step.rows(), kLatent});
     const auto loss_against = [&](double label, const Tensor& logits) {
       return ops::binary_crossentropy(ops::ones_like(logits) * label, logits, {.from_logits = true}).sum() /
              rows;
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   gan.compile();
   gan.fit(x, {}, {.batch_size = 128, .epochs = static_cast<int>(number("--epochs", 10)), .verbose = 2});
 
-  const Model generator(gan.get_layer(0));
+  const Model generator(gan.get_layer("generator"));
   generator.save(output);
   const Model loaded = load_model(output, {.compile = false});
   const Tensor codes = ops::random_normal({16, kLatent});

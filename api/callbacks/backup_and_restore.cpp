@@ -2,6 +2,7 @@
 
 #include <nyala/api/callbacks/backup_and_restore.h>
 #include <nyala/api/saving/checkpoint.h>
+#include <nyala/api/saving/weights_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 
@@ -18,7 +19,7 @@ BackupAndRestore::BackupAndRestore(std::string backup_dir, Config config)
 std::string BackupAndRestore::path() const { return backup_dir_ + "/latest.weights.h5"; }
 
 void BackupAndRestore::on_train_begin(Logs&) {
-  if (!model().built())
+  if (!has_its_weights(model()))
     throw StateError(
         "BackupAndRestore: model '" + model().name() +
         "' is not built, so a backup could not be restored; begin it with an Input or call build() "

@@ -36,24 +36,25 @@ void for_models_inside(const LayerNode& node, F&& f) {
 
 void ModelNode::leave_strategy() {
   for_models_inside(*this, [](ModelNode& model) { model.leave_strategy(); });
-  moving_state_.clear();
-  if (!training) return;
+  moving_states_.clear();
   const ExclusiveUse alone(*this, "adopt");
-  if (!training->optimizer || !training->optimizer.node().built()) return;
-  for (const OptimizerVariable& variable : training->optimizer.node().variables_for_file())
-    moving_state_.push_back(variable.value);
+  for (const Optimizer& optimizer : all_optimizers()) {
+    if (!optimizer.node().built()) continue;
+    Tensors state;
+    for (const OptimizerVariable& variable : optimizer.node().variables_for_file())
+      state.push_back(variable.value);
+    moving_states_.emplace_back(optimizer, std::move(state));
+  }
 }
 
 void ModelNode::enter_strategy(const std::shared_ptr<StrategyNode>& strategy) {
   for_models_inside(*this, [&](ModelNode& model) { model.enter_strategy(strategy); });
   strategy_ = strategy;
   variables_are_checked_ = false;
-  if (!training) return;
-  forget_replicas(*training);
-  if (moving_state_.empty()) return;
-  training->optimizer.node().move_to(strategy->store(), moving_state_);
-  moving_state_.clear();
-  if (training->trained) find_trained(*training, strategy->store());
+  if (training) forget_replicas(*training);
+  for (const auto& [optimizer, state] : moving_states_) optimizer.node().move_to(strategy->store(), state);
+  moving_states_.clear();
+  if (training && training->trained) find_trained(*training, strategy->store());
 }
 
 }  // namespace nyala

@@ -1,6 +1,9 @@
 #include <nyala/api/model/model_node.h>
 
+#include <algorithm>
+
 #include <nyala/api/training/replica_step.h>
+#include <nyala/api/training/training_state.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/context.h>
@@ -67,6 +70,47 @@ void ModelNode::test_step(ReplicaStep& step, const Batch& batch) {
 }
 
 Tensors ModelNode::predict_step(ReplicaStep& step, const Batch& batch) { return step.forward(batch.x); }
+
+void ModelNode::add_optimizer(const std::string& attribute, const Optimizer& optimizer) {
+  optimizer.node();  // throws for an empty handle
+  const auto is_it = [&](const auto& known) { return known.first == attribute; };
+  if (attribute == "optimizer" || attribute == "layers" || std::ranges::any_of(own_optimizers_, is_it) ||
+      std::ranges::any_of(sublayers_, is_it))
+    throw InvalidArgumentError("track_optimizer: expected a name of its own, received '" + attribute +
+                               "', which " +
+                               (attribute == "optimizer" ? "is that of compile()" : "is taken already"));
+  own_optimizers_.emplace_back(attribute, optimizer);
+}
+
+std::vector<Optimizer> ModelNode::all_optimizers() const {
+  std::vector<Optimizer> all;
+  const auto add = [&all](const Optimizer& optimizer) {
+    const auto is_it = [&](const Optimizer& known) { return &known.node() == &optimizer.node(); };
+    if (optimizer && std::ranges::none_of(all, is_it)) all.push_back(optimizer);
+  };
+  if (training) add(training->optimizer);
+  for (const auto& [attribute, optimizer] : own_optimizers_) add(optimizer);
+  return all;
+}
+
+namespace {
+
+bool holds_inside(const LayerNode& node, const OptimizerNode& optimizer) {
+  for (const auto& [attribute, layer] : node.sublayers()) {
+    const auto* model = dynamic_cast<const ModelNode*>(&layer.node());
+    if (model ? model->holds(optimizer) : holds_inside(layer.node(), optimizer)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool ModelNode::holds(const OptimizerNode& optimizer) const {
+  if (training && training->optimizer && &training->optimizer.node() == &optimizer) return true;
+  for (const auto& [attribute, own] : own_optimizers_)
+    if (&own.node() == &optimizer) return true;
+  return holds_inside(*this, optimizer);
+}
 
 std::vector<Layer> ModelNode::layers() const {
   std::vector<Layer> out;

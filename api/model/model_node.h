@@ -7,6 +7,7 @@
 
 #include <nyala/api/layers/layer.h>
 #include <nyala/api/metrics/metric.h>
+#include <nyala/api/optimizers/optimizer.h>
 #include <nyala/datasets/element.h>
 #include <nyala/strategies/strategy.h>
 
@@ -65,9 +66,13 @@ class ModelNode : public LayerNode, public Adoptable {
   virtual bool has_call() const { return true; }
   /// Metrics of the model's own: fit sets them to zero with each epoch and shows their results.
   const std::vector<Metric>& own_metrics() const { return own_metrics_; }
+  /// Optimizers of the model's own, by the attribute under which files know their state.
+  const std::vector<std::pair<std::string, Optimizer>>& own_optimizers() const { return own_optimizers_; }
+  /// Whether it is that of compile() or one of own_optimizers(), here or in a model inside.
+  bool holds(const OptimizerNode& optimizer) const;
 
   const std::shared_ptr<StrategyNode>& strategy() const { return strategy_; }
-  /// Strategy::adopt: the optimizer's state moves with the variables, models inside this one come along, sums
+  /// Strategy::adopt: the optimizers' states move with the variables, models inside this one come along, sums
   /// of metrics begin anew.
   void leave_strategy() override;
   void enter_strategy(const std::shared_ptr<StrategyNode>& strategy) override;
@@ -89,10 +94,23 @@ class ModelNode : public LayerNode, public Adoptable {
     return metric;
   }
 
+  /// `Optimizer slow = track_optimizer("slow", Adam(1e-4));`: one of own_optimizers(). Its state is in all
+  /// files of the model, and moves with it. Throws InvalidArgumentError for a name that is taken.
+  template <class O>
+  O track_optimizer(const std::string& attribute, O optimizer) {
+    add_optimizer(attribute, optimizer);
+    return optimizer;
+  }
+
  private:
+  void add_optimizer(const std::string& attribute, const Optimizer& optimizer);
+  std::vector<Optimizer> all_optimizers() const;
+
   std::vector<Metric> own_metrics_;
+  std::vector<std::pair<std::string, Optimizer>> own_optimizers_;
   std::shared_ptr<StrategyNode> strategy_;
-  std::vector<Tensor> moving_state_;  // of the optimizer, between leave_strategy() and enter_strategy()
+  /// Of optimizers, between leave_strategy() and enter_strategy().
+  std::vector<std::pair<Optimizer, Tensors>> moving_states_;
   std::atomic<bool> variables_are_checked_{false};
 };
 

@@ -1,9 +1,11 @@
 #include <algorithm>
 
+#include <nyala/api/model/model_node.h>
 #include <nyala/api/optimizers/optimizer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/runtime/context.h>
 #include <nyala/strategies/strategy_node.h>
 
 namespace nyala {
@@ -63,8 +65,33 @@ UpdateRule& OptimizerNode::rule_for(ParameterStore& store, const Variables& list
   return *partial_updates_.back();
 }
 
+namespace {
+
+/// In a step of a model: what the model does not hold is in none of its files.
+void check_tracked(const OptimizerNode& optimizer) {
+  const RunningCall* const running = thread_context().running;
+  if (!running || !running->is_step) return;
+  const auto* model = dynamic_cast<const ModelNode*>(running->layer);
+  if (!model || model->holds(optimizer)) return;
+  throw StateError("model '" + model->name() + "' (" + model->class_name() +
+                   "): its step applies gradients by " + optimizer.class_name() +
+                   ", which it does not hold: the optimizer's state would be in no file. Write the member as "
+                   "`Optimizer d_optimizer = track_optimizer(\"d_optimizer\", " +
+                   optimizer.class_name() + "(...));`");
+}
+
+}  // namespace
+
+void Optimizer::build(const Variables& variables) const {
+  if (variables.empty()) throw InvalidArgumentError("build: expected variables, received none");
+  ParameterStore& store = strategy_of(variables[0])->store();
+  check_one_store(store, variables);
+  node().build(store, variables);
+}
+
 void Optimizer::apply_gradients(const Tensors& gradients, const Variables& variables) const {
   OptimizerNode& rule = node();
+  check_tracked(rule);
   if (variables.empty())
     throw InvalidArgumentError("apply_gradients: expected gradients and variables, received none");
   const std::shared_ptr<StrategyNode> strategy = strategy_of(variables[0]);

@@ -220,6 +220,8 @@ class Optimizer {
   int64_t iterations() const { return node().iterations(); }
   double learning_rate() const { return node().learning_rate(); }
   void set_learning_rate(double rate) const { node().set_learning_rate(rate); }
+  /// Makes the state for `variables`, as else the first apply_gradients() does.
+  void build(const Variables& variables) const;
   /// The loss times what apply_gradients() divides gradients by: to be differentiated instead of it where the
   /// optimizer scales losses. fit() does so by itself.
   Tensor scale_loss(const Tensor& loss) const;
@@ -231,7 +233,8 @@ class Optimizer {
   /// The first call builds the optimizer for the variables that it names. A variable without a gradient (an
   /// undefined tensor on every replica) and one that is not named keep value and state; the first are warned
   /// of once. Throws InvalidArgumentError where there is no gradient at all, for a variable named twice and
-  /// for one that the optimizer was not built with; ShapeError for a gradient that does not fit.
+  /// for one that the optimizer was not built with; ShapeError for a gradient that does not fit;
+  /// StateError in a step of a model that does not hold the optimizer (ModelNode::track_optimizer).
   void apply_gradients(const GradientsAndVariables& gradients_and_variables) const;
   /// Keras' apply(gradients, variables).
   void apply_gradients(const Tensors& gradients, const Variables& variables) const;

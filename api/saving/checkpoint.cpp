@@ -5,6 +5,7 @@
 
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/hdf5/file.h>
+#include <nyala/api/saving/own_optimizers.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
@@ -47,10 +48,19 @@ std::vector<uint64_t*> random_keys(const Model& model) {
 
 ParameterStore& store_of(const Model& model) { return model.model_node().strategy()->store(); }
 
+/// All optimizers of a model, by the group that keeps what they have gathered.
+std::vector<std::pair<std::string, Optimizer>> gathering_optimizers(const Model& model) {
+  std::vector<std::pair<std::string, Optimizer>> all;
+  if (model.compiled()) all.emplace_back("gathered", model.optimizer());
+  for (const OwnOptimizer& own : own_optimizers(walk_weights(model)))
+    all.emplace_back("gathered_by/" + own.path, own.optimizer);
+  return all;
+}
+
 /// In the middle of gradient accumulation the replicas hold gradients that are not summed yet; to be summed
 /// in the same order again they are kept apart.
-void write_gathered(const Model& model, hdf5::Writer& writer) {
-  const OptimizerNode& optimizer = model.optimizer().node();
+void write_gathered(const Model& model, const std::string& name, const OptimizerNode& optimizer,
+                    hdf5::Writer& writer) {
   if (!optimizer.built() || !optimizer.accumulates_into_existing()) return;
   ParameterStore& store = store_of(model);
   for (size_t i = 0; i < optimizer.variables().size(); ++i) {
@@ -60,15 +70,15 @@ void write_gathered(const Model& model, hdf5::Writer& writer) {
     const Tensor parts = Tensor::empty(shape, variable.dtype());
     for (int replica = 0; replica < store.num_replicas(); ++replica)
       parts.rows(replica, 1).with_shape(variable.shape()).copy_from(store.gradient(replica, variable));
-    writer.write_dataset(at("gathered/" + std::to_string(i)), parts);
+    writer.write_dataset(at(name + "/" + std::to_string(i)), parts);
   }
 }
 
 /// The same from the file; empty where there are none for this number of replicas.
-Tensors read_gathered(const Model& model, const hdf5::Group& root) {
+Tensors read_gathered(const Model& model, const std::string& name, const hdf5::Group& root) {
   Tensors all;
-  if (!model.compiled() || !root.has_group(at("gathered"))) return all;
-  const hdf5::Group group = root.group(at("gathered"));
+  if (!root.has_group(at(name))) return all;
+  const hdf5::Group group = root.group(at(name));
   for (size_t i = 0; i < group.names().size(); ++i) {
     const hdf5::Dataset dataset = group.dataset(std::to_string(i));
     if (dataset.shape().empty() || dataset.shape()[0] != store_of(model).num_replicas()) return {};
@@ -79,8 +89,8 @@ Tensors read_gathered(const Model& model, const hdf5::Group& root) {
   return all;
 }
 
-void restore_gathered(const Model& model, const Tensors& all) {
-  const Variables& variables = model.optimizer().node().variables();
+void restore_gathered(const Model& model, const OptimizerNode& optimizer, const Tensors& all) {
+  const Variables& variables = optimizer.variables();
   if (all.size() != variables.size()) return;
   ParameterStore& store = store_of(model);
   for (size_t i = 0; i < all.size(); ++i) {
@@ -90,6 +100,50 @@ void restore_gathered(const Model& model, const Tensors& all) {
       store.gradient(replica, variables[i])
           .copy_from(all[i].rows(replica, 1).with_shape(variables[i].shape()));
   }
+}
+
+std::string own_metric(size_t index) { return at("own_metrics/" + std::to_string(index)); }
+
+void write_own_metrics(const Model& model, hdf5::Writer& writer) {
+  const std::vector<Metric>& metrics = model.model_node().own_metrics();
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const auto parts = metrics[i].sums().parts(metrics[i].node());
+    std::vector<double> all;
+    for (const std::vector<double>& part : parts) all.insert(all.end(), part.begin(), part.end());
+    if (!all.empty())
+      writer.write_dataset(own_metric(i),
+                           {static_cast<int64_t>(parts.size()), static_cast<int64_t>(parts[0].size())},
+                           std::span<const double>(all));
+  }
+}
+
+/// The states of a model's own metrics, replica by replica.
+using OwnMetricStates = std::vector<std::vector<std::vector<double>>>;
+
+OwnMetricStates read_own_metrics(const Model& model, const hdf5::Group& root) {
+  const std::vector<Metric>& metrics = model.model_node().own_metrics();
+  OwnMetricStates states(metrics.size());
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    if (!root.has_dataset(own_metric(i))) continue;
+    const hdf5::Dataset dataset = root.dataset(own_metric(i));
+    const int64_t size = metrics[i].node().state_size();
+    if (dataset.shape().rank() != 2 || dataset.shape()[1] != size)
+      throw ShapeError("metric '" + metrics[i].name() + "': expected " + std::to_string(size) +
+                       " sums, found shape " + dataset.shape().to_string());
+    const std::vector<double> all = dataset.values<double>();
+    for (auto begin = all.begin(); begin != all.end(); begin += size)
+      states[i].emplace_back(begin, begin + size);
+  }
+  return states;
+}
+
+void restore_own_metrics(const Model& model, const OwnMetricStates& states) {
+  const std::vector<Metric>& metrics = model.model_node().own_metrics();
+  std::vector<Device> places;
+  for (int replica = 0; replica < store_of(model).num_replicas(); ++replica)
+    places.push_back(store_of(model).device(replica));
+  for (size_t i = 0; i < states.size(); ++i)
+    metrics[i].sums().set_parts(metrics[i].node(), states[i], places);
 }
 
 void write_training(const Model& model, hdf5::Writer& writer) {
@@ -102,7 +156,6 @@ void write_training(const Model& model, hdf5::Writer& writer) {
     writer.write_dataset(at("sums"), {sums.parts, static_cast<int64_t>(sums.values.size()) / sums.parts},
                          std::span<const double>(sums.values));
   }
-  write_gathered(model, writer);
 }
 
 /// The checkpoint's own group, read and looked through before anything is changed.
@@ -111,7 +164,8 @@ struct Content {
   std::vector<int64_t> random_keys;
   std::vector<int64_t> step, shuffle_seed;  // empty where the model was not compiled
   SavedSums sums;
-  Tensors gathered;
+  std::vector<std::pair<Optimizer, Tensors>> gathered;
+  OwnMetricStates own_metrics;
 };
 
 SavedSums read_sums(const hdf5::Group& root) {
@@ -145,7 +199,9 @@ Content read_content(const Model& model, const hdf5::Group& root) {
   content.step = read_list<int64_t>(root, "step");
   content.shuffle_seed = read_list<int64_t>(root, "shuffle_seed");
   content.sums = read_sums(root);
-  content.gathered = read_gathered(model, root);
+  content.own_metrics = read_own_metrics(model, root);
+  for (const auto& [name, optimizer] : gathering_optimizers(model))
+    content.gathered.emplace_back(optimizer, read_gathered(model, name, root));
   return content;
 }
 
@@ -153,12 +209,14 @@ void restore_content(const Model& model, Content content) {
   const std::vector<uint64_t*> own = random_keys(model);
   for (size_t i = 0; i < content.random_keys.size(); ++i)
     *own[i] = std::bit_cast<uint64_t>(content.random_keys[i]);
+  restore_own_metrics(model, content.own_metrics);
+  for (const auto& [optimizer, gathered] : content.gathered)
+    restore_gathered(model, optimizer.node(), gathered);
   if (!model.compiled()) return;
   TrainingState& state = *model.model_node().training;
   if (content.step.size() == 1) state.train_step = content.step[0];
   if (content.shuffle_seed.size() == 1) state.shuffle_seed = std::bit_cast<uint64_t>(content.shuffle_seed[0]);
   restore_sums(state, std::move(content.sums));
-  restore_gathered(model, content.gathered);
 }
 
 }  // namespace
@@ -174,6 +232,9 @@ void Checkpoint::save(const std::string& path, const TrainingPosition& position)
   for (const uint64_t* key : random_keys(model_)) keys.push_back(std::bit_cast<int64_t>(*key));
   write_list(writer, "random_keys", keys);
   if (model_.compiled()) write_training(model_, writer);
+  write_own_metrics(model_, writer);
+  for (const auto& [name, optimizer] : gathering_optimizers(model_))
+    write_gathered(model_, name, optimizer.node(), writer);
   writer.save(path);
 }
 

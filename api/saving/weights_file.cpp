@@ -2,6 +2,7 @@
 #include <set>
 
 #include <nyala/api/optimizers/optimizer_group.h>
+#include <nyala/api/saving/own_optimizers.h>
 #include <nyala/api/saving/read_budget.h>
 #include <nyala/api/saving/stored_value.h>
 #include <nyala/api/saving/weights_file.h>
@@ -15,7 +16,7 @@ namespace nyala {
 
 namespace {
 
-constexpr const char* kOptimizerGroup = "optimizer/vars";
+constexpr const char* kOptimizerGroup = "optimizer";
 
 std::string vars_of(const std::string& path) { return path.empty() ? "vars" : path + "/vars"; }
 
@@ -91,13 +92,16 @@ std::vector<StoredValue> read_group(const WeightsTree& tree, const WeightsGroup&
 /// Groups with variables that no layer of the model asks for: the file is perhaps another model's.
 std::vector<std::string> unread_groups(const WeightsTree& tree, const std::vector<WeightsGroup>& groups) {
   std::set<std::string> known;
+  std::vector<std::string> others = {std::string("/") + kOptimizerGroup + "/",
+                                     "/" + std::string(kCheckpointGroup)};
+  for (const OwnOptimizer& own : own_optimizers(groups)) others.push_back("/" + own.path + "/");
   for (const WeightsGroup& group : groups)
     for (const std::string& path : paths_of(vars_of(group.path))) known.insert("/" + path);
   std::set<std::string> unread;
   for (const std::string& path : tree.dataset_paths()) {
     const std::string parent = path.substr(0, path.rfind('/'));
-    const bool of_a_layer =
-        !parent.starts_with("/optimizer/") && !parent.starts_with("/" + std::string(kCheckpointGroup));
+    const bool of_a_layer = std::ranges::none_of(
+        others, [&](const std::string& other) { return (parent + "/").starts_with(other); });
     if (of_a_layer && !known.contains(parent)) unread.insert(parent);
   }
   return {unread.begin(), unread.end()};
@@ -111,20 +115,20 @@ void warn_of(const std::vector<std::string>& unread, const std::string& file_nam
             unread[0] + "'");
 }
 
-/// The optimizer's state in the file, or nothing where there is none.
-Tensors read_optimizer(const WeightsTree& tree, const std::string& file_name) {
+}  // namespace
+
+Tensors read_optimizer(const WeightsTree& tree, const std::string& group, const std::string& file_name) {
   Tensors values;
-  if (!tree.has_group(kOptimizerGroup)) return values;
+  const std::string vars = vars_of(group);
+  if (!tree.has_group(vars)) return values;
   ReadBudget budget(tree.roots(), file_name);
-  for (size_t i = 0, count = tree.count(kOptimizerGroup); i < count; ++i) {
-    const hdf5::Dataset dataset = tree.dataset(std::string(kOptimizerGroup) + "/" + std::to_string(i));
+  for (size_t i = 0, count = tree.count(vars); i < count; ++i) {
+    const hdf5::Dataset dataset = tree.dataset(vars + "/" + std::to_string(i));
     budget.spend(dataset.byte_size(), "dataset '" + dataset.path() + "'");
     values.push_back(read_tensor(dataset));
   }
   return values;
 }
-
-}  // namespace
 
 void load_optimizer_state(const Model& model, const Tensors& values, const std::string& file_name,
                           OptimizerMismatch mismatch) {
@@ -174,7 +178,8 @@ void write_state(hdf5::Writer& writer, const std::string& group, const std::stri
 }
 
 /// Keras files the state of optimizers inside of another once more, each on its own, and misses it there.
-void write_members(hdf5::Writer& writer, const OptimizerGroup& group, SlotsInFile slots) {
+void write_members(hdf5::Writer& writer, const std::string& path, const OptimizerGroup& group,
+                   SlotsInFile slots) {
   std::set<std::string> taken;
   for (const Optimizer& optimizer : group.members()) {
     const OptimizerNode& member = optimizer.node();
@@ -182,26 +187,31 @@ void write_members(hdf5::Writer& writer, const OptimizerGroup& group, SlotsInFil
         group.optimizer_map() ? "optimizers/" + snake_case(member.class_name()) : "inner_optimizer";
     std::string name = plain;
     for (int more = 1; !taken.insert(name).second; ++more) name = plain + "_" + std::to_string(more);
-    write_state(writer, "optimizer/" + name + "/vars", member.name(),
+    write_state(writer, path + "/" + name + "/vars", member.name(),
                 slots == SlotsInFile::always ? member.shared_variables_for_file() : state_for_file(member));
   }
 }
 
 }  // namespace
 
-void write_weights(const Model& model, hdf5::Writer& writer, SlotsInFile slots) {
-  check_built(model, "save_weights");
-  for (const WeightsGroup& group : walk_weights(model)) write_group(writer, group);
-  if (!model.compiled()) return;
-  const OptimizerNode& optimizer = model.optimizer().node();
+void write_optimizer(hdf5::Writer& writer, const std::string& group, const OptimizerNode& optimizer,
+                     SlotsInFile slots) {
   write_state(
-      writer, kOptimizerGroup, optimizer.name(),
+      writer, vars_of(group), optimizer.name(),
       slots == SlotsInFile::always ? optimizer.shared_variables_for_file() : state_for_file(optimizer));
-  if (const auto* group = dynamic_cast<const OptimizerGroup*>(&optimizer))
-    write_members(writer, *group, slots);
+  if (const auto* several = dynamic_cast<const OptimizerGroup*>(&optimizer))
+    write_members(writer, group, *several, slots);
 }
 
-// The optimizer comes before the weights since it may still refuse.
+void write_weights(const Model& model, hdf5::Writer& writer, SlotsInFile slots) {
+  check_built(model, "save_weights");
+  const std::vector<WeightsGroup> groups = walk_weights(model);
+  for (const WeightsGroup& group : groups) write_group(writer, group);
+  write_own_optimizers(own_optimizers(groups), writer, slots);
+  if (model.compiled()) write_optimizer(writer, kOptimizerGroup, model.optimizer().node(), slots);
+}
+
+// Optimizers come before the weights since they may still refuse.
 LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::string& file_name,
                         const LoadWeightsConfig& config, OptimizerMismatch mismatch) {
   check_built(model, file_name);
@@ -229,7 +239,9 @@ LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::
   }
   report.unexpected = unread_groups(tree, groups);
   warn_of(report.unexpected, file_name);
-  load_optimizer_state(model, read_optimizer(tree, file_name), file_name, mismatch);
+  const OwnOptimizerStates own_states(own_optimizers(groups), tree, file_name, mismatch);
+  load_optimizer_state(model, read_optimizer(tree, kOptimizerGroup, file_name), file_name, mismatch);
+  own_states.load();
   for (const auto& [variable, value] : assignments) {
     variable.assign(ops::cast(value.read(), variable.dtype()));
     value.forget();

@@ -30,13 +30,19 @@ std::vector<OptimizerVariable> state_for_file(const OptimizerNode& optimizer);
 /// them to bring an optimizer back to its beginning.
 enum class SlotsInFile { after_first_step, always };
 
-/// Puts a model's weights, and its optimizer's state where there is one, into `writer` in the layout of Keras
+/// Puts a model's weights, and its optimizers' states where there are any, into `writer` in the layout of Keras
 /// 3's `.weights.h5`; they are not copied and must not change until the file is written. No name of a device,
 /// replica or strategy enters the file. Throws StateError for a model that is not built.
 void write_weights(const Model& model, hdf5::Writer& writer,
                    SlotsInFile slots = SlotsInFile::after_first_step);
 
-/// What to do where the optimizer's state in a file does not fit.
+/// Puts an optimizer's state below `group`, and that of optimizers inside of it.
+void write_optimizer(hdf5::Writer& writer, const std::string& group, const OptimizerNode& optimizer,
+                     SlotsInFile slots);
+/// The state that a file has below `group`, or nothing.
+Tensors read_optimizer(const WeightsTree& tree, const std::string& group, const std::string& file_name);
+
+/// What to do where an optimizer's state in a file does not fit.
 enum class OptimizerMismatch { warn, fail };
 
 /// Gives a compiled model's optimizer the state of a file, in the order of Keras' optimizer.variables. A
@@ -44,7 +50,7 @@ enum class OptimizerMismatch { warn, fail };
 void load_optimizer_state(const Model& model, const Tensors& values, const std::string& file_name,
                           OptimizerMismatch mismatch);
 
-/// Reads weights from such a file; with them the optimizer's state where model and file have one. Groups that
+/// Reads weights from such a file; with them the optimizers' states where model and file have them. Groups that
 /// the model has no layer for are left alone, with a warning. Throws StateError for a model that is not
 /// built, NotFoundError or ShapeError naming the layer unless `config` skips it; nothing is changed then.
 LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::string& file_name,

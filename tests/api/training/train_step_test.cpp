@@ -241,7 +241,8 @@ TEST_F(TrainStep, WithoutALossThereMustBeSomethingToCompute) {
 /// is then.
 struct Gan : ModelNode {
   Model maker, critic;
-  Optimizer maker_optimizer = Adam({.learning_rate = 0.02}), critic_optimizer = SGD({.learning_rate = 0.1});
+  Optimizer maker_optimizer = track_optimizer("maker_optimizer", Adam({.learning_rate = 0.02})),
+            critic_optimizer = track_optimizer("critic_optimizer", SGD({.learning_rate = 0.1}));
   Metric critic_loss = track_metric(metrics::Mean({.name = "critic_loss"}));
   Metric maker_loss = track_metric(metrics::Mean({.name = "maker_loss"}));
 
@@ -290,6 +291,64 @@ TEST_F(TrainStep, AGanInFit) {
                   ::testing::Pointwise(::testing::DoubleNear(1e-12), weights[0][i].to_vector<double>()));
   }
 }
+
+/// Only one of two layers learns, from numbers that the step draws.
+struct Drawing : ModelNode {
+  Dense first = track("first", dense(4)), last = track("last", dense(2));
+  Metric normal = track_metric(metrics::Mean({.name = "normal"}));
+  Metric uniform = track_metric(metrics::Mean({.name = "uniform"}));
+  using ModelNode::call;
+  Tensor call(Call& c, const Tensor& x) const override { return last(c, first(c, x)); }
+
+  void train_step(ReplicaStep& step, const Batch& batch) override {
+    const Tensor noise = step.random_normal({step.rows(), 3}, 1.0, 0.5);
+    const Tensor factors = step.random_uniform({step.rows(), 2, 1}, 2.0, 3.0);
+    normal.update_state(noise);
+    uniform.update_state(factors);
+    GradientTape tape;
+    const Tensor y_pred = step.forward(batch.x[0] + ops::cast(noise, DType::float64));
+    const Tensor loss =
+        step.compute_loss(batch, {y_pred * ops::cast(factors.reshape({-1, 2}), DType::float64)});
+    step.apply_gradients(tape.gradient(loss, last.trainable_variables()), last.trainable_variables());
+    step.track_loss(loss);
+  }
+};
+
+TEST_F(TrainStep, WhatTheStepDrawsBelongsToTheRowsOfTheBatch) {
+  const FitConfig config{.batch_size = 4, .epochs = 3, .verbose = 0, .shuffle = false};
+  const Model alone =
+      made<Drawing>(OneDeviceStrategy("cpu:0"), SGD({.learning_rate = 0.01, .momentum = 0.9}));
+  const History expected = alone.fit(x, y, config);
+  EXPECT_NEAR(expected["normal"][0], 1.0, 0.4);
+  EXPECT_GT(expected["uniform"][0], 2.2);
+  EXPECT_LT(expected["uniform"][0], 2.8);
+  EXPECT_NE(expected["normal"][0], expected["normal"][1]);
+  const Model untrained = made<Drawing>(OneDeviceStrategy("cpu:0"), "sgd");
+  untrained.build({None, 3});
+  EXPECT_EQ(alone.get_weights()[0].to_vector<double>(), untrained.get_weights()[0].to_vector<double>());
+  EXPECT_NE(alone.get_weights()[2].to_vector<double>(), untrained.get_weights()[2].to_vector<double>());
+  for (int count : {2, 3, 4}) {
+    SCOPED_TRACE(count);
+    const Model model = made<Drawing>(mirrored(count), SGD({.learning_rate = 0.01, .momentum = 0.9}));
+    const History history = model.fit(x, y, config);
+    expect_near(model, alone, 1e-10);
+    for (const char* name : {"normal", "uniform", "loss"})
+      EXPECT_NEAR(history[name][2], expected[name][2], 1e-6);
+  }
+}
+
+struct WrongRows : Plain {
+  void train_step(ReplicaStep& step, const Batch&) override { step.random_normal({step.rows() + 1, 2}); }
+};
+
+TEST_F(TrainStep, WhatTheStepDrawsHasItsRows) {
+  const Model model = made<WrongRows>(OneDeviceStrategy("cpu:0"), "sgd");
+  EXPECT_THAT(error_text<ShapeError>([&] { model.fit(x, y, {.batch_size = 4, .verbose = 0}); }),
+              HasSubstr("step.rows()"));
+}
+
+static_assert(!std::is_constructible_v<LearningRate, std::nullptr_t>);
+static_assert(std::is_convertible_v<int, LearningRate> && std::is_convertible_v<double, LearningRate>);
 
 }  // namespace
 
