@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <mutex>
+
+#include <nyala/backend/runtime/crowd.h>
+
+namespace nyala {
+
+/// Decides whether idle OpenMP threads block at once, by what teams tell of the share of their time that they
+/// waited for a core: they do from 0.15 on, until it was below 0.05 for a while (250 ms; up to 8 s where
+/// blocking ended shortly before). Thread-safe.
+class IdleThreads {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// That of this process.
+  static IdleThreads& instance();
+
+  bool block() const { return crowd_.is_there(); }
+  /// A team of `team` threads saw `share_waited` until `now`.
+  void hear(double share_waited, int team, Clock::time_point now);
+
+ private:
+  static constexpr double kMuch = 0.15, kLittle = 0.05;
+  static constexpr std::chrono::milliseconds kShortest{250}, kLongest{8000};
+
+  std::mutex mutex_;
+  Crowd crowd_;
+  std::chrono::milliseconds patience_ = kShortest;
+  Clock::time_point busy_{}, left_{};
+};
+
+}  // namespace nyala
