@@ -16,6 +16,7 @@ class ConfiguredLoss : public LossNode {
   explicit ConfiguredLoss(const NoSuchField (&)[N]) = delete;
   std::string name() const override { return config_.name; }
   Reduction reduction() const override { return reduction_; }
+  bool takes_any_dtype() const override { return true; }
   void fields(FieldVisitor& v) const override {
     auto shown = config_;
     shown.fields(v);

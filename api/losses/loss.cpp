@@ -63,6 +63,7 @@ class AnyCrossentropy final : public LossNode {
  public:
   explicit AnyCrossentropy(std::string name) : name_(std::move(name)) {}
   std::string class_name() const override { return "Crossentropy"; }
+  bool takes_any_dtype() const override { return true; }
   std::string name() const override { return name_; }
   Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
     switch (target_kind(y_true.shape(), y_pred.shape())) {
@@ -96,9 +97,16 @@ Tensor fitting_weights(const Tensor& weights, const Tensor& values, const std::s
   if (given.rank() == values.rank() + 1 && given.shape().back() == 1)
     return ops::reshape(given, given.shape().slice(0, values.rank()));
   const auto [fitted_values, fitted] = fit_ranks(values, given);
-  if (fitted_values.rank() != values.rank() || fitted.rank() > values.rank())
-    throw ShapeError("loss '" + name + "': sample weights " + weights.shape().to_string() +
-                     " do not fit losses of shape " + values.shape().to_string());
+  bool fits = fitted_values.rank() == values.rank() && fitted.rank() <= values.rank();
+  for (int axis = 1; fits && axis <= fitted.rank(); ++axis) {
+    const int64_t size = fitted.shape()[fitted.rank() - axis];
+    fits = size == 1 || size == values.shape()[values.rank() - axis];
+  }
+  if (!fits)
+    throw ShapeError("loss '" + name + "': expected sample weights that broadcast to its values of shape " +
+                     values.shape().to_string() + ", received shape " + weights.shape().to_string() +
+                     "; weights of rows need an axis of size 1 for each further axis of the values, or the "
+                     "loss returns a value per row");
   return fitted;
 }
 
@@ -143,7 +151,8 @@ Loss::Loss(Function function, const FunctionLossConfig& config)
     : node_(std::make_shared<FunctionLoss>(std::move(function), config)) {}
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
-  Tensor values = node().per_sample(y_true, y_pred);
+  const auto [target, prediction] = in_loss_dtype(node(), y_true, y_pred);
+  Tensor values = node().per_sample(target, prediction);
   if (values.rank() == 0) return weighted_scalar(values, sample_weight, node().reduction());
   Tensor weights;
   if (sample_weight.defined()) {
@@ -155,12 +164,18 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor
   const Tensor sum = ops::sum(values);
   if (reduction == Reduction::sum) return sum;
   const bool by_weight = reduction == Reduction::mean_with_sample_weight;
-  if (const Tensor mask = node().valid_mask(y_true, y_pred); mask.defined()) {
+  if (const Tensor mask = node().valid_mask(target, prediction); mask.defined()) {
     const Tensor counted = ops::cast(mask, values.dtype());
     return divide_no_nan(sum, ops::sum(by_weight && weights.defined() ? weights * counted : counted));
   }
   if (by_weight && weights.defined()) return divide_no_nan(sum, ops::sum(weights));
   return sum * (values.num_elements() > 0 ? 1.0 / static_cast<double>(values.num_elements()) : 0.0);
+}
+
+std::pair<Tensor, Tensor> in_loss_dtype(const LossNode& loss, const Tensor& y_true, const Tensor& y_pred) {
+  if (loss.takes_any_dtype()) return {y_true, y_pred};
+  const DType dtype = y_pred.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  return {ops::cast(y_true, dtype), ops::cast(y_pred, dtype)};
 }
 
 std::pair<Tensor, Tensor> fit_ranks(const Tensor& a, const Tensor& b) {

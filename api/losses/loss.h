@@ -30,9 +30,11 @@ class LossNode {
   virtual std::string name() const = 0;
   /// Shows the configuration; what the visitor writes is not kept.
   virtual void fields(FieldVisitor&) const {}
-  /// Differentiable in y_pred. Ranks are made to fit here; y_true may have any dtype. A scalar is the mean of
-  /// the rows.
+  /// Differentiable in y_pred. Ranks are made to fit here; dtypes are those of in_loss_dtype(). A scalar is
+  /// the mean of the rows.
   virtual Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const = 0;
+  /// True if targets and predictions of any dtype may come as they are, class numbers as integers.
+  virtual bool takes_any_dtype() const { return false; }
   virtual Reduction reduction() const { return Reduction::sum_over_batch_size; }
   /// False where a row's value depends on other rows of the batch: then per_sample() needs whole batches,
   /// also under several replicas.
@@ -57,9 +59,9 @@ struct FunctionLossConfig {
 };
 
 /// A handle on a loss: a name ("mse", "sparse_categorical_crossentropy"), an object, or a function of
-/// (y_true, y_pred), whose ranks are made to fit. It returns per-sample values, or a scalar: the mean of what
-/// it saw, which weighs by rows over replicas. The name "crossentropy" ("ce") stands for the binary, sparse
-/// or categorical one, by the shapes of y_true and y_pred.
+/// (y_true, y_pred), whose ranks and dtypes are made to fit. It returns per-sample values, or a scalar: the
+/// mean of what it saw, which weighs by rows over replicas. The name "crossentropy" ("ce") stands for the
+/// binary, sparse or categorical one, by the shapes of y_true and y_pred.
 class Loss {
  public:
   using Function = LossFunction;
@@ -94,6 +96,11 @@ class Loss {
  protected:
   std::shared_ptr<const LossNode> node_;
 };
+
+/// y_true and y_pred as `loss` takes them. As in Keras a function and a loss of one's own see both in the
+/// loss' dtype: float32, or float64 where y_pred has that. What has it already, and what goes to a loss that
+/// takes_any_dtype(), is not copied.
+std::pair<Tensor, Tensor> in_loss_dtype(const LossNode& loss, const Tensor& y_true, const Tensor& y_pred);
 
 /// Two tensors whose ranks differ by a last axis of size 1, made to fit as Keras does: a vector gets the
 /// axis, from a longer tensor it is taken. Others stay as they are.

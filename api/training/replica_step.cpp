@@ -125,14 +125,15 @@ Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Ba
                             const Tensors& predictions) {
   const Tensor& prediction = predictions[index];
   const LossNode& loss = output.loss.node();
-  const Tensor target = fit_rank(batch.y[index], prediction);
+  const Tensor given = fit_rank(batch.y[index], prediction);
   const Tensor weights = weights_of(batch, index);
-  if (!loss.rows_are_independent()) return loss_of_whole_batch(output.loss, target, prediction, weights);
-  Tensor per_sample = loss.per_sample(target, prediction);
+  if (!loss.rows_are_independent()) return loss_of_whole_batch(output.loss, given, prediction, weights);
+  const auto [target, seen] = in_loss_dtype(loss, given, prediction);
+  Tensor per_sample = loss.per_sample(target, seen);
   if (per_sample.rank() == 0) return loss_of_mean(output.loss, per_sample, prediction, weights);
   check_values_of_rows(output.loss, per_sample, prediction);
   if (weights.defined()) per_sample = per_sample * weights_like(weights, per_sample);
-  Tensor valid = loss.valid_count(target, prediction);
+  Tensor valid = loss.valid_count(target, seen);
   if (const Tensor mask = mask_of(prediction); mask.defined() && mask.rank() <= per_sample.rank()) {
     const Tensor counted = ops::add(weights_like(mask, per_sample), ops::zeros_like(per_sample));
     per_sample = per_sample * counted;

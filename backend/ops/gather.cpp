@@ -4,6 +4,7 @@
 #include <string>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/gather.h>
 #include <nyala/backend/ops/grad_context.h>
@@ -236,7 +237,8 @@ Tensor one_hot(const Tensor& indices, int64_t num_classes, int axis, DType dtype
   if (position < 0 || position >= rank)
     throw ShapeError("one_hot: axis " + std::to_string(axis) + " does not exist in a result of " +
                      std::to_string(rank) + " axes");
-  return dispatch(kOneHot, OneHotDescriptor{num_classes, position, dtype}, {&indices});
+  const Tensor whole = is_floating(indices.dtype()) ? cast(indices, DType::int64) : indices;
+  return dispatch(kOneHot, OneHotDescriptor{num_classes, position, dtype}, {&whole});
 }
 
 }  // namespace nyala::ops

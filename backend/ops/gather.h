@@ -12,7 +12,7 @@ Tensor take(const Tensor& x, const Tensor& indices, int axis = 0);
 /// take().
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis = -1);
 /// 1 at position index of a new axis of `num_classes`, 0 elsewhere; an index outside gives zeros alone.
-/// Not differentiable.
+/// Indices with a fraction lose it. Not differentiable.
 Tensor one_hot(const Tensor& indices, int64_t num_classes, int axis = -1, DType dtype = DType::float32);
 
 struct GatherDescriptor {
