@@ -3,9 +3,12 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/concatenate.h>
 #include <nyala/backend/ops/metric_updates.h>
 #include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/replica_exchange.h>
 #include <nyala/backend/ops/shape.h>
+#include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala::metrics {
@@ -23,14 +26,37 @@ Tensor aligned(const Tensor& weights, int rank) {
   return weights.with_shape(shape);
 }
 
+Tensor nothing(const Tensor& y_pred) { return Tensor::zeros({2}, DType::float64, y_pred.device()); }
+
+Tensor counted(const Tensor& value, const Tensor& weight) {
+  return ops::mean_update(value.with_shape({1}), weight.with_shape({1}));
+}
+
+/// What the mean of this replica's `rows` counts where rows have weights: the mean of all rows would spread
+/// over them and count by their sum, so each replica's mean counts by its share of the rows in that.
+Tensor share_of_weights(const Tensor& weights, int64_t rows) {
+  const Tensor sum = ops::sum(ops::cast(weights, DType::float64));
+  Collectives* const replica = thread_context().replica;
+  if (!replica) return sum;
+  const double own = static_cast<double>(rows);
+  const Tensor all =
+      replica->all_reduce_sum(ops::stack({sum, Tensor::full({}, own, DType::float64, weights.device())}, 0));
+  return all[0] * (own / all[1]);
+}
+
 /// A scalar that is the mean over the rows of `y_pred` counts by them, or by their weights.
 Tensor mean_of_rows(const Tensor& value, const Tensor& y_pred, const Tensor& sample_weight) {
   const int64_t rows = y_pred.rank() > 0 ? y_pred.shape()[0] : 1;
-  if (rows == 0) return Tensor::zeros({2}, DType::float64, y_pred.device());
   const Tensor weight = sample_weight.defined()
-                            ? ops::sum(ops::cast(sample_weight, value.dtype()))
+                            ? share_of_weights(sample_weight, rows)
                             : Tensor::full({}, static_cast<double>(rows), value.dtype(), y_pred.device());
-  return ops::mean_update(value.with_shape({1}), weight.with_shape({1}));
+  return rows > 0 ? counted(value, ops::cast(weight, value.dtype())) : nothing(y_pred);
+}
+
+/// A scalar that is no mean over rows counts once (as in Keras), or by the weights (which Keras refuses).
+Tensor once(const Tensor& value, const Tensor& sample_weight) {
+  return counted(value, sample_weight.defined() ? ops::sum(ops::cast(sample_weight, value.dtype()))
+                                                : Tensor::full({}, 1.0, value.dtype(), value.device()));
 }
 
 /// Several replicas can join values of rows only.
@@ -39,7 +65,7 @@ void check_values_of_rows(const Tensor& values, const Tensor& y_pred, const std:
   throw InvalidArgumentError("metric '" + metric + "': under several replicas expected a value for each of " +
                              std::to_string(y_pred.shape()[0]) +
                              " rows or a scalar, their mean, received shape " + values.shape().to_string() +
-                             "; one that is no mean over rows is written as a StatefulMetric");
+                             "; one that is no mean over rows is made with {.rows_are_independent = false}");
 }
 
 class LossMetricNode final : public MeanMetricNode {
@@ -55,18 +81,33 @@ class LossMetricNode final : public MeanMetricNode {
   const Loss* loss() const override { return &options_.loss; }
 
   Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const override {
-    const Tensor values = options_.loss.node().per_sample(y_true, y_pred);
-    if (values.rank() == 0) return mean_of_rows(values, y_pred, sample_weight);
-    check_values_of_rows(values, y_pred, name());
+    if (options_.loss.node().rows_are_independent()) return update_of_rows(y_true, y_pred, sample_weight);
+    Collectives* const replica = thread_context().replica;
+    const auto all = [&](const Tensor& x) { return x.defined() ? ops::replica_all_gather(x, replica) : x; };
+    const Tensor target = all(y_true), prediction = all(y_pred), weights = all(sample_weight);
+    // It is the batch's value, and one replica lets it count.
+    if (replica && replica->replica_id() > 0) return nothing(y_pred);
+    return update_of_rows(target, prediction, weights);
+  }
+
+ private:
+  Tensor update_of_rows(const Tensor& given, const Tensor& predicted, const Tensor& sample_weight) const {
+    const LossNode& loss = options_.loss.node();
+    const auto [y_true, y_pred] =
+        options_.casts ? in_loss_dtype(loss, given, predicted) : std::pair(given, predicted);
+    const Tensor values = loss.per_sample(y_true, y_pred);
+    if (values.rank() == 0)
+      return loss.rows_are_independent() ? mean_of_rows(values, y_pred, sample_weight)
+                                         : once(values, sample_weight);
+    if (loss.rows_are_independent()) check_values_of_rows(values, y_pred, name());
     if (!sample_weight.defined()) return ops::mean_update(values);
     Tensor weights = fit_weights(sample_weight, values.shape(), name());
     // Keras takes the mask of ignored classes into account only where there are weights.
-    if (const Tensor mask = options_.loss.node().valid_mask(y_true, y_pred); mask.defined())
+    if (const Tensor mask = loss.valid_mask(y_true, y_pred); mask.defined())
       weights = aligned(weights, values.rank()) * ops::cast(mask, weights.dtype()).with_shape(values.shape());
     return ops::mean_update(values, weights);
   }
 
- private:
   LossMetricOptions options_;
 };
 

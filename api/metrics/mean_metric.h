@@ -51,6 +51,7 @@ struct LossMetricOptions {
   std::string name;
   Direction direction = Direction::smaller;
   std::function<void(FieldVisitor&)> fields = {};  // empty: those of the loss
+  bool casts = true;  // whether the loss gets what in_loss_dtype() makes; Keras' metric functions do not
 };
 std::shared_ptr<const MetricNode> make_loss_metric(LossMetricOptions options);
 

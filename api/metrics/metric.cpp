@@ -83,13 +83,16 @@ Metric::Metric(const std::string& name) : pending_(pending_kind(name)) {
   }
 }
 
-Metric::Metric(Function function, std::string name) {
+Metric::Metric(Function function, const FunctionMetricConfig& config) {
+  std::string name = config.name;
   if (name.empty()) name = without_package(registered_name_of(function));
   if (name.empty()) name = "metric";
-  node_ = metrics::make_loss_metric({.loss = Loss(std::move(function), name),
-                                     .class_name = "MeanMetricWrapper",
-                                     .name = name,
-                                     .direction = metrics::Direction::unknown});
+  node_ = metrics::make_loss_metric(
+      {.loss = Loss(std::move(function), {.name = name, .rows_are_independent = config.rows_are_independent}),
+       .class_name = "MeanMetricWrapper",
+       .name = name,
+       .direction = metrics::Direction::unknown,
+       .casts = false});
 }
 
 Metric::Metric(std::shared_ptr<const MetricNode> node) : node_(std::move(node)) {}

@@ -3,6 +3,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <nyala/api/fields.h>
@@ -55,8 +57,18 @@ class MetricNode {
   virtual bool has_direction() const { return true; }
 };
 
+/// What a metric that is a function may say about it.
+struct FunctionMetricConfig {
+  std::string name = {};  // empty: that of register_serializable(), or "metric"
+  /// False where the function is no mean over rows, each for itself (a largest error, an F-score): then it is
+  /// given the whole batch, also under several replicas, and every batch counts alike, as in Keras.
+  bool rows_are_independent = true;
+};
+
 /// A handle on a metric: a name ("accuracy", "mae"), an object, a loss, or a function of (y_true, y_pred)
-/// whose mean is taken. Also usable alone: update_state, result, reset_state (as Keras' metrics).
+/// whose mean is taken: unlike a loss it sees y_true and y_pred in their own dtypes (as in Keras), and a
+/// scalar counts by the rows that the function saw, or by their weights. Also usable alone: update_state,
+/// result, reset_state (as Keras' metrics).
 class Metric {
  public:
   using Function = LossFunction;
@@ -66,13 +78,17 @@ class Metric {
   /// register_serializable() named. Throws InvalidArgumentError for an unknown name.
   Metric(const char* name) : Metric(std::string(name)) {}
   Metric(const std::string& name);
-  /// Without a name it has that of register_serializable(), or "metric".
-  Metric(Function function, std::string name);
+  /// `Metric(largest_error, {.rows_are_independent = false})`. Replicas that update it come all.
+  Metric(Function function, const FunctionMetricConfig& config);
+  /// `Metric(share_below, "share")`. A template, so that braces mean the configuration.
+  template <class Name>
+  requires(std::is_convertible_v<Name, std::string>) Metric(Function function, Name&& name)
+      : Metric(std::move(function), FunctionMetricConfig{.name = std::forward<Name>(name)}) {}
   template <class F>
   requires(!std::derived_from<std::remove_cvref_t<F>, Metric> &&
            !std::derived_from<std::remove_cvref_t<F>, Loss> &&
            std::is_invocable_r_v<Tensor, F&, const Tensor&, const Tensor&>) Metric(F&& function)
-      : Metric(Function(std::forward<F>(function)), {}) {}
+      : Metric(Function(std::forward<F>(function)), FunctionMetricConfig{}) {}
   Metric(std::shared_ptr<const MetricNode> node);
   /// The mean of a loss' per-sample values, by sample weight.
   Metric(const Loss& loss);

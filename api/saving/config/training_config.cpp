@@ -35,8 +35,8 @@ Json function_to_json(const LossFunction& function, const std::string& what) {
 /// The entry beside a loss that is a function for what Keras does not say about one, and ignores.
 constexpr const char* kFunctionLoss = "nyala";
 
-Json function_loss_to_json(const Loss& loss) {
-  Json json = function_to_json(*loss.node().function(), "the loss '" + loss.name() + "'");
+Json function_loss_to_json(const Loss& loss, const std::string& what) {
+  Json json = function_to_json(*loss.node().function(), what);
   const Json said = config_of(loss.node());
   if (json.is_object() && said != config_of(Loss(*loss.node().function()).node())) json[kFunctionLoss] = said;
   return json;
@@ -55,7 +55,7 @@ Json loss_to_json(const Loss& loss) {
   if (!loss) return {};
   const LossNode& node = loss.node();
   if (node.class_name() == "Crossentropy") return node.name();
-  if (node.function()) return function_loss_to_json(loss);
+  if (node.function()) return function_loss_to_json(loss, "the loss '" + loss.name() + "'");
   Json config = config_of(node);
   config["name"] = node.name();
   return envelope_of(typeid(node), "keras.losses", node.class_name(), std::move(config));
@@ -67,7 +67,7 @@ Json metric_to_json(const Metric& metric) {
   const MetricNode& node = metric.node();
   const LossNode* const loss = node.loss() ? &node.loss()->node() : nullptr;
   if (loss && !metric_table().has(node.class_name())) {
-    if (loss->function()) return function_to_json(*loss->function(), "the metric '" + metric.name() + "'");
+    if (loss->function()) return function_loss_to_json(*node.loss(), "the metric '" + metric.name() + "'");
     return envelope_of(typeid(*loss), "keras.losses", loss->class_name(), config_of(node));
   }
   Json config = config_of(node);
@@ -270,7 +270,9 @@ Metric metric_from_json(const Json& json, const std::string& where, LoadScope& s
     const std::string& name = function.empty() ? object.class_name : function;
     const CustomObject own = find_custom_function(name, scope);
     const auto* const known = own.as<KnownLossFunction>();
-    return known ? Metric(known->function, without_package(name)) : Metric(name);
+    if (!known) return Metric(name);
+    const FunctionLossConfig said = function_loss_config(json, without_package(name));
+    return Metric(known->function, {.name = said.name, .rows_are_independent = said.rows_are_independent});
   }
   if (object.class_name == "MeanMetricWrapper" && object.config.contains("fn")) {
     const Metric made = metric_from_json(object.config["fn"], where, scope);
@@ -307,7 +309,11 @@ Json compile_to_json(const Model& model) {
 }
 
 void compile_from_json(const Model& model, const Json& config, const std::string& where, LoadScope& scope) {
-  if (!config.is_object() || config.empty()) return;  // Keras writes {} for a model that is not compiled
+  std::string& no_loss_because = model.model_node().no_loss_because;
+  if (!config.is_object() || config.empty()) {  // Keras writes {} for a model that is not compiled
+    no_loss_because = where + " holds a model that was not compiled";
+    return;
+  }
   const std::string place = where + ", 'compile_config'";
   const auto loss = [&](const Json& json) { return loss_from_json(json, place + ", 'loss'", scope); };
   const auto metric = [&](const Json& json) { return metric_from_json(json, place + ", 'metrics'", scope); };
@@ -330,6 +336,11 @@ void compile_from_json(const Model& model, const Json& config, const std::string
     throw FileFormatError(place + ": " + error.what());
   }
   model.compile(compile);
+  if (compile.loss.empty())
+    no_loss_because =
+        where +
+        " names no loss: the model had none, or a function that register_serializable() had not "
+        "named when it was saved";
 }
 
 }  // namespace nyala
