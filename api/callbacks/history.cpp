@@ -20,6 +20,8 @@ const History::Values& History::operator[](const std::string& name) const {
   return *find(name);
 }
 
+double History::last(const std::string& name) const { return (*this)[name].back(); }
+
 const std::vector<History::Values>& History::values(const std::string& name) const {
   if (const auto found = record_->all.find(name); found != record_->all.end()) return found->second;
   std::vector<std::string> names;

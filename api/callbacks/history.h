@@ -19,6 +19,8 @@ class History : public Callback {
   /// One number per epoch. Throws NotFoundError with the nearest name, StateError for a metric that has a
   /// value for each class or threshold.
   const Values& operator[](const std::string& name) const;
+  /// That of the last epoch, likewise.
+  double last(const std::string& name) const;
   /// All values of a metric, per epoch.
   const std::vector<Values>& values(const std::string& name) const;
   bool contains(const std::string& name) const;

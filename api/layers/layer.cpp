@@ -6,6 +6,7 @@
 
 #include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/layers/mask.h>
+#include <nyala/api/layers/place.h>
 #include <nyala/api/model/graph.h>
 #include <nyala/api/model/keep_output_shapes.h>
 #include <nyala/backend/core/error.h>
@@ -55,10 +56,6 @@ Variable LayerNode::track(const std::string& attribute, const Variable& variable
 }
 
 namespace {
-
-std::string place(const LayerNode& node) {
-  return "layer '" + node.name() + "' (" + node.class_name() + "): ";
-}
 
 /// The path of the layer that is being built on this thread.
 thread_local std::string t_build_path;

@@ -24,6 +24,13 @@ struct GraphNode;
 using Inputs = std::span<const Tensor>;
 using Outputs = Tensors;
 
+/// What a call of a layer is told besides its tensors.
+struct LayerCall {
+  /// Keras' argument `mask`, true where a step counts: of (batch, time), or what the layer says (Softmax).
+  /// Comes before the mask that the tensor carries.
+  Tensor mask = {};
+};
+
 /// A regularizer with the variable it belongs to.
 struct RegularizedWeight {
   Variable variable;
@@ -171,11 +178,19 @@ class Layer {
   Tensor operator()(std::initializer_list<Tensor> inputs) const {
     return (*this)(std::vector<Tensor>(inputs));
   }
+  /// `lstm(x, {.mask = mask})`, `lstm({x, h, c}, {.mask = mask})`: the mask is that of the first tensor, and
+  /// symbolic where the tensors are. Throws InvalidArgumentError for a layer that looks at no mask.
+  Tensor operator()(const Tensor& input, const LayerCall& call) const;
+  Tensor operator()(const std::vector<Tensor>& inputs, const LayerCall& call) const;
+  template <size_t N>
+  Tensor operator()(const Tensor&, const NoSuchField (&)[N]) const = delete;
   /// All outputs of a layer that has several.
   Outputs call_all(const std::vector<Tensor>& inputs) const;
+  Outputs call_all(const std::vector<Tensor>& inputs, const LayerCall& call) const;
   /// Inside another layer's call(). While that layer is being built, its inputs are shells and this one is
   /// built for them too.
   Tensor operator()(Call& c, const Tensor& input) const;
+  Tensor operator()(Call& c, const Tensor& input, const LayerCall& call) const;
   Outputs operator()(Call& c, Inputs inputs) const;
 
   explicit operator bool() const { return node_ != nullptr; }
@@ -205,6 +220,13 @@ class Layer {
   Tensor output(std::optional<int> call = {}) const;
   Tensors inputs(std::optional<int> call = {}) const;
   Tensors outputs(std::optional<int> call = {}) const;
+
+  /// Their shapes, None for the batch; of a layer that is in no graph those that it was built for. Throw
+  /// StateError where it is not built, and for several shapes where one is asked for.
+  Shape input_shape() const;
+  Shape output_shape() const;
+  Shapes input_shapes() const;
+  Shapes output_shapes() const;
 
   /// The shapes of what comes out for inputs of these shapes, which may hold None. A layer that is not built
   /// is built for them.

@@ -2,6 +2,7 @@
 
 #include <nyala/api/layers/input.h>
 #include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/place.h>
 #include <nyala/api/model/graph.h>
 #include <nyala/api/model/keep_output_shapes.h>
 #include <nyala/api/model/model_node.h>
@@ -22,10 +23,6 @@ void LayerNode::add_call(const std::shared_ptr<const GraphNode>& call) const {
 }
 
 namespace {
-
-std::string place(const LayerNode& node) {
-  return "layer '" + node.name() + "' (" + node.class_name() + "): ";
-}
 
 std::shared_ptr<const GraphNode> call_of(const LayerNode& node, int call) {
   auto calls = node.calls();
@@ -66,6 +63,25 @@ Tensor only(const LayerNode& node, Tensors tensors, const char* name) {
                    "s()");
 }
 
+Shapes shapes_of(const Tensors& tensors) {
+  Shapes shapes;
+  for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
+  return shapes;
+}
+
+bool is_drawn(LayerNode& node) { return !own_tensors(node, Side::in).empty() || !node.calls().empty(); }
+
+const Shapes& built_for(const LayerNode& node) {
+  if (!node.built_for().empty()) return node.built_for();
+  throw StateError(place(node) + "it has no shapes before it is built: call it, or build(shape)");
+}
+
+Shape only(const LayerNode& node, const Shapes& shapes, const char* name) {
+  if (shapes.size() == 1) return shapes[0];
+  throw StateError(place(node) + "it has " + std::to_string(shapes.size()) + " " + name + "s; use " + name +
+                   "_shapes()");
+}
+
 void collect_losses(const LayerNode& node, Variables& seen, Tensors& out) {
   for (const RegularizedWeight& weight : node.regularized()) {
     if (!weight.variable.trainable()) continue;
@@ -82,6 +98,15 @@ Tensors Layer::inputs(std::optional<int> call) const { return tensors_of(node(),
 Tensors Layer::outputs(std::optional<int> call) const { return tensors_of(node(), Side::out, call); }
 Tensor Layer::input(std::optional<int> call) const { return only(node(), inputs(call), "input"); }
 Tensor Layer::output(std::optional<int> call) const { return only(node(), outputs(call), "output"); }
+
+Shapes Layer::input_shapes() const { return is_drawn(node()) ? shapes_of(inputs()) : built_for(node()); }
+
+Shapes Layer::output_shapes() const {
+  return is_drawn(node()) ? shapes_of(outputs()) : compute_output_shapes(built_for(node()));
+}
+
+Shape Layer::input_shape() const { return only(node(), input_shapes(), "input"); }
+Shape Layer::output_shape() const { return only(node(), output_shapes(), "output"); }
 
 Shape Layer::compute_output_shape(const Shape& input) const {
   const Shapes shapes = compute_output_shapes({input});
