@@ -62,6 +62,8 @@ Tensor input_for(const Shape& shape, DType dtype) {
 }  // namespace
 
 void SequentialNode::build(Builder&, const Shapes& inputs) {
+  if (!input_ && chain_.empty())
+    throw StateError("Sequential: the model cannot be built because it has no layers; call model.add(layer)");
   if (inputs.size() != 1)
     throw InvalidArgumentError("expected one input, received " + std::to_string(inputs.size()));
   Tensor x = input_ ? input_tensor(input_.node()) : input_for(inputs[0], dtype());

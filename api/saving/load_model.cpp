@@ -33,6 +33,7 @@ void compile_loaded(const Model& model, const StoredModel& stored, LoadScope& sc
   } catch (const Error& error) {
     if (!stored.legacy) throw;
     log(LogChannel::warning, stored.name + ": the model is not compiled: " + error.what());
+    model.model_node().no_loss_because = std::string("it could not be restored: ") + error.what();
   }
 }
 
@@ -67,7 +68,10 @@ Model load_model(const std::string& path, const LoadModelConfig& config) {
     const WeightsFromFile no_others(ReadBudget({stored.file->root()}, path));
     return model_from(stored.config, path, scope);
   }();
-  if (config.compile) compile_loaded(model, stored, scope);
+  if (config.compile)
+    compile_loaded(model, stored, scope);
+  else
+    model.model_node().no_loss_because = "load_model was told .compile = false";
   warn_of_unknown_options(scope, path);
   if (has_its_weights(model))
     read_stored_weights(model, stored);

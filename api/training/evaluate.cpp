@@ -7,6 +7,7 @@
 #include <nyala/api/model/fitted_input.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/feed.h>
+#include <nyala/api/training/resolve.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -40,7 +41,8 @@ void in_chunk(Feed& feed, Batch& batch, int64_t count, Work&& work) {
 
 TrainingState& compiled_state(const Model& model, const char* what) {
   if (!model.compiled())
-    throw StateError("model '" + model.name() + "': call compile() before " + what + "()");
+    throw StateError("model '" + model.name() + "': call compile() before " + what + "()" +
+                     why_no_loss(model.model_node()));
   return *model.model_node().training;
 }
 
@@ -272,6 +274,7 @@ void Model::compile(const CompileConfig& config) const {
   if (const auto& old = model_node().training) state->train_step = old->train_step;
   if (const auto shared = model_node().template_model()) shared->training = state;
   model_node().training = std::move(state);
+  model_node().no_loss_because.clear();
   if (built()) build_optimizer(model_node());
 }
 

@@ -47,9 +47,9 @@ class MetricList {
     compiled.metric = metric.resolved(targets_[output].shape(), predictions_[output].shape());
     compiled.output = output;
     compiled.weighted = weighted;
-    const bool several = state_.outputs.size() > 1;
-    std::string name = (several ? state_.outputs[output].name + "_" : "") + metric.name();
-    if (weighted && names_.contains(name)) name = "weighted_" + name;
+    const std::string place = state_.outputs.size() > 1 ? state_.outputs[output].name + "_" : "";
+    std::string name = place + metric.name();
+    if (weighted && names_.contains(name)) name = place + "weighted_" + metric.name();
     compiled.name = name;
     for (int i = 1; !names_.insert(compiled.name).second; ++i) compiled.name = name + "_" + std::to_string(i);
     compiled.first_sum = state_.num_sums;
@@ -85,7 +85,7 @@ class MetricList {
 };
 
 void resolve_losses(TrainingState& state, const std::vector<std::string>& names, size_t num_targets,
-                    bool has_own_loss) {
+                    const ModelNode& model) {
   const CompileConfig& config = state.config;
   check_names(config.loss.named(), names, "a loss is given");
   check_names(config.loss_weights.named(), names, "a loss weight is given");
@@ -103,17 +103,22 @@ void resolve_losses(TrainingState& state, const std::vector<std::string>& names,
     any = any || output.loss;
     state.outputs.push_back(std::move(output));
   }
-  if (!any && !has_own_loss) throw InvalidArgumentError("no loss to compute: pass a loss to compile()");
+  if (!any && !model.has_own_loss && !model.has_own_train_step)
+    throw InvalidArgumentError("no loss to compute: pass a loss to compile()" + why_no_loss(model));
 }
 
 }  // namespace
+
+std::string why_no_loss(const ModelNode& model) {
+  return model.no_loss_because.empty() ? "" : " (" + model.no_loss_because + ")";
+}
 
 void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors& targets,
                      const Tensors& predictions) {
   TrainingState fresh;  // nothing is half done if something throws
   fresh.config = state.config;
   const std::vector<std::string> names = model.output_names(predictions.size());
-  resolve_losses(fresh, names, targets.size(), model.has_own_loss || model.has_own_train_step);
+  resolve_losses(fresh, names, targets.size(), model);
   size_t losses = 0;
   for (const CompiledOutput& output : fresh.outputs) losses += output.loss ? 1 : 0;
   fresh.num_sums = 1 + (losses > 1 ? static_cast<int64_t>(fresh.outputs.size()) : 0);

@@ -9,4 +9,7 @@ namespace nyala {
 void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors& targets,
                      const Tensors& predictions);
 
+/// ModelNode::no_loss_because in brackets, to end an error with; empty where there is no such reason.
+std::string why_no_loss(const ModelNode& model);
+
 }  // namespace nyala
