@@ -93,9 +93,9 @@ bool ModelCheckpoint::is_best(int epoch, double current, const std::string& path
 
 bool ModelCheckpoint::is_wanted(int epoch, const Logs& logs, const std::string& path) {
   if (config_.save_best_only) {
+    find_direction(logs);
     const std::optional<double> current = monitored(logs, "Can save best model only with metric");
     if (!current) return true;
-    find_direction(logs);
     return is_best(epoch, *current, path);
   }
   say(epoch, "saving model to " + path);

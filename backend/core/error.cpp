@@ -66,6 +66,9 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
       nearest = &candidate;
     }
   }
+  // The beginning of a longer name: val_acc.
+  for (const std::string& candidate : candidates)
+    if (!nearest && wanted.size() >= 3 && lower(candidate).starts_with(wanted)) nearest = &candidate;
   return nearest ? " (did you mean '" + *nearest + "'?)" : "";
 }
 

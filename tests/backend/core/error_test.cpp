@@ -14,6 +14,7 @@ TEST(DidYouMeanTest, FindsTheNearest) {
   EXPECT_EQ(did_you_mean("RMSProps", names), " (did you mean 'rmsprop'?)");
   EXPECT_EQ(did_you_mean("convolution", names), "");
   EXPECT_EQ(did_you_mean("", {}), "");
+  EXPECT_EQ(did_you_mean("val_acc", {"val_loss", "val_accuracy"}), " (did you mean 'val_accuracy'?)");
   const std::vector<std::string> activations = {"elu", "celu", "gelu", "silu", "relu", "selu"};
   EXPECT_EQ(did_you_mean("rleu", activations),
             " (did you mean 'relu'?)");  // two letters swapped are one mistake

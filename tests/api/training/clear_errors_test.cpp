@@ -1,0 +1,152 @@
+// What is easily wrong when a model is trained, and what the errors say.
+#include <functional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nyala/api/saving/load_model.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/rounding.h>
+#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/api/training/fit_support.h>
+
+namespace nyala::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+template <class Expected>
+std::string text_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Expected& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+Tensor square(const Tensor& y_true, const Tensor& y_pred) { return ops::square(y_true - y_pred); }
+
+const Tensor kX = Tensor::ones({6, 3}), kY = Tensor::ones({6, 4});
+
+Sequential small(const CompileConfig& config) {
+  Sequential model({Input({3}), Dense(4)}, {.name = "small"});
+  model.compile(config);
+  return model;
+}
+
+TEST(ClearErrors, WeightsThatDoNotFitALossOfTheWholeBatch) {
+  const Sequential model =
+      small({.optimizer = "sgd", .loss = Loss(square, {.name = "own", .rows_are_independent = false})});
+  EXPECT_THAT(
+      text_of<ShapeError>(
+          [&] { model.fit(kX, kY, {.batch_size = 6, .verbose = 0, .sample_weight = Tensor::ones({6})}); }),
+      AllOf(HasSubstr("loss 'own': expected sample weights that broadcast to its values of shape (6, 4)"),
+            HasSubstr("received shape (6,)"), HasSubstr("a value per row")));
+  EXPECT_NO_THROW(model.fit(kX, kY, {.batch_size = 6, .verbose = 0, .sample_weight = Tensor::ones({6, 1})}));
+}
+
+TEST(ClearErrors, AnEmptyTensorIsNoShape) {
+  const Sequential model = small({.optimizer = "sgd", .loss = "mse"});
+  const std::string empty = "received an empty tensor, one that was never made";
+  EXPECT_THAT(text_of<StateError>([&] { model.fit(Tensor(), kY, {.verbose = 0}); }),
+              AllOf(HasSubstr("model 'small', input 0"), HasSubstr(empty)));
+  EXPECT_THAT(text_of<StateError>([&] { model.predict(Tensor(), {.verbose = 0}); }), HasSubstr(empty));
+  EXPECT_THAT(text_of<StateError>([&] { model.train_on_batch(Tensor(), kY); }), HasSubstr(empty));
+  EXPECT_THAT(text_of<StateError>([&] { model.evaluate(Tensor(), kY, {.verbose = 0}); }), HasSubstr(empty));
+}
+
+TEST(ClearErrors, AModelWithoutLayers) {  // as in Keras
+  const Sequential model;
+  const auto none = HasSubstr("it has no layers; call model.add(layer)");
+  EXPECT_THAT(text_of<StateError>([&] { model.predict(kX, {.verbose = 0}); }), none);
+  EXPECT_THAT(text_of<StateError>([&] { model(kX); }), none);
+  EXPECT_THAT(text_of<StateError>([&] { model.build({None, 3}); }), none);
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  EXPECT_THAT(text_of<StateError>([&] { model.fit(kX, kY, {.verbose = 0}); }), none);
+  model.add(Dense(4));
+  EXPECT_NO_THROW(model.fit(kX, kY, {.verbose = 0}));
+}
+
+TEST(ClearErrors, AFileWithoutALossSaysWhy) {
+  const ScratchFolder folder("clear_errors");
+  const auto fit = [&](const Model& model) { model.fit(kX, kY, {.verbose = 0}); };
+  const Sequential model({Input({3}), Dense(4)});
+  const std::string file = folder.file("m.keras");
+  model.save(file);
+  EXPECT_THAT(
+      text_of<StateError>([&] { fit(load_model(file)); }),
+      AllOf(HasSubstr("call compile() before fit()"), HasSubstr("holds a model that was not compiled")));
+
+  model.compile({.optimizer = "sgd", .loss = Loss(square)});
+  model.save(file);
+  EXPECT_THAT(text_of<InvalidArgumentError>([&] { fit(load_model(file)); }),
+              AllOf(HasSubstr("no loss to compute"), HasSubstr("m.keras names no loss"),
+                    HasSubstr("register_serializable()")));
+  EXPECT_THAT(text_of<StateError>([&] { fit(load_model(file, {.compile = false})); }),
+              HasSubstr(".compile = false"));
+
+  const Model loaded = load_model(file);
+  loaded.compile({.optimizer = "sgd"});
+  EXPECT_THAT(text_of<InvalidArgumentError>([&] { fit(loaded); }), Not(HasSubstr("m.keras")));
+  loaded.compile({.optimizer = "sgd", .loss = "mse"});
+  EXPECT_NO_THROW(fit(loaded));
+}
+
+TEST(ClearErrors, AMisspelledMonitorOfACheckpoint) {
+  const ScratchFolder folder("clear_errors_monitor");
+  const Sequential model = small({.optimizer = "sgd", .loss = "mse", .metrics = {"accuracy"}});
+  const auto expected = [](const char* name) {
+    return AllOf(HasSubstr(name), HasSubstr("the logs have no 'val_acc' (did you mean 'val_accuracy'?)"),
+                 HasSubstr("Available metrics are: accuracy,loss,val_accuracy,val_loss"));
+  };
+  ModelCheckpoint checkpoint(folder.file("c.keras"), {.monitor = "val_acc", .save_best_only = true});
+  EXPECT_THAT(
+      text_of<InvalidArgumentError>([&] {
+        model.fit(kX, kY, {.verbose = 0, .callbacks = {checkpoint}, .validation_data = Arrays{kX, kY}});
+      }),
+      expected("ModelCheckpoint"));
+  EXPECT_THAT(text_of<InvalidArgumentError>([&] {
+                model.fit(kX, kY,
+                          {.verbose = 0,
+                           .callbacks = {EarlyStopping({.monitor = "val_acc"})},
+                           .validation_data = Arrays{kX, kY}});
+              }),
+              expected("EarlyStopping"));
+  EXPECT_THAT(text_of<InvalidArgumentError>([&] {
+                model.fit(kX, kY,
+                          {.verbose = 0,
+                           .callbacks = {ReduceLROnPlateau({.monitor = "val_acc"})},
+                           .validation_data = Arrays{kX, kY}});
+              }),
+              expected("ReduceLROnPlateau"));
+}
+
+TEST(Conveniences, ShapesAndTheLastNumber) {
+  const Sequential model = small({.optimizer = "sgd", .loss = "mse"});
+  EXPECT_EQ(model.input_shape(), (Shape{None, 3}));
+  EXPECT_EQ(model.output_shape(), (Shape{None, 4}));
+  EXPECT_EQ(model.get_layer(0).input_shape(), (Shape{None, 3}));
+  EXPECT_EQ(model.get_layer(0).output_shape(), (Shape{None, 4}));
+  const Dense alone(2);
+  EXPECT_THAT(text_of<StateError>([&] { alone.input_shape(); }), HasSubstr("before it is built"));
+  alone(kX);
+  EXPECT_EQ(alone.input_shape(), (Shape{None, 3}));
+  EXPECT_EQ(alone.output_shape(), (Shape{None, 2}));
+  const Input a({3}), b({2});
+  const Model two({.inputs = {a, b}, .outputs = {Concatenate()({a, b})}});
+  EXPECT_EQ(two.input_shapes(), (Shapes{{None, 3}, {None, 2}}));
+  EXPECT_EQ(two.output_shape(), (Shape{None, 5}));
+  EXPECT_THAT(text_of<StateError>([&] { two.input_shape(); }), HasSubstr("use input_shapes()"));
+
+  const History history = model.fit(kX, kY, {.epochs = 2, .verbose = 0});
+  EXPECT_EQ(history.last("loss"), history["loss"][1]);
+  EXPECT_THROW(history.last("los"), NotFoundError);
+}
+
+}  // namespace
+}  // namespace nyala::testing
