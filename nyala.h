@@ -1,5 +1,11 @@
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Nyala needs C++20: compile with -std=c++20"
+#elif !defined(__cpp_rtti)
+#error "Nyala needs types at run time (dynamic_cast): compile without -fno-rtti"
+#else
+
 // Everything that a user types.
 #include <nyala/api/activations/activations.h>
 #include <nyala/api/callbacks/all.h>
@@ -42,3 +48,5 @@
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/strategies/seed_generator.h>
+
+#endif

@@ -154,15 +154,15 @@ auto regroup_dict(const std::vector<std::map<std::string, T>>& dicts) {
   }
   return out;
 }
-template <size_t I, class Tuple>
+template <size_t Index, class Tuple>
 auto regroup_element(const std::vector<Tuple>& tuples) {
-  std::vector<std::tuple_element_t<I, Tuple>> elements;
-  for (const Tuple& tuple : tuples) elements.push_back(std::get<I>(tuple));
+  std::vector<std::tuple_element_t<Index, Tuple>> elements;
+  for (const Tuple& tuple : tuples) elements.push_back(std::get<Index>(tuple));
   return nest::regroup(elements);
 }
-template <class Tuple, size_t... I>
-auto regroup_tuple(const std::vector<Tuple>& tuples, std::index_sequence<I...>) {
-  return std::tuple{nest::regroup_element<I>(tuples)...};
+template <class Tuple, size_t... Index>
+auto regroup_tuple(const std::vector<Tuple>& tuples, std::index_sequence<Index...>) {
+  return std::tuple{nest::regroup_element<Index>(tuples)...};
 }
 
 template <class T>

@@ -59,10 +59,10 @@ struct MergeOffer {
   std::optional<Result>* result;
 };
 
-template <class Offer, size_t I>
+template <class Offer, size_t Index>
 auto merged_argument_at(Collectives::Offers offers) {
-  std::vector<std::tuple_element_t<I, decltype(Offer::args)>> values;
-  for (const void* offer : offers) values.push_back(std::get<I>(static_cast<const Offer*>(offer)->args));
+  std::vector<std::tuple_element_t<Index, decltype(Offer::args)>> values;
+  for (const void* offer : offers) values.push_back(std::get<Index>(static_cast<const Offer*>(offer)->args));
   return merged_argument(values);
 }
 
@@ -94,11 +94,11 @@ auto ReplicaContext::merge_call(Function&& fn, const Args&... args) const {
   const Offer mine{{&args...}, &result};
   auto once = [&](Collectives::Offers offers) {
     const InCrossReplica cross(*node);
-    [&]<size_t... I>(std::index_sequence<I...>) {
+    [&]<size_t... Index>(std::index_sequence<Index...>) {
       if constexpr (std::is_void_v<Result>) {
-        fn(strategy(), detail::merged_argument_at<Offer, I>(offers)...);
+        fn(strategy(), detail::merged_argument_at<Offer, Index>(offers)...);
       } else {
-        const Result merged = fn(strategy(), detail::merged_argument_at<Offer, I>(offers)...);
+        const Result merged = fn(strategy(), detail::merged_argument_at<Offer, Index>(offers)...);
         for (size_t i = 0; i < offers.size(); ++i)
           static_cast<const Offer*>(offers[i])->result->emplace(nest::open(merged, static_cast<int>(i)));
       }

@@ -11,6 +11,10 @@ class InputNode final : public LayerNode {
  public:
   explicit InputNode(const InputConfig& config) : config_(config) {
     if (!config.shape.is_known() && config.shape.rank() == 0) throw ShapeError("Input: expected a shape");
+    for (int axis = 0; axis < config.shape.rank(); ++axis)
+      if (config.shape[axis] == 0)
+        throw ShapeError("Input: expected sizes above 0, or None, received " + config.shape.to_string() +
+                         " (a macro None, which X11's headers define, is 0: write kNone)");
     mark_built();
   }
   std::string class_name() const override { return "InputLayer"; }

@@ -6,7 +6,7 @@ namespace nyala {
 
 struct InputConfig {
   Shape shape = {};  // without the batch
-  int64_t batch_size = None;
+  int64_t batch_size = kNone;
   std::string dtype = "float32";
   std::string name = {};
 };

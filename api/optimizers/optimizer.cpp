@@ -98,7 +98,7 @@ OptimizerNode::Copy OptimizerNode::make_copy(int copy) const {
   const Device device = store_->weights_device(copy);
   Copy made;
   for (size_t slot = 0; slot < slot_names().size(); ++slot)
-    made.slots.emplace_back(device, dtype(), slot_initial(slot));
+    made.slot_planes.emplace_back(device, dtype(), slot_initial(slot));
   if (options_.use_ema) made.averages.emplace_back(device, dtype());
   return made;
 }
@@ -108,12 +108,12 @@ void OptimizerNode::reset_segments(Copy& copy, const Variables& known) const {
   for (const Variable& variable : variables_) {
     if (std::find(known.begin(), known.end(), variable) != known.end()) continue;
     const Segment whole = ArenaLayout::with_gap(variable.node().segment);
-    for (size_t slot = 0; slot < copy.slots.size(); ++slot) {
-      copy.slots[slot].reset(store_->layout(dtype()), whole);
+    for (size_t slot = 0; slot < copy.slot_planes.size(); ++slot) {
+      copy.slot_planes[slot].reset(store_->layout(dtype()), whole);
       if (!slot_begins_as_weight(slot)) continue;
       const Segment& segment = variable.node().segment;
       const int index = static_cast<int>(&copy - copies_.data());
-      copy.slots[slot]
+      copy.slot_planes[slot]
           .view(store_->layout(dtype()), segment)
           .copy_from(store_->weights(index, dtype(), segment));
     }
@@ -175,7 +175,7 @@ bool OptimizerNode::accumulates_into_existing() const { return steps_ % accumula
 
 std::unique_ptr<UpdatePlan> OptimizerNode::make_plan(int index, const Variables& variables) {
   Copy& copy = copies_.at(static_cast<size_t>(index));
-  return std::make_unique<UpdatePlan>(plan_options(variables), *store_, index, copy.slots,
+  return std::make_unique<UpdatePlan>(plan_options(variables), *store_, index, copy.slot_planes,
                                       copy.averages.empty() ? nullptr : &copy.averages.front());
 }
 

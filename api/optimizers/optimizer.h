@@ -151,7 +151,7 @@ class OptimizerNode : public UpdateRule {
 
   /// The state that belongs to one set of weights.
   struct Copy {
-    std::vector<Plane> slots;
+    std::vector<Plane> slot_planes;
     std::vector<Plane> averages;  // one or none
     std::unique_ptr<UpdatePlan> plan;
   };

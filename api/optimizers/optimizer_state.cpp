@@ -61,7 +61,7 @@ void OptimizerNode::add_slot_entries(std::vector<StateEntry>& entries) const {
 }
 
 Plane& OptimizerNode::plane_of(const StateEntry& entry, Copy& copy) const {
-  return entry.kind == StateEntry::Kind::average ? copy.averages.front() : copy.slots[entry.slot];
+  return entry.kind == StateEntry::Kind::average ? copy.averages.front() : copy.slot_planes[entry.slot];
 }
 
 Tensor OptimizerNode::shared(const StateEntry& entry) const {

@@ -91,7 +91,7 @@ UpdateRange UpdatePlan::range_of(const Piece& piece, int replica) const {
   UpdateRange range;
   range.weight = store_.weights(copy_, dtype_, segment);
   range.gradient = store_.gradients(replica, dtype_, segment);
-  for (Plane& slot : slots_) range.slots.push_back(slot.view(layout, segment));
+  for (Plane& slot : slots_) range.slot_tensors.push_back(slot.view(layout, segment));
   if (averages_) range.average = averages_->view(layout, segment);
   range.scalars = scalars_;
   range.factor = !factors_.defined()                   ? element(scalars_, ops::kGradientScaleScalar)

@@ -11,7 +11,7 @@ namespace nyala {
 struct UpdateRange {
   Tensor weight;
   Tensor gradient;
-  std::vector<Tensor> slots;
+  std::vector<Tensor> slot_tensors;
   /// Undefined unless moving averages are kept.
   Tensor average;
   /// What gradients are multiplied by: float64 (1) on the device.
@@ -51,7 +51,7 @@ struct UpdatePlanOptions {
 /// once: later steps take no memory. Where it is cut changes no result.
 class UpdatePlan {
  public:
-  UpdatePlan(const UpdatePlanOptions& options, ParameterStore& store, int copy, std::vector<Plane>& slots,
+  UpdatePlan(const UpdatePlanOptions& options, ParameterStore& store, int copy, std::vector<Plane>& slot_planes,
              Plane* averages);
 
   /// Takes the gradients of `replica` and makes `slices` slices, unless that is how things are.

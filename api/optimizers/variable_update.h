@@ -12,10 +12,10 @@ class VariableUpdate {
 
   Tensor weight() const { return range_.weight.with_shape(range_.shape); }
   Tensor gradient() const { return range_.gradient.with_shape(range_.shape); }
-  Tensor slot(size_t i) const { return range_.slots[i].with_shape(range_.shape); }
+  Tensor slot(size_t i) const { return range_.slot_tensors[i].with_shape(range_.shape); }
   /// The first elements of a slot, in another shape.
   Tensor slot(size_t i, const Shape& shape) const {
-    return range_.slots[i].rows(0, shape.num_elements()).with_shape(shape);
+    return range_.slot_tensors[i].rows(0, shape.num_elements()).with_shape(shape);
   }
   /// Number `i` of OptimizerNode::step_scalars, a scalar tensor.
   Tensor number(int64_t i) const;

@@ -51,7 +51,7 @@ class SliceBound {
 constexpr Index slice(SliceBound start, SliceBound stop, int64_t step = 1) {
   return Index(start.value(), stop.value(), step);
 }
-constexpr Index slice(SliceBound stop = None) { return Index(Index::kOpen, stop.value(), 1); }
+constexpr Index slice(SliceBound stop = kNone) { return Index(Index::kOpen, stop.value(), 1); }
 /// As many whole axes as are left.
 inline constexpr Index ellipsis{Index::Kind::ellipsis};
 /// A new axis of size 1.

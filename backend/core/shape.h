@@ -14,7 +14,10 @@ struct NoneType {
   constexpr operator int64_t() const { return -1; }
 };
 /// An unknown size in a shape, Keras' `None`: usually the batch. As a number -1.
+inline constexpr NoneType kNone;
+#ifndef None  // X11 has a macro of this name
 inline constexpr NoneType None;
+#endif
 
 /// The sizes of a tensor's axes, held inline (no allocation). At most kMaxRank axes.
 class Shape {

@@ -1,13 +1,11 @@
 // What g++ prints for a misspelled field of a configuration: one error that points at it, and no list of
 // candidates.
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <string>
-#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <nyala/tests/repo/compiler.h>
 
 namespace nyala::testing {
 namespace {
@@ -17,24 +15,13 @@ using ::testing::Not;
 
 /// What the compiler says about `statement`.
 std::string diagnosed(const std::string& statement) {
-  const std::string name = "nyala_misspelled_" + std::to_string(getpid()) + ".cpp";
-  const std::string path = (std::filesystem::temp_directory_path() / name).string();
-  std::ofstream(path)
-      << "#include <nyala/nyala.h>\nusing namespace nyala;\nvoid f(Model m, Tensor x, Tensor y) {\n"
-      << statement << "\n}\n";
-  const std::string command =
-      "LC_ALL=C g++ -std=c++20 -fsyntax-only -I" NYALA_BINARY_DIR "/include " + path + " 2>&1";
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  std::string text;
-  char buffer[4096];
-  while (pipe && std::fgets(buffer, sizeof buffer, pipe)) text += buffer;
-  if (pipe) pclose(pipe);
-  std::filesystem::remove(path);
-  return text;
+  return what_the_compiler_says(
+      "#include <nyala/nyala.h>\nusing namespace nyala;\nvoid f(Model m, Tensor x, Tensor y) {\n" + statement +
+      "\n}\n");
 }
 
 TEST(MisspelledField, IsOneErrorThatPointsAtIt) {
-  if (std::system("g++ --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no g++ here";
+  if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
   const std::string text = diagnosed(
       "(void)Dense(10, {.activaton = \"relu\"});\n"
       "m.compile({.optimiser = \"adam\", .loss = \"mse\"});\n"
@@ -54,7 +41,7 @@ TEST(MisspelledField, IsOneErrorThatPointsAtIt) {
 }
 
 TEST(MisspelledField, WhatExistsIsChosen) {
-  if (std::system("g++ --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no g++ here";
+  if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
   EXPECT_EQ(
       diagnosed(
           "Sequential s({Input({28, 28, 1}), Conv2D(8, {3, 5}, {.activation = \"relu\"}),\n"

@@ -107,9 +107,9 @@ struct MyOptimizer : OptimizerNode {
   }
   void update(const UpdateRange& range) const override {
     const Tensor rate = ops::cast(range.scalars.rows(ops::kFirstFormulaScalar, 1), range.weight.dtype());
-    const Tensor velocity = range.slots[0] * config_.momentum + range.gradient;
+    const Tensor velocity = range.slot_tensors[0] * config_.momentum + range.gradient;
     const Tensor weight = range.weight - velocity * rate;
-    range.slots[0].copy_from(velocity);
+    range.slot_tensors[0].copy_from(velocity);
     range.weight.copy_from(weight);
   }
 

@@ -1,0 +1,59 @@
+// Nyala's headers behind those of others, and under compilers and flags that others choose.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nyala/tests/repo/compiler.h>
+
+namespace nyala::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char* const kInclude = "#include <nyala/nyala.h>\n";
+
+size_t num_errors(const std::string& text) {
+  size_t errors = 0;
+  for (size_t at = text.find("error:"); at != std::string::npos; at = text.find("error:", at + 1)) ++errors;
+  return errors;
+}
+
+/// Macros of Qt, X11, Windows, <complex.h> and of old Unix programs.
+TEST(OutsideCompilers, MacrosOfOthersChangeNothing) {
+  if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
+  const std::string text = what_the_compiler_says(
+      "#define slots\n#define signals public\n#define emit\n#define foreach(a, b) for (a : b)\n"
+      "#define None 0L\n#define Bool int\n#define Status int\n#define Success 0\n#define True 1\n"
+      "#define False 0\n#define Always 2\n#define Unsorted 0\n#define KeyPress 2\n#define I 1.0f\n"
+      "#define Complex int\n#define min(a, b) ((a) < (b) ? (a) : (b))\n"
+      "#define max(a, b) ((a) > (b) ? (a) : (b))\n#define near\n#define far\n#define small char\n"
+      "#define interface struct\n#define IN\n#define OUT\n#define ERROR 0\n#define DELETE 1\n"
+      "#define check(x) x\n#define verify(x) x\n#define require(x) x\n#define major(x) x\n#define DEBUG 1\n" +
+      std::string(kInclude) +
+      "nyala::Input input() { return nyala::Input({nyala::kNone, 4}); }\n"
+      "nyala::Tensor rows(nyala::Tensor x) { return x[nyala::slice(2, nyala::kNone)]; }\n");
+  EXPECT_EQ(text, "");
+}
+
+TEST(OutsideCompilers, AnOlderLanguageIsOneError) {
+  if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
+  const std::string text = what_the_compiler_says(kInclude, "g++ -std=c++17");
+  EXPECT_EQ(num_errors(text), 1u) << text;
+  EXPECT_THAT(text, HasSubstr("-std=c++20"));
+}
+
+TEST(OutsideCompilers, NoTypesAtRunTimeIsOneError) {
+  if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
+  const std::string text = what_the_compiler_says(kInclude, "g++ -std=c++20 -fno-rtti");
+  EXPECT_EQ(num_errors(text), 1u) << text;
+  EXPECT_THAT(text, HasSubstr("-fno-rtti"));
+}
+
+TEST(OutsideCompilers, ClangTakesTheHeaders) {
+  if (!there_is_a_compiler("clang++")) GTEST_SKIP() << "no clang++ here";
+  EXPECT_EQ(what_the_compiler_says(kInclude, "clang++ -std=c++20 -Wall -Wextra"), "");
+}
+
+}  // namespace
+}  // namespace nyala::testing
