@@ -6,7 +6,6 @@
 
 #include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/layers/mask.h>
-#include <nyala/api/layers/place.h>
 #include <nyala/api/model/graph.h>
 #include <nyala/api/model/keep_output_shapes.h>
 #include <nyala/backend/core/error.h>
@@ -56,6 +55,10 @@ Variable LayerNode::track(const std::string& attribute, const Variable& variable
 }
 
 namespace {
+
+std::string place(const LayerNode& node) {
+  return "layer '" + node.name() + "' (" + node.class_name() + "): ";
+}
 
 /// The path of the layer that is being built on this thread.
 thread_local std::string t_build_path;
@@ -271,8 +274,11 @@ Outputs invoked_inside(const RunningCall& running, const LayerNode& node, const 
 
 Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
   if (inputs.empty()) throw InvalidArgumentError(place(node()) + "was called without a tensor");
-  for (const Tensor& input : inputs)
+  for (const Tensor& input : inputs) {
+    if (!input.defined())
+      throw StateError(place(node()) + "expected a tensor, received an empty one, which was never made");
     if (symbolic(input)) return draw_call(*this, inputs);
+  }
   const Shapes shapes = shapes_of(inputs);
   node().ensure_built(shapes);
   check_tracked(node(), inputs[0].is_abstract());

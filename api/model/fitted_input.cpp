@@ -36,7 +36,7 @@ bool is_called_by_a_layer() {
 Tensor fitted_input(const Tensor& x, const Shape& expected, const std::string& model, size_t index) {
   if (!x.defined())
     throw StateError("model '" + model + "', input " + std::to_string(index) + ": expected shape " +
-                     expected.to_string() + ", received an empty tensor, one that was never made");
+                     expected.to_string() + ", received an empty one, which was never made");
   if (expected.rank() == 0 || fits(x.shape(), expected)) return x;
   Tensor fitted = with_fitted_rank(x, expected);
   if (fits(fitted.shape(), expected)) return fitted;

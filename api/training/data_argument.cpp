@@ -18,8 +18,7 @@ int64_t DataArgument::rows() const {
   std::string sizes;
   bool same = true;
   for_each_tensor(*arrays_, [&](const Tensor& tensor) {
-    if (!tensor.defined())
-      throw InvalidArgumentError("the data holds an empty tensor, one that was never made");
+    if (!tensor.defined()) throw InvalidArgumentError("the data holds an empty tensor, which was never made");
     if (tensor.rank() == 0)
       throw ShapeError("the data holds a scalar; every array needs a first axis of examples");
     const int64_t own = tensor.shape()[0];

@@ -99,7 +99,8 @@ void resolve_losses(TrainingState& state, const std::vector<std::string>& names,
     if (const double* weight = entry_for(config.loss_weights, i, names[i])) output.weight = *weight;
     if (output.loss && i >= num_targets)
       throw InvalidArgumentError("output '" + names[i] + "' has a loss, but the data has " +
-                                 std::to_string(num_targets) + " target(s); pass one y per output");
+                                 std::to_string(num_targets) +
+                                 " target(s); pass one y per output (an empty tensor is none)");
     any = any || output.loss;
     state.outputs.push_back(std::move(output));
   }

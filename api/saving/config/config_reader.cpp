@@ -19,10 +19,11 @@ namespace {
 
 [[noreturn]] void fail(const std::string& where, const std::string& expected, const Json& found) {
   constexpr size_t kShown = 60;
-  const std::string text =
-      found.is_string() ? "\"" + found.get_ref<const std::string&>().substr(0, kShown) : found.dump();
+  const bool is_text = found.is_string();
+  const std::string text = is_text ? found.get<std::string>() : found.dump();
+  const std::string quote = is_text ? "'" : "", end = text.size() > kShown ? "..." : "";
   throw FileFormatError(where + ": expected " + expected + ", found " + std::string(found.type_name()) + " " +
-                        hdf5::printable(text.substr(0, kShown)));
+                        quote + hdf5::printable(text.substr(0, kShown)) + end + quote);
 }
 
 int64_t integer_of(const Json& json, const std::string& where) {
@@ -60,6 +61,7 @@ const Json& member_of(const Json& json, const std::string& key, const std::strin
 
 ConfigObject object_of(const Json& json, const std::string& where) {
   constexpr size_t kMaxNameLength = 1000;  // it comes back in messages
+  if (!json.is_string() && !json.is_object()) fail(where, "a name or an object with 'class_name'", json);
   const Json& name = json.is_string() ? json : member_of(json, "class_name", where);
   if (!name.is_string() || name.get_ref<const std::string&>().size() > kMaxNameLength)
     fail(where + ", 'class_name'", "a name", name);
@@ -129,6 +131,7 @@ std::string policy_of(const Json& config, const std::string& where) {
 }
 
 const Json* ConfigReader::find(const char* name) {
+  if (!config_.is_object() && !config_.is_null()) fail(where_, "an object of options", config_);
   const auto found = config_.find(name);
   if (found == config_.end()) return nullptr;
   used_.insert(name);
@@ -247,6 +250,8 @@ void ConfigReader::field(const char* name, LearningRate& value) {
   static const ObjectTable<LearningRate> table("learning rate schedule", Schedules{});
   const Json* found = find(name);
   if (!found) return;
+  if (!found->is_number() && !found->is_object())
+    fail(place(name), "a number or a learning rate schedule", *found);
   value = found->is_number() ? LearningRate(found->get<double>())
                              : table.make(object_of(*found, place(name)), place(name), scope_);
 }

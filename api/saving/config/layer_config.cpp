@@ -138,9 +138,9 @@ std::string variable_dtype(const std::string& policy, const std::string& where, 
 
 LayerOptions options_of(const Json& config, const std::string& where, LoadScope& scope) {
   LayerOptions options{"", true, variable_dtype(policy_of(config, where), where, scope)};
-  if (config.contains("name") && config["name"].is_string()) options.name = config["name"];
-  if (config.contains("trainable") && config["trainable"].is_boolean())
-    options.trainable = config["trainable"];
+  ConfigReader reader(config, where, scope);
+  reader.field("name", options.name);
+  reader.field("trainable", options.trainable);
   return options;
 }
 

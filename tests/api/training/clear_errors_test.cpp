@@ -1,5 +1,7 @@
 // What is easily wrong when a model is trained, and what the errors say.
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -31,6 +33,11 @@ std::string text_of(const std::function<void()>& call) {
 
 Tensor square(const Tensor& y_true, const Tensor& y_pred) { return ops::square(y_true - y_pred); }
 
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 const Tensor kX = Tensor::ones({6, 3}), kY = Tensor::ones({6, 4});
 
 Sequential small(const CompileConfig& config) {
@@ -52,12 +59,14 @@ TEST(ClearErrors, WeightsThatDoNotFitALossOfTheWholeBatch) {
 
 TEST(ClearErrors, AnEmptyTensorIsNoShape) {
   const Sequential model = small({.optimizer = "sgd", .loss = "mse"});
-  const std::string empty = "received an empty tensor, one that was never made";
+  const std::string empty = "received an empty one, which was never made";
   EXPECT_THAT(text_of<StateError>([&] { model.fit(Tensor(), kY, {.verbose = 0}); }),
               AllOf(HasSubstr("model 'small', input 0"), HasSubstr(empty)));
   EXPECT_THAT(text_of<StateError>([&] { model.predict(Tensor(), {.verbose = 0}); }), HasSubstr(empty));
   EXPECT_THAT(text_of<StateError>([&] { model.train_on_batch(Tensor(), kY); }), HasSubstr(empty));
   EXPECT_THAT(text_of<StateError>([&] { model.evaluate(Tensor(), kY, {.verbose = 0}); }), HasSubstr(empty));
+  EXPECT_THAT(text_of<StateError>([] { Dense(2, {.name = "d"})(Tensor()); }),
+              AllOf(HasSubstr("layer 'd'"), HasSubstr(empty)));
 }
 
 TEST(ClearErrors, AModelWithoutLayers) {  // as in Keras
@@ -95,6 +104,23 @@ TEST(ClearErrors, AFileWithoutALossSaysWhy) {
   EXPECT_THAT(text_of<InvalidArgumentError>([&] { fit(loaded); }), Not(HasSubstr("m.keras")));
   loaded.compile({.optimizer = "sgd", .loss = "mse"});
   EXPECT_NO_THROW(fit(loaded));
+}
+
+/// A function that somebody else registered, of whom this program knows nothing.
+TEST(ClearErrors, ALegacyFileWhoseLossIsUnknownSaysWhy) {
+  register_serializable("clear_errors", "squares_here", square);
+  const ScratchFolder folder("clear_errors_legacy");
+  const Sequential model({Input({3}), Dense(4)});
+  model.compile({.optimizer = "sgd", .loss = "squares_here"});
+  model.save(folder.file("m.h5"));
+  std::string bytes = bytes_of(folder.file("m.h5"));
+  for (size_t at = bytes.find("squares_here"); at != std::string::npos; at = bytes.find("squares_here", at))
+    bytes.replace(at, 12, "squares_gone");
+  std::ofstream(folder.file("m.h5"), std::ios::binary) << bytes;
+  const Model loaded = load_model(folder.file("m.h5"));
+  EXPECT_THAT(text_of<StateError>([&] { loaded.fit(kX, kY, {.verbose = 0}); }),
+              AllOf(HasSubstr("call compile() before fit()"), HasSubstr("could not be restored"),
+                    HasSubstr("squares_gone")));
 }
 
 TEST(ClearErrors, AMisspelledMonitorOfACheckpoint) {
