@@ -40,6 +40,18 @@ TEST(MisspelledField, IsOneErrorThatPointsAtIt) {
   EXPECT_THAT(text, Not(HasSubstr("candidate")));
 }
 
+TEST(MisspelledField, AValueOfWrongTypeIsOneErrorThatSaysSo) {
+  if (std::system("g++ --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no g++ here";
+  for (const char* statement : {"(void)Dense(10, {.kernel_regularizer = 3.5});",
+                                "m.fit(x, y, {.epochs = \"three\"});", "(void)Dense(10, {.activation = x});",
+                                "(void)LSTM(8)(x, {.mask = \"none\"});", "(void)LSTM(8)(x, {.msk = x});"}) {
+    const std::string text = diagnosed(statement);
+    EXPECT_THAT(text, HasSubstr("error: use of deleted function")) << statement;
+    EXPECT_THAT(text, HasSubstr("NoSuchFieldOrValueOfWrongType")) << statement;
+    EXPECT_THAT(text, Not(HasSubstr("candidate"))) << statement;
+  }
+}
+
 TEST(MisspelledField, WhatExistsIsChosen) {
   if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
   EXPECT_EQ(
