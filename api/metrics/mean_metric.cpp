@@ -62,10 +62,11 @@ Tensor once(const Tensor& value, const Tensor& sample_weight) {
 /// Several replicas can join values of rows only.
 void check_values_of_rows(const Tensor& values, const Tensor& y_pred, const std::string& metric) {
   if (!thread_context().replica || y_pred.rank() == 0 || values.shape()[0] == y_pred.shape()[0]) return;
-  throw InvalidArgumentError("metric '" + metric + "': under several replicas expected a value for each of " +
-                             std::to_string(y_pred.shape()[0]) +
-                             " rows or a scalar, their mean, received shape " + values.shape().to_string() +
-                             "; one that is no mean over rows is made with {.rows_are_independent = false}");
+  throw InvalidArgumentError(
+      "metric '" + metric + "': under several replicas expected a value for each of " +
+      std::to_string(y_pred.shape()[0]) + " rows or a scalar, their mean, received shape " +
+      values.shape().to_string() +
+      "; one that is no mean over rows is made with {.rows_are_independent = false}, or is a StatefulMetric");
 }
 
 class LossMetricNode final : public MeanMetricNode {

@@ -143,9 +143,12 @@ TEST(MonitorMode, AMisspelledNameIsAnsweredByTheNearest) {
       ": the logs have no 'val_los' (did you mean 'val_loss'?). Available metrics are: loss,val_loss";
   EXPECT_EQ(message(EarlyStopping({.monitor = "val_los"})), "EarlyStopping" + end);
   EXPECT_EQ(message(ReduceLROnPlateau({.monitor = "val_los"})), "ReduceLROnPlateau" + end);
-  Warnings warnings;
-  ModelCheckpoint checkpoint((std::filesystem::temp_directory_path() / "monitor.weights.h5").string(),
-                             {.monitor = "val_los", .save_best_only = true, .save_weights_only = true});
+  const std::string path = (std::filesystem::temp_directory_path() / "monitor.weights.h5").string();
+  ModelCheckpoint::Config config{.monitor = "val_los", .save_best_only = true, .save_weights_only = true};
+  EXPECT_EQ(message(ModelCheckpoint(path, config)), "ModelCheckpoint" + end);
+  Warnings warnings;  // where the direction is known it may still come
+  config.mode = "min";
+  ModelCheckpoint checkpoint(path, config);
   run(checkpoint, model, {"val_loss", {1}});
   ASSERT_EQ(warnings.texts.size(), 1u);
   EXPECT_NE(warnings.texts[0].find("`val_los` which is not available (did you mean 'val_loss'?)"),

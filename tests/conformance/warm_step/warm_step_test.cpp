@@ -47,8 +47,8 @@ void operator delete[](void* data, size_t, std::align_val_t) noexcept { std::fre
 namespace nyala {
 namespace {
 
-/// Most of them are oneDNN's own: execute() of 3.2 makes one map per call, 2.5 of the 2.8 calls per op that the
-/// residual blocks show with it.
+/// Most of them are oneDNN's own: execute() of 3.2 makes one map per call, 2.5 of the 2.8 calls per op that
+/// the residual blocks show with it.
 const double kNewsPerOp = onednn::version().starts_with("2.") ? 2 : 3;
 
 struct Counts {
@@ -80,8 +80,7 @@ Batch batch_of(int64_t rows) {
   return {.x = {Tensor::from(x, {rows, 28, 28, 1})}, .y = {Tensor::from(y)}, .sample_weight = {}};
 }
 
-void expect_warm_step_is_free(const Model& model, int replicas) {
-  const Batch batch = batch_of(24);
+void expect_warm_step_is_free(const Model& model, int replicas, const Batch& batch = batch_of(24)) {
   for (int i = 0; i < 4; ++i) model.train_on_batch(batch);
   const Counts before = now();
   constexpr int kSteps = 5;
@@ -121,6 +120,29 @@ Model residual() {
                .loss = SparseCategoricalCrossentropy({.from_logits = true}),
                .metrics = {"accuracy"}});
   return net;
+}
+
+/// A loss whose labels are cast, and metrics that see rows and the whole batch, by weights, too.
+Model own_functions() {
+  Sequential net({Input({28, 28, 1}), Rescaling(1 / 255.0), Flatten(), Dense(10)});
+  const auto error = [](const Tensor& y_true, const Tensor& y_pred) {
+    return ops::mean(ops::squared_difference(ops::cast(y_true, DType::float32), y_pred));
+  };
+  net.compile(
+      {.optimizer = SGD(1e-3),
+       .loss = error,
+       .metrics = {Metric(error, "error"), Metric(error, {.name = "whole", .rows_are_independent = false})},
+       .weighted_metrics = {Metric(error, "weighted")}});
+  return net;
+}
+
+TEST(WarmStep, LossesAndMetricsOfOnesOwnAllocateNothing) {
+  configure_logical_devices("cpu", 2);
+  Batch batch = batch_of(25);  // replicas have unequal rows
+  batch.y[0] = ops::expand_dims(batch.y[0], 1);
+  batch.sample_weight = Tensor::full({25}, 0.5);
+  expect_warm_step_is_free(own_functions(), 1, batch);
+  expect_warm_step_is_free(MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).scope(own_functions), 2, batch);
 }
 
 TEST(WarmStep, OneDeviceAllocatesNothing) { expect_warm_step_is_free(lenet(), 1); }
