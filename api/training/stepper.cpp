@@ -180,6 +180,7 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
                 .trained = state.trained ? &state.trained_leaves : nullptr,
                 .fold_batch_normalization = mode == Mode::test && folds_,
                 .recompute_batch_normalization = state.config.recompute_batch_normalization});
+  (mode == Mode::test ? *status_ : state.status).set_rows(replica.device, range.first, range.count);
   state.logged[static_cast<size_t>(replica.id)].clear();
   ReplicaStep step(model_, replica, call, cache_ ? cache_->head() : nullptr);
   const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
@@ -272,6 +273,7 @@ Tensors Stepper::forward(const Batch& given, bool training) {
                   .step = {},
                   .pass = pass,
                   .fold_batch_normalization = !training && folds_});
+    status.set_rows(replica.device, range.first, range.count);
     ReplicaStep step(model_, replica, call);
     const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
     const ScopedValue<const RunningCall*> running(thread_context().running, &own);

@@ -197,9 +197,8 @@ void report_bad_index(const KernelCall& call, int64_t position, int64_t size) {
   int64_t value = 0;
   dispatch_arithmetic(call.input(1).dtype(), call.op->name,
                       [&]<class I>(I) { value = static_cast<int64_t>(call.in<I>(1)[position]); });
-  constexpr int64_t kHighest = std::numeric_limits<int32_t>::max();
-  report_status(*call.inputs.back(), {StatusCode::index_out_of_range,
-                                      static_cast<int32_t>(std::min(position, kHighest)), value, size});
+  report_status(*call.inputs.back(),
+                {StatusCode::index_out_of_range, position, value, size, call.input(1).shape()});
 }
 
 const OpDef kTake = {.name = "take",

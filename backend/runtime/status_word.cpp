@@ -9,8 +9,8 @@ namespace nyala {
 
 namespace {
 
-// code, row, value, limit: the last two take two places each.
-using Word = std::array<int32_t, 6>;
+// Code, then row, value and limit in two places each, then the number of sizes and the sizes.
+using Places = std::array<int32_t, 8 + Shape::kMaxRank>;
 
 int64_t joined(int32_t low, int32_t high) {
   return static_cast<int64_t>(static_cast<uint64_t>(static_cast<uint32_t>(high)) << 32 |
@@ -18,12 +18,28 @@ int64_t joined(int32_t low, int32_t high) {
 }
 
 Status status_of(const Tensor& tensor) {
-  Word word{};
+  Places word{};
   if (tensor.device().kind == DeviceKind::cpu)
     std::memcpy(word.data(), tensor.raw(), sizeof word);  // its kernels have run
   else
     tensor.copy_to_host(word.data());
-  return {static_cast<StatusCode>(word[0]), word[1], joined(word[2], word[3]), joined(word[4], word[5])};
+  Status status{static_cast<StatusCode>(word[0]), joined(word[1], word[2]), joined(word[3], word[4]),
+                joined(word[5], word[6])};
+  for (size_t axis = 0; axis < static_cast<size_t>(word[7]); ++axis) status.shape.append(word[8 + axis]);
+  return status;
+}
+
+/// "in row 3", "at (3, 1)".
+std::string place_of(const Status& status) {
+  if (status.shape.rank() < 2) return "in row " + std::to_string(status.row);
+  int64_t left = status.row;
+  Shape place = status.shape;
+  for (int axis = place.rank() - 1; axis > 0; --axis) {
+    place.set(axis, left % status.shape[axis]);
+    left /= status.shape[axis];
+  }
+  place.set(0, left);
+  return "at " + place.to_string();
 }
 
 }  // namespace
@@ -31,30 +47,45 @@ Status status_of(const Tensor& tensor) {
 std::string Status::to_string() const {
   if (ok()) return "ok";
   return std::string(code == StatusCode::label_out_of_range ? "label " : "index ") + std::to_string(value) +
-         " in row " + std::to_string(row) + " is outside [0, " + std::to_string(limit) + ")";
+         " " + place_of(*this) + " is outside [0, " + std::to_string(limit) + ")";
+}
+
+StatusWords::Word& StatusWords::word_of(Device device) {
+  for (Word& word : words_)
+    if (word.device == device) return word;
+  return words_.emplace_back(device, Tensor::zeros({std::tuple_size_v<Places>}, DType::int32, device));
 }
 
 Tensor StatusWords::word(Device device) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [known, word] : words_)
-    if (known == device) return word;
-  words_.emplace_back(device, Tensor::zeros({std::tuple_size_v<Word>}, DType::int32, device));
-  return words_.back().second;
+  return word_of(device).tensor;
+}
+
+void StatusWords::set_rows(Device device, int64_t first, int64_t count) {
+  const std::lock_guard lock(mutex_);
+  Word& word = word_of(device);
+  word.first_row = first;
+  word.rows = count;
 }
 
 std::pair<Device, Status> StatusWords::first() const {
   const std::lock_guard lock(mutex_);
-  for (const auto& [device, word] : words_)
-    if (const Status status = status_of(word); !status.ok()) return {device, status};
+  for (const Word& word : words_) {
+    Status status = status_of(word.tensor);
+    if (status.ok()) continue;
+    if (status.shape.rank() > 0 && status.shape[0] == word.rows)
+      status.row += word.first_row * status.shape.slice(1, status.shape.rank()).num_elements();
+    return {word.device, status};
+  }
   return {};
 }
 
 Status StatusWords::read() const { return first().second; }
 
 void StatusWords::clear() {
-  const Word zeros{};
+  const Places zeros{};
   const std::lock_guard lock(mutex_);
-  for (const auto& [device, word] : words_) word.copy_from_host(zeros.data());
+  for (const Word& word : words_) word.tensor.copy_from_host(zeros.data());
 }
 
 void StatusWords::check() {
@@ -72,11 +103,16 @@ void report_status(const Tensor& tensor, const Status& status) {
   const auto store = [word](size_t place, int64_t value) {
     std::atomic_ref<int32_t>(word[place]).store(static_cast<int32_t>(value), std::memory_order_relaxed);
   };
-  store(1, status.row);
-  store(2, status.value & 0xffffffff);
-  store(3, status.value >> 32);
-  store(4, status.limit & 0xffffffff);
-  store(5, status.limit >> 32);
+  const auto store_wide = [store](size_t place, int64_t value) {
+    store(place, value & 0xffffffff);
+    store(place + 1, value >> 32);
+  };
+  store_wide(1, status.row);
+  store_wide(3, status.value);
+  store_wide(5, status.limit);
+  store(7, status.shape.rank());
+  for (int axis = 0; axis < status.shape.rank(); ++axis)
+    store(static_cast<size_t>(8 + axis), status.shape[axis]);
 }
 
 }  // namespace nyala

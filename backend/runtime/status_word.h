@@ -17,11 +17,12 @@ enum class StatusCode : int32_t { ok = 0, label_out_of_range = 1, index_out_of_r
 /// The first trouble on a device since the last clear.
 struct Status {
   StatusCode code = StatusCode::ok;
-  int32_t row = 0;    // of the tensor the kernel saw
+  int64_t row = 0;    // place in the labels or indices, counted in row-major order
   int64_t value = 0;  // the label or index
   int64_t limit = 0;  // it had to be in [0, limit)
+  Shape shape = {};   // of the indices
   bool ok() const { return code == StatusCode::ok; }
-  /// "label 12 in row 3 is outside [0, 10)".
+  /// "label 12 in row 3 is outside [0, 10)", "index 12 at (3, 1) is outside [0, 10)".
   std::string to_string() const;
 };
 
@@ -32,6 +33,9 @@ class StatusWords {
  public:
   /// The word in the memory of `device`, made when first asked for.
   Tensor word(Device device);
+  /// The rows of the batch that `device` works on: indices with `count` rows are named by their place in the
+  /// whole batch.
+  void set_rows(Device device, int64_t first, int64_t count);
   /// Waits for the devices that have a word and copies it to the host: the first trouble, ok if there is
   /// none. Not within a step.
   Status read() const;
@@ -41,10 +45,16 @@ class StatusWords {
   void check();
 
  private:
+  struct Word {
+    Device device;
+    Tensor tensor;
+    int64_t first_row = 0, rows = 0;
+  };
+  Word& word_of(Device device);
   std::pair<Device, Status> first() const;
 
   mutable std::mutex mutex_;
-  std::vector<std::pair<Device, Tensor>> words_;
+  std::vector<Word> words_;
 };
 
 /// While it lives, kernels that this thread starts, and the replicas that work for it, report to `words`; who

@@ -45,7 +45,7 @@ TEST_F(ToolErrors, IdsOutsideTheVocabulary) {
   for (const int64_t id : {int64_t{12}, (int64_t{1} << 32) + 3}) {
     saved("ids.npy", Tensor::from(std::vector<int64_t>{0, id}, {1, 2}));
     expect_error({"predict", file("words.keras"), "--input", file("ids.npy"), "--output", out_},
-                 "index " + std::to_string(id) + " in row 1 is outside [0, 10)");
+                 "index " + std::to_string(id) + " at (0, 1) is outside [0, 10)");
   }
 }
 

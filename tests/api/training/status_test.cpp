@@ -44,7 +44,7 @@ class StatusTest : public ::testing::Test {
 TEST_F(StatusTest, PredictThrowsAndNobodyElseDoes) {
   const Sequential model = classifier("one"), other = classifier("other");
   EXPECT_THAT(error_text<NumericError>([&] { model.predict(kBad, kSilent); }),
-              AllOf(HasSubstr("'one'"), HasSubstr("index 12 in row 5 is outside [0, 10)")));
+              AllOf(HasSubstr("'one'"), HasSubstr("index 12 at (2, 1) is outside [0, 10)")));
   EXPECT_THAT(error_text<NumericError>([&] { model.predict_on_batch(kBad); }), HasSubstr("index 12"));
   EXPECT_THAT(error_text<NumericError>([&] { model.predict_all({kBad}, kSilent); }), HasSubstr("index 12"));
   EXPECT_THAT(error_text<NumericError>([&] { model(kBad); }), HasSubstr("index 12"));
@@ -70,7 +70,7 @@ TEST_F(StatusTest, WideAndFractionalIdsAreNotCut) {
   EXPECT_THAT(error_text<NumericError>([&] {
                 model.predict(Tensor::from(std::vector<int64_t>{0, wide}, {1, 2}), kSilent);
               }),
-              HasSubstr("index 4294967299 in row 1"));
+              HasSubstr("index 4294967299 at (0, 1)"));
   const Embedding embedding(10, 4);
   EXPECT_THROW(embedding(Tensor::from(std::vector<double>{0, 4294967299.0})), NumericError);
   EXPECT_THROW(embedding(Tensor::from(std::vector<float>{0, 4294967296.0f})), NumericError);
@@ -98,10 +98,13 @@ TEST_F(StatusTest, ReplicasReportToTheirCall) {
     for (int i = 0; i < replicas; ++i) config.devices.push_back("cpu:" + std::to_string(i));
     const MirroredStrategy strategy(config);
     const Sequential model = strategy.scope([] { return classifier(); });
-    EXPECT_THAT(error_text<NumericError>([&] { model.predict(kBad, kSilent); }), HasSubstr("index 12"));
+    EXPECT_THAT(error_text<NumericError>([&] { model.predict(kBad, kSilent); }),
+                HasSubstr("index 12 at (2, 1) "));
     EXPECT_NO_THROW(model.predict(kGood, kSilent));
     EXPECT_THAT(error_text<NumericError>([&] { model.fit(kBad, kLabels, {.verbose = 0}); }),
-                HasSubstr("index 12"));
+                HasSubstr("index 12 at ("));
+    EXPECT_THAT(error_text<NumericError>([&] { (void)model.train_on_batch(kBad, kLabels)["loss"]; }),
+                HasSubstr("index 12 at (2, 1) "));
     EXPECT_NO_THROW(model.fit(kGood, kLabels, {.verbose = 0}));
   }
 }
