@@ -81,7 +81,7 @@ Tensor element_mask(const Tensor& x) {
   return mask;
 }
 
-Tensor merge_unmasked(Inputs inputs, Tensor (*merge)(const Tensor&, const Tensor&)) {
+Tensor merge_unmasked(Inputs inputs, Tensor (*merge)(const Operand&, const Operand&)) {
   Tensor result = inputs[0], counts = element_mask(inputs[0]);
   for (const Tensor& input : inputs.subspan(1)) {
     const Tensor mask = element_mask(input);

@@ -22,7 +22,7 @@ std::shared_ptr<LayerNode> make_merge_node(const MergeKind& kind, const LayerOpt
 
 /// Of neighbours from the first on: as Keras' Maximum and Minimum a step that its mask leaves out gives way
 /// to what the inputs in front made of it, and is replaced by what comes behind.
-Tensor merge_unmasked(Inputs inputs, Tensor (*merge)(const Tensor&, const Tensor&));
+Tensor merge_unmasked(Inputs inputs, Tensor (*merge)(const Operand&, const Operand&));
 
 /// The mask of `x` as a condition for its elements, or an undefined tensor.
 Tensor element_mask(const Tensor& x);

@@ -1,6 +1,7 @@
 #include <nyala/backend/core/shape.h>
 
 #include <algorithm>
+#include <ostream>
 
 #include <nyala/backend/core/error.h>
 
@@ -12,6 +13,8 @@ Shape::Shape(std::span<const int64_t> sizes) {
                      std::to_string(sizes.size()));
   for (int64_t size : sizes) append(size);
 }
+
+std::ostream& Shape::write(std::ostream& out, const Shape& shape) { return out << shape.to_string(); }
 
 void Shape::append(int64_t size) {
   if (size < None) throw ShapeError("a size must be None or at least 0, received " + std::to_string(size));

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,6 +60,7 @@ class Shape {
 
   /// As Keras prints it: "(None, 28, 28, 1)", "(10,)", "()".
   std::string to_string() const;
+  friend std::ostream& operator<<(std::ostream& out, const Shape& shape) { return write(out, shape); }
 
   friend bool operator==(const Shape& a, const Shape& b) {
     if (a.rank_ != b.rank_) return false;
@@ -68,6 +70,8 @@ class Shape {
   }
 
  private:
+  static std::ostream& write(std::ostream& out, const Shape& shape);
+
   std::array<int64_t, kMaxRank> sizes_{};
   int8_t rank_ = 0;
 };

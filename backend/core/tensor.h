@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
@@ -15,11 +16,13 @@
 #include <nyala/backend/core/dtype.h>
 #include <nyala/backend/core/indexing.h>
 #include <nyala/backend/core/nested_values.h>
+#include <nyala/backend/core/number.h>
 #include <nyala/backend/core/shape.h>
 #include <nyala/backend/core/storage.h>
 
 namespace nyala {
 
+class Operand;
 class Slice;
 class Tape;
 class Tensor;
@@ -66,7 +69,7 @@ class Tensor {
   /// These three are abstract where a size is unknown, as in a layer that is drawn.
   static Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
   static Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
-  static Tensor full(const Shape& shape, double value, DType dtype = DType::float32,
+  static Tensor full(const Shape& shape, Number value, DType dtype = DType::float32,
                      Device device = current_device());
   /// start, start + step, ... before `stop`. Without a dtype int32 where all three are whole, else float32.
   static Tensor arange(double stop);
@@ -154,6 +157,13 @@ class Tensor {
   /// x(slice(1, 3), ellipsis, -1): one entry per axis; axes behind the last entry are taken whole.
   template <class... More>
   Slice operator()(const Index& first, const More&... more) const;
+  /// x[mask]: the entries at which a bool tensor, of the shape of x's first axes, is true: (number of them) +
+  /// the axes behind. x[indices]: ops::take of axis 0. Differentiable in x. Reads a mask, waiting for the
+  /// device: StateError for a symbolic one. Takes no assignments: ops::where(mask, y, x) makes a tensor.
+  template <std::derived_from<Tensor> T>
+  const Tensor operator[](const T& places) const {
+    return entries_at(places);
+  }
   /// One element: x.at<float>({0, 1}). Waits for the device. Throws ShapeError for an index outside,
   /// DTypeError for another dtype.
   template <class T>
@@ -190,14 +200,10 @@ class Tensor {
   Tensor clip(double low, double high) const;
 
   /// This handle becomes the result, as `x = x + y` does: other handles on the old bytes keep those.
-  Tensor& operator+=(const Tensor& y) &;
-  Tensor& operator-=(const Tensor& y) &;
-  Tensor& operator*=(const Tensor& y) &;
-  Tensor& operator/=(const Tensor& y) &;
-  Tensor& operator+=(double y) &;
-  Tensor& operator-=(double y) &;
-  Tensor& operator*=(double y) &;
-  Tensor& operator/=(double y) &;
+  Tensor& operator+=(const Operand& y) &;
+  Tensor& operator-=(const Operand& y) &;
+  Tensor& operator*=(const Operand& y) &;
+  Tensor& operator/=(const Operand& y) &;
 
   /// The entries of axis 0: for (const Tensor row : x). Throws ShapeError for a scalar or an unknown size.
   TensorRowIterator begin() const;
@@ -216,6 +222,10 @@ class Tensor {
   /// The same host bytes under the name of another CPU device: logical CPU devices share their memory.
   /// Throws InvalidArgumentError unless both devices are CPUs (or the same device).
   Tensor alias_on(Device device) const;
+  /// Whether the bytes are one of several copies of a variable: its slices take no assignments, which the
+  /// other copies would not see.
+  bool is_one_of_copies() const { return one_of_copies_; }
+  void set_one_of_copies() { one_of_copies_ = true; }
   /// Shape, dtype and device without the bytes.
   Tensor shell() const { return abstract(shape_, dtype_, device_); }
 
@@ -226,12 +236,14 @@ class Tensor {
   static Tensor from_bytes(const void* values, size_t count, const Shape& shape, DType dtype, Device device);
   static std::ostream& write(std::ostream& out, const Tensor& x);
   void* host_data(DType wanted) const;
+  Tensor entries_at(const Tensor& places) const;
   void read_element(std::span<const int64_t> index, DType wanted, void* value) const;
 
   Shape shape_;
   Device device_;
   DType dtype_ = DType::float32;
   bool defined_ = false;
+  bool one_of_copies_ = false;
   uint32_t serial_ = 0;
   uint32_t value_id_ = 0;
   TapeSlot* slot_ = nullptr;
@@ -241,6 +253,35 @@ class Tensor {
 };
 
 using Tensors = std::vector<Tensor>;
+
+/// One side of an op of two: a tensor, or a number as C++ writes it, which takes the dtype of the tensor on
+/// the other side where that holds its kind, exactly. A whole number beside floating tensors is floating; a
+/// fraction beside integers makes them float32, as in Keras; a whole number beside bool tensors, or one that
+/// the other side's integers cannot hold, makes them int32 or int64. Two numbers are int32, float32 or bool.
+/// Refers to what it was made from: for parameters only.
+class Operand {
+ public:
+  Operand(const Tensor& x) : tensor_(&x) {}
+  template <class T>
+  requires std::is_arithmetic_v<T> Operand(T number) : number_(number) {}
+  Operand(std::initializer_list<NestedValues> values) : held_(values), tensor_(&*held_) {}
+  /// What converts to a tensor: an Input.
+  template <class T>
+  requires(!std::is_arithmetic_v<T> && !std::derived_from<T, Tensor> && std::convertible_to<const T&, Tensor>)
+      Operand(const T& x)
+      : held_(x), tensor_(&*held_) {}
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+
+  /// Null for a number.
+  const Tensor* tensor() const { return tensor_; }
+  const Number& number() const { return number_; }
+
+ private:
+  Number number_ = 0;
+  std::optional<Tensor> held_;
+  const Tensor* tensor_ = nullptr;
+};
 
 [[noreturn]] void throw_dtype_mismatch(DType held, DType wanted);
 /// StateError "where: the tensor is empty ...".
@@ -271,9 +312,10 @@ struct SliceView {
 /// What x[...] and x(...) give: a tensor of its own (a copy, recorded like every op), which takes assignments
 /// where it stands: `x[0] = 1.0`, `x(slice(1, 3), -1) += y`, `x[0][1] = y` write into x's bytes, which all
 /// handles on x and views of it share, in x's dtype and broadcast to the slice. They throw StateError where a
-/// gradient tape tracks x or x is symbolic, since the tape and the graph know nothing of it.
-/// Once it has a name it is no place to write to: `auto row = x[0]; row = y;` does not compile. Write
-/// `Tensor row = x[0];` for a tensor that may be assigned and leaves x alone.
+/// gradient tape tracks x or x is symbolic, since the tape and the graph know nothing of it, and where x is
+/// the value of a variable with several copies, of which they would change one: variable.assign(...). Once it
+/// has a name it is no place to write to: `auto row = x[0]; row = y;` does not compile. Write `Tensor row =
+/// x[0];` for a tensor that may be assigned and leaves x alone.
 class Slice : public Tensor {
  public:
   Slice(const Tensor& base, std::span<const Index> indices);
@@ -281,19 +323,17 @@ class Slice : public Tensor {
   Slice(const Slice&) = default;
   Slice(Slice&&) = default;
   Slice& operator=(const Slice&) & = delete;
-  Slice& operator=(const Tensor&) & = delete;
-  /// Throw ShapeError where the value does not broadcast to the slice.
+  Slice& operator=(const Operand&) & = delete;
+  /// Throw ShapeError where the value does not broadcast to the slice, DTypeError where += and its like give
+  /// what x's dtype is no kind of, as NumPy does: a fraction in integers, a number in bool.
   void operator=(const Slice& value) && { assign(value); }
-  void operator=(const Tensor& value) && { assign(value); }
-  void operator+=(const Tensor& value) &&;
-  void operator-=(const Tensor& value) &&;
-  void operator*=(const Tensor& value) &&;
-  void operator/=(const Tensor& value) &&;
-  void operator+=(double value) &&;
-  void operator-=(double value) &&;
-  void operator*=(double value) &&;
-  void operator/=(double value) &&;
+  void operator=(const Operand& value) && { assign(value); }
+  void operator+=(const Operand& value) &&;
+  void operator-=(const Operand& value) &&;
+  void operator*=(const Operand& value) &&;
+  void operator/=(const Operand& value) &&;
 
+  using Tensor::operator[];
   Slice operator[](const Index& index) const { return Slice(*this, std::span(&index, 1), view_); }
   template <class... More>
   Slice operator()(const Index& first, const More&... more) const {
@@ -303,7 +343,8 @@ class Slice : public Tensor {
 
  private:
   Slice(const Slice& outer, std::span<const Index> indices, const SliceView& view);
-  void assign(const Tensor& value) const;
+  void assign(const Operand& value) const;
+  void update(std::string_view op, const Tensor& result) const;
 
   Tensor base_;
   SliceView view_;

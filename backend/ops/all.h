@@ -7,6 +7,7 @@
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/batch_normalization.h>
 #include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/bitwise.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/comparison.h>
 #include <nyala/backend/ops/concatenate.h>

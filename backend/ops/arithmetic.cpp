@@ -1,6 +1,9 @@
 #include <nyala/backend/ops/arithmetic.h>
 
+#include <algorithm>
+
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/binary_op.h>
 #include <nyala/backend/ops/broadcasting.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -89,12 +92,22 @@ void affine_reference(const KernelCall& call) {
 
 void affine_gradient(GradContext& c) { c.set(0, affine(c.grad(), c.descriptor<AffineDescriptor>().scale)); }
 
-Tensor promoted(const OpDef& op, const Tensor& a, const Tensor& b, bool to_float) {
-  DType dtype = promote(a.dtype(), b.dtype());
-  if (to_float && !is_floating(dtype)) dtype = DType::float32;
-  if (a.dtype() == dtype && b.dtype() == dtype) return dispatch(op, NoDescriptor{}, {&a, &b});
-  const Tensor x = cast(a, dtype), y = cast(b, dtype);
-  return dispatch(op, NoDescriptor{}, {&x, &y});
+void infer_full_like(InferContext& c) { c.output(0, c.shape(0), c.descriptor<FullLikeDescriptor>().dtype); }
+
+void full_like_reference(const KernelCall& call) {
+  const auto& d = call.descriptor<FullLikeDescriptor>();
+  dispatch_arithmetic(d.dtype, call.op->name, [&]<class T>(T) {
+    std::fill_n(call.out<T>(0), call.output(0).num_elements(), d.value.as<T>());
+  });
+}
+
+/// The tensor beside a number whose dtype stays a floating one: one pass then does what an operator says.
+const Tensor* floating_beside_number(const Operand& x, const Operand& number) {
+  return x.tensor() && !number.tensor() && is_floating(x.tensor()->dtype()) ? x.tensor() : nullptr;
+}
+
+Tensor promoted(const OpDef& op, const Operand& a, const Operand& b) {
+  return detail::apply_binary(op, a, b, detail::common_dtype(a, b, detail::SmallIntegers::widen));
 }
 
 }  // namespace
@@ -124,16 +137,32 @@ const OpDef kDivide = {.name = "divide",
                        .twice_differentiable = true};
 const OpDef kAddInPlace = {
     .name = "add_in_place", .infer = infer_add_in_place, .reference = add_in_place_reference};
+const OpDef kFullLike = {.name = "full_like", .infer = infer_full_like, .reference = full_like_reference};
 const OpDef kAffine = {.name = "affine",
                        .infer = infer_affine,
                        .gradient = affine_gradient,
                        .reference = affine_reference,
                        .twice_differentiable = true};
 
-Tensor add(const Tensor& a, const Tensor& b) { return promoted(kAdd, a, b, false); }
-Tensor subtract(const Tensor& a, const Tensor& b) { return promoted(kSubtract, a, b, false); }
-Tensor multiply(const Tensor& a, const Tensor& b) { return promoted(kMultiply, a, b, false); }
-Tensor divide(const Tensor& a, const Tensor& b) { return promoted(kDivide, a, b, true); }
+Tensor add(const Operand& a, const Operand& b) {
+  if (const Tensor* x = floating_beside_number(a, b)) return affine(*x, 1.0, b.number().as<double>());
+  if (const Tensor* x = floating_beside_number(b, a)) return affine(*x, 1.0, a.number().as<double>());
+  return promoted(kAdd, a, b);
+}
+Tensor subtract(const Operand& a, const Operand& b) {
+  if (const Tensor* x = floating_beside_number(a, b)) return affine(*x, 1.0, -b.number().as<double>());
+  if (const Tensor* x = floating_beside_number(b, a)) return affine(*x, -1.0, a.number().as<double>());
+  return promoted(kSubtract, a, b);
+}
+Tensor multiply(const Operand& a, const Operand& b) {
+  if (const Tensor* x = floating_beside_number(a, b)) return affine(*x, b.number().as<double>());
+  if (const Tensor* x = floating_beside_number(b, a)) return affine(*x, a.number().as<double>());
+  return promoted(kMultiply, a, b);
+}
+Tensor divide(const Operand& a, const Operand& b) {
+  const DType dtype = detail::common_dtype(a, b, detail::SmallIntegers::keep);
+  return detail::apply_binary(kDivide, a, b, detail::floating_of(dtype));
+}
 
 Tensor affine(const Tensor& x, double scale, double offset) {
   return dispatch(kAffine, AffineDescriptor{scale, offset}, {&x});
@@ -149,8 +178,12 @@ Tensor sum_to_shape(const Tensor& x, const Shape& shape) {
   return viewed(dispatch(kSum, ReductionDescriptor{axes, true}, {&x}), shape);
 }
 
-Tensor ones_like(const Tensor& x) { return Tensor::full(x.shape(), 1.0, x.dtype(), x.device()); }
-Tensor zeros_like(const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype(), x.device()); }
+Tensor full_like(const Tensor& x, Number value, std::optional<DType> dtype) {
+  const FullLikeDescriptor d{value, dtype.value_or(x.dtype())};
+  return x.is_abstract() ? dispatch(kFullLike, d, {&x}) : Tensor::full(x.shape(), value, d.dtype, x.device());
+}
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype) { return full_like(x, 0, dtype); }
 
 void fill_zero(const Tensor& x) {
   if (x.bytes() > 0) stream_of(x.device()).fill_zero(x.raw(), x.bytes());
@@ -161,41 +194,10 @@ void fill_zero(const Tensor& x) {
 
 namespace nyala {
 
-namespace {
-
-/// Of `x * 2.5` or `x + 1`: floating x keeps its dtype, integers become float32 by a fraction. Whole numbers
-/// and integers too small to compute in (truth values, bytes) give int32, so that nothing wraps around.
-DType scaled_dtype(DType x, bool whole) {
-  if (is_floating(x)) return x;
-  if (!whole) return DType::float32;
-  return size_of(x) < size_of(DType::int32) ? DType::int32 : x;
-}
-
-Tensor scaled(const Tensor& x, double scale, double offset) {
-  const bool whole = scale == static_cast<int64_t>(scale) && offset == static_cast<int64_t>(offset);
-  const DType dtype = scaled_dtype(x.dtype(), whole);
-  return ops::affine(x.dtype() == dtype ? x : ops::cast(x, dtype), scale, offset);
-}
-
-/// A scalar for a true division with x, whose result is floating.
-Tensor divisor_like(const Tensor& x, double value) {
-  return Tensor::full({}, value, is_floating(x.dtype()) ? x.dtype() : DType::float32, x.device());
-}
-
-}  // namespace
-
-Tensor operator+(const Tensor& a, const Tensor& b) { return ops::add(a, b); }
-Tensor operator-(const Tensor& a, const Tensor& b) { return ops::subtract(a, b); }
-Tensor operator*(const Tensor& a, const Tensor& b) { return ops::multiply(a, b); }
-Tensor operator/(const Tensor& a, const Tensor& b) { return ops::divide(a, b); }
-Tensor operator+(const Tensor& a, double b) { return scaled(a, 1.0, b); }
-Tensor operator-(const Tensor& a, double b) { return scaled(a, 1.0, -b); }
-Tensor operator*(const Tensor& a, double b) { return scaled(a, b, 0.0); }
-Tensor operator/(const Tensor& a, double b) { return ops::divide(a, divisor_like(a, b)); }
-Tensor operator+(double a, const Tensor& b) { return scaled(b, 1.0, a); }
-Tensor operator-(double a, const Tensor& b) { return scaled(b, -1.0, a); }
-Tensor operator*(double a, const Tensor& b) { return scaled(b, a, 0.0); }
-Tensor operator/(double a, const Tensor& b) { return ops::divide(divisor_like(b, a), b); }
-Tensor operator-(const Tensor& a) { return ops::affine(a, -1.0); }
+Tensor operator+(const Operand& a, const Operand& b) { return ops::add(a, b); }
+Tensor operator-(const Operand& a, const Operand& b) { return ops::subtract(a, b); }
+Tensor operator*(const Operand& a, const Operand& b) { return ops::multiply(a, b); }
+Tensor operator/(const Operand& a, const Operand& b) { return ops::divide(a, b); }
+Tensor operator-(const Tensor& a) { return is_floating(a.dtype()) ? ops::affine(a, -1.0) : 0 - a; }
 
 }  // namespace nyala

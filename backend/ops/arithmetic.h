@@ -1,15 +1,19 @@
 #pragma once
 
+#include <optional>
+
 #include <nyala/backend/core/op.h>
 
 namespace nyala::ops {
 
-/// Elementwise with NumPy broadcasting; inputs of two dtypes are promoted. Each has Keras' name and meaning.
-Tensor add(const Tensor& a, const Tensor& b);
-Tensor subtract(const Tensor& a, const Tensor& b);
-Tensor multiply(const Tensor& a, const Tensor& b);
+/// Elementwise with NumPy broadcasting; inputs of two dtypes are promoted, numbers take the dtype of the
+/// tensor beside them (Operand). Truth values and bytes with a whole number give int32, so that nothing wraps
+/// around. Each has Keras' name and meaning.
+Tensor add(const Operand& a, const Operand& b);
+Tensor subtract(const Operand& a, const Operand& b);
+Tensor multiply(const Operand& a, const Operand& b);
 /// True division: integers become float32.
-Tensor divide(const Tensor& a, const Tensor& b);
+Tensor divide(const Operand& a, const Operand& b);
 
 extern const OpDef kAdd, kSubtract, kMultiply, kDivide;
 
@@ -27,9 +31,16 @@ extern const OpDef kAffine;
 /// Sums `x` over the axes that broadcasting `shape` to x's shape added or widened.
 Tensor sum_to_shape(const Tensor& x, const Shape& shape);
 
-/// Tensors of ones or zeros with the shape, dtype and device of `x`.
-Tensor ones_like(const Tensor& x);
-Tensor zeros_like(const Tensor& x);
+/// Tensors of one value with the shape and device of `x`, by default of its dtype. Of a symbolic x an op of
+/// the graph, whose result has the shape of each batch. Not differentiable.
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype = {});
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype = {});
+Tensor full_like(const Tensor& x, Number value, std::optional<DType> dtype = {});
+struct FullLikeDescriptor {
+  Number value = 0;
+  DType dtype = DType::float32;
+};
+extern const OpDef kFullLike;
 /// Sets the bytes of `x` to zero.
 void fill_zero(const Tensor& x);
 
@@ -37,18 +48,11 @@ void fill_zero(const Tensor& x);
 
 namespace nyala {
 
-Tensor operator+(const Tensor& a, const Tensor& b);
-Tensor operator-(const Tensor& a, const Tensor& b);
-Tensor operator*(const Tensor& a, const Tensor& b);
-Tensor operator/(const Tensor& a, const Tensor& b);
-Tensor operator+(const Tensor& a, double b);
-Tensor operator-(const Tensor& a, double b);
-Tensor operator*(const Tensor& a, double b);
-Tensor operator/(const Tensor& a, double b);
-Tensor operator+(double a, const Tensor& b);
-Tensor operator-(double a, const Tensor& b);
-Tensor operator*(double a, const Tensor& b);
-Tensor operator/(double a, const Tensor& b);
+Tensor operator+(const Operand& a, const Operand& b);
+Tensor operator-(const Operand& a, const Operand& b);
+Tensor operator*(const Operand& a, const Operand& b);
+Tensor operator/(const Operand& a, const Operand& b);
+/// Truth values and bytes become int32.
 Tensor operator-(const Tensor& a);
 
 }  // namespace nyala

@@ -282,8 +282,9 @@ void where_gradient(GradContext& c) {
   }
 }
 
-Tensor promoted(const OpDef& op, const Tensor& a, const Tensor& b) {
-  return apply_binary(op, a, b, promote(a.dtype(), b.dtype()));
+Tensor promoted(const OpDef& op, const Operand& a, const Operand& b,
+                SmallIntegers small = SmallIntegers::keep) {
+  return apply_binary(op, a, b, common_dtype(a, b, small));
 }
 
 }  // namespace
@@ -325,29 +326,34 @@ const OpDef kWhereGradient = {.name = "where_gradient",
                               .reference = where_gradient_reference,
                               .twice_differentiable = true};
 
-Tensor maximum(const Tensor& a, const Tensor& b) { return promoted(kMaximum, a, b); }
-Tensor minimum(const Tensor& a, const Tensor& b) { return promoted(kMinimum, a, b); }
-Tensor power(const Tensor& a, const Tensor& b) { return promoted(kPower, a, b); }
+Tensor maximum(const Operand& a, const Operand& b) { return promoted(kMaximum, a, b); }
+Tensor minimum(const Operand& a, const Operand& b) { return promoted(kMinimum, a, b); }
 
-Tensor power(const Tensor& x, double exponent) {
-  const bool whole = exponent >= 0 && exponent == std::trunc(exponent);
-  const Tensor base = is_floating(x.dtype()) || whole ? x : cast(x, DType::float32);
-  return apply(kPowerScalar, base.dtype() == DType::bool_ ? cast(base, DType::int32) : base,
-               PowerDescriptor{exponent});
+Tensor power(const Operand& a, const Operand& b) {
+  DType dtype = common_dtype(a, b, SmallIntegers::widen);
+  if (!a.tensor() || b.tensor()) return apply_binary(kPower, a, b, dtype);
+  const double exponent = b.number().as<double>();
+  if (exponent < 0) dtype = floating_of(dtype);
+  return apply(kPowerScalar, cast(*a.tensor(), dtype), PowerDescriptor{exponent});
 }
 
-Tensor mod(const Tensor& a, const Tensor& b) { return promoted(kMod, a, b); }
-Tensor floor_divide(const Tensor& a, const Tensor& b) { return promoted(kFloorDivide, a, b); }
-Tensor squared_difference(const Tensor& a, const Tensor& b) { return promoted(kSquaredDifference, a, b); }
-
-Tensor arctan2(const Tensor& y, const Tensor& x) {
-  const DType dtype = promote(y.dtype(), x.dtype());
-  return apply_binary(kArctan2, y, x, is_floating(dtype) ? dtype : DType::float32);
+Tensor mod(const Operand& a, const Operand& b) { return promoted(kMod, a, b, SmallIntegers::widen); }
+Tensor floor_divide(const Operand& a, const Operand& b) { return promoted(kFloorDivide, a, b); }
+Tensor squared_difference(const Operand& a, const Operand& b) {
+  return promoted(kSquaredDifference, a, b, SmallIntegers::widen);
 }
 
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
-  const DType dtype = promote(a.dtype(), b.dtype());
-  const Tensor truth = cast(condition, DType::bool_), x = cast(a, dtype), y = cast(b, dtype);
+Tensor arctan2(const Operand& y, const Operand& x) {
+  return apply_binary(kArctan2, y, x, floating_of(common_dtype(y, x, SmallIntegers::keep)));
+}
+
+Tensor where(const Tensor& condition, const Operand& a, const Operand& b) {
+  const DType dtype = common_dtype(a, b, SmallIntegers::keep);
+  const Operand place(condition);  // of two numbers
+  Tensor made_x, made_y;
+  const Tensor truth = cast(condition, DType::bool_);
+  const Tensor &x = in_dtype(a, dtype, b.tensor() ? b : place, made_x),
+               &y = in_dtype(b, dtype, a.tensor() ? a : place, made_y);
   return dispatch(kWhere, NoDescriptor{}, {&truth, &x, &y});
 }
 

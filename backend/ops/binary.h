@@ -4,26 +4,25 @@
 
 namespace nyala::ops {
 
-/// Elementwise with NumPy broadcasting; inputs of two dtypes are promoted.
-/// NaN wins in maximum and minimum; at a tie the whole gradient goes to `a`, as in TensorFlow.
-Tensor maximum(const Tensor& a, const Tensor& b);
-Tensor minimum(const Tensor& a, const Tensor& b);
-/// a to the power of b. Integers to a negative power throw where the kernel meets them (NumericError).
-/// The gradient of b is 0 where a <= 0.
-Tensor power(const Tensor& a, const Tensor& b);
-/// x to a fixed power; floating dtypes stay, integers do for whole exponents >= 0 and become float32 else.
-Tensor power(const Tensor& x, double exponent);
+/// Elementwise with NumPy broadcasting; inputs of two dtypes are promoted, numbers take the dtype of the
+/// tensor beside them (Operand). NaN wins in maximum and minimum; at a tie the whole gradient goes to `a`, as
+/// in TensorFlow.
+Tensor maximum(const Operand& a, const Operand& b);
+Tensor minimum(const Operand& a, const Operand& b);
+/// a to the power of b. Integers to a negative power throw where the kernel meets them (NumericError), but
+/// become float32 where that power is a number. The gradient of b is 0 where a <= 0.
+Tensor power(const Operand& a, const Operand& b);
 /// a - b * floor(a / b): the result has the sign of b. Integers by 0 throw NumericError.
-Tensor mod(const Tensor& a, const Tensor& b);
+Tensor mod(const Operand& a, const Operand& b);
 /// floor(a / b), in the promoted dtype; not differentiable. Integers by 0 throw NumericError.
-Tensor floor_divide(const Tensor& a, const Tensor& b);
+Tensor floor_divide(const Operand& a, const Operand& b);
 /// (a - b)^2.
-Tensor squared_difference(const Tensor& a, const Tensor& b);
+Tensor squared_difference(const Operand& a, const Operand& b);
 /// The angle of the point (x, y) in radians, -pi to pi; integers become float32.
-Tensor arctan2(const Tensor& y, const Tensor& x);
+Tensor arctan2(const Operand& y, const Operand& x);
 
 /// a where the condition is true (not 0), else b; all three broadcast, a and b are promoted.
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Operand& a, const Operand& b);
 
 extern const OpDef kMaximum, kMinimum, kPower, kMod, kFloorDivide, kSquaredDifference, kArctan2, kWhere;
 

@@ -25,12 +25,27 @@ void binary_loop(const KernelCall& call) {
   });
 }
 
+/// What becomes of truth values and bytes beside a whole number: `keep` their dtype where it holds the
+/// number, or `widen` to int32, so that the result does not wrap around.
+enum class SmallIntegers { keep, widen };
+
+/// The dtype in which two operands meet.
+DType common_dtype(const Operand& a, const Operand& b, SmallIntegers small);
+/// `dtype`, or float32 for integers.
+DType floating_of(DType dtype);
+
+/// A number as an operand.
+Operand operand_of(const Number& number);
+
+/// `x` in `dtype`; a number as a scalar on the device of `other`. Refers to `x` or `made`.
+const Tensor& in_dtype(const Operand& x, DType dtype, const Operand& other, Tensor& made);
+
 /// Both inputs in `dtype`.
 template <class Parameters = NoDescriptor>
-Tensor apply_binary(const OpDef& op, const Tensor& a, const Tensor& b, DType dtype,
+Tensor apply_binary(const OpDef& op, const Operand& a, const Operand& b, DType dtype,
                     const Parameters& p = {}) {
-  if (a.dtype() == dtype && b.dtype() == dtype) return dispatch(op, p, {&a, &b});
-  const Tensor x = cast(a, dtype), y = cast(b, dtype);
+  Tensor made_x, made_y;
+  const Tensor &x = in_dtype(a, dtype, b, made_x), &y = in_dtype(b, dtype, a, made_y);
   return dispatch(op, p, {&x, &y});
 }
 

@@ -21,15 +21,24 @@ using namespace detail;
 
 void infer_not_equal_scalar(InferContext& c) { c.output(0, c.shape(0), DType::bool_); }
 
+/// Whether a whole double is an int64.
+bool is_int64(double x) { return std::floor(x) == x && x >= -0x1p63 && x < 0x1p63; }
+
 void not_equal_scalar_reference(const KernelCall& call) {
   const double value = call.descriptor<NotEqualScalarDescriptor>().value;
   const int64_t count = call.output(0).num_elements();
+  bool* out = call.out<bool>(0);
   dispatch_arithmetic(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
-    // A float is compared with the nearest float, as a constant of its own dtype would be.
-    const double nearest = static_cast<double>(static_cast<T>(value));
-    const double wanted = std::is_floating_point_v<T> ? nearest : value;
-    for (int64_t i = 0; i < count; ++i)
-      call.out<bool>(0)[i] = static_cast<double>(call.in<T>(0)[i]) != wanted;
+    const T* x = call.in<T>(0);
+    if constexpr (std::is_floating_point_v<T>) {
+      // A float is compared with the nearest float, as a constant of its own dtype would be.
+      const T nearest = static_cast<T>(value);
+      for (int64_t i = 0; i < count; ++i) out[i] = x[i] != nearest;
+    } else {
+      const bool whole = is_int64(value);
+      const int64_t wanted = whole ? static_cast<int64_t>(value) : 0;
+      for (int64_t i = 0; i < count; ++i) out[i] = !whole || static_cast<int64_t>(x[i]) != wanted;
+    }
   });
 }
 
@@ -66,66 +75,58 @@ const OpDef kIsclose = {.name = "isclose", .infer = infer_test, .reference = isc
 
 namespace {
 
-Tensor compare(const OpDef& op, const Tensor& a, const Tensor& b) {
-  return apply_binary(op, a, b, promote(a.dtype(), b.dtype()));
+/// `x`; a whole double beside integers as the integer that it is.
+Operand exact(const Operand& x, const Operand& other) {
+  if (x.tensor()) return *x.tensor();
+  const bool integers = other.tensor() && !is_floating(other.tensor()->dtype());
+  if (x.number().is_floating() && integers && is_int64(x.number().as<double>()))
+    return x.number().as<int64_t>();
+  return operand_of(x.number());
+}
+
+/// The dtype in which two operands are compared: float32 would not hold the integers beside a fraction.
+DType comparison_dtype(const Operand& a, const Operand& b) {
+  const Operand &x = a.tensor() ? a : b, &other = a.tensor() ? b : a;
+  const bool fraction_beside = x.tensor() && !other.tensor() && other.number().is_floating();
+  if (fraction_beside && !is_floating(x.tensor()->dtype())) return DType::float64;
+  return common_dtype(a, b, SmallIntegers::keep);
+}
+
+template <class Parameters = NoDescriptor>
+Tensor compare(const OpDef& op, const Operand& a, const Operand& b, const Parameters& p = {}) {
+  const Operand x = exact(a, b), y = exact(b, a);
+  return apply_binary(op, x, y, comparison_dtype(x, y), p);
 }
 
 }  // namespace
 
-Tensor equal(const Tensor& a, const Tensor& b) { return compare(kEqual, a, b); }
-Tensor not_equal(const Tensor& a, const Tensor& b) { return compare(kNotEqual, a, b); }
-Tensor not_equal(const Tensor& x, double value) {
-  return dispatch(kNotEqualScalar, NotEqualScalarDescriptor{value}, {&x});
+Tensor equal(const Operand& a, const Operand& b) { return compare(kEqual, a, b); }
+Tensor not_equal(const Operand& a, const Operand& b) {
+  if (a.tensor() && !b.tensor()) {
+    const double value = b.number().as<double>();
+    if (b.number().is_floating() ||
+        (is_int64(value) && static_cast<int64_t>(value) == b.number().as<int64_t>()))
+      return dispatch(kNotEqualScalar, NotEqualScalarDescriptor{value}, {a.tensor()});
+  }
+  return compare(kNotEqual, a, b);
 }
-Tensor less(const Tensor& a, const Tensor& b) { return compare(kLess, a, b); }
-Tensor less_equal(const Tensor& a, const Tensor& b) { return compare(kLessEqual, a, b); }
-Tensor greater(const Tensor& a, const Tensor& b) { return compare(kGreater, a, b); }
-Tensor greater_equal(const Tensor& a, const Tensor& b) { return compare(kGreaterEqual, a, b); }
-Tensor isclose(const Tensor& a, const Tensor& b, const ClosenessDescriptor& tolerances) {
-  return apply_binary(kIsclose, a, b, promote(a.dtype(), b.dtype()), tolerances);
+Tensor less(const Operand& a, const Operand& b) { return compare(kLess, a, b); }
+Tensor less_equal(const Operand& a, const Operand& b) { return compare(kLessEqual, a, b); }
+Tensor greater(const Operand& a, const Operand& b) { return compare(kGreater, a, b); }
+Tensor greater_equal(const Operand& a, const Operand& b) { return compare(kGreaterEqual, a, b); }
+Tensor isclose(const Operand& a, const Operand& b, const ClosenessDescriptor& tolerances) {
+  return compare(kIsclose, a, b, tolerances);
 }
 
 }  // namespace nyala::ops
 
 namespace nyala {
 
-namespace {
-
-/// The dtype in which integers of `dtype` and `value` can be compared.
-DType integers_with(DType dtype, double value) {
-  if (std::abs(value) < 0x1p31) return promote(dtype, DType::int32);
-  return DType::int64;
-}
-
-/// `value` as a scalar that is compared with x: no float32 would hold all of x's integers.
-Tensor number_beside(const Tensor& x, double value) {
-  DType dtype = x.dtype();
-  if (!is_floating(dtype)) {
-    const bool whole = std::floor(value) == value && std::abs(value) < 0x1p63;
-    dtype = whole ? integers_with(dtype, value) : DType::float32;
-  }
-  return Tensor::full({}, value, dtype, x.device());
-}
-
-}  // namespace
-
-Tensor operator<(const Tensor& a, const Tensor& b) { return ops::less(a, b); }
-Tensor operator<(const Tensor& a, double b) { return ops::less(a, number_beside(a, b)); }
-Tensor operator<(double a, const Tensor& b) { return ops::less(number_beside(b, a), b); }
-Tensor operator<=(const Tensor& a, const Tensor& b) { return ops::less_equal(a, b); }
-Tensor operator<=(const Tensor& a, double b) { return ops::less_equal(a, number_beside(a, b)); }
-Tensor operator<=(double a, const Tensor& b) { return ops::less_equal(number_beside(b, a), b); }
-Tensor operator>(const Tensor& a, const Tensor& b) { return ops::greater(a, b); }
-Tensor operator>(const Tensor& a, double b) { return ops::greater(a, number_beside(a, b)); }
-Tensor operator>(double a, const Tensor& b) { return ops::greater(number_beside(b, a), b); }
-Tensor operator>=(const Tensor& a, const Tensor& b) { return ops::greater_equal(a, b); }
-Tensor operator>=(const Tensor& a, double b) { return ops::greater_equal(a, number_beside(a, b)); }
-Tensor operator>=(double a, const Tensor& b) { return ops::greater_equal(number_beside(b, a), b); }
-Tensor operator==(const Tensor& a, const Tensor& b) { return ops::equal(a, b); }
-Tensor operator==(const Tensor& a, double b) { return ops::equal(a, number_beside(a, b)); }
-Tensor operator==(double a, const Tensor& b) { return ops::equal(number_beside(b, a), b); }
-Tensor operator!=(const Tensor& a, const Tensor& b) { return ops::not_equal(a, b); }
-Tensor operator!=(const Tensor& a, double b) { return ops::not_equal(a, number_beside(a, b)); }
-Tensor operator!=(double a, const Tensor& b) { return ops::not_equal(number_beside(b, a), b); }
+Tensor operator<(const Operand& a, const Operand& b) { return ops::less(a, b); }
+Tensor operator<=(const Operand& a, const Operand& b) { return ops::less_equal(a, b); }
+Tensor operator>(const Operand& a, const Operand& b) { return ops::greater(a, b); }
+Tensor operator>=(const Operand& a, const Operand& b) { return ops::greater_equal(a, b); }
+Tensor operator==(const Operand& a, const Operand& b) { return ops::equal(a, b); }
+Tensor operator!=(const Operand& a, const Operand& b) { return ops::not_equal(a, b); }
 
 }  // namespace nyala

@@ -4,17 +4,17 @@
 
 namespace nyala::ops {
 
-/// Elementwise with NumPy broadcasting; inputs of two dtypes are promoted; the result is bool and not
+/// Elementwise with NumPy broadcasting; inputs of two dtypes are promoted, numbers take the dtype of the
+/// tensor beside them (Operand), and integers meet a fraction in float64; the result is bool and not
 /// differentiable. Comparisons with NaN are false, but not_equal, which is true.
-Tensor equal(const Tensor& a, const Tensor& b);
-Tensor not_equal(const Tensor& a, const Tensor& b);
-Tensor less(const Tensor& a, const Tensor& b);
-Tensor less_equal(const Tensor& a, const Tensor& b);
-Tensor greater(const Tensor& a, const Tensor& b);
-Tensor greater_equal(const Tensor& a, const Tensor& b);
+Tensor equal(const Operand& a, const Operand& b);
+Tensor not_equal(const Operand& a, const Operand& b);
+Tensor less(const Operand& a, const Operand& b);
+Tensor less_equal(const Operand& a, const Operand& b);
+Tensor greater(const Operand& a, const Operand& b);
+Tensor greater_equal(const Operand& a, const Operand& b);
 
-/// x != value, where x may be symbolic.
-Tensor not_equal(const Tensor& x, double value);
+/// x != value.
 struct NotEqualScalarDescriptor {
   double value = 0.0;
 };
@@ -26,7 +26,7 @@ struct ClosenessDescriptor {
   double atol = 1e-8;
   bool equal_nan = false;
 };
-Tensor isclose(const Tensor& a, const Tensor& b, const ClosenessDescriptor& tolerances = {});
+Tensor isclose(const Operand& a, const Operand& b, const ClosenessDescriptor& tolerances = {});
 
 extern const OpDef kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kIsclose;
 
@@ -35,24 +35,11 @@ extern const OpDef kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual
 namespace nyala {
 
 /// Elementwise, with a bool tensor as result, as in NumPy: whether two handles name one tensor is not asked.
-/// Numbers take the dtype of the tensor beside them where it holds them, as Python's do.
-Tensor operator<(const Tensor& a, const Tensor& b);
-Tensor operator<(const Tensor& a, double b);
-Tensor operator<(double a, const Tensor& b);
-Tensor operator<=(const Tensor& a, const Tensor& b);
-Tensor operator<=(const Tensor& a, double b);
-Tensor operator<=(double a, const Tensor& b);
-Tensor operator>(const Tensor& a, const Tensor& b);
-Tensor operator>(const Tensor& a, double b);
-Tensor operator>(double a, const Tensor& b);
-Tensor operator>=(const Tensor& a, const Tensor& b);
-Tensor operator>=(const Tensor& a, double b);
-Tensor operator>=(double a, const Tensor& b);
-Tensor operator==(const Tensor& a, const Tensor& b);
-Tensor operator==(const Tensor& a, double b);
-Tensor operator==(double a, const Tensor& b);
-Tensor operator!=(const Tensor& a, const Tensor& b);
-Tensor operator!=(const Tensor& a, double b);
-Tensor operator!=(double a, const Tensor& b);
+Tensor operator<(const Operand& a, const Operand& b);
+Tensor operator<=(const Operand& a, const Operand& b);
+Tensor operator>(const Operand& a, const Operand& b);
+Tensor operator>=(const Operand& a, const Operand& b);
+Tensor operator==(const Operand& a, const Operand& b);
+Tensor operator!=(const Operand& a, const Operand& b);
 
 }  // namespace nyala

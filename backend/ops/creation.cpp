@@ -64,7 +64,7 @@ Tensor zeros(const Shape& shape, DType dtype, Device device) { return Tensor::ze
 Tensor ones(const Shape& shape, DType dtype, Device device) {
   return Tensor::full(shape, 1.0, dtype, device);
 }
-Tensor full(const Shape& shape, double value, DType dtype, Device device) {
+Tensor full(const Shape& shape, Number value, DType dtype, Device device) {
   return Tensor::full(shape, value, dtype, device);
 }
 

@@ -39,6 +39,6 @@ Tensor eye(int64_t rows, const EyeOptions& options = {});
 
 Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
 Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
-Tensor full(const Shape& shape, double value, DType dtype = DType::float32, Device device = current_device());
+Tensor full(const Shape& shape, Number value, DType dtype = DType::float32, Device device = current_device());
 
 }  // namespace nyala::ops

@@ -26,9 +26,13 @@ const OpDef kLogicalXor = {
     .name = "logical_xor", .infer = infer_test, .reference = binary_loop<std::not_equal_to<>, bool>};
 const OpDef kLogicalNot = {.name = "logical_not", .infer = infer_not, .reference = not_reference};
 
-Tensor logical_and(const Tensor& a, const Tensor& b) { return apply_binary(kLogicalAnd, a, b, DType::bool_); }
-Tensor logical_or(const Tensor& a, const Tensor& b) { return apply_binary(kLogicalOr, a, b, DType::bool_); }
-Tensor logical_xor(const Tensor& a, const Tensor& b) { return apply_binary(kLogicalXor, a, b, DType::bool_); }
+Tensor logical_and(const Operand& a, const Operand& b) {
+  return apply_binary(kLogicalAnd, a, b, DType::bool_);
+}
+Tensor logical_or(const Operand& a, const Operand& b) { return apply_binary(kLogicalOr, a, b, DType::bool_); }
+Tensor logical_xor(const Operand& a, const Operand& b) {
+  return apply_binary(kLogicalXor, a, b, DType::bool_);
+}
 Tensor logical_not(const Tensor& x) {
   const Tensor truth = cast(x, DType::bool_);
   return dispatch(kLogicalNot, NoDescriptor{}, {&truth});

@@ -6,9 +6,9 @@ namespace nyala::ops {
 
 /// Elementwise truth with NumPy broadcasting: inputs of any dtype count as true where they are not 0. The
 /// result is bool and not differentiable.
-Tensor logical_and(const Tensor& a, const Tensor& b);
-Tensor logical_or(const Tensor& a, const Tensor& b);
-Tensor logical_xor(const Tensor& a, const Tensor& b);
+Tensor logical_and(const Operand& a, const Operand& b);
+Tensor logical_or(const Operand& a, const Operand& b);
+Tensor logical_xor(const Operand& a, const Operand& b);
 Tensor logical_not(const Tensor& x);
 
 extern const OpDef kLogicalAnd, kLogicalOr, kLogicalXor, kLogicalNot;

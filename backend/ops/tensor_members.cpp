@@ -79,14 +79,10 @@ Tensor Tensor::swapaxes(int first, int second) const {
 Tensor Tensor::astype(DType dtype) const { return ops::cast(checked(*this, "astype"), dtype); }
 Tensor Tensor::clip(double low, double high) const { return ops::clip(checked(*this, "clip"), low, high); }
 
-Tensor& Tensor::operator+=(const Tensor& y) & { return *this = checked(*this, "+=") + y; }
-Tensor& Tensor::operator-=(const Tensor& y) & { return *this = checked(*this, "-=") - y; }
-Tensor& Tensor::operator*=(const Tensor& y) & { return *this = checked(*this, "*=") * y; }
-Tensor& Tensor::operator/=(const Tensor& y) & { return *this = checked(*this, "/=") / y; }
-Tensor& Tensor::operator+=(double y) & { return *this = checked(*this, "+=") + y; }
-Tensor& Tensor::operator-=(double y) & { return *this = checked(*this, "-=") - y; }
-Tensor& Tensor::operator*=(double y) & { return *this = checked(*this, "*=") * y; }
-Tensor& Tensor::operator/=(double y) & { return *this = checked(*this, "/=") / y; }
+Tensor& Tensor::operator+=(const Operand& y) & { return *this = checked(*this, "+=") + y; }
+Tensor& Tensor::operator-=(const Operand& y) & { return *this = checked(*this, "-=") - y; }
+Tensor& Tensor::operator*=(const Operand& y) & { return *this = checked(*this, "*=") * y; }
+Tensor& Tensor::operator/=(const Operand& y) & { return *this = checked(*this, "/=") / y; }
 
 TensorRowIterator Tensor::begin() const {
   if (checked(*this, "rows of a tensor").rank() == 0 || shape_[0] == None)

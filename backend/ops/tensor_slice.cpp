@@ -4,8 +4,10 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tape.h>
 #include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/binary_op.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/device_copy.h>
+#include <nyala/backend/ops/gather.h>
 #include <nyala/backend/ops/shape.h>
 #include <nyala/backend/ops/slice.h>
 #include <nyala/backend/ops/strided_copy.h>
@@ -126,6 +128,10 @@ SliceView viewed(const SliceView& view, std::span<const Index> indices) {
 }
 
 void check_writable(const Tensor& base, const Tensor& value) {
+  if (base.is_one_of_copies())
+    throw StateError(
+        "assignment to a slice: the tensor is one of several copies of a variable, and the others would keep "
+        "their values; write a new value by variable.assign(...), or clone() it for a tensor of your own");
   const auto refuse = [](const std::string& why) {
     throw StateError("assignment to a slice: " + why +
                      "; make a new tensor with ops::where, ops::concatenate or arithmetic instead");
@@ -160,15 +166,19 @@ Slice::Slice(const Tensor& base, std::span<const Index> indices)
 Slice::Slice(const Slice& outer, std::span<const Index> indices, const SliceView& view)
     : Tensor(read(outer, indices)), base_(outer.base_), view_(viewed(view, indices)) {}
 
-void Slice::assign(const Tensor& value) const {
+void Slice::assign(const Operand& given) const {
+  const DType dtype = base_.dtype();
+  const bool whole = !given.tensor() && !given.number().is_floating() && dtype != DType::bool_;
+  if (whole && ops::detail::common_dtype(base_, given, ops::detail::SmallIntegers::keep) != dtype)
+    throw DTypeError("assignment to a slice: a tensor of " + std::string(name_of(dtype)) + " does not hold " +
+                     std::to_string(given.number().as<int64_t>()));
+  Tensor made;
+  const Tensor& value = given.tensor() ? *given.tensor() : ops::detail::in_dtype(given, dtype, base_, made);
   check_writable(base_, value);
-  const auto check_shape = [&] {
-    if (broadcast(value.shape(), view_.sizes, "assignment to a slice") != view_.sizes)
-      throw ShapeError("assignment to a slice: expected a value that broadcasts to " +
-                       view_.sizes.to_string() + ", received " + value.shape().to_string());
-  };
-  check_shape();
-  Tensor source = ops::cast(value.detached(), base_.dtype());
+  if (broadcast(value.shape(), view_.sizes, "assignment to a slice") != view_.sizes)
+    throw ShapeError("assignment to a slice: expected a value that broadcasts to " + view_.sizes.to_string() +
+                     ", received " + value.shape().to_string());
+  Tensor source = ops::cast(value.detached(), dtype);
   if (source.storage().get() == base_.storage().get()) source = source.clone();
   if (base_.device().kind == DeviceKind::cpu) {
     write_on_host(base_, view_, ops::device_copy(source, base_.device(), true));
@@ -180,14 +190,52 @@ void Slice::assign(const Tensor& value) const {
   }
 }
 
-void Slice::operator+=(const Tensor& value) && { assign(*this + value); }
-void Slice::operator-=(const Tensor& value) && { assign(*this - value); }
-void Slice::operator*=(const Tensor& value) && { assign(*this * value); }
-void Slice::operator/=(const Tensor& value) && { assign(*this / value); }
-void Slice::operator+=(double value) && { assign(*this + value); }
-void Slice::operator-=(double value) && { assign(*this - value); }
-void Slice::operator*=(double value) && { assign(*this * value); }
-void Slice::operator/=(double value) && { assign(*this / value); }
+void Slice::update(std::string_view op, const Tensor& result) const {
+  const auto rank = [](DType dtype) { return is_floating(dtype) ? 2 : dtype != DType::bool_; };
+  if (rank(result.dtype()) > rank(dtype()))
+    throw DTypeError("x[...] " + std::string(op) + " y: the result is " +
+                     std::string(name_of(result.dtype())) + ", which a tensor of " +
+                     std::string(name_of(dtype())) +
+                     " would cut; write x = x.astype(...) first, or x[...] = y.astype(...)");
+  assign(result);
+}
+
+void Slice::operator+=(const Operand& value) && { update("+=", *this + value); }
+void Slice::operator-=(const Operand& value) && { update("-=", *this - value); }
+void Slice::operator*=(const Operand& value) && { update("*=", *this * value); }
+void Slice::operator/=(const Operand& value) && { update("/=", *this / value); }
+
+namespace {
+
+/// The places of `mask` that are true, in row-major order, as int64.
+Tensor places_of(const Tensor& mask, Device device) {
+  const std::vector<bool> values = mask.to_vector<bool>();
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i]) places.push_back(static_cast<int64_t>(i));
+  return Tensor::from(places, Shape{static_cast<int64_t>(places.size())}, device);
+}
+
+}  // namespace
+
+Tensor Tensor::entries_at(const Tensor& places) const {
+  if (!defined_ || !places.defined_) throw_empty_tensor("index");
+  if (is_floating(places.dtype_))
+    throw DTypeError("index: expected a tensor of bool (a mask) or of integers, received " +
+                     std::string(name_of(places.dtype_)));
+  if (places.dtype_ != DType::bool_) return ops::take(*this, places, 0);
+  if (places.is_abstract())
+    throw StateError(
+        "index: a symbolic mask has no values, and how many rows it leaves is not known; "
+        "ops::where(mask, x, 0) keeps the shape");
+  const int axes = places.rank();
+  if (axes == 0 || axes > rank() || shape_.slice(0, axes) != places.shape_)
+    throw ShapeError("index: expected a mask of the shape of the first axes of " + shape_.to_string() +
+                     ", received " + places.shape_.to_string());
+  Shape rows{places.num_elements()};
+  for (int axis = axes; axis < rank(); ++axis) rows.append(shape_[axis]);
+  return ops::take(ops::reshape(*this, rows), places_of(places, device_), 0);
+}
 
 void Tensor::read_element(std::span<const int64_t> index, DType wanted, void* value) const {
   if (!defined_) throw_empty_tensor("at");

@@ -42,16 +42,16 @@ Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
   return out;
 }
 
-Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
+Tensor Tensor::full(const Shape& shape, Number value, DType dtype, Device device) {
   if (!shape.is_known()) return abstract(shape, dtype, device);
   Tensor out = empty(shape, dtype, device);
   if (out.bytes() == 0) return out;
   dispatch_any(dtype, [&]<class T>(T) {
     const T filling = [&] {
       if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
-        return T(static_cast<float>(value));
+        return T(value.as<float>());
       else
-        return static_cast<T>(value);
+        return value.as<T>();
     }();
     const size_t count = static_cast<size_t>(out.num_elements());
     if (device.kind == DeviceKind::cpu) {

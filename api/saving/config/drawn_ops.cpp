@@ -35,12 +35,13 @@ Json nested(const std::vector<double>& values, const Shape& shape, int axis, siz
 
 /// A tensor that no layer made: a number, or all of its numbers.
 Json constant_json(const Tensor& constant) {
+  if (constant.num_elements() == 1 && constant.dtype() == DType::bool_)
+    return constant.to_vector<bool>()[0] == true;
+  if (constant.num_elements() == 1 && !is_floating(constant.dtype()))
+    return ops::cast(constant, DType::int64).to_vector<int64_t>()[0];
   const std::vector<double> values = ops::cast(constant, DType::float64).to_vector<double>();
   size_t next = 0;
-  if (values.size() == 1) {
-    const bool whole = !is_floating(constant.dtype());
-    return whole ? Json(static_cast<int64_t>(values[0])) : Json(values[0]);
-  }
+  if (values.size() == 1) return values[0];
   return {{"class_name", "__tensor__"},
           {"config",
            {{"value", nested(values, constant.shape(), 0, next)},
@@ -93,6 +94,13 @@ void place_of_extremum(const GraphNode& node, OpConfig& op) {
   op.config["keepdims"] = d.keepdims;
 }
 
+/// A number beside the first tensor: whole beside integers, which a fraction would make float32.
+Json number_json(const GraphNode& node, double value) {
+  if (is_floating(node.inputs[0].dtype()) || value != std::floor(value) || std::abs(value) >= 0x1p63)
+    return value;
+  return static_cast<int64_t>(value);
+}
+
 void affine(const GraphNode& node, OpConfig& op) {
   const auto& d = node.descriptor.as<ops::AffineDescriptor>();
   const Json x = op.args[0];
@@ -100,27 +108,30 @@ void affine(const GraphNode& node, OpConfig& op) {
     op.class_name = "Negative";
   } else if (d.offset == 0.0) {
     op.class_name = "Multiply";
-    op.args.push_back(d.scale);
+    op.args.push_back(number_json(node, d.scale));
   } else if (d.scale == -1.0) {
     op.class_name = "Subtract";
-    op.args = Json::array({d.offset, x});
+    op.args = Json::array({number_json(node, d.offset), x});
   } else if (d.scale == 1.0) {
     op.class_name = d.offset < 0.0 ? "Subtract" : "Add";
-    op.args.push_back(std::abs(d.offset));
+    op.args.push_back(number_json(node, std::abs(d.offset)));
   } else {
     refuse(node, "it scales and shifts at once; use Rescaling");
   }
 }
 
 void not_equal_scalar(const GraphNode& node, OpConfig& op) {
-  const double value = node.descriptor.as<ops::NotEqualScalarDescriptor>().value;
-  const bool whole =
-      value == std::floor(value) && std::abs(value) < 1e15 && !is_floating(node.inputs[0].dtype());
-  op.args.push_back(whole ? Json(static_cast<int64_t>(value)) : Json(value));
+  op.args.push_back(number_json(node, node.descriptor.as<ops::NotEqualScalarDescriptor>().value));
 }
 
 void power_scalar(const GraphNode& node, OpConfig& op) {
-  op.args.push_back(node.descriptor.as<ops::PowerDescriptor>().exponent);
+  op.args.push_back(number_json(node, node.descriptor.as<ops::PowerDescriptor>().exponent));
+}
+
+void full_like(const GraphNode& node, OpConfig& op) {
+  const auto& d = node.descriptor.as<ops::FullLikeDescriptor>();
+  op.args.push_back(d.value.is_floating() ? Json(d.value.as<double>()) : Json(d.value.as<int64_t>()));
+  op.config["dtype"] = std::string(name_of(d.dtype));
 }
 
 void relu(const GraphNode& node, OpConfig& op) {
@@ -259,6 +270,10 @@ void add_plain(Ops& all) {
                                                         {&kLogicalOr, "LogicalOr"},
                                                         {&kLogicalXor, "LogicalXor"},
                                                         {&kLogicalNot, "LogicalNot"},
+                                                        {&kBitwiseAnd, "BitwiseAnd"},
+                                                        {&kBitwiseOr, "BitwiseOr"},
+                                                        {&kBitwiseXor, "BitwiseXor"},
+                                                        {&kBitwiseNot, "BitwiseNot"},
                                                         {&kExp, "Exp"},
                                                         {&kExpm1, "Expm1"},
                                                         {&kLog, "Log"},
@@ -308,6 +323,7 @@ Ops make_ops() {
   add_plain(all);
   all[&kAffine] = {"Affine", affine};
   all[&kNotEqualScalar] = {"NotEqual", not_equal_scalar};
+  all[&kFullLike] = {"FullLike", full_like};
   all[&kPowerScalar] = {"Power", power_scalar};
   all[&kRelu] = {"Relu", relu};
   all[&kElu] = {"Elu", elu};

@@ -84,16 +84,17 @@ Tensors OpArguments::tensors(const char* name, size_t position) const {
   return out;
 }
 
-double OpArguments::number(const char* name, size_t position) const {
+Number OpArguments::number(const char* name, size_t position) const {
   const Json& value = json(name, position);
-  if (value.is_boolean()) return value.get<bool>() ? 1.0 : 0.0;
+  if (value.is_boolean()) return value.get<bool>();
   if (!value.is_number()) fail(name, "a number");
-  return value.get<double>();
+  if (value.is_number_unsigned()) return value.get<uint64_t>();
+  return value.is_number_integer() ? Number(value.get<int64_t>()) : Number(value.get<double>());
 }
 
 bool OpArguments::is_number(const char* name, size_t position) const {
   const Json* value = find(name, position);
-  return value && value->is_number();
+  return value && (value->is_number() || value->is_boolean());
 }
 
 namespace {
@@ -116,7 +117,7 @@ Tensor OpArguments::operand(const char* name, size_t position, const Tensor& lik
                                                   : DType::int32;
     return ops::cast(tensor_of_numbers(written, b_.where + ", '" + name + "'"), dtype).to(like.device());
   }
-  const double value = number(name, position);
+  const Number value = number(name, position);
   DType dtype = like.dtype();
   if (written.is_number_float() && !is_floating(dtype)) dtype = DType::float32;
   if (written.is_number_integer() && dtype == DType::bool_) dtype = DType::int32;

@@ -28,7 +28,8 @@ class OpArguments {
   Tensor tensor(const char* name, size_t position) const;
   /// A list of tensors.
   Tensors tensors(const char* name, size_t position) const;
-  double number(const char* name, size_t position) const;
+  /// A number or a truth value.
+  Number number(const char* name, size_t position) const;
   bool is_number(const char* name, size_t position) const;
   /// A tensor, or a number or list of numbers as a tensor that does not change the dtype of `like` unless it
   /// has to.

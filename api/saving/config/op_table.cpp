@@ -60,15 +60,14 @@ Tensors log_softmax(const OpArguments& a) {
 }
 
 /// A tensor of one value in the shape of x.
-Tensor filled(const OpArguments& a, double value) {
+Tensor filled(const OpArguments& a, Number value) {
   const Tensor x = a.tensor("x", 0);
-  const DType dtype = a.setting("dtype").is_null() ? x.dtype() : parse_dtype(a.text("dtype", ""));
-  return x.is_abstract() ? Tensor::abstract(x.shape(), dtype, x.device())
-                         : Tensor::full(x.shape(), value, dtype, x.device());
+  return ops::full_like(x, value,
+                        a.setting("dtype").is_null() ? x.dtype() : parse_dtype(a.text("dtype", "")));
 }
 
-Tensors zeros_like(const OpArguments& a) { return {filled(a, 0.0)}; }
-Tensors ones_like(const OpArguments& a) { return {filled(a, 1.0)}; }
+Tensors zeros_like(const OpArguments& a) { return {filled(a, 0)}; }
+Tensors ones_like(const OpArguments& a) { return {filled(a, 1)}; }
 Tensors full_like(const OpArguments& a) { return {filled(a, a.number("fill_value", 1))}; }
 
 Tensors stop_gradient(const OpArguments& a) { return {a.tensor("variable", 0).detached()}; }

@@ -1,6 +1,7 @@
 #include <nyala/api/saving/config/op_table.h>
 
 #include <nyala/backend/ops/all.h>
+#include <nyala/backend/ops/binary_op.h>
 
 namespace nyala {
 
@@ -8,72 +9,35 @@ namespace {
 
 using Table = std::map<std::string, OpEntry>;
 using Unary = Tensor (*)(const Tensor&);
-using Binary = Tensor (*)(const Tensor&, const Tensor&);
+using Binary = Tensor (*)(const Operand&, const Operand&);
 
 template <Unary op>
 Tensors unary(const OpArguments& a) {
   return {op(a.tensor("x", 0))};
 }
 
-/// Two tensors, or one and a number on either side.
-struct Operands {
-  Tensor left, right;
-};
-
-Operands operands_of(const OpArguments& a) {
-  if (a.is_tensor("x1", 0)) {
-    const Tensor left = a.tensor("x1", 0);
-    return {left, a.operand("x2", 1, left)};
-  }
-  const Tensor right = a.tensor("x2", 1);
-  return {a.operand("x1", 0, right), right};
+/// An argument of an op of two beside the tensor `like`.
+Operand side(const OpArguments& a, const char* name, size_t position, const Tensor& like, Tensor& made) {
+  if (a.is_number(name, position)) return ops::detail::operand_of(a.number(name, position));
+  made = a.operand(name, position, like);
+  return made;
 }
 
+/// Two tensors, or one and a number on either side.
 template <Binary op>
 Tensors binary(const OpArguments& a) {
-  const Operands o = operands_of(a);
-  return {op(o.left, o.right)};
-}
-
-/// Whether one side is a number that the dtype of the other can take: then one pass does it.
-bool takes_number(const OpArguments& a, const char* name, size_t position, const Tensor& other) {
-  return a.is_number(name, position) && is_floating(other.dtype());
-}
-
-using WithNumber = Tensor (*)(const Tensor&, double);
-using NumberWith = Tensor (*)(double, const Tensor&);
-
-template <WithNumber right, NumberWith left, Binary op>
-Tensors arithmetic(const OpArguments& a) {
+  Tensor made;
   if (a.is_tensor("x1", 0)) {
-    const Tensor x = a.tensor("x1", 0);
-    if (takes_number(a, "x2", 1, x)) return {right(x, a.number("x2", 1))};
-  } else if (const Tensor x = a.tensor("x2", 1); takes_number(a, "x1", 0, x)) {
-    return {left(a.number("x1", 0), x)};
+    const Tensor left = a.tensor("x1", 0);
+    return {op(left, side(a, "x2", 1, left, made))};
   }
-  return binary<op>(a);
+  const Tensor right = a.tensor("x2", 1);
+  return {op(side(a, "x1", 0, right, made), right)};
 }
 
-Tensors power(const OpArguments& a) {
-  if (a.is_tensor("x1", 0) && a.is_number("x2", 1)) {
-    const Tensor x = a.tensor("x1", 0);
-    if (is_floating(x.dtype()) || a.json("x2", 1).is_number_integer())
-      return {ops::power(x, a.number("x2", 1))};
-  }
-  return binary<ops::power>(a);
-}
-
-Tensors not_equal(const OpArguments& a) {
-  if (a.is_tensor("x1", 0) && a.is_number("x2", 1))
-    return {ops::not_equal(a.tensor("x1", 0), a.number("x2", 1))};
-  return binary<ops::not_equal>(a);
-}
-
-Tensor divide_no_nan(const Tensor& x, const Tensor& y) {
-  const Tensor zero = Tensor::zeros({}, y.dtype(), y.device()),
-               one = Tensor::full({}, 1.0, y.dtype(), y.device());
-  const Tensor is_zero = ops::equal(y, zero);
-  return ops::where(is_zero, zero, ops::divide(x, ops::where(is_zero, one, y)));
+Tensor divide_no_nan(const Operand& x, const Operand& y) {
+  const Tensor is_zero = ops::equal(y, 0);
+  return ops::where(is_zero, 0, ops::divide(x, ops::where(is_zero, 1, y)));
 }
 
 Tensors clip(const OpArguments& a) {
@@ -124,27 +88,27 @@ Tensor same(const Tensor& x) { return x; }
 
 Tensors where(const OpArguments& a) {
   const Tensor condition = a.tensor("condition", 0);
-  const bool first = a.is_tensor("x1", 1);
-  const Tensor like = first                  ? a.tensor("x1", 1)
+  const Tensor like = a.is_tensor("x1", 1)   ? a.tensor("x1", 1)
                       : a.is_tensor("x2", 2) ? a.tensor("x2", 2)
                                              : Tensor::zeros({}, DType::float32, condition.device());
-  return {ops::where(condition, a.operand("x1", 1, like), a.operand("x2", 2, like))};
+  Tensor first, second;
+  return {ops::where(condition, side(a, "x1", 1, like, first), side(a, "x2", 2, like, second))};
 }
 
 void add_arithmetic(Table& t) {
-  t["Add"] = {arithmetic<operator+, operator+, ops::add>};
-  t["Subtract"] = {arithmetic<operator-, operator-, ops::subtract>};
-  t["Multiply"] = {arithmetic<operator*, operator*, ops::multiply>};
-  t["TrueDivide"] = t["Divide"] = {arithmetic<operator/, operator/, ops::divide>};
+  t["Add"] = {binary<ops::add>};
+  t["Subtract"] = {binary<ops::subtract>};
+  t["Multiply"] = {binary<ops::multiply>};
+  t["TrueDivide"] = t["Divide"] = {binary<ops::divide>};
   t["DivideNoNan"] = {binary<divide_no_nan>};
   t["FloorDivide"] = {binary<ops::floor_divide>};
   t["Mod"] = {binary<ops::mod>};
-  t["Power"] = {power};
+  t["Power"] = {binary<ops::power>};
   t["Maximum"] = {binary<ops::maximum>};
   t["Minimum"] = {binary<ops::minimum>};
   t["Arctan2"] = {binary<ops::arctan2>};
   t["Equal"] = {binary<ops::equal>};
-  t["NotEqual"] = {not_equal};
+  t["NotEqual"] = {binary<ops::not_equal>};
   t["Greater"] = {binary<ops::greater>};
   t["GreaterEqual"] = {binary<ops::greater_equal>};
   t["Less"] = {binary<ops::less>};
@@ -152,6 +116,10 @@ void add_arithmetic(Table& t) {
   t["LogicalAnd"] = {binary<ops::logical_and>};
   t["LogicalOr"] = {binary<ops::logical_or>};
   t["LogicalXor"] = {binary<ops::logical_xor>};
+  t["BitwiseAnd"] = {binary<ops::bitwise_and>};
+  t["BitwiseOr"] = {binary<ops::bitwise_or>};
+  t["BitwiseXor"] = {binary<ops::bitwise_xor>};
+  t["BitwiseNot"] = {unary<ops::bitwise_not>};
   t["Where"] = {where};
   t["Clip"] = {clip};
 }

@@ -89,7 +89,7 @@ Tensors pad(const OpArguments& a) {
     widths.emplace_back(numbers.front(), numbers.back());
   }
   if (widths.size() == 1) widths.resize(static_cast<size_t>(x.rank()), widths[0]);
-  const double value = a.has("constant_values", 1) ? a.number("constant_values", 1) : 0.0;
+  const double value = a.has("constant_values", 1) ? a.number("constant_values", 1).as<double>() : 0.0;
   return {ops::pad(x, widths, a.text("mode", "constant"), value)};
 }
 

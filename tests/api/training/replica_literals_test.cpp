@@ -141,6 +141,23 @@ TEST_F(ReplicaLiterals, InRun) {
   }
 }
 
+TEST_F(ReplicaLiterals, KeepTheDtypesOfTheirNeighbours) {
+  constexpr int64_t kOdd = 9'007'199'254'740'993;  // no double
+  for (const Strategy& strategy : strategies()) {
+    SCOPED_TRACE(strategy.describe());
+    const PerReplica<> made = strategy.run([&](ReplicaContext& replica) {
+      const Tensor l = Tensor::from(std::vector<int64_t>{kOdd, -kOdd});
+      const Tensor d = Tensor::from(std::vector<double>{0.3, 0.9});
+      const Tensor kept = ops::maximum(l, 0) + (ops::where(l > 0, 1, 0) - 1) * 2;
+      EXPECT_EQ(kept.device(), replica.device);
+      EXPECT_EQ(ops::minimum(d, 0.7).to_vector<double>(), (std::vector<double>{0.3, 0.7}));
+      return kept;
+    });
+    for (int id = 0; id < strategy.num_replicas_in_sync(); ++id)
+      EXPECT_EQ(made[static_cast<size_t>(id)].to_vector<int64_t>(), (std::vector<int64_t>{kOdd, -2}));
+  }
+}
+
 TEST_F(ReplicaLiterals, UnderADeviceGuardAndWithoutOne) {
   {
     const auto on = device("cpu:1");

@@ -101,6 +101,52 @@ TEST(TensorAssignmentTest, TakesTheTensorsDTypeAndRaisesTheVersion) {
   EXPECT_NE(x.storage()->version(), before);
 }
 
+TEST(TensorAssignmentTest, IsExactAndRefusesWhatTheDTypeIsNoKindOf) {
+  const Tensor l = Tensor::zeros({2}, DType::int64), b = Tensor::zeros({2}, DType::bool_),
+               u = Tensor::zeros({2}, DType::uint8);
+  l[0] = 9'007'199'254'740'993;
+  l[1] += 16'777'217;
+  l[0] += 2;
+  EXPECT_EQ(l.to_vector<int64_t>(), (std::vector<int64_t>{9'007'199'254'740'995, 16'777'217}));
+  EXPECT_THROW(l[0] += 0.5, DTypeError);
+  EXPECT_THROW(l[0] -= Tensor({1.5}), DTypeError);
+  EXPECT_THROW(l[0] *= 2.0, DTypeError);
+  EXPECT_THROW(l[0] /= 2, DTypeError);
+  EXPECT_THROW(b[0] += 1, DTypeError);
+  EXPECT_THROW(u[0] = 300, DTypeError);
+  u[0] += 200;
+  b[1] = 1;
+  EXPECT_EQ(u.to_vector<uint8_t>(), (std::vector<uint8_t>{200, 0}));
+  EXPECT_EQ(b.to_vector<bool>(), (std::vector<bool>{false, true}));
+  EXPECT_EQ(l.to_vector<int64_t>(), (std::vector<int64_t>{9'007'199'254'740'995, 16'777'217}));
+}
+
+TEST(TensorMaskTest, GivesTheEntriesThatAreTrue) {
+  const Tensor x = cube();
+  EXPECT_EQ(x[x > 20].to_vector<float>(), (Floats{21, 22, 23}));
+  EXPECT_EQ(x[x > 99].shape(), (Shape{0}));
+  const Tensor rows = Tensor::from(std::vector<int32_t>{0, 1, 0, 1, 0, 0}, {2, 3}) > 0;
+  EXPECT_EQ(x[rows].shape(), (Shape{2, 4}));
+  EXPECT_EQ(x[rows].to_vector<float>(), (Floats{4, 5, 6, 7, 12, 13, 14, 15}));
+  EXPECT_EQ(x[1][Tensor({1, 0, 0}) > 0].to_vector<float>(), (Floats{12, 13, 14, 15}));
+  EXPECT_EQ(x[Tensor::from(std::vector<int32_t>{-1})](0, 0, 0).item(), 12);
+  EXPECT_THROW(x[Tensor({1, 0}) > 0][Tensor({1, 0, 1}) > 0], ShapeError);
+  EXPECT_THROW(x[Tensor({1, 0, 1}) > 0], ShapeError);
+  EXPECT_THROW(x[Tensor({1, 0})], DTypeError);
+  EXPECT_THROW(x[Tensor::abstract({2}, DType::bool_)], StateError);
+  static_assert(!std::is_assignable_v<decltype(x[rows]), const Tensor&>);
+  Tape tape;
+  const Tensor w = tape.watch(Tensor({{1, 2}, {3, 4}}), 0);
+  EXPECT_EQ(w[w > 1].tape(), &tape);
+}
+
+TEST(TensorMaskTest, WorksOnEveryDevice) {
+  enable_ghost_device();
+  const Tensor x = Tensor({1, 2, 3}).to("ghost:0");
+  EXPECT_EQ(x[x > 1].to_vector<float>(), (Floats{2, 3}));
+  EXPECT_EQ(x[x > 1].device(), Device("ghost:0"));
+}
+
 TEST(TensorAssignmentTest, ANamedSliceIsNoPlaceToWriteTo) {
   static_assert(!std::is_assignable_v<Slice&, const Tensor&>);
   static_assert(!std::is_assignable_v<Slice&, const Slice&>);
@@ -210,8 +256,8 @@ TEST(TensorMembersTest, TruthIsTheOneElements) {
 
 TEST(TensorMembersTest, PrintsAsItsText) {
   std::ostringstream out;
-  out << Tensor({{1, 2}, {3, 4}}) << ' ' << Tensor();
-  EXPECT_EQ(out.str(), "[[1. 2.]\n [3. 4.]] undefined");
+  out << Tensor({{1, 2}, {3, 4}}) << ' ' << Tensor() << ' ' << Shape({None, 3}) << Tensor({1}).shape();
+  EXPECT_EQ(out.str(), "[[1. 2.]\n [3. 4.]] undefined (None, 3)(1,)");
 }
 
 /// Every member of a tensor without a value: those that need one say that it is empty.

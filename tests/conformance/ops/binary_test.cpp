@@ -21,7 +21,7 @@ const double kNan = std::nan("");
 
 struct BinaryCase {
   const char* name;
-  Tensor (*op)(const Tensor&, const Tensor&);
+  Tensor (*op)(const Operand&, const Operand&);
   double (*expected)(double, double);
   double low = -2, high = 2;
 };
@@ -231,7 +231,8 @@ TEST(ScalarOperatorsTest, KeepTheDtypeOfFloats) {
   const Tensor x = tensor_of({1, 2}, {2}, DType::float64), n = tensor_of({1, 2}, {2}, DType::int32);
   expect_close(x * 2.5 + 1.0, tensor_of({3.5, 6}, {2}, DType::float64));
   expect_close(1.0 - x / 4.0, tensor_of({0.75, 0.5}, {2}, DType::float64));
-  expect_close(n * 2.0, tensor_of({2, 4}, {2}, DType::int32));
+  expect_close(n * 2, tensor_of({2, 4}, {2}, DType::int32));
+  expect_close(n * 2.0, tensor_of({2, 4}, {2}));
   expect_close(n * 0.5, tensor_of({0.5, 1}, {2}));
   expect_close(n / 2.0, tensor_of({0.5, 1}, {2}));
   expect_gradients([](const Tensors& t) { return 3.0 / (t[0] * 2.0 + 1.0) - t[0]; },
