@@ -137,7 +137,9 @@ void check_held(const VariableNode& node) {
 
 Tensor Variable::value() const {
   if (const RunningCall* running = thread_context().running; running && running->layer) check_held(node());
-  const Tensor out = node().kind->read(node(), place_of(node()));
+  const VariablePlace place = place_of(node());
+  Tensor out = node().kind->read(node(), place);
+  if (node().copies.size() > 1 && place.context != VariablePlace::Context::update) out.set_one_of_copies();
   Tape* tape = thread_context().tape;
   return tape && tape->recording && node().trainable ? tape->watch(out, node().leaf) : out;
 }

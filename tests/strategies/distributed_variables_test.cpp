@@ -447,6 +447,26 @@ TEST_F(DistributedVariablesTest, AVariableOutlivesItsStrategy) {
   EXPECT_EQ(v.value().item(), 4);
 }
 
+// A slice of what value() gives would change one copy of several, with all bytes apart or shared.
+TEST_F(DistributedVariablesTest, SlicesOfOneCopyTakeNoAssignment) {
+  for (const bool shared : {true, false}) {
+    const MirroredStrategy strategy = mirrored(2, shared);
+    const Variable v = strategy.scope([] { return Variable({1, 2, 3}); });
+    const Tensor value = v.value();
+    expect_error<StateError>([&] { v.value()[0] = 5.0; }, {"one of several copies", "variable.assign"});
+    expect_error<StateError>([&] { value.reshape({3, 1})[0] += 5.0; }, {"variable.assign"});
+    expect_error<StateError>([&] { strategy.run([&](Replica&) { v.value()[0] = 5.0; }); },
+                             {"variable.assign"});
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(v.value(i).to_vector<float>(), (Floats{1, 2, 3}));
+    value.clone()[0] = 5.0;
+    strategy.update(v, [](const Tensor& copy) { copy[0] = 5.0; });
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(v.value(i).to_vector<float>(), (Floats{5, 2, 3}));
+  }
+  const Variable alone({1, 2, 3});
+  alone.value()[0] = 5.0;
+  EXPECT_EQ(alone.value().to_vector<float>(), (Floats{5, 2, 3}));
+}
+
 }  // namespace
 
 }  // namespace nyala
