@@ -33,6 +33,27 @@ bool is_keras_tensor(const Json& json) {
   return json.is_object() && json.contains("class_name") && json["class_name"] == "__keras_tensor__";
 }
 
+bool same_call(const GraphNode& a, const GraphNode& b);
+
+/// Whether two tensors are computed alike: a mask that layers make stands in a file once more, as operations.
+bool same_value(const Tensor& a, const Tensor& b) {
+  const SymbolicNotes* const left = symbolic(a);
+  const SymbolicNotes* const right = symbolic(b);
+  return left && right && left->index == right->index &&
+         (left->producer == right->producer || same_call(*left->producer, *right->producer));
+}
+
+bool same_call(const GraphNode& a, const GraphNode& b) {
+  if (a.is_input() || b.is_input() || !(a.layer == b.layer) || a.inputs.size() != b.inputs.size())
+    return false;
+  for (size_t i = 0; i < a.inputs.size(); ++i)
+    if (!same_value(a.inputs[i], b.inputs[i])) return false;
+  if (a.layer) return true;
+  const OpConfig left = op_to_config(a), right = op_to_config(b);
+  return left.class_name == right.class_name && left.config == right.config && left.args == right.args &&
+         left.kwargs == right.kwargs;
+}
+
 /// Draws the graph of a file: calls are made as soon as what they need is there.
 class GraphReader {
  public:
@@ -192,8 +213,8 @@ class GraphReader {
     }
   }
 
-  /// Gives each input the mask that a call names for it; false while one is not drawn yet. A mask that the
-  /// input has of its producer is the same.
+  /// Gives each input the mask that a call names for it, also where its producer gives it another; false
+  /// while one is not drawn yet.
   bool collect_masks(const Json& keywords, Tensors& inputs) const {
     if (!keywords.contains("mask")) return true;
     const Json& given = keywords["mask"];
@@ -208,7 +229,8 @@ class GraphReader {
   bool give_mask(const Json& json, Tensor& input, bool always) const {
     Tensors mask;
     if (!collect(json, mask)) return false;
-    if (mask.size() == 1 && (always || !mask_of(input).defined())) input = given_mask(input, mask[0]);
+    if (mask.size() == 1 && (always || !same_value(mask_of(input), mask[0])))
+      input = given_mask(input, mask[0]);
     return true;
   }
 
@@ -231,7 +253,7 @@ class GraphReader {
     if (entry.layer.node().strips_masks()) found.erase("query_mask");
     for (const char* name : {"query", "value", "key"}) {
       const auto tensor = found.find(name), mask = found.find(std::string(name) + "_mask");
-      if (tensor != found.end() && mask != found.end() && !mask_of(tensor->second).defined())
+      if (tensor != found.end() && mask != found.end() && !same_value(mask_of(tensor->second), mask->second))
         tensor->second = given_mask(tensor->second, mask->second);
     }
     refuse_tensors(entry, keywords, {names.begin(), names.end()});
