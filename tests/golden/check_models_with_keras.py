@@ -7,6 +7,7 @@ For each model of the golden data, written by Keras:
     nyala trains Keras' file for an epoch and writes `.keras` and `.h5`; Keras does the same epoch by itself;
     Keras opens both, predicts, trains the `.keras` for another epoch and writes it; nyala opens that, predicts.
     (Keras 3.15 cannot train on what it reads from an `.h5`: it builds the optimizer for no variables.)
+And for a model of Keras 2 with its hard_sigmoid: Keras opens what nyala converts it to, given the function.
 Prints the largest differences of predictions. Fails where one exceeds 1e-4 of what the model predicts.
 """
 
@@ -135,6 +136,15 @@ def exchange(options, folder, name, case):
     return found
 
 
+def converted(options, folder):
+    """How far Keras' prediction of the converted model of Keras 2 is from what Keras 2 computes."""
+    case = json.loads((options.goldens / "legacy_hard_sigmoid.json").read_text())
+    run([options.nyala, "convert", options.goldens / "legacy_hard_sigmoid.h5", folder / "converted.keras"])
+    function = {"legacy_hard_sigmoid": lambda x: keras.ops.clip(0.2 * x + 0.5, 0, 1)}
+    model = keras.saving.load_model(folder / "converted.keras", custom_objects=function)
+    return apart(predicted_by_keras(model, arrays(case["x"])), arrays(case["prediction"]))
+
+
 def main():
     options = parse()
     cases = {}
@@ -156,6 +166,11 @@ def main():
         failed += max(value for value in found if value is not None) > LIMIT
         cells = ["not Keras' own" if value is None else f"{value:.1e}" for value in found]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+    if not options.only or "legacy_hard_sigmoid" in options.only:
+        with tempfile.TemporaryDirectory() as folder:
+            found = converted(options, pathlib.Path(folder))
+        failed += found > LIMIT
+        print(f"| legacy_hard_sigmoid, converted | {found:.1e} |", flush=True)
     print(f"{failed} of {len(options.only or cases)} failed")
     return min(failed, 1)
 

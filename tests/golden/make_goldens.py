@@ -33,6 +33,8 @@ AREAS = [
     "recurrent",
     "shared_lstm",
     "custom_objects",
+    "legacy_hard_sigmoid",
+    "own_optimizers",
     "graphs",
     "fit",
     "weights_files",
