@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <nyala/api/layers/lambda.h>
 #include <nyala/backend/core/error.h>
 
@@ -9,12 +11,25 @@ namespace {
 
 class LambdaNode final : public LayerNode {
  public:
-  LambdaNode(Lambda::Function function, const LambdaConfig& config)
-      : function_(std::move(function)), config_(config) {
+  explicit LambdaNode(Lambda::Function function) : function_(std::move(function)) {
     if (!function_) throw InvalidArgumentError("Lambda: expected a function, received an empty one");
   }
+  explicit LambdaNode(ActivationArgument named) : named_(std::move(named)) {
+    function_ = [this](const Tensors& x) {
+      if (x.size() != 1)
+        throw InvalidArgumentError("the function takes one tensor, received " + std::to_string(x.size()));
+      return Tensors{(*named_)(x[0])};
+    };
+  }
   std::string class_name() const override { return "Lambda"; }
-  void fields(FieldVisitor& v) override { config_.fields(v); }
+  void fields(FieldVisitor& v) override {
+    if (!named_)
+      throw InvalidArgumentError(
+          "a Lambda of several tensors is a C++ function, which no file can hold; write it as a layer of "
+          "your "
+          "own and register_serializable it, or save_weights");
+    v.field("function", *named_);
+  }
   bool takes_many() const override { return true; }
 
   using LayerNode::build;
@@ -27,19 +42,17 @@ class LambdaNode final : public LayerNode {
 
  private:
   Lambda::Function function_;
-  LambdaConfig config_;
+  std::optional<ActivationArgument> named_;  // of one tensor
 };
 
 }  // namespace
 
 Lambda::Lambda(Function function, Config config)
-    : Layer(finish_layer(std::make_shared<LambdaNode>(std::move(function), config),
+    : Layer(finish_layer(std::make_shared<LambdaNode>(std::move(function)),
                          {config.name, config.trainable, config.dtype})) {}
 
-const Tensor& Lambda::single(const Tensors& x) {
-  if (x.size() != 1)
-    throw InvalidArgumentError("the function takes one tensor, received " + std::to_string(x.size()));
-  return x[0];
-}
+Lambda::Lambda(ActivationArgument function, Config config)
+    : Layer(finish_layer(std::make_shared<LambdaNode>(std::move(function)),
+                         {config.name, config.trainable, config.dtype})) {}
 
 }  // namespace nyala

@@ -3,6 +3,7 @@
 #include <functional>
 #include <type_traits>
 
+#include <nyala/api/activations/activation_argument.h>
 #include <nyala/api/layers/layer.h>
 
 namespace nyala {
@@ -17,7 +18,8 @@ struct LambdaConfig {
 
 /// A function of tensors as a layer without weights: `Lambda([](const Tensor& x) { return x * 2.0; })`, or of
 /// several, `Lambda([](const Tensors& x) { return x[0] - x[1]; })`, which may return Tensors too. It is made
-/// of ops, and runs on every replica at once. As it is code, no file can hold it.
+/// of ops, and runs on every replica at once. Files hold a function of one tensor by the name that
+/// register_serializable() gave it, as Keras' do; any other is code, which no file can hold.
 class Lambda : public Layer {
  public:
   using Config = LambdaConfig;
@@ -26,7 +28,7 @@ class Lambda : public Layer {
   template <class F>
   requires std::is_invocable_r_v<Tensor, F&, const Tensor&>
   explicit Lambda(F function, Config config = {})
-      : Lambda(Function([function](const Tensors& x) { return Tensors{function(single(x))}; }), config) {}
+      : Lambda(ActivationArgument(std::move(function)), config) {}
 
   template <class F>
   requires(std::is_invocable_r_v<Tensor, F&, const Tensors&> &&
@@ -34,9 +36,8 @@ class Lambda : public Layer {
       : Lambda(Function([function](const Tensors& x) { return Tensors{function(x)}; }), config) {}
 
   explicit Lambda(Function function, Config config = {});
-
- private:
-  static const Tensor& single(const Tensors& x);
+  /// A function with its name in files.
+  explicit Lambda(ActivationArgument function, Config config = {});
 };
 
 }  // namespace nyala

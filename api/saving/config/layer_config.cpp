@@ -109,9 +109,7 @@ Json json_of(const Layer& layer) {
   }
   Json beside;
   if (node.class_name() == "Lambda" && registered_name_of(typeid(node)).empty())
-    throw InvalidArgumentError(
-        "a Lambda is a C++ function, which no file can hold; write it as a layer of your own and "
-        "register_serializable it, or save_weights");
+    return envelope("keras.layers", "Lambda", own_config(node, beside));
   if (const std::string module = private_module(node.class_name());
       !module.empty() && registered_name_of(typeid(node)).empty()) {
     Json json = envelope(module, node.class_name(), own_config(node, beside));
@@ -226,6 +224,21 @@ Layer custom_from(const LayerMaker& maker, const Json& json, const std::string& 
   return layer;
 }
 
+/// Of a function by its name; code of Python's is not run.
+Layer lambda_from(const Json& config, const std::string& where, LoadScope& scope) {
+  const Json& function = config.contains("function") ? config["function"] : Json();
+  if (!function.is_object() || !function.contains("class_name") || function["class_name"] != "function")
+    throw FileFormatError(where +
+                          " (Lambda): it holds code of Python's, which is never run; write it as a "
+                          "layer and pass it by custom_objects under 'Lambda'");
+  if (config.contains("arguments") && !config["arguments"].empty())
+    throw FileFormatError(where + " (Lambda): arguments of the function are not built yet");
+  ActivationArgument named;
+  ConfigReader(config, where, scope).field("function", named);
+  const LayerOptions options = options_of(config, where, scope);
+  return Lambda(std::move(named), {options.name, options.trainable, options.dtype});
+}
+
 Layer make_layer_of(const ConfigObject& object, const Json& json, const std::string& where,
                     LoadScope& scope) {
   static const LayerTable table(Layers{});
@@ -235,10 +248,7 @@ Layer make_layer_of(const ConfigObject& object, const Json& json, const std::str
   if (name == "InputLayer") return input_from(object.config, where, scope);
   if (name == "Sequential") return sequential_from(object.config, where, scope);
   if (name == "Functional" || name == "Model") return functional_from_config(object.config, where, scope);
-  if (name == "Lambda")
-    throw FileFormatError(where +
-                          " (Lambda): it holds code of Python's, which is never run; write it as a "
-                          "layer and pass it by custom_objects under 'Lambda'");
+  if (name == "Lambda") return lambda_from(object.config, where, scope);
   if (const LayerTable::Maker maker = table.find(name)) return maker(object.config, where, scope);
   const std::string registered = object.registered_name.empty() ? name : object.registered_name;
   throw FileFormatError(where + " (" + registered + ") is not built yet; a class of your own: " +

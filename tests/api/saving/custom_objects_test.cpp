@@ -8,6 +8,7 @@
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
+#include <nyala/tests/api/error_text.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {
@@ -247,9 +248,34 @@ TEST_F(OwnObjects, UnknownOptionsAreNamedInOneWarning) {
     EXPECT_NE(warnings.lines[0].find(part), std::string::npos) << warnings.lines[0];
 }
 
-TEST_F(OwnObjects, NoFileHoldsALambda) {
+TEST_F(OwnObjects, NoFileHoldsALambdaWithoutAName) {
   const Sequential model({Input({3}), Lambda([](const Tensor& x) { return x * 2.0; })});
-  EXPECT_THROW(model.save(path_), InvalidArgumentError);
+  expect_error<InvalidArgumentError>([&] { model.save(path_); }, {"'lambda", "register_serializable"});
+  const Tensor a = Input({3});
+  const Tensor both = Lambda([](const Tensors& x) { return x[0] - x[1]; })(std::vector<Tensor>{a, a});
+  expect_error<InvalidArgumentError>([&] { Model({.inputs = {a}, .outputs = {both}}).save(path_); },
+                                     {"'lambda", "several tensors"});
+}
+
+Tensor doubled(const Tensor& x) { return x * 2.0; }
+
+TEST_F(OwnObjects, ALambdaOfARegisteredFunctionComesBack) {
+  configure_logical_devices("cpu", 2);
+  const Sequential model({Input({3}), Dense(2), Lambda(doubled, {.name = "twice"})});
+  const Tensor x = ops::random_normal({5, 3});
+  const auto expected = model.predict(x, {.verbose = 0}).to_vector<float>();
+  register_serializable("pkg", "doubled", doubled);
+  EXPECT_NE(model.to_json().find("\"config\":\"pkg>doubled\""), std::string::npos) << model.to_json();
+  model.save(path_);
+  EXPECT_EQ(load_model(path_).predict(x, {.verbose = 0}).to_vector<float>(), expected);
+  const Model two =
+      MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).scope([&] { return load_model(path_); });
+  EXPECT_EQ(two.predict(x, {.verbose = 0}).to_vector<float>(), expected);
+  const auto tripled = [](const Tensor& t) { return t * 3.0; };
+  const Model other = load_model(path_, {.custom_objects = {{"doubled", tripled}}});
+  EXPECT_NEAR(other.predict(x, {.verbose = 0}).to_vector<float>()[0], 1.5f * expected[0], 1e-5);
+  EXPECT_EQ(two.get_layer("twice").class_name(), "Lambda");
+  configure_logical_devices("cpu", 1);
 }
 
 struct Plain : LayerNode {
