@@ -48,8 +48,8 @@ TakeGeometry take_geometry(const Shape& x, const Shape& indices, int axis);
 /// Calls body(position, index) for each element of an index tensor, -1 for one outside [-size, size).
 template <class Body>
 void for_each_index(const Tensor& indices, int64_t size, Body&& body) {
-  dispatch_arithmetic(indices.dtype(), "gather", [&]<class I>(I) {
-    const I* values = indices.raw_as<I>();
+  dispatch_arithmetic(indices.dtype(), "gather", [&]<class Id>(Id) {
+    const Id* values = indices.raw_as<Id>();
     const int64_t count = indices.num_elements();
     for (int64_t i = 0; i < count; ++i) {
       int64_t index = static_cast<int64_t>(values[i]);
