@@ -8,8 +8,12 @@ namespace nyala {
 
 namespace {
 
-Tensor constant_of(const GraphNode& node, size_t input, Device device) {
-  const Tensor& constant = node.inputs[input];
+/// A constant where the step's first value lies: a node of a graph has one.
+Tensor constant_of(const GraphStep& step, size_t input, const Tensors& values) {
+  const auto first =
+      std::find_if(step.inputs.begin(), step.inputs.end(), [](int value) { return value != kConstant; });
+  const Device device = values[static_cast<size_t>(*first)].device();
+  const Tensor& constant = step.node->inputs[input];
   return constant.device() == device ? constant : constant.to(device);
 }
 
@@ -46,7 +50,7 @@ void run_step(Call& c, const GraphStep& step, Tensors& values) {
       if (static_cast<size_t>(input) == i) return given_mask(value(step.inputs[i]), value(mask));
     if (std::find(step.bare.begin(), step.bare.end(), i) != step.bare.end())
       return with_mask(value(step.inputs[i]), {});
-    if (step.inputs[i] == kConstant) return constant_of(node, i, value(step.inputs[i == 0 ? 1 : 0]).device());
+    if (step.inputs[i] == kConstant) return constant_of(step, i, values);
     return value(step.inputs[i]);
   };
   if (node.layer && !node.layer.node().takes_many()) {

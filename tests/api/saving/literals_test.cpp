@@ -57,6 +57,12 @@ TEST_F(LiteralsInGraphs, FractionsAndSmallIntegers) {
             (std::vector<int32_t>{1, 0, 1}));
 }
 
+TEST_F(LiteralsInGraphs, BesideAConstantCondition) {
+  const Tensor x = Tensor::from(std::vector<int64_t>{kOdd, 2, 3}, {1, 3});
+  EXPECT_EQ(reread<int64_t>(x, [](const Tensor& t) { return ops::where(Tensor({1, 0, 1}) > 0, t, -1); }),
+            (std::vector<int64_t>{kOdd, -1, 3}));
+}
+
 TEST_F(LiteralsInGraphs, DoublesKeepTheirBits) {
   EXPECT_EQ(reread<double>(double_, [](const Tensor& x) { return ops::maximum(x, 0.1) + 0.7; }),
             (std::vector<double>{0.3 + 0.7, 0.1 + 0.7, 0.1 + 0.7}));
