@@ -129,6 +129,8 @@ Variable Variable::of(std::shared_ptr<VariableNode> node) {
 
 void check_held(const VariableNode& node) {
   if (!node.loose || !node.trainable) return;
+  const RunningCall* const running = thread_context().running;
+  if (!running || !running->layer) return;  // a loop of the program's own
   throw StateError("variable '" + node.spec.path +
                    "' is trainable, but no layer holds it: it would neither be trained nor saved. Write the "
                    "member as `Variable w = track(\"w\", Variable(...));`, or make it in build(), by "
@@ -136,7 +138,7 @@ void check_held(const VariableNode& node) {
 }
 
 Tensor Variable::value() const {
-  if (const RunningCall* running = thread_context().running; running && running->layer) check_held(node());
+  check_held(node());
   const VariablePlace place = place_of(node());
   Tensor out = node().kind->read(node(), place);
   if (node().copies.size() > 1 && place.context != VariablePlace::Context::update) out.set_one_of_copies();

@@ -73,6 +73,9 @@ TEST(TrackedVariables, OneThatNobodyHoldsIsAnErrorThatSaysHowToHoldIt) {
 
 TEST(TrackedVariables, OneThatDoesNotTrainMayStayOutside) {
   EXPECT_EQ(make_layer<Outside>()(x()).to_vector<float>(), (std::vector<float>{4, 8, 12, 16, 20, 24}));
+  const Variable slope(3.0);  // outside of layers a program does what it likes
+  Call c;
+  EXPECT_EQ(c[slope].item() * slope.value().item(), 9.0);
   const Variable counter(0.0);
   for (int step = 0; step < 3; ++step) counter.assign_add(1.0);
   EXPECT_EQ(counter.value().item(), 3.0);
