@@ -111,12 +111,12 @@ TEST(Misuse, ALayerOfOneTensorRefusesSeveral) {
 
 TEST(Misuse, NumbersDoNotWrapAroundInSmallTypes) {
   const Tensor truth = Tensor({-1.5F, 0.5F, 2.0F}) > 0.0;
-  EXPECT_EQ((truth * 3.0).to_vector<int32_t>(), (std::vector<int32_t>{0, 3, 3}));
-  EXPECT_EQ((1.0 - truth).to_vector<int32_t>(), (std::vector<int32_t>{1, 0, 0}));
-  EXPECT_EQ((truth * 2.0 - 1.0).to_vector<int32_t>(), (std::vector<int32_t>{-1, 1, 1}));
+  EXPECT_EQ((truth * 3).to_vector<int32_t>(), (std::vector<int32_t>{0, 3, 3}));
+  EXPECT_EQ((1 - truth).to_vector<int32_t>(), (std::vector<int32_t>{1, 0, 0}));
+  EXPECT_EQ((truth * 2 - 1).to_vector<int32_t>(), (std::vector<int32_t>{-1, 1, 1}));
   const Tensor bytes = Tensor::from(std::vector<uint8_t>{250, 10});
-  EXPECT_EQ((bytes * 2.0).to_vector<int32_t>(), (std::vector<int32_t>{500, 20}));
-  EXPECT_EQ((bytes - 128.0).to_vector<int32_t>(), (std::vector<int32_t>{122, -118}));
+  EXPECT_EQ((bytes * 2).to_vector<int32_t>(), (std::vector<int32_t>{500, 20}));
+  EXPECT_EQ((bytes - 128).to_vector<int32_t>(), (std::vector<int32_t>{122, -118}));
   EXPECT_FLOAT_EQ(((bytes - 127.0) / 128.0).to_vector<float>()[1], -117.0F / 128.0F);
 }
 

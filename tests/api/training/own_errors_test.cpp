@@ -26,7 +26,7 @@ void fail_on_the_last(const std::function<void()>& fails) {
 }
 
 struct Failing : LayerNode {
-  explicit Failing(std::function<void()> fails) : fails(std::move(fails)) {}
+  explicit Failing(std::function<void()> body) : fails(std::move(body)) {}
   std::function<void()> fails;
   std::string class_name() const override { return "Failing"; }
   using LayerNode::call;
@@ -37,7 +37,7 @@ struct Failing : LayerNode {
 };
 
 struct FailingStep : ModelNode {
-  explicit FailingStep(std::function<void()> fails) : fails(std::move(fails)) {}
+  explicit FailingStep(std::function<void()> body) : fails(std::move(body)) {}
   std::function<void()> fails;
   Dense dense = track("dense", Dense(1));
   std::string class_name() const override { return "FailingStep"; }

@@ -143,7 +143,7 @@ void expect_planted_error(const Trial& trial, const Model& model, bool reference
   } catch (const std::exception& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr(kPlanted));
     if (trial.failure == Failure::in_map || reference || trial.strategy.devices == 1) return;
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("cpu:" + std::to_string(trial.victim)));
+    EXPECT_THAT(error_place() + error.what(), ::testing::HasSubstr("cpu:" + std::to_string(trial.victim)));
   }
 }
 
