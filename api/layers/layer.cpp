@@ -63,9 +63,21 @@ std::string place(const LayerNode& node) {
 /// The path of the layer that is being built on this thread.
 thread_local std::string t_build_path;
 
+/// Layers are mostly called in the order in which they are held: each search begins behind the last find.
+bool holds_directly(const LayerNode& owner, const LayerNode& node) {
+  static thread_local size_t t_next = 0;
+  const auto& held = owner.sublayers();
+  for (size_t i = 0; i < held.size(); ++i) {
+    const size_t place = (t_next + i) % held.size();
+    if (&held[place].second.node() != &node) continue;
+    t_next = place + 1;
+    return true;
+  }
+  return false;
+}
+
 bool holds(const LayerNode& owner, const LayerNode& node) {
-  for (const auto& [attribute, layer] : owner.sublayers())
-    if (&layer.node() == &node) return true;
+  if (holds_directly(owner, node)) return true;
   for (const auto& [attribute, layer] : owner.sublayers())
     if (holds(layer.node(), node)) return true;
   return false;

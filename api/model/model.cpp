@@ -33,7 +33,7 @@ std::shared_ptr<LayerNode> checked_model(const Layer& layer) {
 
 /// What data is converted to: the Input's dtype, or that of the first layer's weights.
 void take_dtype(SequentialNode& node) {
-  const std::vector<Layer> layers = node.layers();
+  const std::vector<Layer>& layers = node.chain();
   const DType dtype = node.input()      ? input_tensor(node.input().node()).dtype()
                       : !layers.empty() ? layers[0].node().dtype()
                                         : DType::float32;

@@ -25,25 +25,26 @@ void SequentialNode::add(const Layer& layer) {
     input_ = layer;
     return;
   }
-  for (const Layer& existing : chain_)
-    if (existing.name() == layer.name())
-      throw InvalidArgumentError("Sequential: layers should have unique names, '" + layer.name() +
-                                 "' occurs twice");
+  if (names_.contains(layer.name()))
+    throw InvalidArgumentError("Sequential: layers should have unique names, '" + layer.name() +
+                               "' occurs twice");
   if (built_ && !input_)
     throw StateError(
         "Sequential: the model was built for data already; add layers before or begin with an Input");
   chain_.push_back(layer);
+  names_.insert(layer.name());
   add_sublayer(layer.name(), layer);
   built_ = false;
-  graph_.clear();
+  is_planned_ = false;
 }
 
 void SequentialNode::pop() {
   if (chain_.empty()) throw StateError("Sequential: there is no layer to pop");
+  names_.erase(chain_.back().name());
   chain_.pop_back();
   sublayers_.pop_back();
-  graph_.clear();
-  if (nodes_.empty()) return;
+  is_planned_ = false;
+  if (nodes_.size() <= chain_.size()) return;
   outputs_ = {nodes_.back()->inputs[0]};
   nodes_.pop_back();
 }
@@ -61,24 +62,26 @@ Tensor input_for(const Shape& shape, DType dtype) {
 
 }  // namespace
 
+// What was drawn from the Input stays when layers are added behind it.
 void SequentialNode::build(Builder&, const Shapes& inputs) {
   if (!input_ && chain_.empty())
     throw StateError("Sequential: the model cannot be built because it has no layers; call model.add(layer)");
   if (inputs.size() != 1)
     throw InvalidArgumentError("expected one input, received " + std::to_string(inputs.size()));
-  Tensor x = input_ ? input_tensor(input_.node()) : input_for(inputs[0], dtype());
-  inputs_ = {x};
-  nodes_.clear();
-  for (const Layer& layer : chain_) {
-    x = layer(x);
-    nodes_.push_back(symbolic(x)->producer);
+  is_planned_ = false;
+  if (!input_ || nodes_.empty()) {
+    nodes_.clear();
+    inputs_ = outputs_ = {input_ ? input_tensor(input_.node()) : input_for(inputs[0], dtype())};
   }
-  outputs_ = {x};
-  plan();
+  while (nodes_.size() < chain_.size()) {
+    const Tensor x = chain_[nodes_.size()](outputs_[0]);
+    nodes_.push_back(symbolic(x)->producer);
+    outputs_ = {x};
+  }
 }
 
-void SequentialNode::plan() {
-  const int count = static_cast<int>(chain_.size());
+void SequentialNode::plan() const {
+  const int count = static_cast<int>(nodes_.size());
   GraphPlan plan{.outputs = {count}, .num_values = count + 1};
   for (int i = 0; i < count; ++i) {
     GraphStep step;
@@ -90,15 +93,24 @@ void SequentialNode::plan() {
   graph_.set(std::move(plan));
 }
 
+const FusedGraph& SequentialNode::planned() const {
+  if (is_planned_.load(std::memory_order_acquire)) return graph_;
+  const std::lock_guard lock(planning_);
+  if (!is_planned_.load(std::memory_order_relaxed)) plan();
+  is_planned_.store(true, std::memory_order_release);
+  return graph_;
+}
+
 Tensor SequentialNode::call(Call& c, const Tensor& input) const {
-  if (input.is_abstract() || graph_.plan().steps.empty()) {
+  if (input.is_abstract() || nodes_.size() != chain_.size()) {
     Tensor x = input;
     for (const Layer& layer : chain_) x = layer(c, x);
     return x;
   }
-  Tensors values(static_cast<size_t>(graph_.plan().num_values));
+  const FusedGraph& graph = planned();
+  Tensors values(static_cast<size_t>(graph.plan().num_values));
   values[0] = input_ ? fitted_input(input, input_tensor(input_.node()).shape(), name(), 0) : input;
-  graph_.run(c, input, values);
+  graph.run(c, input, values);
   return std::move(values.back());
 }
 

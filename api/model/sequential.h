@@ -1,6 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,17 +35,24 @@ class SequentialNode final : public ModelNode {
   void add(const Layer& layer);
   /// Removes the last layer.
   void pop();
+  /// layers() without a copy.
+  const std::vector<Layer>& chain() const { return chain_; }
   /// The Input it begins with, or an empty handle.
   const Layer& input() const { return input_; }
 
  private:
-  void plan();
+  /// The plan of the calls drawn so far: made by the first pass, not by each of many add().
+  const FusedGraph& planned() const;
+  void plan() const;
 
-  Layer input_;               // empty without an Input
-  std::vector<Layer> chain_;  // Keras' layers: without the Input
-  Tensors inputs_, outputs_;  // one each, or none before it is built
+  Layer input_;                                          // empty without an Input
+  std::vector<Layer> chain_;                             // Keras' layers: without the Input
+  Tensors inputs_, outputs_;                             // one each, or none before it is built
   std::vector<std::shared_ptr<const GraphNode>> nodes_;  // calls of chain_; value i goes into layer i
-  FusedGraph graph_;
+  std::set<std::string> names_;                          // of chain_
+  mutable FusedGraph graph_;
+  mutable std::mutex planning_;
+  mutable std::atomic<bool> is_planned_{false};
 };
 
 }  // namespace nyala

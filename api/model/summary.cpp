@@ -81,6 +81,7 @@ class Summary {
         styled_(styled),
         functional_(dynamic_cast<FunctionalNode*>(&model.node())) {
     if (functional_) index_calls();
+    is_chain_ = is_chain();
   }
 
   std::string text() {
@@ -176,7 +177,7 @@ class Summary {
       cells.push_back({{"0", kNumber}, {" (unbuilt)", ""}});
     else
       cells.push_back({{layer ? with_commas(layer.count_params()) : "0", kNumber}});
-    if (!is_chain()) cells.push_back(connections(entry));
+    if (!is_chain_) cells.push_back(connections(entry));
     if (config_.show_trainable) {
       const bool has_weights = layer && layer.built() && !layer.weights().empty();
       cells.push_back({{!has_weights ? "-" : layer.trainable() ? "Y" : "N", kBold}});
@@ -223,13 +224,13 @@ class Summary {
       columns = std::atoi(text);
     else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
       columns = window.ws_col;
-    return std::min((is_chain() ? 88 : 108) + (config_.show_trainable ? 12 : 0), columns - 4);
+    return std::min((is_chain_ ? 88 : 108) + (config_.show_trainable ? 12 : 0), columns - 4);
   }
 
   std::vector<TableColumn> columns(int length) const {
     std::vector<TableColumn> out = {{"Layer (type)"}, {"Output Shape"}, {"Param #", Align::right}};
     std::vector<double> ends = {0.45, 0.80, 1.0};
-    if (!is_chain()) {
+    if (!is_chain_) {
       out.push_back({"Connected to"});
       ends = {0.3, 0.56, 0.74, 1.0};
     }
@@ -290,6 +291,7 @@ class Summary {
   const SummaryConfig& config_;
   bool styled_;
   const FunctionalNode* functional_;
+  bool is_chain_ = true;
   std::map<const void*, std::vector<const GraphNode*>> calls_;
   std::map<const GraphNode*, int> call_index_;
 };

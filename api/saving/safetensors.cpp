@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <set>
 
 #include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/saving/file_bytes.h>
@@ -79,23 +78,12 @@ class Parser {
     throw FileFormatError(file_.path() + ": tensor '" + printable(name) + "': " + reason);
   }
 
-  /// The parser of JSON would take the last of two values of one key.
   Json parse(std::string_view text) const {
-    constexpr int kDepth = 3;
-    std::set<std::string> names;
-    const auto look = [&](int depth, Json::parse_event_t event, Json& value) {
-      if (depth > kDepth) fail("the header is nested too deep");
-      if (event == Json::parse_event_t::key && depth == 1 && !names.insert(value.get<std::string>()).second)
-        fail(value.get<std::string>(), "it is there twice");
-      return true;
-    };
-    try {
-      Json header = Json::parse(text, look);
-      if (!header.is_object()) fail("the header is no object");
-      return header;
-    } catch (const nlohmann::json::exception& error) {
-      fail(std::string("the header is no sound JSON: ") + error.what());
-    }
+    const Json header =
+        parse_json(text, file_.path() + ": header of a .safetensors file",
+                   {.values = kFreeJsonValues + text.size() / 4, .depth = 3, .unique_keys = true});
+    if (!header.is_object()) fail("the header is no object");
+    return header;
   }
 
   Entry entry(const std::string& name, const Json& value) const {

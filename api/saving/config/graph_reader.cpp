@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <nyala/api/layers/attention_inputs.h>
 #include <nyala/api/layers/call_arguments.h>
@@ -64,12 +66,7 @@ class GraphReader {
     const Json& entries = member_of(config_, "layers", where_);
     if (!entries.is_array()) throw FileFormatError(where_ + ", 'layers': expected a list");
     for (const Json& json : entries) add_entry(json);
-    bool progress = true;
-    while (progress) {
-      progress = false;
-      for (Entry& entry : entries_)
-        while (entry.next < entry.calls.size() && try_call(entry)) progress = true;
-    }
+    draw_calls();
     for (const Entry& entry : entries_)
       if (entry.next < entry.calls.size())
         throw FileFormatError(where_ + ": layer '" + entry.name +
@@ -93,7 +90,27 @@ class GraphReader {
     Json calls = Json::array();
     size_t next = 0;
     std::vector<Tensors> outputs = {};  // of each call
+    size_t missing = 0;                 // calls that the next one waits for
   };
+  /// A call: the entry's place and the call's number.
+  using Place = std::pair<size_t, int64_t>;
+
+  /// In the order of the file where that can be; what has to wait is looked at again when all that it waits
+  /// for is drawn.
+  void draw_calls() {
+    std::map<Place, std::vector<size_t>> waiting;
+    std::deque<size_t> ready(entries_.size());
+    std::iota(ready.begin(), ready.end(), size_t{0});
+    for (; !ready.empty(); ready.pop_front()) {
+      const size_t index = ready.front();
+      Entry& entry = entries_[index];
+      for (; entry.next < entry.calls.size() && try_call(entry); ++entry.next)
+        for (const size_t other : waiting[{index, static_cast<int64_t>(entry.next)}])
+          if (--entries_[other].missing == 0) ready.push_back(other);
+      entry.missing = missing_.size();
+      for (const Place& place : missing_) waiting[place].push_back(index);
+    }
+  }
 
   void add_entry(const Json& json) {
     const std::string where = where_ + ", layer " + std::to_string(entries_.size());
@@ -140,7 +157,10 @@ class GraphReader {
     int64_t node = from.node;
     const int64_t calls = std::max<int64_t>(static_cast<int64_t>(entry.calls.size()), 1);
     if (node >= calls) node = calls - 1;
-    if (node < 0 || node >= static_cast<int64_t>(entry.outputs.size())) return {};
+    if (node < 0 || node >= static_cast<int64_t>(entry.outputs.size())) {
+      missing_.emplace(found->second, node);
+      return {};
+    }
     const Tensors& outputs = entry.outputs[static_cast<size_t>(node)];
     if (from.tensor < 0 || from.tensor >= static_cast<int64_t>(outputs.size()))
       throw FileFormatError(where_ + ": layer '" + from.layer + "' has no output " +
@@ -156,10 +176,10 @@ class GraphReader {
       if (tensor) out.push_back(*tensor);
       return tensor.has_value();
     }
+    bool all = true;
     if (json.is_array())
-      for (const Json& item : json)
-        if (!collect(item, out)) return false;
-    return true;
+      for (const Json& item : json) all = collect(item, out) && all;
+    return all;
   }
 
   /// Makes the next call of the entry; false if it has to wait.
@@ -167,9 +187,8 @@ class GraphReader {
     const Json& call = entry.calls[entry.next];
     const Json& args = member_of(call, "args", where_ + ": layer '" + entry.name + "'");
     const Json keywords = call.contains("kwargs") ? call["kwargs"] : Json::object();
-    const bool done = entry.layer ? call_layer(entry, args, keywords) : call_op(entry, args, keywords);
-    if (done) ++entry.next;
-    return done;
+    missing_.clear();
+    return entry.layer ? call_layer(entry, args, keywords) : call_op(entry, args, keywords);
   }
 
   bool call_layer(Entry& entry, const Json& args, const Json& keywords) {
@@ -273,10 +292,10 @@ class GraphReader {
       json = Json::object({{"input", inputs.size() - 1}});
       return true;
     }
+    bool all = true;
     if (json.is_array())
-      for (Json& item : json)
-        if (!take_tensors(item, inputs)) return false;
-    return true;
+      for (Json& item : json) all = take_tensors(item, inputs) && all;
+    return all;
   }
 
   bool call_op(Entry& entry, const Json& args, const Json& keywords) {
@@ -322,6 +341,7 @@ class GraphReader {
   LoadScope& scope_;
   std::deque<Entry> entries_;
   std::map<std::string, size_t> by_name_;
+  mutable std::set<Place> missing_;  // what the call that is tried found not to be drawn yet
 };
 
 }  // namespace

@@ -1,29 +1,77 @@
 #include <nyala/api/saving/json/strict_json.h>
 
+#include <utility>
+#include <vector>
+
+#include <nyala/api/saving/hdf5/image.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
 
 namespace {
 
-/// Counts depth and values while the parser runs, so that a hostile text is left before it fills memory.
-class Limits {
+/// Builds the value while the parser runs, so that a hostile text is left before it fills memory. The
+/// library's own way to look at the parser's events goes over a list anew for each object in it.
+class Builder final : public nlohmann::json_sax<Json> {
  public:
-  Limits(const std::string& where, size_t most) : where_(where), most_(most) {}
-  bool operator()(int depth, Json::parse_event_t event, Json&) {
-    using Event = Json::parse_event_t;
-    if (depth > kMaxJsonDepth)
-      throw FileFormatError(where_ + ": JSON nested deeper than " + std::to_string(kMaxJsonDepth) +
+  Builder(const std::string& where, const JsonLimits& limits) : where_(where), limits_(limits) {}
+
+  bool null() override { return put(Json()); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(int64_t value) override { return put(value); }
+  bool number_unsigned(uint64_t value) override { return put(value); }
+  bool number_float(double value, const std::string&) override { return put(value); }
+  bool string(std::string& value) override { return put(std::move(value)); }
+  bool binary(binary_t& value) override { return put(Json::binary(std::move(value))); }
+  bool start_object(size_t) override { return open(Json::object()); }
+  bool start_array(size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    auto& object = open_.back()->get_ref<Json::object_t&>();
+    const size_t before = object.size();
+    next_ = &object[name];
+    if (limits_.unique_keys && object.size() == before)
+      throw FileFormatError(where_ + ": JSON with the key '" + hdf5::printable(name) +
+                            "' twice in one object");
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    throw FileFormatError(where_ + ": not sound JSON: " + error.what());
+  }
+
+  Json root;
+
+ private:
+  bool put(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  Json& place(Json value) {
+    if (++values_ > limits_.values)
+      throw FileFormatError(where_ + ": JSON with more than " + std::to_string(limits_.values) + " values");
+    if (open_.empty()) return root = std::move(value);
+    if (open_.back()->is_array())
+      return open_.back()->get_ref<Json::array_t&>().emplace_back(std::move(value));
+    return *next_ = std::move(value);
+  }
+  bool open(Json value) {
+    if (open_.size() >= limits_.depth)
+      throw FileFormatError(where_ + ": JSON nested deeper than " + std::to_string(limits_.depth) +
                             " levels");
-    const bool begins = event == Event::value || event == Event::object_start || event == Event::array_start;
-    if (begins && ++values_ > most_)
-      throw FileFormatError(where_ + ": JSON with more than " + std::to_string(most_) + " values");
+    open_.push_back(&place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
     return true;
   }
 
- private:
   const std::string& where_;
-  size_t most_, values_ = 0;
+  const JsonLimits limits_;
+  std::vector<Json*> open_;  // what is not closed yet; its last item alone changes
+  Json* next_ = nullptr;     // what the last key stands for
+  size_t values_ = 0;
 };
 
 bool is_word(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
@@ -54,14 +102,21 @@ std::string without_python_numbers(std::string_view text) {
 
 }  // namespace
 
-Json parse_json(std::string_view text, const std::string& where, size_t stored) {
+Json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits) {
+  Builder builder(where, limits);
   try {
-    Limits limits(where, kFreeJsonValues + stored / kJsonBytesPerValue);
-    if (has_python_numbers(text)) return Json::parse(without_python_numbers(text), std::ref(limits));
-    return Json::parse(text, std::ref(limits));
+    if (has_python_numbers(text))
+      Json::sax_parse(without_python_numbers(text), &builder);
+    else
+      Json::sax_parse(text, &builder);
   } catch (const nlohmann::json::exception& error) {
     throw FileFormatError(where + ": not sound JSON: " + error.what());
   }
+  return std::move(builder.root);
+}
+
+Json parse_json(std::string_view text, const std::string& where, size_t stored) {
+  return parse_json(text, where, {.values = kFreeJsonValues + stored / kJsonBytesPerValue});
 }
 
 Json shape_to_json(const Shape& shape) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include <zlib.h>
@@ -222,12 +223,16 @@ Archive::Archive(std::span<const std::byte> bytes, std::shared_ptr<const void> o
   for (uint64_t i = 0; i < directory.count; ++i) members_.push_back(read_member(in, directory, at));
   if (at != directory.begin + directory.size) in.fail(at, "the directory has another size than it says");
   check_distinct(in, members_);
+  by_name_.resize(members_.size());
+  std::iota(by_name_.begin(), by_name_.end(), 0u);
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](uint32_t a, uint32_t b) { return members_[a].name < members_[b].name; });
 }
 
 const Member* Archive::find(std::string_view name) const {
-  const auto found =
-      std::find_if(members_.begin(), members_.end(), [&](const Member& m) { return m.name == name; });
-  return found == members_.end() ? nullptr : &*found;
+  const auto found = std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                                      [&](uint32_t i, std::string_view n) { return members_[i].name < n; });
+  return found == by_name_.end() || members_[*found].name != name ? nullptr : &members_[*found];
 }
 
 Archive::Archive(std::shared_ptr<const FileBytes> file) : Archive(file->bytes(), file, file->path()) {

@@ -65,6 +65,7 @@ class Archive {
   std::shared_ptr<const FileBytes> file_;  // null where the bytes are not a file's
   std::string name_;
   std::vector<Member> members_;
+  std::vector<uint32_t> by_name_;  // places in members_
 };
 
 }  // namespace nyala::zip

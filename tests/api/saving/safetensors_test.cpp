@@ -94,10 +94,10 @@ TEST_F(SafetensorsTest, TensorsOutliveTheFileAndMayBeWrittenTo) {
 
 TEST_F(SafetensorsTest, WrongHeadersAreRefused) {
   const std::string four = entry("F32", "[4]", "[0,16]");
-  expect_header_refused("{\"x\"", "no sound JSON");
+  expect_header_refused("{\"x\"", "not sound JSON");
   expect_header_refused("[1]", "not a .safetensors file");
   expect_header_refused("{\"x\":1}", "expected dtype, shape and data_offsets");
-  expect_header_refused(R"({"x":)" + four + R"(,"x":)" + four + "}", "it is there twice");
+  expect_header_refused(R"({"x":)" + four + R"(,"x":)" + four + "}", "the key 'x' twice");
   expect_header_refused(R"({"x":)" + entry("F32", "[5]", "[0,16]") + "}", "takes 20 bytes");
   expect_header_refused(R"({"x":)" + entry("F8_E4M3", "[16]", "[0,16]") + "}", "F8_E4M3");
   expect_header_refused(R"({"x":)" + entry("F32", "[4]", "[0,17]") + "}", "lead out of");
@@ -112,7 +112,7 @@ TEST_F(SafetensorsTest, WrongHeadersAreRefused) {
                         "those of another");
   expect_header_refused(R"({"x":)" + entry("F32", "[2]", "[8,16]") + "}", "bytes before it");
   expect_header_refused(R"({"x":)" + entry("F32", "[2]", "[0,8]") + "}", "behind the last");
-  expect_header_refused(R"({"x":)" + std::string(1000, '[') + "}", "nested too deep");
+  expect_header_refused(R"({"x":)" + std::string(1000, '[') + "}", "nested deeper than 3");
   for (const uint64_t length :
        {uint64_t{0}, uint64_t{1}, uint64_t{1000}, uint64_t{100000001}, UINT64_MAX - 7}) {
     write(R"({"x":)" + four + "}", std::string(16, '\1'), length);

@@ -1,0 +1,187 @@
+// Files of many small things, and models of many layers, are read right and take time in proportion to their
+// size. Time is that of this thread's instructions, which a busy machine does not stretch.
+#include <ctime>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/layers/all.h>
+#include <nyala/api/model/sequential.h>
+#include <nyala/api/saving/json/strict_json.h>
+#include <nyala/api/saving/load_model.h>
+#include <nyala/api/saving/numpy.h>
+#include <nyala/api/saving/safetensors.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/tests/api/saving/scratch_folder.h>
+
+namespace nyala {
+namespace {
+
+/// The seconds that this thread computes, the least of three.
+double cost_of(const std::function<void()>& work) {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  double least = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const double start = now();
+    work();
+    least = std::min(least, now() - start);
+  }
+  return least;
+}
+
+/// `make(n)` gives what is timed. Linear work takes 8 times as long for 8 times the size, quadratic 64 times.
+void expect_no_square(int64_t n, const std::function<std::function<void()>(int64_t)>& make) {
+  const double small = cost_of(make(n / 8)), large = cost_of(make(n));
+  EXPECT_LT(large, 28 * small) << small << " s for " << n / 8 << ", " << large << " s for " << n;
+}
+
+class Growth : public testing::Test {
+ protected:
+  ScratchFolder folder_{"growth"};
+};
+
+std::string many_keys(int64_t n) {
+  std::string text = "{";
+  for (int64_t i = 0; i < n; ++i) text += "\"key" + std::to_string(i) + "\": " + std::to_string(i) + ", ";
+  return text + "\"key0\": -1}";
+}
+
+TEST(OrderedObject, FindsAddsAndErasesAsThePlainOneDoes) {
+  for (const int64_t n : {1, 15, 16, 17, 1000}) {
+    Json json = parse_json(many_keys(n), "text");
+    nlohmann::ordered_json plain = nlohmann::ordered_json::parse(many_keys(n));
+    EXPECT_EQ(json.dump(), plain.dump());
+    EXPECT_EQ(json["key0"], -1);
+    EXPECT_FALSE(json.contains("key"));
+    for (int64_t i = 0; i < n; i += 3) {
+      EXPECT_EQ(json.erase("key" + std::to_string(i)), 1u);
+      plain.erase("key" + std::to_string(i));
+    }
+    EXPECT_EQ(json.erase("key0"), 0u);
+    json["new"] = plain["new"] = 7;
+    EXPECT_EQ(json.dump(), plain.dump());
+    for (const auto& [key, value] : plain.items()) EXPECT_EQ(json.at(key), value.get<int64_t>());
+    Json copy = json;
+    copy.clear();
+    copy["new"] = 1;
+    EXPECT_EQ(copy.size(), 1u);
+    EXPECT_EQ(json["new"], 7);
+  }
+}
+
+TEST_F(Growth, ManyKeysAndManyEmptyLists) {
+  const Json json = parse_json(many_keys(160'000), "text");
+  ASSERT_EQ(json.size(), 160'000u);
+  EXPECT_EQ(json["key159999"], 159'999);
+  expect_no_square(160'000, [](int64_t n) { return [text = many_keys(n)] { parse_json(text, "text"); }; });
+  expect_no_square(160'000, [](int64_t n) {
+    std::string text = "[{}";
+    for (int64_t i = 1; i < n; ++i) text += ",{}";
+    return [text = text + "]"] { EXPECT_EQ(parse_json(text, "text").back(), Json::object()); };
+  });
+}
+
+NamedArrays many_arrays(int64_t n) {
+  NamedArrays arrays;
+  for (int64_t i = 0; i < n; ++i) arrays.emplace_back("t" + std::to_string(i), Tensor(static_cast<float>(i)));
+  return arrays;
+}
+
+TEST_F(Growth, SafetensorsAndNpzOfManyArrays) {
+  const auto check = [](const NamedArrays& arrays, size_t n) {
+    ASSERT_EQ(arrays.size(), n);
+    EXPECT_EQ(arrays.back().first, "t" + std::to_string(n - 1));
+    EXPECT_EQ(arrays.back().second.to_vector<float>()[0], static_cast<float>(n - 1));
+  };
+  expect_no_square(80'000, [&](int64_t n) {
+    const std::string path = folder_.file(std::to_string(n) + ".safetensors");
+    save_safetensors(path, many_arrays(n));
+    return [=] { check(load_safetensors(path), static_cast<size_t>(n)); };
+  });
+  expect_no_square(60'000, [&](int64_t n) {
+    const std::string path = folder_.file(std::to_string(n) + ".npz");
+    save_npz(path, many_arrays(n));
+    return [=] { check(load_npz(path), static_cast<size_t>(n)); };
+  });
+}
+
+std::vector<Layer> chain(int64_t n) {
+  std::vector<Layer> layers = {Input({2})};
+  for (int64_t i = 0; i < n; ++i)
+    layers.push_back(Dense(2, {.use_bias = false, .kernel_initializer = "identity"}));
+  return layers;
+}
+
+Model functional(int64_t n) {
+  const Tensor input = Input({2});
+  Tensor x = input;
+  for (int64_t i = 0; i < n; ++i) x = Dense(2, {.use_bias = false, .kernel_initializer = "identity"})(x);
+  return Model(input, x);
+}
+
+void expect_identity(const Model& model, size_t layers) {
+  EXPECT_EQ(model.layers().size(), layers);
+  const Tensor x = Tensor::full({1, 2}, 3.0);
+  EXPECT_EQ(model.predict(x, {.verbose = 0}).to_vector<float>(), x.to_vector<float>());
+}
+
+TEST_F(Growth, SequentialThatIsAddedTo) {
+  expect_no_square(2'000, [](int64_t n) {
+    return [n] {
+      const Sequential model;
+      for (const Layer& layer : chain(n)) model.add(layer);
+      expect_identity(model, static_cast<size_t>(n));
+      for (int64_t i = 0; i < n / 2; ++i) model.pop();
+      model.add(Dense(2, {.use_bias = false, .kernel_initializer = "identity"}));
+      expect_identity(model, static_cast<size_t>(n - n / 2 + 1));
+    };
+  });
+}
+
+TEST_F(Growth, FilesOfManyLayers) {
+  for (const bool is_chain : {true, false})
+    expect_no_square(2'400, [&](int64_t n) {
+      const std::string path = folder_.file(std::to_string(n) + ".keras");
+      (is_chain ? Model(Sequential(chain(n))) : functional(n)).save(path);
+      return [=] { expect_identity(load_model(path), static_cast<size_t>(is_chain ? n : n + 1)); };
+    });
+}
+
+/// A file may list layers before those whose results they take.
+TEST_F(Growth, LayersInReversedOrder) {
+  const auto reversed = [](const Model& model) {
+    Json config = parse_json(model.to_json(), "model");
+    std::reverse(config["config"]["layers"].begin(), config["config"]["layers"].end());
+    return config.dump();
+  };
+  expect_no_square(2'400, [&](int64_t n) {
+    return [=, text = reversed(functional(n))] {
+      expect_identity(model_from_json(text), static_cast<size_t>(n + 1));
+    };
+  });
+  expect_no_square(2'400, [&](int64_t n) {
+    const Tensor input = Input({2});
+    Tensors all;
+    for (int64_t i = 0; i < n; ++i) all.push_back(Dense(2)(input));
+    return [n, text = reversed(Model(input, Add()(all)))] {
+      EXPECT_EQ(model_from_json(text).layers().size(), static_cast<size_t>(n + 2));
+    };
+  });
+}
+
+TEST_F(Growth, SummaryOfAGraph) {
+  expect_no_square(2'400, [](int64_t n) {
+    return [model = functional(n)] { EXPECT_GT(model.summary_text().size(), 1000u); };
+  });
+}
+
+}  // namespace
+}  // namespace nyala
