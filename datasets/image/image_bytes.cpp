@@ -67,6 +67,20 @@ class Walker {
   size_t position_ = 0;
 };
 
+/// Pictures of so many pixels are decoded whatever their bytes: a GIF's first frame may cover a corner only.
+constexpr uint64_t kFreePixels = uint64_t{1} << 20;
+
+struct Size {
+  uint64_t width = 0, height = 0;
+};
+
+/// `least` is what the pixels take at least, in whatever unit `held` is.
+void check_size(const Walker& walker, Size size, uint64_t least, uint64_t held) {
+  if (size.width * size.height > kFreePixels && least > held)
+    walker.fail("its header promises " + std::to_string(size.height) + " x " + std::to_string(size.width) +
+                " pixels, which its bytes cannot hold");
+}
+
 constexpr uint8_t kFill = 0xff, kStartOfImage = 0xd8, kEndOfImage = 0xd9, kStartOfScan = 0xda,
                   kHuffmanTables = 0xc4, kProgressive = 0xc2;
 
@@ -118,8 +132,33 @@ void check_scan(Walker segment, bool progressive, const HuffmanTables& defined) 
   if (!progressive || first > 0) expect(kAc);
 }
 
+bool is_frame(uint8_t marker) {
+  constexpr uint8_t kFirst = 0xc0, kLast = 0xcf, kExtension = 0xc8, kArithmetic = 0xcc;
+  return marker >= kFirst && marker <= kLast && marker != kHuffmanTables && marker != kExtension &&
+         marker != kArithmetic;
+}
+
+/// Each block of 8 x 8 values of a component takes a bit of the file, and a second one unless later scans of
+/// a progressive picture may share one among many blocks.
+void check_frame(const Walker& walker, Walker segment, bool progressive, uint64_t file_bytes) {
+  constexpr uint64_t kBlock = 8;
+  segment.take(1);
+  const uint64_t height = segment.big(2), width = segment.big(2);
+  const Bytes components = segment.take(3 * uint64_t{segment.byte()});  // name, sampling factors, table
+  uint64_t most_across = 1, most_down = 1, blocks = 0;
+  for (size_t i = 1; i < components.size(); i += 3) {
+    most_across = std::max<uint64_t>(most_across, components[i] >> 4);
+    most_down = std::max<uint64_t>(most_down, components[i] & 15);
+  }
+  for (size_t i = 1; i < components.size(); i += 3)
+    blocks += (width * (components[i] >> 4) / most_across / kBlock) *
+              (height * (components[i] & 15) / most_down / kBlock);
+  check_size(walker, {width, height}, progressive ? blocks : 2 * blocks, 8 * file_bytes);
+}
+
 void check_jpeg(Walker& walker) {
   HuffmanTables tables;
+  const uint64_t file_bytes = walker.left();
   bool scanned = false, progressive = false;
   for (;;) {
     const uint8_t marker = next_marker(walker);
@@ -130,6 +169,7 @@ void check_jpeg(Walker& walker) {
       walker.fail("a segment before byte " + std::to_string(walker.position()) + " has no length");
     const Bytes segment = walker.take(length - 2);
     progressive = progressive || marker == kProgressive;
+    if (is_frame(marker)) check_frame(walker, walker.within(segment), progressive, file_bytes);
     if (marker == kHuffmanTables) check_huffman_tables(walker.within(segment), tables);
     if (marker == kStartOfScan) {
       check_scan(walker.within(segment), progressive, tables);
@@ -181,7 +221,7 @@ void check_png(Walker& walker) {
 }
 
 void check_bmp(Walker& walker) {
-  constexpr uint32_t kOldHeader = 12, kUncompressed = 0, kBitFields = 3;
+  constexpr uint32_t kOldHeader = 12, kUncompressed = 0, kRuns8 = 1, kRuns4 = 2, kBitFields = 3;
   walker.take(10);
   const uint32_t offset = walker.little(4), header = walker.little(4);
   const bool old = header == kOldHeader;
@@ -192,7 +232,9 @@ void check_bmp(Walker& walker) {
   const uint64_t bits = walker.little(2);
   const uint32_t compression = old ? kUncompressed : walker.little(4);
   if (width <= 0 || signed_height == 0) walker.fail("it has no pixels");
-  if (compression != kUncompressed && compression != kBitFields) return;  // the decoder says that it cannot
+  if (compression == kRuns8 || compression == kRuns4) return;  // the decoder says that it cannot
+  if (compression != kUncompressed && compression != kBitFields)
+    walker.fail("its pixels are packed in the unknown way " + std::to_string(compression));
   const uint64_t height = static_cast<uint64_t>(std::abs(signed_height));
   const uint64_t row_bits = static_cast<uint64_t>(width) * bits;
   const uint64_t row = (row_bits + 31) / 32 * 4;
@@ -208,7 +250,11 @@ void pass_over_blocks(Walker& walker) {
 
 /// Up to the end of the first frame.
 void check_gif(Walker& walker) {
-  walker.take(10);
+  constexpr uint64_t kBestLzw = 2731;  // pixels of a byte: a code of 12 bits stands for at most 4096
+  const uint64_t file_bytes = walker.left();
+  walker.take(6);
+  const uint64_t width = walker.little(2), height = walker.little(2);
+  check_size(walker, {width, height}, width * height / kBestLzw, file_bytes);
   const uint8_t flags = walker.byte();
   walker.take(2 + bytes_of_gif_palette(flags));
   for (;;) {

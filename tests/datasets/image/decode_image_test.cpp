@@ -153,15 +153,50 @@ TEST(DecodeImageTest, SizesThatCannotBeTrueAllocateNothing) {
   EXPECT_NE(failure(png_header(0, 7, 50)), "");
 }
 
+/// A JPEG's first frame header, behind its marker and length.
+size_t frame_of(const Bytes& jpeg) {
+  for (size_t i = 2; i + 9 < jpeg.size(); i += 2 + size_t{jpeg[i + 2]} * 256 + jpeg[i + 3])
+    if (jpeg[i + 1] == 0xc0 || jpeg[i + 1] == 0xc2) return i + 4;
+  return 0;
+}
+
+void put_jpeg_size(Bytes& jpeg, uint16_t height, uint16_t width) {
+  const size_t at = frame_of(jpeg) + 1;
+  for (const auto& [place, value] : {std::pair{at, height}, {at + 2, width}}) {
+    jpeg[place] = static_cast<uint8_t>(value >> 8);
+    jpeg[place + 1] = static_cast<uint8_t>(value);
+  }
+}
+
+TEST(DecodeImageTest, JpegsAndGifsThatPromiseMoreThanTheyHoldAllocateNothing) {
+  for (const char* name : {"full.jpg", "halved.jpg", "grey.jpg", "cmyk.jpg", "progressive.jpg"}) {
+    Bytes jpeg = picture_bytes(name);
+    ASSERT_LT(jpeg.size(), 3000u);
+    put_jpeg_size(jpeg, 13'000, 13'000);
+    EXPECT_NE(failure(jpeg).find("promises 13000 x 13000 pixels, which its bytes cannot hold"),
+              std::string::npos)
+        << name << ": " << failure(jpeg);
+    put_jpeg_size(jpeg, 1'000, 1'000);
+    try {
+      EXPECT_EQ(decode_image(jpeg).shape().slice(0, 2), (Shape{1'000, 1'000})) << name;
+    } catch (const FileFormatError& error) {  // that the scan ends too early
+      EXPECT_EQ(std::string(error.what()).find("cannot hold"), std::string::npos) << error.what();
+    }
+  }
+  Bytes gif = picture_bytes("frames.gif");
+  gif[7] = gif[9] = 0x33;
+  EXPECT_NE(failure(gif).find("which its bytes cannot hold"), std::string::npos) << failure(gif);
+  Bytes packed = bmp(13'000, 13'000, 16);
+  packed[30] = 4;
+  EXPECT_NE(failure(packed).find("unknown way 4"), std::string::npos) << failure(packed);
+}
+
 TEST(DecodeImageTest, PicturesLargerThanTheLimitAreErrors) {
   const Bytes bytes = picture_bytes("rgb.png");  // 9 x 13
   EXPECT_EQ(failure(bytes, {.max_pixels = 116, .name = "p"}),
             "p: expected a picture of at most 116 pixels, found 9 x 13");
   EXPECT_EQ(decode_image(bytes, {.max_pixels = 117}).shape(), (Shape{9, 13, 3}));
-  Bytes jpeg = picture_bytes("full.jpg");
-  for (size_t i = 0; i + 9 < jpeg.size(); ++i)
-    if (jpeg[i] == 0xff && jpeg[i + 1] == 0xc0) jpeg[i + 5] = jpeg[i + 7] = 0xff;  // height and width
-  EXPECT_NE(failure(jpeg).find("expected a picture of at most 178956970 pixels"), std::string::npos);
+  EXPECT_NE(failure(png_header(14'000, 14'000, 600'000)).find("at most 178956970 pixels"), std::string::npos);
 }
 
 TEST(DecodeImageTest, OtherFormatsAreNamed) {
