@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
 #include <filesystem>
+#include <random>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMark = ".tmp-";
+constexpr const char* kMark = ".nyala-tmp-";
+constexpr size_t kRandomDigits = 16;
 
 std::string parent_of(const std::string& path) {
   const std::string parent = fs::path(path).parent_path().string();
@@ -33,25 +34,44 @@ int open_unlocked(const std::string& path) {
   return -1;
 }
 
-/// True for "<digits>-<digits>".
+/// "<process>-<16 random digits>": nobody else's file is called so by chance.
+std::string temporary_suffix() {
+  std::random_device random;
+  const uint64_t number = uint64_t{random()} << 32 | random();
+  std::string digits;
+  for (size_t i = 0; i < kRandomDigits; ++i) digits += "0123456789abcdef"[number >> (4 * i) & 15];
+  return std::to_string(::getpid()) + "-" + digits;
+}
+
+/// True for what temporary_suffix() gives.
 bool is_temporary_suffix(std::string_view text) {
   const size_t dash = text.find('-');
-  const auto is_number = [](std::string_view part) {
-    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  const auto is_made_of = [](std::string_view part, const char* digits) {
+    return !part.empty() && part.find_first_not_of(digits) == std::string_view::npos;
   };
-  return dash != std::string_view::npos && is_number(text.substr(0, dash)) &&
-         is_number(text.substr(dash + 1));
+  return dash != std::string_view::npos && is_made_of(text.substr(0, dash), "0123456789") &&
+         is_made_of(text.substr(dash + 1), "0123456789abcdef") && text.size() - dash - 1 == kRandomDigits;
+}
+
+/// Where a file written to `path` goes: behind symbolic links, also those that lead to nothing yet.
+std::string behind_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the system follows
+  fs::path target = path;
+  std::error_code code;
+  for (int i = 0; fs::is_symlink(fs::symlink_status(target, code)); ++i) {
+    const fs::path next = fs::read_symlink(target, code);
+    if (code || i == kMostLinks)
+      throw IoError("cannot follow the symbolic link '" + path +
+                    "': " + (code ? code.message() : std::generic_category().message(ELOOP)));
+    target = target.parent_path() / next;  // of which an absolute one is all
+  }
+  return target.string();
 }
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
+AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(behind_links(path)) {
   std::error_code code;
-  if (fs::is_symlink(target_, code)) {
-    const fs::path real = fs::weakly_canonical(target_, code);
-    if (code) fail("cannot follow the symbolic link", code.value());
-    target_ = real.string();
-  }
   const fs::file_status status = fs::status(target_, code);
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw IoError("cannot write '" + path_ + "': it exists and is no regular file");
@@ -80,12 +100,11 @@ void AtomicFile::fail(const char* what, int code) const {
 }
 
 void AtomicFile::create_temporary() {
-  static std::atomic<uint64_t> counter{0};
   constexpr int kAttempts = 1000;
   for (int i = 0; i < kAttempts; ++i) {
-    temporary_ = target_ + kMark + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    temporary_ = target_ + kMark + temporary_suffix();
     descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && errno == EEXIST) continue;  // left by a process that had this number
+    if (descriptor_ < 0 && errno == EEXIST) continue;
     if (descriptor_ < 0) fail("cannot write", errno);
     // Between the two calls another writer may have taken the file for a dead one's. File systems
     // without locks have no such cleaners.

@@ -72,7 +72,7 @@ TEST_F(AtomicFileTest, WritesReplacesAndLeavesNothingElse) {
 TEST_F(AtomicFileTest, CallbackFillsTheTemporaryFile) {
   write("old");
   write_file_atomically(path_, [&](const std::string& temporary) {
-    EXPECT_EQ(temporary.rfind(path_ + ".tmp-" + std::to_string(::getpid()) + "-", 0), 0u) << temporary;
+    EXPECT_EQ(temporary.rfind(path_ + ".nyala-tmp-" + std::to_string(::getpid()) + "-", 0), 0u) << temporary;
     std::ofstream(temporary) << "new";
     EXPECT_EQ(content(), "old");
   });
@@ -168,12 +168,42 @@ TEST_F(AtomicFileTest, KilledWritersLeaveAWholeFileAndNoRubbish) {
 }
 
 TEST_F(AtomicFileTest, ForeignFilesAreNotTakenForTemporaryOnes) {
-  for (const char* name : {"x.h5.tmp-", "x.h5.tmp-1", "x.h5.tmp-1-a", "x.h5.tmp-abc-1", "y.h5.tmp-1-1"})
-    std::ofstream(folder_ / name) << "keep";
-  std::ofstream(folder_ / "x.h5.tmp-1-1") << "left by a killed writer";
+  const std::string digits = "0123456789abcdef";
+  const std::vector<std::string> kept = {"x.h5.tmp-2024-11",
+                                         "x.h5.tmp-1-1",
+                                         "x.h5.nyala-tmp-",
+                                         "x.h5.nyala-tmp-1-1",
+                                         "x.h5.nyala-tmp-a-" + digits,
+                                         "x.h5.nyala-tmp-1-" + digits + "0",
+                                         "x.h5.nyala-tmp-1-" + digits.substr(1) + "A",
+                                         "y.h5.nyala-tmp-1-" + digits};
+  for (const std::string& name : kept) std::ofstream(folder_ / name) << "keep";
+  const fs::path left = folder_ / ("x.h5.nyala-tmp-1-" + digits);
+  std::ofstream(left) << "left by a killed writer";
   write("new");
-  EXPECT_EQ(files(), 6u);
-  EXPECT_FALSE(fs::exists(folder_ / "x.h5.tmp-1-1"));
+  EXPECT_EQ(files(), kept.size() + 1);
+  EXPECT_FALSE(fs::exists(left));
+  for (const std::string& name : kept) EXPECT_TRUE(fs::exists(folder_ / name)) << name;
+}
+
+TEST_F(AtomicFileTest, LinksThatLeadToNothingYet) {
+  const std::string target = path_;
+  fs::create_symlink("second.h5", folder_ / "first.h5");  // relative to the folder
+  fs::create_symlink(target, folder_ / "second.h5");
+  path_ = (folder_ / "first.h5").string();
+  write("new");
+  EXPECT_TRUE(fs::is_symlink(path_));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "second.h5"));
+  EXPECT_TRUE(fs::is_regular_file(target));
+  EXPECT_FALSE(fs::is_symlink(target));
+  EXPECT_EQ(content(), "new");
+  path_ = (folder_ / "away.h5").string();
+  fs::create_symlink(folder_ / "missing" / "x.h5", path_);
+  expect_io_error([&] { write("x"); }, "missing' does not exist");
+  EXPECT_TRUE(fs::is_symlink(path_));
+  path_ = (folder_ / "circle.h5").string();
+  fs::create_symlink("circle.h5", path_);
+  expect_io_error([&] { write("x"); }, "symbolic link");
 }
 
 }  // namespace
