@@ -197,11 +197,12 @@ const ReplicaGroup::Table& ReplicaGroup::meet_at_table(int id, const char* what,
 }
 
 void ReplicaGroup::meet(int id, const char* what) {
+  // Read first: a cancellation from here on is a new generation, one before is seen by check_whole().
+  const uint32_t generation = generation_.load(std::memory_order_acquire);
   check_whole();
   const StepProfiler::Scope scope(profiler, id, StepProfiler::Phase::wait);
   std::atomic<const char*>& waiting = waiting_[static_cast<size_t>(id)];
   waiting.store(what);
-  const uint32_t generation = generation_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1) + 1 == size()) {
     waiting.store(nullptr);
     arrived_.store(0, std::memory_order_relaxed);

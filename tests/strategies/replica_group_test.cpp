@@ -43,6 +43,28 @@ class ReplicaGroupTest : public ::testing::TestWithParam<int> {
   void TearDown() override { configure_logical_devices("cpu", 1); }
 };
 
+/// Cancelled at every moment of its coming.
+TEST(ReplicaGroupCancelTest, WhoComesMeanwhileDoesNotWaitForEver) {
+  ReplicaGroup group(cpus(2));
+  std::atomic<int> round{0}, ended{0};
+  constexpr int kRounds = 50000;
+  std::thread comes([&] {
+    for (int i = 1; i <= kRounds; ++i) {
+      while (round.load() < i) std::this_thread::yield();
+      EXPECT_THROW(group.meet(0), CommunicationError);
+      ended = i;
+    }
+  });
+  for (int i = 1; i <= kRounds; ++i) {
+    group.reset();
+    round = i;
+    for (volatile int wait = i % 400; wait > 0; wait = wait - 1) continue;
+    group.cancel("a test");
+    while (ended.load() < i) std::this_thread::yield();
+  }
+  comes.join();
+}
+
 TEST_P(ReplicaGroupTest, NobodyLeavesAMeetingBeforeAllCame) {
   const int count = GetParam();
   ReplicaGroup group(cpus(count));
