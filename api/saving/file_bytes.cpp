@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -67,6 +68,22 @@ void FileBytes::map_all(size_t size) {
   void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor_, 0);
   if (address == MAP_FAILED) throw_system_error("cannot map", path_, errno);
   bytes_ = {static_cast<const std::byte*>(address), size};
+}
+
+void FileBytes::read(std::span<const std::byte> part, std::span<std::byte> out) const {
+  if (!is_mapped()) {
+    std::copy(part.begin(), part.end(), out.begin());
+    return;
+  }
+  auto position = static_cast<off_t>(part.data() - bytes_.data());
+  while (!out.empty()) {
+    const ssize_t count = ::pread(descriptor_, out.data(), std::min(out.size(), size_t{1} << 30), position);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_system_error("cannot read", path_, errno);
+    if (count == 0) throw IoError("cannot read '" + path_ + "': it became shorter while it was in use");
+    out = out.subspan(static_cast<size_t>(count));
+    position += count;
+  }
 }
 
 void FileBytes::forget(std::span<const std::byte> part) const noexcept {

@@ -9,9 +9,10 @@
 namespace nyala {
 
 /// The bytes of a file, read only. Files up to kMaxCopied bytes are read into memory; larger ones are mapped,
-/// so that only the pages in use occupy memory. A mapped file that another program shortens cannot be read
-/// any more (the system kills the reader): check_present() finds most such cases first. A file that is
-/// replaced by renaming, as Nyala does, is safe.
+/// so that only the pages in use occupy memory. A mapped file that another program shortens cannot be looked
+/// at any more (the system kills the reader): what is large, read() copies out of the file instead, which is
+/// an error then, and check_present() comes before the rest. A file that is replaced by renaming, as Nyala
+/// does, is safe.
 class FileBytes {
  public:
   static constexpr size_t kMaxCopied = size_t{16} << 20;
@@ -25,6 +26,10 @@ class FileBytes {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
+  bool is_mapped() const { return descriptor_ >= 0; }
+  /// Copies `part` of the bytes to `out`, which is as large. Throws IoError (path, and that it became
+  /// shorter) where the file does not have it any more.
+  void read(std::span<const std::byte> part, std::span<std::byte> out) const;
   /// Throws IoError if the mapped file has become shorter since it was opened.
   void check_present() const;
   /// Says that `part` of the bytes is not needed for now: where the file is mapped, its pages no longer count

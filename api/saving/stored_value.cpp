@@ -26,7 +26,7 @@ Tensor copied(const hdf5::Dataset& dataset) {
 StoredValue::StoredValue(const hdf5::Dataset& dataset) : dataset_(dataset) {
   if (const auto view = dataset_.view(); !view || view->empty())
     ready_ = copied(dataset_);
-  else
+  else if (!dataset_.is_mapped())
     ready_ = wrapped(dataset_, *view);
 }
 

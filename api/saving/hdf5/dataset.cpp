@@ -110,6 +110,7 @@ void Dataset::State::read_stored(std::span<std::byte> out, uint64_t element_size
     convert ? convert(from, to) : void(std::memcpy(to.data(), from.data(), from.size()));
   };
   const auto stored = layout.is_chunked ? std::span<const std::byte>{} : stored_range();
+  if (!stored.empty() && !convert && image->file) return image->file->read(stored, out);
   if (!stored.empty()) return convert_or_copy(stored, out);
   std::vector<std::byte> element(element_size);
   convert_or_copy(fill, element);
@@ -127,6 +128,8 @@ const std::string& Dataset::path() const { return state_->path; }
 const Shape& Dataset::shape() const { return state_->shape; }
 bool Dataset::is_string() const { return state_->type.is_string(); }
 std::shared_ptr<const void> Dataset::owner() const { return state_->image; }
+
+bool Dataset::is_mapped() const { return state_->image->file && state_->image->file->is_mapped(); }
 
 DType Dataset::dtype() const {
   return at_object(*state_->image, state_->path, [&] { return memory_dtype(state_->type); });

@@ -47,6 +47,8 @@ class Dataset {
   /// unpacked or filled. Not necessarily aligned. Valid as long as `owner()` lives.
   std::optional<std::span<const std::byte>> view() const;
   std::shared_ptr<const void> owner() const;
+  /// Whether the values lie in a mapped file: read() copies them out of it, also where it becomes shorter.
+  bool is_mapped() const;
   /// Gives back the pages of a mapped file that the values of a view lie in; they come back when touched.
   void forget() const noexcept;
 

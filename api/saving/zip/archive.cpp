@@ -21,10 +21,11 @@ constexpr uint32_t kLocalSignature = 0x04034b50, kCentralSignature = 0x02014b50,
 constexpr uint64_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kEnd64Size = 56, kLocator64Size = 20;
 constexpr uint16_t kEncrypted = 1, kZip64Field = 1;
 
-/// Checked little-endian reads of an archive.
+/// Checked little-endian reads of an archive, out of its file where there is one.
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+  Reader(std::span<const std::byte> bytes, const std::string& name, const FileBytes* file)
+      : bytes_(bytes), name_(name), file_(file) {}
 
   uint64_t size() const { return bytes_.size(); }
   std::span<const std::byte> bytes(uint64_t begin, uint64_t count) const {
@@ -33,9 +34,11 @@ class Reader {
     return bytes_.subspan(begin, count);
   }
   uint64_t number(uint64_t at, int bytes_wide) const {
-    const auto raw = bytes(at, static_cast<uint64_t>(bytes_wide));
+    std::byte raw[8];
+    const auto width = static_cast<size_t>(bytes_wide);
+    copy(bytes(at, width), std::span(raw, width));
     uint64_t value = 0;
-    for (size_t i = raw.size(); i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(raw[i]);
+    for (size_t i = width; i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(raw[i]);
     return value;
   }
   uint16_t u16(uint64_t at) const { return static_cast<uint16_t>(number(at, 2)); }
@@ -43,7 +46,9 @@ class Reader {
   uint64_t u64(uint64_t at) const { return number(at, 8); }
   std::string text(uint64_t at, uint64_t count) const {
     const auto raw = bytes(at, count);
-    return {reinterpret_cast<const char*>(raw.data()), raw.size()};
+    std::string text(raw.size(), '\0');
+    copy(raw, std::as_writable_bytes(std::span(text)));
+    return text;
   }
   [[noreturn]] void fail(uint64_t at, const std::string& reason) const {
     throw FileFormatError(name_ + ": not a sound ZIP archive, byte " + std::to_string(at) + ": " + reason);
@@ -53,8 +58,16 @@ class Reader {
   }
 
  private:
+  void copy(std::span<const std::byte> from, std::span<std::byte> to) const {
+    if (file_)
+      file_->read(from, to);
+    else
+      std::copy(from.begin(), from.end(), to.begin());
+  }
+
   std::span<const std::byte> bytes_;
   const std::string& name_;
+  const FileBytes* file_;
 };
 
 struct Directory {
@@ -178,11 +191,14 @@ void check_distinct(const Reader& in, std::vector<Member> members) {
 /// Piece by piece, so that a mapped file never lies in memory as a whole.
 uint32_t checksum(std::span<const std::byte> bytes, const FileBytes* file) {
   constexpr size_t kPiece = size_t{4} << 20;
+  if (!file || !file->is_mapped()) return crc32(0, bytes);
+  std::vector<std::byte> buffer(std::min(kPiece, bytes.size()));
   uint32_t crc = 0;
   for (size_t begin = 0; begin < bytes.size(); begin += kPiece) {
     const auto piece = bytes.subspan(begin, std::min(kPiece, bytes.size() - begin));
-    crc = crc32(crc, piece);
-    if (file && bytes.size() > kPiece) file->forget(piece);
+    const auto copy = std::span(buffer).first(piece.size());
+    file->read(piece, copy);
+    crc = crc32(crc, copy);
   }
   return crc;
 }
@@ -217,7 +233,16 @@ bool Archive::looks_like(std::span<const std::byte> bytes) {
 
 Archive::Archive(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name)
     : bytes_(bytes), owner_(std::move(owner)), name_(std::move(name)) {
-  const Reader in(bytes_, name_);
+  read_directory();
+}
+
+Archive::Archive(std::shared_ptr<const FileBytes> file)
+    : bytes_(file->bytes()), owner_(file), file_(std::move(file)), name_(file_->path()) {
+  read_directory();
+}
+
+void Archive::read_directory() {
+  const Reader in(bytes_, name_, file_.get());
   const Directory directory = find_directory(in);
   uint64_t at = directory.begin;
   for (uint64_t i = 0; i < directory.count; ++i) members_.push_back(read_member(in, directory, at));
@@ -235,16 +260,12 @@ const Member* Archive::find(std::string_view name) const {
   return found == by_name_.end() || members_[*found].name != name ? nullptr : &members_[*found];
 }
 
-Archive::Archive(std::shared_ptr<const FileBytes> file) : Archive(file->bytes(), file, file->path()) {
-  file_ = std::move(file);
-}
-
 bool Archive::has(std::string_view name) const { return find(name) != nullptr; }
 
 Content Archive::read(std::string_view name) const {
   const Member* member = find(name);
   if (!member) throw NotFoundError(name_ + ": the archive has no member '" + std::string(name) + "'");
-  const Reader in(bytes_, name_);
+  const Reader in(bytes_, name_, file_.get());
   Content content{bytes_.subspan(member->begin, member->stored), owner_, file_, member->stored};
   if (member->deflated) {
     // Not set to zero: pages that a false size asks for are never touched.

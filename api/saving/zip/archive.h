@@ -58,6 +58,7 @@ class Archive {
   Content read(std::string_view name) const;
 
  private:
+  void read_directory();
   const Member* find(std::string_view name) const;
 
   std::span<const std::byte> bytes_;

@@ -1,0 +1,90 @@
+// A file that another program shortens in place while it is loaded.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/layers/all.h>
+#include <nyala/api/model/sequential.h>
+#include <nyala/api/saving/file_bytes.h>
+#include <nyala/api/saving/load_model.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/tests/api/saving/scratch_folder.h>
+
+namespace nyala {
+namespace {
+
+/// 36 MB of weights: the file is mapped.
+Model large_model() {
+  return Sequential({Input({1500}), Dense(1500), Dense(1500), Dense(1500), Dense(1500)});
+}
+
+class ShortenedFile : public testing::Test {
+ protected:
+  /// Loads while a thread shortens the file by half at another moment in each round: either all of it is
+  /// there or an error names the path.
+  void shorten_during(const std::string& name, const std::function<void(const std::string&)>& load) {
+    const std::string whole = folder_.file("whole_" + name), path = folder_.file(name);
+    name.ends_with(".keras") ? large_model().save(whole) : large_model().save_weights(whole);
+    int errors = 0;
+    for (int round = 0; round < 60; ++round) {
+      std::filesystem::copy_file(whole, path, std::filesystem::copy_options::overwrite_existing);
+      std::atomic<bool> begins{false};
+      std::thread other([&] {
+        while (!begins) std::this_thread::yield();
+        ::usleep(static_cast<useconds_t>(round * 500));
+        std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+      });
+      begins = true;
+      try {
+        load(path);
+      } catch (const Error& error) {
+        ++errors;
+        EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
+        EXPECT_TRUE(dynamic_cast<const IoError*>(&error) || dynamic_cast<const FileFormatError*>(&error));
+      }
+      other.join();
+    }
+    EXPECT_GT(errors, 0);
+  }
+
+  ScratchFolder folder_{"shortened"};
+};
+
+TEST_F(ShortenedFile, ReadOfWhatIsGoneIsAnError) {
+  const std::string path = folder_.file("m.weights.h5");
+  large_model().save_weights(path);
+  const auto file = FileBytes::open(path);
+  ASSERT_TRUE(file->is_mapped());
+  std::filesystem::resize_file(path, 1 << 20);
+  std::vector<std::byte> out(4096);
+  file->read(file->bytes().first(4096), out);
+  EXPECT_TRUE(std::equal(out.begin(), out.end(), file->bytes().begin()));
+  try {
+    file->read(file->bytes().subspan((1 << 20) - 100, 4096), out);
+    FAIL() << "nothing was thrown";
+  } catch (const IoError& error) {
+    EXPECT_NE(std::string(error.what()).find(path + "': it became shorter"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(ShortenedFile, Weights) {
+  const Model model = large_model();
+  shorten_during("m.weights.h5", [&](const std::string& path) { model.load_weights(path); });
+}
+
+TEST_F(ShortenedFile, WholeModels) {
+  shorten_during("m.keras", [](const std::string& path) { load_model(path); });
+}
+
+}  // namespace
+}  // namespace nyala
