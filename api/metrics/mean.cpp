@@ -1,7 +1,13 @@
 #include <nyala/api/metrics/mean.h>
 #include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/values_metric.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/comparison.h>
 #include <nyala/backend/ops/metric_updates.h>
+#include <nyala/backend/parameters/call.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala::metrics {
 
@@ -9,7 +15,31 @@ void MeanConfig::fields(FieldVisitor&) {}
 
 namespace {
 
-class MeanNode final : public MeanMetricNode {
+/// What a scalar counts for: once, as in Keras. A replica's in a step is a mean over its rows, and its share
+/// of them counts.
+double share_of_step(const std::string& metric, bool has_weight) {
+  const ThreadContext& thread = thread_context();
+  const Call* const call = thread.running ? thread.running->call : nullptr;
+  if (call && call->options().global_rows > 0)
+    return static_cast<double>(call->options().rows) / static_cast<double>(call->options().global_rows);
+  if (!thread.replica || has_weight) return 1.0;
+  throw InvalidArgumentError(
+      "metric '" + metric +
+      "': inside a Strategy::run of one's own expected values of rows, or a scalar, the mean of this "
+      "replica's rows, with their number as its weight: update_state(mean, rows); received a scalar alone");
+}
+
+/// A weight of 0 leaves out a scalar that is no number, the mean over no rows.
+Tensor of_scalar(const Tensor& value, const Tensor& weight, double share) {
+  if (share == 0.0) return Tensor::zeros({2}, DType::float64, value.device());
+  if (!weight.defined())
+    return share == 1.0 ? ops::mean_update(value)
+                        : ops::mean_update(value, Tensor::full({}, share, DType::float64, value.device()));
+  const Tensor counts = ops::not_equal(weight, ops::zeros_like(weight));
+  return ops::mean_update(ops::where(counts, value, ops::zeros_like(value)), weight * share);
+}
+
+class MeanNode final : public MeanMetricNode, public ValuesMetric {
  public:
   explicit MeanNode(const MeanConfig& config) : MeanMetricNode(config.name), config_(config) {}
   std::string class_name() const override { return "Mean"; }
@@ -20,10 +50,12 @@ class MeanNode final : public MeanMetricNode {
   }
   Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const override {
     if (y_pred.defined())
-      throw InvalidArgumentError("Mean: expected values alone, received y_true and y_pred");
+      throw InvalidArgumentError(
+          "Mean: expected values, and perhaps their weights, received y_true and y_pred");
     const Tensor weights =
         sample_weight.defined() ? fit_weights(sample_weight, y_true.shape(), name()) : sample_weight;
-    return ops::mean_update(y_true, weights);
+    return y_true.rank() == 0 ? of_scalar(y_true, weights, share_of_step(name(), weights.defined()))
+                              : ops::mean_update(y_true, weights);
   }
   bool has_direction() const override { return false; }
 

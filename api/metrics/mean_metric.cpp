@@ -96,7 +96,7 @@ class LossMetricNode final : public MeanMetricNode {
     const LossNode& loss = options_.loss.node();
     const auto [y_true, y_pred] =
         options_.casts ? in_loss_dtype(loss, given, predicted) : std::pair(given, predicted);
-    const Tensor values = loss.per_sample(y_true, y_pred);
+    const Tensor values = values_of(loss, y_true, y_pred);
     if (values.rank() == 0)
       return loss.rows_are_independent() ? mean_of_rows(values, y_pred, sample_weight)
                                          : once(values, sample_weight);
@@ -107,6 +107,15 @@ class LossMetricNode final : public MeanMetricNode {
     if (const Tensor mask = loss.valid_mask(y_true, y_pred); mask.defined())
       weights = aligned(weights, values.rank()) * ops::cast(mask, weights.dtype()).with_shape(values.shape());
     return ops::mean_update(values, weights);
+  }
+
+  Tensor values_of(const LossNode& loss, const Tensor& y_true, const Tensor& y_pred) const {
+    try {
+      return loss.per_sample(y_true, y_pred);
+    } catch (const ShapeError&) {
+      rethrow_with_prefix("metric '" + name() + "' of y_true " + y_true.shape().to_string() + " and y_pred " +
+                          y_pred.shape().to_string() + ": ");
+    }
   }
 
   LossMetricOptions options_;
@@ -125,6 +134,8 @@ Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string
   Tensor fitted = is_floating(weights.dtype()) ? weights : ops::cast(weights, DType::float32);
   while (fitted.rank() > 0 && !begins(values, fitted.shape()) && fitted.shape().back() == 1)
     fitted = ops::squeeze(fitted, {-1});
+  if (fitted.rank() == 0 && values.rank() > 0)  // holds for each row
+    return fitted * Tensor::full(values.slice(0, 1), 1.0, fitted.dtype(), fitted.device());
   if (begins(values, fitted.shape())) return fitted;
   const bool broadcasts = fitted.rank() <= values.rank();
   if (broadcasts) {

@@ -4,6 +4,7 @@
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/metrics/metric.h>
 #include <nyala/api/saving/config/registry.h>
+#include <nyala/api/values_metric.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
@@ -128,7 +129,10 @@ void Metric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tens
   if (is_pending() && !y_pred.defined()) throw StateError("metric '" + name_ + "' needs y_true and y_pred");
   const auto node =
       sums_->node([&] { return y_pred.defined() ? resolved(y_true.shape(), y_pred.shape()).node_ : node_; });
-  sums_->update(*node, y_true.detached(), y_pred.detached(), sample_weight.detached());
+  const bool weights_are_second = y_pred.defined() && !sample_weight.defined() &&
+                                  dynamic_cast<const metrics::ValuesMetric*>(node.get()) != nullptr;
+  sums_->update(*node, y_true.detached(), weights_are_second ? Tensor() : y_pred.detached(),
+                weights_are_second ? y_pred.detached() : sample_weight.detached());
 }
 
 std::vector<double> Metric::results() const {

@@ -1,5 +1,6 @@
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/sum.h>
+#include <nyala/api/values_metric.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/metric_updates.h>
 
@@ -9,7 +10,7 @@ void SumConfig::fields(FieldVisitor&) {}
 
 namespace {
 
-class SumNode final : public MetricNode {
+class SumNode final : public MetricNode, public ValuesMetric {
  public:
   explicit SumNode(const SumConfig& config) : config_(config) {}
   std::string class_name() const override { return "Sum"; }
@@ -19,7 +20,8 @@ class SumNode final : public MetricNode {
   bool has_direction() const override { return false; }
   Tensor update(const Tensor& values, const Tensor& y_pred, const Tensor& sample_weight) const override {
     if (y_pred.defined())
-      throw InvalidArgumentError("Sum: expected values alone, received y_true and y_pred");
+      throw InvalidArgumentError(
+          "Sum: expected values, and perhaps their weights, received y_true and y_pred");
     const Tensor weights =
         sample_weight.defined() ? fit_weights(sample_weight, values.shape(), name()) : sample_weight;
     return ops::sum_update(values, weights);

@@ -180,9 +180,10 @@ void ReplicaStep::track_loss(const Tensor& loss) {
 
 void ReplicaStep::track_loss(Metric& mean, const Tensor& loss) {
   const double replicas = replica_.num_replicas;
+  const Tensor part = loss.detached().with_shape({1});  // a scalar would count by this replica's rows
   mean.update_state(
-      loss.detached() * replicas, {},
-      Tensor::full({}, static_cast<double>(global_rows()) / replicas, loss.dtype(), loss.device()));
+      part * replicas, {},
+      Tensor::full({1}, static_cast<double>(global_rows()) / replicas, loss.dtype(), loss.device()));
 }
 
 void ReplicaStep::add_to_sums(int64_t first, const Tensor& values) {

@@ -139,7 +139,8 @@ TEST(Metrics, Validation) {
   EXPECT_THROW(Precision({.thresholds = {1.5}}), InvalidArgumentError);
   EXPECT_THROW(Recall({.top_k = -1}), InvalidArgumentError);
   EXPECT_THROW(TopKCategoricalAccuracy(0), InvalidArgumentError);
-  EXPECT_THROW(Mean().update_state(floats({1}, {1}), floats({1}, {1})), InvalidArgumentError);
+  EXPECT_THROW(Mean().update_state(floats({1}, {1}), floats({1}, {1}), floats({1}, {1})),
+               InvalidArgumentError);
   EXPECT_THROW(Recall({.class_id = 4}).update_state(Tensor::zeros({2, 3}), Tensor::zeros({2, 3})),
                ShapeError);
   EXPECT_THROW(Accuracy().update_state(Tensor::zeros({2, 3}), Tensor::zeros({2, 4})), ShapeError);
