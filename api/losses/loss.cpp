@@ -1,5 +1,6 @@
 #include <map>
 
+#include <nyala/api/divide_no_nan.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/losses/loss.h>
 #include <nyala/api/saving/config/registry.h>
@@ -83,14 +84,6 @@ class AnyCrossentropy final : public LossNode {
   CategoricalCrossentropy categorical_;
 };
 
-/// x / divisor, 0 where the divisor is 0; also backward.
-Tensor divide_no_nan(const Tensor& x, const Tensor& divisor) {
-  const Tensor zero = ops::zeros_like(divisor);
-  const Tensor is_zero = ops::cast(ops::equal(divisor, zero), divisor.dtype());
-  const Tensor is_not = ops::cast(ops::not_equal(divisor, zero), divisor.dtype());
-  return x * is_not / (divisor + is_zero);
-}
-
 /// Weights of the values, in a shape that broadcasts to theirs.
 Tensor fitting_weights(const Tensor& weights, const Tensor& values, const std::string& name) {
   const Tensor given = ops::cast(weights, values.dtype());
@@ -138,6 +131,19 @@ Reduction parse_reduction(const std::string& name) {
                              ": expected one of " + quoted_list(known));
 }
 
+namespace {
+
+Tensor values_of(const LossNode& loss, const Tensor& y_true, const Tensor& y_pred) {
+  try {
+    return loss.per_sample(y_true, y_pred);
+  } catch (const ShapeError&) {
+    rethrow_with_prefix("loss '" + loss.name() + "' of y_true " + y_true.shape().to_string() +
+                        " and y_pred " + y_pred.shape().to_string() + ": ");
+  }
+}
+
+}  // namespace
+
 Loss::Loss(const std::string& name) {
   if (name == "crossentropy" || name == "ce")
     node_ = std::make_shared<AnyCrossentropy>(name);
@@ -152,7 +158,7 @@ Loss::Loss(Function function, const FunctionLossConfig& config)
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
   const auto [target, prediction] = in_loss_dtype(node(), y_true, y_pred);
-  Tensor values = node().per_sample(target, prediction);
+  Tensor values = values_of(node(), target, prediction);
   if (values.rank() == 0) return weighted_scalar(values, sample_weight, node().reduction());
   Tensor weights;
   if (sample_weight.defined()) {

@@ -1,8 +1,8 @@
 #include <nyala/api/training/replica_step.h>
 
 #include <algorithm>
-#include <limits>
 
+#include <nyala/api/divide_no_nan.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/layers/seeded_node.h>
 #include <nyala/api/losses/configured_loss.h>
@@ -100,10 +100,9 @@ Tensor ReplicaStep::loss_of_mean(const Loss& loss, const Tensor& mean, const Ten
     factor = all_reduced(ops::sum(factors));
     const bool by_weight = reduction == Reduction::mean_with_sample_weight;
     if (reduction != Reduction::sum)
-      factor = factor / at_least(by_weight        ? factor
-                                 : mask.defined() ? all_reduced(ops::sum(counted))
-                                                  : all_reduced(ops::sum(ops::ones_like(factors))),
-                                 std::numeric_limits<float>::min());
+      factor = divide_no_nan(factor, by_weight        ? factor
+                                     : mask.defined() ? all_reduced(ops::sum(counted))
+                                                      : all_reduced(ops::sum(ops::ones_like(factors))));
   }
   if (rows() == 0) return ops::sum(prediction) * 0.0;  // the mean of nothing is no number
   return factor.defined() ? mean * factor * share() : mean * share();
@@ -119,6 +118,38 @@ void check_values_of_rows(const Loss& loss, const Tensor& values, const Tensor& 
                    "; one that is no mean over rows is made with {.rows_are_independent = false}");
 }
 
+/// The loss' values; shapes that do not fit are an error that names them.
+Tensor values_of(const ModelNode& model, const Loss& loss, const Tensor& target, const Tensor& prediction) {
+  try {
+    return loss.node().per_sample(target, prediction);
+  } catch (const ShapeError&) {
+    rethrow_with_prefix("model '" + model.name() + "': loss '" + loss.name() + "' of y_true " +
+                        target.shape().to_string() + " and y_pred " + prediction.shape().to_string() + ": ");
+  }
+}
+
+/// The weights in a shape that broadcasts to that of the values, of which this replica has its rows.
+Tensor fitting_weights(const ModelNode& model, const Loss& loss, const Tensor& weights, const Tensor& values,
+                       int64_t global_rows) {
+  const Tensor fitted = weights_like(weights, values);
+  bool fits = fitted.rank() == values.rank();
+  for (int axis = 0; fits && axis < fitted.rank(); ++axis)
+    fits = fitted.shape()[axis] == values.shape()[axis] || fitted.shape()[axis] == 1;
+  if (fits) return fitted;
+  throw ShapeError("model '" + model.name() + "': loss '" + loss.name() +
+                   "': expected a sample_weight of shape " + values.shape().with(0, global_rows).to_string() +
+                   ", one for each of its values, or with an axis of size 1, received shape " +
+                   weights.shape().with(0, global_rows).to_string());
+}
+
+/// 1 for the values that count and 0 for others, the loss' own (ignored classes) and those that `mask` leaves
+/// out; undefined where all count.
+Tensor counted_values(const Tensor& valid, const Tensor& mask, const Tensor& values) {
+  if (!mask.defined() || mask.rank() > values.rank()) return valid;
+  const Tensor kept = ops::add(weights_like(mask, values), ops::zeros_like(values));
+  return valid.defined() ? kept * ops::cast(valid, kept.dtype()).with_shape(kept.shape()) : kept;
+}
+
 }  // namespace
 
 Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Batch& batch,
@@ -129,24 +160,25 @@ Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Ba
   const Tensor weights = weights_of(batch, index);
   if (!loss.rows_are_independent()) return loss_of_whole_batch(output.loss, given, prediction, weights);
   const auto [target, seen] = in_loss_dtype(loss, given, prediction);
-  Tensor per_sample = loss.per_sample(target, seen);
-  if (per_sample.rank() == 0) return loss_of_mean(output.loss, per_sample, prediction, weights);
-  check_values_of_rows(output.loss, per_sample, prediction);
-  if (weights.defined()) per_sample = per_sample * weights_like(weights, per_sample);
-  Tensor valid = loss.valid_count(target, seen);
-  if (const Tensor mask = mask_of(prediction); mask.defined() && mask.rank() <= per_sample.rank()) {
-    const Tensor counted = ops::add(weights_like(mask, per_sample), ops::zeros_like(per_sample));
-    per_sample = per_sample * counted;
-    valid = ops::sum(counted);
-  }
-  const Tensor sum = ops::sum(per_sample);
+  Tensor values = values_of(model_, output.loss, target, seen);
+  if (values.rank() == 0) return loss_of_mean(output.loss, values, prediction, weights);
+  check_values_of_rows(output.loss, values, prediction);
+  const Tensor fitted =
+      weights.defined() ? fitting_weights(model_, output.loss, weights, values, global_rows()) : weights;
+  if (fitted.defined()) values = values * fitted;
+  const Tensor counted = counted_values(loss.valid_mask(target, seen), mask_of(prediction), values);
+  if (counted.defined()) values = values * counted;
+  const Tensor sum = ops::sum(values);
   const Reduction reduction = loss.reduction();
   if (reduction == Reduction::sum) return sum;
   if (reduction == Reduction::none) throw_no_reduction(output.loss);
-  if (reduction == Reduction::mean_with_sample_weight && weights.defined())
-    return sum / all_reduced(ops::cast(ops::sum(weights), sum.dtype()));
-  if (valid.defined()) return sum / all_reduced(ops::cast(valid, sum.dtype()));
-  const int64_t per_row = per_sample.shape().slice(1, per_sample.rank()).num_elements();
+  Tensor divisor;
+  if (reduction == Reduction::mean_with_sample_weight && fitted.defined())
+    divisor = ops::sum(counted.defined() ? fitted * counted : fitted);
+  else
+    divisor = counted.defined() ? ops::sum(counted) : loss.valid_count(target, seen);
+  if (divisor.defined()) return divide_no_nan(sum, all_reduced(ops::cast(divisor, sum.dtype())));
+  const int64_t per_row = values.shape().slice(1, values.rank()).num_elements();
   return sum * (1.0 / static_cast<double>(std::max<int64_t>(global_rows() * per_row, 1)));
 }
 

@@ -1,0 +1,15 @@
+#include <nyala/api/divide_no_nan.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/comparison.h>
+
+namespace nyala {
+
+Tensor divide_no_nan(const Tensor& x, const Tensor& divisor) {
+  const Tensor zero = ops::zeros_like(divisor);
+  const Tensor is_zero = ops::cast(ops::equal(divisor, zero), divisor.dtype());
+  const Tensor is_not = ops::cast(ops::not_equal(divisor, zero), divisor.dtype());
+  return x * is_not / (divisor + is_zero);
+}
+
+}  // namespace nyala
