@@ -7,6 +7,8 @@
 #include <nyala/api/layers/seeded_node.h>
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/training/added_loss.h>
+#include <nyala/api/training/added_metrics.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -198,7 +200,7 @@ Tensor ReplicaStep::compiled_loss(const Batch& batch, const Tensors& predictions
   Tensor once;  // regularisers and add_loss count once per batch, not once per replica
   for (const RegularizedWeight& weight : state.regularized)
     if (state.trains(weight.variable)) add(once, weight.regularizer(call()[weight.variable]));
-  for (const Tensor& loss : call_.losses()) add(once, loss);
+  for (const Tensor& loss : call_.losses()) add(once, added_loss(call_, loss));
   if (once.defined()) add(total, (total.defined() ? ops::cast(once, total.dtype()) : once) * share());
   if (!total.defined())
     throw InvalidArgumentError("no loss to compute: pass a loss to compile(), or override compute_loss()");
@@ -254,21 +256,7 @@ void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& pre
   count_added_metrics();
 }
 
-// Two sums each: the values and how many they are.
-void ReplicaStep::count_added_metrics() {
-  for (const auto& [name, value] : call_.metrics()) {
-    const auto& known = state().added_metrics;
-    const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end())
-      throw StateError("model '" + model_.name() + "': add_metric(\"" + name +
-                       "\") was not called when the model was built; call it in every pass");
-    const int64_t first = state().first_added_sum + 2 * (found - known.begin());
-    const double count = value.rank() == 0 ? share() : static_cast<double>(value.num_elements());
-    const Tensor sum = value.rank() == 0 ? value * share() : ops::sum(value);
-    if (rows() > 0) add_to_sums(first, sum);
-    add_to_sums(first + 1, Tensor::full({}, count, DType::float64, value.device()));
-  }
-}
+void ReplicaStep::count_added_metrics() { nyala::count_added_metrics(model_, call_); }
 
 void ReplicaStep::log(const std::string& name, const Tensor& value, ReduceOp op) {
   if (value.num_elements() != 1)

@@ -8,7 +8,9 @@
 
 #include <nyala/api/model/fitted_input.h>
 #include <nyala/api/model/keep_output_shapes.h>
+#include <nyala/api/training/added_metrics.h>
 #include <nyala/api/training/feature_cache.h>
+#include <nyala/api/training/no_rows_sink.h>
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/training/resolve.h>
 #include <nyala/backend/autograd/backward.h>
@@ -77,7 +79,9 @@ void Stepper::resolve(const Batch& batch) {
   state.steps_itself = model_.has_own_train_step;
   state.added_metrics.clear();
   state.first_added_sum = state.num_sums;
-  for (const auto& [name, value] : call.metrics()) state.added_metrics.push_back(name);
+  for (const auto& [name, value] : call.metrics())
+    if (std::ranges::find(state.added_metrics, name) == state.added_metrics.end())
+      state.added_metrics.push_back(name);
   state.num_sums += 2 * static_cast<int64_t>(state.added_metrics.size());
   state.regularized = regularized_weights(model_);
   state.sums.clear();
@@ -91,6 +95,7 @@ void Stepper::prepare(const Batch& batch, bool training) {
     const int replicas = strategy_.num_replicas_in_sync();
     state.calls.resize(static_cast<size_t>(replicas));
     state.logged.resize(static_cast<size_t>(replicas));
+    state.counted_metrics.resize(static_cast<size_t>(replicas));
     state.steps.clear();
     state.tapes.clear();
     for (int id = 0; id < replicas; ++id) {
@@ -160,7 +165,9 @@ void Stepper::train_part(ReplicaStep& step, const Batch& part) {
   }
   if (!loss.tape()) return;
   const double scale = model_.training->optimizer.node().loss_scale();  // the update divides by it
-  backward(tape, scale == 1.0 ? loss : loss * scale, *step.replica().gradients);
+  GradientSink& sink = *step.replica().gradients;
+  NoRowsSink empty(sink);
+  backward(tape, scale == 1.0 ? loss : loss * scale, step.rows() > 0 ? sink : empty);
 }
 
 void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
@@ -182,6 +189,7 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
                 .recompute_batch_normalization = state.config.recompute_batch_normalization});
   (mode == Mode::test ? *status_ : state.status).set_rows(replica.device, range.first, range.count);
   state.logged[static_cast<size_t>(replica.id)].clear();
+  state.counted_metrics[static_cast<size_t>(replica.id)] = 0;
   ReplicaStep step(model_, replica, call, cache_ ? cache_->head() : nullptr);
   const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
@@ -192,6 +200,7 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
     model_.train_step(step, part);
   else
     model_.test_step(step, part);
+  count_added_metrics(model_, call);  // those of a step of the model's own
 }
 
 void Stepper::run(const Batch& given, Mode mode) {

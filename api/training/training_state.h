@@ -77,6 +77,7 @@ struct TrainingState {
   std::vector<Tensor> steps;  // device scalars
   std::vector<std::shared_ptr<Tape>> tapes;
   std::vector<std::vector<LoggedValue>> logged;
+  std::vector<size_t> counted_metrics;  // how many of the call's added metrics this step has counted
   /// What kernels of training steps reported; fit clears it when it begins.
   StatusWords status;
   std::atomic<bool> loss_is_tracked{false};  // since reset()

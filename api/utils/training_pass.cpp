@@ -1,5 +1,6 @@
 #include <nyala/api/utils/training_pass.h>
 
+#include <nyala/api/training/added_loss.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
@@ -62,7 +63,7 @@ Tensor TrainingPass::losses(const Layer& layer) {
   const auto add = [&total](const Tensor& loss) { total = total.defined() ? ops::add(total, loss) : loss; };
   for (const RegularizedWeight& weight : weights)
     if (weight.variable.trainable()) add(weight.regularizer(call()[weight.variable]));
-  for (const Tensor& loss : call_.losses()) add(loss);
+  for (const Tensor& loss : call_.losses()) add(added_loss(call_, loss));
   if (!total.defined()) return Tensor::zeros({}, layer.node().dtype(), thread_context().device);
   const int64_t rows = call_.options().rows, all = call_.options().global_rows;
   return total * (all > 0 ? static_cast<double>(rows) / static_cast<double>(all) : 0.0);

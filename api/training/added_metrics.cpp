@@ -1,0 +1,56 @@
+#include <nyala/api/training/added_metrics.h>
+
+#include <algorithm>
+
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/reduction.h>
+
+namespace nyala {
+
+namespace {
+
+void add_to(const Tensor& place, const Tensor& value) {
+  const Tensor source = ops::cast(value, DType::float64).with_shape(place.shape());
+  dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&source}, place);
+}
+
+void put_into_logs(std::vector<LoggedValue>& logged, const std::string& name, const Tensor& value,
+                   int64_t rows) {
+  logged.push_back({name, ReduceOp::mean, ops::mean(value), rows});
+}
+
+}  // namespace
+
+// Two sums each: the values and how many they are. What a replica without rows has is a mean over nothing.
+void count_added_metrics(const ModelNode& model, const Call& call) {
+  TrainingState& state = *model.training;
+  const auto replica = static_cast<size_t>(call.options().replica_index);
+  const int64_t rows = call.options().rows;
+  const double share =
+      static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(call.options().global_rows, 1));
+  size_t& next = state.counted_metrics[replica];
+  for (; next < call.metrics().size(); ++next) {
+    const auto& [name, value] = call.metrics()[next];
+    const auto& known = state.added_metrics;
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end() && !state.steps_itself)
+      throw StateError("model '" + model.name() + "': add_metric(\"" + name +
+                       "\") was not called when the model was built; call it in every pass");
+    if (rows == 0) continue;
+    if (found == known.end()) {
+      put_into_logs(state.logged[replica], name, value, rows);
+      continue;
+    }
+    const int64_t first = state.first_added_sum + 2 * (found - known.begin());
+    const bool scalar = value.rank() == 0;
+    const double count = scalar ? share : static_cast<double>(value.num_elements());
+    add_to(state.sums[replica].rows(first, 1), scalar ? value * share : ops::sum(value));
+    add_to(state.sums[replica].rows(first + 1, 1), Tensor::full({}, count, DType::float64, value.device()));
+  }
+}
+
+}  // namespace nyala

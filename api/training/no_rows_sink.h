@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nyala/backend/autograd/gradient_sink.h>
+
+namespace nyala {
+
+/// The sink of a replica without rows: a gradient that a mean over nothing made NaN is 0.
+class NoRowsSink final : public GradientSink {
+ public:
+  explicit NoRowsSink(GradientSink& sink) : sink_(sink) {}
+  Tensor destination(int32_t leaf) override { return sink_.destination(leaf); }
+  void ready(int32_t leaf, const Tensor& gradient) override;
+
+ private:
+  GradientSink& sink_;
+};
+
+}  // namespace nyala
