@@ -80,6 +80,33 @@ TEST_F(AddedLosses, AMeanOverNoRowsDoesNotCount) {
   });
 }
 
+TEST_F(AddedLosses, OfALoopOfOnesOwn) {
+  for (int count : {1, 2, 3}) {
+    MirroredStrategyConfig config;
+    for (int i = 0; i < count; ++i) config.devices.push_back("cpu:" + std::to_string(i));
+    const MirroredStrategy strategy(config);
+    const Layer layer = strategy.scope([] {
+      return Layer(Sequential({Input({2}), make_layer<MeanSquare>()}));
+    });
+    std::vector<double> losses;
+    const Tensor x = Tensor::arange(10).reshape({5, 2});
+    for (const DistributedBatch& batch : strategy.distribute(Dataset::from_tensor_slices(x).batch(2)))
+      losses.push_back(strategy
+                           .reduce(ReduceOp::sum, strategy.run(
+                                                      [&](const Batch& part) {
+                                                        TrainingPass pass(batch);
+                                                        pass(layer, part.x[0]);
+                                                        return pass.losses(layer);
+                                                      },
+                                                      batch))
+                           .item());
+    ASSERT_EQ(losses.size(), 3u);
+    EXPECT_NEAR(losses[0], 14 / 4.0, 1e-5) << count;
+    EXPECT_NEAR(losses[1], 126 / 4.0, 1e-5) << count;
+    EXPECT_NEAR(losses[2], 145 / 2.0, 1e-5) << count;
+  }
+}
+
 /// A metric of rows and one of the batch.
 struct Watch : LayerNode {
   std::string name_of_metric;
