@@ -5,30 +5,28 @@
 #include <string_view>
 
 #include <nyala/backend/core/tensor.h>
+#include <nyala/datasets/sample_weights.h>
 
 namespace nyala {
 
-/// One element of a Dataset: inputs, targets (none: empty) and sample weights (none: undefined), or weights of
-/// each target's own. After Dataset::batch every tensor has the rows of the batch as its axis 0.
+/// One element of a Dataset: inputs, targets and sample weights, each perhaps none. `x[i]` is input i, `y[i]` are
+/// the targets of output i and `sample_weight[i]` its weights, an empty tensor where it has none. After
+/// Dataset::batch every tensor has the rows of the batch as its axis 0.
 struct Element {
   Tensors x = {};
   Tensors y = {};
-  Tensor sample_weight = {};
-  Tensors weight_per_output = {};  // as many as y where there are any, some perhaps undefined
+  SampleWeights sample_weight = {};
 };
 
 /// An element whose tensors have rows. The same type: batch() turns elements into such.
 using Batch = Element;
 
-/// Calls f(tensor) for every tensor of an element, in the order x, y, sample_weight,
-/// weight_per_output.
+/// Calls f(tensor) for every tensor of an element, in the order x, y, sample_weight.
 template <class ElementType, class F>
 void for_each_tensor(ElementType& element, F&& f) {
   for (auto& tensor : element.x) f(tensor);
   for (auto& tensor : element.y) f(tensor);
-  if (element.sample_weight.defined()) f(element.sample_weight);
-  for (auto& tensor : element.weight_per_output)
-    if (tensor.defined()) f(tensor);
+  element.sample_weight.for_each(f);
 }
 
 /// The number of rows that all tensors of `batch` have. Throws InvalidArgumentError naming `where` for an

@@ -61,8 +61,8 @@ void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const Mo
     throw InvalidArgumentError(std::string(what) + ": expected one sample_weight, or " +
                                std::to_string(arrays.y.size()) + ", one per target, received " +
                                std::to_string(weights.list().size()));
-  arrays.weight_per_output = weights.list();
-  arrays.weight_per_output.resize(arrays.y.size());
+  Tensors per_output = weights.list();
+  per_output.resize(arrays.y.size());
   const std::vector<std::string> names = model.output_names(arrays.y.size());
   for (const auto& [name, tensor] : weights.named()) {
     const auto found = std::find(names.begin(), names.end(), name);
@@ -70,8 +70,9 @@ void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const Mo
       throw InvalidArgumentError(std::string(what) + ": sample_weight for '" + name +
                                  "', but the model has no output of that name" + did_you_mean(name, names) +
                                  "; there are " + quoted_list(names));
-    arrays.weight_per_output.at(static_cast<size_t>(found - names.begin())) = tensor;
+    per_output.at(static_cast<size_t>(found - names.begin())) = tensor;
   }
+  arrays.sample_weight = std::move(per_output);
 }
 
 void check_inputs(const DataArgument& data, const ModelNode& model) {

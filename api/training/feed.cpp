@@ -128,7 +128,7 @@ void weigh_classes(Batch& batch, const std::map<int64_t, double>& class_weight) 
   if (batch.y.size() != 1)
     throw InvalidArgumentError("class_weight works for one target, this data has " +
                                std::to_string(batch.y.size()));
-  if (batch.sample_weight.defined() || !batch.weight_per_output.empty())
+  if (batch.sample_weight.defined())
     throw InvalidArgumentError("class_weight and sample_weight cannot be used together");
   std::vector<float> weights;
   for (int64_t label : classes_of(batch.y[0])) {

@@ -74,8 +74,7 @@ std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfi
                                                const ModelNode& model) {
   give_weights(data, config.sample_weight, model, "fit");
   check_inputs(data, model);
-  const bool weighted = !data.is_dataset() &&
-                        (data.arrays().sample_weight.defined() || !data.arrays().weight_per_output.empty());
+  const bool weighted = !data.is_dataset() && data.arrays().sample_weight.defined();
   if (weighted && !config.class_weight.empty())
     throw InvalidArgumentError("fit: class_weight and sample_weight cannot be used together");
   if (config.validation_data || config.validation_split == 0.0) return {data, config.validation_data};

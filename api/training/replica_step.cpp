@@ -159,7 +159,7 @@ Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Ba
   const Tensor& prediction = predictions[index];
   const LossNode& loss = output.loss.node();
   const Tensor given = fit_rank(batch.y[index], prediction);
-  const Tensor weights = weights_of(batch, index);
+  const Tensor weights = batch.sample_weight[index];
   if (!loss.rows_are_independent()) return loss_of_whole_batch(output.loss, given, prediction, weights);
   const auto [target, seen] = in_loss_dtype(loss, given, prediction);
   Tensor values = values_of(model_, output.loss, target, seen);
@@ -248,7 +248,7 @@ void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& pre
     if (tracked.notes()) prediction = with_mask(prediction, mask_of(tracked));
     const Tensor target = fit_rank(batch.y[compiled.output], prediction);
     const Tensor weights = masked_weights(
-        compiled.metric, compiled.weighted ? weights_of(batch, compiled.output) : Tensor(), prediction);
+        compiled.metric, compiled.weighted ? batch.sample_weight[compiled.output] : Tensor(), prediction);
     const MetricNode& metric = compiled.metric.node();
     const Tensor& sums = state().sums[static_cast<size_t>(replica_.id)];
     metric.update_state(sums.rows(compiled.first_sum, metric.state_size()), target, prediction, weights);

@@ -111,11 +111,6 @@ void restore_sums(TrainingState& state, SavedSums saved) {
   state.restored_sums = {};
 }
 
-Tensor weights_of(const Batch& batch, size_t index) {
-  if (batch.weight_per_output.empty()) return batch.sample_weight;
-  return index < batch.weight_per_output.size() ? batch.weight_per_output[index] : Tensor();
-}
-
 bool TrainingState::trains(const Variable& variable) const {
   if (!trained) return variable.trainable();
   const size_t leaf = static_cast<size_t>(variable.node().leaf);

@@ -47,9 +47,6 @@ struct LoggedValue {
   int64_t rows = 0;
 };
 
-/// The weights that belong to output `index` of a batch, or an undefined tensor.
-Tensor weights_of(const Batch& batch, size_t index);
-
 /// What a compiled model keeps between steps.
 struct TrainingState {
   CompileConfig config;

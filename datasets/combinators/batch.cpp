@@ -68,11 +68,7 @@ class GatherStream : public ElementStream {
     out.y.resize(arrays_.y.size());
     std::transform(arrays_.x.begin(), arrays_.x.end(), out.x.begin(), select);
     std::transform(arrays_.y.begin(), arrays_.y.end(), out.y.begin(), select);
-    const auto select_given = [&](const Tensor& from) { return from.defined() ? select(from) : Tensor(); };
-    out.sample_weight = select_given(arrays_.sample_weight);
-    out.weight_per_output.resize(arrays_.weight_per_output.size());
-    std::transform(arrays_.weight_per_output.begin(), arrays_.weight_per_output.end(),
-                   out.weight_per_output.begin(), select_given);
+    out.sample_weight.assign(arrays_.sample_weight, select);
     return true;
   }
 
@@ -124,10 +120,7 @@ class StackStream : public ElementStream {
     for_each_tensor(out, [&](const Tensor& tensor) { targets.push_back(&tensor); });
     size_t i = 0;
     const bool alike = element.x.size() == out.x.size() && element.y.size() == out.y.size() &&
-                       element.sample_weight.defined() == out.sample_weight.defined() &&
-                       std::equal(element.weight_per_output.begin(), element.weight_per_output.end(),
-                                  out.weight_per_output.begin(), out.weight_per_output.end(),
-                                  [](const Tensor& a, const Tensor& b) { return a.defined() == b.defined(); });
+                       element.sample_weight.is_like(out.sample_weight);
     if (!alike)
       throw ShapeError("Dataset::batch: element " + std::to_string(row) +
                        " of a batch has another number of tensors than the ones before it");

@@ -25,7 +25,7 @@ TEST(DatasetTest, SlicesAreTheRows) {
     EXPECT_EQ(e.x[0].to_vector<float>(), (std::vector<float>{2.f * row + 1, 2.f * row + 2}));
     EXPECT_EQ(e.y.at(0).shape(), Shape{});
     EXPECT_EQ(e.y[0].item(), 7 + row);
-    EXPECT_EQ(e.sample_weight.item(), row == 0 ? .5 : row);
+    EXPECT_EQ(e.sample_weight[0].item(), row == 0 ? .5 : row);
     ++row;
   }
   EXPECT_EQ(row, 3);
@@ -94,7 +94,7 @@ TEST(DatasetTest, BatchGathersEveryTensorAlike) {
       for (size_t k = 0; k < 6; ++k)
         EXPECT_EQ(batch.x[0].data<float>()[i * 6 + k], static_cast<float>(rows[i]));
       for (size_t k = 0; k < 3; ++k) EXPECT_EQ(batch.x[1].data<uint8_t>()[i * 3 + k], rows[i]);
-      EXPECT_EQ(batch.sample_weight.data<double>()[i], static_cast<double>(rows[i]));
+      EXPECT_EQ(batch.sample_weight[0].data<double>()[i], static_cast<double>(rows[i]));
     }
     seen.insert(seen.end(), rows.begin(), rows.end());
   }
@@ -197,7 +197,7 @@ TEST(DatasetTest, ZipPutsElementsSideBySide) {
   for (const Element& e : data) {
     EXPECT_EQ(e.x.at(0).item(), i);
     EXPECT_EQ(e.y.at(0).item(), i);
-    EXPECT_EQ(e.sample_weight.item(), i);
+    EXPECT_EQ(e.sample_weight[0].item(), i);
     ++i;
   }
   EXPECT_EQ(i, 3);

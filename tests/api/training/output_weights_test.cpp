@@ -67,7 +67,7 @@ TEST_F(OutputWeights, ADatasetBringsItsOwn) {
   configure_logical_devices("cpu", 2);
   const Model model = MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).scope(two_outputs);
   const Dataset data =
-      Dataset::from_tensor_slices(Element{.x = x, .y = y, .weight_per_output = {a, Tensor()}}).batch(3);
+      Dataset::from_tensor_slices(Element{.x = x, .y = y, .sample_weight = Tensors{a, Tensor()}}).batch(3);
   const Logs logs = model.evaluate(data, {.verbose = 0});
   EXPECT_DOUBLE_EQ(logs["once_loss"], 17 / 4.0);
   EXPECT_DOUBLE_EQ(logs["twice_loss"], 4 * 30 / 4.0);

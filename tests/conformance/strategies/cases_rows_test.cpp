@@ -79,8 +79,7 @@ std::vector<std::vector<float>> stepped(const Strategy& strategy, const std::vec
                  .loss = [](const Tensor&, const Tensor& y_pred) { return ops::sum(y_pred, {-1}); }});
   const Batch batch{.x = {Tensor::from(words, {count, 1}), column(slices)},
                     .y = {Tensor::zeros({count, 1})},
-                    .sample_weight = {},
-                    .weight_per_output = {}};
+                    .sample_weight = {}};
   std::vector<std::vector<float>> added;
   std::vector<float> before(kRows, 0.0f);
   for (int step = 0; step < 3; ++step) {
