@@ -1,6 +1,12 @@
 #include <nyala/backend/parameters/call.h>
 
+#include <algorithm>
+
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/replica_exchange.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/random.h>
 
@@ -77,6 +83,31 @@ void Call::begin_pass() {
   options_.pass = own.pass;
   options_.first_row = own.first_row;
   options_.global_rows = own.global_rows;
+}
+
+namespace {
+
+/// Whether a reduction of `x` goes over its rows.
+bool meets_rows(const Tensor& x, const Axes& axes) {
+  return axes.empty() || std::any_of(axes.begin(), axes.end(),
+                                     [&](int axis) { return x.shape().normalize_axis(axis) == 0; });
+}
+
+}  // namespace
+
+Tensor Call::global_sum(const Tensor& x, const Axes& axes, bool keepdims) const {
+  const Tensor own = ops::sum(x, axes, keepdims);
+  return meets_rows(x, axes) ? ops::replica_all_reduce(own, replica()) : own;
+}
+
+Tensor Call::global_mean(const Tensor& x, const Axes& axes, bool keepdims) const {
+  if (!replica() || x.is_abstract() || !meets_rows(x, axes)) return ops::mean(x, axes, keepdims);
+  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::float32;
+  const Tensor wide = ops::cast(x, size_of(dtype) < 4 ? DType::float32 : dtype);
+  int64_t count = axes.empty() ? x.num_elements() : 1;
+  for (const int axis : axes) count *= x.shape()[x.shape().normalize_axis(axis)];
+  const Tensor own = Tensor::full({}, static_cast<double>(count), wide.dtype(), x.device());
+  return ops::cast(global_sum(wide, axes, keepdims) / ops::replica_all_reduce(own, replica()), dtype);
 }
 
 RandomKey Call::random_key(uint64_t layer_key) {

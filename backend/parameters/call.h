@@ -28,7 +28,7 @@ struct CallOptions {
   int64_t first_row = 0;           // position of this replica's rows in the global batch
   int64_t rows = 0;                // rows of this replica
   int64_t global_rows = 0;         // rows of the whole batch; 0: unknown
-  Tensor step;                     // device scalar (int64): the training step, for random numbers
+  Tensor step = {};                // device scalar (int64): the training step, for random numbers
   /// Out of training: the number of the pass, so that a layer that draws then draws anew in each. 0: the step
   /// alone says.
   uint64_t pass = 0;
@@ -82,6 +82,13 @@ class Call {
     metrics_.emplace_back(name, value.detached());
   }
   const std::vector<std::pair<std::string, Tensor>>& metrics() const { return metrics_; }
+
+  /// Over the rows of the whole batch, in a layer that looks at other rows than its own: `c.global_mean(x, 0)` is
+  /// what `x.mean(0)` is on one device, on any number of replicas and with any split of the rows. Axes as those
+  /// of ops::sum; without the axis of the rows, axis 0, it is the replica's own. Differentiable: gradients flow
+  /// to the rows of all replicas. Every replica calls it, also one without rows.
+  Tensor global_sum(const Tensor& x, const Axes& axes = {}, bool keepdims = false) const;
+  Tensor global_mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false) const;
 
   /// A key for one draw of a layer that has `layer_key`: differs for every draw of the pass.
   RandomKey random_key(uint64_t layer_key);
