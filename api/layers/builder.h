@@ -14,8 +14,8 @@ class LayerNode;
 
 /// What a weight has besides name, shape and initializer.
 struct WeightOptions {
-  Regularizer regularizer;
-  Constraint constraint;
+  Regularizer regularizer = {};
+  Constraint constraint = {};
 };
 
 /// Given to LayerNode::build: makes the layer's variables in the strategy whose scope is open.

@@ -205,7 +205,11 @@ class Layer {
   /// Those that train; none of a layer whose flag is false, whatever is thawed inside it (as in Keras).
   Variables trainable_weights() const;
   Variables non_trainable_weights() const;
+  /// Keras' other names for the same: `variable.path()` names one, `get_weights()` gives the values. Metrics hold
+  /// no variables, and seeds are none.
+  Variables variables() const { return weights(); }
   Variables trainable_variables() const { return trainable_weights(); }
+  Variables non_trainable_variables() const { return non_trainable_weights(); }
   /// Values of weights() on the host, copied.
   Tensors get_weights() const;
   /// Throws ShapeError naming count or weight; nothing is written then.
@@ -277,9 +281,16 @@ constexpr bool overrides_fields() {
 /// A user's node; says where files would lose its arguments.
 template <class Node, class... Arguments>
 std::shared_ptr<Node> make_node(Arguments&&... arguments) {
-  auto node = std::make_shared<Node>(std::forward<Arguments>(arguments)...);
-  node->has_hidden_arguments = sizeof...(Arguments) > 0 && !overrides_fields<Node>();
-  return node;
+  if constexpr (std::is_abstract_v<Node>) {
+    static_assert(!std::is_abstract_v<Node>,
+                  "a layer overrides class_name(), the name that summary() and files show: "
+                  "std::string class_name() const override { return \"MyLayer\"; }");
+    return nullptr;
+  } else {
+    auto node = std::make_shared<Node>(std::forward<Arguments>(arguments)...);
+    node->has_hidden_arguments = sizeof...(Arguments) > 0 && !overrides_fields<Node>();
+    return node;
+  }
 }
 
 }  // namespace detail

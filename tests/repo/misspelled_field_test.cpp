@@ -14,10 +14,16 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// What the compiler says about `statement`.
-std::string diagnosed(const std::string& statement) {
+std::string diagnosed(const std::string& statement, const std::string& flags = "") {
   return what_the_compiler_says(
-      "#include <nyala/nyala.h>\nusing namespace nyala;\nvoid f(Model m, Tensor x, Tensor y) {\n" + statement +
-      "\n}\n");
+      "#include <nyala/nyala.h>
+using namespace nyala;
+void f(Model m, Tensor x, Tensor y) {
+" + statement +
+          "
+}
+",
+      "g++ -std=c++20 " + flags);
 }
 
 TEST(MisspelledField, IsOneErrorThatPointsAtIt) {
@@ -41,7 +47,7 @@ TEST(MisspelledField, IsOneErrorThatPointsAtIt) {
 }
 
 TEST(MisspelledField, AValueOfWrongTypeIsOneErrorThatSaysSo) {
-  if (std::system("g++ --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no g++ here";
+  if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
   const std::string text = diagnosed(
       "(void)Dense(10, {.kernel_regularizer = 3.5});\n"
       "m.fit(x, y, {.epochs = \"three\"});\n"
@@ -53,6 +59,38 @@ TEST(MisspelledField, AValueOfWrongTypeIsOneErrorThatSaysSo) {
   EXPECT_THAT(text, HasSubstr("error: use of deleted function"));
   EXPECT_THAT(text, HasSubstr("NoSuchFieldOrValueOfWrongType"));
   EXPECT_THAT(text, Not(HasSubstr("candidate")));
+}
+
+TEST(MisspelledField, ALayerWithoutAClassNameIsToldToOverrideIt) {
+  if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
+  const std::string text = diagnosed(
+      "struct Mine : LayerNode { Tensor call(Call&, const Tensor& x) const override { return x; } };\n"
+      "(void)make_layer<Mine>();");
+  EXPECT_THAT(text, HasSubstr("error: static assertion failed: a layer overrides class_name()"));
+  EXPECT_EQ(text.find("error:"), text.rfind("error:")) << text;
+}
+
+TEST(MisspelledField, ACommaInSquareBracketsIsAWarning) {
+  if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
+  EXPECT_THAT(diagnosed("(void)x[0, 1];"), HasSubstr("[-Wcomma-subscript]"));
+}
+
+TEST(MisspelledField, OptionsThatAreLeftOutAreNoWarning) {
+  if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
+  EXPECT_EQ(diagnosed("struct Gain : LayerNode {\n"
+                      "  Variable gain;\n"
+                      "  std::string class_name() const override { return \"Gain\"; }\n"
+                      "  using LayerNode::build;\n"
+                      "  using LayerNode::call;\n"
+                      "  void build(Builder& b, const Shape& s) override {\n"
+                      "    gain = b.weight(\"g\", {s[-1]}, \"ones\", {.regularizer = L2(0.1)});\n"
+                      "  }\n"
+                      "  Tensor call(Call& c, const Tensor& x) const override { return x * c[gain]; }\n"
+                      "};\n"
+                      "(void)make_layer<Gain>();\n"
+                      "(void)m; (void)x; (void)y;",
+                      "-Wall -Wextra"),
+            "");
 }
 
 TEST(MisspelledField, WhatExistsIsChosen) {
