@@ -26,6 +26,9 @@ class History : public Callback {
   bool contains(const std::string& name) const;
   /// Names and numbers in the order of their first appearance; of several values their mean.
   const std::vector<std::pair<std::string, Values>>& history() const { return record_->values; }
+  /// The same: `for (const auto& [name, values] : history)`.
+  auto begin() const { return history().begin(); }
+  auto end() const { return history().end(); }
   /// Numbers of the epochs, from 0.
   const std::vector<int>& epoch() const { return record_->epochs; }
   const CallbackParameters& params() const { return record_->parameters; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <iosfwd>
 #include <map>
@@ -38,6 +39,51 @@ struct SummaryConfig {
   std::function<void(const std::string&)> print_fn = {};
 };
 
+namespace detail {
+
+/// A function that a class does not override is that of its base, also in its type. What cannot be named from
+/// here is an override that is not public.
+template <class Node>
+constexpr bool overrides_train_step() {
+  if constexpr (requires { &Node::train_step; })
+    return !std::is_same_v<decltype(&Node::train_step), decltype(&ModelNode::train_step)>;
+  else
+    return true;
+}
+template <class Node>
+constexpr bool overrides_compute_loss() {
+  if constexpr (requires { &Node::compute_loss; })
+    return !std::is_same_v<decltype(&Node::compute_loss), decltype(&ModelNode::compute_loss)>;
+  else
+    return true;
+}
+
+/// Tells a node what its class overrides.
+template <class Node>
+void note_overrides(Node& node) {
+  node.has_own_train_step = overrides_train_step<Node>();
+  node.has_own_loss = overrides_compute_loss<Node>();
+}
+
+template <class Node, class... Arguments>
+std::shared_ptr<Node> make_model_node(Arguments&&... arguments) {
+  auto node = make_node<Node>(std::forward<Arguments>(arguments)...);
+  note_overrides(*node);
+  return node;
+}
+
+/// A node that somebody made without make_model, as that makes it.
+template <class Node>
+std::shared_ptr<Node> as_made(std::shared_ptr<Node> node) {
+  if (!node || !node->name().empty()) return node;
+  node->has_hidden_arguments = !std::is_default_constructible_v<Node> && !overrides_fields<Node>();
+  note_overrides(*node);
+  finish_layer(node, {});
+  return node;
+}
+
+}  // namespace detail
+
 /// A graph of layers that can be trained. A handle: copies name the same model, a function can return one.
 /// Different models may be used from different threads; one model may predict from several threads at once,
 /// while fit, evaluate, train_on_batch and everything else that writes excludes the rest and throws
@@ -47,6 +93,10 @@ class Model : public Layer {
   using Config = ModelConfig;
   Model() = default;
   explicit Model(std::shared_ptr<ModelNode> node) : Layer(std::move(node)) {}
+  /// `Model(std::make_shared<Net>())` is `make_model<Net>()`.
+  template <std::derived_from<ModelNode> Node>
+  explicit Model(std::shared_ptr<Node> node)
+      : Model(std::shared_ptr<ModelNode>(detail::as_made(std::move(node)))) {}
   /// The graph between symbolic tensors, which may be those of other models: layers and weights are shared with
   /// them. An input that is not an Input's gets one of its own: the model begins there. Throws
   /// InvalidArgumentError where the tensors are not connected.
@@ -75,17 +125,36 @@ class Model : public Layer {
   /// The outputs for all rows, in order, on the host. Throws StateError for a model with several outputs.
   Tensor predict(const Tensor& x, const PredictConfig& config = {}) const;
   Tensor predict(const Dataset& batches, const PredictConfig& config = {}) const;
+  /// Several inputs and one output: `predict({a, b})`.
+  template <size_t N>
+  Tensor predict(const Tensor (&x)[N], const PredictConfig& config = {}) const {
+    return predict_one(Tensors(x, x + N), config);
+  }
+  template <std::same_as<Tensors> List>
+  Tensor predict(const List& x, const PredictConfig& config = {}) const {
+    return predict_one(x, config);
+  }
   Tensors predict_all(const Tensors& x, const PredictConfig& config = {}) const;
   Tensors predict_all(const Dataset& batches, const PredictConfig& config = {}) const;
 
   /// One step. Returns loss and metrics of this batch alone.
   /// `class_weight` (class to weight, others 1) not together with `sample_weight`.
   Logs train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {},
-                      const std::map<int64_t, double>& class_weight = {}) const;
+                      const ClassWeight& class_weight = {}) const;
   Logs train_on_batch(const Batch& batch) const;
   Logs test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {}) const;
   Logs test_on_batch(const Batch& batch) const;
-  Tensor predict_on_batch(const Tensor& x) const;
+  /// The outputs for one batch; lists as those of predict.
+  Tensor predict_on_batch(const Tensor& x) const { return predict_one_on_batch({x}); }
+  template <size_t N>
+  Tensor predict_on_batch(const Tensor (&x)[N]) const {
+    return predict_one_on_batch(Tensors(x, x + N));
+  }
+  template <std::same_as<Tensors> List>
+  Tensor predict_on_batch(const List& x) const {
+    return predict_one_on_batch(x);
+  }
+  Tensors predict_all_on_batch(const Tensors& x) const;
   void reset_metrics() const;
   /// The metrics of the model's own, then those of compile(), whose results the logs hold.
   std::vector<Metric> metrics() const;
@@ -159,41 +228,9 @@ class Model : public Layer {
 
  private:
   History fit_data(const DataArgument& data, const FitConfig& config) const;
+  Tensor predict_one(const Tensors& x, const PredictConfig& config) const;
+  Tensor predict_one_on_batch(const Tensors& x) const;
 };
-
-namespace detail {
-
-/// A function that a class does not override is that of its base, also in its type. What cannot be named from
-/// here is an override that is not public.
-template <class Node>
-constexpr bool overrides_train_step() {
-  if constexpr (requires { &Node::train_step; })
-    return !std::is_same_v<decltype(&Node::train_step), decltype(&ModelNode::train_step)>;
-  else
-    return true;
-}
-template <class Node>
-constexpr bool overrides_compute_loss() {
-  if constexpr (requires { &Node::compute_loss; })
-    return !std::is_same_v<decltype(&Node::compute_loss), decltype(&ModelNode::compute_loss)>;
-  else
-    return true;
-}
-
-}  // namespace detail
-
-namespace detail {
-
-/// A node that knows what its class overrides.
-template <class Node, class... Arguments>
-std::shared_ptr<Node> make_model_node(Arguments&&... arguments) {
-  auto node = make_node<Node>(std::forward<Arguments>(arguments)...);
-  node->has_own_train_step = overrides_train_step<Node>();
-  node->has_own_loss = overrides_compute_loss<Node>();
-  return node;
-}
-
-}  // namespace detail
 
 /// A model from a user's subclass of ModelNode: `auto net = make_model<Net>();`, or with a name
 /// `make_model<Net>({.name = "net"}, arguments...)`.

@@ -191,6 +191,10 @@ Tensor Model::predict(const Dataset& batches, const PredictConfig& config) const
   return only(predict_data(*this, batches, config), *this);
 }
 
+Tensor Model::predict_one(const Tensors& x, const PredictConfig& config) const {
+  return only(predict_all(x, config), *this);
+}
+
 Tensors Model::predict_all(const Tensors& x, const PredictConfig& config) const {
   return predict_data(*this, DataArgument(x, {}), config);
 }
@@ -209,7 +213,7 @@ Logs Model::train_on_batch(const Batch& batch) const {
 }
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
-                           const std::map<int64_t, double>& class_weight) const {
+                           const ClassWeight& class_weight) const {
   Batch batch = batch_of(x, y, sample_weight);
   if (!class_weight.empty()) weigh_classes(batch, class_weight);
   return train_on_batch(batch);
@@ -228,9 +232,13 @@ Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample
   return test_on_batch(batch_of(x, y, sample_weight));
 }
 
-Tensor Model::predict_on_batch(const Tensor& x) const {
+Tensors Model::predict_all_on_batch(const Tensors& x) const {
   const SharedUse use(model_node(), "predict_on_batch");
-  return only(Stepper(model_node()).predict(batch_of(x, {}, {})), *this);
+  return Stepper(model_node()).predict(Batch{.x = x});
+}
+
+Tensor Model::predict_one_on_batch(const Tensors& x) const {
+  return only(predict_all_on_batch(x), *this);
 }
 
 std::vector<Metric> Model::metrics() const {

@@ -124,7 +124,7 @@ std::vector<int64_t> classes_of(const Tensor& y) {
 
 }  // namespace
 
-void weigh_classes(Batch& batch, const std::map<int64_t, double>& class_weight) {
+void weigh_classes(Batch& batch, const ClassWeight& class_weight) {
   if (batch.y.size() != 1)
     throw InvalidArgumentError("class_weight works for one target, this data has " +
                                std::to_string(batch.y.size()));

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include <nyala/api/training/class_weight.h>
 #include <nyala/api/training/data_argument.h>
 
 namespace nyala {
@@ -13,14 +13,14 @@ struct FeedConfig {
   int64_t batch_size = 0;  // 0: 32 for arrays
   bool shuffle = false;
   uint64_t shuffle_seed = 0;
-  std::map<int64_t, double> class_weight = {};
+  ClassWeight class_weight = {};
   int64_t steps_per_epoch = 0;  // 0: until the data ends
   std::string what = "fit";     // for messages
 };
 
 /// Gives each row of `batch` the weight of its class, 1 where it has none. Throws InvalidArgumentError for
 /// several targets and for rows that have weights.
-void weigh_classes(Batch& batch, const std::map<int64_t, double>& class_weight);
+void weigh_classes(Batch& batch, const ClassWeight& class_weight);
 
 /// Yields the batches of one epoch after another, from arrays or from a Dataset.
 class Feed {

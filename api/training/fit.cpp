@@ -70,8 +70,18 @@ class Fit {
   CallbackList callbacks_;
 };
 
+/// Keras takes a negative number for no epochs, and says nothing.
+void check_epochs(const FitConfig& config) {
+  for (const auto& [name, value] : {std::pair("epochs", config.epochs),
+                                   std::pair("initial_epoch", config.initial_epoch)})
+    if (value < 0)
+      throw InvalidArgumentError(std::string("fit: expected ") + name + " >= 0, received " +
+                                 std::to_string(value));
+}
+
 std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfig& config,
                                                const ModelNode& model) {
+  check_epochs(config);
   give_weights(data, config.sample_weight, model, "fit");
   check_inputs(data, model);
   const bool weighted = !data.is_dataset() && data.arrays().sample_weight.defined();

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <map>
 #include <vector>
 
 #include <nyala/api/callbacks/callback.h>
+#include <nyala/api/training/class_weight.h>
 #include <nyala/api/training/data_argument.h>
 #include <nyala/api/training/per_output.h>
 
@@ -21,7 +21,7 @@ struct FitConfig {
   double validation_split = 0.0;
   DataArgument validation_data = {};
   bool shuffle = true;
-  std::map<int64_t, double> class_weight = {};
+  ClassWeight class_weight = {};
   /// For all outputs, one per output in order, or by output name.
   PerOutput<Tensor> sample_weight = {};
   int initial_epoch = 0;

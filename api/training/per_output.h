@@ -19,8 +19,8 @@ class PerOutput {
   requires(std::is_convertible_v<U, T> && !std::is_same_v<std::decay_t<U>, PerOutput>) PerOutput(U&& value)
       : list_{T(std::forward<U>(value))} {}
   PerOutput(std::initializer_list<T> list) : list_(list) {}
-  explicit PerOutput(std::vector<T> list) : list_(std::move(list)) {}
-  explicit PerOutput(std::map<std::string, T> named) : named_(std::move(named)) {}
+  PerOutput(std::vector<T> list) : list_(std::move(list)) {}
+  PerOutput(std::map<std::string, T> named) : named_(std::move(named)) {}
   PerOutput(std::initializer_list<std::pair<const std::string, T>> named) : named_(named) {}
 
   bool empty() const { return list_.empty() && named_.empty(); }
