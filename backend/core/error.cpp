@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
+#include <sstream>
 #include <utility>
 
 #include <nyala/backend/core/held.h>
@@ -55,6 +57,31 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+namespace {
+
+std::set<std::string> words_of(const std::string& name) {
+  std::set<std::string> words;
+  std::istringstream text(name);
+  for (std::string word; std::getline(text, word, '_');) words.insert(word);
+  return words;
+}
+
+/// The shortest candidate that has all words of `wanted` and more, or null: "sparse_crossentropy" means
+/// "sparse_categorical_crossentropy", though "binary_crossentropy" has fewer other letters.
+const std::string* with_all_words(const std::string& wanted, const std::vector<std::string>& candidates) {
+  const std::set<std::string> words = words_of(wanted);
+  const std::string* shortest = nullptr;
+  for (const std::string& candidate : candidates) {
+    const std::set<std::string> others = words_of(lower(candidate));
+    if (std::includes(others.begin(), others.end(), words.begin(), words.end()) &&
+        (!shortest || candidate.size() < shortest->size()))
+      shortest = &candidate;
+  }
+  return shortest;
+}
+
+}  // namespace
+
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string wanted = lower(name);
   size_t best = std::max<size_t>(2, wanted.size() / 3) + 1;
@@ -66,6 +93,9 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
       nearest = &candidate;
     }
   }
+  constexpr size_t kSlip = 2;  // letters that a finger misses
+  if (best > kSlip && !wanted.empty())
+    if (const std::string* const longer = with_all_words(wanted, candidates)) nearest = longer;
   // The beginning of a longer name: val_acc.
   for (const std::string& candidate : candidates)
     if (!nearest && wanted.size() >= 3 && lower(candidate).starts_with(wanted)) nearest = &candidate;
