@@ -131,13 +131,30 @@ void InProcessStrategy::run_replica(int id, const std::function<void(Replica&)>&
   group_.leave(id);
 }
 
+namespace {
+
+/// In a catch block: whether a collective broke. It says which replica is the cause, not always the one that
+/// noticed.
+bool comes_from_others(const ReplicaGroup& group) {
+  try {
+    throw;
+  } catch (const CommunicationError&) {
+    return group.broken();
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
 // Called in a catch block. The first error is the cause; the others only follow from the cancelled
 // collectives.
 void InProcessStrategy::fail(int id) {
   tapes_[static_cast<size_t>(id)]->clear();
   const std::string who =
       "replica " + std::to_string(id) + " on " + options_.devices[static_cast<size_t>(id)].to_string();
-  group_.cancel(first_error_.keep(num_replicas_in_sync() > 1 ? who + ": " : ""));
+  const bool named = num_replicas_in_sync() > 1 && !comes_from_others(group_);
+  group_.cancel(first_error_.keep(named ? who + ": " : ""));
 }
 
 bool InProcessStrategy::take_pending(const UpdateRule& rule) {

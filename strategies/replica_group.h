@@ -31,6 +31,7 @@ class ReplicaGroup {
   void leave(int id);
   /// Breaks every meeting of this step.
   void cancel(const std::string& reason);
+  bool broken() const { return broken_.load(); }
 
   /// Waits for all replicas. Throws CommunicationError when the group is broken. `what` is a literal that
   /// names the meeting in errors.
