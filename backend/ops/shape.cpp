@@ -18,6 +18,14 @@ int64_t known_elements(const Shape& shape) {
   return count;
 }
 
+/// As it was asked for: -1 is the size that is left.
+std::string as_written(const Shape& shape) {
+  std::string text = shape.to_string();
+  for (size_t at = text.find("None"); at != std::string::npos; at = text.find("None", at))
+    text.replace(at, 4, "-1");
+  return text;
+}
+
 int count_unknown(const Shape& shape) {
   int count = 0;
   for (const int64_t size : shape) count += size == None;
@@ -30,10 +38,10 @@ void infer_reshape(InferContext& c) {
   const int64_t given = known_elements(x), known = known_elements(wanted);
   const auto fail = [&] {
     c.fail("expected a shape with the number of elements of the input " + x.to_string() + ", received " +
-           wanted.to_string());
+           as_written(wanted));
   };
   const int unknown = count_unknown(wanted);
-  if (unknown > 1 && x.is_known()) c.fail("expected at most one size of -1, received " + wanted.to_string());
+  if (unknown > 1 && x.is_known()) c.fail("expected at most one size of -1, received " + as_written(wanted));
   if (x.is_known() && unknown == 0 && given != known) fail();
   if (x.is_known() && unknown == 1) {
     if (known == 0 || given % known != 0) fail();

@@ -16,7 +16,8 @@ void check_concrete(const Tensor& tensor, std::string_view what) {
   if (!tensor.defined()) throw_empty_tensor(what);
   if (tensor.is_abstract())
     throw StateError(std::string(what) + ": a symbolic tensor of shape " + tensor.shape().to_string() +
-                     " has no values; it only describes a graph");
+                     " has no values; it only describes a graph. What a layer decides by values it "
+                     "computes: ops::where(condition, a, b)");
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ class ObjectTable {
       if (const CustomObject own = find_custom(object, scope); own.as<ObjectMaker<Handle>>())
         return make_custom(*own.as<ObjectMaker<Handle>>(), object.config, place, scope);
       if (found == makers_.end())
-        throw FileFormatError(where + ": " + kind_ + " '" + object.class_name + "' is not built yet" +
+        throw FileFormatError(where + ": " + kind_ + " '" + object.class_name + "' is none of Nyala's and none that was registered" +
                               did_you_mean(object.class_name, names_) + "; a class of your own: " +
                               "register_serializable<" + object.class_name + ">(\"package\") before loading");
       return found->second(object.config, place, scope);

@@ -251,7 +251,7 @@ Layer make_layer_of(const ConfigObject& object, const Json& json, const std::str
   if (name == "Lambda") return lambda_from(object.config, where, scope);
   if (const LayerTable::Maker maker = table.find(name)) return maker(object.config, where, scope);
   const std::string registered = object.registered_name.empty() ? name : object.registered_name;
-  throw FileFormatError(where + " (" + registered + ") is not built yet; a class of your own: " +
+  throw FileFormatError(where + " (" + registered + ") is no layer that Nyala has or that was registered; a class of your own: " +
                         "register_serializable<" + name + ">(\"package\") before loading, or pass {\"" +
                         name + "\", custom_object<" + name + ">()} in .custom_objects");
 }

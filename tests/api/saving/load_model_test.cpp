@@ -204,7 +204,10 @@ TEST_F(ModelFile, HostileConfigsAreRefused) {
   expect_refused(sequential(R"({"class_name": "Lambda", "config": {"name": "l", "function": "4wEA"}})"),
                  "never run");
   expect_refused(sequential(R"({"class_name": "STFTSpectrogram", "config": {"name": "x"}})"),
-                 "layer 'x' (STFTSpectrogram) is not built yet");
+                 "layer 'x' (STFTSpectrogram) is no layer that Nyala has");
+  expect_refused(sequential(R"({"class_name": "Dense", "config": {"name": "d", "units": 2,
+      "kernel_initializer": {"class_name": "Mine", "config": {}}}})"),
+                 "initializer 'Mine' is none of Nyala's and none that was registered");
   expect_refused(sequential(R"({"class_name": "Dense", "config": {"name": "d", "units": "many"}})"),
                  "an integer");
   expect_refused(sequential(R"({"class_name": "Dense", "config": {"name": "d", "units": -3}})"), "units");
