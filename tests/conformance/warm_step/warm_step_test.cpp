@@ -185,6 +185,25 @@ TEST(WarmStep, AStepOfOnesOwnAllocatesNothing) {
                            kWithLists);
 }
 
+struct Centered : LayerNode {
+  std::string class_name() const override { return "Centered"; }
+  using LayerNode::call;
+  Tensor call(Call& c, const Tensor& x) const override { return x - c.global_mean(x, 0); }
+};
+
+Model centered() {
+  Sequential net({Input({28, 28, 1}), Rescaling(1 / 255.0), Flatten(), make_layer<Centered>(), Dense(10)});
+  net.compile({.optimizer = SGD(1e-3), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  return net;
+}
+
+TEST(WarmStep, MeansOverTheRowsOfAllReplicasAllocateNothing) {
+  configure_logical_devices("cpu", 2);
+  const Batch batch = batch_of(25);
+  expect_warm_step_is_free(centered(), 1, batch);
+  expect_warm_step_is_free(MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).scope(centered), 2, batch);
+}
+
 TEST(WarmStep, OneDeviceAllocatesNothing) { expect_warm_step_is_free(lenet(), 1); }
 
 TEST(WarmStep, ResidualBlocksAllocateNothing) { expect_warm_step_is_free(residual(), 1); }
