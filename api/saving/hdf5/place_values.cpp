@@ -46,8 +46,10 @@ FileParts place_values(std::span<std::byte> head, std::shared_ptr<const void> ow
   image.links = std::make_shared<LinkCache>();
   FileParts parts({head, std::move(owner)});
   at_object(image, "/", [&] { read_superblock(image); });
-  for (const auto& [path, tensor] : values)
-    at_object(image, path, [&] { put_u64(head, address_field_of(image, path), parts.append(tensor)); });
+  for (const auto& value : values)
+    at_object(image, value.first, [&] {
+      put_u64(head, address_field_of(image, value.first), parts.append(value.second));
+    });
   put_u64(head, kEndOfFileField, parts.size());
   return parts;
 }

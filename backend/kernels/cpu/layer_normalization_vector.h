@@ -14,7 +14,6 @@ template <int kBytes>
 struct LayerNormalization {
   using L = Lanes<kBytes>;
   using F = typename L::F;
-  using I = typename L::I;
 
   struct Full {
     static F load(const float* p) { return L::load(p); }
@@ -32,13 +31,13 @@ struct LayerNormalization {
   /// The sum of all lanes, by halves.
   static float sum(F v) {
     if constexpr (kBytes == 64)
-      v += __builtin_shuffle(v, I{8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7});
+      v += __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
     if constexpr (kBytes == 64) {
-      v += __builtin_shuffle(v, I{4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11});
-      v += __builtin_shuffle(v, I{2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13});
+      v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+      v += __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
     } else {
-      v += __builtin_shuffle(v, I{4, 5, 6, 7, 0, 1, 2, 3});
-      v += __builtin_shuffle(v, I{2, 3, 0, 1, 6, 7, 4, 5});
+      v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+      v += __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
     }
     return v[0] + v[1];
   }
