@@ -1,5 +1,3 @@
-#include <atomic>
-#include <csignal>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -11,6 +9,7 @@
 #include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/tools/images.h>
+#include <nyala/tools/interruption.h>
 
 namespace nyala::tools {
 
@@ -29,12 +28,10 @@ struct Options {
   std::vector<int64_t> size;
 };
 
-std::atomic<bool> g_interrupted{false};
-
-/// Ends training after the step in which Ctrl-C came.
+/// Ends training after the step in which a signal came.
 struct StopOnInterrupt : Callback {
   void on_train_batch_end(int64_t, Logs&) override {
-    if (g_interrupted) model().set_stop_training(true);
+    if (Interruption::signal()) model().set_stop_training(true);
   }
 };
 
@@ -171,7 +168,7 @@ void fit(const Options& options) {
     compile(loaded, options);
     return loaded;
   });
-  std::signal(SIGINT, [](int) { g_interrupted = true; });
+  const Interruption interruption;
   const FitConfig config = {.epochs = options.epochs,
                             .verbose = options.verbose,
                             .callbacks = {StopOnInterrupt()},
@@ -181,10 +178,12 @@ void fit(const Options& options) {
       options.data.empty() ? fit_arrays(model, options, config) : fit_images(model, options, config);
   if (!options.history.empty()) write_history(history, options.history);
   if (!options.output.empty()) write_model(model, options.output);
-  if (g_interrupted)
+  if (const int signal = Interruption::signal()) {
     std::cerr << "interrupted"
               << (options.output.empty() ? "; nothing was saved (no --output)" : "; saved " + options.output)
               << "\n";
+    throw ExitStatus{128 + signal};
+  }
 }
 
 CLI::Option* repeated(CLI::Option* option) {

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include <nyala/tools/command.h>
+#include <nyala/tools/interruption.h>
 
 namespace {
 
@@ -28,7 +29,8 @@ void check_command(const CLI::App& app, int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like others
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like others,
+  std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow
   CLI::App app("Makes, predicts, evaluates, trains, shows and converts models that Keras or Nyala wrote.",
                "nyala");
   app.require_subcommand(1);
@@ -43,6 +45,8 @@ int main(int count, char** arguments) {
     std::cout.flush();
     if (!std::cout) throw nyala::IoError("cannot write to the standard output");
     return 0;
+  } catch (const nyala::tools::ExitStatus& exit) {
+    return exit.status;
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

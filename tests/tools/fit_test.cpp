@@ -154,17 +154,42 @@ TEST_F(ToolFit, SeveralInputsTargetsAndWeights) {
   expect_same_weights(load_model(file("out.h5")), model);
 }
 
-TEST_F(ToolFit, ControlCEndsAfterTheStepAndSaves) {
+TEST_F(ToolFit, ASignalEndsAfterTheStepAndSaves) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    NyalaProcess process(folder_.path().string(),
+                         {"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"), "--output",
+                          file("out.keras"), "--history", file("h.json"), "--epochs", "10000000", "--verbose", "2"});
+    ASSERT_TRUE(process.has_written(200, 60)) << "no epoch ended";
+    process.send(signal);
+    const ToolRun run = process.wait();
+    EXPECT_EQ(run.status, 128 + signal) << run.err;
+    EXPECT_NE(run.err.find("interrupted; saved " + file("out.keras")), std::string::npos) << run.err;
+    EXPECT_GT(load_model(file("out.keras")).optimizer().iterations(), 0);
+    EXPECT_TRUE(std::filesystem::exists(file("h.json")));
+  }
+}
+
+TEST_F(ToolFit, WithoutAnOutputASignalSaysThatNothingIsKept) {
   NyalaProcess process(folder_.path().string(), {"fit", file("m.keras"), "--input", file("x.npy"), "--target",
-                                                 file("y.npy"), "--output", file("out.keras"), "--history",
-                                                 file("h.json"), "--epochs", "10000000", "--verbose", "2"});
+                                                 file("y.npy"), "--epochs", "10000000", "--verbose", "2"});
   ASSERT_TRUE(process.has_written(200, 60)) << "no epoch ended";
   process.send(SIGINT);
   const ToolRun run = process.wait();
-  EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_NE(run.err.find("interrupted; saved " + file("out.keras")), std::string::npos) << run.err;
-  EXPECT_GT(load_model(file("out.keras")).optimizer().iterations(), 0);
-  EXPECT_TRUE(std::filesystem::exists(file("h.json")));
+  EXPECT_EQ(run.status, 130) << run.err;
+  EXPECT_NE(run.err.find("interrupted; nothing was saved (no --output)"), std::string::npos) << run.err;
+}
+
+/// Two signals of different kinds do not become one.
+TEST_F(ToolFit, ASecondSignalEndsAtOnceAndTheOldFileIsWhole) {
+  std::filesystem::copy_file(file("m.keras"), file("out.keras"));
+  NyalaProcess process(folder_.path().string(),
+                       {"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"), "--output",
+                        file("out.keras"), "--epochs", "10000000", "--verbose", "2"});
+  ASSERT_TRUE(process.has_written(200, 60)) << "no epoch ended";
+  process.send(SIGINT);
+  process.send(SIGTERM);
+  EXPECT_EQ(process.wait().status, -1);
+  EXPECT_NO_THROW(load_model(file("out.keras")));
 }
 
 }  // namespace
