@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <nyala/backend/core/printable.h>
 #include <nyala/tools/command.h>
 
 namespace nyala::tools {
@@ -35,7 +36,7 @@ void evaluate(const Options& options) {
     std::cout << out.dump() << "\n";
     return;
   }
-  for (const auto& [name, value] : out.items()) std::cout << name << ": " << value << "\n";
+  for (const auto& [name, value] : out.items()) std::cout << printable(name) << ": " << value << "\n";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/printable.h>
 #include <nyala/tools/images.h>
 #include <nyala/tools/interruption.h>
 
@@ -150,7 +151,7 @@ History fit_images(const Model& model, const Options& options, FitConfig config)
                                                    .skip_broken = options.skip_broken,
                                                    .preprocess = options.preprocess,
                                                    .size = options.size});
-  std::cerr << "classes: " << quoted_list(data.class_names) << "\n";
+  std::cerr << "classes: " << printable(quoted_list(data.class_names)) << "\n";
   if (const std::string hint = preprocessing_hint(model); options.preprocess.empty() && !hint.empty())
     std::cerr << hint << "\n";
   if (options.validation_split > 0) config.validation_data = data.validation;

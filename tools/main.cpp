@@ -4,6 +4,7 @@
 #include <exception>
 #include <iostream>
 
+#include <nyala/backend/core/printable.h>
 #include <nyala/tools/command.h>
 #include <nyala/tools/interruption.h>
 
@@ -13,7 +14,7 @@ namespace {
 std::string first_lines(std::string text) {
   for (char& c : text)
     if (c == '\n') c = ' ';
-  return text;
+  return nyala::printable(text);
 }
 
 /// CLI11 would say only that a subcommand is missing.

@@ -12,6 +12,7 @@
 #include <nyala/api/model/text_table.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/printable.h>
 
 namespace nyala {
 
@@ -85,7 +86,7 @@ class Summary {
   }
 
   std::string text() {
-    std::string out = in_style("Model: \"" + model_.name() + "\"", kBold, styled_) + "\n";
+    std::string out = in_style("Model: \"" + printable(model_.name()) + "\"", kBold, styled_) + "\n";
     std::vector<std::vector<Cell>> rows;
     for (const Entry& entry : entries()) rows.push_back(row(entry));
     const int length = line_length();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <nyala/backend/core/printable.h>
+
 namespace nyala {
 
 int cell_width(const std::string& text) {
@@ -25,15 +27,15 @@ using Line = std::vector<Glyph>;
 
 Line glyphs(const Cell& cell) {
   Line out;
-  for (const StyledText& part : cell)
-    for (size_t i = 0; i < part.text.size();) {
+  for (const StyledText& part : cell) {
+    const std::string text = printable(part.text);
+    for (size_t i = 0; i < text.size();) {
       size_t length = 1;
-      while (i + length < part.text.size() &&
-             (static_cast<unsigned char>(part.text[i + length]) & 0xC0) == 0x80)
-        ++length;
-      out.push_back({part.text.substr(i, length), part.style});
+      while (i + length < text.size() && (static_cast<unsigned char>(text[i + length]) & 0xC0) == 0x80) ++length;
+      out.push_back({text.substr(i, length), part.style});
       i += length;
     }
+  }
   return out;
 }
 

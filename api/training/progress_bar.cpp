@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/printable.h>
 
 namespace nyala {
 
@@ -153,7 +154,7 @@ void ProgressBar::draw_dynamic(int64_t current, double now, bool finalize) {
   text += colored(kBold, shows_remaining ? remaining_text(left) : format("%.0fs", now - start_));
   text += time_text(time_per_step_);
   for (const Average& value : values_)
-    text += " - " + value.name + ": " + value_text(value.sum / std::max(1.0, value.count), true);
+    text += " - " + printable(value.name) + ": " + value_text(value.sum / std::max(1.0, value.count), true);
   const int64_t width = visible_width(text);
   const std::string erased = std::string(static_cast<size_t>(previous_width_), '\b') + "\r";
   const std::string padding(static_cast<size_t>(std::max<int64_t>(0, previous_width_ - width)), ' ');
@@ -165,7 +166,7 @@ void ProgressBar::draw_line(int64_t current, double now) {
   std::string text = count_text(current, config_.target) + format(" - %.0fs", now - start_);
   text += " -" + time_text(time_per_step_);
   for (const Average& value : values_)
-    text += " - " + value.name + ": " + value_text(value.sum / std::max(1.0, value.count), false);
+    text += " - " + printable(value.name) + ": " + value_text(value.sum / std::max(1.0, value.count), false);
   *stream_ << text << "\n" << std::flush;
 }
 

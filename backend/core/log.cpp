@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/printable.h>
 
 namespace nyala {
 
@@ -95,7 +96,7 @@ void log(LogChannel channel, std::string_view message) {
   if (state.sink)
     state.sink(channel, message);
   else
-    state.logger->log(level_of(channel), message);
+    state.logger->log(level_of(channel), printable(message, true));
 }
 
 void set_log_level(std::string_view channels) { instance().open = parse_channels(channels); }

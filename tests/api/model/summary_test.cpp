@@ -32,6 +32,16 @@ class SummaryTest : public ::testing::Test {
   void TearDown() override { unsetenv("COLUMNS"); }
 };
 
+/// Names come from files, and a terminal obeys escape sequences.
+TEST_F(SummaryTest, ControlCharactersOfNamesAreWritten) {
+  Sequential net({Input({2}), Dense(1, {.name = "a\x1b[2Jb"})});
+  net.node().set_name("m\x1b[31m");
+  const std::string text = net.summary_text();
+  EXPECT_THAT(text, HasSubstr("Model: \"m\\x1b[31m\""));
+  EXPECT_THAT(text, HasSubstr("a\\x1b[2Jb"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
 TEST_F(SummaryTest, OfASubclassBeforeAndAfterItsFirstCall) {
   const auto net = make_model<Sub>();
   net.node().set_name("sub");

@@ -78,6 +78,11 @@ TEST(ProgressBarTest, ValuesAreFormattedAsInKeras) {
                 head("3/3", 20) + bold("0s") + text + "\n");
 }
 
+TEST(ProgressBarTest, ControlCharactersOfNamesAreWritten) {
+  const std::string text = output_of({.target = 2, .updates = {2}, .values = {{"a\x1b[2J", 0.5}}, .verbose = 2});
+  EXPECT_NE(text.find("a\\x1b[2J: "), std::string::npos) << text;
+}
+
 TEST(ProgressBarTest, NegativeNanHasNoSign) {
   const std::string text = output_of({.target = 1, .updates = {1}, .values = {{"f", -std::nan("")}}});
   EXPECT_NE(text.find("f: nan"), std::string::npos) << text;
