@@ -36,6 +36,9 @@ class FunctionalNode : public ModelNode {
   const Tensors& inputs() const override { return inputs_; }
   const Tensors& outputs() const override { return outputs_; }
   const Topology& topology() const { return topology_; }
+  /// Floating data is converted to the dtype of its Input, as in Keras, not to one of the model: the model's own
+  /// becomes the widest of them, so that nothing is lost on the way.
+  void take_dtype_of_inputs();
   /// The layer of an operation (an Input's layer for input nodes), or an empty handle for op nodes.
   static Layer layer_of(const GraphNode& node);
 
@@ -47,6 +50,7 @@ class FunctionalNode : public ModelNode {
   Topology topology_;
   FusedGraph graph_;
   std::vector<int> input_values_;
+  std::vector<bool> into_ops_;  // of each input: whether ops take it, not only layers
   std::unique_ptr<PlacedGraph> placed_;  // null where no call remembers a device
 };
 

@@ -12,10 +12,9 @@ namespace {
 
 std::shared_ptr<LayerNode> make_functional(const ModelConfig& config) {
   const GraphEnds ends = cut_graph({config.inputs, config.outputs});
-  const auto node = finish_layer(std::make_shared<FunctionalNode>(ends.inputs, ends.outputs),
-                                 {config.name, config.trainable, "float32"});
-  // Keras converts to what the Input says, not to a dtype of the model.
-  if (is_floating(ends.inputs[0].dtype())) node->set_dtype(ends.inputs[0].dtype());
+  const auto node = std::make_shared<FunctionalNode>(ends.inputs, ends.outputs);
+  finish_layer(node, {config.name, config.trainable, "float32"});
+  node->take_dtype_of_inputs();
   return node;
 }
 

@@ -231,7 +231,7 @@ class Splitter {
                                          const std::string& name) {
     const auto node = std::make_shared<FunctionalNode>(inputs, outputs);
     node->set_name(name);
-    if (is_floating(inputs[0].dtype())) node->set_dtype(inputs[0].dtype());
+    node->take_dtype_of_inputs();
     return node;
   }
 
