@@ -1,5 +1,7 @@
 #include <nyala/api/model/model.h>
 
+#include <algorithm>
+
 #include <nyala/api/model/cut_graph.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
@@ -70,7 +72,7 @@ Layer Model::get_layer(const std::string& name) const {
   // A part of a subclassed model by its attribute, as Keras has it as `model.decoder`.
   for (const auto& [attribute, layer] : node().sublayers()) {
     if (attribute == name) return layer;
-    names.push_back(attribute);
+    if (std::find(names.begin(), names.end(), attribute) == names.end()) names.push_back(attribute);
   }
   throw NotFoundError("model '" + this->name() + "' has no layer '" + name + "'" + did_you_mean(name, names) +
                       "; there are " + quoted_list(names));

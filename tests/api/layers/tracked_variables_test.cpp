@@ -1,4 +1,5 @@
 // Variables that a layer holds without build(), and those that nobody holds.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
@@ -7,6 +8,8 @@
 
 namespace nyala {
 namespace {
+
+using ::testing::HasSubstr;
 
 struct Forgetful : LayerNode {
   Variable gain{2.0, {.name = "gain"}};
@@ -52,6 +55,41 @@ struct GainModel : ModelNode {
 const Tensor& x() {
   static const Tensor values({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}});
   return values;
+}
+
+/// Counts the rows that it saw in training.
+struct CountsRows : LayerNode {
+  explicit CountsRows(Synchronization synchronization)
+      : rows(track("rows", Variable(0.0, {.trainable = false,
+                                          .aggregation = Aggregation::sum,
+                                          .synchronization = synchronization}))) {}
+  Variable rows;
+  std::string class_name() const override { return "CountsRows"; }
+  using LayerNode::call;
+  Tensor call(Call& c, const Tensor& x) const override {
+    if (c.training()) c.assign(rows, c[rows] + ops::ones_like(x).sum());
+    return x;
+  }
+};
+
+TEST(TrackedVariables, ASumOfReplicasHasACopyForEach) {
+  configure_logical_devices("cpu", 3);
+  for (const int replicas : {1, 2, 3}) {
+    const auto counted = [&](Synchronization synchronization) {
+      MirroredStrategyConfig config;
+      for (int i = 0; i < replicas; ++i) config.devices.push_back("cpu:" + std::to_string(i));
+      return MirroredStrategy(config).scope([&] {
+        const Sequential model({Input({1}), make_layer<CountsRows>(synchronization), Dense(1)});
+        model.compile({.optimizer = "sgd", .loss = "mse"});
+        model.fit(Tensor::zeros({7, 1}), Tensor::zeros({7, 1}), {.batch_size = 4, .verbose = 0});
+        return model.get_layer(0).weights()[0].value().item();
+      });
+    };
+    EXPECT_EQ(counted(Synchronization::on_read), 7.0) << replicas;
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] { counted(Synchronization::automatic); }),
+                HasSubstr("Synchronization::on_read"));
+  }
+  configure_logical_devices("cpu", 1);
 }
 
 TEST(TrackedVariables, OneThatNobodyHoldsIsAnErrorThatSaysHowToHoldIt) {
