@@ -68,8 +68,24 @@ std::vector<Variables> OptimizerGroup::shares_of(const Variables& variables) {
   return shares;
 }
 
+namespace {
+
+/// `owner` begins with `variables`: none of its members may have begun with those of another model.
+void check_members(const OptimizerNode& owner, const std::vector<Optimizer>& members, const Variables& variables) {
+  for (const Optimizer& member : members) {
+    const Variables& known = member.node().variables();
+    if (!known.empty() && std::ranges::find_first_of(variables, known) == variables.end())
+      throw StateError(owner.class_name() + ": its " + member.node().class_name() +
+                       " updates the variables of another model ('" + known.front().path() +
+                       "', ...); give every model optimizers of its own");
+  }
+}
+
+}  // namespace
+
 void OptimizerGroup::build(ParameterStore& store, const Variables& variables) {
   const std::vector<Variables> shares = shares_of(variables);
+  if (!built_) check_members(*this, members_, variables);
   for (size_t i = 0; i < shares.size(); ++i)
     if (!shares[i].empty() || members_[i].node().built()) members_[i].node().build(store, shares[i]);
   variables_ = variables;

@@ -49,6 +49,27 @@ TEST(Misuse, AnOptimizerOfTwoModelsIsAnError) {
               HasSubstr("give every model an optimizer of its own"));
 }
 
+TEST(Misuse, AnOptimizerInsideTwoOptimizersOfTwoModelsIsAnError) {
+  const Tensor x = numbers({8, 4}, 1), y = numbers({8, 3}, 2);
+  const Optimizer shared = Adam(0.05);
+  const auto wrapped = [&](bool scaled) -> Optimizer {
+    if (scaled) return LossScaleOptimizer(shared);
+    return MultiOptimizer([shared](const Variable&) { return shared; });
+  };
+  const Model a = small_net();
+  a.compile({.optimizer = wrapped(true), .loss = "mse"});
+  a.fit(x, y, {.verbose = 0});
+  a.compile({.optimizer = wrapped(true), .loss = "mae"});  // the same model may go on with it
+  a.fit(x, y, {.verbose = 0});
+  for (const bool scaled : {false, true})
+    EXPECT_THAT(message<StateError>([&] {
+                  const Model b = small_net();
+                  b.compile({.optimizer = wrapped(scaled), .loss = "mse"});
+                  b.fit(x, y, {.verbose = 0});
+                }),
+                HasSubstr("give every model optimizers of its own"));
+}
+
 TEST(Misuse, AnOptimizerThatAModelSharesWithItsPartIsNoticedByTheFirst) {
   const Tensor x = numbers({8, 4}, 1), y = numbers({8, 3}, 2);
   const Optimizer shared = SGD(0.05);
