@@ -5,6 +5,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/api/error_text.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala {
 namespace {
@@ -76,9 +77,7 @@ TEST(TrackedVariables, ASumOfReplicasHasACopyForEach) {
   configure_logical_devices("cpu", 3);
   for (const int replicas : {1, 2, 3}) {
     const auto counted = [&](Synchronization synchronization) {
-      MirroredStrategyConfig config;
-      for (int i = 0; i < replicas; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-      return MirroredStrategy(config).scope([&] {
+      return mirrored(replicas).scope([&] {
         const Sequential model({Input({1}), make_layer<CountsRows>(synchronization), Dense(1)});
         model.compile({.optimizer = "sgd", .loss = "mse"});
         model.fit(Tensor::zeros({7, 1}), Tensor::zeros({7, 1}), {.batch_size = 4, .verbose = 0});
@@ -133,9 +132,7 @@ TEST(TrackedVariables, StandInFrontOfThoseOfBuild) {
 
 Model trained(int replicas, std::vector<double>& losses) {
   clear_session();
-  MirroredStrategyConfig config;
-  for (int i = 0; i < replicas; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-  const Model model = MirroredStrategy(config).scope([] { return make_model<GainModel>(); });
+  const Model model = mirrored(replicas).scope([] { return make_model<GainModel>(); });
   model.compile({.optimizer = Adam(0.1), .loss = "mse"});
   losses = model.fit(x(), x(), {.batch_size = 2, .epochs = 4, .verbose = 0, .shuffle = false})["loss"];
   return model;

@@ -16,6 +16,7 @@
 #include <nyala/backend/ops/rounding.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala::testing {
 namespace {
@@ -88,9 +89,7 @@ struct Trained {
 };
 
 Trained train(DType labels, int replicas, bool whole_batch) {
-  MirroredStrategyConfig config;
-  for (int i = 0; i < replicas; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-  return MirroredStrategy(config).scope([&] {
+  return mirrored(replicas).scope([&] {
     std::atomic<DType> seen = DType::float64;
     const auto metric = [&seen](const Tensor& y_true, const Tensor& y_pred) {
       seen.store(y_true.dtype());

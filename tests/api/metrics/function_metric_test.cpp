@@ -19,6 +19,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala::testing {
 namespace {
@@ -39,9 +40,7 @@ const Tensor kWeights = Tensor::from(std::vector<float>{1, 2, 0.5, 1, 3, 0, 4});
 constexpr double kWeightsOfFirst = 7.5, kWeightsOfSecond = 4;
 
 double evaluated(const Metric& metric, int replicas, const Tensor& weights = {}) {
-  MirroredStrategyConfig config;
-  for (int i = 0; i < replicas; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-  return MirroredStrategy(config).scope([&] {
+  return mirrored(replicas).scope([&] {
     Sequential model({Input({1}), Dense(1, {.kernel_initializer = "ones"})});
     if (weights.defined())
       model.compile({.optimizer = SGD(0.0), .loss = "mse", .weighted_metrics = {metric}});

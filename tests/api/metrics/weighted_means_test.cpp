@@ -4,6 +4,7 @@
 
 #include <nyala/nyala.h>
 #include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala::testing {
 namespace {
@@ -17,12 +18,6 @@ class WeightedMeans : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { configure_logical_devices("cpu", 3); }
 };
-
-MirroredStrategy mirrored(int count) {
-  MirroredStrategyConfig config;
-  for (int i = 0; i < count; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-  return MirroredStrategy(config);
-}
 
 TEST_F(WeightedMeans, OneWeightHoldsForAllRows) {
   const std::vector<std::pair<Metric, double>> metrics = {{metrics::MeanSquaredError(), 0.182},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala {
 
@@ -50,9 +51,7 @@ TEST_P(MixedInputs, OpsOfTheDrawnDtypesRun) {
 TEST_P(MixedInputs, TrainsOnAnyNumberOfDevicesAsOnOne) {
   configure_logical_devices("cpu", 3);
   const auto trained = [&](int replicas) {
-    MirroredStrategyConfig config;
-    for (int i = 0; i < replicas; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-    return MirroredStrategy(config).scope([&] {
+    return mirrored(replicas).scope([&] {
       const Tensor o = other_input(), f = Input({3}, {.dtype = "float64"});
       const Tensor both = Concatenate()({ops::cast(o > 3, DType::float32), ops::cast(f * 0.1, DType::float32)});
       const Model model({.inputs = {o, f}, .outputs = {Dense(1, {.kernel_initializer = "ones"})(both)}});

@@ -8,6 +8,7 @@
 #include <nyala/tests/api/error_text.h>
 #include <nyala/tests/api/saving/interrupted_training.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala {
 namespace {
@@ -82,9 +83,7 @@ class OwnOptimizers : public testing::TestWithParam<int> {
   void SetUp() override { set_random_seed(3); }
 
   static Strategy strategy(int replicas) {
-    MirroredStrategyConfig config;
-    for (int i = 0; i < replicas; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-    return MirroredStrategy(config);
+    return mirrored(replicas);
   }
   static Model made(int replicas, const GanConfig& config = {}) {
     return strategy(replicas).scope([&] {

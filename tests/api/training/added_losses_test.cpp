@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala::testing {
 namespace {
@@ -11,16 +12,6 @@ namespace {
 class AddedLosses : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { configure_logical_devices("cpu", 3); }
-
-  template <class F>
-  static void on_each_number_of_devices(F&& test) {
-    for (int count : {1, 2, 3}) {
-      SCOPED_TRACE(count);
-      MirroredStrategyConfig config;
-      for (int i = 0; i < count; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-      MirroredStrategy(config).scope([&] { test(); });
-    }
-  }
 };
 
 struct MeanSquare : LayerNode {
@@ -82,9 +73,7 @@ TEST_F(AddedLosses, AMeanOverNoRowsDoesNotCount) {
 
 TEST_F(AddedLosses, OfALoopOfOnesOwn) {
   for (int count : {1, 2, 3}) {
-    MirroredStrategyConfig config;
-    for (int i = 0; i < count; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-    const MirroredStrategy strategy(config);
+    const MirroredStrategy strategy = mirrored(count);
     const Layer layer = strategy.scope([] {
       return Layer(Sequential({Input({2}), make_layer<MeanSquare>()}));
     });

@@ -14,6 +14,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala::testing {
 namespace {
@@ -28,16 +29,6 @@ const Tensor kWeights = Tensor::from<float>({1, .5, 2, .25, 1, 1, 3, 1, 1, .5, 1
 class MaskedLosses : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { configure_logical_devices("cpu", 3); }
-
-  template <class F>
-  static void on_each_number_of_devices(F&& test) {
-    for (int count : {1, 2, 3}) {
-      SCOPED_TRACE(count);
-      MirroredStrategyConfig config;
-      for (int i = 0; i < count; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-      MirroredStrategy(config).scope([&] { test(); });
-    }
-  }
 };
 
 Sequential tagger(const Loss& loss) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala {
 
@@ -55,9 +56,7 @@ class OwnErrors : public ::testing::TestWithParam<int> {
   void TearDown() override { configure_logical_devices("cpu", 1); }
 
   MirroredStrategy strategy() const {
-    MirroredStrategyConfig config;
-    for (int i = 0; i < GetParam(); ++i) config.devices.push_back("cpu:" + std::to_string(i));
-    return MirroredStrategy(config);
+    return mirrored(GetParam());
   }
   std::string place() const {
     const std::string last = std::to_string(GetParam() - 1);
