@@ -110,8 +110,14 @@ void GradientBuckets::finish(int replica) { sinks_[static_cast<size_t>(replica)]
 
 // Variables are made from the first layer to the last, gradients become final from the last to the first:
 // buckets are filled from the end of the arena, so that each is complete early.
-void GradientBuckets::arm(const UpdateRule& rule) {
+void GradientBuckets::disarm() noexcept {
+  armed_.clear();
+  places_.clear();
   buckets_.clear();
+}
+
+void GradientBuckets::arm(const UpdateRule& rule) {
+  disarm();  // should this fail, nobody takes half of it for the whole
   places_.assign(static_cast<size_t>(store_.num_leaves()), Place());
   Variables sorted = rule.variables();
   std::sort(sorted.begin(), sorted.end(), [](const Variable& a, const Variable& b) {

@@ -35,6 +35,8 @@ class GradientBuckets {
 
   /// Prepares for one step of `rule`: `reduce` false only gathers; `accumulate` adds to what the arena holds.
   void begin(const UpdateRule& rule, bool reduce, bool accumulate);
+  /// Forgets variables and segments until the next begin().
+  void disarm() noexcept;
   /// Replica `replica`'s sink for this step.
   GradientSink& sink(int replica);
   /// Replica `replica` has walked back: variables that its tape never saw get zeros.

@@ -95,7 +95,10 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
     profiler_.end_replica(id);
   });
   profiler_.end_run();
-  if (first_error_.caught() && accumulate) forget_gathered(*store_, *rule);
+  if (first_error_.caught()) {
+    if (accumulate) forget_gathered(*store_, *rule);
+    buckets_.disarm();  // the variables of a model too large for the memory are let go
+  }
   first_error_.rethrow();
   if (!rule) {
     if (manual_) profiler_.end_update();
@@ -149,12 +152,10 @@ bool comes_from_others(const ReplicaGroup& group) {
 
 // Called in a catch block. The first error is the cause; the others only follow from the cancelled
 // collectives.
-void InProcessStrategy::fail(int id) {
+void InProcessStrategy::fail(int id) noexcept {
   tapes_[static_cast<size_t>(id)]->clear();
-  const std::string who =
-      "replica " + std::to_string(id) + " on " + options_.devices[static_cast<size_t>(id)].to_string();
   const bool named = num_replicas_in_sync() > 1 && !comes_from_others(group_);
-  group_.cancel(first_error_.keep(named ? who + ": " : ""));
+  group_.cancel(first_error_.keep(named ? place_of("replica", id, options_.devices) : std::string()));
 }
 
 bool InProcessStrategy::take_pending(const UpdateRule& rule) {

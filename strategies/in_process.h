@@ -71,7 +71,7 @@ class InProcessStrategy final : public StrategyNode {
 
   bool runs_on_this_thread() const;
   void run_alone(const std::function<void(Replica&)>& fn);
-  void fail(int id);
+  void fail(int id) noexcept;
   bool take_pending(const UpdateRule& rule);
   /// How slices of an update run at the same time.
   using InSlices = std::function<void(const std::function<void(int)>&)>;

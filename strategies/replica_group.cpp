@@ -1,6 +1,8 @@
 #include <nyala/strategies/replica_group.h>
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -19,6 +21,15 @@ constexpr size_t kCopiedBytes = 64 * 1024;
 int spins_for(size_t replicas) { return static_cast<int>(replicas) <= available_cores() ? 4000 : 0; }
 
 }  // namespace
+
+std::string place_of(const char* what, int index, const std::vector<Device>& devices) noexcept {
+  try {
+    return std::string(what) + " " + std::to_string(index) + " on " +
+           devices[static_cast<size_t>(index)].to_string() + ": ";
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
 
 class ReplicaGroup::Context final : public Collectives {
  public:
@@ -153,11 +164,11 @@ void ReplicaGroup::leave(int id) {
          (what == "merge_call()" ? ". Some replicas made a different number of merge_call() calls" : ""));
 }
 
-void ReplicaGroup::cancel(const std::string& reason) {
+void ReplicaGroup::cancel(std::string reason) noexcept {
   {
     std::lock_guard lock(mutex_);
     if (broken_.load()) return;
-    reason_ = reason;
+    reason_ = std::move(reason);
     broken_ = true;
   }
   generation_.fetch_add(1);

@@ -15,6 +15,9 @@
 
 namespace nyala {
 
+/// "replica 1 on cpu:1: ", for the text of an error; empty where there is no memory for it.
+std::string place_of(const char* what, int index, const std::vector<Device>& devices) noexcept;
+
 /// A meeting point of the replicas of one process. A replica that fails or leaves early breaks it: everybody
 /// who waits or comes later gets an error instead of waiting for ever.
 class ReplicaGroup {
@@ -30,7 +33,7 @@ class ReplicaGroup {
   /// Replica `id` will come to no more meetings of this step.
   void leave(int id);
   /// Breaks every meeting of this step.
-  void cancel(const std::string& reason);
+  void cancel(std::string reason) noexcept;
   bool broken() const { return broken_.load(); }
 
   /// Waits for all replicas. Throws CommunicationError when the group is broken. `what` is a literal that

@@ -5,6 +5,7 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/cpu_hints.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/thread_team.h>
 
 namespace nyala {
 
@@ -12,11 +13,19 @@ ReplicaThreads::ReplicaThreads(std::vector<Device> devices)
     : devices_(std::move(devices)),
       share_(std::max(1, available_cores() / static_cast<int>(devices_.size()))),
       spins_(static_cast<int>(devices_.size()) <= available_cores() ? 20000 : 0) {
-  for (size_t replica = 1; replica < devices_.size(); ++replica)
-    threads_.emplace_back([this, replica] { work(static_cast<int>(replica)); });
+  threads_.reserve(devices_.size());
+  try {
+    for (size_t replica = 1; replica < devices_.size(); ++replica)
+      threads_.push_back(start_thread([this, replica] { work(static_cast<int>(replica)); }));
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
-ReplicaThreads::~ReplicaThreads() {
+ReplicaThreads::~ReplicaThreads() { stop(); }
+
+void ReplicaThreads::stop() {
   stopping_ = true;
   round_.fetch_add(1);
   round_.notify_all();

@@ -17,6 +17,7 @@ class StatusWords;
 /// cores.
 class ReplicaThreads {
  public:
+  /// Throws OutOfMemoryError where the system has no room for the threads.
   explicit ReplicaThreads(std::vector<Device> devices);
   ~ReplicaThreads();
   ReplicaThreads(const ReplicaThreads&) = delete;
@@ -27,6 +28,7 @@ class ReplicaThreads {
   void run(const std::function<void(int)>& body);
 
  private:
+  void stop();
   void work(int replica);
   void enter(int replica, const std::function<void(int)>& body) const;
 

@@ -24,10 +24,8 @@ void SliceMachine::on_all(const std::function<void(int)>& body) {
 }
 
 // Called in a catch block.
-void SliceMachine::fail(int i) {
-  const std::string who =
-      "slice " + std::to_string(i) + " on " + options.devices[static_cast<size_t>(i)].to_string();
-  group_.cancel(first_error_.keep(who + ": "));
+void SliceMachine::fail(int i) noexcept {
+  group_.cancel(first_error_.keep(place_of("slice", i, options.devices)));
 }
 
 Tensor moved(const Tensor& tensor, Device device) {

@@ -26,7 +26,7 @@ class SliceMachine {
   const DeviceSlicesOptions options;
 
  private:
-  void fail(int i);
+  void fail(int i) noexcept;
 
   ReplicaGroup group_;
   std::mutex turn_;

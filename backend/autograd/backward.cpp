@@ -4,6 +4,7 @@
 
 #include <nyala/backend/autograd/remake.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/gather.h>
@@ -17,12 +18,12 @@ namespace {
 /// The gradients known so far, by value id.
 class Walk {
  public:
-  Walk(Tape& tape, GradientSink& sink) : tape_(tape), sink_(sink), gradients_(std::exchange(scratch(), {})) {
+  Walk(Tape& tape, GradientSink& sink) : tape_(tape), sink_(sink), scratch_(scratch()), gradients_(std::exchange(scratch_, {})) {
     gradients_.assign(tape.values().size(), Tensor());
   }
   ~Walk() {
     gradients_.clear();
-    scratch() = std::move(gradients_);
+    scratch_ = std::move(gradients_);
   }
 
   const TapeValue& value(uint32_t id) const { return tape_.values()[id]; }
@@ -102,12 +103,13 @@ class Walk {
 
   /// Kept per thread, so that a warm step grows nothing. A walk takes it: an op's gradient may begin another.
   static std::vector<Tensor>& scratch() {
-    thread_local std::vector<Tensor> gradients;
-    return gradients;
+    static auto* const of_threads = new PerThread<std::vector<Tensor>>;
+    return of_threads->get();
   }
 
   Tape& tape_;
   GradientSink& sink_;
+  std::vector<Tensor>& scratch_;
   std::vector<Tensor> gradients_;
   std::map<uint32_t, Tensor> remade_;
   uint32_t taken_ = Tape::kUntracked;  // a leaf whose gradient the sink has as rows
@@ -167,7 +169,8 @@ void walk_back(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor&
   ScopedValue<bool> off(tape.recording, false);
   const DeviceGuard on_the_devices_of_forward(kNoPlacement);
   Walk walk(tape, sink);
-  thread_local std::vector<uint32_t> kept_uses;
+  static auto* const of_threads = new PerThread<std::vector<uint32_t>>;
+  std::vector<uint32_t>& kept_uses = of_threads->get();
   std::vector<uint32_t> uses = std::exchange(kept_uses, {});
   uses.clear();
   for (const TapeValue& value : tape.values()) uses.push_back(value.uses);

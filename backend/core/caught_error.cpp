@@ -1,8 +1,10 @@
 #include <nyala/backend/core/caught_error.h>
 
+#include <new>
 #include <utility>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/per_thread.h>
 
 namespace nyala {
 
@@ -13,16 +15,14 @@ struct Foreign {
   std::string place;
 };
 
-/// The last one that rethrow() threw on this thread.
-Foreign& last_foreign() {
-  thread_local Foreign foreign;
-  return foreign;
+/// The last one that rethrow() threw on a thread.
+PerThread<Foreign>& last_foreign() {
+  static auto* const of_threads = new PerThread<Foreign>;
+  return *of_threads;
 }
 
-}  // namespace
-
-std::string CaughtError::keep(const std::string& place) {
-  std::string text, foreign_place;
+/// The texts of the exception that is being handled.
+void describe(const std::string& place, std::string& text, std::string& foreign_place) {
   try {
     throw;
   } catch (Error& error) {
@@ -34,6 +34,24 @@ std::string CaughtError::keep(const std::string& place) {
   } catch (...) {
     foreign_place = place + error_place();
     text = foreign_place + "an exception that is no std::exception";
+  }
+}
+
+void note_place(const std::exception_ptr& error, std::string place) noexcept {
+  try {
+    Foreign* const last = place.empty() ? last_foreign().find() : &last_foreign().get();
+    if (last) *last = place.empty() ? Foreign{} : Foreign{error, std::move(place)};
+  } catch (const std::bad_alloc&) {  // the error goes without its place
+  }
+}
+
+}  // namespace
+
+std::string CaughtError::keep(const std::string& place) noexcept {
+  std::string text, foreign_place;
+  try {
+    describe(place, text, foreign_place);
+  } catch (...) {  // no memory
   }
   const std::lock_guard lock(mutex_);
   if (!error_) {
@@ -60,15 +78,15 @@ void CaughtError::rethrow() {
     const std::lock_guard lock(mutex_);
     if (!error_) return;
     error = std::exchange(error_, nullptr);
-    last_foreign() = place_.empty() ? Foreign{} : Foreign{error, std::exchange(place_, {})};
+    note_place(error, std::exchange(place_, {}));
   }
   std::rethrow_exception(error);
 }
 
 std::string error_place() {
-  const Foreign& foreign = last_foreign();
+  const Foreign* const foreign = last_foreign().find();
   const std::exception_ptr error = std::current_exception();
-  return error && foreign.error == error ? foreign.place : std::string();
+  return error && foreign && foreign->error == error ? foreign->place : std::string();
 }
 
 }  // namespace nyala

@@ -27,6 +27,7 @@ Tape::Tape() {
   SlotPool& pool = slot_pool();
   std::lock_guard lock(pool.mutex);
   if (pool.free.empty()) {
+    pool.free.reserve(pool.all.size() + 1);  // so that the end of a tape allocates nothing
     slot_ = &pool.all.emplace_back();
   } else {
     slot_ = pool.free.back();

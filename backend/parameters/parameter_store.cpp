@@ -27,6 +27,8 @@ bool before(const Segment& a, const Segment& b) {
 }  // namespace
 
 Segment ArenaLayout::reserve(int64_t count) {
+  chunk_sizes_.reserve(chunk_sizes_.size() + 1);
+  free_.reserve(segments_ + chunk_sizes_.size() + 2);  // as many as there can be: release() allocates nothing
   const int64_t wanted = padded(count);
   auto fitting =
       std::find_if(free_.begin(), free_.end(), [&](const Segment& s) { return s.count >= wanted; });
@@ -38,6 +40,7 @@ Segment ArenaLayout::reserve(int64_t count) {
     chunk_sizes_.push_back(size);
     fitting = free_.end() - 1;
   }
+  ++segments_;
   const Segment taken{fitting->chunk, fitting->offset, count};
   fitting->offset += wanted;
   fitting->count -= wanted;
@@ -49,8 +52,19 @@ Segment ArenaLayout::with_gap(const Segment& segment) {
   return {segment.chunk, segment.offset, padded(segment.count)};
 }
 
-void ArenaLayout::release(const Segment& segment) {
-  Segment freed = with_gap(segment);
+std::optional<int32_t> ArenaLayout::release(const Segment& segment) noexcept {
+  --segments_;
+  const auto freed = add_free(with_gap(segment));
+  int64_t& size = chunk_sizes_[static_cast<size_t>(freed->chunk)];
+  if (freed->count < size || size <= kSmallestChunk) return {};
+  const int32_t chunk = freed->chunk;
+  size = 0;
+  free_.erase(freed);
+  return chunk;
+}
+
+/// Joined with its neighbours.
+std::vector<Segment>::iterator ArenaLayout::add_free(Segment freed) noexcept {
   auto next = std::lower_bound(free_.begin(), free_.end(), freed, before);
   if (next != free_.end() && next->chunk == freed.chunk && freed.offset + freed.count == next->offset) {
     freed.count += next->count;
@@ -60,30 +74,34 @@ void ArenaLayout::release(const Segment& segment) {
     Segment& previous = *(next - 1);
     if (previous.chunk == freed.chunk && previous.offset + previous.count == freed.offset) {
       previous.count += freed.count;
-      return;
+      return next - 1;
     }
   }
-  free_.insert(next, freed);
+  return free_.insert(next, freed);
 }
 
 Tensor Plane::view(const ArenaLayout& layout, const Segment& segment) {
-  while (chunks_.size() < layout.chunk_sizes().size()) {
-    const Shape shape{layout.chunk_sizes()[chunks_.size()]};
-    chunks_.push_back(Tensor::full(shape, initial_, dtype_, device_));
-  }
-  const Tensor& chunk = chunks_[static_cast<size_t>(segment.chunk)];
+  const auto index = static_cast<size_t>(segment.chunk);
+  if (index >= chunks_.size()) chunks_.resize(index + 1);
+  Tensor& chunk = chunks_[index];
+  if (!chunk.defined()) chunk = Tensor::full({layout.chunk_sizes()[index]}, initial_, dtype_, device_);
   return Tensor::view_of(chunk.storage(),
                          chunk.storage_offset() + static_cast<size_t>(segment.offset) * size_of(dtype_),
                          {segment.count}, dtype_);
 }
 
 void Plane::reset(const ArenaLayout& layout, const Segment& segment) {
-  if (static_cast<size_t>(segment.chunk) >= chunks_.size()) return;
+  const auto index = static_cast<size_t>(segment.chunk);
+  if (index >= chunks_.size() || !chunks_[index].defined()) return;
   const Tensor place = view(layout, segment);
   if (device_.kind == DeviceKind::cpu && initial_ == 0.0)
     std::memset(place.raw(), 0, place.bytes());
   else
     place.copy_from(Tensor::full(place.shape(), initial_, dtype_, device_));
+}
+
+void Plane::drop(int32_t chunk) noexcept {
+  if (static_cast<size_t>(chunk) < chunks_.size()) chunks_[static_cast<size_t>(chunk)] = Tensor();
 }
 
 std::shared_ptr<ParameterStore> ParameterStore::make(std::vector<Device> replica_devices,
@@ -132,13 +150,11 @@ ParameterStore::Arena& ParameterStore::arena(DType dtype) {
 }
 
 // Gaps between segments stay zero in every plane, so that merged segments can be updated and measured whole.
-Segment ParameterStore::reserve_clean(Arena& arena, int64_t count) {
-  const Segment segment = arena.layout.reserve(count);
+void ParameterStore::clean(Arena& arena, const Segment& segment) {
   const Segment whole = ArenaLayout::with_gap(segment);
   for (Plane& plane : arena.weights) plane.reset(arena.layout, whole);
   for (Plane& plane : arena.gradients) plane.reset(arena.layout, whole);
   for (auto& [replica, plane] : arena.fetched) plane.reset(arena.layout, whole);
-  return segment;
 }
 
 namespace {
@@ -176,15 +192,19 @@ Variable ParameterStore::create(const VariableSpec& given) {
   node->spec.initialize = nullptr;
   {
     std::lock_guard lock(mutex_);
+    free_leaves_.reserve(static_cast<size_t>(next_leaf_) + 1);  // release() allocates nothing
     node->leaf = free_leaves_.empty() ? next_leaf_++ : free_leaves_.back();
     if (!free_leaves_.empty()) free_leaves_.pop_back();
+    node->owner = weak_from_this();  // from here on what the variable got is given back, whatever happens
     node->in_arena = spec.trainable && is_floating(spec.dtype);
-    if (node->in_arena) node->segment = reserve_clean(arena(spec.dtype), spec.shape.num_elements());
-    if (node->in_arena)
+    if (node->in_arena) {
+      Arena& own = arena(spec.dtype);
+      node->segment = own.layout.reserve(spec.shape.num_elements());
+      clean(own, node->segment);
       add_arena_copies(*node);
-    else
+    } else {
       add_state_copies(*node);
-    node->owner = weak_from_this();
+    }
   }
   // Not assign(): a sum over replicas begins with the whole value on each.
   if (node->home.defined()) node->home.copy_from(initial);
@@ -276,7 +296,13 @@ void ParameterStore::release(DType dtype, const Segment& segment, int32_t leaf) 
   std::lock_guard lock(mutex_);
   free_leaves_.push_back(leaf);
   const auto found = arenas_.find(dtype);
-  if (segment.count > 0 && found != arenas_.end()) found->second.layout.release(segment);
+  if (segment.count == 0 || found == arenas_.end()) return;
+  Arena& own = found->second;
+  const std::optional<int32_t> empty = own.layout.release(segment);
+  if (!empty) return;
+  for (Plane& plane : own.weights) plane.drop(*empty);
+  for (Plane& plane : own.gradients) plane.drop(*empty);
+  for (auto& [replica, plane] : own.fetched) plane.drop(*empty);
 }
 
 std::vector<Segment> merged_segments(const Variables& variables) {

@@ -20,11 +20,16 @@ class ArenaLayout {
   Segment reserve(int64_t count);
   /// The segment with the gap up to its successor.
   static Segment with_gap(const Segment& segment);
-  void release(const Segment& segment);
+  /// The number of the chunk that is given up because nothing is left in it, if it was: a large one. No later
+  /// segment lies there, so that what a model too large for the memory leaves behind is in nobody's way.
+  std::optional<int32_t> release(const Segment& segment) noexcept;
   const std::vector<int64_t>& chunk_sizes() const { return chunk_sizes_; }
 
  private:
-  std::vector<int64_t> chunk_sizes_;
+  std::vector<Segment>::iterator add_free(Segment freed) noexcept;
+
+  size_t segments_ = 0;               // in use
+  std::vector<int64_t> chunk_sizes_;  // 0: given up
   std::vector<Segment> free_;  // sorted by chunk and offset, neighbours merged
 };
 
@@ -33,10 +38,12 @@ class Plane {
  public:
   Plane(Device device, DType dtype, double initial = 0.0)
       : device_(device), dtype_(dtype), initial_(initial) {}
-  /// The flat tensor of one segment. New chunks are filled with the initial value.
+  /// The flat tensor of one segment. Its chunk is made where there is none, filled with the initial value.
   Tensor view(const ArenaLayout& layout, const Segment& segment);
   /// Sets a segment to the initial value where its chunk exists already (a chunk that does not will have it).
   void reset(const ArenaLayout& layout, const Segment& segment);
+  /// Gives the bytes of a chunk back that the layout has given up.
+  void drop(int32_t chunk) noexcept;
 
  private:
   Device device_;
@@ -109,7 +116,7 @@ class ParameterStore final : public VariableCreator,
   /// Whether this replica reads the weights' own bytes.
   bool reads_weights(int replica) const;
   Arena& arena(DType dtype);
-  static Segment reserve_clean(Arena& arena, int64_t count);
+  static void clean(Arena& arena, const Segment& segment);
   Tensor view_weights(int copy, DType dtype, const Segment& segment);
   const DistributedVariable* kind_of(const VariableSpec& spec) const;
   void add_arena_copies(VariableNode& node);

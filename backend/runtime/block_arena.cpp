@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <new>
 
 namespace nyala {
 
@@ -36,6 +38,7 @@ BlockArena::~BlockArena() {
     for (Block* block = segment->last; block;) delete std::exchange(block, block->before);
     source_.release(segment->data, segment->bytes);
   }
+  while (spare_) delete std::exchange(spare_, spare_->next_free);
 }
 
 // Four bins per power of two; blocks of later bins hold whatever belongs into earlier ones.
@@ -45,6 +48,7 @@ size_t BlockArena::bin_of(size_t bytes) {
 }
 
 Storage* BlockArena::allocate(size_t bytes) {
+  if (!has_spare()) return nullptr;
   bytes = round_up(bytes, kUnit);
   Block* block = take_free(bytes);
   if (!block) block = take_fresh(bytes);
@@ -96,18 +100,22 @@ BlockArena::Block* BlockArena::take_fresh(size_t bytes) {
   return block;
 }
 
-BlockArena::Segment* BlockArena::add_segment(size_t bytes) {
+BlockArena::Segment* BlockArena::add_segment(size_t bytes) try {
+  auto segment = std::make_unique<Segment>();
+  segments_.reserve(segments_.size() + 1);
   const size_t wished = std::max(bytes, std::clamp(reserved_, kSmallestSegment, kLargestSegment));
   for (const size_t size : {wished, bytes})
     if (void* data = source_.allocate(size)) {
       reserved_ += size;
-      return segments_.emplace_back(std::make_unique<Segment>(Segment{static_cast<char*>(data), size, 0}))
-          .get();
+      *segment = {static_cast<char*>(data), size, 0};
+      return segments_.emplace_back(std::move(segment)).get();
     }
+  return nullptr;
+} catch (const std::bad_alloc&) {
   return nullptr;
 }
 
-void BlockArena::release(BlockStorage* storage) {
+void BlockArena::release(BlockStorage* storage) noexcept {
   Block* block = storage->block;
   block->storage.reset();
   if (block->behind && block->behind->is_free) {
@@ -149,23 +157,24 @@ void BlockArena::cut(Block* block, size_t bytes) {
   put(rest);
 }
 
+/// Whether there is the one block that a request needs, made before anything is changed.
+bool BlockArena::has_spare() {
+  if (!spare_) spare_ = new (std::nothrow) Block{};
+  return spare_ != nullptr;
+}
+
 BlockArena::Block* BlockArena::new_block(Segment* segment, char* data, size_t bytes) {
-  std::unique_ptr<Block> block;
-  if (spare_.empty()) {
-    block = std::make_unique<Block>();
-  } else {
-    block = std::move(spare_.back());
-    spare_.pop_back();
-  }
+  Block* const block = std::exchange(spare_, spare_->next_free);
+  block->next_free = nullptr;
   block->segment = segment;
   block->data = data;
   block->bytes = bytes;
   block->before = block->behind = nullptr;
   block->touched = true;
-  return block.release();
+  return block;
 }
 
-void BlockArena::delete_block(Block* block) { spare_.emplace_back(block); }
+void BlockArena::delete_block(Block* block) { block->next_free = std::exchange(spare_, block); }
 
 void BlockArena::put(Block* block) {
   block->is_free = true;
@@ -187,7 +196,18 @@ void BlockArena::remove(Block* block) {
     bins_[bin_of(block->bytes)] = block->next_free;
 }
 
-void BlockArena::release_free() {
+std::vector<size_t> BlockArena::largest(size_t count) const {
+  std::vector<size_t> sizes;
+  for (const auto& segment : segments_)
+    for (const Block* block = segment->last; block; block = block->before) {
+      if (block->is_free) continue;
+      sizes.insert(std::upper_bound(sizes.begin(), sizes.end(), block->bytes, std::greater<>()), block->bytes);
+      if (sizes.size() > count) sizes.pop_back();
+    }
+  return sizes;
+}
+
+void BlockArena::release_free() noexcept {
   std::erase_if(segments_, [this](const std::unique_ptr<Segment>& segment) {
     const bool unused = !segment->last || (segment->last->is_free && !segment->last->before);
     if (!unused) {

@@ -31,11 +31,15 @@ class BlockArena {
   BlockArena(MemorySource& source, Device device, StorageOwner* owner);
   ~BlockArena();
 
-  /// A storage of `bytes` rounded up to kUnit, or null where the source has no memory left.
+  /// A storage of `bytes` rounded up to kUnit, or null where the source or the C heap has no memory left.
   Storage* allocate(size_t bytes);
-  void release(BlockStorage* storage);
-  /// Gives the memory of all free blocks back to the system.
-  void release_free();
+  /// Allocates nothing.
+  void release(BlockStorage* storage) noexcept;
+  /// Gives the memory of all free blocks back to the system. Allocates nothing.
+  void release_free() noexcept;
+
+  /// The bytes of the largest blocks in use, at most `count`.
+  std::vector<size_t> largest(size_t count) const;
 
   /// Bytes of free blocks that have been touched.
   size_t free_bytes() const { return free_bytes_; }
@@ -53,6 +57,7 @@ class BlockArena {
   static size_t bin_of(size_t bytes);
   Block* take_free(size_t bytes);
   Block* take_fresh(size_t bytes);
+  bool has_spare();
   Block* new_block(Segment* segment, char* data, size_t bytes);
   void delete_block(Block* block);
   void put(Block* block);
@@ -66,7 +71,7 @@ class BlockArena {
   StorageOwner* owner_;
   std::vector<std::unique_ptr<Segment>> segments_;
   std::array<Block*, kBins> bins_{};  // free blocks, linked
-  std::vector<std::unique_ptr<Block>> spare_;
+  Block* spare_ = nullptr;  // linked as free ones are
   size_t reserved_ = 0, free_bytes_ = 0;
   uint64_t fresh_blocks_ = 0;
 };

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
+#include <string>
 
-#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/out_of_memory.h>
+#include <nyala/backend/runtime/memory_report.h>
 
 namespace nyala {
 
@@ -39,38 +42,56 @@ StorageRef CachingAllocator::allocate(size_t bytes) {
   if (bytes > (size_t{1} << 48))
     throw OutOfMemoryError("a request of " + std::to_string(bytes) + " bytes on " + device_.to_string() +
                            " is more than any machine has; look for a wrong shape");
+  if (Storage* const storage = try_allocate(bytes)) return StorageRef(storage);
+  const AllocatorStats before = stats();
+  release_cached();
+  if (device_.kind == DeviceKind::cpu) release_cached_host_memory();
+  if (Storage* const storage = try_allocate(bytes)) return StorageRef(storage);
+  throw_out_of_memory([&] {
+    return "no memory left on " + device_.to_string() + " for a tensor of " + readable_bytes(bytes) + " (" +
+           std::to_string(bytes) + " bytes); " + memory_text(before, largest()) +
+           " and were given back before the second try (a smaller batch or model needs less)";
+  });
+}
+
+/// Null where there is no memory for it.
+Storage* CachingAllocator::try_allocate(size_t bytes) {
   std::lock_guard lock(mutex_);
   ++stats_.requests;
-  const bool large = arena_ && bytes > kLarge;
-  Storage* storage = large ? arena_->allocate(bytes) : allocate_block(bytes);
-  if (!storage) {
-    release_cached_locked();
-    storage = large ? arena_->allocate(bytes) : allocate_block(bytes);
-  }
-  if (!storage)
-    throw OutOfMemoryError("no memory left on " + device_.to_string() + " for " + std::to_string(bytes) +
-                           " bytes; " + std::to_string(stats_.live_bytes) +
-                           " bytes are in use (a smaller batch needs less)");
+  Storage* const storage = arena_ && bytes > kLarge ? arena_->allocate(bytes) : allocate_block(bytes);
+  if (!storage) return nullptr;
   stats_.live_bytes += storage->bytes();
   count_arena();
   stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes + stats_.cached_bytes);
-  return StorageRef(storage);
+  return storage;
 }
 
 Storage* CachingAllocator::allocate_block(size_t bytes) {
   const size_t index = class_of(bytes);
   std::vector<Storage*>& bin = free_[index];
-  if (!bin.empty()) {
-    Storage* storage = bin.back();
-    bin.pop_back();
-    binned_bytes_ -= storage->bytes();
-    return storage;
-  }
+  if (bin.empty()) return make_block(index);
+  Storage* storage = bin.back();
+  bin.pop_back();
+  binned_bytes_ -= storage->bytes();
+  return storage;
+}
+
+Storage* CachingAllocator::make_block(size_t index) try {
+  std::vector<Storage*>& bin = free_[index];
+  if (bin.capacity() <= existing_[index]) bin.reserve(2 * existing_[index] + 4);  // so that reclaim() need not
   const size_t size = size_of_class(index);
-  void* data = source_->allocate(size);
+  void* const data = source_->allocate(size);
   if (!data) return nullptr;
+  auto* const storage = new (std::nothrow) Storage(data, size, device_, this);
+  if (!storage) {
+    source_->release(data, size);
+    return nullptr;
+  }
+  ++existing_[index];
   ++blocks_;
-  return new Storage(data, size, device_, this);
+  return storage;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
 void CachingAllocator::count_arena() {
@@ -90,22 +111,30 @@ void CachingAllocator::reclaim(Storage* storage) noexcept {
   count_arena();
 }
 
-void CachingAllocator::release_cached() {
+void CachingAllocator::release_cached() noexcept {
   std::lock_guard lock(mutex_);
-  release_cached_locked();
-}
-
-void CachingAllocator::release_cached_locked() {
-  for (std::vector<Storage*>& bin : free_) {
-    for (Storage* storage : bin) {
+  for (size_t index = 0; index < kClasses; ++index) {
+    for (Storage* storage : free_[index]) {
       binned_bytes_ -= storage->bytes();
       source_->release(storage->data(), storage->bytes());
       delete storage;
+      --existing_[index];
     }
-    bin.clear();
+    free_[index].clear();
   }
   if (arena_) arena_->release_free();
   count_arena();
+}
+
+std::vector<size_t> CachingAllocator::largest() const {
+  std::lock_guard lock(mutex_);
+  std::vector<size_t> sizes;
+  if (arena_) sizes = arena_->largest(kReported);
+  for (size_t index = kClasses; index-- > 0 && sizes.size() < kReported;) {
+    const size_t in_use = existing_[index] - free_[index].size();
+    sizes.insert(sizes.end(), std::min(in_use, kReported - sizes.size()), size_of_class(index));
+  }
+  return sizes;
 }
 
 AllocatorStats CachingAllocator::stats() const {

@@ -31,16 +31,22 @@ class CachingAllocator final : public StorageOwner {
   CachingAllocator(Device device, std::unique_ptr<MemorySource> source);
   ~CachingAllocator() override;
 
-  /// A storage of at least `bytes` bytes. Throws OutOfMemoryError naming device and sizes, after
-  /// having given back everything cached.
+  /// A storage of at least `bytes` bytes. Where the system has no more, everything cached is given back (on the
+  /// host that of all its devices) and it is tried again; then OutOfMemoryError is thrown, which names device,
+  /// bytes wanted, in use and cached, and the largest tensors.
   StorageRef allocate(size_t bytes);
 
+  /// Allocates nothing.
   void reclaim(Storage* storage) noexcept override;
 
   /// Gives all cached blocks back to the system.
-  void release_cached();
+  void release_cached() noexcept;
 
   AllocatorStats stats() const;
+
+  static constexpr size_t kReported = 5;
+  /// The bytes of the largest storages in use, at most kReported.
+  std::vector<size_t> largest() const;
 
  private:
   static constexpr size_t kClasses = 64 * 4;
@@ -48,14 +54,16 @@ class CachingAllocator final : public StorageOwner {
   static constexpr size_t kLarge = size_t{1} << 20;
   static size_t class_of(size_t bytes);
   static size_t size_of_class(size_t index);
+  Storage* try_allocate(size_t bytes);
   Storage* allocate_block(size_t bytes);
-  void release_cached_locked();
+  Storage* make_block(size_t index);
   void count_arena();
 
   Device device_;
   std::unique_ptr<MemorySource> source_;
   mutable std::mutex mutex_;
-  std::array<std::vector<Storage*>, kClasses> free_;
+  std::array<std::vector<Storage*>, kClasses> free_;  // room for all that exist
+  std::array<size_t, kClasses> existing_{};           // storages of each class, free or in use
   std::optional<BlockArena> arena_;
   size_t binned_bytes_ = 0;  // in free_
   uint64_t blocks_ = 0;      // taken from the source for free_

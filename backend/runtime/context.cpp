@@ -1,12 +1,19 @@
 #include <nyala/backend/runtime/context.h>
 
+#include <cstddef>
+#include <new>
+
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala {
 
 ThreadContext& thread_context() {
-  thread_local ThreadContext context;
-  return context;
+  // Without a destructor, which glibc ends the process for where it has no memory to note it. What would be
+  // destroyed is given up by the scopes that set it.
+  alignas(ThreadContext) thread_local std::byte place[sizeof(ThreadContext)];
+  thread_local ThreadContext* context = nullptr;
+  if (!context) context = new (place) ThreadContext;
+  return *context;
 }
 
 Device current_device() { return thread_context().device; }

@@ -1,6 +1,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 
 #include <omp.h>
+#include <malloc.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include <nyala/backend/runtime/ghost_device.h>
 #include <nyala/backend/runtime/gpu_provider.h>
 #include <nyala/backend/runtime/host_memory.h>
+#include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/runtime/parallel.h>
 #include <nyala/backend/runtime/visible_devices.h>
 
@@ -119,6 +121,12 @@ class Registry {
     for (const auto& slot : entries_[static_cast<size_t>(kind)])
       if (slot.load(std::memory_order_acquire)) return true;
     return false;
+  }
+
+  template <class Body>
+  void for_each_of(DeviceKind kind, Body&& body) const {
+    for (const auto& slot : entries_[static_cast<size_t>(kind)])
+      if (Entry* made = slot.load(std::memory_order_acquire)) body(*made);
   }
 
   Entry& entry(Device device) {
@@ -301,6 +309,17 @@ Stream& stream_of(Device device) { return *registry().entry(device).stream; }
 void synchronize(Device device) { stream_of(device).synchronize(); }
 
 AllocatorStats allocator_stats(Device device) { return allocator_of(device).stats(); }
+
+void for_each_host_allocator(const std::function<void(CachingAllocator&)>& body) {
+  registry().for_each_of(DeviceKind::cpu, [&](Registry::Entry& entry) { body(*entry.allocator); });
+}
+
+void release_cached_host_memory() noexcept {
+  registry().for_each_of(DeviceKind::cpu, [](Registry::Entry& entry) { entry.allocator->release_cached(); });
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 int available_cores() {
   static const int cores = count_cores();

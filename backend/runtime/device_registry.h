@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include <nyala/backend/core/device.h>
@@ -65,6 +66,9 @@ void synchronize(Device device);
 
 /// Counts of the device's allocator.
 AllocatorStats allocator_stats(Device device);
+
+/// Calls body(allocator) for each device of the host that has been used.
+void for_each_host_allocator(const std::function<void(CachingAllocator&)>& body);
 
 /// Number of cores that compute threads may run on: affinity mask, cgroup quota, then OMP_NUM_THREADS.
 int available_cores();

@@ -16,6 +16,7 @@
 #include <nyala/backend/core/op.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/backend/runtime/thread_team.h>
 
 namespace nyala {
 
@@ -96,7 +97,7 @@ class GhostEvent final : public Event {
 class GhostStream final : public Stream {
  public:
   explicit GhostStream(Device device)
-      : device_(device), delays_(mix_key(0, "ghost")), thread_([this] { work(); }) {}
+      : device_(device), delays_(mix_key(0, "ghost")), thread_(start_thread([this] { work(); })) {}
   ~GhostStream() override {
     {
       std::lock_guard lock(mutex_);

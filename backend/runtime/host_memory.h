@@ -4,7 +4,8 @@
 
 namespace nyala {
 
-/// Host memory: small blocks from the C heap, large ones aligned to 2 MiB and offered huge pages.
+/// Host memory: small blocks from the C heap, large ones aligned to 2 MiB and offered huge pages. Leaves
+/// kHostMargin to everybody else (proven_room.h).
 class HostMemory final : public MemorySource {
  public:
   void* allocate(size_t bytes) override;

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 
-#include <nyala/backend/runtime/busy_cores.h>
+#include <nyala/backend/runtime/thread_team.h>
 
 namespace nyala {
 
@@ -13,7 +14,8 @@ int compute_threads();
 inline constexpr int64_t kParallelGrain = 32768;
 
 /// Calls body(begin, end) on pieces of [0, count) that depend on count and `grain` alone, never on the number
-/// of threads, so that sums by piece have the same bits everywhere.
+/// of threads, so that sums by piece have the same bits everywhere. Throws what a piece throws, one of them where
+/// several do, after all have ended.
 template <class Body>
 void parallel_for(int64_t count, int64_t grain, Body&& body) {
   if (count <= 0) return;
@@ -28,10 +30,18 @@ void parallel_for(int64_t count, int64_t grain, Body&& body) {
       body(piece * grain, piece + 1 == pieces ? count : (piece + 1) * grain);
     return;
   }
-  watch_busy_cores(team);
+  prepare_team(team);
+  std::exception_ptr error;
 #pragma omp parallel for schedule(static) num_threads(team)
-  for (int64_t piece = 0; piece < pieces; ++piece)
-    body(piece * grain, piece + 1 == pieces ? count : (piece + 1) * grain);
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    try {
+      body(piece * grain, piece + 1 == pieces ? count : (piece + 1) * grain);
+    } catch (...) {
+#pragma omp critical(nyala_parallel_for)
+      error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace nyala

@@ -11,6 +11,7 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/cpu_hints.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/thread_team.h>
 
 namespace nyala {
 
@@ -19,7 +20,7 @@ namespace {
 /// One thread that waits for jobs. Lives as long as the process.
 class Worker {
  public:
-  Worker() : thread_([this] { work(); }) { thread_.detach(); }
+  Worker() : thread_(start_thread([this] { work(); })) { thread_.detach(); }
 
   void start(const std::function<void(size_t)>& body, size_t index, const ThreadContext& context) {
     body_ = &body;
@@ -72,7 +73,8 @@ class Worker {
 
 struct Pool {
   std::mutex mutex;
-  std::vector<Worker*> idle;
+  std::vector<Worker*> idle;  // room for all that exist
+  size_t existing = 0;
 };
 
 Pool& pool() {
@@ -84,13 +86,15 @@ Pool& pool() {
 class Lease {
  public:
   explicit Lease(size_t count) {
+    workers_.reserve(count);
     std::lock_guard lock(pool().mutex);
     std::vector<Worker*>& idle = pool().idle;
-    while (workers_.size() < count) {
-      if (idle.empty()) idle.push_back(new Worker);
-      workers_.push_back(idle.back());
-      idle.pop_back();
+    idle.reserve(pool().existing + count);
+    while (idle.size() < count) {
+      idle.push_back(new Worker);
+      ++pool().existing;
     }
+    for (; workers_.size() < count; idle.pop_back()) workers_.push_back(idle.back());
   }
   ~Lease() {
     std::lock_guard lock(pool().mutex);

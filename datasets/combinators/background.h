@@ -34,6 +34,9 @@ void pull_into(Pulled& result, Pull&& pull) {
   }
 }
 
+/// The end of a stream whose thread had no memory for handing on what it pulled.
+inline Pulled ended_by(std::exception_ptr error) { return {{}, true, std::move(error)}; }
+
 /// The part of the consumer's thread context that threads working for it take over. They run their ops on one
 /// thread each, since all of them together share the cores with the consumer.
 class BackgroundContext {

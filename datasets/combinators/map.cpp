@@ -6,6 +6,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/thread_team.h>
 #include <nyala/datasets/combinators/background.h>
 #include <nyala/datasets/combinators/combinators.h>
 
@@ -69,9 +70,13 @@ class ParallelMapStream : public ElementStream {
     Pulled front;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return !slots_.empty() && slots_.front().ready; });
-      front = std::move(slots_.front().result);
-      slots_.pop_front();
+      changed_.wait(lock, [this] { return slots_.empty() ? failure_ != nullptr : slots_.front().ready; });
+      if (slots_.empty()) {
+        front = ended_by(failure_);
+      } else {
+        front = std::move(slots_.front().result);
+        slots_.pop_front();
+      }
     }
     changed_.notify_all();
     done_ = front.ended;
@@ -93,10 +98,22 @@ class ParallelMapStream : public ElementStream {
 
   void start() {
     if (!workers_.empty()) return;
-    for (int i = 0; i < calls_; ++i) workers_.emplace_back([this] { work(); });
+    workers_.reserve(static_cast<size_t>(calls_));
+    for (int i = 0; i < calls_; ++i) workers_.push_back(start_thread([this] { work(); }));
   }
 
-  void work() {
+  void work() noexcept {
+    try {
+      map_all();
+    } catch (...) {  // no memory for a slot
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      input_ended_ = true;
+      changed_.notify_all();
+    }
+  }
+
+  void map_all() {
     context_.enter();
     const size_t most = static_cast<size_t>(calls_) * 2;
     for (;;) {
@@ -143,7 +160,8 @@ class ParallelMapStream : public ElementStream {
   std::condition_variable changed_;
   std::deque<Slot> slots_;
   int64_t position_ = 0;      // guarded by input_mutex_
-  bool input_ended_ = false;  // guarded by mutex_, as are slots_ and stopped_
+  bool input_ended_ = false;  // guarded by mutex_, as are slots_, failure_ and stopped_
+  std::exception_ptr failure_;  // behind all slots
   bool stopped_ = false;
   bool done_ = false;
   std::vector<std::thread> workers_;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/thread_team.h>
 #include <nyala/datasets/combinators/background.h>
 #include <nyala/datasets/combinators/combinators.h>
 
@@ -30,13 +31,17 @@ class PrefetchStream : public ElementStream {
 
   bool next(Element& element) override {
     if (done_) return false;
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    if (!thread_.joinable()) thread_ = start_thread([this] { work(); });
     Pulled front;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return !ready_.empty(); });
-      front = std::move(ready_.front());
-      ready_.pop_front();
+      changed_.wait(lock, [this] { return !ready_.empty() || failure_; });
+      if (ready_.empty()) {
+        front = ended_by(failure_);
+      } else {
+        front = std::move(ready_.front());
+        ready_.pop_front();
+      }
     }
     changed_.notify_all();
     done_ = front.ended;
@@ -48,7 +53,17 @@ class PrefetchStream : public ElementStream {
   }
 
  private:
-  void work() {
+  void work() noexcept {
+    try {
+      pull_all();
+    } catch (...) {  // no memory for a place in ready_
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      changed_.notify_all();
+    }
+  }
+
+  void pull_all() {
     context_.enter();
     for (bool ended = false; !ended;) {
       Pulled pulled;
@@ -68,6 +83,7 @@ class PrefetchStream : public ElementStream {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Pulled> ready_;
+  std::exception_ptr failure_;  // behind what is ready
   bool stopped_ = false;
   bool done_ = false;  // the consumer has seen the end
   std::thread thread_;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <omp.h>
 #include <shared_mutex>
 #include <string>
@@ -12,10 +13,12 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/kernels/cpu/onednn.h>
 #include <nyala/backend/kernels/cpu/packed_weights.h>
-#include <nyala/backend/runtime/busy_cores.h>
+#include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/runtime/parallel.h>
+#include <nyala/backend/runtime/proven_room.h>
 
 namespace nyala::onednn {
 
@@ -32,8 +35,11 @@ const dnnl::engine& cpu_engine() {
 }
 
 dnnl::stream& thread_stream() {
-  thread_local dnnl::stream stream(cpu_engine());
-  return stream;
+  struct Own {
+    dnnl::stream stream{cpu_engine()};
+  };
+  static auto* const of_threads = new PerThread<Own>;
+  return of_threads->get().stream;
 }
 
 memory::desc dense_desc(const memory::dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
@@ -308,6 +314,7 @@ struct Arguments {
 };
 
 void check(dnnl_status_t status, const char* what) {
+  if (status == dnnl_out_of_memory) throw_for_bad_alloc(what);
   if (status != dnnl_success)
     throw Error(std::string("oneDNN: ") + what + " failed with status " + std::to_string(status));
 }
@@ -315,6 +322,9 @@ void check(dnnl_status_t status, const char* what) {
 void point(const memory& place, const void* data) {
   check(dnnl_memory_set_data_handle(place.get(), const_cast<void*>(data)), "setting a data pointer");
 }
+
+/// What making a primitive, or its first run, takes of the host's memory at most.
+constexpr size_t kRoomOfAPrimitive = size_t{32} << 20;
 
 /// A plan that runs, with its kept arguments and packed kernels.
 class Compiled {
@@ -326,6 +336,14 @@ class Compiled {
   size_t workspace() const { return plan_.packed_bytes + plan_.scratch_bytes + 64; }
 
   void run(const Operands& operands) {
+    if (ran_.load(std::memory_order_relaxed)) return execute_all(operands);
+    const ProvenRoom room(kRoomOfAPrimitive, "the first run of a primitive of oneDNN");  // it may still make code
+    execute_all(operands);
+    ran_.store(true, std::memory_order_relaxed);
+  }
+
+ private:
+  void execute_all(const Operands& operands) {
     std::unique_ptr<Arguments> arguments = take();
     auto* space =
         reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(operands.workspace.raw()) + 63) / 64 * 64);
@@ -344,7 +362,6 @@ class Compiled {
     give_back(std::move(arguments));
   }
 
- private:
   /// The packed form of `weights`: a kept one that is up to date, else freshly made, in `space` where none is
   /// free.
   const void* packed(const Tensor& weights, const Arguments& arguments, PackedWeights::Use& kept,
@@ -400,6 +417,7 @@ class Compiled {
   }
 
   Plan plan_;
+  std::atomic<bool> ran_{false};
   PackedWeights weights_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Arguments>> idle_;
@@ -480,7 +498,7 @@ void set_team(int threads) {
 class Team {
  public:
   explicit Team(int threads) : before_(omp_get_max_threads()) {
-    watch_busy_cores(threads);
+    prepare_team(threads);
     set_team(threads);
   }
   ~Team() { set_team(before_); }
@@ -489,6 +507,24 @@ class Team {
 
  private:
   int before_;
+};
+
+/// Switches oneDNN's own cache of primitives off as long as this lives. Where making a primitive throws, that
+/// cache keeps an entry whose key points at freed memory. It is emptied by this; ours stands before it anyway.
+class WithoutOwnCache {
+ public:
+  WithoutOwnCache() {
+    if (dnnl_get_primitive_cache_capacity(&capacity_) != dnnl_success) capacity_ = 0;
+    if (capacity_ > 0) dnnl_set_primitive_cache_capacity(0);
+  }
+  ~WithoutOwnCache() {
+    if (capacity_ > 0) dnnl_set_primitive_cache_capacity(capacity_);
+  }
+  WithoutOwnCache(const WithoutOwnCache&) = delete;
+  WithoutOwnCache& operator=(const WithoutOwnCache&) = delete;
+
+ private:
+  int capacity_ = 0;
 };
 
 /// Everything compiled so far; where it is full, what was not used for longest goes.
@@ -510,9 +546,10 @@ class Cache {
     std::unique_lock lock(mutex_);
     const auto found = entries_.find(key);
     if (found != entries_.end()) return use(found->second);
+    std::shared_ptr<Compiled> compiled = compile(problem);
     if (entries_.size() >= kCapacity) drop_oldest();
     Entry& entry = entries_[key];
-    entry.compiled = compile(problem);
+    entry.compiled = std::move(compiled);
     return use(entry);
   }
 
@@ -532,11 +569,14 @@ class Cache {
   template <class Problem>
   static std::shared_ptr<Compiled> compile(const Problem& problem) {
     const Team team(threads_for(problem));
+    const ProvenRoom room(kRoomOfAPrimitive, "a primitive of oneDNN");
+    const WithoutOwnCache uncached;
     try {
       Plan plan = plan_of(problem);
       ++g_primitives_created;
       return std::make_shared<Compiled>(std::move(plan));
-    } catch (const dnnl::error&) {
+    } catch (const dnnl::error& error) {
+      if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
       return std::make_shared<Compiled>("oneDNN does not implement this");
     }
   }
@@ -571,9 +611,32 @@ void run(const ConvolutionProblem& problem, const Operands& operands) {
   Cache::instance().get(problem)->run(operands);
 }
 
+namespace {
+
+/// Small products of all kinds: the first of each kind makes code.
+bool make_products() {
+  constexpr int64_t kSize = 48;
+  const ProvenRoom room(kRoomOfAPrimitive, "oneDNN's products of matrices");
+  const std::vector<float> a(kSize * kSize), b(kSize * kSize);
+  std::vector<float> c(kSize * kSize);
+  for (const bool transpose_a : {false, true})
+    for (const bool transpose_b : {false, true})
+      for (const bool adds : {false, true})
+        multiply({.rows = kSize,
+                  .inner = kSize,
+                  .columns = kSize,
+                  .transpose_a = transpose_a,
+                  .transpose_b = transpose_b},
+                 1.0f, {{a.data(), kSize}, {b.data(), kSize}, {c.data(), kSize}, adds});
+  return true;
+}
+
+}  // namespace
+
 void prepare_multiply() {
-  watch_busy_cores(compute_threads());
+  prepare_team(compute_threads());
   set_team(compute_threads());
+  [[maybe_unused]] static const bool made = make_products();
 }
 
 void multiply(const MatmulProblem& p, float scale, const Factors& f) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include <nyala/backend/core/tensor.h>
@@ -58,7 +59,7 @@ class PackedWeights {
     const uint64_t version = storage->version();
     Copy* copy = find(storage, weights.storage_offset());
     if (copy && copy->version == version) {
-      if (!copy->filled) fill_copy(*copy, bytes, fill);
+      if (!copy->filled && !fill_copy(*copy, bytes, fill)) return {};
       return Use(this, copy);
     }
     if (copy && copy->readers > 0) return {};
@@ -83,11 +84,13 @@ class PackedWeights {
   }
 
   template <class Fill>
-  static void fill_copy(Copy& copy, size_t bytes, Fill&& fill) {
-    if (!copy.bytes) copy.bytes.reset(new char[bytes + 64]);
+  static bool fill_copy(Copy& copy, size_t bytes, Fill&& fill) {
+    if (!copy.bytes) copy.bytes.reset(new (std::nothrow) char[bytes + 64]);
+    if (!copy.bytes) return false;  // works without
     copy.data = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(copy.bytes.get()) + 63) / 64 * 64);
     fill(copy.data);
     copy.filled = true;
+    return true;
   }
 
   /// A copy nobody reads: a new one, or where there are many the one with the oldest version.
