@@ -9,6 +9,7 @@
 #include <nyala/api/model/graph.h>
 #include <nyala/api/model/keep_output_shapes.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/collectives.h>
@@ -61,7 +62,10 @@ std::string place(const LayerNode& node) {
 }
 
 /// The path of the layer that is being built on this thread.
-thread_local std::string t_build_path;
+std::string& build_path() {
+  static auto* const of_threads = new PerThread<std::string>;
+  return of_threads->get();
+}
 
 /// Layers are mostly called in the order in which they are held: each search begins behind the last find.
 bool holds_directly(const LayerNode& owner, const LayerNode& node) {
@@ -116,24 +120,26 @@ void check_tracked(const LayerNode& node, bool at_build) {
 
 void LayerNode::ensure_built(const Shapes& inputs) {
   if (built_) return;
-  const ScopedValue<std::string> path(t_build_path,
-                                      t_build_path.empty() ? name_ : t_build_path + "/" + name_);
-  path_ = t_build_path;
+  std::string& outer = build_path();
+  const ScopedValue<std::string> path(outer, outer.empty() ? name_ : outer + "/" + name_);
+  path_ = outer;
   const RunningCall building{.layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &building);
   const size_t num_weights = weights_.size(), num_state = state_.size();  // those of track()
+  const auto num_sublayers = static_cast<std::ptrdiff_t>(sublayers_.size());
   for (const Variables* tracked : {&weights_, &state_})
     for (const Variable& variable : *tracked) variable.node().spec.path = path_ + "/" + variable.name();
   Builder builder(*this);
   try {
     build(builder, inputs);
-  } catch (const Error&) {
+    built_for_ = inputs;
+  } catch (...) {
     weights_.resize(num_weights);
     state_.resize(num_state);
+    sublayers_.erase(sublayers_.begin() + num_sublayers, sublayers_.end());
     rethrow_with_prefix(place(*this));
   }
   built_ = true;
-  built_for_ = inputs;
   for (Shape& shape : built_for_)
     if (shape.rank() > 0) shape = shape.with(0, None);
   if (!trainable_) set_trainable(false);
