@@ -14,6 +14,7 @@
 #include <nyala/api/saving/weights_from_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/core/log.h>
 
 namespace nyala {
@@ -59,7 +60,9 @@ Json model_to_json(const Model& model) {
   return json;
 }
 
-Model load_model(const std::string& path, const LoadModelConfig& config) {
+namespace {
+
+Model load(const std::string& path, const LoadModelConfig& config) {
   const StoredModel stored = read_stored_model(path);
   if (stored.config.is_null())
     throw FileFormatError(path + ": it holds weights, but no model; build the model and call load_weights");
@@ -80,6 +83,12 @@ Model load_model(const std::string& path, const LoadModelConfig& config) {
                           "' has weights, but the file does not say for which input; give it an Input, or "
                           "make the class again, build(shape) and load_weights");
   return model;
+}
+
+}  // namespace
+
+Model load_model(const std::string& path, const LoadModelConfig& config) {
+  return with_memory_errors(path.c_str(), [&] { return load(path, config); });
 }
 
 bool holds_model(const std::string& path) { return !read_stored_model(path).config.is_null(); }
@@ -106,13 +115,15 @@ Optimizer parse_optimizer(const std::string& name_or_json) {
 }
 
 void Model::save(const std::string& path) const {
-  const SharedUse use(model_node(), "save");
-  if (const auto shared = model_node().template_model()) return Model(shared).save(path);
-  if (path.ends_with(".keras")) return write_keras_archive(*this, path);
-  const bool is_hdf5 = path.ends_with(".h5") || path.ends_with(".hdf5");
-  if (is_hdf5 && !path.ends_with(".weights.h5")) return write_legacy_hdf5(*this, path);
-  throw InvalidArgumentError("save: expected a path that ends with '.keras' or '.h5', received '" + path +
-                             "' (weights alone: save_weights)");
+  with_memory_errors(path.c_str(), [&] {
+    const SharedUse use(model_node(), "save");
+    if (const auto shared = model_node().template_model()) return Model(shared).save(path);
+    if (path.ends_with(".keras")) return write_keras_archive(*this, path);
+    const bool is_hdf5 = path.ends_with(".h5") || path.ends_with(".hdf5");
+    if (is_hdf5 && !path.ends_with(".weights.h5")) return write_legacy_hdf5(*this, path);
+    throw InvalidArgumentError("save: expected a path that ends with '.keras' or '.h5', received '" + path +
+                               "' (weights alone: save_weights)");
+  });
 }
 
 std::string Model::to_json() const {

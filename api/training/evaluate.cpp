@@ -10,6 +10,7 @@
 #include <nyala/api/training/resolve.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/concatenate.h>
 
@@ -115,7 +116,9 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   return logs;
 }
 
-Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config) {
+namespace {
+
+Tensors predict_rows(const Model& model, const DataArgument& data, const PredictConfig& config) {
   const SharedUse use(model.model_node(), "predict");
   Model handle = model;
   check_inputs(data, model.model_node());
@@ -145,6 +148,12 @@ Tensors predict_data(const Model& model, const DataArgument& data, const Predict
   return outputs;
 }
 
+}  // namespace
+
+Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config) {
+  return with_memory_errors("predict", [&] { return predict_rows(model, data, config); });
+}
+
 namespace {
 
 Tensor only(Tensors outputs, const Model& model) {
@@ -164,23 +173,31 @@ Batch batch_of(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
 }  // namespace
 
 Logs Model::evaluate(const Tensor& x, const Tensor& y, const EvaluateConfig& config) const {
-  const ExclusiveUse alone(model_node(), "evaluate");
-  return evaluate_data(*this, DataArgument(x, y), config);
+  return with_memory_errors("evaluate", [&] {
+    const ExclusiveUse alone(model_node(), "evaluate");
+    return evaluate_data(*this, DataArgument(x, y), config);
+  });
 }
 
 Logs Model::evaluate(const Tensors& x, const Tensors& y, const EvaluateConfig& config) const {
-  const ExclusiveUse alone(model_node(), "evaluate");
-  return evaluate_data(*this, DataArgument(x, y), config);
+  return with_memory_errors("evaluate", [&] {
+    const ExclusiveUse alone(model_node(), "evaluate");
+    return evaluate_data(*this, DataArgument(x, y), config);
+  });
 }
 
 Logs Model::evaluate(const Arrays& arrays, const EvaluateConfig& config) const {
-  const ExclusiveUse alone(model_node(), "evaluate");
-  return evaluate_data(*this, arrays, config);
+  return with_memory_errors("evaluate", [&] {
+    const ExclusiveUse alone(model_node(), "evaluate");
+    return evaluate_data(*this, arrays, config);
+  });
 }
 
 Logs Model::evaluate(const Dataset& batches, const EvaluateConfig& config) const {
-  const ExclusiveUse alone(model_node(), "evaluate");
-  return evaluate_data(*this, batches, config);
+  return with_memory_errors("evaluate", [&] {
+    const ExclusiveUse alone(model_node(), "evaluate");
+    return evaluate_data(*this, batches, config);
+  });
 }
 
 Tensor Model::predict(const Tensor& x, const PredictConfig& config) const {
@@ -204,12 +221,14 @@ Tensors Model::predict_all(const Dataset& batches, const PredictConfig& config) 
 }
 
 Logs Model::train_on_batch(const Batch& batch) const {
-  compiled_state(*this, "train_on_batch");
-  const ExclusiveUse alone(model_node(), "train_on_batch");
-  Stepper stepper(model_node());
-  stepper.reset();
-  stepper.train(batch);
-  return stepper.logs_of_now();
+  return with_memory_errors("train_on_batch", [&] {
+    compiled_state(*this, "train_on_batch");
+    const ExclusiveUse alone(model_node(), "train_on_batch");
+    Stepper stepper(model_node());
+    stepper.reset();
+    stepper.train(batch);
+    return stepper.logs_of_now();
+  });
 }
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
@@ -220,12 +239,14 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
 }
 
 Logs Model::test_on_batch(const Batch& batch) const {
-  compiled_state(*this, "test_on_batch");
-  const ExclusiveUse alone(model_node(), "test_on_batch");
-  Stepper stepper(model_node());
-  stepper.reset();
-  stepper.test(batch);
-  return stepper.logs_of_now();
+  return with_memory_errors("test_on_batch", [&] {
+    compiled_state(*this, "test_on_batch");
+    const ExclusiveUse alone(model_node(), "test_on_batch");
+    Stepper stepper(model_node());
+    stepper.reset();
+    stepper.test(batch);
+    return stepper.logs_of_now();
+  });
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) const {
@@ -233,8 +254,10 @@ Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample
 }
 
 Tensors Model::predict_all_on_batch(const Tensors& x) const {
-  const SharedUse use(model_node(), "predict_on_batch");
-  return Stepper(model_node()).predict(Batch{.x = x});
+  return with_memory_errors("predict_on_batch", [&] {
+    const SharedUse use(model_node(), "predict_on_batch");
+    return Stepper(model_node()).predict(Batch{.x = x});
+  });
 }
 
 Tensor Model::predict_one_on_batch(const Tensors& x) const {

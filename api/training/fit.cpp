@@ -12,6 +12,7 @@
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/core/log.h>
 
 namespace nyala {
@@ -235,8 +236,10 @@ History Model::fit(const Dataset& batches, const FitConfig& config) const {
 }
 
 History Model::fit_data(const DataArgument& data, const FitConfig& config) const {
-  const ExclusiveUse alone(model_node(), "fit");
-  return Fit(*this, data, config).run();
+  return with_memory_errors("fit", [&] {
+    const ExclusiveUse alone(model_node(), "fit");
+    return Fit(*this, data, config).run();
+  });
 }
 
 }  // namespace nyala
