@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/ops/random.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/contexts.h>
@@ -12,7 +13,7 @@ namespace nyala {
 
 /// Stream i draws with keys mixed of seed, i and the number of its draws.
 struct GeneratorState {
-  std::mutex mutex;
+  Mutex mutex;
   uint64_t seed = 0;
   std::vector<int64_t> draws;  // per stream
 };

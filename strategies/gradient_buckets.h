@@ -4,11 +4,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <vector>
 
 #include <nyala/backend/autograd/gradient_sink.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/parameters/update_rule.h>
 #include <nyala/strategies/comm/cross_device_ops.h>
 #include <nyala/strategies/step_profiler.h>
@@ -90,7 +90,7 @@ class GradientBuckets {
   std::vector<Place> places_;  // by leaf
   std::vector<std::unique_ptr<Sink>> sinks_;
   bool reduce_ = true, accumulate_ = false;
-  std::mutex rows_mutex_;
+  Mutex rows_mutex_;
   std::set<int32_t> row_leaves_;  // whose gradients have come as rows
   bool learned_ = false;          // some of them have no bucket of their own yet
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <nyala/backend/core/caught_error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/strategies/gradient_buckets.h>
 #include <nyala/strategies/replica_group.h>
 #include <nyala/strategies/replica_threads.h>
@@ -66,7 +67,7 @@ class InProcessStrategy final : public StrategyNode {
 
    private:
     InProcessStrategy& strategy_;
-    std::unique_lock<std::mutex> lock_;
+    std::unique_lock<Mutex> lock_;
   };
 
   bool runs_on_this_thread() const;
@@ -94,7 +95,7 @@ class InProcessStrategy final : public StrategyNode {
   UpdateRule* manual_ = nullptr;  // of the apply_gradients() that goes on
   bool manual_applies_ = false;
   bool run_has_rule_ = false;
-  std::mutex turn_;
+  Mutex turn_;
   std::atomic<std::thread::id> runner_{};
   ReplicaThreads threads_;
   StoreRegistration registration_;

@@ -129,6 +129,7 @@ ReplicaGroup::ReplicaGroup(std::vector<Device> devices)
 ReplicaGroup::~ReplicaGroup() = default;
 
 void ReplicaGroup::reset() {
+  begun_in_ = forks();
   arrived_ = 0;
   left_ = 0;
   last_left_ = -1;
@@ -176,6 +177,10 @@ void ReplicaGroup::cancel(std::string reason) noexcept {
 }
 
 void ReplicaGroup::check_whole() const {
+  if (begun_in_ != forks())
+    throw StateError(
+        "fork() was called inside a step on several devices, whose threads are not in the child; "
+        "only exec and _exit may follow there");
   if (!broken_.load(std::memory_order_acquire)) return;
   std::lock_guard lock(mutex_);
   throw CommunicationError("a collective among replicas was cancelled: " + reason_);

@@ -4,12 +4,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <nyala/backend/core/caught_error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/strategies/step_profiler.h>
 
@@ -73,6 +73,7 @@ class ReplicaGroup {
   std::vector<Device> devices_;
   std::vector<std::unique_ptr<Collectives>> contexts_;
   int spins_;
+  uint32_t begun_in_ = forks();
   std::atomic<int> arrived_{0};
   std::atomic<int> left_{0};
   std::atomic<int> last_left_{-1};
@@ -86,7 +87,7 @@ class ReplicaGroup {
   CaughtError job_error_;
   std::atomic<uint32_t> generation_{0};
   std::atomic<bool> broken_{false};
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::string reason_;
 };
 

@@ -24,10 +24,12 @@ class ReplicaThreads {
   ReplicaThreads& operator=(const ReplicaThreads&) = delete;
 
   /// Calls body(replica) on every thread and returns when all are done. `body` must not throw. Kernels report
-  /// to the status words of the caller.
+  /// to the status words of the caller. In a child of fork() the threads are made anew; where `body` forks
+  /// itself, StateError is thrown in the child.
   void run(const std::function<void(int)>& body);
 
  private:
+  void start();
   void stop();
   void work(int replica);
   void enter(int replica, const std::function<void(int)>& body) const;
@@ -37,6 +39,7 @@ class ReplicaThreads {
   int spins_;
   const std::function<void(int)>* body_ = nullptr;
   StatusWords* status_ = nullptr;  // of the caller's thread
+  uint32_t made_in_;  // of forks(): where this differs the threads are in the parent of this process
   std::atomic<uint32_t> round_{0};
   std::atomic<int> running_{0};
   std::atomic<bool> stopping_{false};

@@ -4,9 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala {
 
@@ -87,7 +88,7 @@ class StepProfiler {
 
   std::atomic<bool> enabled_{false};
   std::atomic<bool> running_{false};  // between begin_run() and end_run() of a measured step
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<Lane> lanes_;
   Time run_begin_{}, update_begin_{}, last_end_{};
   StepTimes step_, sums_;

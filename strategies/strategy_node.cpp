@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/reduction.h>
@@ -16,7 +17,7 @@ namespace nyala {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
+  Mutex mutex{Mutex::AtFork::is_waited};
   std::map<const SegmentOwner*, StrategyNode*> strategies;
 };
 

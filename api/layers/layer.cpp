@@ -9,6 +9,7 @@
 #include <nyala/api/model/graph.h>
 #include <nyala/api/model/keep_output_shapes.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/runtime/context.h>
@@ -422,7 +423,7 @@ std::string snake_case(std::string_view class_name) {
 namespace {
 
 struct NameCounters {
-  std::mutex mutex;
+  Mutex mutex{Mutex::AtFork::is_waited};
   std::map<std::string, int> counts;
 };
 

@@ -2,9 +2,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -34,7 +34,7 @@ class MetricSums {
   std::shared_ptr<const MetricNode> node(const std::function<std::shared_ptr<const MetricNode>()>& make);
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<const MetricNode> node_;
   Tensors parts_;
 };

@@ -6,6 +6,7 @@
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/ops/device_copy.h>
 #include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/runtime/context.h>
@@ -51,7 +52,7 @@ struct Region {
 
 /// Regions that no tape needs any more: their tapes keep memory for the next step.
 struct RegionPool {
-  std::mutex mutex;
+  Mutex mutex{Mutex::AtFork::is_waited};
   std::vector<std::unique_ptr<Region>> idle;
 };
 

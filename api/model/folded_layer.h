@@ -1,12 +1,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include <nyala/api/layers/foldable.h>
 #include <nyala/api/layers/layer.h>
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala {
 
@@ -65,7 +65,7 @@ class FoldedLayer {
   ops::Activation activation_ = ops::Activation::linear;
   std::optional<ops::Padding> padding_;
   bool adds_ = false;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::vector<std::shared_ptr<const Weights>> of_replica_;
 };
 

@@ -4,9 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/parameters/call.h>
 
 namespace nyala {
@@ -70,8 +70,8 @@ class PlacedGraph {
   RunStep run_step_;
   size_t num_values_;
   std::array<std::vector<uint64_t>, 2> draws_before_;  // of each step, and of all; [1] in training
-  std::vector<std::vector<size_t>> state_from_;  // earlier steps that write what a step writes
-  mutable std::mutex mutex_;
+  std::vector<std::vector<size_t>> state_from_;        // earlier steps that write what a step writes
+  mutable Mutex mutex_;
   mutable std::map<Device, Plan> plans_;  // by the device where the work begins
 };
 

@@ -2,12 +2,12 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <nyala/api/model/functional.h>
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala {
 
@@ -51,7 +51,7 @@ class SequentialNode final : public ModelNode {
   std::vector<std::shared_ptr<const GraphNode>> nodes_;  // calls of chain_; value i goes into layer i
   std::set<std::string> names_;                          // of chain_
   mutable FusedGraph graph_;
-  mutable std::mutex planning_;
+  mutable Mutex planning_;
   mutable std::atomic<bool> is_planned_{false};
 };
 

@@ -5,6 +5,7 @@
 
 #include <nyala/api/parallel/device_slices.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {
@@ -24,7 +25,7 @@ namespace {
 /// Threads are made once for a list of devices, not once for a call.
 DeviceSlices slices_on(const std::vector<Device>& devices, Device output) {
   static auto* const made = new std::map<std::pair<std::vector<Device>, Device>, DeviceSlices>;
-  static std::mutex mutex;
+  static Mutex mutex{Mutex::AtFork::is_waited};
   const std::lock_guard lock(mutex);
   const auto found = made->find({devices, output});
   if (found != made->end()) return found->second;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 
 #include <nyala/api/parallel/device_slices.h>
 #include <nyala/backend/core/caught_error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/strategies/replica_group.h>
 #include <nyala/strategies/replica_threads.h>
 
@@ -29,7 +29,7 @@ class SliceMachine {
   void fail(int i) noexcept;
 
   ReplicaGroup group_;
-  std::mutex turn_;
+  Mutex turn_;
   CaughtError first_error_;
   ReplicaThreads threads_;
 };

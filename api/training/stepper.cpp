@@ -52,7 +52,7 @@ Batch Stepper::adapted(const Batch& batch) const {
 }
 
 void Stepper::build(const Batch& batch) {
-  static std::recursive_mutex mutex;  // several threads may bring a model its first rows
+  static RecursiveMutex mutex(Mutex::AtFork::is_waited);  // several threads may bring a model its first rows
   const std::lock_guard lock(mutex);
   if (model_.built() || !model_.has_call()) return model_.check_variables();
   const StrategyScope scope(model_.strategy());

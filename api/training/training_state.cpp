@@ -7,6 +7,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/ops/arithmetic.h>
 
 namespace nyala {
@@ -159,14 +160,14 @@ namespace {
 
 /// Who uses a model.
 struct Use {
-  std::thread::id writer = {};
+  uint64_t writer = 0;         // numbers of threads
   const char* what = nullptr;  // the writer's call; null: nobody writes
   int writes = 0;              // nested calls of the writer
-  std::multiset<std::thread::id> readers = {};
+  std::multiset<uint64_t> readers = {};
 };
 
 struct Uses {
-  std::mutex mutex;
+  Mutex mutex{Mutex::AtFork::is_waited};
   std::map<const ModelNode*, Use> by_model;
 };
 
@@ -180,7 +181,14 @@ void release(Uses& all, const ModelNode& model) {
   if (entry->second.writes == 0 && entry->second.readers.empty()) all.by_model.erase(entry);
 }
 
-[[noreturn]] void throw_busy(const ModelNode& model, const char* what, const char* other) {
+[[noreturn]] void throw_busy(const ModelNode& model, const char* what, const Use& use) {
+  if (use.writes > 0 && lost_in_fork(use.writer))
+    throw StateError("model '" + model.name() + "': " + what +
+                     " was called in a process that was forked while another thread of its parent ran " +
+                     use.what +
+                     " on the model, whose weights so are not whole in this process; load a model " +
+                     "of its own here, or fork while nothing is trained");
+  const std::string other = use.writes > 0 ? use.what : "predict";
   throw StateError("model '" + model.name() + "': " + what + " was called while another thread runs " +
                    other + " on it; wait for that to end");
 }
@@ -189,11 +197,12 @@ void release(Uses& all, const ModelNode& model) {
 
 ExclusiveUse::ExclusiveUse(ModelNode& model, const char* what) : model_(model) {
   Uses& all = uses();
-  const std::thread::id own = std::this_thread::get_id();
+  const uint64_t own = thread_number();
   std::lock_guard lock(all.mutex);
   Use& use = all.by_model[&model];
-  if (use.writes > 0 && use.writer != own) throw_busy(model, what, use.what);
-  if (use.readers.count(own) != use.readers.size()) throw_busy(model, what, "predict");
+  std::erase_if(use.readers, lost_in_fork);
+  if (use.writes > 0 && use.writer != own) throw_busy(model, what, use);
+  if (use.readers.count(own) != use.readers.size()) throw_busy(model, what, use);
   if (use.writes++ > 0) return;
   use.writer = own;
   use.what = what;
@@ -208,18 +217,19 @@ ExclusiveUse::~ExclusiveUse() {
 
 SharedUse::SharedUse(ModelNode& model, const char* what) : model_(model) {
   Uses& all = uses();
-  const std::thread::id own = std::this_thread::get_id();
+  const uint64_t own = thread_number();
   std::lock_guard lock(all.mutex);
   Use& use = all.by_model[&model];
-  if (use.writes > 0 && use.writer != own) throw_busy(model, what, use.what);
+  std::erase_if(use.readers, lost_in_fork);
+  if (use.writes > 0 && use.writer != own) throw_busy(model, what, use);
   use.readers.insert(own);
 }
 
 SharedUse::~SharedUse() {
   Uses& all = uses();
   std::lock_guard lock(all.mutex);
-  std::multiset<std::thread::id>& readers = all.by_model[&model_].readers;
-  readers.erase(readers.find(std::this_thread::get_id()));
+  std::multiset<uint64_t>& readers = all.by_model[&model_].readers;
+  readers.erase(readers.find(thread_number()));
   release(all, model_);
 }
 

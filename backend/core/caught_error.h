@@ -1,8 +1,9 @@
 #pragma once
 
 #include <exception>
-#include <mutex>
 #include <string>
+
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala {
 
@@ -20,7 +21,7 @@ class CaughtError {
   void forget();
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::exception_ptr error_;
   std::string place_;
 };

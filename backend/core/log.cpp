@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/printable.h>
 
 namespace nyala {
@@ -45,14 +46,15 @@ unsigned parse_channels(std::string_view text) {
 }
 
 struct Log {
-  std::mutex mutex;
+  Mutex mutex{Mutex::AtFork::is_waited};
   std::atomic<unsigned> open;
   std::function<void(LogChannel, std::string_view)> sink;
   std::shared_ptr<spdlog::logger> logger;
 
   Log() : open(bit(LogChannel::error) | bit(LogChannel::warning)) {
+    // Its own lock would not be whole after fork(); `mutex` is.
     logger =
-        std::make_shared<spdlog::logger>("nyala", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+        std::make_shared<spdlog::logger>("nyala", std::make_shared<spdlog::sinks::stderr_color_sink_st>());
     logger->set_pattern("[%n %^%l%$] %v");
     logger->set_level(spdlog::level::trace);
     if (const char* text = std::getenv("NYALA_LOG")) {

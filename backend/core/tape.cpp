@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala {
 
@@ -11,7 +12,7 @@ namespace {
 
 /// Slots are never freed: a tensor may point at one after its tape is gone.
 struct SlotPool {
-  std::mutex mutex;
+  Mutex mutex{Mutex::AtFork::is_waited};
   std::deque<TapeSlot> all;
   std::vector<TapeSlot*> free;
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/parameters/aggregating_variable.h>
 #include <nyala/backend/parameters/mirrored_variable.h>
 #include <nyala/backend/parameters/sync_on_read_variable.h>
@@ -119,7 +120,7 @@ std::shared_ptr<ParameterStore> ParameterStore::make_central(std::vector<Device>
 
 std::shared_ptr<ParameterStore> default_store(Device device) {
   static auto* const stores = new std::map<Device, std::shared_ptr<ParameterStore>>;
-  static std::mutex mutex;
+  static Mutex mutex{Mutex::AtFork::is_waited};
   std::lock_guard lock(mutex);
   std::shared_ptr<ParameterStore>& store = (*stores)[device];
   if (!store) {

@@ -2,10 +2,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/parameters/variable.h>
 
 namespace nyala {
@@ -126,7 +126,7 @@ class ParameterStore final : public VariableCreator,
   bool share_weights_;
   std::optional<Device> parameter_device_;
   bool plain_ = false;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<DType, Arena> arenas_;
   int32_t next_leaf_ = 0;
   std::vector<int32_t> free_leaves_;

@@ -100,7 +100,8 @@ void CachingAllocator::count_arena() {
 }
 
 void CachingAllocator::reclaim(Storage* storage) noexcept {
-  std::lock_guard lock(mutex_);
+  if (!mutex_.lock_unless_lost()) return;  // in a forked child that has to do without
+  const std::lock_guard lock(mutex_, std::adopt_lock);
   stats_.live_bytes -= storage->bytes();
   if (arena_ && storage->bytes() > kLarge) {
     arena_->release(static_cast<BlockArena::BlockStorage*>(storage));

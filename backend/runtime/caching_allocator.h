@@ -2,10 +2,10 @@
 
 #include <array>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/storage.h>
 #include <nyala/backend/runtime/block_arena.h>
 #include <nyala/backend/runtime/memory_source.h>
@@ -61,7 +61,7 @@ class CachingAllocator final : public StorageOwner {
 
   Device device_;
   std::unique_ptr<MemorySource> source_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_{Mutex::AtFork::is_waited};
   std::array<std::vector<Storage*>, kClasses> free_;  // room for all that exist
   std::array<size_t, kClasses> existing_{};           // storages of each class, free or in use
   std::optional<BlockArena> arena_;

@@ -17,6 +17,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/cpu_stream.h>
 #include <nyala/backend/runtime/ghost_device.h>
@@ -72,6 +73,7 @@ class Registry {
   struct Entry {
     std::unique_ptr<CachingAllocator> allocator;
     std::unique_ptr<Stream> stream;
+    uint32_t made_in = forks();
   };
 
   Registry() {
@@ -131,7 +133,10 @@ class Registry {
 
   Entry& entry(Device device) {
     auto& slot = entries_[static_cast<size_t>(device.kind)][static_cast<size_t>(device.index) % kMaxDevices];
-    if (Entry* made = slot.load(std::memory_order_acquire)) return *made;
+    if (Entry* made = slot.load(std::memory_order_acquire)) {
+      if (device.kind != DeviceKind::cpu && made->made_in != forks()) throw_not_forked(device);
+      return *made;
+    }
     check_device_exists(device);
     std::lock_guard lock(mutex_);
     if (Entry* made = slot.load(std::memory_order_relaxed)) return *made;
@@ -147,6 +152,13 @@ class Registry {
   }
 
  private:
+  [[noreturn]] static void throw_not_forked(Device device) {
+    throw StateError(
+        "'" + device.to_string() +
+        "' was in use before this process was forked, and only the parent can go on with it; fork "
+        "before its first use, or begin a new program (posix_spawn, exec) instead");
+  }
+
   DeviceProvider& provider(DeviceKind kind) const { return *providers_[static_cast<size_t>(kind)]; }
 
   std::vector<int> visible_locked(DeviceKind kind) const {
@@ -161,7 +173,7 @@ class Registry {
     return indices;
   }
 
-  std::mutex mutex_;
+  Mutex mutex_{Mutex::AtFork::is_waited};
   CpuProvider* cpu_ = new CpuProvider;
   std::array<std::unique_ptr<DeviceProvider>, kDeviceKinds> providers_;
   std::array<std::optional<std::vector<int>>, kDeviceKinds> visible_;  // none: all
@@ -212,7 +224,7 @@ std::string why_missing(DeviceKind kind) {
 
 /// Says once per device that another one is used in its place.
 void warn_of_soft_placement(Device device) {
-  static std::mutex mutex;
+  static Mutex mutex{Mutex::AtFork::is_waited};
   static auto* const warned = new std::set<Device>;
   std::lock_guard lock(mutex);
   if (warned->insert(device).second)

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <chrono>
-#include <mutex>
 
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/crowd.h>
 
 namespace nyala {
@@ -25,7 +25,7 @@ class IdleThreads {
   static constexpr double kMuch = 0.15, kLittle = 0.05;
   static constexpr std::chrono::milliseconds kShortest{250}, kLongest{8000};
 
-  std::mutex mutex_;
+  Mutex mutex_{Mutex::AtFork::is_waited};
   Crowd crowd_;
   std::chrono::milliseconds patience_ = kShortest;
   Clock::time_point busy_{}, left_{};

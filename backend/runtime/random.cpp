@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include <nyala/backend/core/mutex.h>
+
 namespace nyala {
 
 std::array<uint32_t, 4> philox(const std::array<uint32_t, 4>& counter, uint64_t key) {
@@ -76,7 +78,7 @@ uint64_t DrawStream::below(uint64_t bound) {
 namespace {
 
 struct SeedState {
-  std::mutex mutex;
+  Mutex mutex{Mutex::AtFork::is_waited};
   uint64_t seed = 0;
   bool is_set = false;
   uint64_t unseeded = 0;

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/tensor.h>
 #include <nyala/backend/runtime/context.h>
 
@@ -53,7 +53,7 @@ class StatusWords {
   Word& word_of(Device device);
   std::pair<Device, Status> first() const;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<Word> words_;
 };
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/cpu_hints.h>
 #include <nyala/backend/runtime/device_registry.h>
@@ -56,6 +58,7 @@ class Worker {
       } catch (...) {
         error_ = std::current_exception();
       }
+      if (forks() != made_in_) return;  // nobody waits in this process, which the body made
       thread_context() = {};
       busy_.store(false, std::memory_order_release);
       busy_.notify_one();
@@ -68,13 +71,24 @@ class Worker {
   std::exception_ptr error_;
   std::atomic<uint32_t> round_{0};
   std::atomic<bool> busy_{false};
+  const uint32_t made_in_ = forks();
   std::thread thread_;
 };
 
 struct Pool {
-  std::mutex mutex;
+  Mutex mutex{Mutex::AtFork::is_waited};
   std::vector<Worker*> idle;  // room for all that exist
   size_t existing = 0;
+  uint32_t made_in = forks();
+
+  /// Its workers; those that stayed in the parent of this process are forgotten.
+  std::vector<Worker*>& idle_here() {
+    if (std::exchange(made_in, forks()) != forks()) {
+      idle.clear();
+      existing = 0;
+    }
+    return idle;
+  }
 };
 
 Pool& pool() {
@@ -88,7 +102,7 @@ class Lease {
   explicit Lease(size_t count) {
     workers_.reserve(count);
     std::lock_guard lock(pool().mutex);
-    std::vector<Worker*>& idle = pool().idle;
+    std::vector<Worker*>& idle = pool().idle_here();
     idle.reserve(pool().existing + count);
     while (idle.size() < count) {
       idle.push_back(new Worker);
@@ -97,16 +111,26 @@ class Lease {
     for (; workers_.size() < count; idle.pop_back()) workers_.push_back(idle.back());
   }
   ~Lease() {
-    std::lock_guard lock(pool().mutex);
-    pool().idle.insert(pool().idle.end(), workers_.rbegin(), workers_.rend());
+    if (forks() != taken_in_ || !pool().mutex.lock_unless_lost()) return;
+    const std::lock_guard lock(pool().mutex, std::adopt_lock);
+    std::vector<Worker*>& idle = pool().idle_here();
+    idle.insert(idle.end(), workers_.rbegin(), workers_.rend());
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
   const std::vector<Worker*>& workers() const { return workers_; }
+  /// The calling thread came alone out of a fork() inside the work.
+  void check_here() const {
+    if (forks() != taken_in_)
+      throw StateError(
+          "fork() was called inside work that runs on several threads, which are not in the child; "
+          "only exec and _exit may follow there");
+  }
 
  private:
   std::vector<Worker*> workers_;
+  const uint32_t taken_in_ = forks();
 };
 
 }  // namespace
@@ -122,6 +146,7 @@ void run_together(size_t count, const std::function<void(size_t)>& body) {
   } catch (...) {
     error = std::current_exception();
   }
+  lease.check_here();
   const int spins = static_cast<int>(count) <= available_cores() ? 20000 : 0;
   for (Worker* worker : lease.workers())
     if (std::exception_ptr thrown = worker->wait(spins); thrown && !error) error = thrown;

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <exception>
+#include <string>
 #include <utility>
 
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/fork.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/datasets/dataset_node.h>
 
@@ -36,6 +39,14 @@ void pull_into(Pulled& result, Pull&& pull) {
 
 /// The end of a stream whose thread had no memory for handing on what it pulled.
 inline Pulled ended_by(std::exception_ptr error) { return {{}, true, std::move(error)}; }
+
+/// Throws StateError where the threads of a traversal are in the parent of this process.
+inline void check_not_forked(uint32_t made_in, const char* what) {
+  if (made_in != forks())
+    throw StateError(std::string(what) +
+                     ": this traversal was begun before the process was forked, and its threads are in the "
+                     "parent; begin another one here");
+}
 
 /// The part of the consumer's thread context that threads working for it take over. They run their ops on one
 /// thread each, since all of them together share the cores with the consumer.

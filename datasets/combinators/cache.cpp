@@ -1,5 +1,6 @@
 #include <mutex>
 
+#include <nyala/backend/core/mutex.h>
 #include <nyala/datasets/combinators/combinators.h>
 
 namespace nyala::combinators {
@@ -10,7 +11,7 @@ using Elements = std::vector<Element>;
 
 /// What all traversals of a cache share; `complete` is set once and stays.
 struct Memory {
-  std::mutex mutex;
+  Mutex mutex;
   std::unique_ptr<const Elements> complete;
 };
 

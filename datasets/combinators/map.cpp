@@ -1,10 +1,10 @@
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <thread>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/thread_team.h>
 #include <nyala/datasets/combinators/background.h>
@@ -56,6 +56,10 @@ class ParallelMapStream : public ElementStream {
       : input_(std::move(input)), f_(f), calls_(calls) {}
 
   ~ParallelMapStream() override {
+    if (made_in_ != forks()) {
+      leave_behind(workers_);
+      return;
+    }
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
@@ -66,6 +70,7 @@ class ParallelMapStream : public ElementStream {
 
   bool next(Element& element) override {
     if (done_) return false;
+    if (!workers_.empty()) check_not_forked(made_in_, "Dataset.map");
     start();
     Pulled front;
     {
@@ -98,6 +103,7 @@ class ParallelMapStream : public ElementStream {
 
   void start() {
     if (!workers_.empty()) return;
+    made_in_ = forks();
     workers_.reserve(static_cast<size_t>(calls_));
     for (int i = 0; i < calls_; ++i) workers_.push_back(start_thread([this] { work(); }));
   }
@@ -155,9 +161,10 @@ class ParallelMapStream : public ElementStream {
   KeyedFunction f_;
   int calls_;
   BackgroundContext context_;
-  std::mutex input_mutex_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex input_mutex_;
+  uint32_t made_in_ = forks();
+  Mutex mutex_;
+  Condition changed_;
   std::deque<Slot> slots_;
   int64_t position_ = 0;      // guarded by input_mutex_
   bool input_ended_ = false;  // guarded by mutex_, as are slots_, failure_ and stopped_

@@ -1,10 +1,10 @@
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <thread>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/thread_team.h>
 #include <nyala/datasets/combinators/background.h>
 #include <nyala/datasets/combinators/combinators.h>
@@ -21,6 +21,10 @@ class PrefetchStream : public ElementStream {
       : input_(std::move(input)), buffer_size_(static_cast<size_t>(buffer_size)) {}
 
   ~PrefetchStream() override {
+    if (made_in_ != forks()) {
+      new std::thread(std::move(thread_));
+      return;
+    }
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
@@ -31,7 +35,11 @@ class PrefetchStream : public ElementStream {
 
   bool next(Element& element) override {
     if (done_) return false;
-    if (!thread_.joinable()) thread_ = start_thread([this] { work(); });
+    if (thread_.joinable()) check_not_forked(made_in_, "Dataset.prefetch");
+    if (!thread_.joinable()) {
+      made_in_ = forks();
+      thread_ = start_thread([this] { work(); });
+    }
     Pulled front;
     {
       std::unique_lock lock(mutex_);
@@ -80,8 +88,9 @@ class PrefetchStream : public ElementStream {
   std::unique_ptr<ElementStream> input_;
   size_t buffer_size_;
   BackgroundContext context_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  uint32_t made_in_ = forks();
+  Mutex mutex_;
+  Condition changed_;
   std::deque<Pulled> ready_;
   std::exception_ptr failure_;  // behind what is ready
   bool stopped_ = false;

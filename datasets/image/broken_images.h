@@ -1,10 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala {
 
@@ -18,7 +19,7 @@ class BrokenImages {
   std::vector<std::filesystem::path> paths() const;
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::set<std::filesystem::path> paths_;
 };
 

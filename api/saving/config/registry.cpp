@@ -3,6 +3,8 @@
 #include <mutex>
 #include <vector>
 
+#include <nyala/backend/core/mutex.h>
+
 namespace nyala {
 
 namespace {
@@ -16,7 +18,7 @@ struct Registered {
 };
 
 struct Registry {
-  std::mutex mutex;
+  Mutex mutex{Mutex::AtFork::is_waited};
   std::vector<Registered> all;  // the latest last
 };
 

@@ -12,8 +12,8 @@ namespace {
 static_assert(std::is_same_v<hid_t, Id> && std::is_same_v<herr_t, int>);
 
 /// Never destroyed: writers may still end while the process exits.
-std::recursive_mutex& library_mutex() {
-  static auto* mutex = new std::recursive_mutex;
+RecursiveMutex& library_mutex() {
+  static auto* mutex = new RecursiveMutex(Mutex::AtFork::is_waited);
   return *mutex;
 }
 

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <string>
 
+#include <nyala/backend/core/mutex.h>
+
 namespace nyala::hdf5 {
 
 /// libhdf5's hid_t and herr_t, so that this header needs none of its own.
@@ -20,7 +22,7 @@ class LibraryLock {
   LibraryLock& operator=(const LibraryLock&) = delete;
 
  private:
-  std::unique_lock<std::recursive_mutex> lock_;
+  std::unique_lock<RecursiveMutex> lock_;
   void* client_data_ = nullptr;
   int (*print_)(Id, void*) = nullptr;
 };

@@ -2,9 +2,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include <nyala/api/saving/hdf5/links.h>
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala::hdf5 {
 
@@ -16,7 +16,7 @@ class LinkCache {
   std::shared_ptr<const Links> links_of(const Image& image, const ObjectHeader& header);
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<uint64_t, std::shared_ptr<const Links>> known_;  ///< by address of the group's header
 };
 

@@ -5,7 +5,6 @@
 #include <mutex>
 #include <new>
 #include <omp.h>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,6 +14,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/kernels/cpu/onednn.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/kernels/cpu/packed_weights.h>
 #include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/runtime/parallel.h>
@@ -386,8 +386,8 @@ class Compiled {
   }
 
   std::unique_ptr<Arguments> take() {
-    {
-      std::lock_guard lock(mutex_);
+    if (mutex_.lock_unless_lost()) {
+      const std::lock_guard lock(mutex_, std::adopt_lock);
       if (!idle_.empty()) {
         std::unique_ptr<Arguments> arguments = std::move(idle_.back());
         idle_.pop_back();
@@ -412,14 +412,15 @@ class Compiled {
   }
 
   void give_back(std::unique_ptr<Arguments> arguments) {
-    std::lock_guard lock(mutex_);
+    if (!mutex_.lock_unless_lost()) return;
+    const std::lock_guard lock(mutex_, std::adopt_lock);
     idle_.push_back(std::move(arguments));
   }
 
   Plan plan_;
   std::atomic<bool> ran_{false};
   PackedWeights weights_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<std::unique_ptr<Arguments>> idle_;
 };
 
@@ -538,12 +539,7 @@ class Cache {
   template <class Problem>
   std::shared_ptr<Compiled> get(const Problem& problem) {
     const Key key = key_of(problem);
-    {
-      std::shared_lock lock(mutex_);
-      const auto found = entries_.find(key);
-      if (found != entries_.end()) return use(found->second);
-    }
-    std::unique_lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
     if (found != entries_.end()) return use(found->second);
     std::shared_ptr<Compiled> compiled = compile(problem);
@@ -588,7 +584,7 @@ class Cache {
     entries_.erase(oldest);
   }
 
-  std::shared_mutex mutex_;
+  Mutex mutex_{Mutex::AtFork::is_waited};
   std::atomic<uint64_t> clock_{0};
   std::unordered_map<Key, Entry, KeyHash> entries_;
 };

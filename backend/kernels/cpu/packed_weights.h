@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -36,8 +37,8 @@ class PackedWeights {
       return *this;
     }
     ~Use() {
-      if (!owner_) return;
-      std::lock_guard lock(owner_->mutex_);
+      if (!owner_ || !owner_->mutex_.lock_unless_lost()) return;
+      const std::lock_guard lock(owner_->mutex_, std::adopt_lock);
       --copy_->readers;
     }
     /// Null where no copy could be had.
@@ -54,7 +55,8 @@ class PackedWeights {
   /// for the first time in this version, where the copy is being read in another one, or too many are kept.
   template <class Fill>
   Use find_or_fill(const Tensor& weights, size_t bytes, Fill&& fill) {
-    std::lock_guard lock(mutex_);
+    if (!mutex_.lock_unless_lost()) return {};  // in a forked child: one was being filled by another thread
+    const std::lock_guard lock(mutex_, std::adopt_lock);
     const Storage* storage = weights.storage().get();
     const uint64_t version = storage->version();
     Copy* copy = find(storage, weights.storage_offset());
@@ -102,7 +104,7 @@ class PackedWeights {
     return oldest;
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<std::unique_ptr<Copy>> copies_;
 };
 
