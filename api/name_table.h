@@ -32,7 +32,7 @@ class NameTable {
   /// Throws InvalidArgumentError with the nearest name.
   Handle make(const std::string& name) const {
     if (const auto found = makers_.find(name); found != makers_.end()) return found->second();
-    throw InvalidArgumentError("unknown " + kind_ + " '" + name + "'" + did_you_mean(name, shown_) +
+    throw InvalidArgumentError("unknown " + kind_ + " " + in_quotes(name) + did_you_mean(name, shown_) +
                                ": expected one of " + quoted_list(shown_));
   }
 

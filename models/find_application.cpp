@@ -69,7 +69,7 @@ const Application& find_application(const std::string& name) {
     if (lower(application.name) == lower(name)) return application;
     names.push_back(application.name);
   }
-  throw NotFoundError("unknown architecture '" + name + "'" + did_you_mean(name, names) +
+  throw NotFoundError("unknown architecture " + in_quotes(name) + did_you_mean(name, names) +
                       ": expected one of " + quoted_list(names));
 }
 
@@ -81,7 +81,7 @@ std::string preprocess_mode(const std::string& name) {
     if (std::find(names.begin(), names.end(), application.module) == names.end())
       names.push_back(application.module);
   }
-  throw NotFoundError("unknown preprocessing '" + name + "'" + did_you_mean(name, names) +
+  throw NotFoundError("unknown preprocessing " + in_quotes(name) + did_you_mean(name, names) +
                       ": expected one of " + quoted_list(names));
 }
 

@@ -21,8 +21,8 @@ Tensor preprocess_input(const Tensor& images, const std::string& mode) {
   const std::vector<std::string> modes = {"caffe", "tf", "torch", "none"};
   if (mode == "none") return images;
   if (mode != "caffe" && mode != "tf" && mode != "torch")
-    throw InvalidArgumentError("preprocess_input: expected one of " + quoted_list(modes) + ", received '" +
-                               mode + "'" + did_you_mean(mode, modes));
+    throw InvalidArgumentError("preprocess_input: expected one of " + quoted_list(modes) + ", received " +
+                               in_quotes(mode) + did_you_mean(mode, modes));
   const Tensor x = is_floating(images.dtype()) ? images : ops::cast(images, DType::float32);
   if (mode == "tf") return x / 127.5 - 1.0;
   if (x.rank() < 3 || x.shape().back() != 3)

@@ -18,12 +18,13 @@ void check_lists(const GradientUpdate& update) {
     const Variable& variable = update.variables[i];
     const Tensor& gradient = update.gradients[i];
     if (std::count(update.variables.begin(), update.variables.end(), variable) > 1)
-      throw InvalidArgumentError("apply_gradients: variable '" + variable.path() + "' is named twice");
+      throw InvalidArgumentError("apply_gradients: variable " + in_quotes(variable.path()) +
+                                 " is named twice");
     if (gradient.defined() && (gradient.shape() != variable.shape() || gradient.dtype() != variable.dtype()))
-      throw ShapeError("apply_gradients: expected a gradient of '" + variable.path() + "' of shape " +
-                       variable.shape().to_string() + " and dtype " + std::string(name_of(variable.dtype())) +
-                       ", received " + gradient.shape().to_string() + " of " +
-                       std::string(name_of(gradient.dtype())));
+      throw ShapeError("apply_gradients: expected a gradient of " + in_quotes(variable.path()) +
+                       " of shape " + variable.shape().to_string() + " and dtype " +
+                       std::string(name_of(variable.dtype())) + ", received " + gradient.shape().to_string() +
+                       " of " + std::string(name_of(gradient.dtype())));
   }
 }
 

@@ -147,7 +147,8 @@ auto regroup_dict(const std::vector<std::map<std::string, T>>& dicts) {
     for (const auto& dict : dicts) {
       const auto found = dict.find(key);
       if (found == dict.end())
-        throw InvalidArgumentError("the replicas' results do not fit together: not all have '" + key + "'");
+        throw InvalidArgumentError("the replicas' results do not fit together: not all have " +
+                                   in_quotes(key));
       elements.push_back(found->second);
     }
     out.emplace(key, nest::regroup(elements));

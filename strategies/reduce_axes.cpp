@@ -11,8 +11,7 @@ ReduceOpName::ReduceOpName(std::string_view name) : op(ReduceOp::sum) {
   for (const char c : name) upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   if (upper == "SUM") return;
   if (upper != "MEAN")
-    throw InvalidArgumentError("'" + std::string(name) +
-                               "' is not a valid ReduceOp; expected 'SUM' or 'MEAN'" +
+    throw InvalidArgumentError(in_quotes(name) + " is not a valid ReduceOp; expected 'SUM' or 'MEAN'" +
                                did_you_mean(upper, {"SUM", "MEAN"}));
   op = ReduceOp::mean;
 }

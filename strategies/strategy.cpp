@@ -21,7 +21,8 @@ Mirrored<> Strategy::mirror(const Tensor& value) const {
 
 std::vector<int> Strategy::copies_of(const Variable& variable) const {
   if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&node().store()))
-    throw StateError("update(): variable '" + variable.path() + "' does not belong to " + node().name());
+    throw StateError("update(): variable " + in_quotes(variable.path()) + " does not belong to " +
+                     node().name());
   std::vector<int> copies{0};
   if (variable.node().home.defined()) return copies;
   for (size_t i = 1; i < variable.num_copies(); ++i) copies.push_back(static_cast<int>(i));

@@ -79,7 +79,7 @@ std::shared_ptr<StrategyNode> strategy_of(const Variable& variable) {
   std::lock_guard lock(registry().mutex);
   const auto found = registry().strategies.find(owner.get());
   if (!owner || found == registry().strategies.end())
-    throw StateError("the strategy that made variable '" + variable.path() + "' is gone");
+    throw StateError("the strategy that made variable " + in_quotes(variable.path()) + " is gone");
   return handle_on(*found->second);
 }
 

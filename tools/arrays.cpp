@@ -29,7 +29,7 @@ Tensors load_arrays(const std::vector<std::string>& arguments, const std::vector
     }
     std::string& path =
         paths[static_cast<size_t>(std::find(names.begin(), names.end(), given.name) - names.begin())];
-    if (!path.empty()) throw InvalidArgumentError(what + " '" + given.name + "' is given twice");
+    if (!path.empty()) throw InvalidArgumentError(what + " " + in_quotes(given.name) + " is given twice");
     path = given.path;
   }
   Tensors arrays;

@@ -61,8 +61,8 @@ Strategy strategy_of(const Options& options) {
   if (name == "mirrored") return MirroredStrategy({.devices = devices});
   if (name == "central_storage") return CentralStorageStrategy({.compute_devices = devices});
   if (name != "one_device")
-    throw InvalidArgumentError("unknown strategy '" + name +
-                               "': expected one_device, mirrored or central_storage");
+    throw InvalidArgumentError("unknown strategy " + in_quotes(name) +
+                               ": expected one_device, mirrored or central_storage");
   if (devices.size() > 1)
     throw InvalidArgumentError("one_device takes one device, received " + std::to_string(devices.size()));
   return OneDeviceStrategy(devices.empty() ? "cpu:0" : devices[0]);
@@ -76,8 +76,8 @@ std::map<int64_t, double> class_weight_of(const std::string& text) {
     if (!json.is_object()) throw InvalidArgumentError("no object");
     for (const auto& [label, weight] : json.items()) weights[std::stoll(label)] = weight.get<double>();
   } catch (const std::exception&) {
-    throw InvalidArgumentError("--class-weight: expected JSON such as {\"0\": 1.0, \"1\": 2.5}, received '" +
-                               text + "'");
+    throw InvalidArgumentError("--class-weight: expected JSON such as {\"0\": 1.0, \"1\": 2.5}, received " +
+                               in_quotes(text));
   }
   return weights;
 }

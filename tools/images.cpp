@@ -40,8 +40,8 @@ ImageInput image_input(const Model& model, const std::vector<int64_t>& size) {
   const Shapes shapes = model.model_node().input_shapes();
   if (shapes.size() != 1 || shapes[0].rank() != 4)
     throw InvalidArgumentError(
-        "model '" + model.name() +
-        "' does not take pictures: expected one input (batch, height, width, channels)" +
+        "model " + in_quotes(model.name()) +
+        " does not take pictures: expected one input (batch, height, width, channels)" +
         (shapes.size() == 1 ? ", it has " + shapes[0].to_string() : ""));
   const Shape& shape = shapes[0];
   const int64_t height = size.empty() ? 0 : size[0], width = size.size() > 1 ? size[1] : height;
@@ -58,8 +58,8 @@ int64_t output_units(const Model& model) {
   else
     outputs = {model.node().invoke(call, x)};
   if (outputs.size() != 1 || outputs[0].rank() != 2 || outputs[0].shape()[1] == None)
-    throw InvalidArgumentError("model '" + model.name() +
-                               "' is no classifier: expected one output (batch, classes)" +
+    throw InvalidArgumentError("model " + in_quotes(model.name()) +
+                               " is no classifier: expected one output (batch, classes)" +
                                (outputs.size() == 1 ? ", it has " + outputs[0].shape().to_string() : ""));
   return outputs[0].shape()[1];
 }
@@ -83,8 +83,8 @@ std::string label_mode(const Model& model, const std::vector<std::string>& class
   const int64_t units = output_units(model), wanted = units == 1 ? 2 : units;
   if (std::ssize(classes) != wanted)
     throw InvalidArgumentError("'" + folder + "' has " + std::to_string(classes.size()) +
-                               " folders of classes (" + quoted_list(classes) + "), the output of model '" +
-                               model.name() + "' is for " + std::to_string(wanted) +
+                               " folders of classes (" + quoted_list(classes) + "), the output of model " +
+                               in_quotes(model.name()) + " is for " + std::to_string(wanted) +
                                "; make one for them: nyala new ... --classes " +
                                std::to_string(classes.size()));
   if (units == 1) return "binary";

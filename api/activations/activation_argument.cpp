@@ -57,7 +57,7 @@ std::string canonical_name(const std::string& name) {
 [[noreturn]] void throw_unknown(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& [known, function] : table()) names.push_back(known);
-  throw InvalidArgumentError("unknown activation '" + name + "'" + did_you_mean(name, names) +
+  throw InvalidArgumentError("unknown activation " + in_quotes(name) + did_you_mean(name, names) +
                              ": expected one of " + quoted_list(names));
 }
 

@@ -26,13 +26,13 @@ bool Logs::contains(const std::string& name) const { return find(values(), name)
 double Logs::operator[](const std::string& name) const {
   const auto found = find(values(), name);
   if (const auto several = several_.find(name); several != several_.end())
-    throw StateError("'" + name + "' has " + std::to_string(several->second.size()) +
+    throw StateError(in_quotes(name) + " has " + std::to_string(several->second.size()) +
                      " values, one for each class or threshold, and is no single number; they are values(\"" +
                      name + "\")");
   if (found != values_.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& value : values_) names.push_back(value.first);
-  throw NotFoundError("logs hold no '" + name + "'" + did_you_mean(name, names) +
+  throw NotFoundError("logs hold no " + in_quotes(name) + did_you_mean(name, names) +
                       (names.empty() ? ": they are empty" : ": available are " + quoted_list(names)));
 }
 

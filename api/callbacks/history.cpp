@@ -15,8 +15,8 @@ History::Values* History::find(const std::string& name) const {
 const History::Values& History::operator[](const std::string& name) const {
   for (const Values& values : this->values(name))
     if (values.size() != 1)
-      throw StateError("the history has " + std::to_string(values.size()) + " values of '" + name +
-                       "' per epoch, one for each class or threshold; they are values(\"" + name + "\")");
+      throw StateError("the history has " + std::to_string(values.size()) + " values of " + in_quotes(name) +
+                       " per epoch, one for each class or threshold; they are values(\"" + name + "\")");
   return *find(name);
 }
 
@@ -26,7 +26,7 @@ const std::vector<History::Values>& History::values(const std::string& name) con
   if (const auto found = record_->all.find(name); found != record_->all.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, values] : record_->values) names.push_back(known);
-  throw NotFoundError("the history has no '" + name + "'" + did_you_mean(name, names) + "; there are " +
+  throw NotFoundError("the history has no " + in_quotes(name) + did_you_mean(name, names) + "; there are " +
                       quoted_list(names));
 }
 

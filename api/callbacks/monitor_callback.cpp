@@ -40,7 +40,7 @@ MonitorCallback::MonitorCallback(std::string class_name, std::string monitor, st
       mode_(std::move(mode)),
       min_delta_(std::abs(min_delta)) {
   if (mode_ == "auto" || mode_ == "min" || mode_ == "max") return;
-  log(LogChannel::warning, class_name_ + " mode '" + mode_ + "' is unknown, fallback to auto mode.");
+  log(LogChannel::warning, class_name_ + " mode " + in_quotes(mode_) + " is unknown, fallback to auto mode.");
   mode_ = "auto";
 }
 
@@ -56,12 +56,12 @@ void MonitorCallback::find_direction(const Logs& logs) {
   else
     larger_is_better_ = direction_of(model(), metric);
   if (!larger_is_better_ && !logs.contains(monitor_))
-    throw InvalidArgumentError(class_name_ + ": the logs have no '" + monitor_ + "'" +
+    throw InvalidArgumentError(class_name_ + ": the logs have no " + in_quotes(monitor_) +
                                available(logs, monitor_));
   if (!larger_is_better_)
     throw InvalidArgumentError(
-        class_name_ + " callback received monitor='" + monitor_ +
-        "', but it is not known whether that metric should become larger or smaller; give "
+        class_name_ + " callback received monitor=" + in_quotes(monitor_) +
+        ", but it is not known whether that metric should become larger or smaller; give "
         "mode=\"max\" or mode=\"min\"");
 }
 
@@ -78,7 +78,8 @@ std::optional<double> MonitorCallback::monitored(const Logs& logs, const std::st
   }
   const std::vector<double> values = logs.values(monitor_);
   if (values.size() != 1)
-    throw InvalidArgumentError(class_name_ + ": '" + monitor_ + "' has " + std::to_string(values.size()) +
+    throw InvalidArgumentError(class_name_ + ": " + in_quotes(monitor_) + " has " +
+                               std::to_string(values.size()) +
                                " values, one for each class or threshold; monitor a metric that has one");
   return values[0];
 }

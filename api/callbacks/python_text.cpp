@@ -147,8 +147,8 @@ std::string format_path(const std::string& pattern, const std::map<std::string, 
       if (integer == integers.end() && !logs.contains(name)) {
         std::vector<std::string> names = {"epoch", "batch"};
         for (const auto& value : logs) names.push_back(value.first);
-        throw NotFoundError("Failed to format this callback filepath: \"" + pattern + "\". Reason: '" + name +
-                            "' is not among the logs" + did_you_mean(name, names));
+        throw NotFoundError("Failed to format this callback filepath: \"" + pattern + "\". Reason: " +
+                            in_quotes(name) + " is not among the logs" + did_you_mean(name, names));
       }
       const bool is_integer = integer != integers.end();
       text += format_number(is_integer ? static_cast<double>(integer->second) : logs[name], is_integer,

@@ -38,7 +38,7 @@ constexpr double kTruncatedDeviation = 0.87962566103423978;
 void expect_one_of(const char* field, const std::string& value, const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), value) == names.end())
     throw InvalidArgumentError(std::string("VarianceScaling: expected ") + field + " to be one of " +
-                               quoted_list(names) + ", received '" + value + "'" +
+                               quoted_list(names) + ", received " + in_quotes(value) +
                                did_you_mean(value, names));
 }
 

@@ -19,7 +19,7 @@ const RecurrentNode& recurrent(const Layer& layer) {
   const RecurrentNode* node = recurrent_node(layer);
   if (!node)
     throw InvalidArgumentError("Bidirectional: expected a recurrent layer such as LSTM, received " +
-                               (layer ? "layer '" + layer.name() + "' (" + layer.class_name() + ")"
+                               (layer ? "layer " + in_quotes(layer.name()) + " (" + layer.class_name() + ")"
                                       : std::string("an empty handle")));
   return *node;
 }

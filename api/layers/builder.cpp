@@ -10,7 +10,7 @@ namespace nyala {
 Variable Builder::make(const std::string& name, const Shape& shape, const Initializer& initializer,
                        bool trainable, Aggregation aggregation, const Constraint& constraint) {
   if (!shape.is_known())
-    throw ShapeError("weight '" + name + "' would have shape " + shape.to_string() +
+    throw ShapeError("weight " + in_quotes(name) + " would have shape " + shape.to_string() +
                      "; all its sizes must be known");
   WeightsFromFile::allow(name, shape, node_.dtype());
   VariableSpec spec;

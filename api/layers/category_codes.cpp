@@ -20,8 +20,8 @@ CategoryCode category_code_of(const std::string& layer, const std::string& name)
   if (name == "one_hot") return CategoryCode::one_hot;
   if (name == "multi_hot" || name == "binary") return CategoryCode::multi_hot;
   if (name == "count") return CategoryCode::count;
-  throw InvalidArgumentError(layer + ": expected output_mode 'one_hot', 'multi_hot' or 'count', received '" +
-                             name + "'" + did_you_mean(name, {"one_hot", "multi_hot", "count"}));
+  throw InvalidArgumentError(layer + ": expected output_mode 'one_hot', 'multi_hot' or 'count', received " +
+                             in_quotes(name) + did_you_mean(name, {"one_hot", "multi_hot", "count"}));
 }
 
 Tensor encode_categories(const Tensor& numbers, const CategoryCodes& codes) {

@@ -20,8 +20,8 @@ void check_activation_axis(const std::string& layer, const std::string& data_for
     return;
   throw InvalidArgumentError(layer +
                              ": expected an activation of single elements with data_format "
-                             "'channels_first', received '" +
-                             activation.name() + "'; make it a layer of its own behind this one");
+                             "'channels_first', received " +
+                             in_quotes(activation.name()) + "; make it a layer of its own behind this one");
 }
 
 template <size_t N>

@@ -53,7 +53,8 @@ class DiscretizationNode final : public LayerNode {
 
   QuantileSummary new_summary() const {
     if (config_.num_bins < 0)
-      throw StateError("Discretization '" + name() + "': bin_boundaries were given; adapt() needs num_bins");
+      throw StateError("Discretization " + in_quotes(name()) +
+                       ": bin_boundaries were given; adapt() needs num_bins");
     return QuantileSummary(config_.epsilon);
   }
   void adapt(const QuantileSummary& summary) {

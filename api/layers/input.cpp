@@ -45,7 +45,7 @@ class InputNode final : public LayerNode {
 
 const InputNode& as_input(const LayerNode& node) {
   const auto* input = dynamic_cast<const InputNode*>(&node);
-  if (!input) throw StateError("layer '" + node.name() + "' is not an Input");
+  if (!input) throw StateError("layer " + in_quotes(node.name()) + " is not an Input");
   return *input;
 }
 

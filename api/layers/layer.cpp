@@ -59,7 +59,7 @@ Variable LayerNode::track(const std::string& attribute, const Variable& variable
 namespace {
 
 std::string place(const LayerNode& node) {
-  return "layer '" + node.name() + "' (" + node.class_name() + "): ";
+  return "layer " + in_quotes(node.name()) + " (" + node.class_name() + "): ";
 }
 
 /// The path of the layer that is being built on this thread.
@@ -103,7 +103,7 @@ void check_tracked(const RunningCall* running, const LayerNode& node) {
   const std::string type = node.class_name();
   const std::string who =
       running->is_step ? place(*running->layer) : "";  // a layer's errors are given its name
-  throw StateError(who + "calls layer '" + node.name() + "' (" + type +
+  throw StateError(who + "calls layer " + in_quotes(node.name()) + " (" + type +
                    "), which has weights, but does not hold it: it would neither be trained nor saved. Write "
                    "the member as `" +
                    type + " d = track(\"d\", " + type +
@@ -378,8 +378,9 @@ void Layer::set_weights(const Tensors& values) const {
                      " tensors, received " + std::to_string(values.size()));
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i].shape() != variables[i].shape())
-      throw ShapeError(place(node()) + "set_weights: weight '" + variables[i].path() + "' has shape " +
-                       variables[i].shape().to_string() + ", received " + values[i].shape().to_string());
+      throw ShapeError(place(node()) + "set_weights: weight " + in_quotes(variables[i].path()) +
+                       " has shape " + variables[i].shape().to_string() + ", received " +
+                       values[i].shape().to_string());
   for (size_t i = 0; i < values.size(); ++i)
     variables[i].assign(ops::cast(values[i].detached(), variables[i].dtype()));
 }

@@ -25,7 +25,7 @@ void LayerNode::add_call(const std::shared_ptr<const GraphNode>& call) const {
 namespace {
 
 std::string place(const LayerNode& node) {
-  return "layer '" + node.name() + "' (" + node.class_name() + "): ";
+  return "layer " + in_quotes(node.name()) + " (" + node.class_name() + "): ";
 }
 
 std::shared_ptr<const GraphNode> call_of(const LayerNode& node, int call) {

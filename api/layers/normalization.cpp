@@ -171,8 +171,8 @@ class NormalizationNode final : public LayerNode {
 NormalizationNode& node_for(const Layer& layer, const Shape& shape) {
   auto& node = static_cast<NormalizationNode&>(layer.node());
   if (!node.adapts())
-    throw StateError("Normalization '" + layer.name() +
-                     "': mean and variance were given; adapt() needs a layer without them");
+    throw StateError("Normalization " + in_quotes(layer.name()) +
+                     ": mean and variance were given; adapt() needs a layer without them");
   node.ensure_built({shape.rank() > 0 ? shape.with(0, None) : shape});
   node.check_data(shape);
   return node;

@@ -18,7 +18,7 @@ ops::ImageMotion motion_of(const std::string& mode) {
   if (mode == "vertical") return ops::ImageMotion::flip_vertical;
   if (mode == "horizontal_and_vertical") return ops::ImageMotion::flip_both;
   const std::vector<std::string> modes = {"horizontal", "vertical", "horizontal_and_vertical"};
-  throw InvalidArgumentError("RandomFlip: unknown mode '" + mode + "'" + did_you_mean(mode, modes) +
+  throw InvalidArgumentError("RandomFlip: unknown mode " + in_quotes(mode) + did_you_mean(mode, modes) +
                              ": expected one of " + quoted_list(modes));
 }
 

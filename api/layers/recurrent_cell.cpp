@@ -37,7 +37,7 @@ const RecurrentCellNode& recurrent_cell(const std::string& owner, const Layer& l
   const auto* cell = layer ? dynamic_cast<const RecurrentCellNode*>(&layer.node()) : nullptr;
   if (!cell)
     throw InvalidArgumentError(owner + ": expected a recurrent cell such as LSTMCell, received " +
-                               (layer ? "layer '" + layer.name() + "' (" + layer.class_name() + ")"
+                               (layer ? "layer " + in_quotes(layer.name()) + " (" + layer.class_name() + ")"
                                       : std::string("an empty handle")));
   return *cell;
 }

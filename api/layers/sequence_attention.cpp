@@ -92,7 +92,8 @@ Tensors SequenceAttention::call_all(const Tensors& inputs, const AttentionOption
 
 Tensor SequenceAttention::operator()(const Tensors& inputs, const AttentionOptions& options) const {
   Tensors outputs = call_all(inputs, options);
-  if (outputs.size() != 1) throw StateError("layer '" + name() + "' returns its scores, too; use call_all()");
+  if (outputs.size() != 1)
+    throw StateError("layer " + in_quotes(name()) + " returns its scores, too; use call_all()");
   return std::move(outputs[0]);
 }
 

@@ -96,7 +96,8 @@ Tensor fitting_weights(const Tensor& weights, const Tensor& values, const std::s
     fits = size == 1 || size == values.shape()[values.rank() - axis];
   }
   if (!fits)
-    throw ShapeError("loss '" + name + "': expected sample weights that broadcast to its values of shape " +
+    throw ShapeError("loss " + in_quotes(name) +
+                     ": expected sample weights that broadcast to its values of shape " +
                      values.shape().to_string() + ", received shape " + weights.shape().to_string() +
                      "; weights of rows need an axis of size 1 for each further axis of the values, or the "
                      "loss returns a value per row");
@@ -127,7 +128,7 @@ Reduction parse_reduction(const std::string& name) {
   if (const auto found = reductions.find(name); found != reductions.end()) return found->second;
   std::vector<std::string> known;
   for (const auto& reduction : reductions) known.push_back(reduction.first);
-  throw InvalidArgumentError("unknown reduction '" + name + "'" + did_you_mean(name, known) +
+  throw InvalidArgumentError("unknown reduction " + in_quotes(name) + did_you_mean(name, known) +
                              ": expected one of " + quoted_list(known));
 }
 
@@ -137,7 +138,7 @@ Tensor values_of(const LossNode& loss, const Tensor& y_true, const Tensor& y_pre
   try {
     return loss.per_sample(y_true, y_pred);
   } catch (const ShapeError&) {
-    rethrow_with_prefix("loss '" + loss.name() + "' of y_true " + y_true.shape().to_string() +
+    rethrow_with_prefix("loss " + in_quotes(loss.name()) + " of y_true " + y_true.shape().to_string() +
                         " and y_pred " + y_pred.shape().to_string() + ": ");
   }
 }

@@ -81,7 +81,7 @@ std::string chosen(const char* what, std::string text, const std::vector<std::st
   };
   for (const std::string& one : known)
     if (upper(one) == upper(text)) return one;
-  throw InvalidArgumentError(std::string("AUC: unknown ") + what + " '" + text + "'" +
+  throw InvalidArgumentError(std::string("AUC: unknown ") + what + " " + in_quotes(text) +
                              did_you_mean(text, known) + ": expected one of " + quoted_list(known));
 }
 
@@ -124,11 +124,11 @@ class AUCNode final : public ConfusionMetricNode {
   std::shared_ptr<const MetricNode> for_shapes(const Shape&, const Shape& y_pred) const override {
     if (!config_.multi_label) return nullptr;
     if (y_pred.rank() != 2)
-      throw ShapeError("metric '" + name() +
-                       "': with multi_label expected y_pred (batch, labels), received " + y_pred.to_string());
+      throw ShapeError("metric " + in_quotes(name()) +
+                       ": with multi_label expected y_pred (batch, labels), received " + y_pred.to_string());
     for (const int64_t given : {config_.num_labels, static_cast<int64_t>(config_.label_weights.size())})
       if (given != 0 && given != y_pred[1])
-        throw ShapeError("metric '" + name() + "': expected y_pred with " + std::to_string(given) +
+        throw ShapeError("metric " + in_quotes(name()) + ": expected y_pred with " + std::to_string(given) +
                          " labels, received " + y_pred.to_string());
     AUCConfig config = config_;
     config.name = name();
@@ -171,7 +171,7 @@ class AUCNode final : public ConfusionMetricNode {
     if (config_.multi_label || config_.label_weights.empty()) return fitted;
     const int64_t labels = static_cast<int64_t>(config_.label_weights.size());
     if (shape.rank() < 1 || shape.back() != labels)
-      throw ShapeError("metric '" + name() + "': " + std::to_string(labels) +
+      throw ShapeError("metric " + in_quotes(name()) + ": " + std::to_string(labels) +
                        " label weights do not fit y_pred " + shape.to_string());
     const Tensor of_labels = Tensor::from(config_.label_weights, {labels}, prediction.device());
     const Tensor each = of_labels * Tensor::full(shape, 1.0, DType::float64, prediction.device());

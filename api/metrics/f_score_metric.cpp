@@ -19,7 +19,7 @@ namespace {
 void check(const FScoreOptions& o) {
   const std::vector<std::string> averages = {"micro", "macro", "weighted"};
   if (!o.average.empty() && std::find(averages.begin(), averages.end(), o.average) == averages.end())
-    throw InvalidArgumentError(std::string(o.class_name) + ": unknown average '" + o.average + "'" +
+    throw InvalidArgumentError(std::string(o.class_name) + ": unknown average " + in_quotes(o.average) +
                                did_you_mean(o.average, averages) + ": expected none or one of " +
                                quoted_list(averages));
   if (!(o.beta > 0.0))
@@ -49,8 +49,9 @@ class FScoreNode final : public MetricNode {
 
   std::shared_ptr<const MetricNode> for_shapes(const Shape& y_true, const Shape& y_pred) const override {
     if (y_true.rank() != 2 || y_pred.rank() != 2)
-      throw ShapeError("metric '" + name() + "': expected y_true and y_pred (batch, classes), received " +
-                       y_true.to_string() + " and " + y_pred.to_string());
+      throw ShapeError("metric " + in_quotes(name()) +
+                       ": expected y_true and y_pred (batch, classes), received " + y_true.to_string() +
+                       " and " + y_pred.to_string());
     return std::make_shared<FScoreNode>(options_, y_pred[1]);
   }
 

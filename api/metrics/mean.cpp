@@ -24,8 +24,8 @@ double share_of_step(const std::string& metric, bool has_weight) {
     return static_cast<double>(call->options().rows) / static_cast<double>(call->options().global_rows);
   if (!thread.replica || has_weight) return 1.0;
   throw InvalidArgumentError(
-      "metric '" + metric +
-      "': inside a Strategy::run of one's own expected values of rows, or a scalar, the mean of this "
+      "metric " + in_quotes(metric) +
+      ": inside a Strategy::run of one's own expected values of rows, or a scalar, the mean of this "
       "replica's rows, with their number as its weight: update_state(mean, rows); received a scalar alone");
 }
 

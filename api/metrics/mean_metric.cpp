@@ -63,7 +63,7 @@ Tensor once(const Tensor& value, const Tensor& sample_weight) {
 void check_values_of_rows(const Tensor& values, const Tensor& y_pred, const std::string& metric) {
   if (!thread_context().replica || y_pred.rank() == 0 || values.shape()[0] == y_pred.shape()[0]) return;
   throw InvalidArgumentError(
-      "metric '" + metric + "': under several replicas expected a value for each of " +
+      "metric " + in_quotes(metric) + ": under several replicas expected a value for each of " +
       std::to_string(y_pred.shape()[0]) + " rows or a scalar, their mean, received shape " +
       values.shape().to_string() +
       "; one that is no mean over rows is made with {.rows_are_independent = false}, or is a StatefulMetric");
@@ -113,8 +113,8 @@ class LossMetricNode final : public MeanMetricNode {
     try {
       return loss.per_sample(y_true, y_pred);
     } catch (const ShapeError&) {
-      rethrow_with_prefix("metric '" + name() + "' of y_true " + y_true.shape().to_string() + " and y_pred " +
-                          y_pred.shape().to_string() + ": ");
+      rethrow_with_prefix("metric " + in_quotes(name()) + " of y_true " + y_true.shape().to_string() +
+                          " and y_pred " + y_pred.shape().to_string() + ": ");
     }
   }
 
@@ -143,7 +143,7 @@ Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string
     const Tensor spread = fitted * Tensor::full(wanted, 1.0, fitted.dtype(), fitted.device());
     if (spread.shape() == wanted) return spread;
   }
-  throw ShapeError("metric '" + metric + "': sample weights " + weights.shape().to_string() +
+  throw ShapeError("metric " + in_quotes(metric) + ": sample weights " + weights.shape().to_string() +
                    " do not fit values of shape " + values.to_string());
 }
 

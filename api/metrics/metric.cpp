@@ -126,7 +126,8 @@ Metric Metric::with_sums(const std::vector<double>& sums) const {
 
 void Metric::update_state(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
   if (!*this) node();
-  if (is_pending() && !y_pred.defined()) throw StateError("metric '" + name_ + "' needs y_true and y_pred");
+  if (is_pending() && !y_pred.defined())
+    throw StateError("metric " + in_quotes(name_) + " needs y_true and y_pred");
   const auto node =
       sums_->node([&] { return y_pred.defined() ? resolved(y_true.shape(), y_pred.shape()).node_ : node_; });
   const bool weights_are_second = y_pred.defined() && !sample_weight.defined() &&
@@ -146,7 +147,7 @@ std::vector<double> Metric::results() const {
 double Metric::result() const {
   const std::vector<double> values = results();
   if (values.size() != 1)
-    throw StateError("metric '" + name() + "' has " + std::to_string(values.size()) +
+    throw StateError("metric " + in_quotes(name()) + " has " + std::to_string(values.size()) +
                      " values; results() gives them all");
   return values.front();
 }

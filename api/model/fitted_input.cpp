@@ -35,13 +35,13 @@ bool is_called_by_a_layer() {
 
 Tensor fitted_input(const Tensor& x, const Shape& expected, const std::string& model, size_t index) {
   if (!x.defined())
-    throw StateError("model '" + model + "', input " + std::to_string(index) + ": expected shape " +
+    throw StateError("model " + in_quotes(model) + ", input " + std::to_string(index) + ": expected shape " +
                      expected.to_string() + ", received an empty one, which was never made");
   if (expected.rank() == 0 || fits(x.shape(), expected)) return x;
   Tensor fitted = with_fitted_rank(x, expected);
   if (fits(fitted.shape(), expected)) return fitted;
   if (fitted.rank() == expected.rank() && is_called_by_a_layer()) return fitted;
-  throw ShapeError("model '" + model + "', input " + std::to_string(index) + ": expected shape " +
+  throw ShapeError("model " + in_quotes(model) + ", input " + std::to_string(index) + ": expected shape " +
                    expected.to_string() + ", received " + x.shape().to_string() +
                    missing_batch_axis(x.shape(), expected.rank()));
 }

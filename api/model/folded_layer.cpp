@@ -72,7 +72,7 @@ Tensor FoldedLayer::run(Call& c, const Tensor& x, Tensor sum) const {
     const Tensor mask = x.notes() ? mask_of(x) : Tensor();
     return mask.defined() && layer_.node().supports_masking() ? with_mask(y, mask) : y;
   } catch (const Error&) {
-    rethrow_with_prefix("layer '" + layer_.name() + "' (" + layer_.class_name() + "): ");
+    rethrow_with_prefix("layer " + in_quotes(layer_.name()) + " (" + layer_.class_name() + "): ");
   }
 }
 

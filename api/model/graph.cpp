@@ -69,8 +69,8 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   for (const Tensor& input : inputs) {
     if (!symbolic(input))
       throw InvalidArgumentError(
-          "layer '" + layer.name() +
-          "': a symbolic and an ordinary tensor were passed together; wrap constants in a layer");
+          "layer " + in_quotes(layer.name()) +
+          ": a symbolic and an ordinary tensor were passed together; wrap constants in a layer");
     const Tensor mask = mask_of(input);
     shells.push_back(!mask.defined()         ? input.shell()
                      : has_given_mask(input) ? given_mask(input.shell(), mask.shell())

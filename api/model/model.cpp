@@ -28,7 +28,7 @@ ModelConfig with_tensors(ModelConfig config, const Tensors& inputs, const Tensor
 
 std::shared_ptr<LayerNode> checked_model(const Layer& layer) {
   if (dynamic_cast<ModelNode*>(&layer.node())) return layer.shared();
-  throw InvalidArgumentError("Model: expected a model, received layer '" + layer.name() + "' (" +
+  throw InvalidArgumentError("Model: expected a model, received layer " + in_quotes(layer.name()) + " (" +
                              layer.class_name() + ")");
 }
 
@@ -74,21 +74,22 @@ Layer Model::get_layer(const std::string& name) const {
     if (attribute == name) return layer;
     if (std::find(names.begin(), names.end(), attribute) == names.end()) names.push_back(attribute);
   }
-  throw NotFoundError("model '" + this->name() + "' has no layer '" + name + "'" + did_you_mean(name, names) +
-                      "; there are " + quoted_list(names));
+  throw NotFoundError("model " + in_quotes(this->name()) + " has no layer " + in_quotes(name) +
+                      did_you_mean(name, names) + "; there are " + quoted_list(names));
 }
 
 Layer Model::get_layer(int index) const {
   const std::vector<Layer> all = layers();
   const int position = index < 0 ? index + static_cast<int>(all.size()) : index;
   if (position < 0 || position >= static_cast<int>(all.size()))
-    throw NotFoundError("model '" + name() + "' has " + std::to_string(all.size()) +
+    throw NotFoundError("model " + in_quotes(name()) + " has " + std::to_string(all.size()) +
                         " layers, there is no layer " + std::to_string(index));
   return all[static_cast<size_t>(position)];
 }
 
 Optimizer Model::optimizer() const {
-  if (!compiled()) throw StateError("model '" + name() + "' has no optimizer yet; call compile() first");
+  if (!compiled())
+    throw StateError("model " + in_quotes(name()) + " has no optimizer yet; call compile() first");
   return model_node().training->optimizer;
 }
 

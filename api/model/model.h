@@ -185,7 +185,9 @@ class Model : public Layer {
   void save_weights(const std::string& path) const;
   /// Reads the weights of any file that Keras 1 to 3 or Nyala wrote, a whole model's as well, of
   /// `.safetensors` and of `.npz` by variable path; what kind of file it is, its content says. Throws
-  /// NotFoundError, FileFormatError or ShapeError naming the layer; nothing is changed then.
+  /// NotFoundError, FileFormatError or ShapeError naming the layer before anything is changed. Values are
+  /// read from a large file one by one: where one is damaged (FileFormatError) or another program writes to
+  /// the file meanwhile (IoError), those before it are loaded.
   LoadReport load_weights(const std::string& path, const LoadWeightsConfig& config = {}) const;
 
   /// Keras' `.keras`, or its legacy `.h5` by the end of the path: architecture, weights, what compile() was

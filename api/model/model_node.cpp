@@ -41,8 +41,9 @@ void ModelNode::check_variables() {
   if (variables_are_checked_) return;
   for (const Variable& variable : variables())
     if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&strategy_->store()))
-      throw StateError("model '" + name() + "' belongs to " + strategy_->name() + ", but its variable '" +
-                       variable.path() + "' was made outside; make layers and model in one scope");
+      throw StateError("model " + in_quotes(name()) + " belongs to " + strategy_->name() +
+                       ", but its variable " + in_quotes(variable.path()) +
+                       " was made outside; make layers and model in one scope");
   variables_are_checked_ = true;
 }
 
@@ -76,8 +77,8 @@ void ModelNode::add_optimizer(const std::string& attribute, const Optimizer& opt
   const auto is_it = [&](const auto& known) { return known.first == attribute; };
   if (attribute == "optimizer" || attribute == "layers" || std::ranges::any_of(own_optimizers_, is_it) ||
       std::ranges::any_of(sublayers_, is_it))
-    throw InvalidArgumentError("track_optimizer: expected a name of its own, received '" + attribute +
-                               "', which " +
+    throw InvalidArgumentError("track_optimizer: expected a name of its own, received " +
+                               in_quotes(attribute) + ", which " +
                                (attribute == "optimizer" ? "is that of compile()" : "is taken already"));
   own_optimizers_.emplace_back(attribute, optimizer);
 }

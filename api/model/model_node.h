@@ -79,6 +79,8 @@ class ModelNode : public LayerNode, public Adoptable {
   /// What compile and fit know; null before compile.
   std::shared_ptr<TrainingState> training;
   bool stop_training = false;
+  /// The file that load_model made it from: errors of its calls name it. Empty for others.
+  std::string loaded_from;
   /// Of a model from a file, why it has no loss; empty where it has one, or was compiled since.
   std::string no_loss_because;
   /// Whether the class overrides the hook: make_model looks.

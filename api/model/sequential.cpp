@@ -26,8 +26,8 @@ void SequentialNode::add(const Layer& layer) {
     return;
   }
   if (names_.contains(layer.name()))
-    throw InvalidArgumentError("Sequential: layers should have unique names, '" + layer.name() +
-                               "' occurs twice");
+    throw InvalidArgumentError("Sequential: layers should have unique names, " + in_quotes(layer.name()) +
+                               " occurs twice");
   if (built_ && !input_)
     throw StateError(
         "Sequential: the model was built for data already; add layers before or begin with an Input");

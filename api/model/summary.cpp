@@ -147,8 +147,8 @@ class Summary {
             std::regex_search(name_of(all[i]), pattern, std::regex_constants::match_continuous))
           matches[end].push_back(i);
       if (matches[end].empty())
-        throw InvalidArgumentError("summary, 'layer_range': no layer's name begins with '" + range[end] +
-                                   "'");
+        throw InvalidArgumentError("summary, 'layer_range': no layer's name begins with " +
+                                   in_quotes(range[end]));
     }
     const bool reversed = matches[0].front() > matches[1].back();
     const size_t first = reversed ? matches[1].front() : matches[0].front();

@@ -36,8 +36,8 @@ class Sorter {
       first_call_.emplace(operation_of(node), node);
     if (!inputs_.contains(node.get())) {
       if (node->is_input())
-        throw InvalidArgumentError("an output depends on input '" + name_of(node) +
-                                   "', which is not among the model's inputs");
+        throw InvalidArgumentError("an output depends on input " + in_quotes(name_of(node)) +
+                                   ", which is not among the model's inputs");
       for (const Tensor& input : node->inputs)
         if (symbolic(input)) visit(symbolic(input)->producer);
       for (const Tensor& mask : node->masks)

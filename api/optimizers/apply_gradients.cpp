@@ -37,8 +37,8 @@ void warn_of_missing(const OptimizerNode& optimizer, const Variables& listed, co
 void check_one_store(const ParameterStore& store, const Variables& listed) {
   for (const Variable& variable : listed)
     if (variable.node().owner.lock().get() != static_cast<const SegmentOwner*>(&store))
-      throw StateError("apply_gradients: the variables '" + listed[0].path() + "' and '" + variable.path() +
-                       "' belong to different strategies");
+      throw StateError("apply_gradients: the variables " + in_quotes(listed[0].path()) + " and " +
+                       in_quotes(variable.path()) + " belong to different strategies");
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ void check_one_store(const ParameterStore& store, const Variables& listed) {
 void OptimizerNode::check_known(const Variables& listed) const {
   for (const Variable& variable : listed)
     if (!holds(variables_, variable))
-      throw InvalidArgumentError(class_name() + ": unknown variable '" + variable.path() +
-                                 "'; an optimizer updates the variables that it was built with (" +
+      throw InvalidArgumentError(class_name() + ": unknown variable " + in_quotes(variable.path()) +
+                                 "; an optimizer updates the variables that it was built with (" +
                                  std::to_string(variables_.size()) +
                                  " here), make another one for other variables");
 }
@@ -73,7 +73,7 @@ void check_tracked(const OptimizerNode& optimizer) {
   if (!running || !running->is_step) return;
   const auto* model = dynamic_cast<const ModelNode*>(running->layer);
   if (!model || model->holds(optimizer)) return;
-  throw StateError("model '" + model->name() + "' (" + model->class_name() +
+  throw StateError("model " + in_quotes(model->name()) + " (" + model->class_name() +
                    "): its step applies gradients by " + optimizer.class_name() +
                    ", which it does not hold: the optimizer's state would be in no file. Write the member as "
                    "`Optimizer d_optimizer = track_optimizer(\"d_optimizer\", " +

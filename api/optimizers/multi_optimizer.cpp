@@ -14,7 +14,8 @@ std::regex pattern_of(const std::string& text) {
   try {
     return std::regex(text);
   } catch (const std::regex_error& error) {
-    throw InvalidArgumentError("OptimizerMap: '" + text + "' is no regular expression: " + error.what());
+    throw InvalidArgumentError("OptimizerMap: " + in_quotes(text) +
+                               " is no regular expression: " + error.what());
   }
 }
 
@@ -86,7 +87,8 @@ OptimizerMap::OptimizerMap(const Optimizer& default_optimizer, Entries entries)
     pattern_of(entries_[i].first);
     for (size_t k = 0; k < i; ++k)
       if (entries_[k].first == entries_[i].first)
-        throw InvalidArgumentError("OptimizerMap: the pattern '" + entries_[i].first + "' is there twice");
+        throw InvalidArgumentError("OptimizerMap: the pattern " + in_quotes(entries_[i].first) +
+                                   " is there twice");
   }
 }
 

@@ -43,7 +43,7 @@ Optimizer::Optimizer(const std::string& name) {
   }
   std::vector<std::string> names;
   for (const auto& entry : table) names.push_back(entry.first);
-  throw InvalidArgumentError("unknown optimizer '" + name + "'" + did_you_mean(lower(name), names) +
+  throw InvalidArgumentError("unknown optimizer " + in_quotes(name) + did_you_mean(lower(name), names) +
                              ": expected one of " + quoted_list(names));
 }
 

@@ -68,12 +68,12 @@ double OptimizerNode::decay_of(const Variable& variable) const {
 void OptimizerNode::build(ParameterStore& store, const Variables& variables) {
   for (const Variable& variable : variables) {
     if (!variable.node().in_arena)
-      throw StateError(class_name() + ": variable '" + variable.path() +
-                       "' was not trainable when it was made and cannot be optimized");
+      throw StateError(class_name() + ": variable " + in_quotes(variable.path()) +
+                       " was not trainable when it was made and cannot be optimized");
     if (variable.dtype() != variables.front().dtype())
       throw DTypeError(class_name() + ": expected variables of one dtype, received " +
-                       std::string(name_of(variables.front().dtype())) + " and, for '" + variable.path() +
-                       "', " + std::string(name_of(variable.dtype())));
+                       std::string(name_of(variables.front().dtype())) + " and, for " +
+                       in_quotes(variable.path()) + ", " + std::string(name_of(variable.dtype())));
   }
   const bool same_arena = store_.get() == &store && !variables_.empty() && !variables.empty() &&
                           variables_.front().dtype() == variables.front().dtype();

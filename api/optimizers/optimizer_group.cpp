@@ -76,8 +76,8 @@ void check_members(const OptimizerNode& owner, const std::vector<Optimizer>& mem
     const Variables& known = member.node().variables();
     if (!known.empty() && std::ranges::find_first_of(variables, known) == variables.end())
       throw StateError(owner.class_name() + ": its " + member.node().class_name() +
-                       " updates the variables of another model ('" + known.front().path() +
-                       "', ...); give every model optimizers of its own");
+                       " updates the variables of another model (" + in_quotes(known.front().path()) +
+                       ", ...); give every model optimizers of its own");
   }
 }
 
@@ -189,7 +189,7 @@ void OptimizerGroup::load_variables(const std::vector<Tensor>& values) {
                      (built() ? "" : "; the optimizer has not been built yet"));
   for (size_t i = 0; i < values.size(); ++i)
     if (!values[i].defined() || values[i].shape() != now[i].value.shape())
-      throw ShapeError("optimizer variable '" + now[i].name + "': expected shape " +
+      throw ShapeError("optimizer variable " + in_quotes(now[i].name) + ": expected shape " +
                        now[i].value.shape().to_string() + ", received " +
                        (values[i].defined() ? values[i].shape().to_string() : "nothing"));
   const size_t own = own_variables().size();

@@ -22,7 +22,7 @@ std::string variable_name(const Variable& variable, const std::string& suffix) {
 
 void check_shape(const Tensor& value, const Shape& expected, const std::string& name) {
   if (!value.defined() || value.shape() != expected)
-    throw ShapeError("optimizer variable '" + name + "': expected shape " + expected.to_string() +
+    throw ShapeError("optimizer variable " + in_quotes(name) + ": expected shape " + expected.to_string() +
                      ", received " + (value.defined() ? value.shape().to_string() : "nothing"));
 }
 

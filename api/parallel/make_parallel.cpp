@@ -16,7 +16,7 @@ const Tensor& NamedInputs::operator[](const std::string& name) const {
     if (own == name) return tensor;
     names.push_back(own);
   }
-  throw NotFoundError("there is no input '" + name + "'" + did_you_mean(name, names) + "; there are " +
+  throw NotFoundError("there is no input " + in_quotes(name) + did_you_mean(name, names) + "; there are " +
                       quoted_list(names));
 }
 

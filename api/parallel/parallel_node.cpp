@@ -14,12 +14,12 @@ void check_template(const Model& net, const std::string& who) {
   const ModelNode& node = net.model_node();
   const StrategyNode& strategy = *node.strategy();
   if (strategy.num_replicas_in_sync() > 1)
-    throw StateError(who + ": model '" + net.name() + "' belongs to " + strategy.name() + " with " +
+    throw StateError(who + ": model " + in_quotes(net.name()) + " belongs to " + strategy.name() + " with " +
                      std::to_string(strategy.num_replicas_in_sync()) +
                      " replicas, which split its batches already; make it outside of that scope");
   if (node.has_own_train_step || !node.has_call())
-    throw InvalidArgumentError(who + ": model '" + net.name() +
-                               "' has a train_step() of its own, which would compute on one device; use a "
+    throw InvalidArgumentError(who + ": model " + in_quotes(net.name()) +
+                               " has a train_step() of its own, which would compute on one device; use a "
                                "strategy, which runs it on each");
 }
 
@@ -46,8 +46,8 @@ Outputs ParallelNode::computed(Call& c, const Tensors& inputs) const {
     throw StateError(
         "the model was called inside a replica of a strategy, which has split the batch already");
   if (net_.model_node().strategy() != strategy())
-    throw StateError("model '" + net_.name() + "' has moved to " + net_.model_node().strategy()->name() +
-                     "; adopt this model instead, or make it anew");
+    throw StateError("model " + in_quotes(net_.name()) + " has moved to " +
+                     net_.model_node().strategy()->name() + "; adopt this model instead, or make it anew");
   Outputs outputs = slices_.run(c, inputs, work);
   const ThreadContext& thread = thread_context();
   if (thread.replica_context)  // losses and metrics wait for them there

@@ -15,6 +15,9 @@ struct LoadWeightsConfig {
   bool skip_mismatch = false;
   /// Layers (with what they hold) that keep their values.
   std::vector<Layer> objects_to_skip = {};
+  /// Compare the values of a `.weights.h5` of Nyala's with the checksums that are in it. False takes what
+  /// there is of a damaged file, or of one whose values another program has changed.
+  bool verify_checksums = true;
 };
 
 /// What load_weights did, by layer path.

@@ -42,7 +42,7 @@ void in_chunk(Feed& feed, Batch& batch, int64_t count, Work&& work) {
 
 TrainingState& compiled_state(const Model& model, const char* what) {
   if (!model.compiled())
-    throw StateError("model '" + model.name() + "': call compile() before " + what + "()" +
+    throw StateError("model " + in_quotes(model.name()) + ": call compile() before " + what + "()" +
                      why_no_loss(model.model_node()));
   return *model.model_node().training;
 }
@@ -68,8 +68,8 @@ void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const Mo
   for (const auto& [name, tensor] : weights.named()) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
-      throw InvalidArgumentError(std::string(what) + ": sample_weight for '" + name +
-                                 "', but the model has no output of that name" + did_you_mean(name, names) +
+      throw InvalidArgumentError(std::string(what) + ": sample_weight for " + in_quotes(name) +
+                                 ", but the model has no output of that name" + did_you_mean(name, names) +
                                  "; there are " + quoted_list(names));
     per_output.at(static_cast<size_t>(found - names.begin())) = tensor;
   }
@@ -159,7 +159,7 @@ namespace {
 Tensor only(Tensors outputs, const Model& model) {
   if (outputs.empty()) throw InvalidArgumentError("predict: the data has no rows");
   if (outputs.size() > 1)
-    throw StateError("model '" + model.name() + "' has " + std::to_string(outputs.size()) +
+    throw StateError("model " + in_quotes(model.name()) + " has " + std::to_string(outputs.size()) +
                      " outputs, predict gives one: use predict_all({x}), whose result has them in order");
   return std::move(outputs[0]);
 }

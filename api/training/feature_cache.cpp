@@ -49,7 +49,7 @@ bool is_same(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 FeatureCache::FeatureCache(ModelNode& model) : model_(model) {
-  const std::string who = std::string(kOption) + "model '" + model.name() + "' ";
+  const std::string who = std::string(kOption) + "model " + in_quotes(model.name()) + " ";
   if (model.has_own_train_step || model.has_own_loss)
     throw InvalidArgumentError(who + "overrides train_step() or compute_loss(), which are given the data");
   if (model.template_model())
@@ -70,8 +70,8 @@ void FeatureCache::check_rows_alone(const Tensors& x, const Tensors& features, b
   const Tensors alone = computed(rows_at(x, {rows - 1}), training);
   for (size_t i = 0; i < alone.size(); ++i)
     if (!is_same(alone[i], features[i].rows(rows - 1, 1)))
-      throw InvalidArgumentError(std::string(kOption) + "the features of a row of model '" + model_.name() +
-                                 "' depend on the other rows of its batch");
+      throw InvalidArgumentError(std::string(kOption) + "the features of a row of model " +
+                                 in_quotes(model_.name()) + " depend on the other rows of its batch");
 }
 
 void FeatureCache::keep(const Tensors& features, const std::vector<RowKey>& keys) {

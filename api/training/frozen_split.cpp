@@ -104,7 +104,7 @@ class Splitter {
       all_cached = all_cached && value.cached;
       outputs.push_back(in_head(value));
     }
-    if (all_cached) refuse("model '" + model_.name() + "' has nothing that trains");
+    if (all_cached) refuse("model " + in_quotes(model_.name()) + " has nothing that trains");
     check_useful();
     Tensors features, head_inputs;
     for (const auto& [feature, input] : cut_) {
@@ -148,7 +148,7 @@ class Splitter {
 
   Values draw_graph(const FunctionalNode& graph, const Values& inputs, const std::string& path) {
     if (!graph.placed_devices().empty())
-      refuse("model '" + model_.name() + "' has calls that were placed on devices");
+      refuse("model " + in_quotes(model_.name()) + " has calls that were placed on devices");
     std::map<Place, Value> values;
     std::set<const GraphNode*> given;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -163,7 +163,7 @@ class Splitter {
   }
 
   void draw_node(const GraphNode& node, std::map<Place, Value>& values, const std::string& path) {
-    if (has_masks(node)) refuse("model '" + model_.name() + "' uses masks");
+    if (has_masks(node)) refuse("model " + in_quotes(model_.name()) + " uses masks");
     Values inputs;
     bool cached = true;
     for (const Tensor& input : node.inputs) {
@@ -189,10 +189,10 @@ class Splitter {
                                     [](const Tensor& tensor) { return symbolic(tensor) != nullptr; });
     for (const Tensor& output : node.outputs)
       if (output.rank() == 0 || output.shape()[0] != input->shape()[0])
-        return "the result of '" + (node.layer ? node.layer.name() : node.name) +
-               "' does not have the rows of the batch";
+        return "the result of " + in_quotes(node.layer ? node.layer.name() : node.name) +
+               " does not have the rows of the batch";
     if (!node.layer) return "";
-    const std::string who = "layer '" + node.layer.name() + "' (" + node.layer.class_name() + ") ";
+    const std::string who = "layer " + in_quotes(node.layer.name()) + " (" + node.layer.class_name() + ") ";
     if (trains(node.layer.node(), state_)) return who + "trains";
     if (draws(node.layer.node())) return who + "draws random numbers";
     const std::string effect = side_effect(node);
@@ -222,7 +222,7 @@ class Splitter {
 
   void check_useful() const {
     if (!has_weights_)
-      refuse("model '" + model_.name() + "' has no frozen weights that could be computed once: " +
+      refuse("model " + in_quotes(model_.name()) + " has no frozen weights that could be computed once: " +
              first_reason_ + "; set_trainable(false) on what is to be frozen before compile()" +
              ", and keep what is random behind it");
   }
@@ -247,7 +247,7 @@ class Splitter {
 
 FrozenSplit split_frozen(ModelNode& model, const TrainingState& state, const Tensors& x) {
   if (!is_graph(model))
-    refuse("model '" + model.name() + "' is a " + model.class_name() +
+    refuse("model " + in_quotes(model.name()) + " is a " + model.class_name() +
            " whose call is not known as a graph; expected a Sequential or functional model");
   const StrategyScope scope(model.strategy());
   return Splitter(model, state).split(x);

@@ -36,8 +36,8 @@ Tensor weights_like(const Tensor& weights, const Tensor& per_sample) {
 }
 
 [[noreturn]] void throw_no_reduction(const Loss& loss) {
-  throw StateError("loss '" + loss.name() +
-                   "' has reduction 'none'; training needs one number, use 'sum' or 'sum_over_batch_size'");
+  throw StateError("loss " + in_quotes(loss.name()) +
+                   " has reduction 'none'; training needs one number, use 'sum' or 'sum_over_batch_size'");
 }
 
 void add(Tensor& total, const Tensor& loss) { total = total.defined() ? ops::add(total, loss) : loss; }
@@ -54,7 +54,7 @@ double ReplicaStep::share() const {
 }
 
 TrainingState& ReplicaStep::state() const {
-  if (!state_) throw StateError("model '" + model_.name() + "': this needs compile()");
+  if (!state_) throw StateError("model " + in_quotes(model_.name()) + ": this needs compile()");
   return *state_;
 }
 
@@ -115,8 +115,9 @@ namespace {
 void check_values_of_rows(const Loss& loss, const Tensor& values, const Tensor& prediction) {
   const int64_t rows = prediction.rank() > 0 ? prediction.shape()[0] : 1;
   if (values.shape()[0] == rows) return;
-  throw ShapeError("loss '" + loss.name() + "': expected a value for each of the " + std::to_string(rows) +
-                   " rows or a scalar, their mean, received shape " + values.shape().to_string() +
+  throw ShapeError("loss " + in_quotes(loss.name()) + ": expected a value for each of the " +
+                   std::to_string(rows) + " rows or a scalar, their mean, received shape " +
+                   values.shape().to_string() +
                    "; one that is no mean over rows is made with {.rows_are_independent = false}");
 }
 
@@ -125,8 +126,9 @@ Tensor values_of(const ModelNode& model, const Loss& loss, const Tensor& target,
   try {
     return loss.node().per_sample(target, prediction);
   } catch (const ShapeError&) {
-    rethrow_with_prefix("model '" + model.name() + "': loss '" + loss.name() + "' of y_true " +
-                        target.shape().to_string() + " and y_pred " + prediction.shape().to_string() + ": ");
+    rethrow_with_prefix("model " + in_quotes(model.name()) + ": loss " + in_quotes(loss.name()) +
+                        " of y_true " + target.shape().to_string() + " and y_pred " +
+                        prediction.shape().to_string() + ": ");
   }
 }
 
@@ -138,8 +140,8 @@ Tensor fitting_weights(const ModelNode& model, const Loss& loss, const Tensor& w
   for (int axis = 0; fits && axis < fitted.rank(); ++axis)
     fits = fitted.shape()[axis] == values.shape()[axis] || fitted.shape()[axis] == 1;
   if (fits) return fitted;
-  throw ShapeError("model '" + model.name() + "': loss '" + loss.name() +
-                   "': expected a sample_weight of shape " + values.shape().with(0, global_rows).to_string() +
+  throw ShapeError("model " + in_quotes(model.name()) + ": loss " + in_quotes(loss.name()) +
+                   ": expected a sample_weight of shape " + values.shape().with(0, global_rows).to_string() +
                    ", one for each of its values, or with an axis of size 1, received shape " +
                    weights.shape().with(0, global_rows).to_string());
 }

@@ -21,8 +21,8 @@ void check_names(const std::map<std::string, T>& named, const std::vector<std::s
                  const char* what) {
   for (const auto& [name, value] : named)
     if (std::find(outputs.begin(), outputs.end(), name) == outputs.end())
-      throw InvalidArgumentError(std::string(what) + " for '" + name +
-                                 "', but the model has no output of that name" + did_you_mean(name, outputs) +
+      throw InvalidArgumentError(std::string(what) + " for " + in_quotes(name) +
+                                 ", but the model has no output of that name" + did_you_mean(name, outputs) +
                                  "; there are " + quoted_list(outputs));
 }
 
@@ -41,8 +41,8 @@ class MetricList {
 
   void add(const Metric& metric, size_t output, bool weighted) {
     if (output >= targets_.size())
-      throw InvalidArgumentError("metric '" + metric.name() + "' needs a target for output '" +
-                                 state_.outputs[output].name + "', the data has none");
+      throw InvalidArgumentError("metric " + in_quotes(metric.name()) + " needs a target for output " +
+                                 in_quotes(state_.outputs[output].name) + ", the data has none");
     CompiledMetric compiled;
     compiled.metric = metric.resolved(targets_[output].shape(), predictions_[output].shape());
     compiled.output = output;
@@ -98,7 +98,7 @@ void resolve_losses(TrainingState& state, const std::vector<std::string>& names,
     if (const Loss* loss = entry_for(config.loss, one_for_all ? 0 : i, names[i])) output.loss = *loss;
     if (const double* weight = entry_for(config.loss_weights, i, names[i])) output.weight = *weight;
     if (output.loss && i >= num_targets)
-      throw InvalidArgumentError("output '" + names[i] + "' has a loss, but the data has " +
+      throw InvalidArgumentError("output " + in_quotes(names[i]) + " has a loss, but the data has " +
                                  std::to_string(num_targets) +
                                  " target(s); pass one y per output (an empty tensor is none)");
     any = any || output.loss;

@@ -31,7 +31,7 @@ void check(StatusWords& status, const ModelNode& model) {
   try {
     status.check();
   } catch (const Error&) {
-    rethrow_with_prefix("model '" + model.name() + "': ");
+    rethrow_with_prefix("model " + in_quotes(model.name()) + ": ");
   }
 }
 
@@ -43,8 +43,9 @@ Batch Stepper::adapted(const Batch& batch) const {
   const Shapes expected = model_.input_shapes();
   if (expected.empty()) return batch;
   if (batch.x.size() != expected.size())
-    throw InvalidArgumentError("model '" + model_.name() + "': expected " + std::to_string(expected.size()) +
-                               " input(s), received " + std::to_string(batch.x.size()));
+    throw InvalidArgumentError("model " + in_quotes(model_.name()) + ": expected " +
+                               std::to_string(expected.size()) + " input(s), received " +
+                               std::to_string(batch.x.size()));
   Batch out = batch;
   for (size_t i = 0; i < expected.size(); ++i)
     out.x[i] = fitted_input(batch.x[i], expected[i], model_.name(), i);

@@ -99,12 +99,20 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   // The beginning of a longer name: val_acc.
   for (const std::string& candidate : candidates)
     if (!nearest && wanted.size() >= 3 && lower(candidate).starts_with(wanted)) nearest = &candidate;
-  return nearest ? " (did you mean '" + *nearest + "'?)" : "";
+  return nearest ? " (did you mean " + in_quotes(*nearest) + "?)" : "";
+}
+
+std::string in_quotes(std::string_view name) {
+  constexpr size_t kMaxShown = 200;
+  if (name.size() <= kMaxShown) return "'" + printable(name) + "'";
+  size_t shown = kMaxShown;
+  while (shown > kMaxShown - 4 && (static_cast<unsigned char>(name[shown]) & 0xc0) == 0x80) --shown;
+  return "'" + printable(name.substr(0, shown)) + "...'";
 }
 
 std::string quoted_list(const std::vector<std::string>& names) {
   std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "'" : ", '") + name + "'";
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + in_quotes(name);
   return out;
 }
 

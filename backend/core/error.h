@@ -6,19 +6,26 @@
 #include <string_view>
 #include <vector>
 
+#include <nyala/backend/core/printable.h>
 #include <nyala/backend/core/source_place.h>
 
 namespace nyala {
 
 /// Base of every exception that Nyala throws. The text says where (layer path or op), what was
 /// expected, what was received, and a hint where there is one. The library never aborts or exits.
+///
+/// Texts quote what files and users say. what() can be shown on a terminal and put into a log all the same:
+/// control characters and bytes that are no UTF-8 are written as "\x1b"; line ends and tabs stay, those
+/// inside of names are written by who quotes them (printable.h).
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& text) : std::runtime_error(printable(text, true)) {}
 
   const char* what() const noexcept override { return text_ ? text_->c_str() : std::runtime_error::what(); }
   /// Says where: what() begins with `prefix` from now on. Not to be called by two threads.
-  void put_in_front(const std::string& prefix) { text_ = std::make_shared<const std::string>(prefix + what()); }
+  void put_in_front(const std::string& prefix) {
+    text_ = std::make_shared<const std::string>(printable(prefix, true) + what());
+  }
 
  private:
   std::shared_ptr<const std::string> text_;  // null: the text that it was made with
@@ -123,6 +130,10 @@ void check_internal(bool condition, std::string_view what,
 
 /// Returns " (did you mean 'adam'?)" for the candidate nearest to `name`, or "" when none is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
+
+/// A name that a file or a user gave, as messages show it: between single quotes, printable() in one line,
+/// and cut behind 200 bytes.
+std::string in_quotes(std::string_view name);
 
 /// Joins names as "'a', 'b', 'c'".
 std::string quoted_list(const std::vector<std::string>& names);

@@ -42,8 +42,8 @@ Tensor Call::operator[](const Variable& variable) const {
 void Call::assign(const Variable& variable, const Tensor& value) {
   const VariableSpec& spec = variable.node().spec;  // throws for an empty handle, before it is queued
   if (spec.aggregation == Aggregation::sum && spec.synchronization != Synchronization::on_read)
-    throw InvalidArgumentError("assign: variable '" + spec.path +
-                               "' is the sum of what replicas write, each to a copy of its own: make it with "
+    throw InvalidArgumentError("assign: variable " + in_quotes(spec.path) +
+                               " is the sum of what replicas write, each to a copy of its own: make it with "
                                "{.synchronization = Synchronization::on_read}, or by Builder::state");
   for (auto& [assigned, queued] : assignments_) {
     if (assigned == variable) {

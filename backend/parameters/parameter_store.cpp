@@ -162,7 +162,7 @@ namespace {
 
 /// Throws what no variable may be; synchronization comes out as on_write or on_read.
 VariableSpec checked(VariableSpec spec) {
-  const std::string place = "variable '" + spec.path + "': ";
+  const std::string place = "variable " + in_quotes(spec.path) + ": ";
   if (name_of(spec.aggregation) == "unknown" || name_of(spec.synchronization) == "unknown")
     throw InvalidArgumentError(place + "expected one of the named synchronizations and aggregations");
   if (spec.synchronization == Synchronization::none)

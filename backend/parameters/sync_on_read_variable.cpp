@@ -59,8 +59,8 @@ Tensor SyncOnReadVariable::read(const VariableNode& node, const VariablePlace& p
   const Aggregation aggregation = node.spec.aggregation;
   if (place.context != VariablePlace::Context::cross_replica) return own_copy(node, place);
   if (aggregation == Aggregation::none)
-    throw StateError("variable '" + node.spec.path +
-                     "', value: its copies are brought together when they are read, but it has aggregation "
+    throw StateError("variable " + in_quotes(node.spec.path) +
+                     ", value: its copies are brought together when they are read, but it has aggregation "
                      "none; read it inside Strategy::run, or make it with another aggregation");
   const size_t replicas = node.copies.size();
   if (replicas == 1 || aggregation == Aggregation::only_first_replica) return node.copies[0];

@@ -27,7 +27,7 @@ VariableSpec spec_of(const VariableConfig& config) {
   spec.initialize = config.initializer;
   spec.constraint = config.constraint;
   if (!spec.shape.is_known())
-    throw ShapeError("variable '" + spec.path + "': expected a shape without None, received " +
+    throw ShapeError("variable " + in_quotes(spec.path) + ": expected a shape without None, received " +
                      spec.shape.to_string());
   return spec;
 }
@@ -36,10 +36,11 @@ VariableSpec spec_of(const Tensor& value, const VariableConfig& config) {
   VariableConfig with_value = config;
   const std::string name = config.name.empty() ? "variable" : config.name;
   if (config.initializer)
-    throw InvalidArgumentError("variable '" + name + "': expected a value or an initializer, received both");
+    throw InvalidArgumentError("variable " + in_quotes(name) +
+                               ": expected a value or an initializer, received both");
   if (config.shape.rank() > 0 && config.shape != value.shape())
-    throw ShapeError("variable '" + name + "': expected a value of shape " + config.shape.to_string() +
-                     ", received " + value.shape().to_string());
+    throw ShapeError("variable " + in_quotes(name) + ": expected a value of shape " +
+                     config.shape.to_string() + ", received " + value.shape().to_string());
   with_value.shape = value.shape();
   with_value.dtype = config.dtype.value_or(value.dtype());
   with_value.initializer = [value = ops::cast(value.detached(), *with_value.dtype)](const Tensor& host) {
@@ -63,7 +64,7 @@ Variable make_here(const VariableSpec& spec) {
     made.node().loose = true;
     return made;
   }
-  replicas->meet_once("making variable '" + spec.path + "'", &made, [&](Collectives::Offers offers) {
+  replicas->meet_once("making variable " + in_quotes(spec.path), &made, [&](Collectives::Offers offers) {
     const Variable variable = creator.create(spec);
     variable.node().loose = true;
     for (const void* offer : offers) *static_cast<Variable*>(const_cast<void*>(offer)) = variable;
@@ -131,8 +132,8 @@ void check_held(const VariableNode& node) {
   if (!node.loose || !node.trainable) return;
   const RunningCall* const running = thread_context().running;
   if (!running || !running->layer) return;  // a loop of the program's own
-  throw StateError("variable '" + node.spec.path +
-                   "' is trainable, but no layer holds it: it would neither be trained nor saved. Write the "
+  throw StateError("variable " + in_quotes(node.spec.path) +
+                   " is trainable, but no layer holds it: it would neither be trained nor saved. Write the "
                    "member as `Variable w = track(\"w\", Variable(...));`, or make it in build(), by "
                    "Builder::weight; one that is not to be trained needs {.trainable = false}");
 }

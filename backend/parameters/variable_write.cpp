@@ -93,7 +93,7 @@ VariableWrite reduced_slices(std::span<const VariableWrite* const> writes, bool 
 }  // namespace
 
 std::string place_of(const VariableNode& node, const VariableWrite& write) {
-  return "variable '" + node.spec.path + "', " + std::string(write.method) + ": ";
+  return "variable " + in_quotes(node.spec.path) + ", " + std::string(write.method) + ": ";
 }
 
 VariableWrite checked(const VariableNode& node, VariableWrite write) {

@@ -33,7 +33,7 @@ LabelMode label_mode_of(const ImageDatasetConfig& config, const std::string& whe
   if (name == "categorical") return LabelMode::categorical;
   if (name == "binary") return LabelMode::binary;
   throw InvalidArgumentError(where + "expected label_mode 'int', 'categorical', 'binary' or std::nullopt, " +
-                             "received '" + name + "'" +
+                             "received " + in_quotes(name) +
                              did_you_mean(name, {"int", "categorical", "binary"}));
 }
 
@@ -177,7 +177,8 @@ std::vector<std::string> chosen_classes(const fs::path& directory, const ImageDa
   if (config.class_names.empty()) return folders;
   for (const std::string& name : config.class_names)
     if (std::find(folders.begin(), folders.end(), name) == folders.end())
-      throw NotFoundError(kDirectory + ("the class '" + name + "' is no folder of " + directory.string()) +
+      throw NotFoundError(kDirectory +
+                          ("the class " + in_quotes(name) + " is no folder of " + directory.string()) +
                           did_you_mean(name, folders) + ": expected names among " + quoted_list(folders));
   if (std::set<std::string>(config.class_names.begin(), config.class_names.end()).size() !=
       config.class_names.size())

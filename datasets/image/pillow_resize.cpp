@@ -208,7 +208,7 @@ PillowFilter pillow_filter_of(std::string_view name) {
     if (known == name) return filter;
     names.emplace_back(known);
   }
-  throw InvalidArgumentError("unknown interpolation '" + std::string(name) + "'" + did_you_mean(name, names) +
+  throw InvalidArgumentError("unknown interpolation " + in_quotes(name) + did_you_mean(name, names) +
                              ": expected one of " + quoted_list(names));
 }
 

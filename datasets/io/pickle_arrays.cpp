@@ -165,7 +165,8 @@ PickleDocument::Object PickleArrays::scalar(const Object& arguments) const {
   const std::string& bytes = argument(arguments, 1, PickleKind::bytes, "the bytes of a scalar").text;
   const DType dtype = *element_type(name);
   if (bytes.size() != size_of(dtype))
-    fail("expected a scalar of dtype '" + name + "', found " + std::to_string(bytes.size()) + " bytes");
+    fail("expected a scalar of dtype " + in_quotes(name) + ", found " + std::to_string(bytes.size()) +
+         " bytes");
   Object out;
   dispatch_any(dtype, [&]<class T>(T value) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -228,8 +229,8 @@ void PickleArrays::build_array(Object& array, const Object& state) {
   const std::string& bytes = argument(state, first + 3, PickleKind::bytes, "the bytes of an array").text;
   const DType dtype = *element_type(name);
   if (checked_bytes(shape, size_of(dtype)) != bytes.size())
-    fail("expected the bytes of an array of shape " + shape.to_string() + " and dtype '" + name +
-         "', found " + std::to_string(bytes.size()) + " bytes");
+    fail("expected the bytes of an array of shape " + shape.to_string() + " and dtype " + in_quotes(name) +
+         ", found " + std::to_string(bytes.size()) + " bytes");
   if (columns.kind != PickleKind::boolean && columns.kind != PickleKind::integer)
     fail("expected whether an array is column-major, found " + std::string(name_of(columns.kind)));
   spend(bytes.size());

@@ -75,8 +75,8 @@ std::optional<PickleValue> PickleValue::find(std::string_view key) const {
 
 PickleValue PickleValue::at(std::string_view key) const {
   if (const std::optional<PickleValue> found = find(key)) return *found;
-  throw FileFormatError(document_->name + ": expected a key '" + std::string(key) +
-                        "' in the pickle's dict, found none");
+  throw FileFormatError(document_->name + ": expected a key " + in_quotes(key) +
+                        " in the pickle's dict, found none");
 }
 
 }  // namespace nyala::datasets
