@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -17,10 +18,18 @@ struct Options {
 /// From the JSON of to_json, or from a whole model's file.
 Model architecture_of(const std::string& path) {
   const auto file = FileBytes::open(path);
-  const auto* text = reinterpret_cast<const char*>(file->bytes().data());
-  const std::string_view content(text, file->bytes().size());
+  const auto text = [&](uint64_t length) {
+    return std::string_view(reinterpret_cast<const char*>(file->part(0, length).data()), length);
+  };
+  const std::string_view content = text(std::min<uint64_t>(file->size(), 4096));
   const size_t begin = content.find_first_not_of(" \t\r\n");
-  if (begin != std::string_view::npos && content[begin] == '{') return model_from_json(std::string(content));
+  if (begin != std::string_view::npos && content[begin] == '{') {
+    try {
+      return model_from_json(std::string(text(file->size())));
+    } catch (const Error&) {
+      rethrow_with_prefix(path + ": ");
+    }
+  }
   return load_model(path, {.compile = false});
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include <nyala/api/saving/checkpoint.h>
+#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/own_optimizers.h>
 #include <nyala/api/saving/weights_file.h>
@@ -128,7 +129,7 @@ OwnMetricStates read_own_metrics(const Model& model, const hdf5::Group& root) {
     const hdf5::Dataset dataset = root.dataset(own_metric(i));
     const int64_t size = metrics[i].node().state_size();
     if (dataset.shape().rank() != 2 || dataset.shape()[1] != size)
-      throw ShapeError("metric '" + metrics[i].name() + "': expected " + std::to_string(size) +
+      throw ShapeError("metric " + in_quotes(metrics[i].name()) + ": expected " + std::to_string(size) +
                        " sums, found shape " + dataset.shape().to_string());
     const std::vector<double> all = dataset.values<double>();
     for (auto begin = all.begin(); begin != all.end(); begin += size)
@@ -224,7 +225,7 @@ void restore_content(const Model& model, Content content) {
 void Checkpoint::save(const std::string& path, const TrainingPosition& position) const {
   const SharedUse use(model_.model_node(), "Checkpoint::save");
   if (model_.compiled()) model_.model_node().training->status.check();
-  hdf5::Writer writer;
+  hdf5::Writer writer(hdf5::Checksums::crc32c);
   write_weights(model_, writer, SlotsInFile::always);
   write_list<int64_t>(writer, "version", {kVersion});
   write_list<int64_t>(writer, "position", {position.epoch, position.batch});
@@ -238,24 +239,32 @@ void Checkpoint::save(const std::string& path, const TrainingPosition& position)
   writer.save(path);
 }
 
-TrainingPosition Checkpoint::restore(const std::string& path) const {
-  const ExclusiveUse alone(model_.model_node(), "Checkpoint::restore");
+namespace {
+
+TrainingPosition restore_from(const std::string& path, const Model& model) {
   const hdf5::File file = hdf5::File::open(path);
   const hdf5::Group& root = file.root();
   if (!root.has_group(kCheckpointGroup)) {
-    read_weights(model_, root, path);
+    read_weights(model, root, path);
     return {};
   }
   Content content;
   try {
-    content = read_content(model_, root);
+    content = read_content(model, root);
   } catch (const Error&) {
     rethrow_with_prefix(path + ": group '/" + kCheckpointGroup + "': ");
   }
   const TrainingPosition position = content.position;
-  read_weights(model_, root, path, {}, OptimizerMismatch::fail);
-  restore_content(model_, std::move(content));
+  read_weights(model, root, path, {}, OptimizerMismatch::fail);
+  restore_content(model, std::move(content));
   return position;
+}
+
+}  // namespace
+
+TrainingPosition Checkpoint::restore(const std::string& path) const {
+  const ExclusiveUse alone(model_.model_node(), "Checkpoint::restore");
+  return naming_file(path, [&] { return restore_from(path, model_); });
 }
 
 }  // namespace nyala

@@ -26,7 +26,8 @@ class Checkpoint {
   void save(const std::string& path, const TrainingPosition& position = {}) const;
   /// Also takes a file of save_weights, whose position is the beginning. Throws IoError, FileFormatError, and
   /// NotFoundError or ShapeError where the file is another model's (or its optimizer's state another
-  /// optimizer's, for a compiled model); nothing is changed then.
+  /// optimizer's, for a compiled model); nothing is changed then, but for values that load_weights would have
+  /// read before it found one damaged.
   TrainingPosition restore(const std::string& path) const;
 
  private:

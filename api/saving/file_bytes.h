@@ -1,18 +1,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace nyala {
 
-/// The bytes of a file, read only. Files up to kMaxCopied bytes are read into memory; larger ones are mapped,
-/// so that only the pages in use occupy memory. A mapped file that another program shortens cannot be looked
-/// at any more (the system kills the reader): what is large, read() copies out of the file instead, which is
-/// an error then, and check_present() comes before the rest. A file that is replaced by renaming, as Nyala
-/// does, is safe.
+/// The bytes of a file, read only. Files up to kMaxCopied bytes are read into memory at once; of larger ones
+/// what is asked for, by read() to where it belongs and by part() into memory that this keeps. Nothing is
+/// mapped, so that a file which another program shortens or writes to in place is an IoError, and nothing
+/// worse. One that is replaced by renaming, as Nyala does, is read as it was. May be used by several threads
+/// at once.
 class FileBytes {
  public:
   static constexpr size_t kMaxCopied = size_t{16} << 20;
@@ -24,27 +28,31 @@ class FileBytes {
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
 
-  std::span<const std::byte> bytes() const { return bytes_; }
+  uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
-  bool is_mapped() const { return descriptor_ >= 0; }
-  /// Copies `part` of the bytes to `out`, which is as large. Throws IoError (path, and that it became
-  /// shorter) where the file does not have it any more.
-  void read(std::span<const std::byte> part, std::span<std::byte> out) const;
-  /// Throws IoError if the mapped file has become shorter since it was opened.
-  void check_present() const;
-  /// Says that `part` of the bytes is not needed for now: where the file is mapped, its pages no longer count
-  /// as this process's memory. They come back when they are touched.
-  void forget(std::span<const std::byte> part) const noexcept;
+  /// Whether all of it lies in memory.
+  bool in_memory() const { return descriptor_ < 0; }
+  /// `count` bytes from `begin`, in memory as long as this lives: for headers and texts, not for values.
+  /// Throws IoError, InternalError where the file has never had them.
+  std::span<const std::byte> part(uint64_t begin, uint64_t count) const;
+  /// Copies the bytes from `begin` to `out`. Throws as part().
+  void read(uint64_t begin, std::span<std::byte> out) const;
 
  private:
   FileBytes(std::string path, int descriptor);
-  void read_all(size_t size);
-  void map_all(size_t size);
+  void check_inside(uint64_t begin, uint64_t count) const;
+  void fetch(uint64_t begin, std::span<std::byte> out) const;
+  void keep_page(uint64_t page) const;
 
   std::string path_;
-  int descriptor_ = -1;  ///< open while mapped
-  std::vector<std::byte> copy_;
-  std::span<const std::byte> bytes_;
+  int descriptor_ = -1;  ///< open while the file does not lie in memory
+  uint64_t size_ = 0;
+  timespec written_{};           ///< when the file was changed last
+  std::vector<std::byte> copy_;  ///< of all, where it lies in memory
+
+  mutable std::mutex mutex_;
+  mutable std::byte* room_ = nullptr;          ///< for all bytes: pages take memory when they are kept
+  mutable std::unordered_set<uint64_t> kept_;  ///< pages
 };
 
 }  // namespace nyala

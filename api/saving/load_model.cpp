@@ -4,6 +4,7 @@
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/layer_config.h>
 #include <nyala/api/saving/config/training_config.h>
+#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/formats/keras_archive.h>
 #include <nyala/api/saving/formats/legacy_writer.h>
@@ -56,7 +57,7 @@ Json model_to_json(const Model& model) {
   if (const Shapes shapes = model.model_node().input_shapes(); shapes.size() == 1)
     json["build_config"] = {{"input_shape", shape_to_json(shapes[0])}};
   if (Json compile = compile_to_json(model); !compile.is_null()) json["compile_config"] = std::move(compile);
-  notes.say("model '" + model.name() + "'");
+  notes.say("model " + in_quotes(model.name()));
   return json;
 }
 
@@ -79,24 +80,28 @@ Model load(const std::string& path, const LoadModelConfig& config) {
   if (has_its_weights(model))
     read_stored_weights(model, stored);
   else if (stored.file && !stored.file->root().dataset_paths().empty())
-    throw FileFormatError(path + ": model '" + model.name() +
-                          "' has weights, but the file does not say for which input; give it an Input, or "
+    throw FileFormatError(path + ": model " + in_quotes(model.name()) +
+                          " has weights, but the file does not say for which input; give it an Input, or "
                           "make the class again, build(shape) and load_weights");
+  model.model_node().loaded_from = path;
   return model;
 }
 
 }  // namespace
 
 Model load_model(const std::string& path, const LoadModelConfig& config) {
-  return with_memory_errors(path.c_str(), [&] { return load(path, config); });
+  return with_memory_errors(path.c_str(), [&] { return naming_file(path, [&] { return load(path, config); }); });
 }
 
-bool holds_model(const std::string& path) { return !read_stored_model(path).config.is_null(); }
+bool holds_model(const std::string& path) {
+  return naming_file(path, [&] { return !read_stored_model(path).config.is_null(); });
+}
 
 Model model_from_json(const std::string& text, const LoadModelConfig& config) {
+  const std::string who = "model_from_json";
   LoadScope scope{config.custom_objects};
-  const Model model = model_from(parse_json(text, "model_from_json"), "model_from_json", scope);
-  warn_of_unknown_options(scope, "model_from_json");
+  const Model model = naming_file(who, [&] { return model_from(parse_json(text, who), who, scope); });
+  warn_of_unknown_options(scope, who);
   return model;
 }
 
@@ -109,7 +114,9 @@ Model clone_model(const Model& model, const LoadModelConfig& config) {
 Optimizer parse_optimizer(const std::string& name_or_json) {
   if (name_or_json.find('{') == std::string::npos) return Optimizer(name_or_json);
   LoadScope scope;
-  const Optimizer optimizer = optimizer_from_json(parse_json(name_or_json, "optimizer"), "optimizer", scope);
+  const Optimizer optimizer = naming_file("optimizer", [&] {
+    return optimizer_from_json(parse_json(name_or_json, "optimizer"), "optimizer", scope);
+  });
   warn_of_unknown_options(scope, "optimizer");
   return optimizer;
 }
@@ -130,7 +137,7 @@ std::string Model::to_json() const {
   model_node();  // throws for an empty handle
   const SaveNotes notes;
   const Json json = layer_to_json(*this);
-  notes.say("model '" + name() + "'");
+  notes.say("model " + in_quotes(name()));
   return json.dump();
 }
 

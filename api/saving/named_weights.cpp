@@ -26,15 +26,15 @@ std::set<const VariableNode*> variables_of(const std::vector<Layer>& layers) {
 }
 
 /// Variable and its array by path; an array of null where the file has none.
-using Pairs = std::vector<std::pair<Variable, const std::pair<std::string, Tensor>*>>;
+using Pairs = std::vector<std::pair<Variable, const StoredArray*>>;
 
 bool by_width(DType a, DType b) { return size_of(a) > size_of(b); }
 
-Pairs in_order(Variables variables, const NamedArrays& arrays) {
-  std::vector<const std::pair<std::string, Tensor>*> stored;
+Pairs in_order(Variables variables, const StoredArrays& arrays) {
+  std::vector<const StoredArray*> stored;
   for (const auto& array : arrays) stored.push_back(&array);
   std::stable_sort(stored.begin(), stored.end(),
-                   [](auto* a, auto* b) { return by_width(a->second.dtype(), b->second.dtype()); });
+                   [](auto* a, auto* b) { return by_width(a->dtype, b->dtype); });
   std::stable_sort(variables.begin(), variables.end(),
                    [](const Variable& a, const Variable& b) { return by_width(a.dtype(), b.dtype()); });
   Pairs pairs;
@@ -42,9 +42,9 @@ Pairs in_order(Variables variables, const NamedArrays& arrays) {
   return pairs;
 }
 
-Pairs pairs_of(const Variables& variables, const NamedArrays& arrays, bool by_name) {
-  std::map<std::string, const std::pair<std::string, Tensor>*> by_path;
-  for (const auto& array : arrays) by_path[array.first] = &array;
+Pairs pairs_of(const Variables& variables, const StoredArrays& arrays, bool by_name) {
+  std::map<std::string, const StoredArray*> by_path;
+  for (const auto& array : arrays) by_path[array.name] = &array;
   Pairs pairs;
   bool any = false;
   for (const Variable& variable : variables) {
@@ -55,10 +55,11 @@ Pairs pairs_of(const Variables& variables, const NamedArrays& arrays, bool by_na
   return any || by_name || arrays.size() != variables.size() ? pairs : in_order(variables, arrays);
 }
 
-void check_shape(const Variable& variable, const std::pair<std::string, Tensor>& array) {
-  if (array.second.shape() != variable.shape())
-    throw ShapeError("variable '" + variable.path() + "': expected shape " + variable.shape().to_string() +
-                     ", the file has " + array.second.shape().to_string() + " ('" + array.first + "')");
+void check_shape(const Variable& variable, const StoredArray& array) {
+  if (array.shape != variable.shape())
+    throw ShapeError("variable " + in_quotes(variable.path()) + ": expected shape " +
+                     variable.shape().to_string() + ", the file has " + array.shape.to_string() + " (" +
+                     in_quotes(array.name) + ")");
 }
 
 }  // namespace
@@ -69,42 +70,42 @@ NamedArrays named_weights(const Model& model) {
   std::set<std::string> paths;
   for (const Variable& variable : template_of(model).weights()) {
     if (!paths.insert(variable.path()).second)
-      throw InvalidArgumentError("save_weights: two variables have the path '" + variable.path() +
-                                 "'; give their layers different names, or save as .weights.h5");
+      throw InvalidArgumentError("save_weights: two variables have the path " + in_quotes(variable.path()) +
+                                 "; give their layers different names, or save as .weights.h5");
     arrays.emplace_back(variable.path(), variable.value().detached());
   }
   return arrays;
 }
 
-LoadReport read_named_weights(const Model& model, const NamedArrays& arrays, const std::string& file_name,
+LoadReport read_named_weights(const Model& model, const StoredArrays& arrays, const std::string& file_name,
                               const LoadWeightsConfig& config) {
   check_built(model, file_name);
   const std::set<const VariableNode*> skipped = variables_of(config.objects_to_skip);
   const Pairs pairs = pairs_of(template_of(model).weights(), arrays, config.by_name);
   LoadReport report;
   std::set<std::string> used;
-  std::vector<std::pair<Variable, Tensor>> assignments;
+  std::vector<std::pair<Variable, const StoredArray*>> assignments;
   for (const auto& [variable, array] : pairs) {
-    if (array) used.insert(array->first);
+    if (array) used.insert(array->name);
     if (skipped.contains(&variable.node())) continue;
     if (!array && !config.skip_mismatch && !config.by_name)
-      throw NotFoundError(file_name + ": the file has no '" + variable.path() + "'");
+      throw NotFoundError(file_name + ": the file has no " + in_quotes(variable.path()));
     if (!array) {
       report.missing.push_back(variable.path());
       continue;
     }
     try {
       check_shape(variable, *array);
-      assignments.emplace_back(variable, array->second);
+      assignments.emplace_back(variable, array);
       report.loaded.push_back(variable.path());
     } catch (const ShapeError&) {
       if (!config.skip_mismatch) rethrow_with_prefix(file_name + ": ");
       report.mismatched.push_back(variable.path());
     }
   }
-  for (const auto& [name, value] : arrays)
-    if (!used.contains(name)) report.unexpected.push_back(name);
-  for (const auto& [variable, value] : assignments) variable.assign(ops::cast(value, variable.dtype()));
+  for (const StoredArray& array : arrays)
+    if (!used.contains(array.name)) report.unexpected.push_back(array.name);
+  for (const auto& [variable, array] : assignments) load_array(variable, *array);
   return report;
 }
 

@@ -4,7 +4,7 @@
 
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/load_report.h>
-#include <nyala/api/saving/numpy.h>
+#include <nyala/api/saving/stored_array.h>
 
 namespace nyala {
 
@@ -17,7 +17,7 @@ NamedArrays named_weights(const Model& model);
 /// (numbers in automatic names count on) they are paired in order, wider dtypes first, unless `by_name`.
 /// Throws NotFoundError or ShapeError naming file and variable unless `config` skips it; nothing is changed
 /// then. The report names variables.
-LoadReport read_named_weights(const Model& model, const NamedArrays& arrays, const std::string& file_name,
+LoadReport read_named_weights(const Model& model, const StoredArrays& arrays, const std::string& file_name,
                               const LoadWeightsConfig& config = {});
 
 }  // namespace nyala

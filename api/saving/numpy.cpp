@@ -1,9 +1,13 @@
 #include <nyala/api/saving/numpy.h>
 
+#include <bit>
 #include <cstring>
+#include <string_view>
 
 #include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/saving/file_bytes.h>
+#include <nyala/api/saving/file_errors.h>
+#include <nyala/api/saving/stored_array.h>
 #include <nyala/api/saving/stored_element.h>
 #include <nyala/api/saving/zip/archive.h>
 #include <nyala/api/saving/zip/archive_writer.h>
@@ -15,7 +19,7 @@ namespace nyala {
 namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
-constexpr size_t kMagicSize = 6;
+constexpr size_t kMagicSize = 6, kFixedHeader = 12;
 
 /// The literal of a Python dict that stands before the numbers.
 class Header {
@@ -80,46 +84,63 @@ class Header {
   const std::string& where_;
 };
 
-const StoredElement& element_of(const std::string& description, const Header& header) {
-  const bool native = description.size() == 3 && (description[0] == '<' || description[0] == '|');
-  const StoredElement* found = native ? find_stored_element(description.substr(1)) : nullptr;
-  if (!found)
-    header.fail("elements of type '" + description + "' are not read; save as float32, float64 or integers");
-  return *found;
+/// What a header says, and where the numbers begin.
+struct Layout {
+  const StoredElement* element;
+  ByteOrder order;
+  bool in_columns;
+  Shape shape;
+  uint64_t begin;
+};
+
+void read_description(const std::string& description, const Header& header, Layout& layout) {
+  constexpr char kOther = std::endian::native == std::endian::little ? '>' : '<';
+  const bool known =
+      description.size() == 3 && std::string_view("<>|=").find(description[0]) != std::string::npos;
+  layout.element = known ? find_stored_element(description.substr(1)) : nullptr;
+  if (!layout.element)
+    header.fail("elements of type " + in_quotes(description) +
+                " are not read; save as float32, float64 or integers");
+  layout.order = description[0] == kOther ? ByteOrder::swapped : ByteOrder::native;
 }
 
-/// Sizes were written in columns: the first axis runs fastest.
-Tensor from_fortran(const Tensor& columns) { return ops::transpose(columns); }
-
-Tensor parse(std::span<const std::byte> bytes, const std::string& where) {
-  const auto at = [&](size_t i) { return std::to_integer<size_t>(bytes[i]); };
-  if (bytes.size() < 12 || std::memcmp(bytes.data(), kMagic, kMagicSize) != 0)
+/// `bytes` begin as the array does, which takes `size` bytes; more of them than the header is not looked at.
+Layout read_layout(const StoredBytes& bytes, uint64_t size, const std::string& where) {
+  if (bytes.size() < kFixedHeader || std::memcmp(bytes.bytes(0, kMagicSize).data(), kMagic, kMagicSize) != 0)
     throw FileFormatError(where + ": expected a .npy array, found something else");
+  const auto fixed = bytes.bytes(0, kFixedHeader);
+  const auto at = [&](size_t i) { return std::to_integer<size_t>(fixed[i]); };
   const size_t version = at(6), length_bytes = version == 1 ? 2 : 4;
   if (version < 1 || version > 3)
     throw FileFormatError(where + ": version " + std::to_string(version) + " of .npy is not known");
   size_t length = 0;
   for (size_t i = length_bytes; i-- > 0;) length = length << 8 | at(8 + i);
-  const size_t begin = 8 + length_bytes;
-  if (length > bytes.size() - begin) throw FileFormatError(where + ": the header reaches beyond the file");
-  Header header({reinterpret_cast<const char*>(bytes.data()) + begin, length}, where);
-  const StoredElement& element = element_of(header.text("descr"), header);
-  const bool fortran = header.flag("fortran_order");
-  Shape shape = header.shape("shape");
-  int64_t wanted = static_cast<int64_t>(element.bytes);
-  for (const int64_t size : shape)
-    if (__builtin_mul_overflow(wanted, size, &wanted)) header.fail("the array is too large");
-  const auto values = bytes.subspan(begin + length);
-  if (static_cast<int64_t>(values.size()) != wanted)
-    throw FileFormatError(where + ": an array of " + shape.to_string() + " takes " + std::to_string(wanted) +
-                          " bytes, the file has " + std::to_string(values.size()));
-  if (fortran) {
-    Shape reversed;
-    for (size_t i = shape.rank(); i-- > 0;) reversed.append(shape[i]);
-    shape = reversed;
-  }
-  const Tensor out = copy_elements(element, values, shape);
-  return fortran ? from_fortran(out) : out;
+  const size_t text_begin = 8 + length_bytes;
+  if (length > bytes.size() - text_begin)
+    throw FileFormatError(where + ": the header reaches beyond the file");
+  const auto text = bytes.bytes(text_begin, length);
+  Header header({reinterpret_cast<const char*>(text.data()), text.size()}, where);
+  Layout layout{nullptr, ByteOrder::native, false, {}, text_begin + length};
+  read_description(header.text("descr"), header, layout);
+  layout.in_columns = header.flag("fortran_order");
+  layout.shape = header.shape("shape");
+  int64_t wanted = static_cast<int64_t>(layout.element->bytes);
+  for (const int64_t axis : layout.shape)
+    if (__builtin_mul_overflow(wanted, axis, &wanted)) header.fail("the array is too large");
+  if (size - layout.begin != static_cast<uint64_t>(wanted))
+    throw FileFormatError(where + ": an array of " + layout.shape.to_string() + " takes " +
+                          std::to_string(wanted) + " bytes, the file has " +
+                          std::to_string(size - layout.begin));
+  return layout;
+}
+
+/// Of all bytes of the array.
+Tensor read_values(const Layout& layout, const StoredBytes& bytes) {
+  const StoredBytes values = bytes.part(layout.begin, bytes.size() - layout.begin);
+  if (!layout.in_columns) return read_elements(*layout.element, values, layout.shape, layout.order);
+  Shape reversed;  // the first axis runs fastest
+  for (size_t i = layout.shape.rank(); i-- > 0;) reversed.append(layout.shape[i]);
+  return ops::transpose(read_elements(*layout.element, values, reversed, layout.order));
 }
 
 std::string description_of(DType dtype) {
@@ -163,8 +184,10 @@ std::string header_of(const Tensor& value) {
 }  // namespace
 
 Tensor load_npy(const std::string& path) {
-  const auto file = FileBytes::open(path);
-  return parse(file->bytes(), path);
+  return naming_file(path, [&] {
+    const StoredBytes bytes(FileBytes::open(path));
+    return read_values(read_layout(bytes, bytes.size(), path), bytes);
+  });
 }
 
 void save_npy(const std::string& path, const Tensor& value) {
@@ -177,25 +200,39 @@ void save_npy(const std::string& path, const Tensor& value) {
 }
 
 NamedArrays load_npz(const std::string& path, const std::vector<std::string>& names) {
-  return load_npz(FileBytes::open(path), names);
+  return naming_file(path, [&] { return read_all(stored_npz(FileBytes::open(path), names)); });
 }
 
-NamedArrays load_npz(const std::shared_ptr<const FileBytes>& file, const std::vector<std::string>& names) {
-  const std::string& path = file->path();
-  const zip::Archive archive(file);
-  NamedArrays values;
-  const auto read = [&](const std::string& name) {
-    values.emplace_back(name.substr(0, name.size() - 4),
-                        parse(archive.read(name).bytes, path + ": member '" + name + "'"));
-  };
-  for (const std::string& name : names) read(name + ".npy");
-  if (!names.empty()) return values;
-  for (const zip::Member& member : archive.members()) {
-    if (!member.name.ends_with(".npy"))
-      throw FileFormatError(path + ": member '" + member.name + "' is no .npy array");
-    read(member.name);
-  }
-  return values;
+namespace {
+
+StoredArray stored_member(const std::shared_ptr<const zip::Archive>& archive, const std::string& path,
+                          const zip::Member& member) {
+  constexpr uint64_t kLongestHeader = 65536;  // of version 1, and all that one sees
+  const std::string where = path + ": member " + in_quotes(member.name);
+  if (!member.name.ends_with(".npy")) throw FileFormatError(where + " is no .npy array");
+  const uint64_t size = member.size;
+  const Layout layout =
+      read_layout(archive->beginning(member.name, kFixedHeader + kLongestHeader), size, where);
+  StoredArray array{member.name.substr(0, member.name.size() - 4), layout.shape, layout.element->dtype,
+                    [=, name = member.name] { return read_values(layout, archive->read(name).bytes); }};
+  if (!layout.element->widen && !layout.in_columns && layout.order == ByteOrder::native)
+    array.copy = [=, name = member.name](std::span<std::byte> out) {
+      archive->read(name).bytes.read(layout.begin, out);
+    };
+  return array;
+}
+
+}  // namespace
+
+StoredArrays stored_npz(const std::shared_ptr<const FileBytes>& file, const std::vector<std::string>& names) {
+  const auto archive = std::make_shared<const zip::Archive>(file);
+  StoredArrays arrays;
+  for (const std::string& name : names)
+    arrays.push_back(stored_member(archive, file->path(), archive->member(name + ".npy")));
+  if (!names.empty()) return arrays;
+  for (const zip::Member& member : archive->members())
+    arrays.push_back(stored_member(archive, file->path(), member));
+  return arrays;
 }
 
 void save_npz(const std::string& path, const NamedArrays& values) {

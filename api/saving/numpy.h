@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,8 +7,6 @@
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
-
-class FileBytes;
 
 /// NumPy's arrays in files: `.npy` holds one, `.npz` (a ZIP archive of them) several by name. Tensors are on
 /// the host. int8 and int16 become int32, uint16 int32, uint32 and uint64 int64; Fortran order is turned
@@ -23,8 +20,6 @@ using NamedArrays = std::vector<std::pair<std::string, Tensor>>;
 /// In the order of the archive, names without ".npy". With `names` only those, in their order: the others may
 /// be of kinds that are refused.
 NamedArrays load_npz(const std::string& path, const std::vector<std::string>& names = {});
-NamedArrays load_npz(const std::shared_ptr<const FileBytes>& file,
-                     const std::vector<std::string>& names = {});
 void save_npz(const std::string& path, const NamedArrays& values);
 
 }  // namespace nyala

@@ -52,7 +52,7 @@ void check_fits(const OptimizerNode& optimizer, const Tensors& values) {
                      std::to_string(values.size()));
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i].shape() != expected[i].value.shape())
-      throw ShapeError("optimizer variable '" + expected[i].name + "': expected shape " +
+      throw ShapeError("optimizer variable " + in_quotes(expected[i].name) + ": expected shape " +
                        expected[i].value.shape().to_string() + ", received " + values[i].shape().to_string());
 }
 
@@ -107,7 +107,7 @@ OwnOptimizerStates::OwnOptimizerStates(const std::vector<OwnOptimizer>& optimize
       Tensors values = read_optimizer(tree, own.path, file_name);
       if (is_ready(own, tree, values)) states_.emplace_back(own.optimizer, std::move(values));
     } catch (const Error& error) {
-      const std::string who = file_name + ": optimizer '" + own.path + "': ";
+      const std::string who = file_name + ": optimizer " + in_quotes(own.path) + ": ";
       if (mismatch == OptimizerMismatch::fail) rethrow_with_prefix(who);
       log(LogChannel::warning, who + "its state was left out: " + error.what());
     }

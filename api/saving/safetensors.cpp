@@ -6,16 +6,15 @@
 
 #include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/saving/file_bytes.h>
-#include <nyala/api/saving/hdf5/image.h>
+#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/json/strict_json.h>
+#include <nyala/api/saving/stored_array.h>
 #include <nyala/api/saving/stored_element.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
 
 namespace {
-
-using hdf5::printable;
 
 constexpr size_t kLengthBytes = 8, kMaxHeader = 100'000'000, kAlignment = 8;
 constexpr const char* kMetadata = "__metadata__";
@@ -52,35 +51,33 @@ struct Entry {
 
 class Parser {
  public:
-  explicit Parser(const FileBytes& file) : file_(file) {}
+  Parser(const StoredBytes& bytes, const std::string& path) : bytes_(bytes), path_(path) {}
 
   std::vector<Entry> entries() {
-    const auto bytes = file_.bytes();
-    if (!looks_like_safetensors(bytes)) fail("not a .safetensors file");
-    const uint64_t length = header_length(bytes);
-    data_ = bytes.subspan(kLengthBytes + length);
-    const Json header = parse({reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length});
+    if (!looks_like_safetensors(bytes_)) fail("not a .safetensors file");
+    const uint64_t length = header_length(bytes_.bytes(0, kLengthBytes));
+    data_ = bytes_.part(kLengthBytes + length, bytes_.size() - kLengthBytes - length);
+    const auto text = bytes_.bytes(kLengthBytes, length);
+    const Json header = parse({reinterpret_cast<const char*>(text.data()), text.size()});
     std::vector<Entry> entries;
     for (const auto& [name, value] : header.items())
       if (name != kMetadata) entries.push_back(entry(name, value));
     check_places(entries);
     return entries;
   }
-  std::span<const std::byte> bytes_of(const Entry& entry) const {
-    return data_.subspan(entry.begin, entry.end - entry.begin);
-  }
+  StoredBytes bytes_of(const Entry& entry) const { return data_.part(entry.begin, entry.end - entry.begin); }
 
  private:
   [[noreturn]] void fail(const std::string& reason) const {
-    throw FileFormatError(file_.path() + ": not a sound .safetensors file: " + reason);
+    throw FileFormatError(path_ + ": not a sound .safetensors file: " + reason);
   }
   [[noreturn]] void fail(const std::string& name, const std::string& reason) const {
-    throw FileFormatError(file_.path() + ": tensor '" + printable(name) + "': " + reason);
+    throw FileFormatError(path_ + ": tensor " + in_quotes(name) + ": " + reason);
   }
 
   Json parse(std::string_view text) const {
     const Json header =
-        parse_json(text, file_.path() + ": header of a .safetensors file",
+        parse_json(text, path_ + ": header of a .safetensors file",
                    {.values = kFreeJsonValues + text.size() / 4, .depth = 3, .unique_keys = true});
     if (!header.is_object()) fail("the header is no object");
     return header;
@@ -94,7 +91,7 @@ class Parser {
     const StoredElement* element = nullptr;
     for (const ElementName& known : kElements)
       if (type == known.name) element = find_stored_element(known.code);
-    if (!element) fail(name, "elements of dtype '" + printable(type) + "' are not read");
+    if (!element) fail(name, "elements of dtype " + in_quotes(type) + " are not read");
     const std::vector<uint64_t> sizes = numbers(name, "shape", value["shape"]);
     const std::vector<uint64_t> place = numbers(name, "data_offsets", value["data_offsets"]);
     if (place.size() != 2 || place[0] > place[1] || place[1] > data_.size())
@@ -150,18 +147,9 @@ class Parser {
     if (position != data_.size()) fail("there are bytes behind the last tensor");
   }
 
-  const FileBytes& file_;
-  std::span<const std::byte> data_;
+  StoredBytes bytes_, data_;
+  const std::string& path_;
 };
-
-Tensor tensor_of(const Entry& entry, std::span<const std::byte> bytes,
-                 std::shared_ptr<const FileBytes> file) {
-  const bool lies_well = reinterpret_cast<uintptr_t>(bytes.data()) % entry.element->bytes == 0;
-  if (entry.element->widen || !lies_well || bytes.empty())
-    return copy_elements(*entry.element, bytes, entry.shape);
-  return Tensor::wrap(const_cast<std::byte*>(bytes.data()), entry.shape, entry.element->dtype,
-                      std::const_pointer_cast<FileBytes>(std::move(file)));
-}
 
 /// Wider dtypes first; `offsets` of the header follow.
 NamedArrays in_file_order(const NamedArrays& values) {
@@ -177,7 +165,7 @@ std::string header_of(const NamedArrays& values) {
   uint64_t position = 0;
   for (const auto& [name, value] : values) {
     if (name == kMetadata || header.contains(name))
-      throw InvalidArgumentError("save_safetensors: the name '" + name + "' is taken");
+      throw InvalidArgumentError("save_safetensors: the name " + in_quotes(name) + " is taken");
     const uint64_t begin = position;
     position += value.bytes();
     header[name] = {{"dtype", name_of_element(value.dtype())},
@@ -196,20 +184,31 @@ std::string header_of(const NamedArrays& values) {
 
 }  // namespace
 
-bool looks_like_safetensors(std::span<const std::byte> bytes) {
-  if (bytes.size() < kLengthBytes + 2 || bytes[kLengthBytes] != std::byte{'{'}) return false;
-  const uint64_t length = header_length(bytes);
-  return length >= 2 && length <= kMaxHeader && length <= bytes.size() - kLengthBytes;
+bool looks_like_safetensors(const StoredBytes& bytes) {
+  if (bytes.size() < kLengthBytes + 2) return false;
+  const auto begin = bytes.bytes(0, kLengthBytes + 1);
+  const uint64_t length = header_length(begin);
+  return begin[kLengthBytes] == std::byte{'{'} && length >= 2 && length <= kMaxHeader &&
+         length <= bytes.size() - kLengthBytes;
 }
 
-NamedArrays load_safetensors(const std::string& path) { return load_safetensors(FileBytes::open(path)); }
+NamedArrays load_safetensors(const std::string& path) {
+  return naming_file(path, [&] { return read_all(stored_safetensors(FileBytes::open(path))); });
+}
 
-NamedArrays load_safetensors(const std::shared_ptr<const FileBytes>& file) {
-  Parser parser(*file);
-  NamedArrays values;
-  for (const Entry& entry : parser.entries())
-    values.emplace_back(entry.name, tensor_of(entry, parser.bytes_of(entry), file));
-  return values;
+StoredArrays stored_safetensors(const std::shared_ptr<const FileBytes>& file) {
+  Parser parser(StoredBytes(file), file->path());
+  StoredArrays arrays;
+  for (const Entry& entry : parser.entries()) {
+    const StoredBytes bytes = parser.bytes_of(entry);
+    StoredArray array{entry.name, entry.shape, entry.element->dtype,
+                      [element = entry.element, shape = entry.shape, bytes] {
+                        return read_elements(*element, bytes, shape);
+                      }};
+    if (!entry.element->widen) array.copy = [bytes](std::span<std::byte> out) { bytes.read(0, out); };
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
 }
 
 void save_safetensors(const std::string& path, const NamedArrays& values) {

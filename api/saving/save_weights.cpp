@@ -1,3 +1,4 @@
+#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/formats/legacy_weights.h>
 #include <nyala/api/saving/named_weights.h>
@@ -19,7 +20,7 @@ void write(const Model& model, const std::string& path) {
         "save_weights: expected a path that ends with '.weights.h5', '.safetensors' or "
         "'.npz', received '" +
         path + "'");
-  hdf5::Writer writer;
+  hdf5::Writer writer(hdf5::Checksums::crc32c);
   write_weights(model, writer);
   writer.save(path);
 }
@@ -27,10 +28,13 @@ void write(const Model& model, const std::string& path) {
 LoadReport read(const Model& model, const std::string& path, const LoadWeightsConfig& config) {
   const StoredModel stored = read_stored_model(path);
   if (!stored.file) return read_named_weights(model, stored.arrays, stored.name, config);
-  const hdf5::Group& root = stored.file->root();
+  const auto checked = [&](const hdf5::File& file) {
+    return config.verify_checksums ? file.root() : file.unverified().root();
+  };
+  const hdf5::Group root = checked(*stored.file);
   if (is_legacy_weights(root)) return read_legacy_weights(model, root, stored.name, config);
   std::vector<hdf5::Group> roots = {root};
-  for (const auto& file : stored.more_files) roots.push_back(file->root());
+  for (const auto& file : stored.more_files) roots.push_back(checked(*file));
   return read_weights(model, WeightsTree(std::move(roots)), stored.file->name(), config);
 }
 
@@ -46,7 +50,7 @@ void Model::save_weights(const std::string& path) const {
 LoadReport Model::load_weights(const std::string& path, const LoadWeightsConfig& config) const {
   return with_memory_errors(path.c_str(), [&] {
     const ExclusiveUse alone(model_node(), "load_weights");
-    return read(*this, path, config);
+    return naming_file(path, [&] { return read(*this, path, config); });
   });
 }
 

@@ -1,16 +1,18 @@
 #include <nyala/api/saving/stored_element.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <vector>
 
 namespace nyala {
 
 namespace {
 
 template <class From, class To>
-void widen(std::span<const std::byte> bytes, const Tensor& out) {
-  auto* to = static_cast<To*>(out.raw());
+void widen(std::span<const std::byte> bytes, void* out) {
+  auto* to = static_cast<To*>(out);
   for (size_t i = 0; i * sizeof(From) < bytes.size(); ++i) {
     From value;
     std::memcpy(&value, bytes.data() + i * sizeof(From), sizeof(From));
@@ -40,12 +42,34 @@ const StoredElement* find_stored_element(std::string_view code) {
   return found == elements.end() ? nullptr : &found->second;
 }
 
-Tensor copy_elements(const StoredElement& element, std::span<const std::byte> bytes, const Shape& shape) {
+namespace {
+
+void swap_bytes(std::span<std::byte> elements, size_t size) {
+  for (size_t at = 0; at + size <= elements.size(); at += size)
+    std::reverse(elements.begin() + static_cast<std::ptrdiff_t>(at),
+                 elements.begin() + static_cast<std::ptrdiff_t>(at + size));
+}
+
+}  // namespace
+
+Tensor read_elements(const StoredElement& element, const StoredBytes& bytes, const Shape& shape,
+                     ByteOrder order) {
   const Tensor out = Tensor::empty(shape, element.dtype, Device(DeviceKind::cpu, 0));
-  if (element.widen)
-    element.widen(bytes, out);
-  else if (!bytes.empty())
-    std::memcpy(out.raw(), bytes.data(), bytes.size());
+  const std::span<std::byte> values(static_cast<std::byte*>(out.raw()), out.bytes());
+  if (!element.widen) {
+    bytes.read(0, values);
+    if (order == ByteOrder::swapped) swap_bytes(values, element.bytes);
+    return out;
+  }
+  constexpr uint64_t kElements = 65536;  // that are read at a time
+  std::vector<std::byte> piece;
+  const uint64_t count = bytes.size() / element.bytes;
+  for (uint64_t i = 0; i < count; i += kElements) {
+    piece.resize(std::min(kElements, count - i) * element.bytes);
+    bytes.read(i * element.bytes, piece);
+    if (order == ByteOrder::swapped) swap_bytes(piece, element.bytes);
+    element.widen(piece, values.data() + i * size_of(element.dtype));
+  }
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include <nyala/api/saving/stored_bytes.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -11,15 +12,18 @@ namespace nyala {
 /// An element type of files of arrays.
 struct StoredElement {
   size_t bytes = 0;
-  DType dtype = DType::float32;                                        // in memory
-  void (*widen)(std::span<const std::byte>, const Tensor&) = nullptr;  // null: the same bytes
+  DType dtype = DType::float32;                                // in memory
+  void (*widen)(std::span<const std::byte>, void*) = nullptr;  // null: the same bytes
 };
 
 /// By NumPy's kind and size: "f4", "i8", "b1"; "bf2" is bfloat16. Integers that Nyala lacks become the next
 /// larger ones. Null for anything else.
 const StoredElement* find_stored_element(std::string_view code);
 
+enum class ByteOrder { native, swapped };
+
 /// A tensor on the host with the values of `bytes`, which has exactly as many as the shape takes.
-Tensor copy_elements(const StoredElement& element, std::span<const std::byte> bytes, const Shape& shape);
+Tensor read_elements(const StoredElement& element, const StoredBytes& bytes, const Shape& shape,
+                     ByteOrder order = ByteOrder::native);
 
 }  // namespace nyala

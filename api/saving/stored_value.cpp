@@ -24,10 +24,8 @@ Tensor copied(const hdf5::Dataset& dataset) {
 }  // namespace
 
 StoredValue::StoredValue(const hdf5::Dataset& dataset) : dataset_(dataset) {
-  if (const auto view = dataset_.view(); !view || view->empty())
-    ready_ = copied(dataset_);
-  else if (!dataset_.is_mapped())
-    ready_ = wrapped(dataset_, *view);
+  if (const auto view = dataset_.view()) ready_ = wrapped(dataset_, *view);
+  if (!ready_ && !dataset_.waits_in_file()) ready_ = copied(dataset_);
 }
 
 Tensor StoredValue::read() const { return ready_ ? *ready_ : copied(dataset_); }

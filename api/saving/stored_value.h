@@ -7,9 +7,8 @@
 
 namespace nyala {
 
-/// A value of an HDF5 file that can be read without fail, unless the file becomes shorter. Where the file
-/// holds it as memory would, it stays there until it is asked for; what must be unpacked or converted was
-/// read when this was made.
+/// A value of an HDF5 file that is read when it is asked for, out of a large file to where it belongs. What
+/// lies in memory, and what must be unpacked or converted, was looked at when this was made.
 class StoredValue {
  public:
   /// Throws FileFormatError.
@@ -18,10 +17,9 @@ class StoredValue {
   const Shape& shape() const { return dataset_.shape(); }
   DType dtype() const { return dataset_.dtype(); }
   /// On the host; bytes of the file itself where it lies in memory and they are aligned, so not to be written
-  /// to. Throws IoError for a file that became shorter.
+  /// to. Throws IoError for a large file that was changed, FileFormatError for one whose values are not those
+  /// of their checksum.
   Tensor read() const;
-  /// Says that the bytes in the file are not needed for now.
-  void forget() const noexcept { dataset_.forget(); }
 
  private:
   hdf5::Dataset dataset_;

@@ -71,8 +71,8 @@ std::vector<StoredValue> read_values(const WeightsTree& tree, const std::string&
     const hdf5::Dataset dataset = tree.dataset(path + "/" + std::to_string(i));
     const Variable& variable = variables[i];
     if (dataset.shape() != variable.shape())
-      throw ShapeError("variable '" + variable.name() + "': expected shape " + variable.shape().to_string() +
-                       ", the file has " + dataset.shape().to_string());
+      throw ShapeError("variable " + in_quotes(variable.name()) + ": expected shape " +
+                       variable.shape().to_string() + ", the file has " + dataset.shape().to_string());
     values.emplace_back(dataset);
   }
   return values;
@@ -84,7 +84,7 @@ std::vector<StoredValue> read_group(const WeightsTree& tree, const WeightsGroup&
   try {
     return read_values(tree, find_group(tree, vars_of(group.path)), group.variables);
   } catch (const Error&) {
-    rethrow_with_prefix(file_name + ": layer '" + group.name + "' (" + group.layer.class_name() +
+    rethrow_with_prefix(file_name + ": layer " + in_quotes(group.name) + " (" + group.layer.class_name() +
                         "), group '/" + vars_of(group.path) + "': ");
   }
 }
@@ -111,8 +111,8 @@ void warn_of(const std::vector<std::string>& unread, const std::string& file_nam
   if (!unread.empty())
     log(LogChannel::warning,
         file_name + ": " + std::to_string(unread.size()) +
-            " group(s) with variables have no layer in the model and were left out, the first is '" +
-            unread[0] + "'");
+            " group(s) with variables have no layer in the model and were left out, the first is " +
+            in_quotes(unread[0]));
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ Tensors read_optimizer(const WeightsTree& tree, const std::string& group, const 
   ReadBudget budget(tree.roots(), file_name);
   for (size_t i = 0, count = tree.count(vars); i < count; ++i) {
     const hdf5::Dataset dataset = tree.dataset(vars + "/" + std::to_string(i));
-    budget.spend(dataset.byte_size(), "dataset '" + dataset.path() + "'");
+    budget.spend(dataset.byte_size(), "dataset " + in_quotes(dataset.path()));
     values.push_back(read_tensor(dataset));
   }
   return values;
@@ -157,7 +157,8 @@ bool has_its_weights(const Model& model) {
 
 void check_built(const Model& model, const std::string& what) {
   if (!has_its_weights(model))
-    throw StateError(what + ": model '" + model.name() + "' is not built; call build(shape) or fit first");
+    throw StateError(what + ": model " + in_quotes(model.name()) +
+                     " is not built; call build(shape) or fit first");
 }
 
 Tensor read_tensor(const hdf5::Dataset& dataset) { return StoredValue(dataset).read(); }
@@ -242,10 +243,8 @@ LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::
   const OwnOptimizerStates own_states(own_optimizers(groups), tree, file_name, mismatch);
   load_optimizer_state(model, read_optimizer(tree, kOptimizerGroup, file_name), file_name, mismatch);
   own_states.load();
-  for (const auto& [variable, value] : assignments) {
+  for (const auto& [variable, value] : assignments)
     variable.assign(ops::cast(value.read(), variable.dtype()));
-    value.forget();
-  }
   return report;
 }
 

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include <nyala/backend/core/error.h>
+
 namespace nyala {
 
 namespace {
@@ -28,7 +30,7 @@ void WeightsFromFile::allow(const std::string& name, const Shape& shape, DType d
   uint64_t bytes = size_of(dtype);
   for (const int64_t size : shape)
     if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes)) bytes = UINT64_MAX;
-  t_current->budget_.spend(bytes, "weight '" + name + "' of shape " + shape.to_string());
+  t_current->budget_.spend(bytes, "weight " + in_quotes(name) + " of shape " + shape.to_string());
 }
 
 void WeightsFromFile::fill(const Initializer& initializer, const Tensor& weight) {

@@ -83,10 +83,8 @@ TEST_P(GoldenModelFile, TrainsOnSeveralDevicesAsKerasDoesOnOne) {
 }
 
 std::vector<std::string> datasets_in(const std::string& path) {
-  const auto file = FileBytes::open(path);
-  const zip::Archive archive(file->bytes(), file, path);
-  const zip::Content weights = archive.read("model.weights.h5");
-  return hdf5::File::from_bytes(weights.bytes, weights.owner, path).root().dataset_paths();
+  const zip::Archive archive(FileBytes::open(path));
+  return hdf5::File::from_bytes(archive.read("model.weights.h5").bytes, path).root().dataset_paths();
 }
 
 TEST_P(GoldenModelFile, AnArchiveHoldsTheDatasetsOfKeras) {

@@ -8,7 +8,6 @@
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/config/layer_config.h>
-#include <nyala/api/saving/hdf5/image.h>
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -20,14 +19,17 @@ namespace {
 [[noreturn]] void fail(const std::string& where, const std::string& expected, const Json& found) {
   constexpr size_t kShown = 60;
   const bool is_text = found.is_string();
-  const std::string text = is_text ? found.get<std::string>() : found.dump();
+  const std::string text =
+      is_text ? found.get<std::string>() : found.dump(-1, ' ', false, Json::error_handler_t::replace);
   const std::string quote = is_text ? "'" : "", end = text.size() > kShown ? "..." : "";
   throw FileFormatError(where + ": expected " + expected + ", found " + std::string(found.type_name()) + " " +
-                        quote + hdf5::printable(text.substr(0, kShown)) + end + quote);
+                        quote + printable(text.substr(0, kShown)) + end + quote);
 }
 
 int64_t integer_of(const Json& json, const std::string& where) {
   if (json.is_null()) return None;
+  if (json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+    fail(where, "an integer of 64 bits", json);
   if (json.is_number_integer()) return json.get<int64_t>();
   if (json.is_number_float() && json.get<double>() == std::floor(json.get<double>()) &&
       std::abs(json.get<double>()) < 9e15)
@@ -53,9 +55,9 @@ void append(const Json& json, std::vector<T>& to, const Convert& convert) {
 }  // namespace
 
 const Json& member_of(const Json& json, const std::string& key, const std::string& where) {
-  if (!json.is_object()) fail(where, "an object with '" + key + "'", json);
+  if (!json.is_object()) fail(where, "an object with " + in_quotes(key), json);
   const auto found = json.find(key);
-  if (found == json.end()) throw FileFormatError(where + ": there is no '" + key + "'");
+  if (found == json.end()) throw FileFormatError(where + ": there is no " + in_quotes(key));
   return *found;
 }
 
@@ -63,7 +65,10 @@ ConfigObject object_of(const Json& json, const std::string& where) {
   constexpr size_t kMaxNameLength = 1000;  // it comes back in messages
   if (!json.is_string() && !json.is_object()) fail(where, "a name or an object with 'class_name'", json);
   const Json& name = json.is_string() ? json : member_of(json, "class_name", where);
-  if (!name.is_string() || name.get_ref<const std::string&>().size() > kMaxNameLength)
+  const auto is_name = [](const std::string& text) {
+    return text.size() <= kMaxNameLength && printable(text) == text;
+  };
+  if (!name.is_string() || !is_name(name.get_ref<const std::string&>()))
     fail(where + ", 'class_name'", "a name", name);
   if (json.is_string()) return {json.get<std::string>()};
   ConfigObject object{name.get<std::string>()};
@@ -293,7 +298,7 @@ void ConfigReader::beside(const char* name, bool& value) {
 void ConfigReader::note_unused(const std::set<std::string>& known) const {
   for (const auto& [key, value] : config_.items())
     if (!used_.contains(key) && !known.contains(key) && !value.is_null() && value != Json(false))
-      scope_.unknown_options.push_back(where_ + ", '" + hdf5::printable(key) + "'");
+      scope_.unknown_options.push_back(where_ + ", " + in_quotes(key));
 }
 
 }  // namespace nyala

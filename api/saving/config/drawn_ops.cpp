@@ -22,7 +22,7 @@ struct DrawnOp {
 };
 
 [[noreturn]] void refuse(const GraphNode& node, const std::string& reason) {
-  throw InvalidArgumentError("the op '" + node.name + "' between layers cannot be saved: " + reason +
+  throw InvalidArgumentError("the op " + in_quotes(node.name) + " between layers cannot be saved: " + reason +
                              "; put it into a layer of your own");
 }
 

@@ -27,7 +27,8 @@ struct History {
 History history_of(const Json& json, const std::string& where) {
   if (!json.is_array() || json.size() < 3 || !json[0].is_string() || !json[1].is_number_integer() ||
       !json[2].is_number_integer())
-    throw FileFormatError(where + ": expected [layer, node, tensor], found " + json.dump().substr(0, 60));
+    throw FileFormatError(where + ": expected [layer, node, tensor], found " +
+                          json.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60));
   return {json[0].get<std::string>(), json[1].get<int64_t>(), json[2].get<int64_t>()};
 }
 
@@ -69,8 +70,8 @@ class GraphReader {
     draw_calls();
     for (const Entry& entry : entries_)
       if (entry.next < entry.calls.size())
-        throw FileFormatError(where_ + ": layer '" + entry.name +
-                              "' is called with what no layer gives, or the graph runs in a circle");
+        throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) +
+                              " is called with what no layer gives, or the graph runs in a circle");
     ModelConfig model;
     if (config_.contains("name") && config_["name"].is_string()) model.name = config_["name"];
     model.inputs = ends("input_layers");
@@ -136,7 +137,7 @@ class GraphReader {
       entry.calls = Json::array();
     }
     if (!by_name_.emplace(entry.name, entries_.size()).second)
-      throw FileFormatError(where_ + ": two layers are called '" + entry.name + "'");
+      throw FileFormatError(where_ + ": two layers are called " + in_quotes(entry.name));
     entries_.push_back(std::move(entry));
   }
 
@@ -151,7 +152,8 @@ class GraphReader {
   std::optional<Tensor> find(const History& from) const {
     const auto found = by_name_.find(from.layer);
     if (found == by_name_.end())
-      throw FileFormatError(where_ + ": the graph names a layer '" + from.layer + "' that is not there");
+      throw FileFormatError(where_ + ": the graph names a layer " + in_quotes(from.layer) +
+                            " that is not there");
     const Entry& entry = entries_[found->second];
     // Keras 2 counts a nested model's own graph as its first call.
     int64_t node = from.node;
@@ -163,7 +165,7 @@ class GraphReader {
     }
     const Tensors& outputs = entry.outputs[static_cast<size_t>(node)];
     if (from.tensor < 0 || from.tensor >= static_cast<int64_t>(outputs.size()))
-      throw FileFormatError(where_ + ": layer '" + from.layer + "' has no output " +
+      throw FileFormatError(where_ + ": layer " + in_quotes(from.layer) + " has no output " +
                             std::to_string(from.tensor));
     return outputs[static_cast<size_t>(from.tensor)];
   }
@@ -185,8 +187,12 @@ class GraphReader {
   /// Makes the next call of the entry; false if it has to wait.
   bool try_call(Entry& entry) {
     const Json& call = entry.calls[entry.next];
-    const Json& args = member_of(call, "args", where_ + ": layer '" + entry.name + "'");
+    const std::string where = where_ + ": layer " + in_quotes(entry.name);
+    const Json& args = member_of(call, "args", where);
     const Json keywords = call.contains("kwargs") ? call["kwargs"] : Json::object();
+    if (!args.is_array() || !keywords.is_object())
+      throw FileFormatError(where + ", 'inbound_nodes': expected a list of arguments, found " +
+                            std::string(args.type_name()) + " and " + keywords.type_name());
     missing_.clear();
     return entry.layer ? call_layer(entry, args, keywords) : call_op(entry, args, keywords);
   }
@@ -200,7 +206,7 @@ class GraphReader {
       for (const char* key : {"inputs", "initial_state", "count_weights"})
         if (keywords.contains(key) && !collect(keywords[key], inputs)) return false;
       if (inputs.empty())
-        throw FileFormatError(where_ + ": layer '" + entry.name + "' is called with nothing");
+        throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) + " is called with nothing");
       if (!collect_masks(keywords, inputs)) return false;
       refuse_tensors(entry, keywords, {"inputs", "initial_state", "count_weights", "mask"});
       if (auto arguments = flags_of(keywords))
@@ -227,8 +233,8 @@ class GraphReader {
     for (const auto& [key, value] : keywords.items()) {
       Tensors hidden;
       if (!known.contains(key) && collect(value, hidden) && !hidden.empty())
-        throw FileFormatError(where_ + ": layer '" + entry.name + "' takes a tensor as '" + key +
-                              "', which is not built yet");
+        throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) + " takes a tensor as " +
+                              in_quotes(key) + ", which is not built yet");
     }
   }
 
@@ -267,7 +273,8 @@ class GraphReader {
       if (!tensor.empty()) found[names[i]] = tensor[0];
     }
     if (!found.contains("query") || !found.contains("value"))
-      throw FileFormatError(where_ + ": layer '" + entry.name + "' is called without a query and a value");
+      throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) +
+                            " is called without a query and a value");
     // Keras 3.15 ignores it.
     if (entry.layer.node().strips_masks()) found.erase("query_mask");
     for (const char* name : {"query", "value", "key"}) {
@@ -301,7 +308,7 @@ class GraphReader {
   bool call_op(Entry& entry, const Json& args, const Json& keywords) {
     OpConfig op{entry.op_class, entry.op_module, entry.op_config, args, keywords};
     op.config.erase("name");
-    const std::string where = where_ + ": operation '" + entry.name + "' (" + entry.op_class + ")";
+    const std::string where = where_ + ": operation " + in_quotes(entry.name) + " (" + entry.op_class + ")";
     Tensors inputs;
     if (!take_tensors(op.args, inputs)) return false;
     for (Json& value : op.kwargs)
@@ -321,7 +328,7 @@ class GraphReader {
   /// One triple, a list of them, or one by name.
   Tensors ends(const char* key) const {
     const Json& json = member_of(config_, key, where_);
-    const std::string where = where_ + ", '" + key + "'";
+    const std::string where = where_ + ", " + in_quotes(key);
     Tensors tensors;
     const auto add = [&](const Json& triple) {
       const auto tensor = find(history_of(triple, where));

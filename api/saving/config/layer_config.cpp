@@ -128,8 +128,8 @@ Json json_of(const Layer& layer) {
 std::string variable_dtype(const std::string& policy, const std::string& where, LoadScope& scope) {
   if (!policy.starts_with("mixed_")) return policy;
   if (scope.named_policies.insert(policy).second)
-    log(LogChannel::warning, where + ": the dtype policy '" + policy +
-                                 "' is read as float32, the dtype of its weights: layers compute in float32, "
+    log(LogChannel::warning, where + ": the dtype policy " + in_quotes(policy) +
+                                 " is read as float32, the dtype of its weights: layers compute in float32, "
                                  "with more digits than the policy asks for, and are saved as float32");
   return "float32";
 }
@@ -179,7 +179,7 @@ Layer input_from(const Json& config, const std::string& where, LoadScope& scope)
   const char* key = config.contains("batch_shape")         ? "batch_shape"
                     : config.contains("batch_input_shape") ? "batch_input_shape"
                                                            : "shape";
-  Shape shape = shape_of(member_of(config, key, where), where + ", '" + key + "'");
+  Shape shape = shape_of(member_of(config, key, where), where + ", " + in_quotes(key));
   InputConfig input;
   if (std::string(key) != "shape" && shape.rank() > 0) {
     input.batch_size = shape[0];
@@ -269,7 +269,7 @@ Json layer_to_json(const Layer& layer) {
   try {
     return json_of(layer);
   } catch (const Error&) {
-    rethrow_with_prefix("layer '" + layer.name() + "': ");
+    rethrow_with_prefix("layer " + in_quotes(layer.name()) + ": ");
   }
 }
 
@@ -277,7 +277,7 @@ Layer layer_from_json(const Json& json, const std::string& where, LoadScope& sco
   const ConfigObject object = object_of(json, where);
   std::string place = where;
   if (object.config.is_object() && object.config.contains("name") && object.config["name"].is_string())
-    place += ": layer '" + object.config["name"].get<std::string>() + "'";
+    place += ": layer " + in_quotes(object.config["name"].get_ref<const std::string&>());
   if (scope.depth >= kMaxDepth)
     throw FileFormatError(place + ": layers in layers deeper than " + std::to_string(kMaxDepth));
   const bool may_be_shared =
@@ -294,6 +294,9 @@ Layer layer_from_json(const Json& json, const std::string& where, LoadScope& sco
     throw;
   } catch (const Error& error) {
     throw FileFormatError(place + " (" + object.class_name + "): " + error.what());
+  } catch (const nlohmann::json::exception& error) {
+    throw FileFormatError(place + " (" + object.class_name +
+                          "): a value of another type than expected: " + error.what());
   }
 }
 

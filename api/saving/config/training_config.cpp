@@ -55,7 +55,7 @@ Json loss_to_json(const Loss& loss) {
   if (!loss) return {};
   const LossNode& node = loss.node();
   if (node.class_name() == "Crossentropy") return node.name();
-  if (node.function()) return function_loss_to_json(loss, "the loss '" + loss.name() + "'");
+  if (node.function()) return function_loss_to_json(loss, "the loss " + in_quotes(loss.name()));
   Json config = config_of(node);
   config["name"] = node.name();
   return envelope_of(typeid(node), "keras.losses", node.class_name(), std::move(config));
@@ -67,7 +67,8 @@ Json metric_to_json(const Metric& metric) {
   const MetricNode& node = metric.node();
   const LossNode* const loss = node.loss() ? &node.loss()->node() : nullptr;
   if (loss && !metric_table().has(node.class_name())) {
-    if (loss->function()) return function_loss_to_json(*node.loss(), "the metric '" + metric.name() + "'");
+    if (loss->function())
+      return function_loss_to_json(*node.loss(), "the metric " + in_quotes(metric.name()));
     return envelope_of(typeid(*loss), "keras.losses", loss->class_name(), config_of(node));
   }
   Json config = config_of(node);
@@ -179,7 +180,7 @@ Json member_to_json(const Optimizer& optimizer) {
 
 Json map_to_json(const OptimizerMap& map, const std::string& name) {
   if (!map.default_optimizer())
-    throw InvalidArgumentError("what chooses the optimizers of '" + name + "' is a C++ function");
+    throw InvalidArgumentError("what chooses the optimizers of " + in_quotes(name) + " is a C++ function");
   Json entries = Json::object();
   for (const auto& [pattern, member] : map.entries()) entries[pattern] = member_to_json(member);
   return envelope("keras.optimizers", "OptimizerMap",

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include <nyala/api/saving/file_bytes.h>
 #include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/json/strict_json.h>
-#include <nyala/api/saving/numpy.h>
+#include <nyala/api/saving/stored_array.h>
 
 namespace nyala {
 
@@ -20,15 +19,15 @@ struct StoredModel {
   Json compile_config = {};                     // in the form of Keras 3
   std::shared_ptr<const hdf5::File> file = {};  // the weights as groups of HDF5
   std::vector<std::shared_ptr<const hdf5::File>> more_files = {};  // where the groups lie in several
-  NamedArrays arrays = {};                                         // the weights by variable path
+  StoredArrays arrays = {};                                        // the weights by variable path
   bool legacy = false;  // weights lie by layer name, as before Keras 3
 };
 
 /// Reads one kind of file.
 struct Format {
   const char* name;
-  /// True if the content, of which these are the bytes, is of this kind.
-  bool (*recognises)(const FileBytes& file);
+  /// True if the content is of this kind.
+  bool (*recognises)(const std::shared_ptr<const FileBytes>& file);
   /// Throws FileFormatError naming path, place and reason. A file of weights alone leaves the configs null.
   StoredModel (*read)(const std::shared_ptr<const FileBytes>& file);
 };

@@ -26,7 +26,8 @@ std::string now() {
   return text;
 }
 
-std::string_view text_of(std::span<const std::byte> bytes) {
+std::string_view text_of(const StoredBytes& stored) {
+  const auto bytes = stored.bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -48,22 +49,22 @@ StoredModel read(const std::shared_ptr<const FileBytes>& file) {
   take_config(stored, parse_json(text_of(config.bytes), path + ": " + kConfig, config.stored));
   const zip::Content weights = archive.read(kWeights);
   const std::string weights_name = path + ": " + kWeights;
-  stored.file = std::make_shared<hdf5::File>(
-      weights.file ? hdf5::File::inside(weights.file, weights.bytes, weights_name)
-                   : hdf5::File::from_bytes(weights.bytes, weights.owner, weights_name));
+  stored.file = std::make_shared<hdf5::File>(hdf5::File::from_bytes(weights.bytes, weights_name));
   return stored;
 }
 
 }  // namespace
 
 const Format kKerasArchive = {
-    "keras", [](const FileBytes& file) { return zip::Archive::looks_like(file.bytes()); }, read};
+    "keras",
+    [](const std::shared_ptr<const FileBytes>& file) { return zip::Archive::looks_like(StoredBytes(file)); },
+    read};
 
 StoredModel read_unzipped_archive(const std::string& folder) {
   const std::filesystem::path path(folder);
   StoredModel stored{folder};
   const auto config = FileBytes::open((path / kConfig).string());
-  take_config(stored, parse_json(text_of(config->bytes()), config->path()));
+  take_config(stored, parse_json(text_of(StoredBytes(config)), config->path()));
   stored.file = std::make_shared<hdf5::File>(hdf5::File::open((path / kWeights).string()));
   return stored;
 }

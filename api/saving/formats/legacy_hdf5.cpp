@@ -8,15 +8,15 @@ namespace nyala {
 
 namespace {
 
-bool recognises(const FileBytes& file) {
+bool recognises(const std::shared_ptr<const FileBytes>& file) {
   constexpr char kSignature[] = "\x89HDF\r\n\x1a\n";
-  return file.bytes().size() >= 8 && std::memcmp(file.bytes().data(), kSignature, 8) == 0;
+  return file->size() >= 8 && std::memcmp(file->part(0, 8).data(), kSignature, 8) == 0;
 }
 
 StoredModel read(const std::shared_ptr<const FileBytes>& file) {
   StoredModel stored;
   stored.name = file->path();
-  stored.file = std::make_shared<hdf5::File>(hdf5::File::inside(file, file->bytes(), file->path()));
+  stored.file = std::make_shared<hdf5::File>(hdf5::File::from_bytes(StoredBytes(file), file->path()));
   stored.legacy = is_legacy_weights(stored.file->root());
   const hdf5::Attributes attributes = stored.file->root().attributes();
   if (!attributes.has("model_config")) return stored;

@@ -6,6 +6,8 @@
 #include <span>
 
 #include <nyala/api/saving/read_budget.h>
+#include <nyala/api/saving/stored_array.h>
+#include <nyala/api/saving/stored_value.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
@@ -27,7 +29,7 @@ struct Stored {
 
 struct StoredLayer {
   std::string name;
-  std::vector<Stored> arrays;
+  StoredArrays arrays;
 };
 
 /// Keras splits long lists: layer_names0, layer_names1, ...
@@ -43,8 +45,17 @@ hdf5::Group weights_group(const hdf5::Group& root) {
   return root.has_group("model_weights") ? root.group("model_weights") : root;
 }
 
+StoredArray stored_array(const std::string& name, const hdf5::Dataset& dataset) {
+  return {name, dataset.shape(), dataset.dtype(), [value = StoredValue(dataset)] { return value.read(); }};
+}
+
+StoredArray stored_within(const std::string& name, const hdf5::Dataset& dataset, ReadBudget& budget) {
+  budget.spend(dataset.byte_size(), "dataset " + in_quotes(dataset.path()));
+  return stored_array(name, dataset);
+}
+
 Tensor read_within(const hdf5::Dataset& dataset, ReadBudget& budget) {
-  budget.spend(dataset.byte_size(), "dataset '" + dataset.path() + "'");
+  budget.spend(dataset.byte_size(), "dataset " + in_quotes(dataset.path()));
   return read_tensor(dataset);
 }
 
@@ -57,9 +68,10 @@ std::vector<StoredLayer> read_layers(const hdf5::Group& root, const std::string&
     try {
       const hdf5::Group own = group.group(name);
       for (const std::string& weight : names_in(own.attributes(), "weight_names"))
-        layer.arrays.push_back({weight, read_within(own.dataset(weight), budget)});
+        layer.arrays.push_back(stored_within(weight, own.dataset(weight), budget));
     } catch (const NotFoundError& error) {
-      throw FileFormatError(file_name + ": layer '" + name + "' is listed, but not there: " + error.what());
+      throw FileFormatError(file_name + ": layer " + in_quotes(name) +
+                            " is listed, but not there: " + error.what());
     }
     if (!layer.arrays.empty()) layers.push_back(std::move(layer));
   }
@@ -81,33 +93,38 @@ std::string parent_of(const std::string& name) {
                      end - (begin == std::string::npos ? 0 : begin + 1));
 }
 
+StoredArray array_of(const std::string& name, const Tensor& value) {
+  return {name, value.shape(), value.dtype(), [value] { return value; }};
+}
+
 /// Gates of Keras 1 as one kernel, one recurrent kernel and one bias. `order` are places of today's gates in
 /// the file.
-void join_gates(std::vector<Stored>& arrays, const std::vector<size_t>& order) {
-  std::vector<Stored> joined;
+void join_gates(StoredArrays& arrays, const std::vector<size_t>& order) {
+  StoredArrays joined;
   for (size_t part = 0; part < 3; ++part) {
     Tensors gates;
-    for (const size_t gate : order) gates.push_back(arrays[3 * gate + part].value);
-    joined.push_back({arrays[part].name, ops::concatenate(gates, -1)});
+    for (const size_t gate : order) gates.push_back(arrays[3 * gate + part].read());
+    joined.push_back(array_of(arrays[part].name, ops::concatenate(gates, -1)));
   }
   arrays = std::move(joined);
 }
 
-void upgrade_arrays(const Layer& layer, std::vector<Stored>& arrays) {
+void upgrade_arrays(const Layer& layer, StoredArrays& arrays) {
   const std::string name = layer.class_name();
   if (name == "LSTM" && arrays.size() == 12) join_gates(arrays, {0, 2, 1, 3});  // i c f o -> i f c o
   if (name == "GRU" && arrays.size() == 9) join_gates(arrays, {0, 1, 2});
   const Variables variables = layer.weights();
   for (size_t i = 0; i < arrays.size() && i < variables.size(); ++i) {
-    const Shape &found = arrays[i].value.shape(), &wanted = variables[i].shape();
+    const Shape &found = arrays[i].shape, &wanted = variables[i].shape();
     const bool one_axis_more = found.rank() == wanted.rank() + 1 &&
                                found.num_elements() == wanted.num_elements() &&
                                name.find("Conv1D") != std::string::npos;
     const bool two_biases =
         name == "LSTM" && found.rank() == 1 && wanted.rank() == 1 && found[0] == 2 * wanted[0];
-    if (one_axis_more) arrays[i].value = ops::reshape(arrays[i].value, wanted);
-    if (two_biases)
-      arrays[i].value = arrays[i].value.rows(0, wanted[0]) + arrays[i].value.rows(wanted[0], wanted[0]);
+    if (one_axis_more) arrays[i] = array_of(arrays[i].name, ops::reshape(arrays[i].read(), wanted));
+    if (!two_biases) continue;
+    const Tensor both = arrays[i].read();
+    arrays[i] = array_of(arrays[i].name, both.rows(0, wanted[0]) + both.rows(wanted[0], wanted[0]));
   }
 }
 
@@ -119,7 +136,7 @@ std::vector<Variable> variables_by_training(const Layer& layer) {
 
 /// Which variable each array is: by names where the layer holds others and all of them are found, else by
 /// place.
-Variables targets_of(const Layer& layer, const std::vector<Stored>& arrays) {
+Variables targets_of(const Layer& layer, const StoredArrays& arrays) {
   if (layer.node().sublayers().empty()) return layer.weights();
   std::map<std::pair<std::string, std::string>, Variable> by_name;
   bool unique = true;
@@ -127,30 +144,31 @@ Variables targets_of(const Layer& layer, const std::vector<Stored>& arrays) {
     unique =
         by_name.emplace(std::pair(parent_of(variable.path()), variable.name()), variable).second && unique;
   Variables targets;
-  for (const Stored& array : arrays) {
+  for (const StoredArray& array : arrays) {
     const auto found = by_name.find({parent_of(array.name), leaf_of(array.name)});
     if (found != by_name.end()) targets.push_back(found->second);
   }
   return unique && targets.size() == arrays.size() ? targets : variables_by_training(layer);
 }
 
-using Assignments = std::vector<std::pair<Variable, Tensor>>;
+using Assignments = std::vector<std::pair<Variable, StoredArray>>;
 
 void assign_layer(const Layer& layer, StoredLayer stored, const std::string& file_name, Assignments& out) {
-  const std::string where = file_name + ": layer '" + layer.name() + "' (" + layer.class_name() + "): ";
+  const std::string where =
+      file_name + ": layer " + in_quotes(layer.name()) + " (" + layer.class_name() + "): ";
   upgrade_arrays(layer, stored.arrays);
   const Variables targets = targets_of(layer, stored.arrays);
   if (targets.size() != stored.arrays.size())
     throw ShapeError(where + "expected " + std::to_string(targets.size()) + " weights, the file has " +
-                     std::to_string(stored.arrays.size()) + " under '" + stored.name + "'");
+                     std::to_string(stored.arrays.size()) + " under " + in_quotes(stored.name));
   Assignments own;
   for (size_t i = 0; i < targets.size(); ++i) {
-    const Stored& array = stored.arrays[i];
-    if (array.value.shape() != targets[i].shape())
-      throw ShapeError(where + "weight '" + targets[i].name() + "': expected shape " +
-                       targets[i].shape().to_string() + ", the file has " + array.value.shape().to_string() +
-                       " ('" + array.name + "')");
-    own.emplace_back(targets[i], ops::cast(array.value, targets[i].dtype()));
+    const StoredArray& array = stored.arrays[i];
+    if (array.shape != targets[i].shape())
+      throw ShapeError(where + "weight " + in_quotes(targets[i].name()) + ": expected shape " +
+                       targets[i].shape().to_string() + ", the file has " + array.shape.to_string() + " (" +
+                       in_quotes(array.name) + ")");
+    own.emplace_back(targets[i], array);
   }
   out.insert(out.end(), own.begin(), own.end());
 }
@@ -165,14 +183,14 @@ void assign_own(const Model& model, const hdf5::Group& weights, const std::strin
   const hdf5::Group group = weights.group(name);
   const std::vector<std::string> names = names_in(group.attributes(), "weight_names");
   if (names.size() != own.size())
-    throw ShapeError(file_name + ": model '" + model.name() + "' has " + std::to_string(own.size()) +
+    throw ShapeError(file_name + ": model " + in_quotes(model.name()) + " has " + std::to_string(own.size()) +
                      " weights of its own, the file has " + std::to_string(names.size()));
   for (size_t i = 0; i < own.size(); ++i) {
-    const Tensor value = read_tensor(group.dataset(names[i]));
-    if (value.shape() != own[i].shape())
-      throw ShapeError(file_name + ": weight '" + own[i].path() + "': expected shape " +
-                       own[i].shape().to_string() + ", the file has " + value.shape().to_string());
-    out.emplace_back(own[i], ops::cast(value, own[i].dtype()));
+    const StoredArray value = stored_array(names[i], group.dataset(names[i]));
+    if (value.shape != own[i].shape())
+      throw ShapeError(file_name + ": weight " + in_quotes(own[i].path()) + ": expected shape " +
+                       own[i].shape().to_string() + ", the file has " + value.shape.to_string());
+    out.emplace_back(own[i], value);
   }
 }
 
@@ -208,14 +226,14 @@ bool is_legacy_weights(const hdf5::Group& root) {
 LoadReport read_legacy_weights(const Model& model, const hdf5::Group& root, const std::string& file_name,
                                const LoadWeightsConfig& config) {
   if (!model.built())
-    throw StateError(file_name + ": model '" + model.name() +
-                     "' is not built; call build(shape) or fit first");
+    throw StateError(file_name + ": model " + in_quotes(model.name()) +
+                     " is not built; call build(shape) or fit first");
   const std::vector<StoredLayer> stored = read_layers(root, file_name);
   const std::vector<Layer> layers = layers_with_weights(model);
   const bool by_name = config.by_name || same_names(layers, stored);
   if (!by_name && stored.size() != layers.size())
     throw ShapeError(file_name + ": the file has " + std::to_string(stored.size()) +
-                     " layers with weights, model '" + model.name() + "' has " +
+                     " layers with weights, model " + in_quotes(model.name()) + " has " +
                      std::to_string(layers.size()));
   LoadReport report;
   Assignments assignments;
@@ -238,7 +256,7 @@ LoadReport read_legacy_weights(const Model& model, const hdf5::Group& root, cons
     if (by_name && std::none_of(layers.begin(), layers.end(), is_it)) report.unexpected.push_back(layer.name);
   }
   assign_own(model, weights_group(root), file_name, assignments);
-  for (const auto& [variable, value] : assignments) variable.assign(value);
+  for (const auto& [variable, value] : assignments) load_array(variable, value);
   return report;
 }
 

@@ -15,7 +15,7 @@ StoredModel read_stored_model(const std::string& path) {
   if (std::filesystem::is_directory(path, code)) return read_unzipped_archive(path);
   const auto file = FileBytes::open(path);
   for (const Format& format : formats())
-    if (format.recognises(*file)) return format.read(file);
+    if (format.recognises(file)) return format.read(file);
   throw FileFormatError(
       path + ": expected a .keras archive, an HDF5, a .safetensors or an .npz file, found none of them");
 }

@@ -8,9 +8,9 @@ namespace nyala {
 namespace {
 
 /// A .keras file is an archive, too.
-bool recognises(const FileBytes& file) {
-  if (!zip::Archive::looks_like(file.bytes())) return false;
-  const zip::Archive archive(file.bytes(), nullptr, file.path());
+bool recognises(const std::shared_ptr<const FileBytes>& file) {
+  if (!zip::Archive::looks_like(StoredBytes(file))) return false;
+  const zip::Archive archive(file);
   const auto is_array = [](const zip::Member& member) { return member.name.ends_with(".npy"); };
   return !archive.members().empty() &&
          std::all_of(archive.members().begin(), archive.members().end(), is_array);
@@ -19,7 +19,7 @@ bool recognises(const FileBytes& file) {
 StoredModel read(const std::shared_ptr<const FileBytes>& file) {
   StoredModel stored;
   stored.name = file->path();
-  stored.arrays = load_npz(file);
+  stored.arrays = stored_npz(file);
   return stored;
 }
 

@@ -8,13 +8,15 @@ namespace {
 StoredModel read(const std::shared_ptr<const FileBytes>& file) {
   StoredModel stored;
   stored.name = file->path();
-  stored.arrays = load_safetensors(file);
+  stored.arrays = stored_safetensors(file);
   return stored;
 }
 
 }  // namespace
 
 const Format kSafetensors = {
-    "safetensors", [](const FileBytes& file) { return looks_like_safetensors(file.bytes()); }, read};
+    "safetensors",
+    [](const std::shared_ptr<const FileBytes>& file) { return looks_like_safetensors(StoredBytes(file)); },
+    read};
 
 }  // namespace nyala

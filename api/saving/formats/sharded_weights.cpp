@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -8,17 +9,17 @@ namespace nyala {
 
 namespace {
 
-std::string_view text_of(const FileBytes& file) {
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+std::string_view text_of(const FileBytes& file, uint64_t length) {
+  return {reinterpret_cast<const char*>(file.part(0, length).data()), length};
 }
 
 /// A model's to_json is JSON, too.
-bool recognises(const FileBytes& file) {
-  constexpr size_t kIndexBegins = 4096;
-  const std::string_view text = text_of(file);
+bool recognises(const std::shared_ptr<const FileBytes>& file) {
+  constexpr uint64_t kIndexBegins = 4096;
+  const std::string_view text = text_of(*file, std::min(kIndexBegins, file->size()));
   const size_t begin = text.find_first_not_of(" \t\r\n");
   return begin != std::string_view::npos && text[begin] == '{' &&
-         text.substr(0, kIndexBegins).find("\"weight_map\"") != std::string_view::npos;
+         text.find("\"weight_map\"") != std::string_view::npos;
 }
 
 /// Names of the files, each once: one of a group, or a list.
@@ -45,9 +46,9 @@ StoredModel read(const std::shared_ptr<const FileBytes>& file) {
   StoredModel stored;
   stored.name = path;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  for (const std::string& name : shards_of(parse_json(text_of(*file), path), path)) {
+  for (const std::string& name : shards_of(parse_json(text_of(*file, file->size()), path), path)) {
     if (name.empty() || name == ".." || name.find_first_of(std::string("/\\\0", 3)) != std::string::npos)
-      throw FileFormatError(path + ": the shard '" + hdf5::printable(name) + "' lies outside of the folder");
+      throw FileFormatError(path + ": the shard " + in_quotes(name) + " lies outside of the folder");
     const auto shard = std::make_shared<hdf5::File>(hdf5::File::open((folder / name).string()));
     if (!stored.file)
       stored.file = shard;

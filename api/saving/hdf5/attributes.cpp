@@ -19,7 +19,7 @@ void Attributes::add(Cursor message) {
   AttributeParts parts = read_attribute_message(message);
   std::string name = parts.name;
   const auto [place, is_new] = parts_.emplace(std::move(name), std::move(parts));
-  if (!is_new) message.fail("the attribute '" + printable(place->first) + "' stands twice at its object");
+  if (!is_new) message.fail("the attribute " + in_quotes(place->first) + " stands twice at its object");
 }
 
 void Attributes::read_dense(Cursor info) {
@@ -45,8 +45,8 @@ std::vector<std::string> Attributes::names() const {
 Attribute Attributes::get(std::string_view name) const {
   const auto found = parts_.find(name);
   if (found == parts_.end())
-    throw NotFoundError(image_->name + ": HDF5 object '" + printable(object_path_) + "' has no attribute '" +
-                        std::string(name) + "'" + did_you_mean(name, names()));
+    throw NotFoundError(image_->name + ": HDF5 object " + in_quotes(object_path_) + " has no attribute " +
+                        in_quotes(name) + did_you_mean(name, names()));
   return Attribute(image_, object_path_, found->second);
 }
 

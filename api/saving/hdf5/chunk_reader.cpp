@@ -39,7 +39,8 @@ void ChunkReader::read(std::span<std::byte> out, uint64_t element_size, const Co
 }
 
 std::span<const std::byte> ChunkReader::decode(const Chunk& chunk, const std::vector<uint64_t>& coordinates) {
-  const auto stored = Cursor(image_, chunk.address, chunk.size, "chunk").bytes(chunk.size);
+  const Cursor place(image_, chunk.address, chunk.size, "chunk");  // throws where there is none
+  const auto stored = image_.bytes.bytes(place.position(), chunk.size, stored_);
   const bool is_plain = layout_.are_edge_chunks_unfiltered && is_at_edge(coordinates);
   try {
     return filters_.decode(stored, is_plain ? UINT32_MAX : chunk.mask, layout_.chunk_bytes);

@@ -38,6 +38,7 @@ class ChunkReader {
   FilterPipeline filters_;
   ChunkGrid grid_;
   std::vector<Chunk> chunks_;
+  std::vector<std::byte> stored_;  // what a large file has of a chunk
 };
 
 }  // namespace nyala::hdf5

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <nyala/api/saving/hdf5/checksum.h>
 #include <nyala/api/saving/hdf5/cursor.h>
 
@@ -20,9 +22,19 @@ std::span<const std::byte> Cursor::bytes(uint64_t count) {
   if (count > remaining())
     fail("the " + std::string(what_) + " ends after " + std::to_string(remaining()) + " more bytes, " +
          std::to_string(count) + " are needed");
-  const auto range = image_->bytes.subspan(position_, count);
+  const auto range = look(count);
   position_ += count;
   return range;
+}
+
+std::span<const std::byte> Cursor::look(uint64_t count) {
+  constexpr uint64_t kAhead = 4096;  // fields are small, and each look into a large file takes a lock
+  if (image_->bytes.in_memory()) return image_->bytes.bytes(position_, count);
+  if (position_ < window_begin_ || position_ + count > window_begin_ + window_.size()) {
+    window_begin_ = position_;
+    window_ = image_->bytes.bytes(position_, std::max(count, std::min(kAhead, remaining())));
+  }
+  return window_.subspan(position_ - window_begin_, count);
 }
 
 uint64_t Cursor::uint(int size) {
@@ -65,7 +77,7 @@ void Cursor::expect_version(uint8_t version) {
 }
 
 void Cursor::expect_checksum() {
-  const uint32_t computed = lookup3(image_->bytes.subspan(begin_, consumed()));
+  const uint32_t computed = lookup3(image_->bytes.bytes(begin_, consumed()));
   const uint64_t start = position_;
   if (u32() != computed)
     throw Fault{start, "the checksum of the " + std::string(what_) + " does not match: damaged"};

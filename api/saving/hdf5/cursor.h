@@ -56,11 +56,15 @@ class Cursor {
   [[noreturn]] void fail(const std::string& reason) const { throw Fault{position_, reason}; }
 
  private:
+  std::span<const std::byte> look(uint64_t count);
+
   const Image* image_;
   uint64_t begin_;
   uint64_t position_;
   uint64_t end_;
   std::string_view what_;
+  std::span<const std::byte> window_;  ///< of a large file: bytes that were looked at, and those behind them
+  uint64_t window_begin_ = 0;
 };
 
 }  // namespace nyala::hdf5

@@ -7,18 +7,31 @@
 #include <nyala/api/saving/hdf5/fill_value.h>
 #include <nyala/api/saving/hdf5/limits.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/crc32c.h>
 
 namespace nyala::hdf5 {
+namespace {
+
+constexpr size_t kPiece = size_t{256} << 10;  // that are read at a time where more is done with them
+
+}  // namespace
 
 struct Dataset::State {
   State(ImagePtr file, std::string object_path, ObjectHeader object);
 
   uint64_t element_count() const { return space.count; }
   uint64_t stored_size() const { return space.count * type.size; }
-  std::span<const std::byte> stored_range() const;
+  bool is_plain() const { return is_native(type) && is_contiguous(); }
+  bool is_contiguous() const { return !layout.is_chunked && layout.address != kUndefined && layout.size > 0; }
+  void check_place() const;
   uint64_t stored_bytes() const;
   void read_stored(std::span<std::byte> out, uint64_t element_size,
                    const ChunkReader::Convert& convert) const;
+  void convert_contiguous(std::span<std::byte> out, uint64_t element_size,
+                          const ChunkReader::Convert& convert) const;
+  void read_plain(std::span<std::byte> out) const;
+  std::optional<uint32_t> expected_checksum() const;
+  void compare(const std::optional<uint32_t>& expected, uint32_t found) const;
 
   ImagePtr image;
   std::string path;
@@ -82,7 +95,7 @@ void Dataset::State::check_sizes() const {
     if (layout.address != kUndefined && stored != declared)
       throw Fault{layout.address, "the dataset declares " + std::to_string(declared) + " bytes but stores " +
                                       std::to_string(stored)};
-    stored_range();
+    check_place();
   } else if (declared > kMaxFreeBytes) {
     stored = ChunkReader(*image, space, layout, filters).stored_bytes();
   }
@@ -97,25 +110,66 @@ uint64_t Dataset::State::stored_bytes() const {
   return layout.address == kUndefined ? 0 : layout.size;
 }
 
-std::span<const std::byte> Dataset::State::stored_range() const {
-  if (layout.address == kUndefined || layout.size == 0) return {};
-  return Cursor(*image, layout.address, layout.size, "data of the dataset").bytes(layout.size);
+void Dataset::State::check_place() const {
+  if (is_contiguous()) (void)Cursor(*image, layout.address, layout.size, "data of the dataset");
+}
+
+std::optional<uint32_t> Dataset::State::expected_checksum() const {
+  if (!image->verifies_checksums) return std::nullopt;
+  const Attributes attributes(image, path, header);
+  if (!attributes.has(kChecksum)) return std::nullopt;
+  const std::vector<int64_t> value = attributes.get(kChecksum).integers();
+  if (value.size() != 1)
+    throw Fault{header.address(), std::string("its attribute ") + kChecksum + " is no number"};
+  return static_cast<uint32_t>(value[0]);
+}
+
+void Dataset::State::compare(const std::optional<uint32_t>& expected, uint32_t found) const {
+  if (expected && *expected != found)
+    throw Fault{
+        layout.address,
+        std::string(
+            "its values are not those of its checksum: the file is damaged, or another program has "
+            "changed them. To take them as they are: load_weights(path, {.verify_checksums = false}), "
+            "or delete the dataset's attribute '") +
+            kChecksum + "'"};
 }
 
 void Dataset::State::read_stored(std::span<std::byte> out, uint64_t element_size,
                                  const ChunkReader::Convert& convert) const {
-  if (image->file) image->file->check_present();
   if (out.empty()) return;
-  const auto convert_or_copy = [&](std::span<const std::byte> from, std::span<std::byte> to) {
-    convert ? convert(from, to) : void(std::memcpy(to.data(), from.data(), from.size()));
-  };
-  const auto stored = layout.is_chunked ? std::span<const std::byte>{} : stored_range();
-  if (!stored.empty() && !convert && image->file) return image->file->read(stored, out);
-  if (!stored.empty()) return convert_or_copy(stored, out);
+  if (is_contiguous()) {
+    if (convert) return convert_contiguous(out, element_size, convert);
+    return image->bytes.read(layout.address, out);
+  }
   std::vector<std::byte> element(element_size);
-  convert_or_copy(fill, element);
+  convert ? convert(fill, element) : void(std::memcpy(element.data(), fill.data(), fill.size()));
   fill_with(element, out);
   if (layout.is_chunked) ChunkReader(*image, space, layout, filters).read(out, element_size, convert);
+}
+
+/// Sums up each piece while it is in the cache.
+void Dataset::State::read_plain(std::span<std::byte> out) const {
+  const std::optional<uint32_t> expected = expected_checksum();
+  if (!expected) return image->bytes.read(layout.address, out);
+  uint32_t sum = 0;
+  for (size_t begin = 0; begin < out.size(); begin += kPiece) {
+    const auto piece = out.subspan(begin, std::min(kPiece, out.size() - begin));
+    image->bytes.read(layout.address + begin, piece);
+    sum = crc32c(sum, piece);
+  }
+  compare(expected, sum);
+}
+
+void Dataset::State::convert_contiguous(std::span<std::byte> out, uint64_t element_size,
+                                        const ChunkReader::Convert& convert) const {
+  const uint64_t count = element_count(), step = std::max<uint64_t>(kPiece / type.size, 1);
+  std::vector<std::byte> buffer;
+  for (uint64_t i = 0; i < count; i += step) {
+    const uint64_t elements = std::min(step, count - i);
+    convert(image->bytes.bytes(layout.address + i * type.size, elements * type.size, buffer),
+            out.subspan(i * element_size, elements * element_size));
+  }
 }
 
 Dataset::Dataset(ImagePtr image, std::string path, ObjectHeader header) {
@@ -127,9 +181,8 @@ Dataset::Dataset(ImagePtr image, std::string path, ObjectHeader header) {
 const std::string& Dataset::path() const { return state_->path; }
 const Shape& Dataset::shape() const { return state_->shape; }
 bool Dataset::is_string() const { return state_->type.is_string(); }
-std::shared_ptr<const void> Dataset::owner() const { return state_->image; }
-
-bool Dataset::is_mapped() const { return state_->image->file && state_->image->file->is_mapped(); }
+std::shared_ptr<const void> Dataset::owner() const { return state_; }
+bool Dataset::waits_in_file() const { return state_->is_plain() && !state_->image->bytes.in_memory(); }
 
 DType Dataset::dtype() const {
   return at_object(*state_->image, state_->path, [&] { return memory_dtype(state_->type); });
@@ -151,35 +204,36 @@ uint64_t Dataset::backed_bytes() const {
 
 void Dataset::check_dtype(DType wanted) const {
   if (dtype() != wanted)
-    throw DTypeError(state_->image->name + ": HDF5 dataset '" + printable(state_->path) + "' holds " +
+    throw DTypeError(state_->image->name + ": HDF5 dataset " + in_quotes(state_->path) + " holds " +
                      std::string(name_of(dtype())) + ", asked for " + std::string(name_of(wanted)));
 }
 
 void Dataset::read(std::span<std::byte> out) const {
   const State& s = *state_;
   if (out.size() != byte_size())
-    throw InvalidArgumentError(s.image->name + ": HDF5 dataset '" + printable(s.path) + "' needs " +
+    throw InvalidArgumentError(s.image->name + ": HDF5 dataset " + in_quotes(s.path) + " needs " +
                                std::to_string(byte_size()) + " bytes, got room for " +
                                std::to_string(out.size()));
+  if (s.is_plain()) return at_object(*s.image, s.path, [&] { s.read_plain(out); });
   ChunkReader::Convert convert;
   if (!is_native(s.type))
     convert = [&s](std::span<const std::byte> from, std::span<std::byte> to) {
       convert_elements(s.type, from, to);
     };
-  at_object(*s.image, s.path, [&] { s.read_stored(out, size_of(memory_dtype(s.type)), convert); });
+  at_object(*s.image, s.path, [&] {
+    s.read_stored(out, size_of(memory_dtype(s.type)), convert);
+    if (const auto expected = s.expected_checksum()) s.compare(expected, crc32c(0, out));
+  });
 }
 
 std::optional<std::span<const std::byte>> Dataset::view() const {
   const State& s = *state_;
-  if (s.layout.is_chunked || !is_native(s.type) || s.layout.address == kUndefined) return std::nullopt;
-  if (s.image->file) s.image->file->check_present();
-  return at_object(*s.image, s.path, [&] { return s.stored_range(); });
-}
-
-void Dataset::forget() const noexcept {
-  const State& s = *state_;
-  if (!s.image->file || s.layout.is_chunked || s.layout.address == kUndefined) return;
-  s.image->file->forget(s.image->bytes.subspan(s.layout.address, s.layout.size));
+  if (!s.is_plain() || !s.image->bytes.in_memory()) return std::nullopt;
+  return at_object(*s.image, s.path, [&] {
+    const auto bytes = s.image->bytes.bytes(s.layout.address, s.layout.size);
+    if (const auto expected = s.expected_checksum()) s.compare(expected, crc32c(0, bytes));
+    return bytes;
+  });
 }
 
 std::vector<std::string> Dataset::strings() const {
@@ -190,7 +244,7 @@ std::vector<std::string> Dataset::strings() const {
     std::vector<std::byte> elements(s.stored_size());
     s.read_stored(elements, s.type.size, nullptr);
     Image copy = *s.image;
-    copy.bytes = elements;
+    copy.bytes = StoredBytes(elements);
     return read_strings(*s.image, s.type, Cursor(copy, 0, elements.size(), "strings"), s.element_count());
   });
 }

@@ -41,16 +41,19 @@ class Dataset {
   /// where it stores less than the tightest packing could make of them.
   uint64_t backed_bytes() const;
   /// Reads all values, row by row, in native byte order, into `out` (exactly byte_size() bytes). Parts that
-  /// the file does not store get its fill value. Throws InvalidArgumentError for another size of `out`.
+  /// the file does not store get its fill value. Values with the checksum that Nyala writes (attribute
+  /// kChecksum) are compared with it. Throws InvalidArgumentError for another size of `out`.
   void read(std::span<std::byte> out) const;
-  /// The values where they lie in the file, without a copy; nothing where they have to be converted,
-  /// unpacked or filled. Not necessarily aligned. Valid as long as `owner()` lives.
+  /// Whether a large file holds the values as memory does, in one piece: read() copies them from there.
+  bool waits_in_file() const;
+  /// The values where they lie in memory, without a copy, compared with their checksum; nothing where they
+  /// wait in a file, or have to be converted, unpacked or filled. Not necessarily aligned. Valid as long as
+  /// `owner()` lives.
   std::optional<std::span<const std::byte>> view() const;
   std::shared_ptr<const void> owner() const;
-  /// Whether the values lie in a mapped file: read() copies them out of it, also where it becomes shorter.
-  bool is_mapped() const;
-  /// Gives back the pages of a mapped file that the values of a view lie in; they come back when touched.
-  void forget() const noexcept;
+
+  /// The attribute with the CRC-32C of the values as they lie in memory, row by row, an unsigned integer.
+  static constexpr const char* kChecksum = "nyala_crc32c";
 
   /// All values as T, whose dtype must be dtype(); DTypeError otherwise. Not for bool: std::vector<bool> has
   /// no bytes.

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <nyala/api/saving/hdf5/datatype.h>
+#include <nyala/backend/core/error.h>
 
 namespace nyala::hdf5 {
 namespace {
@@ -174,7 +175,7 @@ std::string Datatype::to_string() const {
     case Kind::boolean:
       return "bool";
     case Kind::opaque:
-      return "opaque of " + std::to_string(size) + " bytes, tag '" + printable(tag) + "'";
+      return "opaque of " + std::to_string(size) + " bytes, tag " + in_quotes(tag);
     case Kind::fixed_string:
       return "string of " + std::to_string(size) + " bytes";
     case Kind::variable_string:

@@ -4,35 +4,22 @@
 
 namespace nyala::hdf5 {
 
-File File::open(const std::string& path) {
-  const auto file = FileBytes::open(path);
-  return inside(file, file->bytes(), path);
-}
+File File::open(const std::string& path) { return from_bytes(StoredBytes(FileBytes::open(path)), path); }
 
-File File::inside(std::shared_ptr<const FileBytes> file, std::span<const std::byte> bytes,
-                  std::string display_name) {
+File File::from_bytes(StoredBytes bytes, std::string display_name) {
   auto image = std::make_shared<Image>();
-  image->file = std::move(file);
-  image->owner = image->file;
-  image->bytes = bytes;
-  image->name = std::move(display_name);
-  return from_image(std::move(image));
-}
-
-File File::from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                      std::string display_name) {
-  auto image = std::make_shared<Image>();
-  image->owner = std::move(owner);
-  image->bytes = bytes;
-  image->name = std::move(display_name);
-  return from_image(std::move(image));
-}
-
-File File::from_image(std::shared_ptr<Image> image) {
+  image->bytes = std::move(bytes);
+  image->name = display_name;
   image->links = std::make_shared<LinkCache>();
   at_object(*image, "/", [&] { read_superblock(*image); });
-  std::string name = image->name;
-  return File(Group(std::move(image)), std::move(name));
+  return File(std::move(image), std::move(display_name));
+}
+
+File File::unverified() const {
+  auto image = std::make_shared<Image>(*image_);
+  image->links = std::make_shared<LinkCache>();
+  image->verifies_checksums = false;
+  return File(std::move(image), name_);
 }
 
 }  // namespace nyala::hdf5

@@ -21,22 +21,24 @@ class File {
  public:
   /// Throws IoError where the system refuses, FileFormatError where the bytes are no HDF5.
   static File open(const std::string& path);
-  /// A file that lies in memory or inside a mapped archive, read where it is. `owner` keeps `bytes` alive;
-  /// `display_name` is how messages call it, "model.keras: model.weights.h5".
+  /// A file that lies in memory or inside another one, read where it is. `display_name` is how messages call
+  /// it, "model.keras: model.weights.h5".
+  static File from_bytes(StoredBytes bytes, std::string display_name);
+  /// The same where the bytes lie in memory, which `owner` keeps alive.
   static File from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                         std::string display_name);
-  /// A file inside `file`, which is mapped (or is all of it): its pages can be given back with
-  /// Dataset::forget().
-  static File inside(std::shared_ptr<const FileBytes> file, std::span<const std::byte> bytes,
-                     std::string display_name);
+                         std::string display_name) {
+    return from_bytes(StoredBytes(bytes, std::move(owner)), std::move(display_name));
+  }
+  /// The same file, without a look at the checksums of its values.
+  File unverified() const;
 
   const Group& root() const { return root_; }
   const std::string& name() const { return name_; }
 
  private:
-  File(Group root, std::string name) : root_(std::move(root)), name_(std::move(name)) {}
-  static File from_image(std::shared_ptr<Image> image);
+  File(ImagePtr image, std::string name) : image_(image), root_(image), name_(std::move(name)) {}
 
+  ImagePtr image_;
   Group root_;
   std::string name_;
 };

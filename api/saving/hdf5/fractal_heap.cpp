@@ -144,7 +144,7 @@ void FractalHeap::verify(const Block& block) {
   // The hash is that of the whole block with the field of the hash set to zero.
   const uint64_t field = cursor.consumed();
   const uint32_t stored = cursor.u32();
-  const auto range = image_->bytes.subspan(block.address, block.size);
+  const auto range = image_->bytes.bytes(block.address, block.size);
   std::vector<std::byte> copy(range.begin(), range.end());
   std::fill_n(copy.begin() + static_cast<std::ptrdiff_t>(field), 4, std::byte{0});
   if (lookup3(copy) != stored) cursor.fail("the checksum of the fractal heap block does not match: damaged");

@@ -25,7 +25,7 @@ struct Group::State {
     if (depth + 1 > kMaxDepth) throw Fault{address, "groups deeper than " + std::to_string(kMaxDepth)};
     for (const State* up = this; up != nullptr; up = up->parent.get())
       if (up->header.address() == address)
-        throw Fault{address, "the group contains itself: its parent '" + up->path + "'"};
+        throw Fault{address, "the group contains itself: its parent " + in_quotes(up->path)};
   }
 
   ImagePtr image;
@@ -111,14 +111,14 @@ Group::Target Group::resolve(std::string_view path) const {
   Target target{nullptr, at.state_->path, at.state_->header, at.state_};
   for (std::string_view name = next_component(path); !name.empty(); name = next_component(path)) {
     if (target.header.kind() != ObjectKind::group)
-      throw NotFoundError(state_->image->name + ": HDF5 object '" + printable(target.path) +
-                          "' is no group: it has no '" + std::string(name) + "'");
+      throw NotFoundError(state_->image->name + ": HDF5 object " + in_quotes(target.path) +
+                          " is no group: it has no " + in_quotes(name));
     at = at.child(target);
     const State& group = *at.state_;
     const auto found = group.links->find(name);
     if (found == group.links->end())
-      throw NotFoundError(group.image->name + ": HDF5 group '" + printable(group.path) + "' has no '" +
-                          std::string(name) + "'" + did_you_mean(name, at.names()));
+      throw NotFoundError(group.image->name + ": HDF5 group " + in_quotes(group.path) + " has no " +
+                          in_quotes(name) + did_you_mean(name, at.names()));
     target.opened = nullptr;
     target.parent = at.state_;
     target.path = group.path_of(name);
@@ -150,14 +150,14 @@ bool Group::has_kind(std::string_view path, ObjectKind kind) const {
 Group Group::group(std::string_view path) const {
   const Target target = resolve(path);
   if (target.header.kind() != ObjectKind::group)
-    throw NotFoundError(state_->image->name + ": HDF5 object '" + printable(target.path) + "' is no group");
+    throw NotFoundError(state_->image->name + ": HDF5 object " + in_quotes(target.path) + " is no group");
   return child(target);
 }
 
 Dataset Group::dataset(std::string_view path) const {
   Target target = resolve(path);
   if (target.header.kind() != ObjectKind::dataset)
-    throw NotFoundError(state_->image->name + ": HDF5 object '" + printable(target.path) + "' is no dataset");
+    throw NotFoundError(state_->image->name + ": HDF5 object " + in_quotes(target.path) + " is no dataset");
   return Dataset(state_->image, std::move(target.path), std::move(target.header));
 }
 

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 
-#include <nyala/api/saving/file_bytes.h>
+#include <nyala/api/saving/stored_bytes.h>
 #include <nyala/api/saving/hdf5/fault.h>
 
 namespace nyala::hdf5 {
@@ -16,14 +14,13 @@ class LinkCache;
 
 /// The bytes of one HDF5 file, immutable once its superblock is read. Shared by every object of the file.
 struct Image {
-  std::span<const std::byte> bytes;       ///< from the superblock on: address 0 is its first byte
-  std::shared_ptr<const void> owner;      ///< keeps `bytes` alive
-  std::shared_ptr<const FileBytes> file;  ///< the file behind `bytes`; null for an image in memory
-  std::string name;                       ///< how messages call the file
-  int offset_size = 8;                    ///< bytes per address
-  int length_size = 8;                    ///< bytes per length
-  uint64_t root_address = 0;              ///< object header of the root group
-  std::shared_ptr<LinkCache> links;       ///< groups read so far
+  StoredBytes bytes;                 ///< from the superblock on: address 0 is its first byte
+  std::string name;                  ///< how messages call the file
+  int offset_size = 8;               ///< bytes per address
+  int length_size = 8;               ///< bytes per length
+  uint64_t root_address = 0;         ///< object header of the root group
+  std::shared_ptr<LinkCache> links;  ///< groups read so far
+  bool verifies_checksums = true;    ///< of values, where Nyala wrote them
 
   uint64_t size() const { return bytes.size(); }
 };
@@ -32,9 +29,6 @@ using ImagePtr = std::shared_ptr<const Image>;
 
 /// Throws FileFormatError "<file>: object '<path>', byte <offset>: <reason>".
 [[noreturn]] void throw_format_error(const Image& image, const std::string& path, const Fault& fault);
-
-/// `text` with control characters shown as \xNN and cut after 200 bytes: names from a file are not trusted.
-std::string printable(std::string_view text);
 
 /// Runs f; a Fault in it becomes a FileFormatError naming the file and the object at `path`.
 template <class F>

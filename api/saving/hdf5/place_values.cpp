@@ -1,5 +1,7 @@
+#include <optional>
 #include <string_view>
 
+#include <nyala/api/saving/hdf5/dataset.h>
 #include <nyala/api/saving/hdf5/link_cache.h>
 #include <nyala/api/saving/hdf5/place_values.h>
 #include <nyala/api/saving/hdf5/superblock.h>
@@ -27,8 +29,8 @@ uint64_t address_of(const Image& image, std::string_view path) {
 }
 
 /// Where the address of a dataset's values stands.
-uint64_t address_field_of(const Image& image, const std::string& path) {
-  Cursor layout = ObjectHeader(image, address_of(image, path)).body(MessageType::layout, "layout");
+uint64_t address_field_of(const ObjectHeader& header) {
+  Cursor layout = header.body(MessageType::layout, "layout");
   if (layout.u8() != kLayoutVersion || layout.u8() != kContiguous)
     layout.fail("libhdf5 made something else than a contiguous dataset");
   const uint64_t field = layout.position();
@@ -36,19 +38,31 @@ uint64_t address_field_of(const Image& image, const std::string& path) {
   return field;
 }
 
+/// Where the checksum of a dataset's values stands; nothing where it has none.
+std::optional<uint64_t> checksum_field_of(const ObjectHeader& header) {
+  for (const Message& message : header.messages()) {
+    if (message.type != MessageType::attribute) continue;
+    if (const AttributeParts parts = read_attribute_message(message.body); parts.name == Dataset::kChecksum)
+      return parts.data.begin();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 FileParts place_values(std::span<std::byte> head, std::shared_ptr<const void> owner,
                        const NamedValues& values) {
   Image image;
-  image.bytes = head;
+  image.bytes = StoredBytes(head);
   image.name = "HDF5 writer";
   image.links = std::make_shared<LinkCache>();
-  FileParts parts({head, std::move(owner)});
+  FileParts parts(head, std::move(owner));
   at_object(image, "/", [&] { read_superblock(image); });
   for (const auto& value : values)
     at_object(image, value.first, [&] {
-      put_u64(head, address_field_of(image, value.first), parts.append(value.second));
+      const ObjectHeader header(image, address_of(image, value.first));
+      put_u64(head, address_field_of(header), parts.append(value.second));
+      if (const auto field = checksum_field_of(header)) parts.add_checksum(*field);
     });
   put_u64(head, kEndOfFileField, parts.size());
   return parts;

@@ -73,7 +73,7 @@ void read_version_2_or_3(Cursor& cursor, Image& image, Found found) {
 
 void read_superblock(Image& image) {
   const uint64_t skipped = find_signature(image);
-  image.bytes = image.bytes.subspan(skipped);
+  image.bytes = image.bytes.part(skipped, image.size() - skipped);
   Cursor cursor = Cursor::to_end(image, 0, "superblock");
   cursor.skip(kSignature.size());
   const uint8_t version = cursor.u8();

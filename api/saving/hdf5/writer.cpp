@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include <nyala/api/saving/atomic_file.h>
+#include <nyala/api/saving/hdf5/dataset.h>
 #include <nyala/api/saving/hdf5/image.h>
 #include <nyala/api/saving/hdf5/memory_file.h>
 #include <nyala/api/saving/hdf5/place_values.h>
@@ -18,8 +19,8 @@ enum class Entry { group, dataset };
 
 void check_text(std::string_view text, const char* what) {
   if (text.find('\0') != std::string_view::npos)
-    throw InvalidArgumentError(std::string("HDF5 writer: the ") + what + " '" + printable(text) +
-                               "' contains a NUL character");
+    throw InvalidArgumentError(std::string("HDF5 writer: the ") + what + " " + in_quotes(text) +
+                               " contains a NUL character");
 }
 
 /// "/a/b" from "/a/b", "a/b" or "a//b/"; "/" from "" and "/".
@@ -116,8 +117,8 @@ void check_values(const std::string& path, DType dtype, const Shape& shape, size
 void write_attribute(Id object, const std::string& name, const Handle& type, const Handle& space,
                      const void* data) {
   const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                         "make the attribute '" + name + "'");
-  check_call(H5Awrite(attribute, type, data), "write the attribute '" + name + "'");
+                         "make the attribute " + in_quotes(name));
+  check_call(H5Awrite(attribute, type, data), "write the attribute " + in_quotes(name));
 }
 
 void write_fixed_strings(Id object, const std::string& name, const std::vector<std::string>& values) {
@@ -151,6 +152,7 @@ struct Writer::State {
   MemoryFile file;
   std::map<std::string, Entry> entries{{"/", Entry::group}};
   NamedValues values;  // of all datasets that have any
+  Checksums checksums = Checksums::none;
 
   /// Makes the groups above `path`.
   void create_parents(const std::string& path) {
@@ -176,9 +178,10 @@ struct Writer::State {
   }
 };
 
-Writer::Writer() {
+Writer::Writer(Checksums checksums) {
   const LibraryLock lock;
   state_ = std::make_unique<State>();
+  state_->checksums = checksums;
 }
 
 Writer::~Writer() {
@@ -231,6 +234,11 @@ void Writer::write_dataset(std::string_view path, const Tensor& values) {
       "make the dataset '" + normal + "'");
   s.entries.emplace(normal, Entry::dataset);
   if (values.bytes() > 0) s.values.emplace(normal, values);
+  if (values.bytes() > 0 && s.checksums == Checksums::crc32c) {
+    const uint32_t not_known_yet = 0;  // place_values finds where it stands
+    const Handle one(H5Screate(H5S_SCALAR), H5Sclose, "make a dataspace");
+    write_attribute(dataset, Dataset::kChecksum, copy_type(H5T_STD_U32LE), one, &not_known_yet);
+  }
   if (dtype == DType::bfloat16) set_attribute(normal, "dtype", "bfloat16");
 }
 
@@ -239,7 +247,7 @@ void Writer::replace_attribute(std::string_view path, const std::string& name) {
   if (name.empty()) throw InvalidArgumentError("HDF5 writer: an attribute without a name");
   const Handle object = state().open(path);
   if (H5Aexists(object, name.c_str()) > 0)
-    check_call(H5Adelete(object, name.c_str()), "replace the attribute '" + name + "'");
+    check_call(H5Adelete(object, name.c_str()), "replace the attribute " + in_quotes(name));
 }
 
 void Writer::set_attribute(std::string_view path, const std::string& name, std::string_view value) {
@@ -258,7 +266,7 @@ void Writer::set_attribute(std::string_view path, const std::string& name,
   for (const std::string& value : values) check_text(value, "text");
   const size_t bytes = stored_bytes(values, storage);
   if (bytes > kMaxAttributeBytes)
-    throw InvalidArgumentError("HDF5 writer: the attribute '" + name + "' of '" + normalize(path) +
+    throw InvalidArgumentError("HDF5 writer: the attribute " + in_quotes(name) + " of '" + normalize(path) +
                                "' takes " + std::to_string(bytes) + " bytes; at most " +
                                std::to_string(kMaxAttributeBytes) + " fit (split it into several)");
   replace_attribute(path, name);
@@ -286,7 +294,7 @@ FileImage Writer::finish() { return finish_parts().join(); }
 void Writer::save(const std::string& path) {
   const FileParts parts = finish_parts();
   AtomicFile file(path);
-  parts.send([&](std::span<const std::byte> bytes) { file.write(bytes); });
+  parts.send(file);
   file.commit();
 }
 

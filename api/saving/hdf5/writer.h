@@ -18,6 +18,9 @@ namespace nyala::hdf5 {
 /// each with its own length (Keras 3).
 enum class StringStorage { fixed, variable };
 
+/// Whether each dataset with values carries their checksum in an attribute, Dataset::kChecksum.
+enum class Checksums { none, crc32c };
+
 /// Builds an HDF5 file the way Keras' files are: superblock 0, old-style groups, contiguous datasets without
 /// filters, no times (equal content gives equal bytes). Only what describes the values is built in memory;
 /// the values of a tensor go from where they lie to the disk. Several writers may be used by several threads
@@ -28,7 +31,7 @@ enum class StringStorage { fixed, variable };
 /// InvalidArgumentError.
 class Writer {
  public:
-  Writer();
+  explicit Writer(Checksums checksums = Checksums::none);
   ~Writer();
   Writer(Writer&&) noexcept;
   Writer& operator=(Writer&&) noexcept;

@@ -5,7 +5,6 @@
 
 #include <zlib.h>
 
-#include <nyala/api/saving/hdf5/image.h>
 #include <nyala/api/saving/zip/archive.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/crc32.h>
@@ -14,31 +13,26 @@ namespace nyala::zip {
 
 namespace {
 
-using hdf5::printable;
-
 constexpr uint32_t kLocalSignature = 0x04034b50, kCentralSignature = 0x02014b50, kEndSignature = 0x06054b50,
                    kEnd64Signature = 0x06064b50, kLocator64Signature = 0x07064b50;
 constexpr uint64_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kEnd64Size = 56, kLocator64Size = 20;
 constexpr uint16_t kEncrypted = 1, kZip64Field = 1;
 
-/// Checked little-endian reads of an archive, out of its file where there is one.
+/// Checked little-endian reads of an archive.
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, const std::string& name, const FileBytes* file)
-      : bytes_(bytes), name_(name), file_(file) {}
+  Reader(const StoredBytes& bytes, const std::string& name) : bytes_(bytes), name_(name) {}
 
   uint64_t size() const { return bytes_.size(); }
   std::span<const std::byte> bytes(uint64_t begin, uint64_t count) const {
     if (begin > size() || count > size() - begin)
       fail(begin, std::to_string(count) + " bytes lie beyond the end of the file");
-    return bytes_.subspan(begin, count);
+    return bytes_.bytes(begin, count);
   }
   uint64_t number(uint64_t at, int bytes_wide) const {
-    std::byte raw[8];
-    const auto width = static_cast<size_t>(bytes_wide);
-    copy(bytes(at, width), std::span(raw, width));
+    const auto raw = bytes(at, static_cast<uint64_t>(bytes_wide));
     uint64_t value = 0;
-    for (size_t i = width; i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(raw[i]);
+    for (size_t i = raw.size(); i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(raw[i]);
     return value;
   }
   uint16_t u16(uint64_t at) const { return static_cast<uint16_t>(number(at, 2)); }
@@ -46,28 +40,18 @@ class Reader {
   uint64_t u64(uint64_t at) const { return number(at, 8); }
   std::string text(uint64_t at, uint64_t count) const {
     const auto raw = bytes(at, count);
-    std::string text(raw.size(), '\0');
-    copy(raw, std::as_writable_bytes(std::span(text)));
-    return text;
+    return {reinterpret_cast<const char*>(raw.data()), raw.size()};
   }
   [[noreturn]] void fail(uint64_t at, const std::string& reason) const {
     throw FileFormatError(name_ + ": not a sound ZIP archive, byte " + std::to_string(at) + ": " + reason);
   }
   [[noreturn]] void fail_member(const std::string& member, const std::string& reason) const {
-    throw FileFormatError(name_ + ": member '" + printable(member) + "': " + reason);
+    throw FileFormatError(name_ + ": member " + in_quotes(member) + ": " + reason);
   }
 
  private:
-  void copy(std::span<const std::byte> from, std::span<std::byte> to) const {
-    if (file_)
-      file_->read(from, to);
-    else
-      std::copy(from.begin(), from.end(), to.begin());
-  }
-
-  std::span<const std::byte> bytes_;
+  const StoredBytes& bytes_;
   const std::string& name_;
-  const FileBytes* file_;
 };
 
 struct Directory {
@@ -185,64 +169,63 @@ void check_distinct(const Reader& in, std::vector<Member> members) {
             [](const Member& a, const Member& b) { return a.begin < b.begin; });
   for (size_t i = 1; i < members.size(); ++i)
     if (members[i].begin < members[i - 1].begin + members[i - 1].stored)
-      in.fail_member(members[i].name, "its bytes are also those of '" + printable(members[i - 1].name) + "'");
+      in.fail_member(members[i].name, "its bytes are also those of " + in_quotes(members[i - 1].name));
 }
 
-/// Piece by piece, so that a mapped file never lies in memory as a whole.
-uint32_t checksum(std::span<const std::byte> bytes, const FileBytes* file) {
-  constexpr size_t kPiece = size_t{4} << 20;
-  if (!file || !file->is_mapped()) return crc32(0, bytes);
-  std::vector<std::byte> buffer(std::min(kPiece, bytes.size()));
+constexpr size_t kPiece = size_t{256} << 10;  // that are read at a time
+
+uint32_t checksum(const StoredBytes& bytes) {
   uint32_t crc = 0;
-  for (size_t begin = 0; begin < bytes.size(); begin += kPiece) {
-    const auto piece = bytes.subspan(begin, std::min(kPiece, bytes.size() - begin));
-    const auto copy = std::span(buffer).first(piece.size());
-    file->read(piece, copy);
-    crc = crc32(crc, copy);
-  }
+  bytes.for_each_piece(kPiece, [&](std::span<const std::byte> piece) { crc = crc32(crc, piece); });
   return crc;
 }
 
-/// Exactly `out.size()` bytes must come out of all of `packed`.
-bool inflate_all(std::span<const std::byte> packed, std::span<std::byte> out) {
-  z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
-  const auto chunk = [](size_t left) { return static_cast<uInt>(std::min<size_t>(left, size_t{1} << 30)); };
-  size_t read = 0, written = 0;
-  int code = Z_OK;
-  while (code == Z_OK) {
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data() + read));
-    stream.avail_in = chunk(packed.size() - read);
-    stream.next_out = reinterpret_cast<Bytef*>(out.data() + written);
-    stream.avail_out = chunk(out.size() - written);
-    const uInt in_before = stream.avail_in, out_before = stream.avail_out;
-    code = inflate(&stream, Z_NO_FLUSH);
-    read += in_before - stream.avail_in;
-    written += out_before - stream.avail_out;
+/// Unpacks a member's bytes, which come in pieces, to where it belongs.
+class Inflater {
+ public:
+  explicit Inflater(std::span<std::byte> out) : out_(out), code_(inflateInit2(&stream_, -MAX_WBITS)) {}
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  void take(std::span<const std::byte> packed) {
+    const auto chunk = [](size_t left) { return static_cast<uInt>(std::min<size_t>(left, size_t{1} << 30)); };
+    while (code_ == Z_OK) {
+      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
+      stream_.avail_in = chunk(packed.size());
+      stream_.next_out = reinterpret_cast<Bytef*>(out_.data() + written_);
+      stream_.avail_out = chunk(out_.size() - written_);
+      const uInt in_before = stream_.avail_in, out_before = stream_.avail_out;
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      packed = packed.subspan(in_before - stream_.avail_in);
+      written_ += out_before - stream_.avail_out;
+      if (code == Z_BUF_ERROR) break;  // it needs more bytes, or more room
+      code_ = code;
+    }
+    has_left_over_ = has_left_over_ || !packed.empty();
   }
-  inflateEnd(&stream);
-  return code == Z_STREAM_END && read == packed.size() && written == out.size();
-}
+  /// Whether exactly `out` came of exactly what take() got.
+  bool is_exact() const { return code_ == Z_STREAM_END && !has_left_over_ && is_full(); }
+  bool is_full() const { return written_ == out_.size(); }
+  size_t written() const { return written_; }
+
+ private:
+  z_stream stream_{};
+  std::span<std::byte> out_;
+  int code_;
+  size_t written_ = 0;
+  bool has_left_over_ = false;
+};
 
 }  // namespace
 
-bool Archive::looks_like(std::span<const std::byte> bytes) {
+bool Archive::looks_like(const StoredBytes& bytes) {
   const char* signature = "PK\x03\x04";
-  return bytes.size() >= 4 && std::memcmp(bytes.data(), signature, 4) == 0;
+  return bytes.size() >= 4 && std::memcmp(bytes.bytes(0, 4).data(), signature, 4) == 0;
 }
 
-Archive::Archive(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name)
-    : bytes_(bytes), owner_(std::move(owner)), name_(std::move(name)) {
-  read_directory();
-}
-
-Archive::Archive(std::shared_ptr<const FileBytes> file)
-    : bytes_(file->bytes()), owner_(file), file_(std::move(file)), name_(file_->path()) {
-  read_directory();
-}
-
-void Archive::read_directory() {
-  const Reader in(bytes_, name_, file_.get());
+Archive::Archive(StoredBytes bytes, std::string name) : bytes_(std::move(bytes)), name_(std::move(name)) {
+  const Reader in(bytes_, name_);
   const Directory directory = find_directory(in);
   uint64_t at = directory.begin;
   for (uint64_t i = 0; i < directory.count; ++i) members_.push_back(read_member(in, directory, at));
@@ -260,23 +243,40 @@ const Member* Archive::find(std::string_view name) const {
   return found == by_name_.end() || members_[*found].name != name ? nullptr : &members_[*found];
 }
 
+const Member& Archive::member(std::string_view name) const {
+  if (const Member* const found = find(name)) return *found;
+  throw NotFoundError(name_ + ": the archive has no member " + in_quotes(name));
+}
+
 bool Archive::has(std::string_view name) const { return find(name) != nullptr; }
 
 Content Archive::read(std::string_view name) const {
-  const Member* member = find(name);
-  if (!member) throw NotFoundError(name_ + ": the archive has no member '" + std::string(name) + "'");
-  const Reader in(bytes_, name_, file_.get());
-  Content content{bytes_.subspan(member->begin, member->stored), owner_, file_, member->stored};
-  if (member->deflated) {
+  const Member& member = this->member(name);
+  const Reader in(bytes_, name_);
+  Content content{bytes_.part(member.begin, member.stored), member.stored};
+  if (member.deflated) {
     // Not set to zero: pages that a false size asks for are never touched.
-    const std::shared_ptr<std::byte[]> unpacked(new std::byte[member->size]);
-    const std::span<std::byte> out(unpacked.get(), member->size);
-    if (!inflate_all(content.bytes, out)) in.fail_member(member->name, "its packed data are damaged");
-    content = {out, unpacked, nullptr, member->stored};
+    const std::shared_ptr<std::byte[]> unpacked(new std::byte[member.size]);
+    Inflater inflater({unpacked.get(), member.size});
+    content.bytes.for_each_piece(kPiece, [&](std::span<const std::byte> piece) { inflater.take(piece); });
+    if (!inflater.is_exact()) in.fail_member(member.name, "its packed data are damaged");
+    content.bytes = StoredBytes({unpacked.get(), member.size}, unpacked);
   }
-  if (checksum(content.bytes, content.file.get()) != member->crc)
-    in.fail_member(member->name, "its checksum is wrong");
+  if (checksum(content.bytes) != member.crc) in.fail_member(member.name, "its checksum is wrong");
   return content;
+}
+
+StoredBytes Archive::beginning(std::string_view name, uint64_t count) const {
+  const Member& member = this->member(name);
+  const uint64_t wanted = std::min(count, member.size);
+  if (!member.deflated) return bytes_.part(member.begin, wanted);
+  const std::shared_ptr<std::byte[]> unpacked(new std::byte[wanted]);
+  Inflater inflater({unpacked.get(), wanted});
+  const StoredBytes packed = bytes_.part(member.begin, member.stored);
+  std::vector<std::byte> buffer;
+  for (uint64_t at = 0; at < packed.size() && !inflater.is_full(); at += kPiece)
+    inflater.take(packed.bytes(at, std::min<uint64_t>(kPiece, packed.size() - at), buffer));
+  return StoredBytes({unpacked.get(), inflater.written()}, unpacked);
 }
 
 }  // namespace nyala::zip

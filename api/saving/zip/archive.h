@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nyala/api/saving/file_bytes.h>
+#include <nyala/api/saving/stored_bytes.h>
 
 namespace nyala::zip {
 
@@ -22,12 +22,9 @@ struct Member {
   bool deflated = false;
 };
 
-/// The content of a member. `owner` keeps `bytes` alive; `file` is set where they are bytes of the archive's
-/// file.
+/// The content of a member: where it lies in the archive, or unpacked in memory.
 struct Content {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-  std::shared_ptr<const FileBytes> file = {};
+  StoredBytes bytes;
   uint64_t stored = 0;  ///< bytes it takes in the archive
 };
 
@@ -47,23 +44,27 @@ class Archive {
   static constexpr uint64_t kSmall = uint64_t{12} << 20;
 
   /// True if the bytes begin as an archive does.
-  static bool looks_like(std::span<const std::byte> bytes);
-  /// Throws FileFormatError. `owner` keeps `bytes` alive; `name` is how messages call the file.
-  Archive(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name);
-  explicit Archive(std::shared_ptr<const FileBytes> file);
+  static bool looks_like(const StoredBytes& bytes);
+  /// Throws FileFormatError. `name` is how messages call the file.
+  Archive(StoredBytes bytes, std::string name);
+  Archive(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name)
+      : Archive(StoredBytes(bytes, std::move(owner)), std::move(name)) {}
+  explicit Archive(const std::shared_ptr<const FileBytes>& file) : Archive(StoredBytes(file), file->path()) {}
 
   const std::vector<Member>& members() const { return members_; }
   bool has(std::string_view name) const;
+  /// Throws NotFoundError.
+  const Member& member(std::string_view name) const;
   /// Content that is stored is not copied. Checks length and checksum. Throws NotFoundError, FileFormatError.
   Content read(std::string_view name) const;
+  /// The first `count` bytes of a member's content, all where there are fewer. Checks neither length nor
+  /// checksum.
+  StoredBytes beginning(std::string_view name, uint64_t count) const;
 
  private:
-  void read_directory();
   const Member* find(std::string_view name) const;
 
-  std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> owner_;
-  std::shared_ptr<const FileBytes> file_;  // null where the bytes are not a file's
+  StoredBytes bytes_;
   std::string name_;
   std::vector<Member> members_;
   std::vector<uint32_t> by_name_;  // places in members_

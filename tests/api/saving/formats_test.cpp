@@ -55,7 +55,7 @@ TEST_F(Formats, AnUnzippedArchiveIsAFolder) {
   const zip::Archive archive(file);
   std::filesystem::create_directory(folder_.file("m"));
   for (const zip::Member& member : archive.members())
-    write("m/" + member.name, archive.read(member.name).bytes);
+    write("m/" + member.name, archive.read(member.name).bytes.bytes());
   EXPECT_EQ(all_values(load_model(folder_.file("m"))), all_values(model));
   std::filesystem::remove(folder_.file("m/model.weights.h5"));
   EXPECT_THROW(load_model(folder_.file("m")), IoError);

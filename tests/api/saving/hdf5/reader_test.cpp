@@ -381,7 +381,7 @@ TEST(FileOpen, SystemErrorsAndForeignFiles) {
   }
 }
 
-TEST(FileOpen, LargeFilesAreMapped) {
+TEST(FileOpen, LargeFilesStayOnTheDisk) {
   const TemporaryFolder folder;
   const std::string path = folder.file("large.h5");
   {
@@ -391,7 +391,7 @@ TEST(FileOpen, LargeFilesAreMapped) {
   const Dataset dataset = File::open(path).root().dataset("x");
   EXPECT_EQ(dataset.values<float>()[119], 119.f);
   std::filesystem::resize_file(path, 4096);
-  EXPECT_THROW(dataset.view(), IoError);
+  EXPECT_FALSE(dataset.view());
   EXPECT_THROW(dataset.values<float>(), IoError);
 }
 

@@ -17,13 +17,10 @@ namespace nyala::zip {
 namespace {
 
 std::string text_of(const Content& content) {
-  return {reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size()};
+  return {reinterpret_cast<const char*>(content.bytes.bytes().data()), content.bytes.size()};
 }
 
-Archive open(const std::string& path) {
-  const auto file = FileBytes::open(path);
-  return Archive(file->bytes(), file, path);
-}
+Archive open(const std::string& path) { return Archive(FileBytes::open(path)); }
 
 Archive in_memory(const std::string& bytes) {
   const auto owner = std::make_shared<std::string>(bytes);
@@ -146,7 +143,7 @@ TEST(ZipArchive, WhatWasWrittenIsRead) {
 TEST(ZipArchive, StoredContentIsNotCopied) {
   const auto bytes = std::make_shared<std::string>(sample());
   const Archive archive(std::as_bytes(std::span(*bytes)), bytes, "m.zip");
-  const auto* data = reinterpret_cast<const char*>(archive.read("deep/weights.bin").bytes.data());
+  const auto* data = reinterpret_cast<const char*>(archive.read("deep/weights.bin").bytes.bytes().data());
   EXPECT_GE(data, bytes->data());
   EXPECT_LT(data, bytes->data() + bytes->size());
 }

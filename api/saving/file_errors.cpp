@@ -1,0 +1,23 @@
+#include <nyala/api/saving/file_errors.h>
+
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+void rethrow_naming(const std::string& file) {
+  try {
+    throw;
+  } catch (Error& error) {
+    if (std::string_view(error.what()).find(printable(file, true)) == std::string_view::npos)
+      error.put_in_front(file + ": ");
+    throw;
+  } catch (const nlohmann::json::exception& error) {
+    throw FileFormatError(file + ": its JSON is not what it should be: " + error.what());
+  }
+}
+
+}  // namespace nyala
