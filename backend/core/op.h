@@ -12,6 +12,7 @@
 namespace nyala {
 
 class GradContext;
+class Stream;
 struct OpDef;
 
 /// What an op is told besides its tensors: a trivially copyable struct of the op's own, held inline.
@@ -66,7 +67,7 @@ class InferContext {
   std::span<Tensor> outputs_;
 };
 
-/// One launch of a kernel: descriptor, tensors with bytes, scratch memory.
+/// One launch of a kernel: descriptor, tensors with bytes, scratch memory, and the stream that runs it.
 struct KernelCall {
   const OpDef* op = nullptr;
   const struct Kernel* kernel = nullptr;
@@ -74,6 +75,7 @@ struct KernelCall {
   TensorPointers inputs;
   std::span<const Tensor> outputs;
   Tensor workspace;  // undefined where the kernel asked for none
+  Stream* stream = nullptr;
 
   template <class T>
   const T& descriptor() const {

@@ -131,13 +131,14 @@ void execute(const OpDef& op, const Descriptor& descriptor, TensorPointers input
     return own.check();
   }
   WithStatusWord with_word(op, inputs, device);
-  KernelCall call{&op, nullptr, descriptor.data(), with_word.inputs(), outputs, {}};
+  Stream& stream = stream_of(device);
+  KernelCall call{&op, nullptr, descriptor.data(), with_word.inputs(), outputs, {}, &stream};
   call.kernel = kernel_for(call, device);
   if (!call.kernel) return execute_on_host(op, descriptor, inputs, outputs);
   if (call.kernel->workspace)
     if (const size_t bytes = call.kernel->workspace(call); bytes > 0)
       call.workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::uint8, device);
-  stream_of(device).launch(call);
+  stream.launch(call);
   for (const Tensor& output : outputs) output.storage()->bump_version();
 }
 

@@ -30,6 +30,10 @@ void CpuStream::copy(void* destination, const void* source, size_t bytes) {
   std::memmove(destination, source, bytes);
 }
 
+void CpuStream::copy_from_peer(void* destination, const void* source, size_t bytes, Stream& owner) {
+  owner.copy_to_host(destination, source, bytes);
+}
+
 void CpuStream::fill_zero(void* destination, size_t bytes) { std::memset(destination, 0, bytes); }
 
 std::unique_ptr<Event> CpuStream::record() { return std::make_unique<DoneEvent>(); }

@@ -15,6 +15,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/op.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/counters.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/backend/runtime/thread_team.h>
 
@@ -27,29 +28,43 @@ size_t page_rounded(size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-/// Every mapped block of ghost memory, so that a work item can open the blocks it touches.
+/// Every mapped block of ghost memory, so that a work item can open the blocks it touches. Several streams
+/// may read one block at a time: the last one closes it.
 class Blocks {
  public:
   void add(void* data, size_t bytes) {
     std::lock_guard lock(mutex_);
-    blocks_[static_cast<char*>(data)] = bytes;
+    blocks_[static_cast<char*>(data)] = {bytes};
   }
   void remove(void* data) {
     std::lock_guard lock(mutex_);
     blocks_.erase(static_cast<char*>(data));
   }
-  /// Sets the protection of the block that holds `address`.
-  void protect(const void* address, int protection) {
+  void open(const void* address) {
     std::lock_guard lock(mutex_);
-    auto block = blocks_.upper_bound(static_cast<char*>(const_cast<void*>(address)));
-    check_internal(block != blocks_.begin(), "an address that is no ghost memory");
-    --block;
-    mprotect(block->first, block->second, protection);
+    auto& [data, block] = holding(address);
+    if (block.opened++ == 0) mprotect(data, block.bytes, PROT_READ | PROT_WRITE);
+  }
+  void close(const void* address) {
+    std::lock_guard lock(mutex_);
+    auto& [data, block] = holding(address);
+    if (--block.opened == 0) mprotect(data, block.bytes, PROT_NONE);
   }
 
  private:
+  struct Block {
+    size_t bytes = 0;
+    int opened = 0;
+  };
+
+  std::pair<char* const, Block>& holding(const void* address) {
+    auto block = blocks_.upper_bound(static_cast<char*>(const_cast<void*>(address)));
+    check_internal(block != blocks_.begin(), "an address that is no ghost memory");
+    return *--block;
+  }
+
   std::mutex mutex_;
-  std::map<char*, size_t> blocks_;
+  std::map<char*, Block> blocks_;
 };
 
 Blocks& blocks() {
@@ -71,14 +86,14 @@ class GhostMemory final : public MemorySource {
   }
 };
 
-/// Opens blocks for as long as it lives. Only the ghost thread opens blocks.
+/// Opens blocks for as long as it lives. Only the threads of ghost streams open blocks.
 class Opened {
  public:
   explicit Opened(std::vector<const void*> addresses) : addresses_(std::move(addresses)) {
-    for (const void* address : addresses_) blocks().protect(address, PROT_READ | PROT_WRITE);
+    for (const void* address : addresses_) blocks().open(address);
   }
   ~Opened() {
-    for (const void* address : addresses_) blocks().protect(address, PROT_NONE);
+    for (const void* address : addresses_) blocks().close(address);
   }
 
  private:
@@ -88,7 +103,11 @@ class Opened {
 class GhostEvent final : public Event {
  public:
   explicit GhostEvent(std::shared_future<void> done) : done_(std::move(done)) {}
-  void synchronize() override { done_.wait(); }
+  void synchronize() override {
+    count_host_wait();
+    done_.wait();
+  }
+  const std::shared_future<void>& done() const { return done_; }
 
  private:
   std::shared_future<void> done_;
@@ -125,7 +144,7 @@ class GhostStream final : public Stream {
     for (const Tensor* input : call.inputs) queued->inputs.push_back(*input);
     queued->outputs.assign(call.outputs.begin(), call.outputs.end());
     queued->workspace = call.workspace;
-    enqueue([queued] {
+    enqueue([this, queued] {
       std::vector<const void*> touched;
       std::vector<const Tensor*> inputs;
       for (const Tensor& input : queued->inputs) {
@@ -136,7 +155,7 @@ class GhostStream final : public Stream {
       if (queued->workspace.defined()) touched.push_back(queued->workspace.storage()->data());
       Opened open(std::move(touched));
       queued->kernel->run({queued->op, queued->kernel, queued->descriptor.data(), inputs, queued->outputs,
-                           queued->workspace});
+                           queued->workspace, this});
     });
   }
 
@@ -164,6 +183,12 @@ class GhostStream final : public Stream {
     });
   }
 
+  void copy_from_peer(void* destination, const void* source, size_t bytes, Stream& owner) override {
+    wait(*owner.record());
+    copy(destination, source, bytes);
+    owner.wait(*record());
+  }
+
   void fill_zero(void* destination, size_t bytes) override {
     enqueue([=] {
       Opened open({destination});
@@ -178,9 +203,15 @@ class GhostStream final : public Stream {
     return event;
   }
 
-  void wait(Event& event) override { event.synchronize(); }
+  void wait(Event& event) override {
+    if (const auto* of_ghost = dynamic_cast<GhostEvent*>(&event))
+      enqueue([done = of_ghost->done()] { done.wait(); });
+    else
+      event.synchronize();
+  }
 
   void synchronize() override {
+    count_host_wait();
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [this] { return queue_.empty() && !busy_; });
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));

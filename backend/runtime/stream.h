@@ -33,6 +33,9 @@ class Stream {
   virtual void copy_to_host(void* destination, const void* source, size_t bytes) = 0;
   /// Copies within the device.
   virtual void copy(void* destination, const void* source, size_t bytes) = 0;
+  /// Copies memory of `owner`'s device to this one, behind what `owner` has queued; what it queues later runs
+  /// behind the copy. The calling thread waits only where one of the two is a CPU stream.
+  virtual void copy_from_peer(void* destination, const void* source, size_t bytes, Stream& owner) = 0;
   /// Sets device bytes to zero.
   virtual void fill_zero(void* destination, size_t bytes) = 0;
   virtual std::unique_ptr<Event> record() = 0;

@@ -105,12 +105,8 @@ void Tensor::copy_from(const Tensor& source) const {
     stream_of(device_).copy(raw(), source.raw(), bytes());
   } else if (source.device_.kind == DeviceKind::cpu) {
     stream_of(device_).copy_from_host(raw(), source.raw(), bytes());
-  } else if (device_.kind == DeviceKind::cpu) {
-    stream_of(source.device_).copy_to_host(raw(), source.raw(), bytes());
   } else {
-    std::vector<char> staging(bytes());
-    source.copy_to_host(staging.data());
-    stream_of(device_).copy_from_host(raw(), staging.data(), bytes());
+    stream_of(device_).copy_from_peer(raw(), source.raw(), bytes(), stream_of(source.device_));
   }
   storage_->bump_version();
 }

@@ -62,6 +62,14 @@ void CudaStream::copy(void* destination, const void* source, size_t bytes) {
              "copying on the device");
 }
 
+void CudaStream::copy_from_peer(void* destination, const void* source, size_t bytes, Stream& owner) {
+  wait(*owner.record());
+  make_current();
+  cuda_check(cudaMemcpyPeerAsync(destination, device_.index, source, owner.device().index, bytes, stream_),
+             "copying from " + owner.device().to_string());
+  owner.wait(*record());
+}
+
 void CudaStream::fill_zero(void* destination, size_t bytes) {
   make_current();
   cuda_check(cudaMemsetAsync(destination, 0, bytes, stream_), "filling with zeros");

@@ -17,6 +17,7 @@ class CudaStream final : public Stream {
   void copy_from_host(void* destination, const void* source, size_t bytes) override;
   void copy_to_host(void* destination, const void* source, size_t bytes) override;
   void copy(void* destination, const void* source, size_t bytes) override;
+  void copy_from_peer(void* destination, const void* source, size_t bytes, Stream& owner) override;
   void fill_zero(void* destination, size_t bytes) override;
   std::unique_ptr<Event> record() override;
   void wait(Event& event) override;
