@@ -5,6 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/device_copy.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/gather.h>
 #include <nyala/backend/runtime/device_registry.h>
@@ -183,8 +184,6 @@ void GradientBuckets::learn_rows(int32_t leaf) {
 }
 
 void GradientBuckets::reduce(Bucket& bucket) const {
-  for (const Tensor& gradient : bucket.gradients)
-    if (gradient.device().kind != DeviceKind::cpu) synchronize(gradient.device());
   if (bucket.rows.empty() || !takes_rows()) return reduce_dense(bucket);
   const bool all_rows =
       std::none_of(bucket.rows.begin(), bucket.rows.end(), [](const Rows& rows) { return rows.dense; });
@@ -208,8 +207,8 @@ void GradientBuckets::reduce_rows(const Bucket& bucket) const {
     ops::fill_zero(target);
     for (const Rows& rows : bucket.rows) {
       if (!rows.indices.defined()) continue;
-      const Tensor indices = seen_from(target.device(), rows.indices),
-                   values = seen_from(target.device(), rows.values);
+      const Tensor indices = ops::seen_from(rows.indices, target.device()),
+                   values = ops::seen_from(rows.values, target.device());
       dispatch_into(ops::kTakeBackwardAdd, ops::ScatterAddDescriptor{0, target.shape()[0]},
                     {&values, &indices}, target);
     }

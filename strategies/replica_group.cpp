@@ -6,6 +6,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/device_copy.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/cpu_hints.h>
 #include <nyala/backend/runtime/device_registry.h>
@@ -42,7 +43,7 @@ class ReplicaGroup::Context final : public Collectives {
     Tensor sum;
     exchange("all_reduce", value, same_kind, [&](const Tensors& shown) {
       sum = shown[0].to(device).clone();
-      for (size_t i = 1; i < shown.size(); ++i) sum = ops::add(sum, on(shown[i], device));
+      for (size_t i = 1; i < shown.size(); ++i) sum = ops::add(sum, ops::seen_from(shown[i], device));
     });
     return sum;
   }
@@ -74,11 +75,6 @@ class ReplicaGroup::Context final : public Collectives {
   }
 
  private:
-  static Tensor on(const Tensor& value, Device device) {
-    const bool both_cpu = device.kind == DeviceKind::cpu && value.device().kind == DeviceKind::cpu;
-    return both_cpu ? value.alias_on(device) : value.to(device);
-  }
-
   static bool same_kind(const Tensor& a, const Tensor& b) {
     return a.shape() == b.shape() && a.dtype() == b.dtype();
   }
@@ -92,9 +88,8 @@ class ReplicaGroup::Context final : public Collectives {
   void exchange(const char* what, const Tensor& value, bool (*fits)(const Tensor&, const Tensor&),
                 Read&& read) {
     group_.check_whole();
-    const bool on_cpu = value.device().kind == DeviceKind::cpu;
-    if (!on_cpu) synchronize(value.device());
-    const bool copied = on_cpu && fits == same_kind && value.bytes() <= kCopiedBytes;
+    const bool copied =
+        value.device().kind == DeviceKind::cpu && fits == same_kind && value.bytes() <= kCopiedBytes;
     const Tensors& shown =
         group_.meet_at_table(id_, what, copied ? value.detached().clone() : value.detached()).shown;
     for (const Tensor& other : shown)
@@ -244,7 +239,6 @@ void ReplicaGroup::meet_once(int id, std::string_view what, const void* offer,
                              const std::function<void(Collectives::Offers)>& once) {
   const size_t own = static_cast<size_t>(id);
   check_whole();
-  if (devices_[own].kind != DeviceKind::cpu) synchronize(devices_[own]);
   {
     std::lock_guard lock(mutex_);
     names_[own] = what;

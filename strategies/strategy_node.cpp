@@ -7,6 +7,7 @@
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/device_copy.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/reduction_axes.h>
 #include <nyala/strategies/one_device.h>
@@ -90,9 +91,7 @@ RowRange StrategyNode::rows_of(int replica, int64_t global_rows) const {
 }
 
 Tensor StrategyNode::place(const Tensor& value, int replica) {
-  const Device target = device(replica);
-  const bool both_cpu = target.kind == DeviceKind::cpu && value.device().kind == DeviceKind::cpu;
-  return both_cpu ? value.alias_on(target) : value.to(target);
+  return ops::seen_from(value, device(replica));
 }
 
 Tensor StrategyNode::shard(const Tensor& batch, int replica) {

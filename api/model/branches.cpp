@@ -160,9 +160,8 @@ const OpDef kBranches = {.name = "branches on several devices",
                          .reference = {}};
 
 Tensor on_device(const Tensor& x, Device device) {
-  Tensor out = ops::device_copy(x, device, true);
-  if (const Tensor mask = mask_of(x); mask.defined())
-    out = with_mask(out, ops::device_copy(mask, device, true));
+  Tensor out = ops::seen_from(x, device);
+  if (const Tensor mask = mask_of(x); mask.defined()) out = with_mask(out, ops::seen_from(mask, device));
   return out;
 }
 

@@ -21,8 +21,8 @@ Tensor& at(Tensors& values, int index) { return values[static_cast<size_t>(index
 Tensor fetched(const Tensor& x, Device device) {
   if (x.device() == device) return x;
   const Tensor mask = mask_of(x);
-  const Tensor out = ops::device_copy(x, device, true);
-  return mask.defined() ? with_mask(out, ops::device_copy(mask, device, true)) : out;
+  const Tensor out = ops::seen_from(x, device);
+  return mask.defined() ? with_mask(out, ops::seen_from(mask, device)) : out;
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ Outputs ParallelNode::computed(Call& c, const Tensors& inputs) const {
   Outputs outputs = slices_.run(c, inputs, work);
   const ThreadContext& thread = thread_context();
   if (thread.replica_context)  // losses and metrics wait for them there
-    for (Tensor& output : outputs) output = ops::device_copy(output, thread.device, true);
+    for (Tensor& output : outputs) output = ops::seen_from(output, thread.device);
   return outputs;
 }
 

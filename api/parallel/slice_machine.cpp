@@ -28,9 +28,4 @@ void SliceMachine::fail(int i) noexcept {
   group_.cancel(first_error_.keep(place_of("slice", i, options.devices)));
 }
 
-Tensor moved(const Tensor& tensor, Device device) {
-  const bool both_cpu = device.kind == DeviceKind::cpu && tensor.device().kind == DeviceKind::cpu;
-  return both_cpu ? tensor.alias_on(device) : tensor.to(device);
-}
-
 }  // namespace nyala

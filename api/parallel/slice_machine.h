@@ -34,7 +34,4 @@ class SliceMachine {
   ReplicaThreads threads_;
 };
 
-/// The same bytes under the name of another CPU device, else a copy. Untracked.
-Tensor moved(const Tensor& tensor, Device device);
-
 }  // namespace nyala

@@ -5,6 +5,7 @@
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/concatenate.h>
+#include <nyala/backend/ops/device_copy.h>
 #include <nyala/backend/ops/slice.h>
 #include <nyala/backend/runtime/context.h>
 
@@ -24,8 +25,8 @@ Tensor joined(const Tensors& parts, int axis, Device where) {
   const auto here = device(where);
   Tensors filled;
   for (const Tensor& part : parts)
-    if (part.num_elements() > 0) filled.push_back(moved(part.detached(), where));
-  if (filled.empty()) return moved(parts[0].detached(), where);
+    if (part.num_elements() > 0) filled.push_back(ops::seen_from(part.detached(), where));
+  if (filled.empty()) return ops::seen_from(parts[0].detached(), where);
   return filled.size() == 1 ? filled[0] : ops::concatenate(filled, axis);
 }
 
@@ -62,10 +63,10 @@ Tensors SliceSession::cut_inputs(const Part& part, Device here) const {
   Tensors slices;
   const int axis = machine_->options.axis;
   for (const Tensor& input : inputs_) {
-    Tensor slice = moved(cut(input, axis, part.range), here);
+    Tensor slice = ops::seen_from(cut(input, axis, part.range), here);
     if (part.tape && input.tape()) slice = part.tape->track(slice);
     if (const Tensor mask = mask_of(input); mask.defined())
-      slice = with_mask(slice, moved(cut(mask, axis, part.range), here));
+      slice = with_mask(slice, ops::seen_from(cut(mask, axis, part.range), here));
     slices.push_back(std::move(slice));
   }
   return slices;
@@ -82,7 +83,8 @@ CallOptions SliceSession::options_of(int i, const Call& outer) const {
     call.rows = part.range.count;
     call.global_rows = total_;
   }
-  if (call.step.defined()) call.step = moved(call.step, machine_->options.devices[static_cast<size_t>(i)]);
+  if (call.step.defined())
+    call.step = ops::seen_from(call.step, machine_->options.devices[static_cast<size_t>(i)]);
   return call;
 }
 
@@ -137,7 +139,8 @@ Tensors SliceSession::whole_losses(Device home) const {
   const auto here = device(home);
   Tensors whole(parts_[0].losses.size());
   for (size_t k = 0; k < whole.size(); ++k)
-    for (const Part& part : parts_) add_to(whole[k], moved(part.losses[k].detached(), home) * share(part));
+    for (const Part& part : parts_)
+      add_to(whole[k], ops::seen_from(part.losses[k].detached(), home) * share(part));
   return whole;
 }
 
@@ -148,7 +151,7 @@ Tensor SliceSession::whole_metric(size_t k) const {
   Tensors pieces;
   Tensor sum;
   for (const Part& part : parts_) {
-    const Tensor own = moved(part.metrics[k].second, home);
+    const Tensor own = ops::seen_from(part.metrics[k].second.detached(), home);
     pieces.push_back(own.with_shape({own.num_elements()}));
     if (own.rank() == 0) add_to(sum, ops::cast(own, DType::float32) * share(part));
   }
@@ -162,9 +165,10 @@ Tensor SliceSession::whole_write(size_t k) const {
   const Device home = variable.value().device();
   const auto here = device(home);
   if (variable.aggregation() == Aggregation::only_first_replica || parts_.size() == 1)
-    return moved(first, home);
+    return ops::seen_from(first.detached(), home);
   Tensors values;
-  for (const Part& part : parts_) values.push_back(moved(part.assignments[k].second, home));
+  for (const Part& part : parts_)
+    values.push_back(ops::seen_from(part.assignments[k].second.detached(), home));
   const bool sums = variable.aggregation() == Aggregation::sum;
   if (sums && first.rank() > 0 && first.shape()[0] == total_) {  // state of rows: each slice knows its own
     for (size_t i = 0; i < parts_.size(); ++i) values[i] = cut(values[i], 0, parts_[i].range);

@@ -5,6 +5,7 @@
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/concatenate.h>
+#include <nyala/backend/ops/device_copy.h>
 #include <nyala/backend/ops/reduction.h>
 #include <nyala/backend/ops/slice.h>
 #include <nyala/backend/runtime/context.h>
@@ -73,7 +74,8 @@ Tensor SliceSession::seed_of(const GradContext& c, const Part& part, size_t resu
   const Tensor& gradient = c.grad(result);
   if (!gradient.defined()) return {};
   if (result >= part.outputs.size())
-    return moved(gradient, part.losses[result - part.outputs.size()].device()) * share(part);
+    return ops::seen_from(gradient.detached(), part.losses[result - part.outputs.size()].device()) *
+           share(part);
   const Tensor& own = part.outputs[result];
   const int axis = machine_->options.axis;
   int64_t first = 0;  // outputs may have another size along the axis than inputs
@@ -81,8 +83,9 @@ Tensor SliceSession::seed_of(const GradContext& c, const Part& part, size_t resu
     first += before->outputs[result].shape()[axis];
   const Tensor whole = gradient.detached();
   const int64_t count = own.shape()[axis];
-  return moved(axis == 0 ? whole.rows(first, count) : ops::slice_axis(whole, axis, {first, first + count}),
-               own.device());
+  return ops::seen_from(
+      axis == 0 ? whole.rows(first, count) : ops::slice_axis(whole, axis, {first, first + count}),
+      own.device());
 }
 
 SliceSession::Target SliceSession::target_of(const GradContext& c, const Part& part) const {
@@ -126,7 +129,8 @@ Tensor SliceSession::input_gradient(size_t k, const std::vector<Tensors>& gradie
     const Tensor& slice = parts_[i].inputs[k];
     if (slice.num_elements() == 0) continue;
     const Tensor& own = gradients[i][k];
-    pieces.push_back(own.defined() ? moved(own, home) : Tensor::zeros(slice.shape(), slice.dtype(), home));
+    pieces.push_back(own.defined() ? ops::seen_from(own, home)
+                                   : Tensor::zeros(slice.shape(), slice.dtype(), home));
   }
   if (pieces.empty()) return Tensor::zeros(inputs_[k].shape(), inputs_[k].dtype(), home);
   return pieces.size() == 1 ? pieces[0] : ops::concatenate(pieces, machine_->options.axis);
@@ -149,7 +153,7 @@ void SliceSession::backward(GradContext& c) {
     Tensor sum;
     for (const Tensors& of_part : gradients)
       if (const Tensor& own = of_part[k]; own.defined())
-        sum = sum.defined() ? ops::add(sum, moved(own, home)) : moved(own, home);
+        sum = sum.defined() ? ops::add(sum, ops::seen_from(own, home)) : ops::seen_from(own, home);
     if (sum.defined()) c.set(1 + k, sum);
   }
 }

@@ -33,6 +33,12 @@ struct Device {
   friend auto operator<=>(const Device&, const Device&) = default;
 };
 
+/// Whether one can read and write the other's memory in place: a device itself, and all logical devices of
+/// the one CPU.
+constexpr bool share_memory(Device a, Device b) {
+  return a == b || (a.kind == DeviceKind::cpu && b.kind == DeviceKind::cpu);
+}
+
 /// Where this thread makes new tensors: inside a replica its device, under device() the guard's, else cpu:0.
 Device current_device();
 

@@ -65,7 +65,7 @@ Tensor Tensor::detached() const {
 }
 
 Tensor Tensor::alias_on(Device device) const {
-  if (device != device_ && (device.kind != DeviceKind::cpu || device_.kind != DeviceKind::cpu))
+  if (!share_memory(device, device_))
     throw InvalidArgumentError("memory of " + device_.to_string() + " cannot be used as " +
                                device.to_string() + "; copy it with to(device)");
   Tensor out = detached();

@@ -156,7 +156,7 @@ bool runs_elsewhere(const ThreadContext& thread, TensorPointers inputs, std::spa
 void dispatch_on(Device device, const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
                  std::span<Tensor> outputs) {
   Tensors moved;
-  for (const Tensor* input : inputs) moved.push_back(ops::device_copy(*input, device, true));
+  for (const Tensor* input : inputs) moved.push_back(ops::seen_from(*input, device));
   std::vector<const Tensor*> pointers;
   for (const Tensor& input : moved) pointers.push_back(&input);
   dispatch(op, descriptor, pointers, outputs);

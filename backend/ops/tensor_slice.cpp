@@ -181,7 +181,7 @@ void Slice::assign(const Operand& given) const {
   Tensor source = ops::cast(value.detached(), dtype);
   if (source.storage().get() == base_.storage().get()) source = source.clone();
   if (base_.device().kind == DeviceKind::cpu) {
-    write_on_host(base_, view_, ops::device_copy(source, base_.device(), true));
+    write_on_host(base_, view_, ops::seen_from(source, base_.device()));
     base_.storage()->bump_version();
   } else {
     const Tensor host = base_.detached().to(Device{});

@@ -3,6 +3,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/device_copy.h>
 
 namespace nyala {
 
@@ -15,7 +16,7 @@ Tensor sum_of_copies(const VariableNode& node) {
   const DType compute = half ? DType::float32 : node.spec.dtype;
   Tensor sum = ops::cast(node.copies[0], compute);
   for (size_t i = 1; i < node.copies.size(); ++i)
-    sum = ops::add(sum, ops::cast(seen_from(node.copies[i], device), compute));
+    sum = ops::add(sum, ops::cast(ops::seen_from(node.copies[i], device), compute));
   return sum;
 }
 

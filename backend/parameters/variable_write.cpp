@@ -6,6 +6,7 @@
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/concatenate.h>
+#include <nyala/backend/ops/device_copy.h>
 #include <nyala/backend/parameters/distributed_variable.h>
 
 namespace nyala {
@@ -78,8 +79,8 @@ VariableWrite reduced_slices(std::span<const VariableWrite* const> writes, bool 
   VariableWrite out = *writes[0];
   Tensors indices, values;
   for (const VariableWrite* write : writes) {
-    indices.push_back(ops::cast(seen_from(write->indices, device), DType::int64));
-    values.push_back(seen_from(write->value, device));
+    indices.push_back(ops::cast(ops::seen_from(write->indices, device), DType::int64));
+    values.push_back(ops::seen_from(write->value, device));
   }
   const DType dtype = out.value.dtype();
   out.indices = ops::concatenate(indices, 0);
@@ -106,18 +107,13 @@ VariableWrite checked(const VariableNode& node, VariableWrite write) {
   return write;
 }
 
-Tensor seen_from(const Tensor& value, Device device) {
-  const bool both_cpu = device.kind == DeviceKind::cpu && value.device().kind == DeviceKind::cpu;
-  return both_cpu ? value.alias_on(device) : value.to(device);
-}
-
 void apply(const VariableWrite& write, const Tensor& copy) {
   if (write.kind == Kind::assign) return copy.copy_from(write.value);
   if (write.value.num_elements() == 0) return;
-  const Tensor value = seen_from(write.value, copy.device());
+  const Tensor value = ops::seen_from(write.value, copy.device());
   in_compute_dtype(copy, value, [&](const Tensor& y, const Tensor& x) {
     if (write.kind == Kind::scatter)
-      ops::scatter_into(y, write.scatter, seen_from(write.indices, y.device()), x);
+      ops::scatter_into(y, write.scatter, ops::seen_from(write.indices, y.device()), x);
     else
       y.copy_from(write.kind == Kind::add ? ops::add(y, x) : ops::subtract(y, x));
   });
@@ -138,9 +134,9 @@ VariableWrite reduce_writes(const VariableNode& node, std::span<const VariableWr
   }
   VariableWrite out = first;
   const DType dtype = first.value.dtype(), compute = compute_dtype(dtype);
-  Tensor sum = ops::cast(seen_from(first.value, device), compute);
+  Tensor sum = ops::cast(ops::seen_from(first.value, device), compute);
   for (const VariableWrite* write : writes.subspan(1))
-    sum = ops::add(sum, ops::cast(seen_from(write->value, device), compute));
+    sum = ops::add(sum, ops::cast(ops::seen_from(write->value, device), compute));
   out.value = ops::cast(mean ? sum / static_cast<double>(writes.size()) : sum, dtype);
   return out;
 }

@@ -36,7 +36,4 @@ void apply(const VariableWrite& write, const Tensor& copy);
 VariableWrite reduce_writes(const VariableNode& node, std::span<const VariableWrite* const> writes,
                             Device device);
 
-/// `value` on `device` without a copy among CPU devices.
-Tensor seen_from(const Tensor& value, Device device);
-
 }  // namespace nyala

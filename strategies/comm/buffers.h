@@ -14,9 +14,6 @@ inline constexpr int64_t kBufferPiece = 16384;
 
 bool all_on_cpu(std::span<const Tensor> buffers);
 
-/// `value` where work on `device` can read it: an alias among CPU devices, else a copy. Untracked.
-Tensor seen_from(Device device, const Tensor& value);
-
 /// A copy of `value` with bytes of its own.
 Tensor copy_on(const Tensor& value, Device device);
 

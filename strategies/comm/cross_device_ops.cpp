@@ -7,6 +7,7 @@
 #include <nyala/backend/ops/binary.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/concatenate.h>
+#include <nyala/backend/ops/device_copy.h>
 #include <nyala/strategies/comm/buffers.h>
 
 namespace nyala {
@@ -104,7 +105,7 @@ Tensors CrossDeviceOps::gather(const Tensors& values, const std::vector<Device>&
   if (values[0].rank() == 0)
     throw ShapeError(name() + ".gather: scalars have no axis to gather along; give them one first");
   Tensors parts;
-  for (const Tensor& value : values) parts.push_back(seen_from(destinations[0], value));
+  for (const Tensor& value : values) parts.push_back(ops::seen_from(value, destinations[0]));
   Tensors results{parts.size() == 1 ? parts[0].clone() : ops::concatenate(parts, axis)};
   for (size_t i = 1; i < destinations.size(); ++i) results.push_back(copy_on(results[0], destinations[i]));
   return results;

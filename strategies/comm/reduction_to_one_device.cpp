@@ -1,5 +1,6 @@
 #include <nyala/strategies/comm/reduction_to_one_device.h>
 
+#include <nyala/backend/ops/device_copy.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/comm/buffers.h>
 
@@ -14,7 +15,7 @@ void ReductionToOneDevice::check_devices(const std::vector<Device>&) const {
 }
 
 void ReductionToOneDevice::sum_in_place(std::span<const Tensor> buffers, bool to_all) const {
-  const Tensor sum = seen_from(device_.value_or(buffers[0].device()), buffers[0]);
+  const Tensor sum = ops::seen_from(buffers[0], device_.value_or(buffers[0].device()));
   for (const Tensor& buffer : buffers.subspan(1)) add_into(sum, buffer);
   for (const Tensor& buffer : buffers.first(to_all ? buffers.size() : 1))
     if (buffer.raw() != sum.raw()) buffer.copy_from(sum);

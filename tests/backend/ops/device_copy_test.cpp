@@ -67,7 +67,7 @@ TEST_F(DeviceCopyTest, ACopyHasItsOwnBytesAndTheSameDeviceNone) {
   const Tensor there = x.to("cpu:1"), here = x.to("cpu:0");
   EXPECT_NE(there.raw(), x.raw());
   EXPECT_EQ(here.raw(), x.raw());
-  EXPECT_EQ(ops::device_copy(x, "cpu:1", true).raw(), x.raw());
+  EXPECT_EQ(ops::seen_from(x, "cpu:1").raw(), x.raw());
   Tape tape;
   EXPECT_EQ(tape.watch(x, 0).to("cpu:0").tape(), &tape);
   EXPECT_THROW(Tensor().to("cpu:1"), Error);
