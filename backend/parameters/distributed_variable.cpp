@@ -46,7 +46,6 @@ void DistributedVariable::write_all(const VariableNode& node, const VariableWrit
 
 void DistributedVariable::write_together(VariableNode& node, const VariablePlace& place,
                                          const VariableWrite& write) {
-  if (write.value.device().kind != DeviceKind::cpu) synchronize(write.value.device());
   const std::string what = place_of(node, write);
   place.others->meet_once(what, &write, [&](Collectives::Offers offers) {
     std::vector<const VariableWrite*> writes;
