@@ -23,6 +23,7 @@
 #include <nyala/api/saving/numpy.h>
 #include <nyala/api/saving/safetensors.h>
 #include <nyala/api/schedules/all.h>
+#include <nyala/api/training/progress_bar.h>
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/utils/all.h>
 #include <nyala/backend/core/error.h>
@@ -38,6 +39,7 @@
 #include <nyala/datasets/image/image_dataset.h>
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/datasets/image/save_img.h>
+#include <nyala/datasets/io/data_file.h>
 #include <nyala/datasets/load_csv.h>
 #include <nyala/datasets/mnist.h>
 #include <nyala/datasets/pad_sequences.h>

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace nyala {
+namespace nyala::detail {
 
 /// The name of class C without namespaces, "Conv2D", which is also Keras' for its classes.
 template <class C>
@@ -15,4 +15,4 @@ std::string class_name_of() {
   return std::string(scope == std::string_view::npos ? text : text.substr(scope + 2));
 }
 
-}  // namespace nyala
+}  // namespace nyala::detail

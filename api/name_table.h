@@ -32,8 +32,9 @@ class NameTable {
   /// Throws InvalidArgumentError with the nearest name.
   Handle make(const std::string& name) const {
     if (const auto found = makers_.find(name); found != makers_.end()) return found->second();
-    throw InvalidArgumentError("unknown " + kind_ + " " + in_quotes(name) + did_you_mean(name, shown_) +
-                               ": expected one of " + quoted_list(shown_));
+    throw InvalidArgumentError("unknown " + kind_ + " " + in_quotes(name) +
+                               detail::did_you_mean(name, shown_) + ": expected one of " +
+                               detail::quoted_list(shown_));
   }
 
  private:
@@ -41,8 +42,8 @@ class NameTable {
 
   void add(const std::string& class_name, Maker maker) {
     makers_[class_name] = maker;
-    makers_[snake_case(class_name)] = maker;
-    shown_.push_back(snake_case(class_name));
+    makers_[detail::snake_case(class_name)] = maker;
+    shown_.push_back(detail::snake_case(class_name));
   }
 
   std::string kind_;

@@ -113,9 +113,9 @@ BENCHMARK(copy)->Name("copy")->ArgsProduct({kSizes, {2}})->ArgNames({"bytes", "r
 
 int main(int argc, char** argv) {
   nyala::configure_logical_devices("cpu", 8);
-  nyala::thread_context().compute_threads = nyala::available_cores();
+  nyala::detail::thread_context().compute_threads = nyala::available_cores();
   if (const char* threads = std::getenv("NYALA_THREADS"))
-    nyala::thread_context().compute_threads = std::atoi(threads);
+    nyala::detail::thread_context().compute_threads = std::atoi(threads);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -17,6 +17,8 @@
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 using ops::Activation;

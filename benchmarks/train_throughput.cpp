@@ -17,6 +17,7 @@
 #include <nyala/benchmarks/support/benchmark_models.h>
 
 using namespace nyala;
+using namespace nyala::detail;
 using Clock = std::chrono::steady_clock;
 
 namespace {

@@ -4,9 +4,10 @@ include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY NYALA_LIBRARIES)
 install(TARGETS nyala ${libraries} EXPORT nyalaTargets ARCHIVE LIBRARY)
-install(DIRECTORY backend datasets strategies api models DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/nyala"
-        FILES_MATCHING PATTERN "*.h")
-install(FILES nyala.h fwd.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/nyala")
+install(CODE "include(\"${PROJECT_SOURCE_DIR}/cmake/NyalaPublicHeaders.cmake\")
+cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX NORMALIZE OUTPUT_VARIABLE prefix)
+cmake_path(APPEND prefix \"${CMAKE_INSTALL_INCLUDEDIR}\" nyala OUTPUT_VARIABLE headers)
+nyala_install_headers(\"${PROJECT_SOURCE_DIR}\" \"\${headers}\")")
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/nyala")
 install(EXPORT nyalaTargets NAMESPACE nyala:: DESTINATION "${package_dir}")

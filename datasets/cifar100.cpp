@@ -5,6 +5,8 @@
 
 namespace nyala::datasets {
 
+using namespace nyala::detail;
+
 namespace {
 
 CifarSet cifar100_set(const Cifar100Config& config) {

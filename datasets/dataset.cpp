@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 const Tensor& only(const Tensors& tensors, const char* name) {

@@ -85,6 +85,8 @@ class UnaryNode : public DatasetNode {
   DatasetNodePointer input_;
 };
 
+namespace detail {
+
 /// A traversal of `node` as elements or as row numbers.
 template <class T>
 std::unique_ptr<ItemStream<T>> open_stream(const DatasetNode& node, const Iteration& iteration) {
@@ -93,6 +95,8 @@ std::unique_ptr<ItemStream<T>> open_stream(const DatasetNode& node, const Iterat
   else
     return node.rows(iteration);
 }
+
+}  // namespace detail
 
 /// A node that only chooses and orders its input's elements. `Self::select<T>(iteration)` makes the stream
 /// for elements and for row numbers alike, so both give the same order.

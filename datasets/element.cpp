@@ -6,7 +6,9 @@
 
 namespace nyala {
 
-int64_t num_rows(const Element& batch, std::string_view where) {
+using namespace nyala::detail;
+
+int64_t detail::num_rows(const Element& batch, std::string_view where) {
   int64_t count = -1;
   for_each_tensor(batch, [&](const Tensor& tensor) {
     if (!tensor.defined() || tensor.is_abstract())
@@ -25,7 +27,7 @@ int64_t num_rows(const Element& batch, std::string_view where) {
   return count;
 }
 
-Element rows_of(const Element& batch, int64_t first, int64_t count) {
+Element detail::rows_of(const Element& batch, int64_t first, int64_t count) {
   Element out = batch;
   for_each_tensor(out, [&](Tensor& tensor) { tensor = tensor.rows(first, count); });
   return out;

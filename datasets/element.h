@@ -21,6 +21,8 @@ struct Element {
 /// An element whose tensors have rows. The same type: batch() turns elements into such.
 using Batch = Element;
 
+namespace detail {
+
 /// Calls f(tensor) for every tensor of an element, in the order x, y, sample_weight.
 template <class ElementType, class F>
 void for_each_tensor(ElementType& element, F&& f) {
@@ -35,5 +37,7 @@ int64_t num_rows(const Element& batch, std::string_view where);
 
 /// Rows [first, first + count) of every tensor, sharing the bytes.
 Element rows_of(const Element& batch, int64_t first, int64_t count);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -2,6 +2,8 @@
 
 namespace nyala::datasets {
 
+using namespace nyala::datasets::detail;
+
 TrainTest fashion_mnist(const LoadOptions& options) {
   const MnistLikeSet set{
       .folder = "fashion-mnist",

@@ -8,6 +8,8 @@
 
 namespace nyala::datasets {
 
+using namespace nyala::datasets::detail;
+
 namespace {
 
 Tensor read_labels(IdxFile& file, int num_classes) {
@@ -43,7 +45,7 @@ Arrays load_half(const MnistLikeSet& set, const std::string& prefix, bool train,
 
 }  // namespace
 
-Arrays load_idx_arrays(const std::filesystem::path& images, const std::filesystem::path& labels,
+Arrays detail::load_idx_arrays(const std::filesystem::path& images, const std::filesystem::path& labels,
                        int num_classes) {
   IdxFile image_file(images, 3), label_file(labels, 1);
   const int64_t rows = image_file.shape().front();
@@ -58,7 +60,7 @@ Arrays load_idx_arrays(const std::filesystem::path& images, const std::filesyste
   return {x, read_labels(label_file, num_classes)};
 }
 
-TrainTest load_mnist_like(const MnistLikeSet& set, const LoadOptions& options) {
+TrainTest detail::load_mnist_like(const MnistLikeSet& set, const LoadOptions& options) {
   return {load_half(set, "train", true, options), load_half(set, "t10k", false, options)};
 }
 

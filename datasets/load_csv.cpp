@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::string_view trimmed(std::string_view text) {

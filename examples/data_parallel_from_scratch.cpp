@@ -18,6 +18,7 @@
 #include <numeric>
 
 using namespace nyala;
+using namespace nyala::detail;
 
 using Devices = std::vector<Device>;
 

@@ -9,6 +9,8 @@
 
 namespace nyala::applications {
 
+using namespace nyala::applications::detail;
+
 namespace {
 
 constexpr double kDropPath = 0.2;

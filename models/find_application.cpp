@@ -8,6 +8,8 @@
 
 namespace nyala::applications {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::string lower(std::string text) {

@@ -15,6 +15,8 @@
 
 namespace nyala::applications {
 
+using namespace nyala::detail;
+
 /// Makes variables where they would be made anyway, but leaves them zero: a file fills them.
 class UnfilledVariables final : public VariableCreator {
  public:
@@ -25,7 +27,7 @@ class UnfilledVariables final : public VariableCreator {
 
   Variable create(const VariableSpec& spec) override {
     VariableSpec unfilled = spec;
-    unfilled.initialize = [](const Tensor& value) { ops::fill_zero(value); };
+    unfilled.initialize = [](const Tensor& value) { ops::detail::fill_zero(value); };
     return outer_ ? outer_->create(unfilled) : current_strategy()->store().create(unfilled);
   }
 
@@ -175,7 +177,7 @@ Model ImageApplication::model(const Tensor& output, const std::string& name,
   return model;
 }
 
-PaddingSizes2D correct_pad(const Tensor& x, int64_t kernel) {
+PaddingSizes2D detail::correct_pad(const Tensor& x, int64_t kernel) {
   const int64_t behind = kernel / 2;
   const bool unknown = x.shape()[1] == None;
   const auto pair = [&](int64_t size) {
@@ -184,7 +186,7 @@ PaddingSizes2D correct_pad(const Tensor& x, int64_t kernel) {
   return {pair(x.shape()[1]), pair(x.shape()[2])};
 }
 
-int64_t make_divisible(double value, int64_t divisor) {
+int64_t detail::make_divisible(double value, int64_t divisor) {
   const auto whole = static_cast<int64_t>(value + static_cast<double>(divisor) / 2) / divisor * divisor;
   const int64_t rounded = std::max(divisor, whole);
   return static_cast<double>(rounded) < 0.9 * value ? rounded + divisor : rounded;

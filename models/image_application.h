@@ -82,11 +82,15 @@ class ImageApplication {
   std::unique_ptr<UnfilledVariables> unfilled_;
 };
 
+namespace detail {
+
 /// Sizes to pad an image by, so that a "valid" convolution of this kernel and strides 2 ends as Keras': k / 2
 /// behind, and in front one less where the size is even or not known.
 PaddingSizes2D correct_pad(const Tensor& x, int64_t kernel);
 
 /// `value` as a multiple of `divisor`, at least `divisor`, and not below 90 % of `value`.
 int64_t make_divisible(double value, int64_t divisor = 8);
+
+}  // namespace detail
 
 }  // namespace nyala::applications

@@ -2,7 +2,7 @@
 
 #include <nyala/api/layers/all.h>
 
-namespace nyala::applications {
+namespace nyala::applications::detail {
 
 Tensor unit(const Tensor& x, const Unit& u, bool valid) {
   Tensor y = Conv2D(
@@ -21,4 +21,4 @@ Tensor joined(const Tensors& branches, const std::string& name) {
   return Concatenate(3, {.name = name})(branches);
 }
 
-}  // namespace nyala::applications
+}  // namespace nyala::applications::detail

@@ -10,6 +10,8 @@
 /// that of Keras.
 namespace nyala::applications {
 
+namespace detail {
+
 /// A convolution without bias, BatchNormalization without scale and relu.
 struct Unit {
   int64_t filters;
@@ -18,9 +20,12 @@ struct Unit {
 };
 
 Tensor unit(const Tensor& x, const Unit& u, bool valid = false);
+
 /// Units one behind the other.
 Tensor branch(Tensor x, const std::vector<Unit>& units);
 /// The channels of all branches.
 Tensor joined(const Tensors& branches, const std::string& name);
+
+}  // namespace detail
 
 }  // namespace nyala::applications

@@ -6,6 +6,8 @@
 
 namespace nyala::applications {
 
+using namespace nyala::applications::detail;
+
 namespace {
 
 // Most layers have automatic names: the order in which they are made is that of Keras.

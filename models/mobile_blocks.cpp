@@ -5,15 +5,17 @@
 
 namespace nyala::applications {
 
-Initializer efficient_kernel_initializer() {
+using namespace nyala::applications::detail;
+
+Initializer detail::efficient_kernel_initializer() {
   return VarianceScaling({.scale = 2.0, .mode = "fan_out", .distribution = "truncated_normal"});
 }
 
-Initializer efficient_classifier_initializer() {
+Initializer detail::efficient_classifier_initializer() {
   return VarianceScaling({.scale = 1.0 / 3.0, .mode = "fan_out", .distribution = "uniform"});
 }
 
-Tensor squeeze_and_excite(const Tensor& x, int64_t reduced, const std::string& prefix) {
+Tensor detail::squeeze_and_excite(const Tensor& x, int64_t reduced, const std::string& prefix) {
   const int64_t channels = x.shape().back();
   const Initializer initializer = efficient_kernel_initializer();
   Tensor s = GlobalAveragePooling2D({.name = prefix + "se_squeeze"})(x);
@@ -31,7 +33,7 @@ Tensor squeeze_and_excite(const Tensor& x, int64_t reduced, const std::string& p
   return Multiply({.name = prefix + "se_excite"})({x, s});
 }
 
-Tensor add_dropped(const Tensor& x, const Tensor& input, double rate, const std::string& prefix) {
+Tensor detail::add_dropped(const Tensor& x, const Tensor& input, double rate, const std::string& prefix) {
   const Tensor y = rate > 0 ? Dropout(rate, {.noise_shape = {None, 1, 1, 1}, .name = prefix + "drop"})(x) : x;
   return Add({.name = prefix + "add"})({y, input});
 }

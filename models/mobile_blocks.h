@@ -8,6 +8,8 @@ namespace nyala::applications {
 
 /// Parts that the two EfficientNets share.
 
+namespace detail {
+
 /// The initializers of their kernels (normal, scaled by the number of outputs) and of their classifiers.
 Initializer efficient_kernel_initializer();
 Initializer efficient_classifier_initializer();
@@ -19,5 +21,7 @@ Tensor squeeze_and_excite(const Tensor& x, int64_t reduced, const std::string& p
 /// x + input, where each row of x is dropped at chance `rate`; layers `prefix` + "drop" (for a rate above 0)
 /// and "add".
 Tensor add_dropped(const Tensor& x, const Tensor& input, double rate, const std::string& prefix);
+
+}  // namespace detail
 
 }  // namespace nyala::applications

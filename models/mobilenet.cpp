@@ -10,6 +10,8 @@
 
 namespace nyala::applications {
 
+using namespace nyala::applications::detail;
+
 namespace {
 
 const std::set<int64_t> kPublishedSizes = {128, 160, 192, 224};

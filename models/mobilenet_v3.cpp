@@ -10,6 +10,8 @@
 
 namespace nyala::applications {
 
+using namespace nyala::applications::detail;
+
 namespace {
 
 /// One inverted residual block. `large_kernel`: 5, and `swish`: hard swish, unless the model is minimalistic;

@@ -7,19 +7,19 @@
 
 namespace nyala::applications {
 
-std::string shortest(double value) {
+std::string detail::shortest(double value) {
   char text[32];
   const auto end = std::to_chars(text, text + sizeof text, value).ptr;
   const std::string out(text, end);
   return out.find_first_of(".en") == std::string::npos ? out + ".0" : out;
 }
 
-std::string two_decimals(double value) {
+std::string detail::two_decimals(double value) {
   char text[64];
   std::snprintf(text, sizeof text, "%.2f", value);
   return text;
 }
 
-std::string size_name(int64_t size) { return size == None ? "None" : std::to_string(size); }
+std::string detail::size_name(int64_t size) { return size == None ? "None" : std::to_string(size); }
 
 }  // namespace nyala::applications

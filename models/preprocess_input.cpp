@@ -9,6 +9,8 @@
 
 namespace nyala::applications {
 
+using namespace nyala::detail;
+
 namespace {
 
 Tensor channels(const std::vector<double>& values, const Tensor& like) {

@@ -43,7 +43,7 @@ void exchange(const Move& move) {
 
 }  // namespace
 
-void move_into(Adoptable& owner, const std::shared_ptr<StrategyNode>& strategy) {
+void detail::move_into(Adoptable& owner, const std::shared_ptr<StrategyNode>& strategy) {
   ParameterStore& store = strategy->store();
   std::vector<Move> moves;
   for (const Variable& variable : owner.variables())

@@ -17,8 +17,12 @@ class Adoptable : public ParameterOwner {
   virtual void enter_strategy(const std::shared_ptr<StrategyNode>& strategy) = 0;
 };
 
+namespace detail {
+
 /// Moves an owner with its variables. Values and handles are kept; variables of `strategy` stay where they
 /// are. Either all move or, where memory is short, none.
 void move_into(Adoptable& owner, const std::shared_ptr<StrategyNode>& strategy);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -5,13 +5,15 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 StrategyNode* open_strategy() { return static_cast<StrategyNode*>(thread_context().strategy.get()); }
 
 }  // namespace
 
-std::shared_ptr<StrategyNode> current_strategy() {
+std::shared_ptr<StrategyNode> detail::current_strategy() {
   auto open = std::static_pointer_cast<StrategyNode>(thread_context().strategy);
   return open ? open : default_strategy(thread_context().is_placed() ? Device{} : thread_context().device);
 }
@@ -37,13 +39,13 @@ std::optional<int> get_update_replica_id() {
   return replica < 0 ? std::nullopt : std::optional(replica);
 }
 
-void check_cross_replica(const char* what) {
+void detail::check_cross_replica(const char* what) {
   if (const ReplicaContext* inside = thread_context().replica_context)
     throw StateError(std::string(what) + " was called inside replica " + std::to_string(inside->id) +
                      "; it belongs outside of run(): call it there, or in a function given to merge_call()");
 }
 
-void check_not_mixed(const StrategyNode& node, const char* what) {
+void detail::check_not_mixed(const StrategyNode& node, const char* what) {
   const StrategyNode* open = open_strategy();
   if (open && open != &node)
     throw StateError(std::string(what) + " of " + node.name() + " was opened inside that of " + open->name() +

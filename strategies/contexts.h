@@ -18,9 +18,14 @@ namespace nyala {
 /// | in merge_call's function    | null                  | true                       |
 /// | in update's function        | null                  | true                       |
 
+namespace detail {
+
 /// The strategy whose scope or run is open on this thread, else the default: one replica on the current
 /// device.
 std::shared_ptr<StrategyNode> current_strategy();
+
+}  // namespace detail
+
 /// Whether a strategy other than the default is open on this thread.
 bool has_strategy();
 ReplicaContext* get_replica_context();
@@ -28,10 +33,14 @@ bool in_cross_replica_context();
 /// The replica whose copy of a variable Strategy::update writes on this thread.
 std::optional<int> get_update_replica_id();
 
+namespace detail {
+
 /// Throws StateError naming `what` inside a replica: such calls belong outside of run, or into merge_call.
 void check_cross_replica(const char* what);
 /// Throws StateError where another strategy's scope or run is open.
 void check_not_mixed(const StrategyNode& node, const char* what);
+
+}  // namespace detail
 
 /// Keeps a strategy's scope open: variables made on this thread belong to it. Scopes of one strategy may be
 /// nested and are counted, so the order in which they end does not matter; those of different strategies

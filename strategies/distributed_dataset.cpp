@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 DistributedDataset::DistributedDataset(std::shared_ptr<StrategyNode> strategy, Dataset dataset,
                                        BatchesAre batches)
     : strategy_(std::move(strategy)), dataset_(std::move(dataset)), batches_(batches) {
@@ -47,7 +49,7 @@ DistributedBatch DistributedDataset::Iterator::one_for_each(const Batch& first) 
     Batch part = first;
     if (replica > 0) {
       more = more && batches_->next(part);
-      if (!more) part = nyala::rows_of(first, 0, 0);
+      if (!more) part = nyala::detail::rows_of(first, 0, 0);
     }
     out.rows += num_rows(part, "distribute_datasets_from_function");
     for_each_tensor(part, [&](Tensor& tensor) { tensor = strategy_->place(tensor, replica); });

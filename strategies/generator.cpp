@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 /// Stream i draws with keys mixed of seed, i and the number of its draws.
 struct GeneratorState {
   Mutex mutex;

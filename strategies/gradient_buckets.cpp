@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 class GradientBuckets::Sink final : public GradientSink {
  public:
   Sink(GradientBuckets& buckets, int replica) : buckets_(buckets), replica_(replica) {}
@@ -58,7 +60,7 @@ class GradientBuckets::Sink final : public GradientSink {
       if (place.bucket < 0 || reported_[leaf]) continue;
       const bool may_be_absent = rows_of(place) && buckets_.takes_rows();
       if (!buckets_.accumulate_ && !may_be_absent)
-        ops::fill_zero(place.gradients[static_cast<size_t>(replica_)]);
+        ops::detail::fill_zero(place.gradients[static_cast<size_t>(replica_)]);
       buckets_.count(place.bucket, replica_);
     }
   }
@@ -204,7 +206,7 @@ void GradientBuckets::reduce_rows(const Bucket& bucket) const {
     targets.resize(1);
   for (const Tensor& flat : targets) {
     const Tensor target = flat.with_shape(bucket.rows_shape);
-    ops::fill_zero(target);
+    ops::detail::fill_zero(target);
     for (const Rows& rows : bucket.rows) {
       if (!rows.indices.defined()) continue;
       const Tensor indices = ops::seen_from(rows.indices, target.device()),
@@ -225,7 +227,7 @@ void GradientBuckets::make_dense(Bucket& bucket) const {
       dispatch_into(ops::kTakeBackward, ops::ScatterAddDescriptor{0, place.shape()[0]},
                     {&rows.values, &rows.indices}, place);
     else
-      ops::fill_zero(place);
+      ops::detail::fill_zero(place);
   }
 }
 

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 InProcessOptions checked(InProcessOptions options) {
@@ -34,7 +36,7 @@ std::shared_ptr<ParameterStore> store_for(const InProcessOptions& options) {
 void forget_gathered(ParameterStore& store, const UpdateRule& rule) {
   for (const Variable& variable : rule.variables())
     for (int replica = 0; replica < store.num_replicas(); ++replica)
-      ops::fill_zero(store.gradient(replica, variable));
+      ops::detail::fill_zero(store.gradient(replica, variable));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <nyala/strategies/per_replica.h>
 
 /// Nests: std::vector, std::pair, std::tuple and std::map<std::string, ...> of leaves or of nests.
-namespace nyala::nest {
+namespace nyala::detail::nest {
 
 template <class T>
 struct IsPerReplica : std::false_type {};
@@ -208,4 +208,4 @@ auto regroup(const std::vector<T>& values) {
   return Regroup<T>::apply(values);
 }
 
-}  // namespace nyala::nest
+}  // namespace nyala::detail::nest

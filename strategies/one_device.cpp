@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::shared_ptr<StrategyNode> on_one_device(Device device, std::string name,
@@ -22,7 +24,7 @@ std::shared_ptr<StrategyNode> on_one_device(Device device, std::string name,
 
 OneDeviceStrategy::OneDeviceStrategy(Device device) : Strategy(on_one_device(device, "OneDeviceStrategy")) {}
 
-std::shared_ptr<StrategyNode> default_strategy(Device device) {
+std::shared_ptr<StrategyNode> detail::default_strategy(Device device) {
   static auto* const strategies = new std::map<Device, std::shared_ptr<StrategyNode>>;
   static Mutex mutex{Mutex::AtFork::is_waited};
   std::lock_guard lock(mutex);

@@ -11,7 +11,11 @@ class OneDeviceStrategy : public Strategy {
   explicit OneDeviceStrategy(Device device);
 };
 
+namespace detail {
+
 /// The strategy of programs that open no scope: one replica on `device`; the same object every time.
 std::shared_ptr<StrategyNode> default_strategy(Device device);
+
+}  // namespace detail
 
 }  // namespace nyala

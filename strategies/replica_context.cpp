@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 Strategy ReplicaContext::strategy() const { return Strategy(handle_on(*node)); }
 
 void ReplicaContext::check_is_current(const char* what) const {

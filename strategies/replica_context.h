@@ -38,8 +38,8 @@ struct ReplicaContext {
   template <class Nest>
   auto all_reduce(ReduceOpName op, const Nest& values) const {
     check_is_current("all_reduce");
-    return nest::map(values, [&](const Tensor& value) {
-      return ops::replica_all_reduce(value, context, op.op == ReduceOp::mean);
+    return detail::nest::map(values, [&](const Tensor& value) {
+      return ops::detail::replica_all_reduce(value, context, op.op == ReduceOp::mean);
     });
   }
 
@@ -49,8 +49,8 @@ struct ReplicaContext {
   template <class Nest>
   auto all_gather(const Nest& values, int axis = 0) const {
     check_is_current("all_gather");
-    return nest::map(values,
-                     [&](const Tensor& value) { return ops::replica_all_gather(value, context, axis); });
+    return detail::nest::map(
+        values, [&](const Tensor& value) { return ops::detail::replica_all_gather(value, context, axis); });
   }
 
   /// The replicas meet, fn(strategy, args...) runs once in the cross-replica context, and all go on with its

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::string all_devices() {

@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Sums of channels and of metrics are smaller; gradients go another way.

@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 ReplicaThreads::ReplicaThreads(std::vector<Device> devices)
     : devices_(std::move(devices)),
       share_(std::max(1, available_cores() / static_cast<int>(devices_.size()))),

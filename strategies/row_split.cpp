@@ -9,7 +9,7 @@
 
 namespace nyala {
 
-std::vector<RowRange> split_rows(std::span<const double> weights, int64_t rows) {
+std::vector<RowRange> detail::split_rows(std::span<const double> weights, int64_t rows) {
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   std::vector<RowRange> pieces(weights.size());
   std::vector<double> remainders(weights.size());
@@ -33,7 +33,7 @@ std::vector<RowRange> split_rows(std::span<const double> weights, int64_t rows) 
   return pieces;
 }
 
-void check_device_weights(std::span<const double> weights, size_t num_devices, const char* strategy) {
+void detail::check_device_weights(std::span<const double> weights, size_t num_devices, const char* strategy) {
   if (weights.empty()) return;
   if (weights.size() != num_devices)
     throw InvalidArgumentError(std::string(strategy) + ": expected one device weight per device, " +

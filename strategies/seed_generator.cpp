@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 int64_t checked(std::optional<int64_t> seed) {

@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 Strategy get_strategy() { return Strategy(current_strategy()); }
 
 DistributedDataset Strategy::distribute_datasets_from_function(

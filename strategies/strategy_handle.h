@@ -93,16 +93,16 @@ class Strategy {
   /// meanwhile. Models that share variables move together: adopt each.
   template <class Owner>
   Owner adopt(const Owner& owner) const {
-    check_cross_replica("adopt()");
+    detail::check_cross_replica("adopt()");
     if constexpr (requires { owner.model_node(); })
-      move_into(owner.model_node(), checked());
+      detail::move_into(owner.model_node(), checked());
     else
-      move_into(owner.node(), checked());
+      detail::move_into(owner.node(), checked());
     return owner;
   }
 
   /// Throws StateError for an empty handle.
-  StrategyNode& node() const { return held(node_, "Strategy", "make one: MirroredStrategy()"); }
+  StrategyNode& node() const { return detail::held(node_, "Strategy", "make one: MirroredStrategy()"); }
   const std::shared_ptr<StrategyNode>& shared() const { return node_; }
   friend bool operator==(const Strategy& a, const Strategy& b) { return a.node_ == b.node_; }
 

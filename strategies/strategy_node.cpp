@@ -15,6 +15,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 struct Registry {
@@ -68,12 +70,12 @@ StoreRegistration::~StoreRegistration() {
   registry().strategies.erase(store_);
 }
 
-std::shared_ptr<StrategyNode> handle_on(StrategyNode& node) {
+std::shared_ptr<StrategyNode> detail::handle_on(StrategyNode& node) {
   auto shared = node.weak_from_this().lock();
   return shared ? shared : std::shared_ptr<StrategyNode>(std::shared_ptr<void>(), &node);
 }
 
-std::shared_ptr<StrategyNode> strategy_of(const Variable& variable) {
+std::shared_ptr<StrategyNode> detail::strategy_of(const Variable& variable) {
   const std::shared_ptr<SegmentOwner> owner = variable.node().owner.lock();
   // Variables may be there before anybody asked for the strategy that they belong to.
   if (variable.node().plain) return default_strategy(variable.value(0).device());

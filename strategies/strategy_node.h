@@ -91,10 +91,14 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   Tensor mean_along(const PerReplica<>& values, const ReduceAxes& axes);
 };
 
+namespace detail {
+
 /// Shared ownership of a node, or a plain reference to one that nobody shares.
 std::shared_ptr<StrategyNode> handle_on(StrategyNode& node);
 
 /// The strategy that made a variable. Throws StateError for one that is gone.
 std::shared_ptr<StrategyNode> strategy_of(const Variable& variable);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -21,7 +21,7 @@ decltype(auto) call_replica(Function& fn, Replica& replica, const Args&... args)
 
 template <class Function, class... Args>
 decltype(auto) call_opened(Function& fn, Replica& replica, const Args&... args) {
-  return call_replica(fn, replica, nest::open(args, replica.id)...);
+  return call_replica(fn, replica, detail::nest::open(args, replica.id)...);
 }
 
 /// Leaves of arguments that merge_call hands over one per replica.
@@ -37,11 +37,11 @@ T untracked(const T& value) {
 /// One argument of merge_call from all replicas.
 template <class T>
 auto merged_argument(const std::vector<const T*>& from_replicas) {
-  if constexpr (nest::AnyLeaf<T, Differs>::value && !std::is_same_v<T, std::string>) {
+  if constexpr (detail::nest::AnyLeaf<T, Differs>::value && !std::is_same_v<T, std::string>) {
     std::vector<T> values;
     for (const T* value : from_replicas)
-      values.push_back(nest::map(*value, [](const auto& leaf) { return untracked(leaf); }));
-    return nest::regroup(values);
+      values.push_back(detail::nest::map(*value, [](const auto& leaf) { return untracked(leaf); }));
+    return detail::nest::regroup(values);
   } else {
     if constexpr (std::equality_comparable<T>)
       for (const T* value : from_replicas)
@@ -75,7 +75,7 @@ using MergeResult =
 struct Nothing {};
 template <class Result>
 struct OpenedResult {
-  using type = std::decay_t<decltype(nest::open(std::declval<const Result&>(), 0))>;
+  using type = std::decay_t<decltype(detail::nest::open(std::declval<const Result&>(), 0))>;
 };
 template <>
 struct OpenedResult<void> {
@@ -100,7 +100,7 @@ auto ReplicaContext::merge_call(Function&& fn, const Args&... args) const {
       } else {
         const Result merged = fn(strategy(), detail::merged_argument_at<Offer, Index>(offers)...);
         for (size_t i = 0; i < offers.size(); ++i)
-          static_cast<const Offer*>(offers[i])->result->emplace(nest::open(merged, static_cast<int>(i)));
+          static_cast<const Offer*>(offers[i])->result->emplace(detail::nest::open(merged, static_cast<int>(i)));
       }
     }
     (std::index_sequence_for<Args...>());
@@ -119,8 +119,8 @@ void ReplicaContext::update(const Variable& variable, Function&& fn, const Args&
   check_is_current("update");
   auto write = [&](int copy) {
     const InUpdate inside(*node, copy);
-    fn(copy_to_update(variable, copy), nest::open(args, copy)...);
-    after_update(variable);
+    fn(detail::copy_to_update(variable, copy), detail::nest::open(args, copy)...);
+    detail::after_update(variable);
   };
   const bool shared = num_replicas > 1 && variable.node().home.defined();
   if (!shared || !context) return write(id);
@@ -129,8 +129,8 @@ void ReplicaContext::update(const Variable& variable, Function&& fn, const Args&
 
 template <class Function, class... Args>
 auto Strategy::run(Function&& fn, const Args&... args) const {
-  check_cross_replica("run()");
-  check_not_mixed(node(), "run()");
+  detail::check_cross_replica("run()");
+  detail::check_not_mixed(node(), "run()");
   using Returned = decltype(detail::call_opened(fn, std::declval<Replica&>(), args...));
   if constexpr (std::is_void_v<Returned>) {
     node().run([&](Replica& replica) { detail::call_opened(fn, replica, args...); });
@@ -142,19 +142,19 @@ auto Strategy::run(Function&& fn, const Args&... args) const {
     });
     std::vector<Result> results;
     for (std::optional<Result>& result : returned) results.push_back(std::move(*result));
-    return nest::regroup(results);
+    return detail::nest::regroup(results);
   }
 }
 
 template <class Nest>
 auto Strategy::reduce(ReduceOpName op, const Nest& values, const ReduceAxes& axes) const {
-  check_cross_replica("reduce()");
-  return nest::map(values, [&]<class Leaf>(const Leaf& leaf) {
+  detail::check_cross_replica("reduce()");
+  return detail::nest::map(values, [&]<class Leaf>(const Leaf& leaf) {
     if constexpr (std::is_same_v<Leaf, PerReplica<Tensor>>) {
       return node().reduce(op.op, leaf, axes);
     } else if constexpr (std::is_same_v<Leaf, Mirrored<Tensor>>) {
       return node().reduce(op.op, leaf.values(), axes);
-    } else if constexpr (nest::IsPerReplica<Leaf>::value) {
+    } else if constexpr (detail::nest::IsPerReplica<Leaf>::value) {
       static_assert(std::is_arithmetic_v<typename Leaf::value_type>,
                     "reduce() takes replicas' tensors and numbers");
       double sum = 0;
@@ -168,9 +168,9 @@ auto Strategy::reduce(ReduceOpName op, const Nest& values, const ReduceAxes& axe
 
 template <class Nest>
 auto Strategy::gather(const Nest& values, int axis) const {
-  if (thread_context().replica_context)
+  if (detail::thread_context().replica_context)
     throw StateError("gather() was called inside a replica; use the replica's all_gather() there");
-  return nest::map(values, [&]<class Leaf>(const Leaf& leaf) {
+  return detail::nest::map(values, [&]<class Leaf>(const Leaf& leaf) {
     if constexpr (std::is_same_v<Leaf, PerReplica<Tensor>>)
       return node().gather(leaf, axis);
     else if constexpr (std::is_same_v<Leaf, Mirrored<Tensor>>)
@@ -182,35 +182,35 @@ auto Strategy::gather(const Nest& values, int axis) const {
 
 template <class Nest>
 auto Strategy::local_results(const Nest& values) const {
-  using Local = std::decay_t<decltype(nest::open(values, 0))>;
+  using Local = std::decay_t<decltype(detail::nest::open(values, 0))>;
   std::vector<Local> results;
-  const int replicas = nest::kHoldsDistributed<Nest> ? num_replicas_in_sync() : 1;
-  for (int id = 0; id < replicas; ++id) results.push_back(nest::open(values, id));
+  const int replicas = detail::nest::kHoldsDistributed<Nest> ? num_replicas_in_sync() : 1;
+  for (int id = 0; id < replicas; ++id) results.push_back(detail::nest::open(values, id));
   return results;
 }
 
 template <class Function>
 auto Strategy::distribute_values_from_function(Function&& make) const {
-  check_cross_replica("distribute_values_from_function()");
+  detail::check_cross_replica("distribute_values_from_function()");
   using Value = std::decay_t<std::invoke_result_t<Function&, ValueContext>>;
   std::vector<Value> values;
   for (int id = 0; id < num_replicas_in_sync(); ++id)
-    values.push_back(nest::map(make(ValueContext{id, num_replicas_in_sync()}), [&](const auto& leaf) {
+    values.push_back(detail::nest::map(make(ValueContext{id, num_replicas_in_sync()}), [&](const auto& leaf) {
       if constexpr (std::is_same_v<std::decay_t<decltype(leaf)>, Tensor>)
         return node().place(leaf, id);
       else
         return leaf;
     }));
-  return nest::regroup(values);
+  return detail::nest::regroup(values);
 }
 
 template <class Function, class... Args>
 void Strategy::update(const Variable& variable, Function&& fn, const Args&... args) const {
-  check_cross_replica("update()");
+  detail::check_cross_replica("update()");
   for (const int copy : copies_of(variable)) {
     const InUpdate inside(node(), copy);
-    fn(copy_to_update(variable, copy), nest::open(args, copy)...);
-    after_update(variable);
+    fn(detail::copy_to_update(variable, copy), detail::nest::open(args, copy)...);
+    detail::after_update(variable);
   }
 }
 

@@ -7,6 +7,8 @@
 
 namespace nyala::tools {
 
+using namespace nyala::detail;
+
 NamedPath named_path(const std::string& argument, const std::vector<std::string>& names) {
   const size_t sign = argument.find('=');
   if (sign == std::string::npos) return {"", argument};

@@ -8,6 +8,8 @@
 
 namespace nyala::tools {
 
+using namespace nyala::detail;
+
 namespace {
 
 struct Options {

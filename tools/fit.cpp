@@ -14,6 +14,8 @@
 
 namespace nyala::tools {
 
+using namespace nyala::detail;
+
 namespace {
 
 using Json = nlohmann::ordered_json;

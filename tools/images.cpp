@@ -7,6 +7,8 @@
 
 namespace nyala::tools {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::string color_mode_of(int64_t channels, const Shape& shape) {

@@ -24,7 +24,7 @@ void check_command(const CLI::App& app, int count, char** arguments) {
   for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
   if (std::find(names.begin(), names.end(), arguments[1]) == names.end())
     throw nyala::InvalidArgumentError("unknown command '" + std::string(arguments[1]) +
-                                      "': expected one of " + nyala::quoted_list(names));
+                                      "': expected one of " + nyala::detail::quoted_list(names));
 }
 
 }  // namespace

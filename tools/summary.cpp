@@ -7,6 +7,8 @@
 
 namespace nyala::tools {
 
+using namespace nyala::detail;
+
 namespace {
 
 using Json = nlohmann::ordered_json;

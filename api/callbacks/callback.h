@@ -87,7 +87,9 @@ class Callback {
   /// Returns what was there before: evaluate may run inside fit.
   Attachment attach(const Attachment& attachment) { return std::exchange(attachment_, attachment); }
   /// Only inside hooks: throws StateError elsewhere.
-  Model& model() const { return held(attachment_.model, "Callback::model()", "it is known inside hooks only"); }
+  Model& model() const {
+    return detail::held(attachment_.model, "Callback::model()", "it is known inside hooks only");
+  }
   const CallbackParameters& parameters() const { return attachment_.parameters; }
 
  private:
@@ -108,7 +110,9 @@ class CallbackArgument {
   requires std::derived_from<C, Callback> CallbackArgument(std::shared_ptr<C> callback)
       : callback_(std::move(callback)) {}
   /// Throw StateError where the pointer that was given is null.
-  Callback& operator*() const { return held(callback_, "Callback", "the list of callbacks holds a null pointer"); }
+  Callback& operator*() const {
+    return detail::held(callback_, "Callback", "the list of callbacks holds a null pointer");
+  }
   Callback* operator->() const { return &**this; }
 
  private:

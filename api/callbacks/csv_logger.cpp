@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 [[noreturn]] void fail(const std::string& filename, const char* what) {

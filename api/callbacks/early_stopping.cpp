@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 EarlyStopping::EarlyStopping(const Config& config)
     : MonitorCallback("EarlyStopping", config.monitor, config.mode, config.min_delta), config_(config) {}
 

@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 History::History() : record_(std::make_shared<Record>()) {}
 
 History::Values* History::find(const std::string& name) const {

@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void LearningRateScheduler::on_epoch_begin(int epoch, Logs&) {
   const Optimizer optimizer = model().optimizer();
   const double rate = schedule_(epoch, optimizer.learning_rate());

@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 void check_path(const std::string& path, bool weights_only) {

@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The direction of the compiled metric called `name`, if there is one that has a direction.

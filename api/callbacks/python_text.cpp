@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The parts of a format specification.
@@ -110,7 +112,7 @@ std::string without_exponent(const std::string& digits, int exponent) {
 
 }  // namespace
 
-std::string python_repr(double value) {
+std::string detail::python_repr(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char buffer[40];
@@ -126,7 +128,7 @@ std::string python_repr(double value) {
                                                  : without_exponent(digits, exponent));
 }
 
-std::string format_path(const std::string& pattern, const std::map<std::string, int64_t>& integers,
+std::string detail::format_path(const std::string& pattern, const std::map<std::string, int64_t>& integers,
                         const Logs& logs) {
   std::string text;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -159,6 +161,6 @@ std::string format_path(const std::string& pattern, const std::map<std::string, 
   return text;
 }
 
-void print_message(const std::string& line) { std::cout << line << std::endl; }
+void detail::print_message(const std::string& line) { std::cout << line << std::endl; }
 
 }  // namespace nyala

@@ -5,7 +5,7 @@
 
 #include <nyala/api/callbacks/callback.h>
 
-namespace nyala {
+namespace nyala::detail {
 
 /// A number as Python's repr prints a float: the shortest digits that read back as the same double, "0.1",
 /// "1e-05", "3.0", "nan".
@@ -21,4 +21,4 @@ std::string format_path(const std::string& pattern, const std::map<std::string, 
 /// Prints a line on standard output, as Keras' callbacks do with verbose > 0.
 void print_message(const std::string& line);
 
-}  // namespace nyala
+}  // namespace nyala::detail

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 ReduceLROnPlateau::ReduceLROnPlateau(const Config& config)
     : MonitorCallback("ReduceLROnPlateau", config.monitor, config.mode, config.min_delta), config_(config) {
   if (config.factor >= 1.0)

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void TerminateOnNaN::on_train_batch_end(int64_t batch, Logs& logs) {
   if (!logs.contains("loss")) return;
   const double loss = logs["loss"];

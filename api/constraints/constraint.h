@@ -31,7 +31,7 @@ class Constraint {
 
   explicit operator bool() const { return node_ != nullptr; }
   /// Throws StateError for an empty handle, as everything but `bool` does.
-  const ConstraintNode& node() const { return held(node_, "Constraint", "give a name or an object"); }
+  const ConstraintNode& node() const { return detail::held(node_, "Constraint", "give a name or an object"); }
   Tensor operator()(const Tensor& weight) const { return node().project(weight); }
 
  private:

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void MaxNormConfig::fields(FieldVisitor& v) {
   v.field("max_value", max_value);
   v.field("axis", axis);

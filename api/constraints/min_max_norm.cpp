@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void MinMaxNormConfig::fields(FieldVisitor& v) {
   v.field("min_value", min_value);
   v.field("max_value", max_value);

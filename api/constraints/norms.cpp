@@ -5,7 +5,7 @@
 
 namespace nyala {
 
-Tensor norms_of(const Tensor& w, const std::vector<int64_t>& axes) {
+Tensor detail::norms_of(const Tensor& w, const std::vector<int64_t>& axes) {
   return ops::sqrt(ops::sum(ops::square(w), std::vector<int>(axes.begin(), axes.end()), true));
 }
 

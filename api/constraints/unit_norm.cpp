@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void UnitNormConfig::fields(FieldVisitor& v) { v.field("axis", axis); }
 
 namespace {

@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ConstantConfig::fields(FieldVisitor& v) { v.field("value", value); }
 
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nyala/backend/core/tensor.h>
 
-namespace nyala {
+namespace nyala::detail {
 
 /// Sets each element of a host tensor of any dtype to draw(), in row-major order.
 template <class Draw>
@@ -23,4 +23,4 @@ void fill_each(const Tensor& value, Draw&& draw) {
   });
 }
 
-}  // namespace nyala
+}  // namespace nyala::detail

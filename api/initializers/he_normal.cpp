@@ -2,6 +2,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 HeNormal::HeNormal(const Config& config)
     : Initializer(variance_scaling_variant(
           "HeNormal", {.scale = 2.0, .mode = "fan_in", .distribution = "truncated_normal"}, config)) {}

@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void IdentityConfig::fields(FieldVisitor& v) { v.field("gain", gain); }
 
 namespace {

@@ -36,7 +36,9 @@ class Initializer {
 
   explicit operator bool() const { return node_ != nullptr; }
   /// Throws StateError for an empty handle, as everything but `bool` does.
-  const InitializerNode& node() const { return held(node_, "Initializer", "give a name or an object"); }
+  const InitializerNode& node() const {
+    return detail::held(node_, "Initializer", "give a name or an object");
+  }
   /// Fills `value` (host memory). Unseeded initializers draw from the next unseeded key.
   void operator()(const Tensor& value) const;
 

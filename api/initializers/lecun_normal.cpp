@@ -2,6 +2,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 LecunNormal::LecunNormal(const Config& config)
     : Initializer(variance_scaling_variant(
           "LecunNormal", {.scale = 1.0, .mode = "fan_in", .distribution = "truncated_normal"}, config)) {}

@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 class OnesNode final : public InitializerNode {

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void OrthogonalConfig::fields(FieldVisitor& v) {
   v.field("gain", gain);
   v.optional("seed", seed, -1);

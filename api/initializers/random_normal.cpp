@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RandomNormalConfig::fields(FieldVisitor& v) {
   v.field("mean", mean);
   v.field("stddev", stddev);

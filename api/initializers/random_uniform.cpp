@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RandomUniformConfig::fields(FieldVisitor& v) {
   v.field("minval", minval);
   v.field("maxval", maxval);

@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void TruncatedNormalConfig::fields(FieldVisitor& v) {
   v.field("mean", mean);
   v.field("stddev", stddev);

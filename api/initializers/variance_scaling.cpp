@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void VarianceScalingConfig::fields(FieldVisitor& v) {
   v.field("scale", scale);
   v.field("mode", mode);
@@ -22,7 +24,7 @@ void FanInitializerConfig::fields(FieldVisitor& v) {
   v.field("output_axes", output_axes);
 }
 
-std::pair<int64_t, int64_t> fans(const Shape& shape) {
+std::pair<int64_t, int64_t> detail::fans(const Shape& shape) {
   if (shape.rank() == 0) return {1, 1};
   if (shape.rank() == 1) return {shape[0], shape[0]};
   const int64_t field = shape.slice(0, shape.rank() - 2).num_elements();
@@ -104,7 +106,7 @@ class VarianceScalingNode final : public InitializerNode {
 VarianceScaling::VarianceScaling(const Config& config)
     : Initializer(std::make_shared<VarianceScalingNode>("VarianceScaling", config)) {}
 
-Initializer with_fan_axes(const Initializer& initializer, const std::vector<int64_t>& input_axes,
+Initializer detail::with_fan_axes(const Initializer& initializer, const std::vector<int64_t>& input_axes,
                           const std::vector<int64_t>& output_axes) {
   const auto* node = initializer ? dynamic_cast<const VarianceScalingNode*>(&initializer.node()) : nullptr;
   if (!node || (!node->config().input_axes.empty() && !node->config().output_axes.empty()))
@@ -115,7 +117,7 @@ Initializer with_fan_axes(const Initializer& initializer, const std::vector<int6
   return Initializer(std::make_shared<VarianceScalingNode>(node->name(), config));
 }
 
-Initializer variance_scaling_variant(std::string class_name, VarianceScalingConfig fixed,
+Initializer detail::variance_scaling_variant(std::string class_name, VarianceScalingConfig fixed,
                                      const FanInitializerConfig& config) {
   fixed.seed = config.seed;
   fixed.input_axes = config.input_axes;

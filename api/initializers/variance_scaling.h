@@ -39,6 +39,8 @@ struct FanInitializerConfig {
   void fields(FieldVisitor& v);
 };
 
+namespace detail {
+
 /// A variant under its own class name.
 Initializer variance_scaling_variant(std::string class_name, VarianceScalingConfig fixed,
                                      const FanInitializerConfig& config);
@@ -51,5 +53,7 @@ Initializer with_fan_axes(const Initializer& initializer, const std::vector<int6
 /// Input and output units of a weight: () 1 and 1, (n) n and n, (a, b) a and b, (..., a, b) the product of
 /// the leading sizes times a and b.
 std::pair<int64_t, int64_t> fans(const Shape& shape);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 class ZerosNode final : public InitializerNode {

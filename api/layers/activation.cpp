@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ActivationConfig::fields(FieldVisitor& v) { v.field("activation", activation); }
 
 namespace {

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void AdditiveAttentionConfig::fields(FieldVisitor& v) {
   v.field("use_scale", use_scale);
   v.field("dropout", dropout);

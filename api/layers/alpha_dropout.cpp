@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void AlphaDropoutConfig::fields(FieldVisitor& v) {
   v.field("rate", rate);
   v.field("noise_shape", noise_shape);
@@ -33,8 +35,9 @@ class AlphaDropoutNode final : public SeededNode {
   using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (!c.training() || config_.rate == 0.0) return x;
-    const uint32_t shared =
-        config_.noise_shape.empty() ? 0 : ops::dropout_noise_axes(x.shape(), Shape(config_.noise_shape));
+    const uint32_t shared = config_.noise_shape.empty()
+                                ? 0
+                                : ops::detail::dropout_noise_axes(x.shape(), Shape(config_.noise_shape));
     const Tensor draws = dropped(c, ops::ones_like(x), config_.rate, shared);
     const Tensor kept = ops::cast(ops::greater(draws, ops::zeros_like(draws)), x.dtype());
     constexpr double kFloor = -1.7580993408473766;  // -alpha * scale of selu

@@ -8,7 +8,9 @@
 
 namespace nyala {
 
-std::string checked_padding(const std::string& layer, const std::string& padding, bool allow_causal) {
+using namespace nyala::detail;
+
+std::string detail::checked_padding(const std::string& layer, const std::string& padding, bool allow_causal) {
   std::string name = padding;
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   std::vector<std::string> allowed = {"valid", "same"};
@@ -19,7 +21,7 @@ std::string checked_padding(const std::string& layer, const std::string& padding
                              padding + "'" + did_you_mean(name, allowed));
 }
 
-void check_data_format(const std::string& layer, const std::string& data_format) {
+void detail::check_data_format(const std::string& layer, const std::string& data_format) {
   if (data_format.empty() || data_format == "channels_last") return;
   if (data_format == "channels_first")
     throw InvalidArgumentError(layer + ": data_format 'channels_first' is not supported yet; expected " +
@@ -28,7 +30,7 @@ void check_data_format(const std::string& layer, const std::string& data_format)
                              "'" + did_you_mean(data_format, {"channels_last"}));
 }
 
-void check_either_data_format(const std::string& layer, const std::string& data_format) {
+void detail::check_either_data_format(const std::string& layer, const std::string& data_format) {
   if (data_format != "channels_first" && !data_format.empty() && data_format != "channels_last")
     throw InvalidArgumentError(
         layer + ": expected data_format 'channels_last' or 'channels_first', received '" + data_format + "'" +
@@ -36,56 +38,58 @@ void check_either_data_format(const std::string& layer, const std::string& data_
 }
 
 template <size_t N>
-void check_positive(const std::string& layer, const std::string& field, const Size<N>& size) {
+void detail::check_positive(const std::string& layer, const std::string& field, const Size<N>& size) {
   if (size.smallest() <= 0)
     throw InvalidArgumentError(layer + ": expected " + field + " > 0, received " + size.to_string());
   if (size.largest() > std::numeric_limits<int>::max())
     throw InvalidArgumentError(layer + ": expected a smaller " + field + ", received " + size.to_string());
 }
 
-template void check_positive(const std::string&, const std::string&, const Size<1>&);
-template void check_positive(const std::string&, const std::string&, const Size<2>&);
-template void check_positive(const std::string&, const std::string&, const Size<3>&);
+template void detail::check_positive(const std::string&, const std::string&, const Size<1>&);
+template void detail::check_positive(const std::string&, const std::string&, const Size<2>&);
+template void detail::check_positive(const std::string&, const std::string&, const Size<3>&);
 
-void check_positive(const std::string& layer, const std::string& field, int64_t value) {
+void detail::check_positive(const std::string& layer, const std::string& field, int64_t value) {
   if (value <= 0)
     throw InvalidArgumentError(layer + ": expected " + field + " > 0, received " + std::to_string(value));
 }
 
-void check_not_negative(const std::string& layer, const std::string& field, double value) {
+void detail::check_not_negative(const std::string& layer, const std::string& field, double value) {
   if (!(value >= 0))
     throw InvalidArgumentError(layer + ": expected " + field + " >= 0, received " + std::to_string(value));
 }
 
-void check_fraction(const std::string& layer, const std::string& field, double value) {
+void detail::check_fraction(const std::string& layer, const std::string& field, double value) {
   if (!(value >= 0 && value <= 1))
     throw InvalidArgumentError(layer + ": expected " + field + " in [0, 1], received " +
                                std::to_string(value));
 }
 
-void check_axes(const std::string& layer, const Axes& axes) {
+void detail::check_axes(const std::string& layer, const Axes& axes) {
   if (axes.list().empty()) throw InvalidArgumentError(layer + ": expected an axis, received none");
 }
 
-std::string missing_batch_axis(const Shape& received, int expected_rank) {
+std::string detail::missing_batch_axis(const Shape& received, int expected_rank) {
   if (received.rank() + 1 != expected_rank) return "";
   return ": is the axis of the rows missing? ops::expand_dims(x, 0) adds the batch axis to one example";
 }
 
-void check_rank(const Shape& input, int rank, const std::string& axes) {
+void detail::check_rank(const Shape& input, int rank, const std::string& axes) {
   if (input.rank() != rank)
     throw ShapeError("expected an input of rank " + std::to_string(rank) + " " + axes + ", received shape " +
                      input.to_string() + missing_batch_axis(input, rank));
 }
 
-void check_image(const Shape& input) { check_rank(input, 4, "(batch, height, width, channels)"); }
+void detail::check_image(const Shape& input) { check_rank(input, 4, "(batch, height, width, channels)"); }
 
-void check_floating(const Tensor& x) {
+void detail::check_floating(const Tensor& x) {
   if (!is_floating(x.dtype()))
     throw DTypeError("expected a floating input, received " + std::string(name_of(x.dtype())) +
                      "; put a Rescaling in front or cast it");
 }
 
-Tensor as_floating(const Tensor& x, DType dtype) { return is_floating(x.dtype()) ? x : ops::cast(x, dtype); }
+Tensor detail::as_floating(const Tensor& x, DType dtype) {
+  return is_floating(x.dtype()) ? x : ops::cast(x, dtype);
+}
 
 }  // namespace nyala

@@ -8,7 +8,7 @@
 
 /// Checks of constructor arguments and inputs that several layers share. Errors begin with `layer`, the class
 /// name, and say what was expected and received.
-namespace nyala {
+namespace nyala::detail {
 
 /// "valid" or "same" (where it is allowed also "causal"), in any case; returns it in lower case. Throws
 /// InvalidArgumentError with the nearest name.
@@ -45,4 +45,4 @@ void check_floating(const Tensor& x);
 /// them in a call, or its Input casts them.
 Tensor as_floating(const Tensor& x, DType dtype);
 
-}  // namespace nyala
+}  // namespace nyala::detail

@@ -6,7 +6,7 @@
 #include <nyala/backend/ops/shape.h>
 
 /// Layers of sequences compute on images of one row; those of images take things as they are.
-namespace nyala {
+namespace nyala::detail {
 
 template <size_t N>
 std::array<int, N == 1 ? 2 : N> sizes_in_image(const Size<N>& sizes) {
@@ -31,4 +31,4 @@ Tensor from_images(const Tensor& y) {
   return N == 1 ? ops::squeeze(y, {1}) : y;
 }
 
-}  // namespace nyala
+}  // namespace nyala::detail

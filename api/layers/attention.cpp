@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void AttentionConfig::fields(FieldVisitor& v) {
   v.field("use_scale", use_scale);
   v.field("score_mode", score_mode);

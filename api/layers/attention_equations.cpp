@@ -16,7 +16,7 @@ std::string letters(int first, int count) {
 
 }  // namespace
 
-ProjectionEquation projection_equation(int free, int bound, const std::vector<int64_t>& sizes) {
+ProjectionEquation detail::projection_equation(int free, int bound, const std::vector<int64_t>& sizes) {
   const int made = static_cast<int>(sizes.size());
   const std::string kept = letters(0, free), summed = letters(free, bound),
                     fresh = letters(free + bound, made);
@@ -25,7 +25,7 @@ ProjectionEquation projection_equation(int free, int bound, const std::vector<in
   return {kept + summed + "," + summed + fresh + "->" + kept + fresh, fresh, shape};
 }
 
-AttentionEquations attention_equations(int rank, const std::vector<int64_t>& axes) {
+AttentionEquations detail::attention_equations(int rank, const std::vector<int64_t>& axes) {
   const std::string target = letters(0, rank);
   std::string source = target, batch, of_query, of_key;
   int next = rank;

@@ -19,6 +19,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The name of a third tensor that only holds the key's place.
@@ -51,12 +53,12 @@ Places places_of(const AttentionInputs& in) {
 
 }  // namespace
 
-const std::vector<std::string>& attention_names() {
+const std::vector<std::string>& detail::attention_names() {
   static const std::vector<std::string> names = {"query", "value", "key"};
   return names;
 }
 
-Tensors attention_tensors(const Tensor& query, const Tensor& value, const AttentionCall& call) {
+Tensors detail::attention_tensors(const Tensor& query, const Tensor& value, const AttentionCall& call) {
   Tensors tensors{query, value};
   auto arguments = std::make_shared<CallArguments>();
   arguments->tensors = {"", ""};
@@ -74,7 +76,7 @@ Tensors attention_tensors(const Tensor& query, const Tensor& value, const Attent
   return tensors;
 }
 
-AttentionInputs attention_inputs(Inputs inputs) {
+AttentionInputs detail::attention_inputs(Inputs inputs) {
   AttentionInputs in;
   const auto arguments = call_arguments_of(inputs[0]);
   const auto names = arguments ? arguments->tensors : attention_names();
@@ -91,7 +93,7 @@ AttentionInputs attention_inputs(Inputs inputs) {
   return in;
 }
 
-Tensor joined_attention_mask(const AttentionInputs& in, int64_t sliding_window, bool causal) {
+Tensor detail::joined_attention_mask(const AttentionInputs& in, int64_t sliding_window, bool causal) {
   Tensor mask = both(expanded(mask_of(in.query), -1), expanded(mask_of(in.value), -2));
   if (in.has_key) mask = both(mask, expanded(mask_of(in.key), -2));
   if (causal && in.use_causal_mask) {
@@ -107,7 +109,7 @@ Tensor joined_attention_mask(const AttentionInputs& in, int64_t sliding_window, 
   return both(as_bool(in.attention_mask), mask);
 }
 
-Tensor raised_attention_mask(const Tensor& mask, int rank, int attended) {
+Tensor detail::raised_attention_mask(const Tensor& mask, int rank, int attended) {
   if (!mask.defined() || mask.rank() >= rank) return mask;
   Shape shape = mask.shape();
   const int behind = std::min(2 * attended, shape.rank());
@@ -117,7 +119,7 @@ Tensor raised_attention_mask(const Tensor& mask, int rank, int attended) {
   return mask.with_shape(raised);
 }
 
-Tensor masked_softmax(const Tensor& scores, const Tensor& mask, int axes) {
+Tensor detail::masked_softmax(const Tensor& scores, const Tensor& mask, int axes) {
   const auto fill = [&](double value) { return Tensor::full({}, value, scores.dtype(), scores.device()); };
   const Tensor shown = mask.defined() ? ops::where(mask, scores, fill(kHidden)) : scores;
   std::vector<int> last;
@@ -126,7 +128,7 @@ Tensor masked_softmax(const Tensor& scores, const Tensor& mask, int axes) {
   return mask.defined() ? ops::where(mask, y, fill(0.0)) : y;
 }
 
-Tensor unmasked(const Tensor& x) {
+Tensor detail::unmasked(const Tensor& x) {
   Tensor out = x;
   out.set_notes(nullptr);
   return out;

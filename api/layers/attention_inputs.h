@@ -16,9 +16,13 @@ struct AttentionCall {
   bool use_causal_mask = false;
 };
 
+namespace detail {
+
 /// The tensors of a call as the layer takes them, with their arguments (call_arguments.h): query, value, key
 /// (or the value in its place, named ""), attention_mask.
 Tensors attention_tensors(const Tensor& query, const Tensor& value, const AttentionCall& call);
+
+}  // namespace detail
 
 /// The same again inside the layer; without arguments the tensors are query, value and key. Throws
 /// InvalidArgumentError for another number of tensors.
@@ -28,6 +32,9 @@ struct AttentionInputs {
   Tensor attention_mask = {};
   bool return_attention_scores = false, use_causal_mask = false;
 };
+
+namespace detail {
+
 AttentionInputs attention_inputs(Inputs inputs);
 
 /// Keras' position names of the tensors of such a layer, "query", "value", "key".
@@ -46,6 +53,8 @@ Tensor masked_softmax(const Tensor& scores, const Tensor& mask, int axes);
 
 /// `x` without mask and arguments, which are the attention layer's business and not that of its projections.
 Tensor unmasked(const Tensor& x);
+
+}  // namespace detail
 
 /// A handle on a layer that is called with query and value.
 class AttentionLayer : public Layer {

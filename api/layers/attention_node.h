@@ -53,15 +53,15 @@ class ProjectedQueryNode : public QueryNode {
   /// Builds the layer `attribute` of files, which takes the last `bound` axes of `input` to axes of `sizes`.
   Layer projection(Builder& b, const std::string& attribute, const std::string& name, const Shape& input,
                    const std::vector<int64_t>& sizes, int bound = 1) {
-    const ProjectionEquation equation = projection_equation(input.rank() - bound, bound, sizes);
-    const EinsumDense dense(projection_config(config_, equation, name));
+    const ProjectionEquation equation = detail::projection_equation(input.rank() - bound, bound, sizes);
+    const EinsumDense dense(detail::projection_config(config_, equation, name));
     b.build(track(attribute, dense), input);
     return dense;
   }
 
   /// What the call gives: `attended` through the gate and the last projection, and the scores if asked for.
   Outputs finished(Call& c, const AttentionInputs& in, Tensor attended, const Tensor& scores) const {
-    if (config_.use_gate) attended = attended * gate_dense_(c, unmasked(in.query));
+    if (config_.use_gate) attended = attended * gate_dense_(c, detail::unmasked(in.query));
     Outputs outputs{output_dense_(c, attended)};
     if (in.return_attention_scores) outputs.push_back(scores);
     return outputs;

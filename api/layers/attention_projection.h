@@ -5,7 +5,7 @@
 #include <nyala/api/layers/attention_equations.h>
 #include <nyala/api/layers/einsum_dense.h>
 
-namespace nyala {
+namespace nyala::detail {
 
 /// A projection of an attention layer with that layer's settings.
 template <class Config>
@@ -27,4 +27,4 @@ EinsumDenseConfig projection_config(const Config& layer, const ProjectionEquatio
           .dtype = layer.dtype};
 }
 
-}  // namespace nyala
+}  // namespace nyala::detail

@@ -5,7 +5,7 @@
 #include <nyala/api/fields.h>
 #include <nyala/backend/core/axes.h>
 
-namespace nyala {
+namespace nyala::detail {
 
 /// Visits the axes as a list.
 inline void visit_axes(FieldVisitor& v, const char* name, Axes& axes) {
@@ -14,4 +14,4 @@ inline void visit_axes(FieldVisitor& v, const char* name, Axes& axes) {
   axes = Axes(std::vector<int>(list.begin(), list.end()));
 }
 
-}  // namespace nyala
+}  // namespace nyala::detail

@@ -17,6 +17,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void BatchNormalizationConfig::fields(FieldVisitor& v) {
   v.field("axis", axis);
   v.field("momentum", momentum);
@@ -136,7 +138,7 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
     for (int axis = 0; axis < x.rank() - 1; ++axis) axes.push_back(axis);
     const auto summed = [&](const Tensor& values) {
       const Tensor own = ops::sum(values, axes);
-      return config_.per_replica_statistics ? own : ops::replica_all_reduce(own, c.replica());
+      return config_.per_replica_statistics ? own : ops::detail::replica_all_reduce(own, c.replica());
     };
     const Tensor zero = Tensor::zeros({}, x.dtype(), x.device());
     const Tensor count = summed(ops::cast(counted, x.dtype())) + kFew;
@@ -157,7 +159,7 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
       return ops::batch_normalization_apply(x, {c[moving_mean_], c[moving_variance_], gamma, beta}, options);
     if (!config_.per_replica_statistics) options.replica = c.replica();
     options.recompute = c.options().recompute_batch_normalization;
-    const auto [y, mean, variance] = ops::batch_normalization_train(x, gamma, beta, options);
+    const auto [y, mean, variance] = ops::detail::batch_normalization_train(x, gamma, beta, options);
     update(c, moving_mean_, mean, x);
     update(c, moving_variance_, variance, x);
     return y;

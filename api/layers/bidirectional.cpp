@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void BidirectionalConfig::fields(FieldVisitor& v) {
   v.field("layer", layer);
   v.optional("merge_mode", merge_mode);

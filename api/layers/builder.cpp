@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 Variable Builder::make(const std::string& name, const Shape& shape, const Initializer& initializer,
                        bool trainable, Aggregation aggregation, const Constraint& constraint) {
   if (!shape.is_known())

@@ -23,10 +23,14 @@ struct CallArguments {
   }
 };
 
+namespace detail {
+
 /// `x` as the first tensor of a call with these arguments; null takes them away. Works on symbolic tensors.
 Tensor with_call_arguments(const Tensor& x, std::shared_ptr<const CallArguments> arguments);
 
 /// What travels with `x`, or null.
 std::shared_ptr<const CallArguments> call_arguments_of(const Tensor& x);
+
+}  // namespace detail
 
 }  // namespace nyala

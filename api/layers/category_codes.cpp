@@ -9,14 +9,16 @@
 
 namespace nyala {
 
-void check_not_sparse(const std::string& layer, bool sparse) {
+using namespace nyala::detail;
+
+void detail::check_not_sparse(const std::string& layer, bool sparse) {
   if (sparse)
     throw InvalidArgumentError(layer +
                                ": sparse outputs (sparse=true) are not supported; leave it out: dense ones "
                                "hold the same numbers");
 }
 
-CategoryCode category_code_of(const std::string& layer, const std::string& name) {
+CategoryCode detail::category_code_of(const std::string& layer, const std::string& name) {
   if (name == "one_hot") return CategoryCode::one_hot;
   if (name == "multi_hot" || name == "binary") return CategoryCode::multi_hot;
   if (name == "count") return CategoryCode::count;
@@ -24,7 +26,7 @@ CategoryCode category_code_of(const std::string& layer, const std::string& name)
                              in_quotes(name) + did_you_mean(name, {"one_hot", "multi_hot", "count"}));
 }
 
-Tensor encode_categories(const Tensor& numbers, const CategoryCodes& codes) {
+Tensor detail::encode_categories(const Tensor& numbers, const CategoryCodes& codes) {
   const bool whole = numbers.dtype() == DType::int32 || numbers.dtype() == DType::int64;
   Tensor indices = whole ? numbers : ops::cast(numbers, DType::int64);
   if (indices.rank() == 0) indices = ops::expand_dims(indices, 0);

@@ -11,11 +11,15 @@ namespace nyala {
 /// how often (summing weights where there are any). Numbers outside of 0 to depth - 1 are left out.
 enum class CategoryCode { one_hot, multi_hot, count };
 
+namespace detail {
+
 /// By Keras' name ("binary" is an old one of multi_hot). Throws InvalidArgumentError naming `layer`.
 CategoryCode category_code_of(const std::string& layer, const std::string& name);
 
 /// Throws InvalidArgumentError naming `layer` for Keras' argument sparse = true: there are no sparse tensors.
 void check_not_sparse(const std::string& layer, bool sparse);
+
+}  // namespace detail
 
 struct CategoryCodes {
   CategoryCode code = CategoryCode::multi_hot;
@@ -23,6 +27,11 @@ struct CategoryCodes {
   DType dtype = DType::float32;
   Tensor weights = {};  // for `count`, in the shape of the numbers
 };
+
+namespace detail {
+
 Tensor encode_categories(const Tensor& numbers, const CategoryCodes& codes);
+
+}  // namespace detail
 
 }  // namespace nyala

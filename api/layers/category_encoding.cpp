@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void CategoryEncodingConfig::fields(FieldVisitor& v) {
   v.optional("num_tokens", num_tokens, 0);
   v.field("output_mode", output_mode);

@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void CenterCropConfig::fields(FieldVisitor& v) {
   v.field("height", height);
   v.field("width", width);

@@ -41,6 +41,8 @@ class ChannelsFirst final : public Node {
   }
 };
 
+namespace detail {
+
 /// A finished node of `Node`, or of it with channels first where the configuration says so.
 template <class Node, class Config>
 std::shared_ptr<LayerNode> make_image_layer(const Config& config) {
@@ -51,5 +53,7 @@ std::shared_ptr<LayerNode> make_image_layer(const Config& config) {
     node = std::make_shared<Node>(config);
   return finish_layer(std::move(node), {config.name, config.trainable, config.dtype});
 }
+
+}  // namespace detail
 
 }  // namespace nyala

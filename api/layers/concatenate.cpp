@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ConcatenateConfig::fields(FieldVisitor& v) { v.field("axis", axis); }
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nyala/api/fields.h>
 
-namespace nyala {
+namespace nyala::detail {
 
 /// A configuration's fields as a function, for nodes that several classes share.
 template <class Config>
@@ -12,4 +12,4 @@ std::function<void(FieldVisitor&)> fields_of(Config config) {
   return [config](FieldVisitor& v) mutable { config.fields(v); };
 }
 
-}  // namespace nyala
+}  // namespace nyala::detail

@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ConvLSTM2DConfig::fields(FieldVisitor& v) {
   v.field("filters", filters);
   visit_size(v, "kernel_size", kernel_size);

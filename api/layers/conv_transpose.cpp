@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 template <size_t N>
 void ConvTransposeConfig<N>::fields(FieldVisitor& v) {
   v.field("filters", filters);

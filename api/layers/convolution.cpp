@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 template <size_t N>
 void ConvolutionConfig<N>::fields(FieldVisitor& v) {
   v.field("filters", filters);

@@ -10,7 +10,7 @@
 #include <nyala/backend/ops/conv3d.h>
 
 /// What the layers with kernels share.
-namespace nyala {
+namespace nyala::detail {
 
 /// Throws InvalidArgumentError for channels first with an activation that looks along the last axis (softmax)
 /// or may do so (a function): where the channels come first, that axis is another.
@@ -78,7 +78,7 @@ Tensor convolve(const Tensor& x, const FoldedCall& changes, ops::ConvolutionOpti
   if (changes.padding) options.padding = *changes.padding;
   if constexpr (N == 2) {
     if (changes.sum.defined()) {
-      ops::conv2d_onto(changes.sum, std::array{&x, &changes.kernel, &changes.bias}, options);
+      ops::detail::conv2d_onto(changes.sum, std::array{&x, &changes.kernel, &changes.bias}, options);
       return changes.sum;
     }
   }
@@ -89,4 +89,4 @@ Tensor convolve(const Tensor& x, const FoldedCall& changes, ops::ConvolutionOpti
 /// are channels: (sizes..., 1, channels * multiplier).
 Tensor as_grouped_kernel(const Tensor& depthwise_kernel);
 
-}  // namespace nyala
+}  // namespace nyala::detail

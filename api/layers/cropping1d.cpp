@@ -4,11 +4,14 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void Cropping1DConfig::fields(FieldVisitor& v) { visit_edges(v, "cropping", cropping); }
 
 Cropping1D::Cropping1D(const Config& config)
-    : Layer(finish_layer(make_cropping_node({"Cropping1D", config.cropping.list(), ""}, fields_of(config)),
-                         {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(
+          make_cropping_node({"Cropping1D", config.cropping.list(), ""}, detail::fields_of(config)),
+          {config.name, config.trainable, config.dtype})) {}
 
 Cropping1D::Cropping1D(EdgeSizes<1> cropping, Config config)
     : Cropping1D([&] {

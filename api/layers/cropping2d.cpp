@@ -4,15 +4,17 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void Cropping2DConfig::fields(FieldVisitor& v) {
   visit_edges(v, "cropping", cropping);
   v.field("data_format", data_format);
 }
 
 Cropping2D::Cropping2D(const Config& config)
-    : Layer(finish_layer(
-          make_cropping_node({"Cropping2D", config.cropping.list(), config.data_format}, fields_of(config)),
-          {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(make_cropping_node({"Cropping2D", config.cropping.list(), config.data_format},
+                                            detail::fields_of(config)),
+                         {config.name, config.trainable, config.dtype})) {}
 
 Cropping2D::Cropping2D(EdgeSizes<2> cropping, Config config)
     : Cropping2D([&] {

@@ -4,15 +4,17 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void Cropping3DConfig::fields(FieldVisitor& v) {
   visit_edges(v, "cropping", cropping);
   v.field("data_format", data_format);
 }
 
 Cropping3D::Cropping3D(const Config& config)
-    : Layer(finish_layer(
-          make_cropping_node({"Cropping3D", config.cropping.list(), config.data_format}, fields_of(config)),
-          {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(make_cropping_node({"Cropping3D", config.cropping.list(), config.data_format},
+                                            detail::fields_of(config)),
+                         {config.name, config.trainable, config.dtype})) {}
 
 Cropping3D::Cropping3D(EdgeSizes<3> cropping, Config config)
     : Cropping3D([&] {

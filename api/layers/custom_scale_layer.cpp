@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void CustomScaleLayerConfig::fields(FieldVisitor& v) { v.field("scale", scale); }
 
 namespace {

@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void DenseConfig::fields(FieldVisitor& v) {
   v.field("units", units);
   v.field("activation", activation);

@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 template <size_t N>
 void DepthwiseConvConfig<N>::fields(FieldVisitor& v) {
   visit_size(v, "kernel_size", kernel_size);

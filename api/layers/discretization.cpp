@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void DiscretizationConfig::fields(FieldVisitor& v) {
   v.field("bin_boundaries", bin_boundaries);
   v.optional("num_bins", num_bins, -1);

@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void DotConfig::fields(FieldVisitor& v) {
   // Keras reads a list of two only, or a number.
   if (axes.list().size() == 1) axes = {axes.list()[0], axes.list()[0]};

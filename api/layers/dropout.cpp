@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void DropoutConfig::fields(FieldVisitor& v) {
   v.field("rate", rate);
   v.field("noise_shape", noise_shape);
@@ -32,7 +34,7 @@ class DropoutNode final : public SeededNode {
     if (!c.training() || config_.rate == 0.0) return x;
     const Shape noise(config_.noise_shape);
     return dropped(c, x, config_.rate,
-                   config_.noise_shape.empty() ? 0 : ops::dropout_noise_axes(x.shape(), noise));
+                   config_.noise_shape.empty() ? 0 : ops::detail::dropout_noise_axes(x.shape(), noise));
   }
 
  private:

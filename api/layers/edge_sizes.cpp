@@ -6,7 +6,8 @@
 
 namespace nyala {
 
-std::vector<EdgePair> visit_edge_list(FieldVisitor& v, const char* name, const std::vector<EdgePair>& edges) {
+std::vector<EdgePair> detail::visit_edge_list(FieldVisitor& v, const char* name,
+                                              const std::vector<EdgePair>& edges) {
   const size_t axes = edges.size();
   std::vector<int64_t> list;
   for (const auto& [before, after] : edges) {

@@ -35,6 +35,8 @@ class EdgeSizes {
   std::array<EdgePair, kAxes> edges_;
 };
 
+namespace detail {
+
 /// Visits pairs as a flat list; one number stands for all, and one for each axis for both its sides. Throws
 /// InvalidArgumentError for a list of another length.
 std::vector<EdgePair> visit_edge_list(FieldVisitor& v, const char* name, const std::vector<EdgePair>& edges);
@@ -46,5 +48,7 @@ void visit_edges(FieldVisitor& v, const char* name, EdgeSizes<kAxes>& edges) {
   for (size_t i = 0; i < kAxes; ++i) array[i] = list[i];
   edges = array;
 }
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 class EdgesNode : public LayerNode {
@@ -100,12 +102,12 @@ std::shared_ptr<LayerNode> make_node(const EdgesLayer& layer, std::function<void
 
 }  // namespace
 
-std::shared_ptr<LayerNode> make_cropping_node(const EdgesLayer& layer,
+std::shared_ptr<LayerNode> detail::make_cropping_node(const EdgesLayer& layer,
                                               std::function<void(FieldVisitor&)> fields) {
   return make_node<CroppingNode>(layer, std::move(fields));
 }
 
-std::shared_ptr<LayerNode> make_padding_node(const EdgesLayer& layer,
+std::shared_ptr<LayerNode> detail::make_padding_node(const EdgesLayer& layer,
                                              std::function<void(FieldVisitor&)> fields) {
   return make_node<PaddingNode>(layer, std::move(fields));
 }

@@ -16,11 +16,15 @@ struct EdgesLayer {
   std::string data_format;  // "", "channels_last" or "channels_first"
 };
 
+namespace detail {
+
 /// The nodes behind Cropping1D to 3D and ZeroPadding1D to 3D; `fields` shows the configuration. Throw
 /// InvalidArgumentError for a negative size or another data format.
 std::shared_ptr<LayerNode> make_cropping_node(const EdgesLayer& layer,
                                               std::function<void(FieldVisitor&)> fields);
 std::shared_ptr<LayerNode> make_padding_node(const EdgesLayer& layer,
                                              std::function<void(FieldVisitor&)> fields);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void EinsumDenseConfig::fields(FieldVisitor& v) {
   v.field("equation", equation);
   v.field("output_shape", output_shape);

@@ -90,7 +90,7 @@ Shape bias_shape(const EinsumDenseEquation& e, const std::map<char, int64_t>& si
 
 }  // namespace
 
-EinsumDenseEquation read_dense_equation(const std::string& equation) {
+EinsumDenseEquation detail::read_dense_equation(const std::string& equation) {
   std::string text = equation;
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   const size_t comma = text.find(','), arrow = text.find("->");
@@ -112,7 +112,7 @@ EinsumDenseEquation read_dense_equation(const std::string& equation) {
       equation + "'");
 }
 
-EinsumDenseShapes shapes_of_dense(const EinsumDenseEquation& e, const Shape& input,
+EinsumDenseShapes detail::shapes_of_dense(const EinsumDenseEquation& e, const Shape& input,
                                   const std::vector<int64_t>& output_shape, const std::string& bias_axes) {
   const std::map<char, int64_t> outputs = output_sizes(e, input, output_shape),
                                 inputs = input_sizes(e, input);
@@ -136,7 +136,7 @@ EinsumDenseShapes shapes_of_dense(const EinsumDenseEquation& e, const Shape& inp
   return shapes;
 }
 
-bool is_plain_product(const EinsumDenseEquation& e, int& contracted) {
+bool detail::is_plain_product(const EinsumDenseEquation& e, int& contracted) {
   if (e.dots == EinsumDenseEquation::Dots::right) return false;
   size_t count = 0;
   while (count < e.kernel.size() && has(e.input, e.kernel[count]) && !has(e.output, e.kernel[count])) ++count;

@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ELUConfig::fields(FieldVisitor& v) { v.field("alpha", alpha); }
 
 namespace {

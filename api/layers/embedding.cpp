@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void EmbeddingConfig::fields(FieldVisitor& v) {
   v.field("input_dim", input_dim);
   v.field("output_dim", output_dim);

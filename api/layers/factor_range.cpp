@@ -18,7 +18,7 @@ namespace {
 
 }  // namespace
 
-void visit_factor(FieldVisitor& v, const char* name, FactorRange& factor) {
+void detail::visit_factor(FieldVisitor& v, const char* name, FactorRange& factor) {
   std::vector<double> numbers = factor.list();
   v.field(name, numbers);
   factor = FactorRange(std::move(numbers));
@@ -26,7 +26,7 @@ void visit_factor(FieldVisitor& v, const char* name, FactorRange& factor) {
 
 // Two numbers are only held against the bounds on their far sides: so does Keras, whose files may hold
 // others.
-FactorRange standard_limits(const std::string& layer, const FactorRange& factor, double least) {
+FactorRange detail::standard_limits(const std::string& layer, const FactorRange& factor, double least) {
   const std::vector<double>& given = factor.list();
   const std::string expected = "a number, or two, in [" + std::to_string(least) + ", 1]";
   if (given.size() == 1) {
@@ -39,8 +39,8 @@ FactorRange standard_limits(const std::string& layer, const FactorRange& factor,
   return {std::min(given[0], given[1]), std::max(given[0], given[1])};
 }
 
-ops::UniformRange motion_limits(const std::string& layer, const std::string& field, const FactorRange& factor,
-                                bool zoom) {
+ops::UniformRange detail::motion_limits(const std::string& layer, const std::string& field,
+                                        const FactorRange& factor, bool zoom) {
   const std::vector<double>& given = factor.list();
   const auto fits = [zoom](double number) {
     return number <= 1.0 && (zoom ? number > -1.0 : number >= -1.0);
@@ -52,7 +52,8 @@ ops::UniformRange motion_limits(const std::string& layer, const std::string& fie
   return {std::min(given[0], given[1]), std::max(given[0], given[1])};
 }
 
-ops::UniformRange two_limits(const std::string& layer, const std::string& field, const FactorRange& range) {
+ops::UniformRange detail::two_limits(const std::string& layer, const std::string& field,
+                                     const FactorRange& range) {
   if (range.list().size() != 2) refuse(layer + ", " + field, "two numbers", range);
   return {range.list()[0], range.list()[1]};
 }

@@ -26,6 +26,8 @@ class FactorRange {
   std::vector<double> numbers_;
 };
 
+namespace detail {
+
 void visit_factor(FieldVisitor& v, const char* name, FactorRange& factor);
 
 /// The limits that Keras' base class makes of a factor, for bounds [least, 1]: one number f becomes
@@ -40,5 +42,7 @@ ops::UniformRange motion_limits(const std::string& layer, const std::string& fie
 
 /// Two numbers as they are. Throws InvalidArgumentError for another count.
 ops::UniformRange two_limits(const std::string& layer, const std::string& field, const FactorRange& range);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void FlattenConfig::fields(FieldVisitor& v) { v.field("data_format", data_format); }
 
 namespace {

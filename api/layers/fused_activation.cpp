@@ -28,7 +28,7 @@ FusedActivation::FusedActivation(ActivationArgument activation) : activation_(st
   fused_here_ = !activation_.is_custom() && fuses(activation_.name(), fused_);
 }
 
-void add_activity_loss(Call& c, const Regularizer& regularizer, const Tensor& output) {
+void detail::add_activity_loss(Call& c, const Regularizer& regularizer, const Tensor& output) {
   if (output.is_abstract() || output.rank() == 0) return;
   // A replica without rows adds nothing, but not 0 / 0.
   c.add_loss(regularizer(output) * (1.0 / static_cast<double>(std::max<int64_t>(output.shape()[0], 1))));

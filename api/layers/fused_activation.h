@@ -21,7 +21,11 @@ class FusedActivation {
   bool fused_here_ = false;
 };
 
+namespace detail {
+
 /// Adds regularizer(output) / batch size to the loss, as Keras' activity regularisers do.
 void add_activity_loss(Call& c, const Regularizer& regularizer, const Tensor& output);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void GaussianDropoutConfig::fields(FieldVisitor& v) {
   v.field("rate", rate);
   v.optional("seed", seed, -1);

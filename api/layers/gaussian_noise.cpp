@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void GaussianNoiseConfig::fields(FieldVisitor& v) {
   v.field("stddev", stddev);
   v.optional("seed", seed, -1);

@@ -15,6 +15,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void GlobalPoolingConfig::fields(FieldVisitor& v) {
   v.field("data_format", data_format);
   v.field("keepdims", keepdims);

@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void GroupNormalizationConfig::fields(FieldVisitor& v) {
   v.field("groups", groups);
   v.field("axis", axis);

@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void GroupQueryAttentionConfig::fields(FieldVisitor& v) {
   v.field("head_dim", head_dim);
   v.field("num_query_heads", num_query_heads);

@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void GRUCellConfig::fields(FieldVisitor& v) {
   v.field("units", units);
   v.field("activation", activation);
@@ -88,7 +90,7 @@ class GruCellNode final : public RecurrentCellNode {
     if (!activations_ || !config_.reset_after || dropout_.drops_state(c)) return {};
     const CellPass pass = begin(c, s.states[0]);
     const ops::GruResult result =
-        ops::gru({project(c, s.x), pass.tensors[0], s.states[0], pass.tensors[1], s.mask},
+        ops::detail::gru({project(c, s.x), pass.tensors[0], s.states[0], pass.tensors[1], s.mask},
                  recurrent_options(*activations_, s));
     return {result.output, result.h};
   }

@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 ImageAugmentation::ImageAugmentation(int64_t seed, std::string_view kind, const std::string& data_format)
     : SeededNode(seed, kind), channels_first_(data_format == "channels_first") {
   check_either_data_format(std::string(kind), data_format);
@@ -36,14 +38,14 @@ Tensor ImageAugmentation::moved(const Tensor& images, const Tensor& numbers, ops
   return ops::affine_transform(images, transforms, options);
 }
 
-ops::AffineOptions sampling_of(const std::string& layer, const std::string& interpolation,
+ops::AffineOptions detail::sampling_of(const std::string& layer, const std::string& interpolation,
                                const std::string& fill_mode, double fill_value) {
   try {
     if (interpolation != "nearest" && interpolation != "bilinear")
       throw InvalidArgumentError("expected interpolation 'nearest' or 'bilinear', received '" +
                                  interpolation + "'");
-    return {.interpolation = ops::interpolation_of(interpolation),
-            .fill_mode = ops::fill_mode_of(fill_mode),
+    return {.interpolation = ops::detail::interpolation_of(interpolation),
+            .fill_mode = ops::detail::fill_mode_of(fill_mode),
             .fill_value = fill_value};
   } catch (const Error&) {
     rethrow_with_prefix(layer + ": ");

@@ -40,6 +40,8 @@ class ImageAugmentation : public SeededNode {
   bool channels_first_;
 };
 
+namespace detail {
+
 /// Bilinear or nearest sampling by Keras' names. Throws InvalidArgumentError for others.
 ops::AffineOptions sampling_of(const std::string& layer, const std::string& interpolation,
                                const std::string& fill_mode, double fill_value);
@@ -53,5 +55,7 @@ void visit_motion(FieldVisitor& v, Config& config) {
   v.field("fill_value", config.fill_value);
   v.field("data_format", config.data_format);
 }
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -8,7 +8,7 @@
 
 namespace nyala {
 
-ImageBox centred_box(int64_t height, int64_t width, int64_t target_height, int64_t target_width) {
+ImageBox detail::centred_box(int64_t height, int64_t width, int64_t target_height, int64_t target_width) {
   // Keras computes in float32, and the rounding decides about a row.
   const auto scaled = [](int64_t size, int64_t times, int64_t over) {
     return static_cast<int64_t>(static_cast<float>(size * times) / static_cast<float>(over));
@@ -21,7 +21,7 @@ ImageBox centred_box(int64_t height, int64_t width, int64_t target_height, int64
   return box;
 }
 
-Tensor cut_out(const Tensor& images, const ImageBox& box) {
+Tensor detail::cut_out(const Tensor& images, const ImageBox& box) {
   std::vector<int64_t> start(static_cast<size_t>(images.rank()), 0), shape(start.size(), -1);
   const size_t rows = start.size() - 3;
   start[rows] = box.top;
@@ -31,7 +31,7 @@ Tensor cut_out(const Tensor& images, const ImageBox& box) {
   return ops::slice(images, start, shape);
 }
 
-void check_images(const Shape& images) {
+void detail::check_images(const Shape& images) {
   if (images.rank() != 3 && images.rank() != 4)
     throw ShapeError(
         "expected images (batch, height, width, channels) or one without the batch, received "
@@ -39,7 +39,7 @@ void check_images(const Shape& images) {
         images.to_string());
 }
 
-Tensor abstract_images(const Tensor& images, int64_t height, int64_t width) {
+Tensor detail::abstract_images(const Tensor& images, int64_t height, int64_t width) {
   const int rank = images.rank();
   return Tensor::abstract(images.shape().with(rank - 3, height).with(rank - 2, width), images.dtype(),
                           images.device());

@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 class InputNode final : public LayerNode {
@@ -68,11 +70,13 @@ Input::Input(const Shape& shape, Config config) : Input(with_shape(std::move(con
 
 Tensor Input::tensor() const { return input_tensor(*node_); }
 
-const InputConfig& input_config(const LayerNode& node) { return as_input(node).config(); }
+const InputConfig& detail::input_config(const LayerNode& node) { return as_input(node).config(); }
 
-bool is_input_layer(const LayerNode& node) { return dynamic_cast<const InputNode*>(&node) != nullptr; }
+bool detail::is_input_layer(const LayerNode& node) {
+  return dynamic_cast<const InputNode*>(&node) != nullptr;
+}
 
-Tensor input_tensor(LayerNode& node) {
+Tensor detail::input_tensor(LayerNode& node) {
   as_input(node);
   return static_cast<InputNode&>(node).tensor();
 }

@@ -24,11 +24,15 @@ class Input : public Layer {
   operator Tensor() const { return tensor(); }
 };
 
+namespace detail {
+
 /// The configuration of an Input layer; throws StateError for any other layer.
 const InputConfig& input_config(const LayerNode& node);
 /// Whether the node is an Input's.
 bool is_input_layer(const LayerNode& node);
 /// The symbolic tensor of an Input's node.
 Tensor input_tensor(LayerNode& node);
+
+}  // namespace detail
 
 }  // namespace nyala

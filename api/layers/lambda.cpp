@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void LambdaConfig::fields(FieldVisitor&) {}
 
 namespace {

@@ -17,6 +17,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 Outputs LayerNode::call(Call& c, Inputs inputs) const {
   if (inputs.size() != 1)
     throw InvalidArgumentError("expected one input tensor, received " + std::to_string(inputs.size()));
@@ -393,7 +395,8 @@ int64_t Layer::count_params() const {
   return count;
 }
 
-std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const LayerOptions& options) {
+std::shared_ptr<LayerNode> detail::finish_layer(std::shared_ptr<LayerNode> node,
+                                                const LayerOptions& options) {
   node->set_name(options.name.empty() ? unique_name(node->class_name()) : options.name);
   const DType dtype = parse_dtype(options.dtype);
   if (!is_floating(dtype))
@@ -403,7 +406,7 @@ std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const L
   return node;
 }
 
-std::string snake_case(std::string_view class_name) {
+std::string detail::snake_case(std::string_view class_name) {
   auto upper = [&](size_t i) {
     return i < class_name.size() && std::isupper(static_cast<unsigned char>(class_name[i]));
   };

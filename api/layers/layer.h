@@ -248,7 +248,9 @@ class Layer {
   static Layer from_config(const std::string& class_name, const std::string& config);
 
   /// Throws StateError for an empty handle.
-  LayerNode& node() const { return held(node_, "Layer", "make one, as in Dense(10), or a model of layers"); }
+  LayerNode& node() const {
+    return detail::held(node_, "Layer", "make one, as in Dense(10), or a model of layers");
+  }
   const std::shared_ptr<LayerNode>& shared() const { return node_; }
   friend bool operator==(const Layer& a, const Layer& b) { return a.node_ == b.node_; }
 
@@ -263,10 +265,10 @@ struct LayerOptions {
   std::string dtype = "float32";
 };
 
+namespace detail {
+
 /// Makes a node with its name, trainable flag and dtype set.
 std::shared_ptr<LayerNode> finish_layer(std::shared_ptr<LayerNode> node, const LayerOptions& options);
-
-namespace detail {
 
 /// A function that a class does not override is that of its base, also in its type. What cannot be named from
 /// here is an override that is not public.
@@ -298,21 +300,26 @@ std::shared_ptr<Node> make_node(Arguments&&... arguments) {
 /// A handle on a user's layer: `make_layer<MyLayer>(arguments...)`.
 template <class Node, class... Arguments>
 Layer make_layer(Arguments&&... arguments) {
-  return Layer(finish_layer(detail::make_node<Node>(std::forward<Arguments>(arguments)...), {}));
+  return Layer(detail::finish_layer(detail::make_node<Node>(std::forward<Arguments>(arguments)...), {}));
 }
 
 /// The same with a name: `make_layer<MyLayer>({.name = "mine"}, arguments...)`. A list in braces that comes
 /// first is always this one; what the constructor takes has its type's name: `MyLayerConfig{.units = 3}`.
 template <class Node, class... Arguments>
 Layer make_layer(LayerOptions options, Arguments&&... arguments) {
-  return Layer(finish_layer(detail::make_node<Node>(std::forward<Arguments>(arguments)...), options));
+  return Layer(detail::finish_layer(detail::make_node<Node>(std::forward<Arguments>(arguments)...), options));
 }
+
+namespace detail {
 
 /// Keras' snake case of a class name: "Conv2D" -> "conv2d", "ReLU" -> "re_lu".
 std::string snake_case(std::string_view class_name);
 
+}  // namespace detail
+
 /// The next automatic name for a class: "dense", "dense_1". Thread-safe.
 std::string unique_name(std::string_view class_name);
+
 /// Starts the automatic names afresh (Keras' clear_session).
 void clear_session();
 

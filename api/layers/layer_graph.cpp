@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 std::vector<std::shared_ptr<const GraphNode>> LayerNode::calls() const {
   std::vector<std::shared_ptr<const GraphNode>> out;
   for (const auto& call : calls_)

@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void LayerNormalizationConfig::fields(FieldVisitor& v) {
   visit_axes(v, "axis", axis);
   v.field("epsilon", epsilon);

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void LayerScaleConfig::fields(FieldVisitor& v) {
   v.field("init_values", init_values);
   v.field("projection_dim", projection_dim);

@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void LeakyReLUConfig::fields(FieldVisitor& v) { v.field("negative_slope", negative_slope); }
 
 namespace {

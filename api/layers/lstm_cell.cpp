@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void LSTMCellConfig::fields(FieldVisitor& v) {
   v.field("units", units);
   v.field("activation", activation);
@@ -79,7 +81,7 @@ class LstmCellNode final : public RecurrentCellNode {
   Outputs run(Call& c, const CellSequence& s) const override {
     if (!activations_ || dropout_.drops_state(c)) return {};
     const ops::LstmResult result =
-        ops::lstm({project(c, s.x), c[recurrent_kernel_], s.states[0], s.states[1], s.mask},
+        ops::detail::lstm({project(c, s.x), c[recurrent_kernel_], s.states[0], s.states[1], s.mask},
                   recurrent_options(*activations_, s));
     return {result.output, result.h, result.c};
   }

@@ -42,24 +42,24 @@ Tensor with_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, f
 
 Tensor given_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, mask.defined()); }
 
-Tensor with_call_arguments(const Tensor& x, std::shared_ptr<const CallArguments> arguments) {
+Tensor detail::with_call_arguments(const Tensor& x, std::shared_ptr<const CallArguments> arguments) {
   if (!x.notes() && !arguments) return x;
   std::shared_ptr<MaskNotes> notes = copied_notes(x);
   notes->arguments = std::move(arguments);
   return with_notes(x, std::move(notes));
 }
 
-std::shared_ptr<const CallArguments> call_arguments_of(const Tensor& x) {
+std::shared_ptr<const CallArguments> detail::call_arguments_of(const Tensor& x) {
   const auto* notes = x.notes() ? dynamic_cast<const MaskNotes*>(x.notes().get()) : nullptr;
   return notes ? notes->arguments : nullptr;
 }
 
-bool has_given_mask(const Tensor& x) {
+bool detail::has_given_mask(const Tensor& x) {
   const auto* notes = dynamic_cast<const MaskNotes*>(x.notes().get());
   return notes && notes->given;
 }
 
-Tensor merged_mask(Inputs inputs) {
+Tensor detail::merged_mask(Inputs inputs) {
   Tensor merged;
   for (const Tensor& input : inputs) {
     const Tensor mask = mask_of(input);

@@ -27,10 +27,15 @@ Tensor with_mask(const Tensor& x, const Tensor& mask);
 /// Keras' argument `mask=`: `lstm(given_mask(x, mask))`. Works on symbolic tensors with symbolic masks. As in
 /// Keras a recurrent layer that is called with states uses no other mask than a given one.
 Tensor given_mask(const Tensor& x, const Tensor& mask);
+
+namespace detail {
+
 bool has_given_mask(const Tensor& x);
 
 /// The mask of a layer that merges its inputs element by element: true where that of any input is; undefined
 /// unless all have one.
 Tensor merged_mask(Inputs inputs);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void MaskingConfig::fields(FieldVisitor& v) { v.field("mask_value", mask_value); }
 
 namespace {

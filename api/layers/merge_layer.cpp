@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 int largest_rank(const Shapes& shapes) {
@@ -71,17 +73,17 @@ class MergeNode final : public LayerNode {
 
 }  // namespace
 
-std::shared_ptr<LayerNode> make_merge_node(const MergeKind& kind, const LayerOptions& options) {
+std::shared_ptr<LayerNode> detail::make_merge_node(const MergeKind& kind, const LayerOptions& options) {
   return finish_layer(std::make_shared<MergeNode>(kind), options);
 }
 
-Tensor element_mask(const Tensor& x) {
+Tensor detail::element_mask(const Tensor& x) {
   Tensor mask = mask_of(x);
   while (mask.defined() && mask.rank() < x.rank()) mask = ops::expand_dims(mask, -1);
   return mask;
 }
 
-Tensor merge_unmasked(Inputs inputs, Tensor (*merge)(const Operand&, const Operand&)) {
+Tensor detail::merge_unmasked(Inputs inputs, Tensor (*merge)(const Operand&, const Operand&)) {
   Tensor result = inputs[0], counts = element_mask(inputs[0]);
   for (const Tensor& input : inputs.subspan(1)) {
     const Tensor mask = element_mask(input);

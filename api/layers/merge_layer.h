@@ -14,6 +14,8 @@ struct MergeKind {
   size_t num_inputs = 0;  // 0: any
 };
 
+namespace detail {
+
 /// The node behind Add, Subtract, Multiply, Average, Maximum and Minimum. All but the batch broadcast; where
 /// ranks differ, axes of size 1 are put behind the batch. A step of the result counts where that of any input
 /// does, if all have masks. Throws ShapeError where inputs do not fit, InvalidArgumentError for another
@@ -26,5 +28,7 @@ Tensor merge_unmasked(Inputs inputs, Tensor (*merge)(const Operand&, const Opera
 
 /// The mask of `x` as a condition for its elements, or an undefined tensor.
 Tensor element_mask(const Tensor& x);
+
+}  // namespace detail
 
 }  // namespace nyala

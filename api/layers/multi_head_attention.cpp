@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void MultiHeadAttentionConfig::fields(FieldVisitor& v) {
   v.field("num_heads", num_heads);
   v.field("key_dim", key_dim);

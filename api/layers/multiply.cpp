@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void MultiplyConfig::fields(FieldVisitor&) {}
 
 namespace {

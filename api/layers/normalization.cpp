@@ -15,6 +15,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Keras takes lists, nested for several axes, and without axes a number.
@@ -133,7 +135,7 @@ class NormalizationNode final : public LayerNode {
     spec.trainable = false;
     spec.synchronization = Synchronization::on_read;
     spec.aggregation = Aggregation::only_first_replica;
-    spec.initialize = [](const Tensor& value) { ops::fill_zero(value); };
+    spec.initialize = [](const Tensor& value) { ops::detail::fill_zero(value); };
     VariableCreator* creator = thread_context().creator;
     return creator ? creator->create(spec) : current_strategy()->store().create(spec);
   }

@@ -3,7 +3,7 @@
 
 namespace nyala {
 
-void visit_padding(FieldVisitor& v, const char* name, PaddingSizes2D& padding) {
+void detail::visit_padding(FieldVisitor& v, const char* name, PaddingSizes2D& padding) {
   const auto [top, bottom] = padding.rows();
   const auto [left, right] = padding.columns();
   std::vector<int64_t> list = {top, bottom, left, right};

@@ -25,8 +25,12 @@ class PaddingSizes2D {
   Pair rows_, columns_;
 };
 
+namespace detail {
+
 /// Visits as {rows, columns} where both sides are equal, else as {top, bottom, left, right}; one number
 /// stands for all. Throws InvalidArgumentError for another length.
 void visit_padding(FieldVisitor& v, const char* name, PaddingSizes2D& padding);
+
+}  // namespace detail
 
 }  // namespace nyala

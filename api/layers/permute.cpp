@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void PermuteConfig::fields(FieldVisitor& v) { v.field("dims", dims); }
 
 namespace {

@@ -14,6 +14,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 template <size_t N, PoolingKind kKind>

@@ -21,8 +21,8 @@ struct PoolingConfig {
   std::string dtype = "float32";
 
   void fields(FieldVisitor& v) {
-    visit_size(v, "pool_size", pool_size);
-    visit_size(v, "strides", strides);
+    detail::visit_size(v, "pool_size", pool_size);
+    detail::visit_size(v, "strides", strides);
     v.field("padding", padding);
     v.field("data_format", data_format);
   }

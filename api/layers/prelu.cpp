@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void PReLUConfig::fields(FieldVisitor& v) {
   v.field("alpha_initializer", alpha_initializer);
   v.field("alpha_regularizer", alpha_regularizer);

@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RandomBrightnessConfig::fields(FieldVisitor& v) {
   visit_factor(v, "factor", factor);
   visit_factor(v, "value_range", value_range);

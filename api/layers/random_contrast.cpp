@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RandomContrastConfig::fields(FieldVisitor& v) {
   visit_factor(v, "factor", factor);
   visit_factor(v, "value_range", value_range);

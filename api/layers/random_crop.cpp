@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RandomCropConfig::fields(FieldVisitor& v) {
   v.field("height", height);
   v.field("width", width);

@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RandomFlipConfig::fields(FieldVisitor& v) {
   v.field("mode", mode);
   v.optional("seed", seed, -1);

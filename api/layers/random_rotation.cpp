@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RandomRotationConfig::fields(FieldVisitor& v) {
   visit_factor(v, "factor", factor);
   visit_motion(v, *this);

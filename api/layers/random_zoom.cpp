@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RandomZoomConfig::fields(FieldVisitor& v) {
   visit_factor(v, "height_factor", height_factor);
   visit_factor(v, "width_factor", width_factor);

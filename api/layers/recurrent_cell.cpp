@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 Shapes RecurrentCellNode::state_shapes() const {
   Shapes shapes;
   for (const int64_t size : state_sizes()) shapes.push_back({size});
@@ -33,7 +35,7 @@ Outputs RecurrentCellNode::call(Call& c, Inputs inputs) const {
   return step(c, x, inputs.subspan(1), begin(c, inputs[1]));
 }
 
-const RecurrentCellNode& recurrent_cell(const std::string& owner, const Layer& layer) {
+const RecurrentCellNode& detail::recurrent_cell(const std::string& owner, const Layer& layer) {
   const auto* cell = layer ? dynamic_cast<const RecurrentCellNode*>(&layer.node()) : nullptr;
   if (!cell)
     throw InvalidArgumentError(owner + ": expected a recurrent cell such as LSTMCell, received " +
@@ -100,14 +102,14 @@ std::optional<ops::RecurrentActivation> known(const ActivationArgument& activati
 
 }  // namespace
 
-std::optional<SequenceActivations> sequence_activations(const ActivationArgument& inner,
+std::optional<SequenceActivations> detail::sequence_activations(const ActivationArgument& inner,
                                                         const ActivationArgument& gates) {
   const auto of_inner = known(inner), of_gates = known(gates);
   if (!of_inner || !of_gates) return {};
   return SequenceActivations{*of_inner, *of_gates};
 }
 
-ops::RecurrentOptions recurrent_options(const SequenceActivations& activations,
+ops::RecurrentOptions detail::recurrent_options(const SequenceActivations& activations,
                                         const CellSequence& sequence) {
   return {.activation = activations.inner,
           .recurrent_activation = activations.gates,
@@ -116,9 +118,11 @@ ops::RecurrentOptions recurrent_options(const SequenceActivations& activations,
           .zero_output_for_mask = sequence.zero_output_for_mask};
 }
 
-Initializer forget_bias(const Initializer& rest) { return Initializer(std::make_shared<ForgetBias>(rest)); }
+Initializer detail::forget_bias(const Initializer& rest) {
+  return Initializer(std::make_shared<ForgetBias>(rest));
+}
 
-Tensor project_gates(Call& c, const CellDropout& dropout, const Tensor& x, const GateProjection& p) {
+Tensor detail::project_gates(Call& c, const CellDropout& dropout, const Tensor& x, const GateProjection& p) {
   if (!dropout.drops_input(c)) return ops::dense(x, p.kernel, p.bias);
   if (!dropout.drops_by_gate()) return ops::dense(dropout.input(c, x), p.kernel, p.bias);
   const Tensors kernels = ops::split(p.kernel, static_cast<int>(p.gates), 1);
@@ -129,7 +133,7 @@ Tensor project_gates(Call& c, const CellDropout& dropout, const Tensor& x, const
   return ops::concatenate(parts, -1);
 }
 
-Tensor recur_gates(const Tensor& h, const Tensor& kernel, const Tensor& factors, int64_t gates) {
+Tensor detail::recur_gates(const Tensor& h, const Tensor& kernel, const Tensor& factors, int64_t gates) {
   if (!factors.defined()) return ops::dense(h, kernel);
   const Tensors kernels = ops::split(kernel, static_cast<int>(gates), 1),
                 by_gate = ops::split(factors, static_cast<int>(gates), -1);

@@ -53,8 +53,12 @@ class RecurrentCellNode : public LayerNode {
   bool takes_many() const override { return true; }
 };
 
+namespace detail {
+
 /// The cell that `layer` is. Throws InvalidArgumentError, naming `owner`, for any other layer.
 const RecurrentCellNode& recurrent_cell(const std::string& owner, const Layer& layer);
+
+}  // namespace detail
 
 /// The two dropouts of a cell: one draw serves all steps, and depends on the row of the global batch, not on
 /// replicas.
@@ -81,16 +85,24 @@ class CellDropout {
 struct SequenceActivations {
   ops::RecurrentActivation inner, gates;
 };
+
+namespace detail {
+
 std::optional<SequenceActivations> sequence_activations(const ActivationArgument& inner,
                                                         const ActivationArgument& gates);
 /// The options of those ops for a sequence.
 ops::RecurrentOptions recurrent_options(const SequenceActivations& activations, const CellSequence& sequence);
+
+}  // namespace detail
 
 /// x . kernel + bias for all gates (equal parts of the last axis) behind a cell's input dropout.
 struct GateProjection {
   Tensor kernel, bias;  // bias may be undefined
   int64_t gates = 1;
 };
+
+namespace detail {
+
 Tensor project_gates(Call& c, const CellDropout& dropout, const Tensor& x, const GateProjection& p);
 
 /// The first bias of an LSTM, whose gates are equal parts: ones for the second, `rest` for the others.
@@ -98,5 +110,7 @@ Initializer forget_bias(const Initializer& rest);
 
 /// h . kernel for all gates, each of which sees h times its own factors (batch, gates * size) where defined.
 Tensor recur_gates(const Tensor& h, const Tensor& kernel, const Tensor& factors, int64_t gates);
+
+}  // namespace detail
 
 }  // namespace nyala

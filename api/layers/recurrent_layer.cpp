@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 RecurrentNode::RecurrentNode(Layer cell, const RecurrentSettings& settings)
     : settings_(settings), cell_(track("cell", cell)), cell_node_(&recurrent_cell("RNN", cell_)) {}
 
@@ -174,15 +176,15 @@ void RecurrentLayer::reset_state() const {
   if (const RecurrentNode* node = recurrent_node(*this)) node->reset_state();
 }
 
-Tensor mask_in_use(Inputs inputs) {
+Tensor detail::mask_in_use(Inputs inputs) {
   return inputs.size() == 1 || has_given_mask(inputs[0]) ? mask_of(inputs[0]) : Tensor();
 }
 
-bool takes_initial_states(const Layer& layer) {
+bool detail::takes_initial_states(const Layer& layer) {
   return recurrent_node(layer) || (layer && layer.class_name() == "Bidirectional");
 }
 
-const RecurrentNode* recurrent_node(const Layer& layer) {
+const RecurrentNode* detail::recurrent_node(const Layer& layer) {
   return layer ? dynamic_cast<const RecurrentNode*>(&layer.node()) : nullptr;
 }
 

@@ -17,6 +17,8 @@ struct RecurrentSettings {
   Regularizer activity_regularizer = {};
 };
 
+namespace detail {
+
 /// The settings in a layer's Config.
 template <class Config>
 RecurrentSettings settings_of(const Config& config) {
@@ -42,6 +44,8 @@ Config with_settings(Config config, const std::string& name, bool trainable,
   config.zero_output_for_mask = settings.zero_output_for_mask;
   return config;
 }
+
+}  // namespace detail
 
 /// A recurrent layer: runs a cell over axis 1 of (batch, time, features). Called with {x} or {x, states...};
 /// returns the last output (batch, size), or with return_sequences (batch, time, size), and with return_state
@@ -90,6 +94,8 @@ class RecurrentLayer : public Layer {
   void reset_state() const;
 };
 
+namespace detail {
+
 /// The mask of the sequence that a recurrent layer called with these inputs uses, or an undefined tensor.
 Tensor mask_in_use(Inputs inputs);
 /// Whether `layer` is called with {x, states...}: a recurrent layer or a Bidirectional one.
@@ -97,5 +103,7 @@ bool takes_initial_states(const Layer& layer);
 
 /// The recurrent layer that `layer` is, or null.
 const RecurrentNode* recurrent_node(const Layer& layer);
+
+}  // namespace detail
 
 }  // namespace nyala

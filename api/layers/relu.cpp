@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ReLUConfig::fields(FieldVisitor& v) {
   v.optional("max_value", max_value);
   v.field("negative_slope", negative_slope);

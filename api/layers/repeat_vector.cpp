@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RepeatVectorConfig::fields(FieldVisitor& v) { v.field("n", n); }
 
 namespace {

@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 void visit_numbers(FieldVisitor& v, const char* name, ChannelNumbers& numbers) {

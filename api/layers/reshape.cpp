@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ReshapeConfig::fields(FieldVisitor& v) { v.field("target_shape", target_shape); }
 
 namespace {

@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ResizingConfig::fields(FieldVisitor& v) {
   v.field("height", height);
   v.field("width", width);
@@ -38,7 +40,7 @@ class ResizingNode final : public LayerNode {
           "Resizing: expected one of crop_to_aspect_ratio and pad_to_aspect_ratio, "
           "received both");
     try {
-      options_ = {.interpolation = ops::interpolation_of(config.interpolation),
+      options_ = {.interpolation = ops::detail::interpolation_of(config.interpolation),
                   .antialias = config.antialias,
                   .crop_to_aspect_ratio = config.crop_to_aspect_ratio,
                   .pad_to_aspect_ratio = config.pad_to_aspect_ratio,

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RMSNormalizationConfig::fields(FieldVisitor& v) {
   visit_axes(v, "axis", axis);
   v.field("epsilon", epsilon);

@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void RNNConfig::fields(FieldVisitor& v) {
   v.field("cell", cell);
   v.field("return_sequences", return_sequences);

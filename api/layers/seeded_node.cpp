@@ -7,11 +7,13 @@
 
 namespace nyala {
 
-uint64_t seeded_key(int64_t seed, std::string_view kind) {
+using namespace nyala::detail;
+
+uint64_t detail::seeded_key(int64_t seed, std::string_view kind) {
   return seed >= 0 ? mix_key(static_cast<uint64_t>(seed), kind) : next_unseeded_key();
 }
 
-Tensor drawing_step(const Call& c, const Tensor& x) {
+Tensor detail::drawing_step(const Call& c, const Tensor& x) {
   return c.step().defined() ? c.step() : Tensor::zeros({}, DType::int64, x.device());
 }
 

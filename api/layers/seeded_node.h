@@ -10,11 +10,15 @@
 
 namespace nyala {
 
+namespace detail {
+
 /// The key that a layer draws by: of its seed, or one of its own for a seed below 0. `kind` keeps layers of
 /// two classes with one seed apart.
 uint64_t seeded_key(int64_t seed, std::string_view kind);
 /// The step that a call draws for, 0 where there is none; on x's device.
 Tensor drawing_step(const Call& c, const Tensor& x);
+
+}  // namespace detail
 
 /// The base of layers that draw random numbers, also of one's own:
 ///

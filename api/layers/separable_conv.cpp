@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 template <size_t N>
 void SeparableConvConfig<N>::fields(FieldVisitor& v) {
   v.field("filters", filters);

@@ -16,6 +16,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr double kHidden = 1.0e9;  // taken from a hidden score

@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void SimpleRNNConfig::fields(FieldVisitor& v) {
   v.field("units", units);
   v.field("activation", activation);

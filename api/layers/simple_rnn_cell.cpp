@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void SimpleRNNCellConfig::fields(FieldVisitor& v) {
   v.field("units", units);
   v.field("activation", activation);

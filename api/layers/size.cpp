@@ -32,7 +32,7 @@ std::string Size<N>::to_string() const {
 }
 
 template <size_t N>
-void visit_size(FieldVisitor& v, const char* name, Size<N>& size) {
+void detail::visit_size(FieldVisitor& v, const char* name, Size<N>& size) {
   std::vector<int64_t> list;
   for (size_t i = 0; i < N && size.given(); ++i) list.push_back(size[i]);
   v.field(name, list);
@@ -52,8 +52,8 @@ void visit_size(FieldVisitor& v, const char* name, Size<N>& size) {
 template class Size<1>;
 template class Size<2>;
 template class Size<3>;
-template void visit_size(FieldVisitor&, const char*, Size<1>&);
-template void visit_size(FieldVisitor&, const char*, Size<2>&);
-template void visit_size(FieldVisitor&, const char*, Size<3>&);
+template void detail::visit_size(FieldVisitor&, const char*, Size<1>&);
+template void detail::visit_size(FieldVisitor&, const char*, Size<2>&);
+template void detail::visit_size(FieldVisitor&, const char*, Size<3>&);
 
 }  // namespace nyala

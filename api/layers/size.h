@@ -45,10 +45,14 @@ using Size1D = Size<1>;
 using Size2D = Size<2>;
 using Size3D = Size<3>;
 
+namespace detail {
+
 /// Visits a size as a list: {} not given, {rows, columns} else; one number stands for all. Throws
 /// InvalidArgumentError for another length.
 template <size_t N>
 void visit_size(FieldVisitor& v, const char* name, Size<N>& size);
+
+}  // namespace detail
 
 extern template class Size<1>;
 extern template class Size<2>;

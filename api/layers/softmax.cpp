@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void SoftmaxConfig::fields(FieldVisitor& v) { visit_axes(v, "axis", axis); }
 
 namespace {

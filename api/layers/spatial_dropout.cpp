@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 class SpatialDropoutNode final : public SeededNode {
@@ -39,7 +41,7 @@ class SpatialDropoutNode final : public SeededNode {
 
 }  // namespace
 
-std::shared_ptr<LayerNode> make_spatial_dropout_node(const SpatialDropoutKind& kind,
+std::shared_ptr<LayerNode> detail::make_spatial_dropout_node(const SpatialDropoutKind& kind,
                                                      std::function<void(FieldVisitor&)> fields) {
   return std::make_shared<SpatialDropoutNode>(kind, std::move(fields));
 }

@@ -17,9 +17,13 @@ struct SpatialDropoutKind {
   int64_t seed;
 };
 
+namespace detail {
+
 /// Their node: in training whole channels become 0 at chance `rate`. Throws InvalidArgumentError for a rate
 /// outside [0, 1] or another data format.
 std::shared_ptr<LayerNode> make_spatial_dropout_node(const SpatialDropoutKind& kind,
                                                      std::function<void(FieldVisitor&)> fields);
+
+}  // namespace detail
 
 }  // namespace nyala

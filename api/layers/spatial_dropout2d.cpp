@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void SpatialDropout2DConfig::fields(FieldVisitor& v) {
   v.field("rate", rate);
   v.field("data_format", data_format);
@@ -13,7 +15,7 @@ void SpatialDropout2DConfig::fields(FieldVisitor& v) {
 SpatialDropout2D::SpatialDropout2D(const Config& config)
     : Layer(finish_layer(
           make_spatial_dropout_node({"SpatialDropout2D", 2, config.rate, config.data_format, config.seed},
-                                    fields_of(config)),
+                                    detail::fields_of(config)),
           {config.name, config.trainable, config.dtype})) {}
 
 SpatialDropout2D::SpatialDropout2D(double rate, Config config)

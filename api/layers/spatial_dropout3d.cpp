@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void SpatialDropout3DConfig::fields(FieldVisitor& v) {
   v.field("rate", rate);
   v.field("data_format", data_format);
@@ -13,7 +15,7 @@ void SpatialDropout3DConfig::fields(FieldVisitor& v) {
 SpatialDropout3D::SpatialDropout3D(const Config& config)
     : Layer(finish_layer(
           make_spatial_dropout_node({"SpatialDropout3D", 3, config.rate, config.data_format, config.seed},
-                                    fields_of(config)),
+                                    detail::fields_of(config)),
           {config.name, config.trainable, config.dtype})) {}
 
 SpatialDropout3D::SpatialDropout3D(double rate, Config config)

@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void StackedRNNCellsConfig::fields(FieldVisitor& v) { v.field("cells", cells); }
 
 namespace {

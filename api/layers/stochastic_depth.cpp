@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void StochasticDepthConfig::fields(FieldVisitor& v) { v.field("drop_path_rate", drop_path_rate); }
 
 namespace {

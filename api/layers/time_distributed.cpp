@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void TimeDistributedConfig::fields(FieldVisitor& v) { v.field("layer", layer); }
 
 namespace {

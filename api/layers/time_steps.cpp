@@ -21,7 +21,7 @@ void cut(const Tensor& x, Tensors& steps) {
 
 }  // namespace
 
-Tensors time_steps(const Tensor& x) {
+Tensors detail::time_steps(const Tensor& x) {
   Tensors steps;
   cut(x, steps);
   return steps;

@@ -2,9 +2,9 @@
 
 #include <nyala/backend/core/tensor.h>
 
-namespace nyala {
+namespace nyala::detail {
 
 /// The steps of x (batch, time, ...), each (batch, ...), in order. Cheap to differentiate.
 Tensors time_steps(const Tensor& x);
 
-}  // namespace nyala
+}  // namespace nyala::detail

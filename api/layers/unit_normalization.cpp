@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void UnitNormalizationConfig::fields(FieldVisitor& v) { visit_axes(v, "axis", axis); }
 
 namespace {

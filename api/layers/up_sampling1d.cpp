@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void UpSampling1DConfig::fields(FieldVisitor& v) { v.field("size", size); }
 
 namespace {

@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void UpSampling2DConfig::fields(FieldVisitor& v) {
   visit_size(v, "size", size);
   v.field("data_format", data_format);
@@ -44,7 +46,7 @@ class UpSampling2DNode : public LayerNode {
  private:
   static ops::Interpolation kind_of(const std::string& name) {
     try {
-      return ops::interpolation_of(name);
+      return ops::detail::interpolation_of(name);
     } catch (const Error&) {
       rethrow_with_prefix("UpSampling2D: ");
     }

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void UpSampling3DConfig::fields(FieldVisitor& v) {
   visit_size(v, "size", size);
   v.field("data_format", data_format);

@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// What the positions along an axis are called.
@@ -15,20 +17,20 @@ const char* name_of_axis(size_t axis, size_t axes) {
 
 }  // namespace
 
-void check_spatial(const Shape& input, size_t axes) {
+void detail::check_spatial(const Shape& input, size_t axes) {
   check_rank(input, static_cast<int>(axes) + 2,
              axes == 1   ? "(batch, steps, channels)"
              : axes == 2 ? "(batch, height, width, channels)"
                          : "(batch, depth, height, width, channels)");
 }
 
-void check_channels_known(const Shape& input, size_t axes) {
+void detail::check_channels_known(const Shape& input, size_t axes) {
   check_spatial(input, axes);
   if (input.back() == None)
     throw ShapeError("expected a known number of channels, received " + input.to_string());
 }
 
-void check_window(const Shape& input, const WindowSizes& sizes) {
+void detail::check_window(const Shape& input, const WindowSizes& sizes) {
   const size_t count = sizes.axes().size();
   // Both have one window for each element.
   const ops::Padding padding(sizes.padding() == "causal" ? "same" : sizes.padding());
@@ -37,7 +39,7 @@ void check_window(const Shape& input, const WindowSizes& sizes) {
     const int64_t size = input[axis + 1];
     const auto& [window, stride, dilation] = sizes.axes()[i];
     const ops::WindowAxis along{.size = window, .stride = stride, .dilation = dilation};
-    if (size == None || ops::window_output_size(size, along, padding, axis) > 0) continue;
+    if (size == None || ops::detail::window_output_size(size, along, padding, axis) > 0) continue;
     throw ShapeError("the output would have no " + std::string(name_of_axis(i, count)) +
                      ": expected an input of at least " + std::to_string(along.span()) + ", received shape " +
                      input.to_string() + " with " + sizes.text());

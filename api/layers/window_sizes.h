@@ -37,6 +37,8 @@ class WindowSizes {
   std::string padding_;
 };
 
+namespace detail {
+
 /// Throws ShapeError unless `input` is (batch, steps, channels), (batch, height, width, channels) or (batch,
 /// depth, height, width, channels) for 1, 2 or 3 `axes`.
 void check_spatial(const Shape& input, size_t axes);
@@ -46,5 +48,7 @@ void check_channels_known(const Shape& input, size_t axes);
 
 /// Throws ShapeError where the output would be empty.
 void check_window(const Shape& input, const WindowSizes& sizes);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -4,15 +4,17 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ZeroPadding1DConfig::fields(FieldVisitor& v) {
   visit_edges(v, "padding", padding);
   v.field("data_format", data_format);
 }
 
 ZeroPadding1D::ZeroPadding1D(const Config& config)
-    : Layer(finish_layer(
-          make_padding_node({"ZeroPadding1D", config.padding.list(), config.data_format}, fields_of(config)),
-          {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(make_padding_node({"ZeroPadding1D", config.padding.list(), config.data_format},
+                                           detail::fields_of(config)),
+                         {config.name, config.trainable, config.dtype})) {}
 
 ZeroPadding1D::ZeroPadding1D(EdgeSizes<1> padding, Config config)
     : ZeroPadding1D([&] {

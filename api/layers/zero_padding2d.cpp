@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ZeroPadding2DConfig::fields(FieldVisitor& v) {
   visit_padding(v, "padding", padding);
   v.field("data_format", data_format);
@@ -21,7 +23,7 @@ std::vector<EdgePair> edges_of(const PaddingSizes2D& padding) {
 
 ZeroPadding2D::ZeroPadding2D(const Config& config)
     : Layer(finish_layer(make_padding_node({"ZeroPadding2D", edges_of(config.padding), config.data_format},
-                                           fields_of(config)),
+                                           detail::fields_of(config)),
                          {config.name, config.trainable, config.dtype})) {}
 
 ZeroPadding2D::ZeroPadding2D(PaddingSizes2D padding, Config config)

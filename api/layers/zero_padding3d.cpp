@@ -4,15 +4,17 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void ZeroPadding3DConfig::fields(FieldVisitor& v) {
   visit_edges(v, "padding", padding);
   v.field("data_format", data_format);
 }
 
 ZeroPadding3D::ZeroPadding3D(const Config& config)
-    : Layer(finish_layer(
-          make_padding_node({"ZeroPadding3D", config.padding.list(), config.data_format}, fields_of(config)),
-          {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(make_padding_node({"ZeroPadding3D", config.padding.list(), config.data_format},
+                                           detail::fields_of(config)),
+                         {config.name, config.trainable, config.dtype})) {}
 
 ZeroPadding3D::ZeroPadding3D(EdgeSizes<3> padding, Config config)
     : ZeroPadding3D([&] {

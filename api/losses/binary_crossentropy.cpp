@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void BinaryCrossentropyConfig::fields(FieldVisitor& v) {
   v.field("from_logits", from_logits);
   v.field("label_smoothing", label_smoothing);

@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void BinaryFocalCrossentropyConfig::fields(FieldVisitor& v) {
   v.field("apply_class_balancing", apply_class_balancing);
   v.field("alpha", alpha);

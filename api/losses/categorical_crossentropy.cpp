@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void CategoricalCrossentropyConfig::fields(FieldVisitor& v) {
   v.field("from_logits", from_logits);
   v.field("label_smoothing", label_smoothing);

@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void CategoricalFocalCrossentropyConfig::fields(FieldVisitor& v) {
   v.field("alpha", alpha);
   v.field("gamma", gamma);

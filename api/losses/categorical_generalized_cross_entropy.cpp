@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void CategoricalGeneralizedCrossEntropyConfig::fields(FieldVisitor& v) {
   v.field("q", q);
   v.field("reduction", reduction);

@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void CategoricalHingeConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
 
 namespace {

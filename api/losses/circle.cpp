@@ -15,6 +15,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void CircleConfig::fields(FieldVisitor& v) {
   v.field("gamma", gamma);
   v.field("margin", margin);

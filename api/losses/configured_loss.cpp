@@ -7,11 +7,13 @@
 
 namespace nyala {
 
-Tensor at_least(const Tensor& x, double minimum) {
+using namespace nyala::detail;
+
+Tensor detail::at_least(const Tensor& x, double minimum) {
   return ops::clip(x, minimum, std::numeric_limits<double>::infinity());
 }
 
-std::pair<Tensor, Tensor> comparable(const Tensor& y_true, const Tensor& y_pred) {
+std::pair<Tensor, Tensor> detail::comparable(const Tensor& y_true, const Tensor& y_pred) {
   auto [target, prediction] = fit_ranks(ops::cast(y_true, y_pred.dtype()), y_pred);
   if (prediction.rank() == 1 && target.rank() == 1)
     return {ops::expand_dims(target, -1), ops::expand_dims(prediction, -1)};

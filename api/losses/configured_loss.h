@@ -11,7 +11,7 @@ template <class Config>
 class ConfiguredLoss : public LossNode {
  public:
   explicit ConfiguredLoss(Config config)
-      : config_(std::move(config)), reduction_(parse_reduction(config_.reduction)) {}
+      : config_(std::move(config)), reduction_(detail::parse_reduction(config_.reduction)) {}
   template <size_t N>
   explicit ConfiguredLoss(const NoSuchField (&)[N]) = delete;
   std::string name() const override { return config_.name; }
@@ -57,11 +57,15 @@ std::shared_ptr<const LossNode> make_loss(const char* class_name, const Config& 
 /// Keras' epsilon.
 inline constexpr double kLossEpsilon = 1e-7;
 
+namespace detail {
+
 /// x, at least `minimum`.
 Tensor at_least(const Tensor& x, double minimum);
 
 /// y_true in the dtype and rank of y_pred, and y_pred, which becomes (n, 1) where it is a vector: each
 /// element is a sample of its own.
 std::pair<Tensor, Tensor> comparable(const Tensor& y_true, const Tensor& y_pred);
+
+}  // namespace detail
 
 }  // namespace nyala

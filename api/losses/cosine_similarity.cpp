@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void CosineSimilarityConfig::fields(FieldVisitor& v) {
   v.field("axis", axis);
   v.field("reduction", reduction);
@@ -22,7 +24,7 @@ Tensor normalized(const Tensor& x, int axis) {
 
 }  // namespace
 
-Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, int axis) {
+Tensor detail::cosine_similarity(const Tensor& y_true, const Tensor& y_pred, int axis) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   return ops::sum(normalized(target, axis) * normalized(prediction, axis), {axis});
 }

@@ -23,7 +23,11 @@ class CosineSimilarity : public Loss {
   explicit CosineSimilarity(const NoSuchField (&)[N]) = delete;
 };
 
+namespace detail {
+
 /// sum(a b) over `axis`, a and b being y_true and y_pred divided by their norm (at least 1e-7).
 Tensor cosine_similarity(const Tensor& y_true, const Tensor& y_pred, int axis);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void DiceConfig::fields(FieldVisitor& v) {
   v.field("reduction", reduction);
   v.field("axis", axis);
@@ -17,6 +19,6 @@ Dice::Dice(const Config& config)
             const Tensor twice = sums.both * 2.0;
             return 1.0 - twice / (twice + sums.only_true + sums.only_pred + kLossEpsilon);
           },
-          sums_within_rows(config.axis))) {}
+          detail::sums_within_rows(config.axis))) {}
 
 }  // namespace nyala

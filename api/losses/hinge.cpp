@@ -8,9 +8,11 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void HingeConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
 
-Tensor hinge_labels(const Tensor& y_true) {
+Tensor detail::hinge_labels(const Tensor& y_true) {
   const auto is = [&y_true](double label) {
     return ops::equal(y_true, Tensor::full({}, label, y_true.dtype(), y_true.device()));
   };

@@ -22,7 +22,11 @@ class Hinge : public Loss {
   explicit Hinge(const NoSuchField (&)[N]) = delete;
 };
 
+namespace detail {
+
 /// Labels 0 and 1 as -1 and 1; others, if the batch has any, as they are.
 Tensor hinge_labels(const Tensor& y_true);
+
+}  // namespace detail
 
 }  // namespace nyala

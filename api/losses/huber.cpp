@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void HuberConfig::fields(FieldVisitor& v) {
   v.field("delta", delta);
   v.field("reduction", reduction);

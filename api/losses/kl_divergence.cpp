@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void KLDivergenceConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
 
 namespace {

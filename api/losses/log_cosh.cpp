@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void LogCoshConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
 
 namespace {

@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 const NameTable<Loss>& names() {
@@ -118,7 +120,7 @@ Tensor weighted_scalar(const Tensor& value, const Tensor& sample_weight, Reducti
 
 }  // namespace
 
-Reduction parse_reduction(const std::string& name) {
+Reduction detail::parse_reduction(const std::string& name) {
   static const std::map<std::string, Reduction> reductions = {
       {"sum_over_batch_size", Reduction::sum_over_batch_size},
       {"mean", Reduction::mean},
@@ -179,13 +181,14 @@ Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor
   return sum * (values.num_elements() > 0 ? 1.0 / static_cast<double>(values.num_elements()) : 0.0);
 }
 
-std::pair<Tensor, Tensor> in_loss_dtype(const LossNode& loss, const Tensor& y_true, const Tensor& y_pred) {
+std::pair<Tensor, Tensor> detail::in_loss_dtype(const LossNode& loss, const Tensor& y_true,
+                                                const Tensor& y_pred) {
   if (loss.takes_any_dtype()) return {y_true, y_pred};
   const DType dtype = y_pred.dtype() == DType::float64 ? DType::float64 : DType::float32;
   return {ops::cast(y_true, dtype), ops::cast(y_pred, dtype)};
 }
 
-std::pair<Tensor, Tensor> fit_ranks(const Tensor& a, const Tensor& b) {
+std::pair<Tensor, Tensor> detail::fit_ranks(const Tensor& a, const Tensor& b) {
   if (a.rank() == b.rank() + 1 && a.shape().back() == 1) {
     if (b.rank() == 1) return {a, ops::expand_dims(b, -1)};
     return {ops::squeeze(a, {-1}), b};
@@ -197,13 +200,13 @@ std::pair<Tensor, Tensor> fit_ranks(const Tensor& a, const Tensor& b) {
   return {a, b};
 }
 
-Tensor fit_rank(const Tensor& y_true, const Tensor& y_pred) {
+Tensor detail::fit_rank(const Tensor& y_true, const Tensor& y_pred) {
   if (y_true.rank() == y_pred.rank() + 1 && y_true.shape().back() == 1) return ops::squeeze(y_true, {-1});
   if (y_pred.rank() == y_true.rank() + 1 && y_pred.shape().back() == 1) return ops::expand_dims(y_true, -1);
   return y_true;
 }
 
-TargetKind target_kind(const Shape& y_true, const Shape& y_pred) {
+TargetKind detail::target_kind(const Shape& y_true, const Shape& y_pred) {
   const int64_t last_true = y_true.rank() > 0 ? y_true.back() : 1,
                 last_pred = y_pred.rank() > 0 ? y_pred.back() : 1;
   if (last_pred == 1) return TargetKind::binary;

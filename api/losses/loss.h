@@ -16,8 +16,12 @@ namespace nyala {
 /// How per-sample losses become one number. `sum_over_batch_size` is the mean over all elements.
 enum class Reduction { sum_over_batch_size, mean, sum, mean_with_sample_weight, none };
 
+namespace detail {
+
 /// The reduction with Keras' name. Throws InvalidArgumentError with the nearest one.
 Reduction parse_reduction(const std::string& name);
+
+}  // namespace detail
 
 /// A function of (y_true, y_pred).
 using LossFunction = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
@@ -86,7 +90,7 @@ class Loss {
 
   explicit operator bool() const { return node_ != nullptr; }
   /// Throws StateError for an empty handle, as everything but `bool` does.
-  const LossNode& node() const { return held(node_, "Loss", "give a name, an object or a function"); }
+  const LossNode& node() const { return detail::held(node_, "Loss", "give a name, an object or a function"); }
   std::string name() const { return node().name(); }
   /// The reduced loss, a scalar (per-sample values for Reduction::none). `sample_weight` may be undefined; it
   /// has the shape of the per-sample values or broadcasts to it. The mean over nothing is 0. A scalar of
@@ -96,6 +100,8 @@ class Loss {
  protected:
   std::shared_ptr<const LossNode> node_;
 };
+
+namespace detail {
 
 /// y_true and y_pred as `loss` takes them. As in Keras a function and a loss of one's own see both in the
 /// loss' dtype: float32, or float64 where y_pred has that. What has it already, and what goes to a loss that
@@ -110,8 +116,15 @@ std::pair<Tensor, Tensor> fit_ranks(const Tensor& a, const Tensor& b);
 /// 1 is taken or added.
 Tensor fit_rank(const Tensor& y_true, const Tensor& y_pred);
 
+}  // namespace detail
+
 /// Which crossentropy and accuracy the shapes of a target and a prediction ask for, as in Keras.
 enum class TargetKind { binary, sparse, categorical };
+
+namespace detail {
+
 TargetKind target_kind(const Shape& y_true, const Shape& y_pred);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void MeanAbsolutePercentageErrorConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
 
 namespace {

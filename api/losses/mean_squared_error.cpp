@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void MeanSquaredErrorConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
 
 namespace {

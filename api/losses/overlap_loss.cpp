@@ -6,7 +6,10 @@
 
 namespace nyala {
 
-OverlapSums overlap_sums(const Tensor& y_true, const Tensor& y_pred, const std::vector<int64_t>& axes) {
+using namespace nyala::detail;
+
+OverlapSums detail::overlap_sums(const Tensor& y_true, const Tensor& y_pred,
+                                 const std::vector<int64_t>& axes) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   const std::vector<int> over(axes.begin(), axes.end());
   return {ops::sum(target * prediction, over), ops::sum(target * (1.0 - prediction), over),
@@ -15,7 +18,7 @@ OverlapSums overlap_sums(const Tensor& y_true, const Tensor& y_pred, const std::
 
 // A negative axis may be that of the rows too; which, only the rank tells. Taking it for one costs a
 // gathering.
-bool sums_within_rows(const std::vector<int64_t>& axes) {
+bool detail::sums_within_rows(const std::vector<int64_t>& axes) {
   return !axes.empty() && std::all_of(axes.begin(), axes.end(), [](int64_t axis) { return axis > 0; });
 }
 

@@ -13,9 +13,14 @@ struct OverlapSums {
   Tensor only_true;  // sum(y_true (1 - y_pred))
   Tensor only_pred;  // sum((1 - y_true) y_pred)
 };
+
+namespace detail {
+
 OverlapSums overlap_sums(const Tensor& y_true, const Tensor& y_pred, const std::vector<int64_t>& axes);
 
 /// False where the sums go over the rows of a batch.
 bool sums_within_rows(const std::vector<int64_t>& axes);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void SquaredHingeConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
 
 namespace {

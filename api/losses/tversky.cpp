@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void TverskyConfig::fields(FieldVisitor& v) {
   v.field("alpha", alpha);
   v.field("beta", beta);
@@ -19,6 +21,6 @@ Tversky::Tversky(const Config& config)
             return 1.0 - sums.both / (sums.both + sums.only_true * config.alpha +
                                       sums.only_pred * config.beta + kLossEpsilon);
           },
-          sums_within_rows(config.axis))) {}
+          detail::sums_within_rows(config.axis))) {}
 
 }  // namespace nyala

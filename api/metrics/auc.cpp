@@ -9,6 +9,9 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::detail;
+using namespace nyala::metrics::detail;
+
 void AUCConfig::fields(FieldVisitor& v) {
   v.field("num_thresholds", num_thresholds);
   v.field("curve", curve);

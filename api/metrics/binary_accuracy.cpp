@@ -4,6 +4,9 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::detail;
+using namespace nyala::metrics::detail;
+
 void BinaryAccuracyConfig::fields(FieldVisitor& v) { v.field("threshold", threshold); }
 
 namespace {

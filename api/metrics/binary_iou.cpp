@@ -3,6 +3,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void BinaryIoUConfig::fields(FieldVisitor& v) {
   v.field("target_class_ids", target_class_ids);
   v.field("threshold", threshold);

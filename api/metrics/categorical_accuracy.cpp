@@ -6,6 +6,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void CategoricalAccuracyConfig::fields(FieldVisitor&) {}
 
 namespace {

@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void CategoricalCrossentropyConfig::fields(FieldVisitor& v) {
   v.field("from_logits", from_logits);
   v.field("label_smoothing", label_smoothing);

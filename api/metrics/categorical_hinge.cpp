@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void CategoricalHingeConfig::fields(FieldVisitor&) {}
 
 CategoricalHinge::CategoricalHinge(const Config& config)

@@ -8,6 +8,9 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::detail;
+using namespace nyala::metrics::detail;
+
 void ConcordanceCorrelationConfig::fields(FieldVisitor& v) { v.field("axis", axis); }
 
 namespace {

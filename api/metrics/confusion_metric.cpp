@@ -7,6 +7,9 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::detail;
+using namespace nyala::metrics::detail;
+
 namespace {
 
 constexpr double kAnyScore = -1e10;  // Keras' stand-in for minus infinity
@@ -29,7 +32,7 @@ void check_thresholds(const char* class_name, const std::vector<double>& thresho
 
 }  // namespace
 
-double ratio(double part, double whole) { return whole == 0.0 ? 0.0 : part / whole; }
+double detail::ratio(double part, double whole) { return whole == 0.0 ? 0.0 : part / whole; }
 
 double ConfusionCounts::precision() const { return ratio(true_positives, true_positives + false_positives); }
 double ConfusionCounts::recall() const { return ratio(true_positives, true_positives + false_negatives); }
@@ -46,7 +49,7 @@ std::function<std::vector<double>(const ConfusionCurve&)> at_each(
   };
 }
 
-bool evenly_distributed(const std::vector<double>& thresholds) {
+bool detail::evenly_distributed(const std::vector<double>& thresholds) {
   const size_t count = thresholds.size();
   if (count < 3) return false;
   for (size_t i = 0; i < count; ++i) {
@@ -114,7 +117,7 @@ void PrecisionRecallConfig::fields(FieldVisitor& v) {
   v.optional("class_id", class_id, kNoClass);
 }
 
-Metric make_precision_recall(const char* class_name, const PrecisionRecallConfig& config,
+Metric detail::make_precision_recall(const char* class_name, const PrecisionRecallConfig& config,
                              double (ConfusionCounts::*value)() const) {
   check_thresholds(class_name, config.thresholds);
   return Metric(std::make_shared<ConfusionMetricNode>(ConfusionMetricOptions{
@@ -129,7 +132,7 @@ Metric make_precision_recall(const char* class_name, const PrecisionRecallConfig
 
 void ConfusionCountConfig::fields(FieldVisitor& v) { v.field("thresholds", thresholds); }
 
-Metric make_confusion_count(const char* class_name, const ConfusionCountConfig& config,
+Metric detail::make_confusion_count(const char* class_name, const ConfusionCountConfig& config,
                             double ConfusionCounts::*count) {
   check_thresholds(class_name, config.thresholds);
   return Metric(std::make_shared<ConfusionMetricNode>(ConfusionMetricOptions{
@@ -141,7 +144,7 @@ Metric make_confusion_count(const char* class_name, const ConfusionCountConfig& 
       .fields = [config](FieldVisitor& v) { ConfusionCountConfig(config).fields(v); }}));
 }
 
-Metric make_best_under_bound(BestUnderBound o) {
+Metric detail::make_best_under_bound(BestUnderBound o) {
   const std::string class_name = o.class_name;
   if (!std::isnan(o.bound) && !(o.bound >= 0.0 && o.bound <= 1.0))
     throw InvalidArgumentError(class_name + ": expected " + o.bound_name + " in [0, 1], received " +

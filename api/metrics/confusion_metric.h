@@ -25,8 +25,12 @@ struct ConfusionCounts {
 /// Counts at every threshold.
 using ConfusionCurve = std::vector<ConfusionCounts>;
 
+namespace detail {
+
 /// part / whole, 0 where the whole is 0.
 double ratio(double part, double whole);
+
+}  // namespace detail
 
 /// What a metric that counts predictions has; every metric of this kind makes one.
 struct ConfusionMetricOptions {
@@ -46,8 +50,12 @@ struct ConfusionMetricOptions {
 std::function<std::vector<double>(const ConfusionCurve&)> at_each(
     std::function<double(const ConfusionCounts&)> value);
 
+namespace detail {
+
 /// Keras' rule for lists that are treated as i / (n - 1).
 bool evenly_distributed(const std::vector<double>& thresholds);
+
+}  // namespace detail
 
 /// Counts predictions at some thresholds; the sums of ops::confusion_update.
 class ConfusionMetricNode : public MetricNode {
@@ -85,8 +93,13 @@ struct PrecisionRecallConfig {
 
   void fields(FieldVisitor& v);
 };
+
+namespace detail {
+
 Metric make_precision_recall(const char* class_name, const PrecisionRecallConfig& config,
                              double (ConfusionCounts::*value)() const);
+
+}  // namespace detail
 
 /// TruePositives and the like.
 struct ConfusionCountConfig {
@@ -95,8 +108,13 @@ struct ConfusionCountConfig {
 
   void fields(FieldVisitor& v);
 };
+
+namespace detail {
+
 Metric make_confusion_count(const char* class_name, const ConfusionCountConfig& config,
                             double ConfusionCounts::*count);
+
+}  // namespace detail
 
 /// SensitivityAtSpecificity and the like: the largest `wanted` among the thresholds where `bounded` >= bound.
 struct BestUnderBound {
@@ -110,7 +128,12 @@ struct BestUnderBound {
   double (ConfusionCounts::*wanted)() const;
   std::function<void(FieldVisitor&)> fields;
 };
+
+namespace detail {
+
 /// Throws InvalidArgumentError for a bound outside [0, 1] and num_thresholds < 1.
 Metric make_best_under_bound(BestUnderBound options);
+
+}  // namespace detail
 
 }  // namespace nyala::metrics

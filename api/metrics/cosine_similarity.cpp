@@ -4,13 +4,15 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void CosineSimilarityConfig::fields(FieldVisitor& v) { v.field("axis", axis); }
 
 CosineSimilarity::CosineSimilarity(const Config& config)
     : Metric(make_loss_metric(
           "CosineSimilarity", config,
           Loss([axis = static_cast<int>(config.axis)](const Tensor& y_true, const Tensor& y_pred) {
-            return nyala::cosine_similarity(y_true, y_pred, axis);
+            return nyala::detail::cosine_similarity(y_true, y_pred, axis);
           }),
           Direction::larger)) {}
 

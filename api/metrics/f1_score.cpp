@@ -3,6 +3,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void F1ScoreConfig::fields(FieldVisitor& v) {
   v.optional("average", average);
   v.optional("threshold", threshold);

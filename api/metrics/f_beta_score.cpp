@@ -3,6 +3,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void FBetaScoreConfig::fields(FieldVisitor& v) {
   v.optional("average", average);
   v.field("beta", beta);

@@ -14,6 +14,9 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::detail;
+using namespace nyala::metrics::detail;
+
 namespace {
 
 void check(const FScoreOptions& o) {
@@ -113,7 +116,7 @@ class FScoreNode final : public MetricNode {
 
 }  // namespace
 
-Metric make_f_score(FScoreOptions options) {
+Metric detail::make_f_score(FScoreOptions options) {
   return Metric(std::make_shared<FScoreNode>(std::move(options)));
 }
 

@@ -13,9 +13,13 @@ struct FScoreOptions {
   std::function<void(FieldVisitor&)> fields;
 };
 
+namespace detail {
+
 /// (1 + beta^2) precision recall / (beta^2 precision + recall) of each class, with 1e-7 added to
 /// denominators; what FBetaScore and F1Score are made of. Throws InvalidArgumentError for an unknown average,
 /// beta <= 0 and a threshold outside (0, 1].
 Metric make_f_score(FScoreOptions options);
+
+}  // namespace detail
 
 }  // namespace nyala::metrics

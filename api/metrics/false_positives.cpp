@@ -2,6 +2,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 FalsePositives::FalsePositives(const Config& config)
     : Metric(make_confusion_count("FalsePositives", config, &ConfusionCounts::false_positives)) {}
 

@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void HingeConfig::fields(FieldVisitor&) {}
 
 Hinge::Hinge(const Config& config) : Metric(make_loss_metric("Hinge", config, nyala::Hinge())) {}

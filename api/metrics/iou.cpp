@@ -3,6 +3,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void IoUConfig::fields(FieldVisitor& v) {
   v.field("num_classes", num_classes);
   v.field("target_class_ids", target_class_ids);

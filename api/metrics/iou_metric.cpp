@@ -11,6 +11,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 namespace {
 
 class IouNode final : public MetricNode {
@@ -91,6 +93,6 @@ class IouNode final : public MetricNode {
 
 }  // namespace
 
-Metric make_iou(IouOptions options) { return Metric(std::make_shared<IouNode>(std::move(options))); }
+Metric detail::make_iou(IouOptions options) { return Metric(std::make_shared<IouNode>(std::move(options))); }
 
 }  // namespace nyala::metrics

@@ -19,9 +19,13 @@ struct IouOptions {
   std::function<void(FieldVisitor&)> fields;
 };
 
+namespace detail {
+
 /// The mean over the target classes that occur of: pairs where target and prediction are this class, divided
 /// by those where one of them is. Weights are cut to whole numbers, as in Keras. Throws InvalidArgumentError
 /// for target classes outside [0, num_classes).
 Metric make_iou(IouOptions options);
+
+}  // namespace detail
 
 }  // namespace nyala::metrics

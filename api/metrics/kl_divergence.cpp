@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void KLDivergenceConfig::fields(FieldVisitor&) {}
 
 KLDivergence::KLDivergence(const Config& config)

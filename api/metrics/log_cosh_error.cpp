@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void LogCoshErrorConfig::fields(FieldVisitor&) {}
 
 LogCoshError::LogCoshError(const Config& config)

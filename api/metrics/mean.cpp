@@ -11,6 +11,9 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::detail;
+using namespace nyala::metrics::detail;
+
 void MeanConfig::fields(FieldVisitor&) {}
 
 namespace {

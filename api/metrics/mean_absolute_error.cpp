@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void MeanAbsoluteErrorConfig::fields(FieldVisitor&) {}
 
 MeanAbsoluteError::MeanAbsoluteError(const Config& config)

@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void MeanAbsolutePercentageErrorConfig::fields(FieldVisitor&) {}
 
 MeanAbsolutePercentageError::MeanAbsolutePercentageError(const Config& config)

@@ -13,6 +13,9 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::detail;
+using namespace nyala::metrics::detail;
+
 namespace {
 
 bool begins(const Shape& values, const Shape& weights) {
@@ -84,7 +87,9 @@ class LossMetricNode final : public MeanMetricNode {
   Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const override {
     if (options_.loss.node().rows_are_independent()) return update_of_rows(y_true, y_pred, sample_weight);
     Collectives* const replica = thread_context().replica;
-    const auto all = [&](const Tensor& x) { return x.defined() ? ops::replica_all_gather(x, replica) : x; };
+    const auto all = [&](const Tensor& x) {
+      return x.defined() ? ops::detail::replica_all_gather(x, replica) : x;
+    };
     const Tensor target = all(y_true), prediction = all(y_pred), weights = all(sample_weight);
     // It is the batch's value, and one replica lets it count.
     if (replica && replica->replica_id() > 0) return nothing(y_pred);
@@ -130,7 +135,7 @@ const std::string& AutomaticName::get() const {
   return name_;
 }
 
-Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string& metric) {
+Tensor detail::fit_weights(const Tensor& weights, const Shape& values, const std::string& metric) {
   Tensor fitted = is_floating(weights.dtype()) ? weights : ops::cast(weights, DType::float32);
   while (fitted.rank() > 0 && !begins(values, fitted.shape()) && fitted.shape().back() == 1)
     fitted = ops::squeeze(fitted, {-1});
@@ -147,7 +152,7 @@ Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string
                    " do not fit values of shape " + values.to_string());
 }
 
-std::shared_ptr<const MetricNode> make_loss_metric(LossMetricOptions options) {
+std::shared_ptr<const MetricNode> detail::make_loss_metric(LossMetricOptions options) {
   return std::make_shared<LossMetricNode>(std::move(options));
 }
 

@@ -37,9 +37,13 @@ class AutomaticName {
   mutable std::once_flag once_;
 };
 
+namespace detail {
+
 /// Sample weights as the ops of backend/ops/metric_updates.h want them for values of this shape: of a shape
 /// with which it begins. Throws ShapeError naming `metric`.
 Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string& metric);
+
+}  // namespace detail
 
 /// Which way a metric gets better.
 enum class Direction { smaller, larger, unknown };
@@ -53,6 +57,9 @@ struct LossMetricOptions {
   std::function<void(FieldVisitor&)> fields = {};  // empty: those of the loss
   bool casts = true;  // whether the loss gets what in_loss_dtype() makes; Keras' metric functions do not
 };
+
+namespace detail {
+
 std::shared_ptr<const MetricNode> make_loss_metric(LossMetricOptions options);
 
 /// The same for a metric class with a Config.
@@ -65,5 +72,7 @@ std::shared_ptr<const MetricNode> make_loss_metric(const char* class_name, const
                            .direction = direction,
                            .fields = [config](FieldVisitor& v) { Config(config).fields(v); }});
 }
+
+}  // namespace detail
 
 }  // namespace nyala::metrics

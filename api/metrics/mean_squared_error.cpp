@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void MeanSquaredErrorConfig::fields(FieldVisitor&) {}
 
 MeanSquaredError::MeanSquaredError(const Config& config)

@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void MeanSquaredLogarithmicErrorConfig::fields(FieldVisitor&) {}
 
 MeanSquaredLogarithmicError::MeanSquaredLogarithmicError(const Config& config)

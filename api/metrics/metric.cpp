@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 const NameTable<Metric>& names() {
@@ -88,7 +90,7 @@ Metric::Metric(Function function, const FunctionMetricConfig& config) {
   std::string name = config.name;
   if (name.empty()) name = without_package(registered_name_of(function));
   if (name.empty()) name = "metric";
-  node_ = metrics::make_loss_metric(
+  node_ = metrics::detail::make_loss_metric(
       {.loss = Loss(std::move(function), {.name = name, .rows_are_independent = config.rows_are_independent}),
        .class_name = "MeanMetricWrapper",
        .name = name,
@@ -99,7 +101,7 @@ Metric::Metric(Function function, const FunctionMetricConfig& config) {
 Metric::Metric(std::shared_ptr<const MetricNode> node) : node_(std::move(node)) {}
 
 Metric::Metric(const Loss& loss)
-    : node_(metrics::make_loss_metric(
+    : node_(metrics::detail::make_loss_metric(
           {.loss = loss, .class_name = loss.node().class_name(), .name = loss.name()})) {}
 
 Metric Metric::resolved(const Shape& y_true, const Shape& y_pred) const {

@@ -102,7 +102,8 @@ class Metric {
   Metric resolved(const Shape& y_true, const Shape& y_pred) const;
   /// Throws StateError for an empty handle, as everything but `bool` does, and for a pending one.
   const MetricNode& node() const {
-    return held(node_, "Metric", "give a name, an object or a function (\"accuracy\" waits for shapes)");
+    return detail::held(node_, "Metric",
+                        "give a name, an object or a function (\"accuracy\" waits for shapes)");
   }
   Metric renamed(std::string name) const;
   /// The same metric with this state, apart from what other handles count.

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 size_t replica_index() {

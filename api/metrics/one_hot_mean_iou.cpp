@@ -3,6 +3,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void OneHotMeanIoUConfig::fields(FieldVisitor& v) {
   v.field("num_classes", num_classes);
   v.optional("ignore_class", ignore_class, kNoClass);

@@ -7,6 +7,9 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::detail;
+using namespace nyala::metrics::detail;
+
 void PearsonCorrelationConfig::fields(FieldVisitor& v) { v.field("axis", axis); }
 
 namespace {

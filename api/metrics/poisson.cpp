@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void PoissonConfig::fields(FieldVisitor&) {}
 
 Poisson::Poisson(const Config& config) : Metric(make_loss_metric("Poisson", config, nyala::Poisson())) {}

@@ -2,6 +2,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 Precision::Precision(const Config& config)
     : Metric(make_precision_recall("Precision", config, &ConfusionCounts::precision)) {}
 

@@ -2,6 +2,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void PrecisionAtRecallConfig::fields(FieldVisitor& v) {
   v.field("recall", recall);
   v.field("num_thresholds", num_thresholds);

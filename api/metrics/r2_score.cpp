@@ -12,6 +12,9 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::detail;
+using namespace nyala::metrics::detail;
+
 void R2ScoreConfig::fields(FieldVisitor& v) {
   v.optional("class_aggregation", class_aggregation);
   v.field("num_regressors", num_regressors);

@@ -2,6 +2,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void RecallAtPrecisionConfig::fields(FieldVisitor& v) {
   v.field("precision", precision);
   v.field("num_thresholds", num_thresholds);

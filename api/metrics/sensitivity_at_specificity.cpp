@@ -2,6 +2,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void SensitivityAtSpecificityConfig::fields(FieldVisitor& v) {
   v.field("specificity", specificity);
   v.field("num_thresholds", num_thresholds);

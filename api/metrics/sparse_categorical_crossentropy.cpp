@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void SparseCategoricalCrossentropyConfig::fields(FieldVisitor& v) {
   v.field("from_logits", from_logits);
   v.optional("ignore_class", ignore_class, kNoClass);

@@ -11,6 +11,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void SparseTopKCategoricalAccuracyConfig::fields(FieldVisitor& v) {
   v.field("k", k);
   v.field("from_sorted_ids", from_sorted_ids);

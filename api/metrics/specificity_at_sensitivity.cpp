@@ -2,6 +2,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void SpecificityAtSensitivityConfig::fields(FieldVisitor& v) {
   v.field("sensitivity", sensitivity);
   v.field("num_thresholds", num_thresholds);

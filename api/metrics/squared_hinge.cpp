@@ -4,6 +4,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void SquaredHingeConfig::fields(FieldVisitor&) {}
 
 SquaredHinge::SquaredHinge(const Config& config)

@@ -6,6 +6,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void SumConfig::fields(FieldVisitor&) {}
 
 namespace {

@@ -6,6 +6,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 void TopKCategoricalAccuracyConfig::fields(FieldVisitor& v) { v.field("k", k); }
 
 namespace {

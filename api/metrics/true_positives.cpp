@@ -2,6 +2,8 @@
 
 namespace nyala::metrics {
 
+using namespace nyala::metrics::detail;
+
 TruePositives::TruePositives(const Config& config)
     : Metric(make_confusion_count("TruePositives", config, &ConfusionCounts::true_positives)) {}
 

@@ -14,6 +14,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// What one branch leaves for backward. The indices count the inputs and outputs of the region's entry.

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 bool fits(const Shape& received, const Shape& expected) {

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 FoldedLayer::FoldedLayer(const Layer& layer)
     : layer_(layer), foldable_(dynamic_cast<const FoldableLayer*>(&layer.node())) {
   variables_.push_back(foldable_->kernel());

@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 FunctionalNode::FunctionalNode(Tensors inputs, Tensors outputs)
     : inputs_(std::move(inputs)), outputs_(std::move(outputs)), topology_(sort_graph(inputs_, outputs_)) {
   if (inputs_.empty() || outputs_.empty()) throw InvalidArgumentError("Model: expected inputs and outputs");

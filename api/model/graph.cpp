@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 const SymbolicNotes* symbolic(const Tensor& tensor) {
   return dynamic_cast<const SymbolicNotes*>(tensor.notes().get());
 }

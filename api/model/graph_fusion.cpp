@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 bool is_plain(const GraphStep& step) {

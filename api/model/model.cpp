@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::shared_ptr<LayerNode> make_functional(const ModelConfig& config) {

@@ -201,7 +201,8 @@ class Model : public Layer {
 
   /// Throws StateError for an empty handle.
   ModelNode& model_node() const {
-    return static_cast<ModelNode&>(held(node_, "Model", "make one: Sequential({...}) or Model(input, output)"));
+    return static_cast<ModelNode&>(
+        detail::held(node_, "Model", "make one: Sequential({...}) or Model(input, output)"));
   }
 
   /// Chosen where a field in braces does not exist or does not take its value.
@@ -239,13 +240,13 @@ class Model : public Layer {
 template <class Node, class... Arguments>
 Model make_model(Arguments&&... arguments) {
   const auto node = detail::make_model_node<Node>(std::forward<Arguments>(arguments)...);
-  finish_layer(node, {});
+  detail::finish_layer(node, {});
   return Model(node);
 }
 template <class Node, class... Arguments>
 Model make_model(LayerOptions options, Arguments&&... arguments) {
   const auto node = detail::make_model_node<Node>(std::forward<Arguments>(arguments)...);
-  finish_layer(node, options);
+  detail::finish_layer(node, options);
   return Model(node);
 }
 

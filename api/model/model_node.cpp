@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 ModelNode::ModelNode() : strategy_(current_strategy()) {}
 
 ModelNode::~ModelNode() = default;

@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 Tensor& at(Tensors& values, int index) { return values[static_cast<size_t>(index)]; }

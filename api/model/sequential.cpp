@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 SequentialNode::SequentialNode(const std::vector<Layer>& layers) {
   for (const Layer& layer : layers) {
     if (is_input_layer(layer.node())) {

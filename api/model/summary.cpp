@@ -16,6 +16,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr const char* kBold = "1";

@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using Node = std::shared_ptr<const GraphNode>;

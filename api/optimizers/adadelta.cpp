@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void AdadeltaConfig::fields(FieldVisitor& v) {
   v.field("learning_rate", learning_rate);
   v.field("rho", rho);

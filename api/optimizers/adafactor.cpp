@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void AdafactorConfig::fields(FieldVisitor& v) {
   v.field("learning_rate", learning_rate);
   v.field("beta_2_decay", beta_2_decay);

@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void AdagradConfig::fields(FieldVisitor& v) {
   v.field("learning_rate", learning_rate);
   v.field("initial_accumulator_value", initial_accumulator_value);

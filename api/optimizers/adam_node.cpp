@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 template <class T>
@@ -16,7 +18,7 @@ T corrected_rate(const AdamNumbers& numbers, int64_t step, double learning_rate,
 
 }  // namespace
 
-std::vector<double> adam_scalars(const AdamNumbers& numbers, int64_t step, double learning_rate,
+std::vector<double> detail::adam_scalars(const AdamNumbers& numbers, int64_t step, double learning_rate,
                                  DType dtype) {
   const double alpha = dtype == DType::float64 ? corrected_rate<double>(numbers, step, learning_rate, dtype)
                                                : corrected_rate<float>(numbers, step, learning_rate, dtype);

@@ -14,8 +14,12 @@ struct AdamNumbers {
   bool amsgrad = false;
 };
 
+namespace detail {
+
 /// What kAdamUpdate reads: alpha with its corrections, 1 - beta_1, 1 - beta_2, epsilon.
 std::vector<double> adam_scalars(const AdamNumbers& numbers, int64_t step, double learning_rate, DType dtype);
+
+}  // namespace detail
 
 /// Adam and AdamW: the same formula, other options.
 class AdamNode final : public OptimizerNode {

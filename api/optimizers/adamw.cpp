@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void AdamWConfig::fields(FieldVisitor& v) {
   v.field("learning_rate", learning_rate);
   v.optional("weight_decay", weight_decay);

@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Rules for parts of the variables that an optimizer keeps; a program uses few.

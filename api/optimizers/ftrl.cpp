@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void FtrlConfig::fields(FieldVisitor& v) {
   v.field("learning_rate", learning_rate);
   v.field("learning_rate_power", learning_rate_power);

@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void LionConfig::fields(FieldVisitor& v) {
   v.field("learning_rate", learning_rate);
   v.field("beta_1", beta_1);

@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 bool all_finite(const UpdatePlace& place, const Variables& variables) {

@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::regex pattern_of(const std::string& text) {

@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void MuonConfig::fields(FieldVisitor& v) {
   v.field("learning_rate", learning_rate);
   v.field("adam_beta_1", adam_beta_1);

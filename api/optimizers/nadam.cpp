@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void NadamConfig::fields(FieldVisitor& v) {
   v.field("learning_rate", learning_rate);
   v.field("beta_1", beta_1);

@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// 0 and negative limits are as good as none, as in Keras.

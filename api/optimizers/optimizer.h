@@ -216,7 +216,7 @@ class Optimizer {
 
   explicit operator bool() const { return node_ != nullptr; }
   /// Throws StateError for an empty handle, as everything but `bool` does.
-  OptimizerNode& node() const { return held(node_, "Optimizer", "give a name or an object"); }
+  OptimizerNode& node() const { return detail::held(node_, "Optimizer", "give a name or an object"); }
   int64_t iterations() const { return node().iterations(); }
   double learning_rate() const { return node().learning_rate(); }
   void set_learning_rate(double rate) const { node().set_learning_rate(rate); }

@@ -2,7 +2,7 @@
 
 #include <nyala/api/optimizers/optimizer.h>
 
-namespace nyala {
+namespace nyala::detail {
 
 /// The options that a Config shares with all optimizers. An empty name becomes an automatic one of
 /// `class_name`.
@@ -55,4 +55,4 @@ Config with_learning_rate(Config config, LearningRate rate) {
   return config;
 }
 
-}  // namespace nyala
+}  // namespace nyala::detail

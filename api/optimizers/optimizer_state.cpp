@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 Tensor on_host(const Tensor& value) {

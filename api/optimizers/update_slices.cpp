@@ -4,7 +4,7 @@
 
 namespace nyala {
 
-void for_slices(const UpdatePlace& place, const std::function<void(int)>& body) {
+void detail::for_slices(const UpdatePlace& place, const std::function<void(int)>& body) {
   if (!place.parallel) {
     for (int slice = 0; slice < place.num_slices; ++slice) body(slice);
     return;

@@ -18,8 +18,8 @@ Tensor VariableUpdate::assign(const Tensor& target, const Tensor& value) {
   return target;
 }
 
-Tensor root_mean_square(const Tensor& x) { return ops::sqrt(ops::mean(ops::square(x))); }
+Tensor detail::root_mean_square(const Tensor& x) { return ops::sqrt(ops::mean(ops::square(x))); }
 
-Tensor norm_of(const Tensor& x) { return ops::sqrt(ops::sum(ops::square(x))); }
+Tensor detail::norm_of(const Tensor& x) { return ops::sqrt(ops::sum(ops::square(x))); }
 
 }  // namespace nyala

@@ -27,8 +27,12 @@ class VariableUpdate {
   const UpdateRange& range_;
 };
 
+namespace detail {
+
 /// sqrt(mean(x^2)) and sqrt(sum(x^2)) over all elements, scalars.
 Tensor root_mean_square(const Tensor& x);
 Tensor norm_of(const Tensor& x);
+
+}  // namespace detail
 
 }  // namespace nyala

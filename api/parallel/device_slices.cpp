@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 DeviceSlices::DeviceSlices(DeviceSlicesOptions options) {
   if (options.devices.empty()) throw InvalidArgumentError("slices need at least one device to work on them");
   for (Device device : options.devices) check_device_exists(device);

@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 const Tensor& NamedInputs::operator[](const std::string& name) const {
   std::vector<std::string> names;
   for (const auto& [own, tensor] : values_) {

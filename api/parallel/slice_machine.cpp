@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void SliceMachine::on_all(const std::function<void(int)>& body) {
   const std::lock_guard turn(turn_);
   group_.reset();

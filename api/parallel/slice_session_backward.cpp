@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 struct SlicesDescriptor {

@@ -5,7 +5,7 @@
 
 namespace nyala {
 
-void check_factor(const std::string& class_name, const std::string& field, double factor) {
+void detail::check_factor(const std::string& class_name, const std::string& field, double factor) {
   if (!std::isfinite(factor))
     throw InvalidArgumentError(class_name + ": expected a finite " + field + ", received " +
                                std::to_string(factor));

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void L1L2Config::fields(FieldVisitor& v) {
   v.field("l1", l1);
   v.field("l2", l2);

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void L2Config::fields(FieldVisitor& v) { v.field("l2", l2); }
 
 namespace {

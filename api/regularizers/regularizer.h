@@ -31,7 +31,9 @@ class Regularizer {
 
   explicit operator bool() const { return node_ != nullptr; }
   /// Throws StateError for an empty handle, as everything but `bool` does.
-  const RegularizerNode& node() const { return held(node_, "Regularizer", "give a name or an object"); }
+  const RegularizerNode& node() const {
+    return detail::held(node_, "Regularizer", "give a name or an object");
+  }
   Tensor operator()(const Tensor& weight) const { return node().penalty(weight); }
 
  private:

@@ -14,6 +14,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Rises when older programs could not read the group any more.

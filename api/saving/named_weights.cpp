@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 Model template_of(const Model& model) {

@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Beside the optimizer's `vars`: what it was built for, as places in the holder's weights().

@@ -14,6 +14,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr size_t kLengthBytes = 8, kMaxHeader = 100'000'000, kAlignment = 8;
@@ -184,7 +186,7 @@ std::string header_of(const NamedArrays& values) {
 
 }  // namespace
 
-bool looks_like_safetensors(const StoredBytes& bytes) {
+bool detail::looks_like_safetensors(const StoredBytes& bytes) {
   if (bytes.size() < kLengthBytes + 2) return false;
   const auto begin = bytes.bytes(0, kLengthBytes + 1);
   const uint64_t length = header_length(begin);

@@ -22,7 +22,11 @@ NamedArrays load_safetensors(const std::string& path);
 /// not UTF-8 or is `__metadata__`.
 void save_safetensors(const std::string& path, const NamedArrays& values);
 
+namespace detail {
+
 /// True if the bytes begin as such a file does.
 bool looks_like_safetensors(const StoredBytes& bytes);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 thread_local SaveNotes* t_current = nullptr;

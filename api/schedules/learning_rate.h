@@ -37,7 +37,7 @@ class LearningRate {
   bool is_schedule() const { return schedule_ != nullptr; }
   /// Throws StateError for a number.
   const LearningRateScheduleNode& schedule() const {
-    return held(schedule_, "LearningRate", "it is a number; look at is_schedule() first");
+    return detail::held(schedule_, "LearningRate", "it is a number; look at is_schedule() first");
   }
   double rate() const { return rate_; }
   double at(int64_t step) const { return schedule_ ? (*schedule_)(step) : rate_; }

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 DataArgument::DataArgument(Tensor x, Tensor y, Tensor sample_weight) {
   arrays_.emplace();
   arrays_->x = {std::move(x)};

@@ -16,6 +16,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::vector<CallbackArgument> with_progress(std::vector<CallbackArgument> callbacks, int verbose) {

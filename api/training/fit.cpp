@@ -17,6 +17,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Cuts the last part of the arrays off for validation, before any shuffling (Keras' rule).

@@ -16,6 +16,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using Place = std::pair<const GraphNode*, size_t>;

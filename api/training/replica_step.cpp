@@ -24,6 +24,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Weights of shape (rows,) or (rows, 1) brought to the rank of per-sample losses.
@@ -80,7 +82,7 @@ Tensor ReplicaStep::all_reduced(const Tensor& value) const {
 // Every replica computes it from all rows; one of them lets it count.
 Tensor ReplicaStep::loss_of_whole_batch(const Loss& loss, const Tensor& target, const Tensor& prediction,
                                         const Tensor& weights) {
-  const auto all = [this](const Tensor& x) { return ops::replica_all_gather(x, replica_.context); };
+  const auto all = [this](const Tensor& x) { return ops::detail::replica_all_gather(x, replica_.context); };
   const Tensor whole = loss(all(target), all(prediction), weights.defined() ? all(weights) : Tensor());
   if (whole.rank() > 0) throw_no_reduction(loss);
   return replica_.id == 0 ? whole : whole * 0.0;

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The entry of `values` for output `index`, or null.

@@ -24,6 +24,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Throws what kernels reported, naming the model.

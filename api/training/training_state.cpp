@@ -78,7 +78,7 @@ std::vector<double> summed(const TrainingState& state, const Tensors& of_replica
 }
 
 void begin_sums(const TrainingState& state, const Tensor& sums) {
-  ops::fill_zero(sums);
+  ops::detail::fill_zero(sums);
   for (const CompiledMetric& metric : state.metrics) {
     const Sums initial = metric.metric.node().initial_state();
     if (std::any_of(initial.begin(), initial.end(), [](double value) { return value != 0.0; }))

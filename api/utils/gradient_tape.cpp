@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr size_t kOpen = std::numeric_limits<size_t>::max();

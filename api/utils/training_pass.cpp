@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 int replica_id() { return thread_context().replica ? thread_context().replica->replica_id() : 0; }

@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The gradients known so far, by value id.
@@ -79,7 +81,7 @@ class Walk {
     if (!sum.defined()) {
       sum = sink_.destination(leaf.leaf);
       if (!sum.defined()) sum = Tensor::empty(leaf.shell.shape(), leaf.shell.dtype(), leaf.shell.device());
-      ops::fill_zero(sum);
+      ops::detail::fill_zero(sum);
     }
     sink_.ready(leaf.leaf, sum);
     sum = Tensor();

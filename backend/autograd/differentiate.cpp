@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 struct OpaqueDescriptor {
@@ -192,7 +194,7 @@ Tensor seed_for(const Tensor& target, const Tensor& seed) {
 
 }  // namespace
 
-Tensors differentiate(Tape& tape, const Tensor& target, const DerivativeRequest& request) {
+Tensors detail::differentiate(Tape& tape, const Tensor& target, const DerivativeRequest& request) {
   if (target.tape() != &tape)
     throw StateError(
         "gradient: the tape does not track this value; it was computed outside, or the tape was cleared");

@@ -24,10 +24,14 @@ struct DerivativeRequest {
   bool record = false;
 };
 
+namespace detail {
+
 /// The gradient of `target` (of its sum where there is no seed) with respect to each source, undefined where
 /// no path leads to it. The tape keeps its entries. Throws StateError if the tape does not track `target`,
 /// ShapeError for a seed of another shape, InvalidArgumentError where a second derivative has to go through
 /// the gradient of an op that is not twice differentiable.
 Tensors differentiate(Tape& tape, const Tensor& target, const DerivativeRequest& request);
+
+}  // namespace detail
 
 }  // namespace nyala

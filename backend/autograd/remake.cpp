@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 bool reads_remade(const Tape& tape, const TapeEntry& entry, size_t i) {
   const bool reads = entry.op->keep_inputs == kKeepAll || (i < 32 && (entry.op->keep_inputs >> i & 1u));
   if (!reads) return false;

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 struct DTypeInfo {
@@ -51,7 +53,7 @@ DType promote(DType a, DType b) {
   return info(a).rank > info(b).rank ? a : b;
 }
 
-void throw_unsupported_dtype(DType dtype, std::string_view where) {
+void detail::throw_unsupported_dtype(DType dtype, std::string_view where) {
   throw DTypeError(std::string(where) + " does not take dtype " + std::string(name_of(dtype)) +
                    "; cast to one that it takes, for example float32");
 }

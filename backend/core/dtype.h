@@ -66,6 +66,8 @@ inline constexpr DType dtype_of = dtype_of_type<T>::value;
 /// NumPy-like promotion as in Keras: bool < uint8 < int32 < int64 < float16/bfloat16 < float32 < float64.
 DType promote(DType a, DType b);
 
+namespace detail {
+
 [[noreturn]] void throw_unsupported_dtype(DType dtype, std::string_view where);
 
 /// Calls f(T{}) for the C++ type of an arithmetic dtype. Throws DTypeError naming `where` for 16-bit floats.
@@ -114,5 +116,7 @@ decltype(auto) dispatch_any(DType dtype, F&& f) {
       return dispatch_arithmetic(dtype, "dispatch", static_cast<F&&>(f));
   }
 }
+
+}  // namespace detail
 
 }  // namespace nyala

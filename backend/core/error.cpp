@@ -10,17 +10,17 @@
 
 namespace nyala {
 
-void throw_empty_handle(const char* kind, const char* how) {
+void detail::throw_empty_handle(const char* kind, const char* how) {
   throw StateError(std::string(kind) + ": this handle is empty; " + how);
 }
 
-void check_internal(bool condition, std::string_view what, SourcePlace where) {
+void detail::check_internal(bool condition, std::string_view what, SourcePlace where) {
   if (condition) return;
   throw InternalError("internal error: " + std::string(what) + " (" + where.file + ":" +
                       std::to_string(where.line) + "); please report it");
 }
 
-void rethrow_with_prefix(const std::string& prefix) {
+void detail::rethrow_with_prefix(const std::string& prefix) {
   try {
     throw;
   } catch (Error& error) {
@@ -82,7 +82,7 @@ const std::string* with_all_words(const std::string& wanted, const std::vector<s
 
 }  // namespace
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+std::string detail::did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string wanted = lower(name);
   size_t best = std::max<size_t>(2, wanted.size() / 3) + 1;
   const std::string* nearest = nullptr;
@@ -110,7 +110,7 @@ std::string in_quotes(std::string_view name) {
   return "'" + printable(name.substr(0, shown)) + "...'";
 }
 
-std::string quoted_list(const std::vector<std::string>& names) {
+std::string detail::quoted_list(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + in_quotes(name);
   return out;

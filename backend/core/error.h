@@ -115,14 +115,20 @@ class InternalError : public Error {
   using Error::Error;
 };
 
+namespace detail {
+
 /// Call inside a catch block: throws the current exception again, with `prefix` in front of its text where it is
 /// an Error, of any class derived from it. Others go on as they are.
 [[noreturn]] void rethrow_with_prefix(const std::string& prefix);
+
+}  // namespace detail
 
 /// Inside a catch block: the replica from whose thread an exception comes that is not one of Nyala's
 /// ("replica 1 on cpu:1: "), so that a class of one's own arrives as it was thrown. Empty for Nyala's, whose texts
 /// have it, and for what no other thread has thrown.
 std::string error_place();
+
+namespace detail {
 
 /// Throws InternalError naming the caller's file and line unless `condition` holds.
 void check_internal(bool condition, std::string_view what,
@@ -137,5 +143,7 @@ std::string in_quotes(std::string_view name);
 
 /// Joins names as "'a', 'b', 'c'".
 std::string quoted_list(const std::vector<std::string>& names);
+
+}  // namespace detail
 
 }  // namespace nyala

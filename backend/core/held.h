@@ -1,6 +1,6 @@
 #pragma once
 
-namespace nyala {
+namespace nyala::detail {
 
 /// Throws StateError: "Layer: the handle is empty; ..." with how one is made.
 [[noreturn]] void throw_empty_handle(const char* kind, const char* how);
@@ -12,4 +12,4 @@ auto& held(const Pointer& pointer, const char* kind, const char* how) {
   return *pointer;
 }
 
-}  // namespace nyala
+}  // namespace nyala::detail

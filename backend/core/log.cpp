@@ -15,6 +15,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr std::array<std::string_view, 5> kNames = {"error", "warning", "info", "debug", "kernels"};

@@ -113,9 +113,14 @@ struct ReferenceKernel : Kernel {
 /// Bits of OpDef::keep_inputs and keep_outputs: tensors whose values the gradient reads.
 inline constexpr uint32_t kKeepNone = 0;
 inline constexpr uint32_t kKeepAll = ~0u;
+
+namespace detail {
+
 constexpr uint32_t keep(int i) { return 1u << i; }
 constexpr uint32_t keep(int i, int j) { return 1u << i | 1u << j; }
 constexpr uint32_t keep(int i, int j, int k) { return keep(i, j) | 1u << k; }
+
+}  // namespace detail
 
 /// An op as data: name, shape rule, gradient, plain reference loop. Kernels for it stand in the kernel table.
 struct OpDef {

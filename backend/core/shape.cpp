@@ -71,7 +71,7 @@ std::string Shape::to_string() const {
   return out + (rank_ == 1 ? ",)" : ")");
 }
 
-Shape broadcast(const Shape& a, const Shape& b, std::string_view where) {
+Shape detail::broadcast(const Shape& a, const Shape& b, std::string_view where) {
   if (a == b) return a;
   const int rank = std::max(a.rank(), b.rank());
   Shape out;
@@ -92,7 +92,7 @@ Shape broadcast(const Shape& a, const Shape& b, std::string_view where) {
   return out;
 }
 
-bool matches(const Shape& given, const Shape& wanted) {
+bool detail::matches(const Shape& given, const Shape& wanted) {
   if (given.rank() != wanted.rank()) return false;
   for (int i = 0; i < given.rank(); ++i)
     if (given[i] != None && wanted[i] != None && given[i] != wanted[i]) return false;

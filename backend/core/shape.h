@@ -78,11 +78,15 @@ class Shape {
 
 using Shapes = std::vector<Shape>;
 
+namespace detail {
+
 /// NumPy broadcasting of two shapes; None broadcasts with 1 to None, with n to n.
 /// Throws ShapeError naming `where` and both shapes.
 Shape broadcast(const Shape& a, const Shape& b, std::string_view where);
 
 /// True if a tensor of `given` may stand where `wanted` is expected (None matches any size).
 bool matches(const Shape& given, const Shape& wanted);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 Tensor Tensor::abstract(const Shape& shape, DType dtype, Device device) {
   Tensor out;
   out.shape_ = shape;
@@ -94,12 +96,12 @@ Tensor Tensor::rows(int64_t first, int64_t count) const {
   return out;
 }
 
-void throw_dtype_mismatch(DType held, DType wanted) {
+void detail::throw_dtype_mismatch(DType held, DType wanted) {
   throw DTypeError("expected a tensor of " + std::string(name_of(wanted)) + ", received " +
                    std::string(name_of(held)) + "; ops::cast converts");
 }
 
-void throw_empty_tensor(std::string_view where) {
+void detail::throw_empty_tensor(std::string_view where) {
   throw StateError(std::string(where) +
                    ": the tensor is empty; it was default-constructed and never assigned");
 }

@@ -283,14 +283,18 @@ class Operand {
   const Tensor* tensor_ = nullptr;
 };
 
+namespace detail {
+
 [[noreturn]] void throw_dtype_mismatch(DType held, DType wanted);
 /// StateError "where: the tensor is empty ...".
 [[noreturn]] void throw_empty_tensor(std::string_view where);
 
+}  // namespace detail
+
 template <class T>
 std::vector<T> Tensor::to_vector() const {
-  if (!defined_) throw_empty_tensor("to_vector");
-  if (dtype_of<T> != dtype_) throw_dtype_mismatch(dtype_, dtype_of<T>);
+  if (!defined_) detail::throw_empty_tensor("to_vector");
+  if (dtype_of<T> != dtype_) detail::throw_dtype_mismatch(dtype_, dtype_of<T>);
   if constexpr (std::is_same_v<T, bool>) {
     std::unique_ptr<bool[]> values(new bool[static_cast<size_t>(num_elements())]);
     copy_to_host(values.get());

@@ -14,7 +14,9 @@
 
 namespace nyala::ops {
 
-FillMode fill_mode_of(std::string_view name) {
+using namespace nyala::detail;
+
+FillMode detail::fill_mode_of(std::string_view name) {
   static constexpr std::array<std::pair<std::string_view, FillMode>, 4> kNames = {
       {{"constant", FillMode::constant},
        {"nearest", FillMode::nearest},

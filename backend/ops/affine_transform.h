@@ -12,8 +12,12 @@ namespace nyala::ops {
 /// abcd|abcd|abcd, reflect dcba|abcd|dcba.
 enum class FillMode : uint8_t { constant, nearest, wrap, reflect };
 
+namespace detail {
+
 /// By Keras' name. Throws InvalidArgumentError with the names there are.
 FillMode fill_mode_of(std::string_view name);
+
+}  // namespace detail
 
 /// Numbers that make a transform: (a0, a1, a2, b0, b1, b2, c0, c1).
 inline constexpr int64_t kTransformNumbers = 8;

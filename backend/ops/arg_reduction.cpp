@@ -13,6 +13,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 void infer_arg(InferContext& c) {

@@ -14,6 +14,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 template <class Formula>
@@ -185,7 +187,7 @@ Tensor full_like(const Tensor& x, Number value, std::optional<DType> dtype) {
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }
 Tensor zeros_like(const Tensor& x, std::optional<DType> dtype) { return full_like(x, 0, dtype); }
 
-void fill_zero(const Tensor& x) {
+void detail::fill_zero(const Tensor& x) {
   if (x.bytes() > 0) stream_of(x.device()).fill_zero(x.raw(), x.bytes());
   x.storage()->bump_version();
 }

@@ -41,8 +41,13 @@ struct FullLikeDescriptor {
   DType dtype = DType::float32;
 };
 extern const OpDef kFullLike;
+
+namespace detail {
+
 /// Sets the bytes of `x` to zero.
 void fill_zero(const Tensor& x);
+
+}  // namespace detail
 
 }  // namespace nyala::ops
 

@@ -11,6 +11,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 int64_t rows_of(const Shape& x) { return x.back() == 0 ? 0 : x.num_elements() / x.back(); }
@@ -326,7 +329,7 @@ Tensor batch_moments(const Tensor& x) { return dispatch(kBatchMoments, NoDescrip
 
 Tensor merge_moments(const Tensor& stack) { return merge(stack, false); }
 
-BatchNormalizationResult batch_normalization_train(const Tensor& given, const Tensor& scale,
+BatchNormalizationResult detail::batch_normalization_train(const Tensor& given, const Tensor& scale,
                                                    const Tensor& offset,
                                                    const BatchNormalizationOptions& options) {
   const Tensor x = on_guarded_device(given), gamma = on_guarded_device(scale),

@@ -27,6 +27,8 @@ struct BatchNormalizationResult {
   Tensor variance;  // (C), of the global batch, divided by the number of values (biased)
 };
 
+namespace detail {
+
 /// activation(gamma * (x - mean) / sqrt(variance + epsilon) + beta) with the statistics of the batch. gamma
 /// and beta (C) may be undefined: 1 and 0. x has at least 2 axes and may have no rows: the collectives still
 /// take part. With no rows anywhere mean and variance are 0. Gradients flow to x, gamma and beta; the
@@ -34,6 +36,8 @@ struct BatchNormalizationResult {
 /// mean and variance are not tracked.
 BatchNormalizationResult batch_normalization_train(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                                                    const BatchNormalizationOptions& options = {});
+
+}  // namespace detail
 
 /// The statistics of batch_normalization_apply; gamma and beta may be undefined.
 struct BatchNormalizationParameters {

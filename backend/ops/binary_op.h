@@ -14,7 +14,7 @@ void infer_test(InferContext& c);
 /// y = Formula{}(a, b) over a broadcast pair of inputs of one dtype; Out is void for the inputs' dtype.
 template <class Formula, class Out = void>
 void binary_loop(const KernelCall& call) {
-  dispatch_arithmetic(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
+  nyala::detail::dispatch_arithmetic(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
     using Result = std::conditional_t<std::is_void_v<Out>, T, Out>;
     const T* a = call.in<T>(0);
     const T* b = call.in<T>(1);

@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 std::array<int64_t, Shape::kMaxRank> broadcast_strides(const Shape& input, const Shape& output) {
   std::array<int64_t, Shape::kMaxRank> strides{};
   int64_t stride = 1;

@@ -10,6 +10,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 /// Merges the sizes of one more input into `out`; an unknown size takes the other's.
@@ -64,7 +67,7 @@ void concatenate_gradient(GradContext& c) {
 
 }  // namespace
 
-StridedCopy concatenate_copy(const KernelCall& call, size_t i, int64_t& position) {
+StridedCopy detail::concatenate_copy(const KernelCall& call, size_t i, int64_t& position) {
   const int axis = call.descriptor<ConcatenateDescriptor>().axis;
   const Shape &x = call.input(i).shape(), &y = call.output(0).shape();
   int64_t outer = 1, inner = 1;

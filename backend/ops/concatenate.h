@@ -17,7 +17,11 @@ struct ConcatenateDescriptor {
 /// Any number of inputs.
 extern const OpDef kConcatenate;
 
+namespace detail {
+
 /// Where input `i` of a call of kConcatenate goes; the axis position behind it is added to `position`.
 StridedCopy concatenate_copy(const KernelCall& call, size_t i, int64_t& position);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

@@ -14,9 +14,13 @@ using Conv2DOptions = ConvolutionOptions<2>;
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias = {},
               const Conv2DOptions& options = {});
 
+namespace detail {
+
 /// activation(sum + correlation of x with kernel + bias), written into the bytes of `sum`, which has the
 /// shape and dtype of the result. Not recorded: for inference.
 void conv2d_onto(const Tensor& sum, const TensorPointers& x_kernel_bias, const Conv2DOptions& options = {});
+
+}  // namespace detail
 
 using Conv2DDescriptor = ConvolutionDescriptor<2>;
 using Conv2DBackwardDescriptor = ConvolutionBackwardDescriptor<2>;

@@ -7,6 +7,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 /// Element offsets of one tap: a pixel of x, a pixel of y, a (channels, filters) matrix of the kernel.
@@ -79,7 +82,7 @@ bool is_volume(const KernelCall& call) { return call.input(0).rank() == 5; }
 }  // namespace
 
 template <size_t N>
-ConvolutionGeometry convolution_geometry(const ConvolutionDescriptor<N>& d, const Shape& x,
+ConvolutionGeometry detail::convolution_geometry(const ConvolutionDescriptor<N>& d, const Shape& x,
                                          const Shape& kernel) {
   constexpr int last = static_cast<int>(N) - 1;
   const auto window = [&](int axis) {
@@ -106,22 +109,22 @@ ConvolutionGeometry convolution_geometry(const ConvolutionDescriptor<N>& d, cons
   return g;
 }
 
-template ConvolutionGeometry convolution_geometry(const ConvolutionDescriptor<2>&, const Shape&,
+template ConvolutionGeometry detail::convolution_geometry(const ConvolutionDescriptor<2>&, const Shape&,
                                                   const Shape&);
-template ConvolutionGeometry convolution_geometry(const ConvolutionDescriptor<3>&, const Shape&,
+template ConvolutionGeometry detail::convolution_geometry(const ConvolutionDescriptor<3>&, const Shape&,
                                                   const Shape&);
 
-ConvolutionGeometry convolution_geometry(const KernelCall& call) {
+ConvolutionGeometry detail::convolution_geometry(const KernelCall& call) {
   return is_volume(call) ? geometry_of<3>(call, kConv3D, kConv3DBackwardInput)
                          : geometry_of<2>(call, kConv2D, kConv2DBackwardInput);
 }
 
-Activation convolution_activation(const KernelCall& call) {
+Activation detail::convolution_activation(const KernelCall& call) {
   return is_volume(call) ? call.descriptor<ConvolutionDescriptor<3>>().activation
                          : call.descriptor<ConvolutionDescriptor<2>>().activation;
 }
 
-void convolution_reference(const KernelCall& call) {
+void detail::convolution_reference(const KernelCall& call) {
   const ConvolutionGeometry g = convolution_geometry(call);
   const Activation activation = convolution_activation(call);
   dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
@@ -142,7 +145,7 @@ void convolution_reference(const KernelCall& call) {
   });
 }
 
-void convolution_backward_input_reference(const KernelCall& call) {
+void detail::convolution_backward_input_reference(const KernelCall& call) {
   const ConvolutionGeometry g = convolution_geometry(call);
   dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     T* dx = call.out<T>(0);
@@ -159,7 +162,7 @@ void convolution_backward_input_reference(const KernelCall& call) {
   });
 }
 
-void convolution_backward_kernel_reference(const KernelCall& call) {
+void detail::convolution_backward_kernel_reference(const KernelCall& call) {
   const ConvolutionGeometry g = convolution_geometry(call);
   dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     T* gradient = call.out<T>(0);

@@ -53,6 +53,9 @@ struct ConvolutionGeometry {
   int64_t depth = 1, kernel_depth = 1, out_depth = 1;
   int64_t depth_stride = 1, depth_dilation = 1, pad_front = 0;
 };
+
+namespace detail {
+
 /// `x`, `kernel`: known shapes that fit together.
 template <size_t N>
 ConvolutionGeometry convolution_geometry(const ConvolutionDescriptor<N>& descriptor, const Shape& x,
@@ -68,9 +71,11 @@ void convolution_reference(const KernelCall& call);
 void convolution_backward_input_reference(const KernelCall& call);
 void convolution_backward_kernel_reference(const KernelCall& call);
 
-extern template ConvolutionGeometry convolution_geometry(const ConvolutionDescriptor<2>&, const Shape&,
-                                                         const Shape&);
-extern template ConvolutionGeometry convolution_geometry(const ConvolutionDescriptor<3>&, const Shape&,
-                                                         const Shape&);
+}  // namespace detail
+
+extern template ConvolutionGeometry detail::convolution_geometry(const ConvolutionDescriptor<2>&,
+                                                                 const Shape&, const Shape&);
+extern template ConvolutionGeometry detail::convolution_geometry(const ConvolutionDescriptor<3>&,
+                                                                 const Shape&, const Shape&);
 
 }  // namespace nyala::ops

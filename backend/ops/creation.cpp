@@ -7,6 +7,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Element i is value(i), as `dtype` on `device`.

@@ -12,6 +12,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr double kEpsilon = 1e-7;  // keras.config.epsilon()

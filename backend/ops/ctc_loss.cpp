@@ -11,6 +11,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();

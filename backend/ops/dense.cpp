@@ -8,6 +8,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 void check_dtypes(InferContext& c) {

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace ops {
 
 namespace {
@@ -45,7 +47,7 @@ Tensor device_copy(const Tensor& x, Device device) { return moved(x, device, fal
 
 Tensor seen_from(const Tensor& x, Device device) { return moved(x, device, true); }
 
-Tensor on_guarded_device(const Tensor& x) {
+Tensor detail::on_guarded_device(const Tensor& x) {
   const ThreadContext& context = thread_context();
   return context.is_placed() && x.defined() ? seen_from(x, context.device) : x;
 }

@@ -12,9 +12,13 @@ Tensor device_copy(const Tensor& x, Device device);
 /// bytes. For values that nobody writes while they are used.
 Tensor seen_from(const Tensor& x, Device device);
 
+namespace detail {
+
 /// `x` where the open device() guard lets ops run; `x` as it is without a guard, or undefined. For functions
 /// that record several ops as one: what they record has to be where those ran.
 Tensor on_guarded_device(const Tensor& x);
+
+}  // namespace detail
 
 struct DeviceCopyDescriptor {
   Device device;

@@ -7,6 +7,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 void infer_digitize(InferContext& c) {

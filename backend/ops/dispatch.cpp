@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::atomic<SymbolicHook> g_symbolic_hook{nullptr};

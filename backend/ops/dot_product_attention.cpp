@@ -12,6 +12,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 void check_inputs(InferContext& c) {
@@ -173,7 +176,7 @@ void attention_gradient(GradContext& c) {
 
 }  // namespace
 
-AttentionGeometry attention_geometry(const KernelCall& call) {
+AttentionGeometry detail::attention_geometry(const KernelCall& call) {
   const Shape &q = call.input(0).shape(), &k = call.input(1).shape(), &v = call.input(2).shape();
   return {q[0], q[1], q[2], q[3], k[1], k[2], v[3]};
 }

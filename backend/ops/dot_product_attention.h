@@ -32,7 +32,12 @@ struct AttentionGeometry {
   int64_t batch, time, heads, size, steps, key_heads, value_size;
   int64_t group() const { return heads / key_heads; }
 };
+
+namespace detail {
+
 AttentionGeometry attention_geometry(const KernelCall& call);
+
+}  // namespace detail
 
 /// Which scores of a call are hidden.
 class HiddenScores {

@@ -10,6 +10,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 void infer_dropout(InferContext& c) {
@@ -41,7 +44,7 @@ void dropout_gradient(GradContext& c) {
 
 }  // namespace
 
-uint64_t step_value(const Tensor& step) {
+uint64_t detail::step_value(const Tensor& step) {
   switch (step.dtype()) {
     case DType::int32:
       return static_cast<uint64_t>(*step.raw_as<int32_t>());
@@ -60,7 +63,7 @@ uint32_t DropoutPlan::word(int64_t draw) const {
   return words[static_cast<size_t>(draw % kGroup / kLanes)];
 }
 
-DropoutPlan dropout_plan(const KernelCall& call) {
+DropoutPlan detail::dropout_plan(const KernelCall& call) {
   const auto& d = call.descriptor<DropoutDescriptor>();
   DropoutPlan plan;
   plan.key = mix_key(d.key, uint64_t{d.call});
@@ -92,7 +95,7 @@ Tensor dropout(const Tensor& x, const Tensor& step, const DropoutDescriptor& des
   return dispatch(kDropout, descriptor, {&x, &step});
 }
 
-uint32_t dropout_noise_axes(const Shape& x, const Shape& noise_shape) {
+uint32_t detail::dropout_noise_axes(const Shape& x, const Shape& noise_shape) {
   bool fits = noise_shape.rank() == x.rank();
   uint32_t axes = 0;
   for (int axis = 0; fits && axis < x.rank(); ++axis) {

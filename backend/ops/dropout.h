@@ -22,15 +22,23 @@ struct DropoutDescriptor {
 /// InvalidArgumentError for a rate outside [0, 1] or a negative row.
 Tensor dropout(const Tensor& x, const Tensor& step, const DropoutDescriptor& descriptor);
 
+namespace detail {
+
 /// DropoutDescriptor::noise_axes of a Keras noise_shape: each size 1 (shared), None or that of x.
 /// Throws ShapeError for another.
 uint32_t dropout_noise_axes(const Shape& x, const Shape& noise_shape);
 
+}  // namespace detail
+
 /// Inputs (x, step).
 extern const OpDef kDropout;
 
+namespace detail {
+
 /// The training step that a kernel reads from its input: one int32, int64 or float64 element.
 uint64_t step_value(const Tensor& step);
+
+}  // namespace detail
 
 /// A call worked out for its kernels. Draws are numbered row by row through the noise of the global batch.
 /// Draw e is word (e % 64) / 16 of Philox block (e / 64) * 16 + e % 16 (so 16 blocks side by side give 64
@@ -45,6 +53,11 @@ struct DropoutPlan {
   Shape noise;  // x's shape with 1 along the shared axes
   uint32_t word(int64_t draw) const;
 };
+
+namespace detail {
+
 DropoutPlan dropout_plan(const KernelCall& call);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

@@ -16,6 +16,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 std::vector<Shape> shapes_of(TensorPointers inputs) {

@@ -91,7 +91,7 @@ void check_output(const EinsumTerms& terms, std::string_view equation) {
 
 }  // namespace
 
-EinsumTerms read_einsum(std::string_view equation, const std::vector<Shape>& shapes) {
+EinsumTerms detail::read_einsum(std::string_view equation, const std::vector<Shape>& shapes) {
   const size_t arrow = equation.find("->");
   EinsumTerms terms;
   terms.inputs = read_inputs(equation.substr(0, std::min(arrow, equation.size())), equation);

@@ -17,7 +17,11 @@ struct EinsumTerms {
   std::map<char, int64_t> sizes;  // None where unknown; of an axis that broadcasts: the larger one
 };
 
+namespace detail {
+
 /// Throws InvalidArgumentError for an equation that cannot be read, ShapeError where it does not fit.
 EinsumTerms read_einsum(std::string_view equation, const std::vector<Shape>& shapes);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

@@ -9,6 +9,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 void infer_count(InferContext& c) {

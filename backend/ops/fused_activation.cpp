@@ -10,8 +10,10 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 template <class T>
-T activate(T z, Activation activation) {
+T detail::activate(T z, Activation activation) {
   switch (activation) {
     case Activation::relu:
       return z > T(0) || std::isnan(z) ? z : T(0);
@@ -27,8 +29,8 @@ T activate(T z, Activation activation) {
   return z;
 }
 
-template float activate(float, Activation);
-template double activate(double, Activation);
+template float detail::activate(float, Activation);
+template double detail::activate(double, Activation);
 
 namespace {
 
@@ -142,7 +144,7 @@ Tensor record_behind_activation_and_bias(GradContext& c, Activation activation, 
 
 }  // namespace
 
-Tensor behind_activation_and_bias(GradContext& c, Activation activation, size_t bias) {
+Tensor detail::behind_activation_and_bias(GradContext& c, Activation activation, size_t bias) {
   if (c.records()) return record_behind_activation_and_bias(c, activation, bias);
   if (c.num_inputs() <= bias || !c.needs(bias)) return activation_backward(c.grad(), c.output(), activation);
   if (activation == Activation::linear) {

@@ -27,6 +27,8 @@ extern const OpDef kActivationBackwardWithBias;
 /// Input (..., n) -> (n): the sum over all axes but the last, which is what a bias receives.
 extern const OpDef kBiasGradient;
 
+namespace detail {
+
 /// For the gradient of an op with output f(z + bias): sets the gradient of input `bias` (where the op has so
 /// many inputs and it is wanted) and returns the gradient of z.
 Tensor behind_activation_and_bias(GradContext& c, Activation activation, size_t bias);
@@ -35,7 +37,9 @@ Tensor behind_activation_and_bias(GradContext& c, Activation activation, size_t 
 template <class T>
 T activate(T z, Activation activation);
 
-extern template float activate(float, Activation);
-extern template double activate(double, Activation);
+}  // namespace detail
+
+extern template float detail::activate(float, Activation);
+extern template double detail::activate(double, Activation);
 
 }  // namespace nyala::ops

@@ -12,6 +12,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 void check_index_dtype(InferContext& c, size_t i) {
@@ -184,7 +187,7 @@ Tensor gather(const OpDef& op, const Tensor& x, const Tensor& indices, int axis)
 
 }  // namespace
 
-TakeGeometry take_geometry(const Shape& x, const Shape& indices, int axis) {
+TakeGeometry detail::take_geometry(const Shape& x, const Shape& indices, int axis) {
   TakeGeometry g;
   for (int i = 0; i < axis; ++i) g.outer *= x[i];
   for (int i = axis + 1; i < x.rank(); ++i) g.inner *= x[i];
@@ -193,7 +196,7 @@ TakeGeometry take_geometry(const Shape& x, const Shape& indices, int axis) {
   return g;
 }
 
-void report_bad_index(const KernelCall& call, int64_t position, int64_t size) {
+void detail::report_bad_index(const KernelCall& call, int64_t position, int64_t size) {
   int64_t value = 0;
   dispatch_arithmetic(call.input(1).dtype(), call.op->name,
                       [&]<class I>(I) { value = static_cast<int64_t>(call.in<I>(1)[position]); });

@@ -43,12 +43,15 @@ extern const OpDef kOneHot;
 struct TakeGeometry {
   int64_t outer = 1, size = 0, inner = 1, count = 0;
 };
+
+namespace detail {
+
 TakeGeometry take_geometry(const Shape& x, const Shape& indices, int axis);
 
 /// Calls body(position, index) for each element of an index tensor, -1 for one outside [-size, size).
 template <class Body>
 void for_each_index(const Tensor& indices, int64_t size, Body&& body) {
-  dispatch_arithmetic(indices.dtype(), "gather", [&]<class Id>(Id) {
+  nyala::detail::dispatch_arithmetic(indices.dtype(), "gather", [&]<class Id>(Id) {
     const Id* values = indices.raw_as<Id>();
     const int64_t count = indices.num_elements();
     for (int64_t i = 0; i < count; ++i) {
@@ -61,5 +64,7 @@ void for_each_index(const Tensor& indices, int64_t size, Body&& body) {
 
 /// Reports the bad index at `position` of a call of kTake or kTakeAlongAxis.
 void report_bad_index(const KernelCall& call, int64_t position, int64_t size);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

@@ -9,11 +9,14 @@
 
 namespace nyala::ops {
 
-RecurrentSizes gru_sizes(const Shape& gates, bool go_backwards) {
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
+RecurrentSizes detail::gru_sizes(const Shape& gates, bool go_backwards) {
   return {gates[0], gates[1], gates[2] / 4, go_backwards};
 }
 
-GruForwardInputs gru_forward_inputs(const KernelCall& call) {
+GruForwardInputs detail::gru_forward_inputs(const KernelCall& call) {
   const auto& d = call.descriptor<GruDescriptor>();
   GruForwardInputs in;
   size_t i = 3;
@@ -22,7 +25,7 @@ GruForwardInputs gru_forward_inputs(const KernelCall& call) {
   return in;
 }
 
-GruBackwardInputs gru_backward_inputs(const KernelCall& call) {
+GruBackwardInputs detail::gru_backward_inputs(const KernelCall& call) {
   const auto& d = call.descriptor<GruBackwardDescriptor>();
   GruBackwardInputs in;
   size_t i = 0;
@@ -210,7 +213,7 @@ const OpDef kGruBackward = {.name = "gru_backward",
                             .infer = infer_gru_backward,
                             .reference = gru_backward_reference};
 
-GruResult gru(const GruInputs& in, const RecurrentOptions& options) {
+GruResult detail::gru(const GruInputs& in, const RecurrentOptions& options) {
   GruDescriptor d{options, in.bias.defined(), in.mask.defined()};
   std::vector<const Tensor*> inputs{&in.x, &in.recurrent_kernel, &in.h};
   if (d.has_bias) inputs.push_back(&in.bias);

@@ -14,9 +14,13 @@ struct GruResult {
   Tensor output, h;
 };
 
+namespace detail {
+
 /// A whole sequence through a GRU with Keras' formulas for reset_after (api/layers/gru_cell.h). Masks as for
 /// lstm(). Differentiable once. Throws ShapeError where shapes do not fit.
 GruResult gru(const GruInputs& inputs, const RecurrentOptions& options);
+
+}  // namespace detail
 
 struct GruDescriptor : RecurrentOptions {
   bool has_bias = false, has_mask = false;  // set by gru()
@@ -35,18 +39,33 @@ struct GruBackwardDescriptor {
 /// h . recurrent_kernel + bias at each step, and of h.
 extern const OpDef kGruBackward;
 
+namespace detail {
+
 /// From the shape of the gates.
 RecurrentSizes gru_sizes(const Shape& gates, bool go_backwards);
+
+}  // namespace detail
 
 /// Which of the inputs of a call is what; null where it is not given.
 struct GruForwardInputs {
   const Tensor *bias = nullptr, *mask = nullptr;
 };
+
+namespace detail {
+
 GruForwardInputs gru_forward_inputs(const KernelCall& call);
+
+}  // namespace detail
+
 struct GruBackwardInputs {
   const Tensor *output = nullptr, *h = nullptr, *gates = nullptr, *h_before = nullptr,
                *recurrent_kernel = nullptr, *mask = nullptr;
 };
+
+namespace detail {
+
 GruBackwardInputs gru_backward_inputs(const KernelCall& call);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

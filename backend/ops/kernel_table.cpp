@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 KernelTable& KernelTable::instance() {
   static KernelTable* const table = [] {
     auto* filled = new KernelTable;  // kernels may run while static objects are being destroyed

@@ -14,6 +14,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 LayerNormalizationRows::LayerNormalizationRows(const Shape& x, int axes)
     : rows(x.slice(0, x.rank() - axes).num_elements()), n(x.slice(x.rank() - axes, x.rank()).num_elements()) {
   if (n == 0) rows = 0;

@@ -8,11 +8,14 @@
 
 namespace nyala::ops {
 
-RecurrentSizes lstm_sizes(const Shape& gates, bool go_backwards) {
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
+RecurrentSizes detail::lstm_sizes(const Shape& gates, bool go_backwards) {
   return {gates[0], gates[1], gates[2] / 4, go_backwards};
 }
 
-LstmBackwardInputs lstm_backward_inputs(const KernelCall& call) {
+LstmBackwardInputs detail::lstm_backward_inputs(const KernelCall& call) {
   const auto& d = call.descriptor<LstmBackwardDescriptor>();
   LstmBackwardInputs in;
   size_t i = 0;
@@ -195,7 +198,7 @@ const OpDef kLstmBackward = {.name = "lstm_backward",
                              .infer = infer_lstm_backward,
                              .reference = lstm_backward_reference};
 
-LstmResult lstm(const LstmInputs& in, const RecurrentOptions& options) {
+LstmResult detail::lstm(const LstmInputs& in, const RecurrentOptions& options) {
   LstmDescriptor d{options, in.mask.defined()};
   const std::array<const Tensor*, 5> all{&in.z, &in.recurrent_kernel, &in.h, &in.c, &in.mask};
   const TensorPointers inputs(all.data(), d.has_mask ? 5 : 4);

@@ -11,6 +11,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 void infer_matmul(InferContext& c) {
@@ -109,7 +112,7 @@ void matmul_gradient(GradContext& c) {
 
 }  // namespace
 
-MatmulGeometry matmul_geometry(const KernelCall& call) {
+MatmulGeometry detail::matmul_geometry(const KernelCall& call) {
   const auto& d = call.descriptor<MatmulDescriptor>();
   const Shape &a = call.input(0).shape(), &b = call.input(1).shape(), &y = call.output(0).shape();
   return {y[-2],

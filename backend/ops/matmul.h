@@ -23,6 +23,11 @@ struct MatmulGeometry {
   int64_t rows = 0, inner = 0, columns = 0;
   Shape batch_a, batch_b, batch;
 };
+
+namespace detail {
+
 MatmulGeometry matmul_geometry(const KernelCall& call);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

@@ -6,6 +6,8 @@
 
 namespace nyala::ops::detail {
 
+using namespace nyala::detail;
+
 void check_metric_weights(InferContext& c, size_t input, const Shape& values) {
   if (c.num_inputs() <= input) return;
   const Shape& weights = c.shape(input);

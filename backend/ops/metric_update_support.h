@@ -31,8 +31,8 @@ void check_metric_pair(InferContext& c);
 /// Calls body(L{}, T{}) for the dtypes of targets (input 0) and predictions (input 1).
 template <class Body>
 void dispatch_metric_targets(const KernelCall& call, Body&& body) {
-  dispatch_arithmetic(call.input(0).dtype(), call.op->name, [&]<class L>(L l) {
-    dispatch_real(call.input(1).dtype(), call.op->name, [&]<class T>(T t) { body(l, t); });
+  nyala::detail::dispatch_arithmetic(call.input(0).dtype(), call.op->name, [&]<class L>(L l) {
+    nyala::detail::dispatch_real(call.input(1).dtype(), call.op->name, [&]<class T>(T t) { body(l, t); });
   });
 }
 

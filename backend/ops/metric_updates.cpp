@@ -6,6 +6,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Elements of one sample.

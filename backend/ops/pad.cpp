@@ -9,6 +9,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 void check_width(InferContext& c, int axis) {
@@ -123,7 +126,7 @@ PadMode parse_mode(std::string_view mode) {
 
 }  // namespace
 
-StridedCopy pad_copy(const KernelCall& call) {
+StridedCopy detail::pad_copy(const KernelCall& call) {
   const Shape &x = call.input(0).shape(), &y = call.output(0).shape();
   StridedCopy copy;
   int64_t from = x.num_elements(), to = y.num_elements();
@@ -140,7 +143,7 @@ StridedCopy pad_copy(const KernelCall& call) {
   return copy;
 }
 
-void fill_pad_value(const KernelCall& call) {
+void detail::fill_pad_value(const KernelCall& call) {
   const double value = call.descriptor<PadDescriptor>().value;
   dispatch_any(call.output(0).dtype(), [&]<class T>(T) {
     T filling{};

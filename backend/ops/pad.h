@@ -29,9 +29,13 @@ extern const OpDef kPad;
 /// Input: the gradient of a mirrored pad's result -> the gradient of x. PadDescriptor.
 extern const OpDef kPadBackward;
 
+namespace detail {
+
 /// Where the elements of x go in a call of kPad.
 StridedCopy pad_copy(const KernelCall& call);
 /// Sets every element of a kPad call's output to its value.
 void fill_pad_value(const KernelCall& call);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

@@ -9,6 +9,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 WindowAxis window_of(const Pooling2DDescriptor& d, int axis) {
@@ -165,7 +168,7 @@ Tensor pool(const OpDef& op, const Tensor& x, const Pooling2DOptions& options) {
 
 }  // namespace
 
-Pooling2DGeometry pooling2d_geometry(const Pooling2DDescriptor& d, const Shape& x) {
+Pooling2DGeometry detail::pooling2d_geometry(const Pooling2DDescriptor& d, const Shape& x) {
   const WindowAxis rows = window_of(d, 0), columns = window_of(d, 1);
   Pooling2DGeometry g{};
   g.batch = x[0], g.height = x[1], g.width = x[2], g.channels = x[3];

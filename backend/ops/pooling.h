@@ -30,7 +30,12 @@ struct Pooling2DGeometry {
   std::array<int64_t, 2> pool, strides;
   int64_t pad_top, pad_left;
 };
+
+namespace detail {
+
 Pooling2DGeometry pooling2d_geometry(const Pooling2DDescriptor& descriptor, const Shape& x);
+
+}  // namespace detail
 
 /// Input (x).
 extern const OpDef kMaxPooling2D, kAveragePooling2D;

@@ -13,6 +13,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The four words of draw `attempt` for element `i`.

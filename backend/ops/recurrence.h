@@ -8,11 +8,15 @@ namespace nyala::ops {
 /// Activations inside recurrent ops: those whose slope follows from their output. hard_sigmoid is Keras 3's.
 enum class RecurrentActivation : uint8_t { linear, relu, sigmoid, tanh, hard_sigmoid };
 
+namespace detail {
+
 /// f(z) and f'(z) at f(z) = y, of one number, for reference loops.
 template <class T>
 T recurrent_activate(T z, RecurrentActivation f);
 template <class T>
 T recurrent_slope(T y, RecurrentActivation f);
+
+}  // namespace detail
 
 /// How a sequence is walked through; part of the descriptors.
 struct RecurrentOptions {
@@ -46,9 +50,13 @@ class RowMask {
   int64_t first_ = 0;  // step that counts
 };
 
+namespace detail {
+
 /// For shape rules: throws unless the mask at input `i` is bool (batch, time) of `sequence`.
 void check_mask(InferContext& c, size_t i, const Shape& sequence);
 /// Throws unless inputs [0, count) are of one floating dtype.
 void check_one_floating_dtype(InferContext& c, size_t count);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

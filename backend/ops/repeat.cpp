@@ -12,6 +12,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 void infer_broadcast_to(InferContext& c) {
@@ -70,7 +73,7 @@ int checked_count(std::string_view where, int count) {
 
 }  // namespace
 
-StridedCopy repeat_copy(const KernelCall& call) {
+StridedCopy detail::repeat_copy(const KernelCall& call) {
   const Shape &x = call.input(0).shape(), &y = call.output(0).shape();
   StridedCopy copy;
   if (call.op == &kBroadcastTo) {

@@ -25,7 +25,11 @@ struct RepeatDescriptor {
 };
 extern const OpDef kBroadcastTo, kRepeat, kTile;
 
+namespace detail {
+
 /// What a call of one of these three moves.
 StridedCopy repeat_copy(const KernelCall& call);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

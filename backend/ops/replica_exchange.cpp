@@ -12,6 +12,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 void infer_all_reduce(InferContext& c) { c.output(0, c.shape(0), c.dtype(0)); }
@@ -71,14 +73,14 @@ const OpDef kReplicaAllGather = {.name = "replica_all_gather",
                                  .gradient = all_gather_gradient,
                                  .reference = {}};
 
-Tensor replica_all_reduce(const Tensor& x, Collectives* replica, bool mean) {
+Tensor detail::replica_all_reduce(const Tensor& x, Collectives* replica, bool mean) {
   if (!replica || replica->num_replicas() == 1) return x;
   Tensor result = reduced(x.detached(), *replica, mean);
   record(kReplicaAllReduce, ReplicaAllReduceDescriptor{replica, mean}, x, result);
   return result;
 }
 
-Tensor replica_all_gather(const Tensor& x, Collectives* replica, int axis) {
+Tensor detail::replica_all_gather(const Tensor& x, Collectives* replica, int axis) {
   if (x.rank() == 0)
     throw InvalidArgumentError("all_gather: a scalar has no axis to gather along; reshape it to (1,) first");
   if (axis < -x.rank() || axis >= x.rank())

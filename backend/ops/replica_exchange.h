@@ -10,6 +10,8 @@ class Collectives;
 
 namespace nyala::ops {
 
+namespace detail {
+
 /// The sum or mean of `x` over all replicas, the same bits on each. Every replica calls it with a tensor of
 /// one shape and dtype; `replica` null stands for a replica that is alone. Means keep the dtype: those of
 /// integers are rounded towards negative infinity. The gradient is the same reduction of the gradients, so
@@ -21,6 +23,8 @@ Tensor replica_all_reduce(const Tensor& x, Collectives* replica, bool mean = fal
 /// are equal. The gradient is the sum over the replicas, of which each takes its part. Throws
 /// InvalidArgumentError for scalars, ShapeError for tensors that do not fit.
 Tensor replica_all_gather(const Tensor& x, Collectives* replica, int axis = 0);
+
+}  // namespace detail
 
 struct ReplicaAllReduceDescriptor {
   Collectives* replica = nullptr;

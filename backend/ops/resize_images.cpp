@@ -15,7 +15,10 @@
 
 namespace nyala::ops {
 
-Interpolation interpolation_of(std::string_view name) {
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
+Interpolation detail::interpolation_of(std::string_view name) {
   static constexpr std::array<std::pair<std::string_view, Interpolation>, 6> kNames = {
       {{"nearest", Interpolation::nearest},
        {"bilinear", Interpolation::bilinear},
@@ -116,7 +119,7 @@ Tensor to_integers(const Tensor& x, DType dtype) {
 
 }  // namespace
 
-ResizeGeometry resize_geometry(const KernelCall& call) {
+ResizeGeometry detail::resize_geometry(const KernelCall& call) {
   const bool backward = call.op == &kResizeImagesBackward;
   const Shape& images = backward ? call.output(0).shape() : call.input(0).shape();
   const Shape& result = backward ? call.input(0).shape() : call.output(0).shape();

@@ -9,8 +9,12 @@ namespace nyala::ops {
 
 enum class Interpolation : uint8_t { nearest, bilinear, bicubic, lanczos3, lanczos5, area };
 
+namespace detail {
+
 /// By Keras' name. Throws InvalidArgumentError with the names there are.
 Interpolation interpolation_of(std::string_view name);
+
+}  // namespace detail
 
 struct ResizeOptions {
   Interpolation interpolation = Interpolation::bilinear;
@@ -60,6 +64,11 @@ struct ResizeGeometry {
   int64_t batch = 0, channels = 0;
   ResizeAxis rows, columns;
 };
+
+namespace detail {
+
 ResizeGeometry resize_geometry(const KernelCall& call);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

@@ -9,6 +9,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 void infer_scatter_into(InferContext& c) {
@@ -99,7 +101,7 @@ void scatter_into_reference(const KernelCall& call) {
 const OpDef kScatterInto = {
     .name = "scatter_into", .infer = infer_scatter_into, .reference = scatter_into_reference};
 
-void scatter_into(const Tensor& y, ScatterKind kind, const Tensor& indices, const Tensor& values) {
+void detail::scatter_into(const Tensor& y, ScatterKind kind, const Tensor& indices, const Tensor& values) {
   const Tensor plain_indices = indices.detached(), plain_values = values.detached();
   dispatch_into(kScatterInto, ScatterIntoDescriptor{kind, y.shape()[0]}, {&plain_indices, &plain_values},
                 y.detached());

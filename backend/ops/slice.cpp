@@ -9,6 +9,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 int64_t bound(int64_t given, int64_t size, int64_t low, int64_t high) {
@@ -77,7 +80,7 @@ void slice_backward_reference(const KernelCall& call) {
 
 }  // namespace
 
-ResolvedRange resolve(const AxisRange& range, int64_t size) {
+ResolvedRange detail::resolve(const AxisRange& range, int64_t size) {
   const int64_t step = range.step == 0 ? 1 : range.step;
   ResolvedRange out{.step = step};
   if (step > 0) {
@@ -111,7 +114,7 @@ void SliceDescriptor::set(int axis, AxisRange range) {
   step[i] = range.step;
 }
 
-StridedCopy slice_copy(const KernelCall& call) {
+StridedCopy detail::slice_copy(const KernelCall& call) {
   const Shape &x = call.input(0).shape(), &y = call.output(0).shape();
   StridedCopy copy;
   int64_t from = x.num_elements(), to = y.num_elements();
@@ -125,7 +128,7 @@ StridedCopy slice_copy(const KernelCall& call) {
   return copy;
 }
 
-StridedCopy slice_backward_copy(const KernelCall& call) {
+StridedCopy detail::slice_backward_copy(const KernelCall& call) {
   const auto& d = call.descriptor<SliceBackwardDescriptor>();
   const Shape &x = call.input(0).shape(), &y = call.output(0).shape();
   StridedCopy copy;

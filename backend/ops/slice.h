@@ -24,7 +24,12 @@ struct AxisRange {
 struct ResolvedRange {
   int64_t first = 0, count = 0, step = 1;
 };
+
+namespace detail {
+
 ResolvedRange resolve(const AxisRange& range, int64_t size);
+
+}  // namespace detail
 
 /// x[range, range, ...]; axes without a range are taken whole. An axis of unknown size stays unknown unless
 /// its range is strict. Throws ShapeError for more ranges than axes, or a strict range that does not fit.
@@ -57,8 +62,12 @@ struct SliceBackwardDescriptor {
 };
 extern const OpDef kSliceBackward;
 
+namespace detail {
+
 /// What a call of kSlice or kSliceBackward moves.
 StridedCopy slice_copy(const KernelCall& call);
 StridedCopy slice_backward_copy(const KernelCall& call);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

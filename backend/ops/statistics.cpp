@@ -12,6 +12,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 ReductionAxes axes_of(const KernelCall& call) {

@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void StridedCopy::add_axis(int64_t size, int64_t from_stride, int64_t to_stride) {
   check_internal(rank < kMaxAxes, "a strided copy has too many axes");
   const size_t axis = static_cast<size_t>(rank++);
@@ -48,7 +50,7 @@ StridedWalk::StridedWalk(const StridedCopy& copy, int axes, int64_t start)
   }
 }
 
-void copy_strided(const StridedCopy& copy, size_t element_bytes, const void* from, void* to) {
+void detail::copy_strided(const StridedCopy& copy, size_t element_bytes, const void* from, void* to) {
   const int64_t count = copy.num_elements(), bytes = static_cast<int64_t>(element_bytes);
   if (count == 0) return;
   StridedWalk at(copy, copy.rank, 0);

@@ -46,7 +46,11 @@ class StridedWalk {
   std::array<int64_t, StridedCopy::kMaxAxes> index_{};
 };
 
+namespace detail {
+
 /// The plain loop. `element_bytes` is 1, 2, 4 or 8.
 void copy_strided(const StridedCopy& copy, size_t element_bytes, const void* from, void* to);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -8,6 +8,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr int64_t kBlock = 1024;  // elements whose sum stays in the first-level cache
@@ -89,7 +91,7 @@ void sum_buffers_reference(const KernelCall& call) {
 const OpDef kSumBuffers = {
     .name = "sum_buffers", .infer = infer_sum_buffers, .reference = sum_buffers_reference};
 
-void sum_buffers(std::span<const Tensor> buffers, bool to_all) {
+void detail::sum_buffers(std::span<const Tensor> buffers, bool to_all) {
   Tensors here;
   for (const Tensor& buffer : buffers) here.push_back(buffer.alias_on(buffers[0].device()));
   std::vector<const Tensor*> others;

@@ -12,7 +12,11 @@ struct SumBuffersDescriptor {
 /// arithmetic dtype. Not differentiable.
 extern const OpDef kSumBuffers;
 
+namespace detail {
+
 /// The same on CPU tensors of any CPU devices.
 void sum_buffers(std::span<const Tensor> buffers, bool to_all);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

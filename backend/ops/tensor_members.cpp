@@ -14,6 +14,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 const Tensor& checked(const Tensor& x, std::string_view where) {

@@ -14,6 +14,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using Kind = Index::Kind;
@@ -118,7 +120,7 @@ SliceView viewed(const SliceView& view, std::span<const Index> indices) {
     if (index.kind() == Kind::element) {
       out.offset += stride * element_of(view.sizes, axis, index.start());
     } else {
-      const ops::ResolvedRange range = ops::resolve(range_of(index), view.sizes[axis]);
+      const ops::ResolvedRange range = ops::detail::resolve(range_of(index), view.sizes[axis]);
       out.offset += stride * range.first;
       add(range.count, stride * range.step);
     }

@@ -9,6 +9,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 void infer_transpose(InferContext& c) {
@@ -34,7 +37,7 @@ void transpose_gradient(GradContext& c) {
 
 }  // namespace
 
-StridedCopy transpose_copy(const KernelCall& call) {
+StridedCopy detail::transpose_copy(const KernelCall& call) {
   const Shape &x = call.input(0).shape(), &y = call.output(0).shape();
   std::array<int64_t, Shape::kMaxRank> strides{};
   int64_t stride = 1;

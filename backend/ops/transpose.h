@@ -21,7 +21,11 @@ struct TransposeDescriptor {
 };
 extern const OpDef kTranspose;
 
+namespace detail {
+
 /// What a call of kTranspose moves.
 StridedCopy transpose_copy(const KernelCall& call);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

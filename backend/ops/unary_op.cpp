@@ -4,6 +4,8 @@
 
 namespace nyala::ops::detail {
 
+using namespace nyala::detail;
+
 void infer_unary(InferContext& c) { c.output(0, c.shape(0), c.dtype(0)); }
 
 void infer_unary_gradient(InferContext& c) {

@@ -35,16 +35,16 @@ void unary_reference(const KernelCall& call) {
     for (int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(Formula::value(x[i], parameters));
   };
   if constexpr (requires { Formula::kTakesIntegers; })
-    dispatch_arithmetic(call.input(0).dtype(), call.op->name, loop);
+    nyala::detail::dispatch_arithmetic(call.input(0).dtype(), call.op->name, loop);
   else
-    dispatch_real(call.input(0).dtype(), call.op->name, loop);
+    nyala::detail::dispatch_real(call.input(0).dtype(), call.op->name, loop);
 }
 
 template <class Formula>
 void unary_gradient_reference(const KernelCall& call) {
   using Parameters = typename Formula::Parameters;
   const Parameters parameters = call.descriptor<Parameters>();
-  dispatch_real(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
+  nyala::detail::dispatch_real(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
     const T* kept = call.in<T>(0);
     const T* dy = call.in<T>(1);
     T* dx = call.out<T>(0);
@@ -102,7 +102,7 @@ constexpr OpDef unary_op_of_input(std::string_view name) {
   op.name = name;
   op.infer = infer_unary;
   op.gradient = unary_gradient<Formula, gradient_op, false>;
-  op.keep_inputs = keep(0);
+  op.keep_inputs = nyala::detail::keep(0);
   op.reference = unary_reference<Formula>;
   op.twice_differentiable = kIsTwiceDifferentiable<Formula>;
   return op;
@@ -115,7 +115,7 @@ constexpr OpDef unary_op_of_output(std::string_view name) {
   op.name = name;
   op.infer = infer_unary;
   op.gradient = unary_gradient<Formula, gradient_op, true>;
-  op.keep_outputs = keep(0);
+  op.keep_outputs = nyala::detail::keep(0);
   op.reference = unary_reference<Formula>;
   op.twice_differentiable = kIsTwiceDifferentiable<Formula>;
   return op;

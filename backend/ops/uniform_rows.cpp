@@ -11,6 +11,9 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+using namespace nyala::ops::detail;
+
 namespace {
 
 void infer_uniform_rows(InferContext& c) {

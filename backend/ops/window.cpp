@@ -5,6 +5,8 @@
 
 namespace nyala::ops {
 
+using namespace nyala::detail;
+
 Padding::Padding(std::string_view name) {
   if (name == "valid") {
     mode_ = Mode::valid;
@@ -45,7 +47,8 @@ int64_t Padding::after(int axis, int64_t size, int64_t span, int64_t stride) con
   return 0;
 }
 
-int64_t window_output_size(int64_t input, const WindowAxis& window, const Padding& padding, int axis) {
+int64_t detail::window_output_size(int64_t input, const WindowAxis& window, const Padding& padding,
+                                   int axis) {
   if (input == None) return None;
   const int64_t padded = input + padding.before(axis, input, window.span(), window.stride) +
                          padding.after(axis, input, window.span(), window.stride);

@@ -47,8 +47,12 @@ struct WindowAxis {
   int64_t span() const { return (size - 1) * dilation + 1; }
 };
 
+namespace detail {
+
 /// How many windows fit on an axis of `input` elements (None stays None), which is the padding's `axis`.
 /// 0 where not even one fits: the caller reports that.
 int64_t window_output_size(int64_t input, const WindowAxis& window, const Padding& padding, int axis);
+
+}  // namespace detail
 
 }  // namespace nyala::ops

@@ -4,6 +4,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 const AggregatingVariable& AggregatingVariable::instance() {
   static const AggregatingVariable kind;
   return kind;

@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void Call::restart(const CallOptions& options) {
   options_ = options;
   assignments_.clear();
@@ -101,7 +103,7 @@ bool meets_rows(const Tensor& x, const Axes& axes) {
 
 Tensor Call::global_sum(const Tensor& x, const Axes& axes, bool keepdims) const {
   const Tensor own = ops::sum(x, axes, keepdims);
-  return meets_rows(x, axes) ? ops::replica_all_reduce(own, replica()) : own;
+  return meets_rows(x, axes) ? ops::detail::replica_all_reduce(own, replica()) : own;
 }
 
 Tensor Call::global_mean(const Tensor& x, const Axes& axes, bool keepdims) const {
@@ -111,7 +113,7 @@ Tensor Call::global_mean(const Tensor& x, const Axes& axes, bool keepdims) const
   int64_t count = axes.empty() ? x.num_elements() : 1;
   for (const int axis : axes) count *= x.shape()[x.shape().normalize_axis(axis)];
   const Tensor own = Tensor::full({}, static_cast<double>(count), wide.dtype(), x.device());
-  return ops::cast(global_sum(wide, axes, keepdims) / ops::replica_all_reduce(own, replica()), dtype);
+  return ops::cast(global_sum(wide, axes, keepdims) / ops::detail::replica_all_reduce(own, replica()), dtype);
 }
 
 RandomKey Call::random_key(uint64_t layer_key) {

@@ -7,7 +7,9 @@
 
 namespace nyala {
 
-VariablePlace place_of(const VariableNode& node) {
+using namespace nyala::detail;
+
+VariablePlace detail::place_of(const VariableNode& node) {
   using Context = VariablePlace::Context;
   const ThreadContext& thread = thread_context();
   if (thread.update_replica >= 0) return {Context::update, thread.update_replica, nullptr};
@@ -16,13 +18,13 @@ VariablePlace place_of(const VariableNode& node) {
   return {};
 }
 
-Tensor copy_to_update(const Variable& variable, int copy) {
+Tensor detail::copy_to_update(const Variable& variable, int copy) {
   VariableNode& node = variable.node();
   if (node.home.defined() && node.diverged) node.kind->rejoin(node);
   return node.home.defined() ? node.home : node.copies.at(static_cast<size_t>(copy));
 }
 
-void after_update(const Variable& variable) {
+void detail::after_update(const Variable& variable) {
   VariableNode& node = variable.node();
   if (node.home.defined())
     node.kind->fetch(node);

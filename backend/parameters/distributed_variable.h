@@ -20,6 +20,8 @@ struct VariablePlace {
   Collectives* others = nullptr;  // replica: null where there is only one
 };
 
+namespace detail {
+
 /// Where the calling thread uses `node`.
 VariablePlace place_of(const VariableNode& node);
 
@@ -27,6 +29,8 @@ VariablePlace place_of(const VariableNode& node);
 /// stand for this copy (all copies where they have one home), and what has to follow the write.
 Tensor copy_to_update(const Variable& variable, int copy);
 void after_update(const Variable& variable);
+
+}  // namespace detail
 
 /// What reading and writing a variable mean when it has a copy for each replica. One stateless object per
 /// kind of variable.

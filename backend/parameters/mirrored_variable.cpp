@@ -2,6 +2,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 const MirroredVariable& MirroredVariable::instance() {
   static const MirroredVariable kind;
   return kind;

@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Chunks double up to the larger one: what is reserved too much is memory that is touched.
@@ -118,7 +120,7 @@ std::shared_ptr<ParameterStore> ParameterStore::make_central(std::vector<Device>
       new ParameterStore(std::move(compute_devices), true, parameter_device));
 }
 
-std::shared_ptr<ParameterStore> default_store(Device device) {
+std::shared_ptr<ParameterStore> detail::default_store(Device device) {
   static auto* const stores = new std::map<Device, std::shared_ptr<ParameterStore>>;
   static Mutex mutex{Mutex::AtFork::is_waited};
   std::lock_guard lock(mutex);
@@ -306,7 +308,7 @@ void ParameterStore::release(DType dtype, const Segment& segment, int32_t leaf) 
   for (auto& [replica, plane] : own.fetched) plane.drop(*empty);
 }
 
-std::vector<Segment> merged_segments(const Variables& variables) {
+std::vector<Segment> detail::merged_segments(const Variables& variables) {
   std::vector<Segment> segments;
   for (const Variable& variable : variables) segments.push_back(variable.node().segment);
   std::sort(segments.begin(), segments.end(), before);

@@ -10,6 +10,15 @@
 
 namespace nyala {
 
+class ParameterStore;
+
+namespace detail {
+
+/// The variables of programs that open no scope, on `device`: the same store every time.
+std::shared_ptr<ParameterStore> default_store(Device device);
+
+}  // namespace detail
+
 /// Elements of one dtype in chunks that never move. Only the layout: planes hold the bytes.
 class ArenaLayout {
  public:
@@ -102,7 +111,7 @@ class ParameterStore final : public VariableCreator,
 
   void release(DType dtype, const Segment& segment, int32_t leaf) noexcept override;
 
-  friend std::shared_ptr<ParameterStore> default_store(Device device);
+  friend std::shared_ptr<ParameterStore> detail::default_store(Device device);
 
  private:
   ParameterStore(std::vector<Device> devices, bool share_weights, std::optional<Device> parameter_device = {})
@@ -132,10 +141,11 @@ class ParameterStore final : public VariableCreator,
   std::vector<int32_t> free_leaves_;
 };
 
-/// The variables of programs that open no scope, on `device`: the same store every time.
-std::shared_ptr<ParameterStore> default_store(Device device);
+namespace detail {
 
 /// The arena segments of `variables` in arena order, neighbours (up to alignment gaps) merged.
 std::vector<Segment> merged_segments(const Variables& variables);
+
+}  // namespace detail
 
 }  // namespace nyala

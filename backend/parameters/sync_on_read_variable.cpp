@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The sum of integers in the order of replicas keeps its dtype; 16-bit floats are added in float32.

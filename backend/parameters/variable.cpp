@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using Kind = VariableWrite::Kind;
@@ -128,7 +130,7 @@ Variable Variable::of(std::shared_ptr<VariableNode> node) {
   return variable;
 }
 
-void check_held(const VariableNode& node) {
+void detail::check_held(const VariableNode& node) {
   if (!node.loose || !node.trainable) return;
   const RunningCall* const running = thread_context().running;
   if (!running || !running->layer) return;  // a loop of the program's own

@@ -158,7 +158,7 @@ class Variable {
   void scatter_update(const Tensor& indices, const Tensor& values) const;
 
   /// Throws StateError for an empty handle, as everything but `bool` does.
-  VariableNode& node() const { return held(node_, "Variable", kHowMade); }
+  VariableNode& node() const { return detail::held(node_, "Variable", kHowMade); }
   friend bool operator==(const Variable& a, const Variable& b) { return a.node_ == b.node_; }
 
  private:
@@ -171,9 +171,13 @@ class Variable {
 
 using Variables = std::vector<Variable>;
 
+namespace detail {
+
 /// Throws StateError for a trainable variable of a program's own that no layer holds: for reads in a layer's
 /// call or a model's step.
 void check_held(const VariableNode& node);
+
+}  // namespace detail
 
 /// Makes variables: the strategy whose scope is open, or the default one.
 class VariableCreator {

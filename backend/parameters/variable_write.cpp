@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using Kind = VariableWrite::Kind;
@@ -93,11 +95,11 @@ VariableWrite reduced_slices(std::span<const VariableWrite* const> writes, bool 
 
 }  // namespace
 
-std::string place_of(const VariableNode& node, const VariableWrite& write) {
+std::string detail::place_of(const VariableNode& node, const VariableWrite& write) {
   return "variable " + in_quotes(node.spec.path) + ", " + std::string(write.method) + ": ";
 }
 
-VariableWrite checked(const VariableNode& node, VariableWrite write) {
+VariableWrite detail::checked(const VariableNode& node, VariableWrite write) {
   if (write.kind == Kind::scatter) return checked_scatter(node, std::move(write));
   if (write.value.shape() != node.spec.shape || write.value.dtype() != node.spec.dtype)
     throw ShapeError(place_of(node, write) + "expected a value of shape " + node.spec.shape.to_string() +
@@ -107,19 +109,19 @@ VariableWrite checked(const VariableNode& node, VariableWrite write) {
   return write;
 }
 
-void apply(const VariableWrite& write, const Tensor& copy) {
+void detail::apply(const VariableWrite& write, const Tensor& copy) {
   if (write.kind == Kind::assign) return copy.copy_from(write.value);
   if (write.value.num_elements() == 0) return;
   const Tensor value = ops::seen_from(write.value, copy.device());
   in_compute_dtype(copy, value, [&](const Tensor& y, const Tensor& x) {
     if (write.kind == Kind::scatter)
-      ops::scatter_into(y, write.scatter, ops::seen_from(write.indices, y.device()), x);
+      ops::detail::scatter_into(y, write.scatter, ops::seen_from(write.indices, y.device()), x);
     else
       y.copy_from(write.kind == Kind::add ? ops::add(y, x) : ops::subtract(y, x));
   });
 }
 
-VariableWrite reduce_writes(const VariableNode& node, std::span<const VariableWrite* const> writes,
+VariableWrite detail::reduce_writes(const VariableNode& node, std::span<const VariableWrite* const> writes,
                             Device device) {
   const VariableWrite& first = *writes[0];
   const Aggregation aggregation = node.spec.aggregation;

@@ -19,6 +19,8 @@ struct VariableWrite {
   ops::ScatterKind scatter = ops::ScatterKind::update;
 };
 
+namespace detail {
+
 /// "variable 'v', assign_add: ".
 std::string place_of(const VariableNode& node, const VariableWrite& write);
 
@@ -35,5 +37,7 @@ void apply(const VariableWrite& write, const Tensor& copy);
 /// InvalidArgumentError unless it is zero.
 VariableWrite reduce_writes(const VariableNode& node, std::span<const VariableWrite* const> writes,
                             Device device);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -7,7 +7,9 @@
 
 namespace nyala {
 
-ThreadContext& thread_context() {
+using namespace nyala::detail;
+
+ThreadContext& detail::thread_context() {
   // Without a destructor, which glibc ends the process for where it has no memory to note it. What would be
   // destroyed is given up by the scopes that set it.
   alignas(ThreadContext) thread_local std::byte place[sizeof(ThreadContext)];

@@ -48,7 +48,11 @@ struct ThreadContext {
   bool is_placed() const { return placement == device; }
 };
 
+namespace detail {
+
 ThreadContext& thread_context();
+
+}  // namespace detail
 
 /// Sets a value for as long as it lives, then puts the old one back.
 template <class T>
@@ -69,8 +73,9 @@ class ScopedValue {
 class DeviceGuard {
  public:
   explicit DeviceGuard(Device where)
-      : device_(thread_context().device, where == kNoPlacement ? thread_context().device : where),
-        placement_(thread_context().placement, where) {}
+      : device_(detail::thread_context().device,
+                where == kNoPlacement ? detail::thread_context().device : where),
+        placement_(detail::thread_context().placement, where) {}
 
  private:
   ScopedValue<Device> device_, placement_;

@@ -29,6 +29,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// CPU quota of this process' control group in cores, or 0 where there is none.
@@ -271,7 +273,7 @@ void set_soft_device_placement(bool soft) { registry().soft_placement = soft; }
 
 bool get_soft_device_placement() { return registry().soft_placement; }
 
-Device existing_device(Device device) {
+Device detail::existing_device(Device device) {
   if (device.index < registry().count(device.kind) || !registry().soft_placement) {
     check_device_exists(device);
     return device;
@@ -305,7 +307,7 @@ void configure_logical_devices(std::string_view kind, int count) {
   registry().cpu().set_count(count);
 }
 
-void check_device_exists(Device device) {
+void detail::check_device_exists(Device device) {
   if (device.index < registry().count(device.kind)) return;
   const std::string hint = device.kind == DeviceKind::cpu
                                ? "; configure_logical_devices(\"cpu\", n) makes more"
@@ -314,9 +316,9 @@ void check_device_exists(Device device) {
                             quoted_list(names_of(list_logical_devices())) + hint);
 }
 
-CachingAllocator& allocator_of(Device device) { return *registry().entry(device).allocator; }
+CachingAllocator& detail::allocator_of(Device device) { return *registry().entry(device).allocator; }
 
-Stream& stream_of(Device device) { return *registry().entry(device).stream; }
+Stream& detail::stream_of(Device device) { return *registry().entry(device).stream; }
 
 void synchronize(Device device) { stream_of(device).synchronize(); }
 

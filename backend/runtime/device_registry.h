@@ -51,6 +51,8 @@ std::vector<Device> list_logical_devices(std::string_view kind);
 /// on a device that is configured away stay valid.
 void configure_logical_devices(std::string_view kind, int count);
 
+namespace detail {
+
 /// Throws DeviceNotFoundError listing the devices there are, unless `device` exists.
 void check_device_exists(Device device);
 
@@ -60,6 +62,8 @@ Device existing_device(Device device);
 /// The allocator and the stream of a device. Throw DeviceNotFoundError.
 CachingAllocator& allocator_of(Device device);
 Stream& stream_of(Device device);
+
+}  // namespace detail
 
 /// Waits until all work queued on `device` has run; throws that work's first error.
 void synchronize(Device device);

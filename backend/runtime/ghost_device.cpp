@@ -21,6 +21,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 size_t page_rounded(size_t bytes) {

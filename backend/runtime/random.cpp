@@ -11,7 +11,9 @@
 
 namespace nyala {
 
-std::array<uint32_t, 4> philox(const std::array<uint32_t, 4>& counter, uint64_t key) {
+using namespace nyala::detail;
+
+std::array<uint32_t, 4> detail::philox(const std::array<uint32_t, 4>& counter, uint64_t key) {
   constexpr uint64_t kMultiplier0 = 0xD2511F53u, kMultiplier1 = 0xCD9E8D57u;
   constexpr uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
   uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
@@ -28,14 +30,14 @@ std::array<uint32_t, 4> philox(const std::array<uint32_t, 4>& counter, uint64_t 
   return {c0, c1, c2, c3};
 }
 
-uint64_t mix_key(uint64_t key, uint64_t value) {
+uint64_t detail::mix_key(uint64_t key, uint64_t value) {
   uint64_t z = key + 0x9E3779B97F4A7C15u * (value + 1);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
   return z ^ (z >> 31);
 }
 
-uint64_t mix_key(uint64_t key, std::string_view name) {
+uint64_t detail::mix_key(uint64_t key, std::string_view name) {
   for (const char c : name) key = mix_key(key, static_cast<unsigned char>(c));
   return mix_key(key, name.size());
 }
@@ -110,19 +112,19 @@ void set_random_seed(uint64_t seed) {
   state.drawn.clear();
 }
 
-uint64_t global_seed() {
+uint64_t detail::global_seed() {
   SeedState& state = seed_state();
   std::lock_guard lock(state.mutex);
   return seed_locked(state);
 }
 
-uint64_t next_unseeded_key() {
+uint64_t detail::next_unseeded_key() {
   SeedState& state = seed_state();
   std::lock_guard lock(state.mutex);
   return mix_key(seed_locked(state), state.unseeded++);
 }
 
-uint64_t next_global_key(size_t stream) {
+uint64_t detail::next_global_key(size_t stream) {
   SeedState& state = seed_state();
   std::lock_guard lock(state.mutex);
   if (stream >= state.drawn.size()) state.drawn.resize(stream + 1);

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+namespace detail {
+
 /// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11): four 32-bit random
 /// words for a 128-bit counter and a 64-bit key. No state, so any element can be drawn anywhere.
 std::array<uint32_t, 4> philox(const std::array<uint32_t, 4>& counter, uint64_t key);
@@ -21,6 +23,8 @@ inline double uniform_double(uint32_t high, uint32_t low) {
 uint64_t mix_key(uint64_t key, uint64_t value);
 /// Mixes a name into a key.
 uint64_t mix_key(uint64_t key, std::string_view name);
+
+}  // namespace detail
 
 /// A stream of draws for initializers, shuffles and the like: one key, a running counter. Not thread-safe.
 class DrawStream {
@@ -46,6 +50,8 @@ class DrawStream {
 /// Sets the process-wide seed and starts the counters of unseeded draws afresh (Keras' set_random_seed).
 void set_random_seed(uint64_t seed);
 
+namespace detail {
+
 /// The process-wide seed: set_random_seed's, else drawn once from the system.
 uint64_t global_seed();
 
@@ -56,5 +62,7 @@ uint64_t next_unseeded_key();
 /// The next key of one stream of the global generator: depends on the global seed, the stream and how many
 /// keys of it were taken since the seed was set. Takes nothing from next_unseeded_key().
 uint64_t next_global_key(size_t stream);
+
+}  // namespace detail
 
 }  // namespace nyala

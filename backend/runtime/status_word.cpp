@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 // Code, then row, value and limit in two places each, then the number of sizes and the sizes.

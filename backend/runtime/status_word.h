@@ -61,7 +61,7 @@ class StatusWords {
 /// opened it looks at them. Outside of one every op that reports looks at once, and throws NumericError.
 class StatusScope {
  public:
-  explicit StatusScope(StatusWords& words) : scoped_(thread_context().status, &words) {}
+  explicit StatusScope(StatusWords& words) : scoped_(detail::thread_context().status, &words) {}
 
  private:
   ScopedValue<StatusWords*> scoped_;

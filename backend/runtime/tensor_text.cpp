@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr int64_t kWholeUpTo = 1000;  // elements that are printed without an ellipsis

@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 void check_concrete(const Tensor& tensor, std::string_view what) {

@@ -17,6 +17,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// One thread that waits for jobs. Lives as long as the process.

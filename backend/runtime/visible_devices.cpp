@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::string_view trimmed(std::string_view text) {

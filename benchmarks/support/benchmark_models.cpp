@@ -5,6 +5,8 @@
 
 namespace nyala::benchmarks {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Makes the layers of all networks, in one dtype.

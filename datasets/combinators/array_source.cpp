@@ -2,6 +2,8 @@
 
 namespace nyala::combinators {
 
+using namespace nyala::detail;
+
 namespace {
 
 class RangeStream : public RowStream {

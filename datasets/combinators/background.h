@@ -52,11 +52,11 @@ inline void check_not_forked(uint32_t made_in, const char* what) {
 /// thread each, since all of them together share the cores with the consumer.
 class BackgroundContext {
  public:
-  BackgroundContext() : device_(thread_context().device) {}
+  BackgroundContext() : device_(nyala::detail::thread_context().device) {}
   void enter() const {
-    thread_context() = {};
-    thread_context().device = device_;
-    thread_context().compute_threads = 1;
+    nyala::detail::thread_context() = {};
+    nyala::detail::thread_context().device = device_;
+    nyala::detail::thread_context().compute_threads = 1;
   }
 
  private:

@@ -7,6 +7,8 @@
 
 namespace nyala::combinators {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Bytes that are worth a thread of their own.

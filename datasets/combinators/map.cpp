@@ -12,6 +12,8 @@
 
 namespace nyala::combinators {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// f with the random key of a traversal.

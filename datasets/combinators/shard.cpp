@@ -5,6 +5,8 @@
 
 namespace nyala::combinators {
 
+using namespace nyala::detail;
+
 namespace {
 
 template <class T>

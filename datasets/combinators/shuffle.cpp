@@ -5,6 +5,8 @@
 
 namespace nyala::combinators {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Vitter-like buffer shuffle: the buffer is filled up, then a random place of it goes out and the last item

@@ -14,6 +14,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The decoder's assertions: reported, never an abort.
@@ -50,6 +52,8 @@ void check_decoder(bool condition) {
 #endif
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 namespace {
 
@@ -154,7 +158,7 @@ Tensor decode_image_file(const std::filesystem::path& path, DecodeImageConfig co
   return decode_image(std::span(bytes).first(count), config);
 }
 
-int64_t channels_of_color_mode(const std::string& color_mode, const std::string& where) {
+int64_t detail::channels_of_color_mode(const std::string& color_mode, const std::string& where) {
   if (color_mode == "grayscale") return 1;
   if (color_mode == "rgb") return 3;
   if (color_mode == "rgba") return 4;

@@ -30,8 +30,12 @@ Tensor decode_image(std::span<const uint8_t> bytes, const DecodeImageConfig& con
 /// The same from a file. Throws IoError when it cannot be read.
 Tensor decode_image_file(const std::filesystem::path& path, DecodeImageConfig config = {});
 
+namespace detail {
+
 /// 1, 3 or 4 for "grayscale", "rgb" or "rgba". Throws InvalidArgumentError, beginning with `where`,
 /// otherwise.
 int64_t channels_of_color_mode(const std::string& color_mode, const std::string& where);
+
+}  // namespace detail
 
 }  // namespace nyala

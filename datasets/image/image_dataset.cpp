@@ -16,6 +16,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -103,7 +105,7 @@ class Plan {
     if (config.seed && (*config.seed < 0 || *config.seed > std::numeric_limits<uint32_t>::max()))
       fail("expected a seed from 0 to 2^32 - 1, received " + std::to_string(*config.seed));
     try {
-      loader_.resize = {.interpolation = ops::interpolation_of(config.interpolation),
+      loader_.resize = {.interpolation = ops::detail::interpolation_of(config.interpolation),
                         .crop_to_aspect_ratio = config.crop_to_aspect_ratio};
     } catch (const Error&) {
       rethrow_with_prefix(where_);

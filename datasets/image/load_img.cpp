@@ -9,6 +9,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The largest box in the middle with the target's proportions, in whole numbers as Keras finds it.

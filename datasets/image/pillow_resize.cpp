@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr int kPrecision = 32 - 8 - 2;  // bits of a weight behind the point

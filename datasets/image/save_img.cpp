@@ -19,6 +19,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The encoder's assertions: reported, never an abort.

@@ -8,6 +8,8 @@
 
 namespace nyala::datasets {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Deflate packs at most 1032 bytes into one (zlib's technical notes).

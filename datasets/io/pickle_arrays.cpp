@@ -12,6 +12,8 @@
 
 namespace nyala::datasets {
 
+using namespace nyala::detail;
+
 namespace {
 
 enum class Function : uint8_t { reconstruct, ndarray, dtype, scalar, encode, bytes };

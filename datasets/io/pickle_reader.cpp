@@ -11,6 +11,8 @@
 
 namespace nyala::datasets {
 
+using namespace nyala::detail;
+
 namespace {
 
 using Object = PickleDocument::Object;

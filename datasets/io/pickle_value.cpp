@@ -3,6 +3,8 @@
 
 namespace nyala::datasets {
 
+using namespace nyala::detail;
+
 namespace {
 
 [[noreturn]] void fail(const PickleDocument& document, const std::string& expected, PickleKind found) {

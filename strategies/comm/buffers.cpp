@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 bool all_on_cpu(std::span<const Tensor> buffers) {
   return std::all_of(buffers.begin(), buffers.end(),
                      [](const Tensor& buffer) { return buffer.device().kind == DeviceKind::cpu; });

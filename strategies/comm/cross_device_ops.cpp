@@ -12,6 +12,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 bool is_half(DType dtype) { return dtype == DType::bfloat16 || dtype == DType::float16; }

@@ -17,7 +17,7 @@ void DirectAllReduce::sum_in_place(std::span<const Tensor> buffers, bool to_all)
     parallel_for(elements, kSlice, [&](int64_t begin, int64_t end) {
       Tensors slices;
       for (const Tensor& buffer : buffers) slices.push_back(buffer.rows(begin, end - begin));
-      ops::sum_buffers(slices, to_all);
+      ops::detail::sum_buffers(slices, to_all);
     });
     return;
   }

@@ -6,6 +6,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 ReductionToOneDevice::ReductionToOneDevice(const Config& config) {
   if (!config.device.empty()) device_ = Device(config.device);
 }

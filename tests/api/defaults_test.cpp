@@ -21,6 +21,8 @@
 #include <nyala/tests/api/field_printer.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 struct Parameter {

@@ -10,6 +10,8 @@
 
 namespace nyala::testing {
 
+using namespace nyala::detail;
+
 namespace {
 
 std::string text_of(int64_t value) { return std::to_string(value); }

@@ -10,6 +10,8 @@
 #include <nyala/tests/datasets/dataset_support.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 using namespace std::chrono_literals;

@@ -10,6 +10,8 @@
 #include <nyala/tests/datasets/test_files.h>
 
 namespace nyala::datasets {
+
+using namespace nyala::datasets::detail;
 namespace {
 
 std::vector<int> label_counts(const Tensor& labels) {

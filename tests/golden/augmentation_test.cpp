@@ -15,8 +15,8 @@ using ops::ImageMotion;
 const Tolerance kPixels = {.absolute = 2e-5, .relative = 2e-5};
 
 ops::AffineOptions options_of(const Json& entry) {
-  return {.interpolation = ops::interpolation_of(entry.at("interpolation").get<std::string>()),
-          .fill_mode = ops::fill_mode_of(entry.at("fill_mode").get<std::string>()),
+  return {.interpolation = ops::detail::interpolation_of(entry.at("interpolation").get<std::string>()),
+          .fill_mode = ops::detail::fill_mode_of(entry.at("fill_mode").get<std::string>()),
           .fill_value = entry.value("fill_value", -1.5)};
 }
 

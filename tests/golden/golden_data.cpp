@@ -11,6 +11,8 @@
 
 namespace nyala::golden {
 
+using namespace nyala::detail;
+
 std::filesystem::path directory() {
   if (const char* named = std::getenv("NYALA_GOLDEN_DIR")) return named;
   return std::filesystem::path(NYALA_SOURCE_DIR) / "tests/golden/data";

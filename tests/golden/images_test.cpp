@@ -103,7 +103,7 @@ TEST(GoldenImages, ResizeImages) {
     const Json& config = entry.at("config");
     const ImageSize size = size_of_json(entry.at("size"));
     const ops::ResizeOptions options{
-        .interpolation = ops::interpolation_of(config.at("interpolation").get<std::string>()),
+        .interpolation = ops::detail::interpolation_of(config.at("interpolation").get<std::string>()),
         .antialias = value_or(config, "antialias", false),
         .crop_to_aspect_ratio = value_or(config, "crop_to_aspect_ratio", false),
         .pad_to_aspect_ratio = value_or(config, "pad_to_aspect_ratio", false),
@@ -117,7 +117,7 @@ TEST(GoldenImages, ResizeWithPad) {
   for (const Json& entry : images().at("resize_with_pad")) {
     const std::string name = entry.at("interpolation");
     const Tensor got = resize_with_pad(tensor(entry.at("x")), size_of_json(entry.at("size")),
-                                       {.interpolation = ops::interpolation_of(name)});
+                                       {.interpolation = ops::detail::interpolation_of(name)});
     expect_close(got, entry.at("y"), name + entry.at("size").dump(), kResized);
   }
 }

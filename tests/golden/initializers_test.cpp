@@ -10,6 +10,8 @@
 #include <nyala/tests/golden/from_config.h>
 
 namespace nyala::golden {
+
+using namespace nyala::detail;
 namespace {
 
 Tensor draw(const Initializer& initializer, const Shape& shape) {

@@ -11,6 +11,8 @@
 #include <nyala/tests/golden/make_optimizer.h>
 
 namespace nyala::golden {
+
+using namespace nyala::detail;
 namespace {
 
 Shape shape_of(const Json& sizes) { return Shape(sizes.get<std::vector<int64_t>>()); }

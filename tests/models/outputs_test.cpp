@@ -11,6 +11,8 @@
 #include <nyala/tests/models/layer_tables.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 constexpr int64_t kImages = 2, kClasses = 10;

@@ -11,8 +11,8 @@ namespace nyala {
 /// of any size, not to run it.
 class ShapeOnlyVariables final : public VariableCreator {
  public:
-  ShapeOnlyVariables() : outer_(thread_context().creator) { thread_context().creator = this; }
-  ~ShapeOnlyVariables() override { thread_context().creator = outer_; }
+  ShapeOnlyVariables() : outer_(detail::thread_context().creator) { detail::thread_context().creator = this; }
+  ~ShapeOnlyVariables() override { detail::thread_context().creator = outer_; }
   ShapeOnlyVariables(const ShapeOnlyVariables&) = delete;
   ShapeOnlyVariables& operator=(const ShapeOnlyVariables&) = delete;
 

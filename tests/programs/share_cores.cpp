@@ -25,7 +25,7 @@ void work(std::chrono::seconds limit) {
 
 int main(int count, char** arguments) {
   const bool wanted = count > 1 && std::string(arguments[1]) == "1";
-  nyala::thread_context().compute_threads = 2;
+  nyala::detail::thread_context().compute_threads = 2;
   std::atomic<bool> done{false};
   std::vector<std::thread> busy;
   for (unsigned i = 0; i < 2 * std::thread::hardware_concurrency(); ++i)

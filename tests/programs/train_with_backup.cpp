@@ -18,6 +18,8 @@
 
 namespace {
 
+using namespace nyala::detail;
+
 using namespace nyala;
 
 constexpr int64_t kRows = 500, kFeatures = 20;

@@ -27,6 +27,8 @@
 
 namespace {
 
+using namespace nyala::detail;
+
 using namespace nyala;
 
 constexpr int64_t kRows = 12;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <nyala/tests/repo/declarations.h>
+#include <nyala/tests/repo/public_headers.h>
 #include <nyala/tests/repo/source_tree.h>
 
 namespace nyala::repo {
@@ -119,6 +120,8 @@ class Headers {
         all.insert(all.end(), declarations.begin(), declarations.end());
     return all;
   }
+
+  const std::map<std::string, std::vector<Declaration>>& by_file() const { return by_file_; }
 
   /// "{.units = 0, ...}"; empty for what is no struct with fields.
   std::string options(const std::string& space, const std::string& config) const {
@@ -246,6 +249,35 @@ ReferenceGroup options_group(const Headers& headers, const Kind& kind) {
   return group;
 }
 
+/// "nyala::datasets" -> "datasets::"; nothing for `nyala`.
+std::string prefix_of(const std::string& space) {
+  return space == "nyala" ? "" : space.substr(std::string("nyala::").size()) + "::";
+}
+
+/// What the installed headers declare besides, outside of `detail`: a name that is not here is none of a program's.
+ReferenceGroup other_functions(const Headers& headers, const std::vector<ReferenceGroup>& groups) {
+  static const std::regex function(R"(^(?:template <.*?> )?(?:constexpr |inline |\[\[\w+\]\] )*[\w:<>,&* ]*[\w>&*] (\w+)\()"),
+      none(R"(^(class|struct|enum|using|extern|friend|static_assert)\b| operator|(^|::)detail(::|$)|\) = )");
+  std::set<std::string> named;
+  for (const ReferenceGroup& group : groups)
+    for (const ReferenceEntry& entry : group.entries) named.insert(entry.name);
+  ReferenceGroup rest{"Functions", {}};
+  for (const auto& [path, declarations] : headers.by_file()) {
+    if (!public_headers().contains(path)) continue;
+    for (const Declaration& d : declarations) {
+      std::smatch match;
+      if (!d.space.starts_with("nyala") || d.space == "nyala::ops" || std::regex_search(d.space, none) ||
+          std::regex_search(d.head, none) || !std::regex_search(d.head, match, function) || named.contains(match[1]))
+        continue;
+      rest.entries.push_back({match[1], prefix_of(d.space) + match[1].str() + d.head.substr(match.position(1) + match.length(1)),
+                              first_sentence(d.comment)});
+    }
+  }
+  std::stable_sort(rest.entries.begin(), rest.entries.end(),
+                   [](const ReferenceEntry& a, const ReferenceEntry& b) { return a.name < b.name; });
+  return rest;
+}
+
 ReferenceGroup activations_group(const Headers& headers) {
   static const std::regex name(R"(^using ops::(\w+)$)");
   ReferenceGroup group{"Activations", {}};
@@ -275,6 +307,7 @@ std::vector<ReferenceGroup> reference_groups() {
   groups.push_back(functions_group(headers, {"Data sets", "datasets"}, "nyala::datasets", sets));
   groups.push_back(functions_group(headers, {"Images", "datasets/image"}, "nyala", images));
   groups.push_back(functions_group(headers, {"Applications", "models"}, "nyala::applications", models));
+  groups.push_back(other_functions(headers, groups));
   return groups;
 }
 

@@ -20,6 +20,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using ::testing::AllOf;

@@ -21,7 +21,7 @@ class PlainDescent final : public UpdateRule {
   bool accumulates_into_existing() const override { return steps % steps_per_update_ != 0; }
   void apply(const UpdatePlace& place) override {
     ++applied;
-    for (const Segment& segment : merged_segments(variables_)) {
+    for (const Segment& segment : detail::merged_segments(variables_)) {
       const DType dtype = variables_.front().dtype();
       const Tensor weight = place.store->weights(place.copy, dtype, segment);
       const Tensor gradient = place.store->gradients(place.gradient_replica, dtype, segment);

@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using ::testing::AllOf;

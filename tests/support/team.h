@@ -9,7 +9,7 @@ namespace nyala {
 class TestTeam {
  public:
   explicit TestTeam(int threads)
-      : threads_(thread_context().compute_threads, kSeesBarriers ? threads : 1) {}
+      : threads_(detail::thread_context().compute_threads, kSeesBarriers ? threads : 1) {}
 
  private:
 #ifdef __SANITIZE_THREAD__

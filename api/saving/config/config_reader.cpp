@@ -14,6 +14,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 [[noreturn]] void fail(const std::string& where, const std::string& expected, const Json& found) {

@@ -107,7 +107,7 @@ class ObjectTable {
  public:
   template <class... Classes>
   explicit ObjectTable(std::string kind, ClassList<Classes...>) : kind_(std::move(kind)) {
-    (add(class_name_of<Classes>(),
+    (add(detail::class_name_of<Classes>(),
          [](const Json& config, const std::string& where, LoadScope& scope) -> Handle {
            return object_from_config<Classes>(config, where, scope);
          }),
@@ -125,7 +125,7 @@ class ObjectTable {
       if (found == makers_.end())
         throw FileFormatError(where + ": " + kind_ + " " + in_quotes(object.class_name) +
                               " is none of Nyala's and none that was registered" +
-                              did_you_mean(object.class_name, names_) + "; a class of your own: " +
+                              detail::did_you_mean(object.class_name, names_) + "; a class of your own: " +
                               "register_serializable<" + object.class_name + ">(\"package\") before loading");
       return found->second(object.config, place, scope);
     } catch (const InvalidArgumentError& error) {
@@ -144,7 +144,7 @@ class ObjectTable {
 
   using Maker = Handle (*)(const Json&, const std::string&, LoadScope&);
   void add(const std::string& name, Maker maker) {
-    makers_[name] = makers_[snake_case(name)] = maker;
+    makers_[name] = makers_[detail::snake_case(name)] = maker;
     names_.push_back(name);
   }
 

@@ -20,6 +20,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 Json envelope(const std::string& module, const std::string& class_name, Json config) {
   return {{"module", module},
           {"class_name", class_name},

@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// The calls of a functional model as files number them.

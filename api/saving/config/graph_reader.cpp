@@ -16,6 +16,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 /// Where a tensor of the graph comes from.

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 struct Registered {
@@ -75,7 +77,7 @@ std::optional<Handle> by_default(const CustomObject& object) {
 
 }  // namespace
 
-void register_object(const std::string& package, const std::string& name, CustomObject object,
+void detail::register_object(const std::string& package, const std::string& name, CustomObject object,
                      const std::type_info* type) {
   const std::lock_guard lock(registry().mutex);
   std::vector<Registered>& all = registry().all;
@@ -83,34 +85,34 @@ void register_object(const std::string& package, const std::string& name, Custom
   all.push_back({package, name, std::move(object), type});
 }
 
-std::string registered_name_of(const std::type_info& type) {
+std::string detail::registered_name_of(const std::type_info& type) {
   const auto found = latest([&](const Registered& entry) { return entry.type && *entry.type == type; });
   return found ? found->full_name() : "";
 }
 
-std::string registered_name_of(const ActivationArgument::Function& function) {
+std::string detail::registered_name_of(const ActivationArgument::Function& function) {
   return name_of_function<KnownActivation>(function);
 }
 
-std::string registered_name_of(const LossFunction& function) {
+std::string detail::registered_name_of(const LossFunction& function) {
   return name_of_function<KnownLossFunction>(function);
 }
 
-std::string without_package(const std::string& name) { return name.substr(name.rfind('>') + 1); }
+std::string detail::without_package(const std::string& name) { return name.substr(name.rfind('>') + 1); }
 
-CustomObject registered_object(const std::string& name) {
+CustomObject detail::registered_object(const std::string& name) {
   auto found = latest([&](const Registered& entry) { return entry.full_name() == name; });
   if (!found) found = latest([&](const Registered& entry) { return entry.name == without_package(name); });
   return found ? found->object : CustomObject();
 }
 
 template <class Handle>
-std::optional<Handle> registered(const std::string& name) {
+std::optional<Handle> detail::registered(const std::string& name) {
   return by_default<Handle>(registered_object(name));
 }
 
 template <>
-std::optional<Loss> registered(const std::string& name) {
+std::optional<Loss> detail::registered(const std::string& name) {
   const CustomObject object = registered_object(name);
   if (const auto* const known = object.as<KnownLossFunction>())
     return Loss(known->function, without_package(name));
@@ -118,7 +120,7 @@ std::optional<Loss> registered(const std::string& name) {
 }
 
 template <>
-std::optional<Metric> registered(const std::string& name) {
+std::optional<Metric> detail::registered(const std::string& name) {
   const CustomObject object = registered_object(name);
   if (const auto* const known = object.as<KnownLossFunction>())
     return Metric(known->function, without_package(name));
@@ -126,9 +128,9 @@ std::optional<Metric> registered(const std::string& name) {
   return by_default<Metric>(object);
 }
 
-template std::optional<Optimizer> registered(const std::string&);
-template std::optional<Initializer> registered(const std::string&);
-template std::optional<Regularizer> registered(const std::string&);
-template std::optional<Constraint> registered(const std::string&);
+template std::optional<Optimizer> detail::registered(const std::string&);
+template std::optional<Initializer> detail::registered(const std::string&);
+template std::optional<Regularizer> detail::registered(const std::string&);
+template std::optional<Constraint> detail::registered(const std::string&);
 
 }  // namespace nyala

@@ -30,11 +30,11 @@ constexpr bool names_its_class() {
   }
 }
 
-}  // namespace detail
-
 /// `type` is that of the objects that the file names; null for a function.
 void register_object(const std::string& package, const std::string& name, CustomObject object,
                      const std::type_info* type);
+
+}  // namespace detail
 
 /// Lets files hold objects of a user's class under "package>Class": `register_serializable<MyLayer>("mine")`
 /// before load_model. Its class_name() is the name of the C++ class. Such a class is also found by its name
@@ -44,7 +44,7 @@ void register_serializable(const std::string& package = "Custom") {
   static_assert(detail::names_its_class<T>(),
                 "register_serializable<T>: files know T by its class name, and T does not say it; write "
                 "`std::string class_name() const override { return \"T\"; }`");
-  register_object(package, class_name_of<T>(), custom_object<T>(), &typeid(T));
+  detail::register_object(package, detail::class_name_of<T>(), custom_object<T>(), &typeid(T));
 }
 
 /// The same for a function: an activation, Tensor(const Tensor& x), or a loss or metric, Tensor(const Tensor&
@@ -53,12 +53,14 @@ void register_serializable(const std::string& package = "Custom") {
 /// by its type; one with captures is to be given by name.
 template <ActivationFunction F>
 void register_serializable(const std::string& package, const std::string& name, F function) {
-  register_object(package, name, CustomObject(std::move(function)), nullptr);
+  detail::register_object(package, name, CustomObject(std::move(function)), nullptr);
 }
 template <TwoTensorFunction F>
 void register_serializable(const std::string& package, const std::string& name, F function) {
-  register_object(package, name, CustomObject(std::move(function)), nullptr);
+  detail::register_object(package, name, CustomObject(std::move(function)), nullptr);
 }
+
+namespace detail {
 
 /// "package>Class" for objects of a registered class, "package>name" for a registered function, else "".
 std::string registered_name_of(const std::type_info& type);
@@ -74,5 +76,7 @@ std::string without_package(const std::string& name);
 /// registered function; nothing where there is none.
 template <class Handle>
 std::optional<Handle> registered(const std::string& name);
+
+}  // namespace detail
 
 }  // namespace nyala

@@ -13,6 +13,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 const ObjectTable<Loss>& losses() {

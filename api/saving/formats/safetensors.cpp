@@ -3,6 +3,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 StoredModel read(const std::shared_ptr<const FileBytes>& file) {

@@ -8,6 +8,8 @@
 #include <nyala/api/saving/hdf5/object_header.h>
 
 namespace nyala::hdf5 {
+
+using namespace nyala::detail;
 namespace {
 
 uint64_t padded(uint64_t size) { return (size + 7) / 8 * 8; }

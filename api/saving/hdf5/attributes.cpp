@@ -5,6 +5,8 @@
 
 namespace nyala::hdf5 {
 
+using namespace nyala::detail;
+
 Attributes::Attributes(ImagePtr image, std::string object_path, const ObjectHeader& header)
     : image_(std::move(image)), object_path_(std::move(object_path)) {
   for (const Message& message : header.messages()) {

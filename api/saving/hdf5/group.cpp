@@ -8,6 +8,8 @@
 
 namespace nyala::hdf5 {
 
+using namespace nyala::detail;
+
 struct Group::State {
   State(ImagePtr file, std::string group_path, ObjectHeader object, std::shared_ptr<const State> up)
       : image(std::move(file)),

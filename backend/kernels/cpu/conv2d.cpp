@@ -14,11 +14,11 @@ bool is_one_of(const OpDef* op, const OpDef& image, const OpDef& volume) {
 
 onednn::ConvolutionProblem problem_of(const KernelCall& call) {
   onednn::ConvolutionProblem problem;
-  problem.geometry = ops::convolution_geometry(call);
+  problem.geometry = ops::detail::convolution_geometry(call);
   if (is_one_of(call.op, ops::kConv2D, ops::kConv3D) || call.op == &ops::kConv2DOnto) {
     problem.adds = call.op == &ops::kConv2DOnto;
     problem.bias = call.inputs.size() > 2;
-    problem.activation = ops::convolution_activation(call);
+    problem.activation = ops::detail::convolution_activation(call);
   } else {
     problem.pass = is_one_of(call.op, ops::kConv2DBackwardInput, ops::kConv3DBackwardInput)
                        ? onednn::ConvolutionPass::backward_input

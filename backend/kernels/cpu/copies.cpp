@@ -136,7 +136,7 @@ void run_slice_backward(const KernelCall& call) {
   parallel_for(static_cast<int64_t>(y.bytes()), 4 * kChunk, [&](int64_t begin, int64_t end) {
     std::memset(y.raw_as<char>() + begin, 0, static_cast<size_t>(end - begin));
   });
-  copy_parallel(ops::slice_backward_copy(call), call.input(0), y);
+  copy_parallel(ops::detail::slice_backward_copy(call), call.input(0), y);
 }
 
 const char* pad_refuses(const KernelCall& call) {
@@ -150,7 +150,7 @@ void pad_slabs(const KernelCall& call, T value) {
   const Tensor &x = call.input(0), &y = call.output(0);
   const int64_t slabs = y.shape()[0], size = y.num_elements() / slabs,
                 before = call.descriptor<ops::PadDescriptor>().before[0];
-  StridedCopy inside = ops::pad_copy(call);
+  StridedCopy inside = ops::detail::pad_copy(call);
   const int64_t from_slab = x.num_elements() / x.shape()[0];
   inside.to_offset -= before * size;
   inside.sizes[0] = 1;
@@ -177,14 +177,14 @@ void run_pad(const KernelCall& call) {
     pad_slabs(call, static_cast<float>(call.descriptor<ops::PadDescriptor>().value));
     return;
   }
-  ops::fill_pad_value(call);
-  copy_parallel(ops::pad_copy(call), call.input(0), call.output(0));
+  ops::detail::fill_pad_value(call);
+  copy_parallel(ops::detail::pad_copy(call), call.input(0), call.output(0));
 }
 
 void run_concatenate(const KernelCall& call) {
   int64_t position = 0;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    const StridedCopy copy = ops::concatenate_copy(call, i, position);
+    const StridedCopy copy = ops::detail::concatenate_copy(call, i, position);
     copy_parallel(copy, call.input(i), call.output(0));
   }
 }
@@ -195,11 +195,11 @@ void register_copies(KernelTable& table) {
   const auto add = [&](const OpDef& op, void (*run)(const KernelCall&)) {
     table.add(op, DeviceKind::cpu, Kernel{.name = "strided", .run = run});
   };
-  add(ops::kTranspose, run_copy<ops::transpose_copy>);
-  add(ops::kSlice, run_copy<ops::slice_copy>);
-  add(ops::kBroadcastTo, run_copy<ops::repeat_copy>);
-  add(ops::kRepeat, run_copy<ops::repeat_copy>);
-  add(ops::kTile, run_copy<ops::repeat_copy>);
+  add(ops::kTranspose, run_copy<ops::detail::transpose_copy>);
+  add(ops::kSlice, run_copy<ops::detail::slice_copy>);
+  add(ops::kBroadcastTo, run_copy<ops::detail::repeat_copy>);
+  add(ops::kRepeat, run_copy<ops::detail::repeat_copy>);
+  add(ops::kTile, run_copy<ops::detail::repeat_copy>);
   add(ops::kSliceBackward, run_slice_backward);
   add(ops::kConcatenate, run_concatenate);
   table.add(ops::kPad, DeviceKind::cpu, {.name = "strided", .refuses = pad_refuses, .run = run_pad});

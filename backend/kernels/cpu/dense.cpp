@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 int64_t rows_of(const Tensor& tensor) { return tensor.num_elements() / tensor.shape().back(); }

@@ -19,7 +19,7 @@ struct Work {
   ops::ConvolutionGeometry g;
   Loops::Shape shape;
 
-  explicit Work(const KernelCall& call) : g(ops::convolution_geometry(call)) {
+  explicit Work(const KernelCall& call) : g(ops::detail::convolution_geometry(call)) {
     shape = {{g.height, g.kernel_height, g.out_height, g.strides[0], g.dilation[0], g.pad_top},
              {g.width, g.kernel_width, g.out_width, g.strides[1], g.dilation[1], g.pad_left},
              g.channels};
@@ -42,7 +42,7 @@ bool dilated(const ops::ConvolutionGeometry& g) { return g.dilation[0] > 1 || g.
 // ---- gradient of x
 
 const char* refuses_input(const KernelCall& call) {
-  const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
+  const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   return dilated(g) ? refuses_any(call, g) : "oneDNN is faster without dilation";
 }
 
@@ -64,7 +64,7 @@ void backward_input(const KernelCall& call) {
 constexpr int64_t kSumPieces = 16;
 
 const char* refuses_kernel(const KernelCall& call) {
-  const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
+  const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   if (!dilated(g) && g.kernel_width <= 3) return "oneDNN is faster for narrow kernels";
   return refuses_any(call, g);
 }

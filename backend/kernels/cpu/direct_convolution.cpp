@@ -26,7 +26,7 @@ struct Work {
   int64_t grain;
 
   Work(const KernelCall& call, int64_t pieces)
-      : g(ops::convolution_geometry(call)), images(g), grain((g.batch + pieces - 1) / pieces) {
+      : g(ops::detail::convolution_geometry(call)), images(g), grain((g.batch + pieces - 1) / pieces) {
     shape = {.rows = images.rows(),
              .row = images.row(),
              .channels = g.channels,
@@ -70,8 +70,8 @@ bool even_channels(int64_t channels) { return channels % 8 == 0; }
 constexpr int64_t kImagePieces = 32;
 
 const char* refuses_forward(const KernelCall& call) {
-  const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
-  if (ops::convolution_activation(call) == ops::Activation::relu6) return "relu6";
+  const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
+  if (ops::detail::convolution_activation(call) == ops::Activation::relu6) return "relu6";
   if (even_channels(g.channels)) return "oneDNN is faster for channels by the eight";
   if (g.channels < 4 || g.out_channels % 16 != 0)
     return "oneDNN is faster but for 4 or more channels to 16 filters";
@@ -114,7 +114,7 @@ void forward(const KernelCall& call) {
 // ---- gradient of x
 
 const char* refuses_gradient(const KernelCall& call) {
-  const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
+  const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   if (even_channels(g.channels)) return "oneDNN is faster for channels by the eight";
   if (g.kernel_width * g.channels < 16) return "fewer taps side by side than lanes";
   return refuses_any(call, g);

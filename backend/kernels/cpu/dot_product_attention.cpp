@@ -31,7 +31,7 @@ int64_t scores_of(const ops::AttentionGeometry& g) {
 /// Scores of one block for each thread, `copies` times.
 template <int64_t kCopies>
 size_t workspace(const KernelCall& call) {
-  return static_cast<size_t>(compute_threads() * kCopies * scores_of(ops::attention_geometry(call))) *
+  return static_cast<size_t>(compute_threads() * kCopies * scores_of(ops::detail::attention_geometry(call))) *
          sizeof(float);
 }
 
@@ -87,7 +87,7 @@ void for_each_block(const KernelCall& call, const ops::AttentionGeometry& g, int
 
 template <LoopsOf kLoops>
 void forward(const KernelCall& call) {
-  const ops::AttentionGeometry g = ops::attention_geometry(call);
+  const ops::AttentionGeometry g = ops::detail::attention_geometry(call);
   const float scale = static_cast<float>(call.descriptor<ops::AttentionDescriptor>().scale);
   const ops::HiddenScores hidden(call, 3);
   const Operands in(call, g);
@@ -111,7 +111,7 @@ void forward(const KernelCall& call) {
 
 template <LoopsOf kLoops>
 void backward(const KernelCall& call) {
-  const ops::AttentionGeometry g = ops::attention_geometry(call);
+  const ops::AttentionGeometry g = ops::detail::attention_geometry(call);
   const float scale = static_cast<float>(call.descriptor<ops::AttentionDescriptor>().scale);
   const ops::HiddenScores hidden(call, 5);
   const Operands in(call, g);

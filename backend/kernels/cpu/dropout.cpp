@@ -22,7 +22,7 @@ const char* refuses(const KernelCall& call) {
 /// Where axes share draws the noise is made first.
 size_t workspace(const KernelCall& call) {
   if (call.descriptor<ops::DropoutDescriptor>().noise_axes == 0) return 0;
-  return static_cast<size_t>(ops::dropout_plan(call).noise.num_elements()) * sizeof(float);
+  return static_cast<size_t>(ops::detail::dropout_plan(call).noise.num_elements()) * sizeof(float);
 }
 
 void run_draws(RunDraws run, const DropoutRun& all) {
@@ -65,7 +65,7 @@ void apply_noise(const KernelCall& call, const Shape& noise_shape) {
 
 template <RunDraws kRun>
 void run_dropout(const KernelCall& call) {
-  const ops::DropoutPlan plan = ops::dropout_plan(call);
+  const ops::DropoutPlan plan = ops::detail::dropout_plan(call);
   const bool shared = call.workspace.defined();
   const DropoutRun run{.x = shared ? nullptr : call.in<float>(0),
                        .y = shared ? call.workspace.raw_as<float>() : call.out<float>(0),

@@ -33,7 +33,7 @@ void with_indices(const Tensor& indices, Body&& body) {
 }
 
 void run_take(const KernelCall& call) {
-  const auto g = ops::take_geometry(call.input(0).shape(), call.input(1).shape(),
+  const auto g = ops::detail::take_geometry(call.input(0).shape(), call.input(1).shape(),
                                     call.descriptor<ops::GatherDescriptor>().axis);
   const float* x = call.in<float>(0);
   float* y = call.out<float>(0);
@@ -45,7 +45,7 @@ void run_take(const KernelCall& call) {
         if (index >= 0) {
           std::copy_n(x + (row / g.count * g.size + index) * g.inner, g.inner, y + row * g.inner);
         } else {
-          ops::report_bad_index(call, position, g.size);
+          ops::detail::report_bad_index(call, position, g.size);
           std::fill_n(y + row * g.inner, g.inner, std::numeric_limits<float>::quiet_NaN());
         }
       }
@@ -56,7 +56,7 @@ void run_take(const KernelCall& call) {
 /// Each piece of work owns a range of the result's rows and reads all indices: no two write the same element,
 /// and each element's sum is taken in the order of the indices.
 void run_take_backward(const KernelCall& call) {
-  const auto g = ops::take_geometry(call.output(0).shape(), call.input(1).shape(),
+  const auto g = ops::detail::take_geometry(call.output(0).shape(), call.input(1).shape(),
                                     call.descriptor<ops::ScatterAddDescriptor>().axis);
   const float* dy = call.in<float>(0);
   float* dx = call.out<float>(0);

@@ -34,7 +34,7 @@ size_t forward_workspace(const KernelCall& call) {
 void run_forward(const KernelCall& call, const RecurrentLoops& loops, RecurrentLoops::Common common,
                  int64_t first, float* spare) {
   const auto& d = call.descriptor<ops::GruDescriptor>();
-  const ops::GruForwardInputs in = ops::gru_forward_inputs(call);
+  const ops::GruForwardInputs in = ops::detail::gru_forward_inputs(call);
   const int64_t u = common.units, time = common.counts_stride, floats = common.rows * u;
   const SequenceRows rows({first, common.rows, {0, time, u, d.go_backwards}, &d, in.mask});
   float *h = call.out<float>(1) + first * u, *other = spare + first * u;
@@ -81,8 +81,8 @@ size_t backward_workspace(const KernelCall& call) {
 void run_backward(const KernelCall& call, const RecurrentLoops& loops, RecurrentLoops::Common common,
                   int64_t first) {
   const auto& d = call.descriptor<ops::GruBackwardDescriptor>().forward;
-  const ops::GruBackwardInputs in = ops::gru_backward_inputs(call);
-  const auto sizes = ops::gru_sizes(in.gates->shape(), d.go_backwards);
+  const ops::GruBackwardInputs in = ops::detail::gru_backward_inputs(call);
+  const auto sizes = ops::detail::gru_sizes(in.gates->shape(), d.go_backwards);
   const SequenceRows rows({first, common.rows, sizes, &d, in.mask});
   const int64_t u = sizes.units;
   float* dh = call.out<float>(2) + first * u;
@@ -106,7 +106,7 @@ void run_backward(const KernelCall& call, const RecurrentLoops& loops, Recurrent
 template <RecurrentLoopsOf kLoops>
 void backward(const KernelCall& call) {
   const RecurrentLoops& loops = kLoops();
-  const ops::GruBackwardInputs in = ops::gru_backward_inputs(call);
+  const ops::GruBackwardInputs in = ops::detail::gru_backward_inputs(call);
   auto common = common_of(call.descriptor<ops::GruBackwardDescriptor>().forward, call.output(2).shape()[1],
                           in.gates->shape()[1]);
   float* packed = aligned_floats(call.workspace);

@@ -36,7 +36,7 @@ size_t forward_workspace(const KernelCall& call) {
 void run_forward(const KernelCall& call, const RecurrentLoops& loops, RecurrentLoops::Common common,
                  int64_t first, float* spare) {
   const auto& d = call.descriptor<ops::LstmDescriptor>();
-  const auto sizes = ops::lstm_sizes(call.input(0).shape(), d.go_backwards);
+  const auto sizes = ops::detail::lstm_sizes(call.input(0).shape(), d.go_backwards);
   const SequenceRows rows({first, common.rows, sizes, &d, d.has_mask ? &call.input(4) : nullptr});
   const int64_t u = sizes.units, floats = common.rows * u;
   float *h = call.out<float>(1) + first * u, *other = spare + first * u, *c = call.out<float>(2) + first * u;
@@ -90,8 +90,8 @@ size_t backward_workspace(const KernelCall& call) {
 void run_backward(const KernelCall& call, const RecurrentLoops& loops, RecurrentLoops::Common common,
                   int64_t first) {
   const auto& d = call.descriptor<ops::LstmBackwardDescriptor>().forward;
-  const ops::LstmBackwardInputs in = ops::lstm_backward_inputs(call);
-  const auto sizes = ops::lstm_sizes(in.gates->shape(), d.go_backwards);
+  const ops::LstmBackwardInputs in = ops::detail::lstm_backward_inputs(call);
+  const auto sizes = ops::detail::lstm_sizes(in.gates->shape(), d.go_backwards);
   const SequenceRows rows({first, common.rows, sizes, &d, in.mask});
   const int64_t u = sizes.units;
   float *dh = call.out<float>(1) + first * u, *dc = call.out<float>(2) + first * u;
@@ -116,7 +116,7 @@ template <RecurrentLoopsOf kLoops>
 void backward(const KernelCall& call) {
   const RecurrentLoops& loops = kLoops();
   const auto& d = call.descriptor<ops::LstmBackwardDescriptor>().forward;
-  const ops::LstmBackwardInputs in = ops::lstm_backward_inputs(call);
+  const ops::LstmBackwardInputs in = ops::detail::lstm_backward_inputs(call);
   RecurrentLoops::Common common = common_of(d);
   common.units = call.output(1).shape()[1];
   common.counts_stride = in.gates->shape()[1];

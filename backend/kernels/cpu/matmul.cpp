@@ -15,7 +15,7 @@ bool merges_rows(const ops::MatmulGeometry& g, const ops::MatmulDescriptor& d) {
 
 onednn::MatmulProblem problem_of(const KernelCall& call) {
   const auto& d = call.descriptor<ops::MatmulDescriptor>();
-  const ops::MatmulGeometry g = ops::matmul_geometry(call);
+  const ops::MatmulGeometry g = ops::detail::matmul_geometry(call);
   return {.rows = merges_rows(g, d) ? g.rows * g.batch.num_elements() : g.rows,
           .inner = g.inner,
           .columns = g.columns,
@@ -38,7 +38,7 @@ Tensor matrix(const Tensor& batch, int64_t index, int64_t rows, int64_t columns)
 
 void run(const KernelCall& call) {
   const onednn::MatmulProblem problem = problem_of(call);
-  const ops::MatmulGeometry g = ops::matmul_geometry(call);
+  const ops::MatmulGeometry g = ops::detail::matmul_geometry(call);
   if (g.batch.num_elements() == 1 || merges_rows(g, call.descriptor<ops::MatmulDescriptor>())) {
     onednn::run(problem, {{&call.input(0), &call.input(1), nullptr}, call.output(0), call.workspace});
     return;

@@ -33,7 +33,7 @@ struct Work {
   ops::ConvolutionGeometry g;
   Loops::Shape shape;
 
-  explicit Work(const KernelCall& call) : g(ops::convolution_geometry(call)), shape(shape_of(g)) {}
+  explicit Work(const KernelCall& call) : g(ops::detail::convolution_geometry(call)), shape(shape_of(g)) {}
   int64_t x_row() const { return g.width * g.channels; }
   int64_t y_row() const { return g.out_width * g.channels; }
   int64_t x_image() const { return g.height * x_row(); }
@@ -61,7 +61,7 @@ const char* refuses_edges(const ops::ConvolutionGeometry& g, int64_t before, int
 }
 
 const char* refuses_windows(const KernelCall& call) {
-  const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
+  const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   if (const char* reason = refuses_any(call, g)) return reason;
   return refuses_edges(g, g.pad_left,
                        (g.out_width - 1) * g.strides[1] + g.kernel_width - g.pad_left - g.width);
@@ -69,7 +69,7 @@ const char* refuses_windows(const KernelCall& call) {
 
 /// Loops::backward_input_row reads the windows that reach a pixel: those beside the result count.
 const char* refuses_backward_input(const KernelCall& call) {
-  const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
+  const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   if (const char* reason = refuses_any(call, g)) return reason;
   const int64_t stride = g.strides[1], reach = (g.kernel_width - 1) / stride, first = g.pad_left / stride,
                 last = (g.width - 1 + g.pad_left) / stride;
@@ -80,14 +80,14 @@ const char* refuses_backward_input(const KernelCall& call) {
 // ---- forward
 
 const char* refuses_forward(const KernelCall& call) {
-  const ops::Activation activation = ops::convolution_activation(call);
+  const ops::Activation activation = ops::detail::convolution_activation(call);
   if (activation == ops::Activation::sigmoid || activation == ops::Activation::tanh)
     return "no sigmoid or tanh";
   return refuses_windows(call);
 }
 
 Loops::Activation activation_of(const KernelCall& call) {
-  switch (ops::convolution_activation(call)) {
+  switch (ops::detail::convolution_activation(call)) {
     case ops::Activation::relu:
       return Loops::Activation::relu;
     case ops::Activation::relu6:

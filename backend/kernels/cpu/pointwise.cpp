@@ -18,7 +18,7 @@ constexpr int64_t kLeastRows = 64;
 struct Work {
   ops::ConvolutionGeometry g;
 
-  explicit Work(const KernelCall& call) : g(ops::convolution_geometry(call)) {}
+  explicit Work(const KernelCall& call) : g(ops::detail::convolution_geometry(call)) {}
   bool strided() const { return g.strides[0] != 1 || g.strides[1] != 1; }
   int64_t pixels() const { return g.batch * g.out_height * g.out_width; }
   int64_t kernel_size() const { return g.channels * g.out_channels; }

@@ -21,7 +21,8 @@ struct Images {
   int64_t count, x_size, y_size;
 
   Images(const KernelCall& call, const Shape& x) {
-    const ops::Pooling2DGeometry g = ops::pooling2d_geometry(call.descriptor<ops::Pooling2DDescriptor>(), x);
+    const ops::Pooling2DGeometry g =
+        ops::detail::pooling2d_geometry(call.descriptor<ops::Pooling2DDescriptor>(), x);
     shape = {g.height,  g.width,      g.channels,   g.out_height, g.out_width, g.pool[0],
              g.pool[1], g.strides[0], g.strides[1], g.pad_top,    g.pad_left};
     count = g.batch;

@@ -30,7 +30,7 @@ void add_scaled(const float* from, float weight, int64_t count, float* to) {
 }
 
 void resize(const KernelCall& call) {
-  const ops::ResizeGeometry g = ops::resize_geometry(call);
+  const ops::ResizeGeometry g = ops::detail::resize_geometry(call);
   const ops::ResizeAxis &rows = g.rows, &columns = g.columns;
   const int64_t in_width = columns.input * g.channels, out_width = columns.output * g.channels;
   float* middle = call.workspace.raw_as<float>();
@@ -77,7 +77,7 @@ void backward_columns(const KernelCall& call, const ops::ResizeGeometry& g, floa
 }
 
 void resize_backward(const KernelCall& call) {
-  const ops::ResizeGeometry g = ops::resize_geometry(call);
+  const ops::ResizeGeometry g = ops::detail::resize_geometry(call);
   const ops::ResizeAxis& rows = g.rows;
   float* middle = call.workspace.raw_as<float>();
   backward_columns(call, g, middle);

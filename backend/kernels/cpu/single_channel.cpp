@@ -21,7 +21,7 @@ struct Work {
   int64_t grain;
 
   Work(const KernelCall& call, int64_t pieces)
-      : g(ops::convolution_geometry(call)),
+      : g(ops::detail::convolution_geometry(call)),
         images(g),
         shape{images.row(),
               g.kernel_height,
@@ -48,10 +48,10 @@ struct Work {
 
 const char* refuses(const KernelCall& call) {
   constexpr int64_t kLargestFrame = 1 << 18;  // floats
-  const ops::ConvolutionGeometry g = ops::convolution_geometry(call);
+  const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   if (g.channels != 1) return "more than one channel";
-  if (ops::convolution_activation(call) == ops::Activation::relu6) return "relu6";
+  if (ops::detail::convolution_activation(call) == ops::Activation::relu6) return "relu6";
   if (g.strides[0] != 1 || g.strides[1] != 1 || g.dilation[0] != 1 || g.dilation[1] != 1)
     return "strides or dilation";
   if (g.groups != 1) return "groups";

@@ -28,7 +28,7 @@ struct Tap {
 struct Work {
   ops::ConvolutionGeometry g;
 
-  explicit Work(const KernelCall& call) : g(ops::convolution_geometry(call)) {}
+  explicit Work(const KernelCall& call) : g(ops::detail::convolution_geometry(call)) {}
   int64_t taps() const { return g.kernel_height * g.kernel_width; }
   int64_t windows() const { return g.out_height * g.out_width; }
   int64_t image_size() const { return g.height * g.width * g.channels; }
@@ -94,7 +94,7 @@ size_t workspace(const KernelCall& call) {
 // ---- forward: images are shared out
 
 const char* refuses_forward(const KernelCall& call) {
-  const ops::Activation activation = ops::convolution_activation(call);
+  const ops::Activation activation = ops::detail::convolution_activation(call);
   if (activation == ops::Activation::sigmoid || activation == ops::Activation::tanh)
     return "no sigmoid or tanh";
   return refuses_any(call);
@@ -132,7 +132,7 @@ void forward_tap(const Work& work, const Images& images, int64_t index, const fl
 
 /// activation(y + bias) for rows of results, as sums of products leave them.
 void finish(const KernelCall& call, float* y, int64_t rows) {
-  const ops::Activation activation = ops::convolution_activation(call);
+  const ops::Activation activation = ops::detail::convolution_activation(call);
   const float* bias = call.inputs.size() > 2 ? call.in<float>(2) : nullptr;
   if (!bias && activation == ops::Activation::linear) return;
   const int64_t filters = call.output(0).shape().back();

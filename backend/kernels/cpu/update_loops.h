@@ -11,7 +11,7 @@ namespace {
 
 template <template <class> class Formula>
 void run_update(const KernelCall& call) {
-  dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
+  detail::dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     parallel_for(call.output(0).num_elements(), kParallelGrain, [&](int64_t begin, int64_t end) {
       formulas::update_elements<T, Formula<T>>(call, begin, end);
     });
@@ -19,14 +19,14 @@ void run_update(const KernelCall& call) {
 }
 
 void run_average(const KernelCall& call) {
-  dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
+  detail::dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     parallel_for(call.output(0).num_elements(), kParallelGrain,
                  [&](int64_t begin, int64_t end) { formulas::average_elements<T>(call, begin, end); });
   });
 }
 
 void run_squared_sums(const KernelCall& call) {
-  dispatch_real(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
+  detail::dispatch_real(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
     parallel_for(call.output(0).num_elements(), kParallelGrain / ops::kNormChunk,
                  [&](int64_t begin, int64_t end) { formulas::squared_sum_chunks<T>(call, begin, end); });
   });

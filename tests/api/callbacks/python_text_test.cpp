@@ -8,6 +8,8 @@
 
 // The expected texts are what Python 3.11 prints.
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 std::string formatted(const std::string& pattern, double loss, int64_t epoch = 3) {

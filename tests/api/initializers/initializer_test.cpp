@@ -10,6 +10,8 @@
 #include <nyala/backend/ops/cast.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 std::vector<double> draw(const Initializer& initializer, const Shape& shape, DType dtype = DType::float64) {

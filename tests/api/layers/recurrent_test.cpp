@@ -13,6 +13,8 @@
 #include <nyala/tests/api/error_text.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 Tensor numbers(const Shape& shape, uint64_t seed = 1) {

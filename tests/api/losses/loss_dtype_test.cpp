@@ -19,6 +19,8 @@
 #include <nyala/tests/support/mirrored.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 /// What a call saw.

@@ -11,6 +11,8 @@
 #include <nyala/backend/runtime/status_word.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 Tensor doubles(const std::vector<double>& values, const Shape& shape) { return Tensor::from(values, shape); }

@@ -30,6 +30,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using ::testing::HasSubstr;

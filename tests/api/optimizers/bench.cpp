@@ -6,6 +6,8 @@
 
 namespace nyala::testing {
 
+using namespace nyala::detail;
+
 std::vector<double> as_doubles(const Tensor& tensor) {
   return dispatch_arithmetic(tensor.dtype(), "bench", [&]<class T>(T) {
     const std::vector<T> values = tensor.to_vector<T>();

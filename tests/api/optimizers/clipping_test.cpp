@@ -7,6 +7,8 @@
 #include <nyala/tests/api/optimizers/bench.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 double norm_of(const std::vector<double>& values) {

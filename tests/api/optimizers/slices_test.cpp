@@ -12,6 +12,8 @@
 
 // However an update is cut, wherever it runs: the same bits.
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 const std::vector<Shape> kShapes = {{33, 17}, {17}, {5000}, {1}, {64}, {129, 65}};

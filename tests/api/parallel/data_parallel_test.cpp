@@ -5,6 +5,8 @@
 #include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 Tensor random_rows(const Shape& shape, uint64_t key) {

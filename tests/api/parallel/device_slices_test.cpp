@@ -7,6 +7,8 @@
 #include <nyala/nyala.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 Tensor counting(const Shape& shape, Device device = {}) {
@@ -84,10 +86,10 @@ TEST(DeviceSlices, AnotherAxisIsCutAndJoined) {
 
 TEST(DeviceSlices, CollectivesOfTheSlicesWorkBothWays) {
   const auto alone = [](Call&, const Tensors& x) -> Tensors {
-    return {ops::batch_normalization_train(x[0], {}, {}).y};
+    return {ops::detail::batch_normalization_train(x[0], {}, {}).y};
   };
   const auto together = [](Call& c, const Tensors& x) -> Tensors {
-    return {ops::batch_normalization_train(x[0], {}, {}, {.replica = c.replica()}).y};
+    return {ops::detail::batch_normalization_train(x[0], {}, {}, {.replica = c.replica()}).y};
   };
   const Tensors x = {ops::square(counting({7, 2}))};
   const DeviceSlices slices({.devices = cpus(3)});

@@ -11,6 +11,8 @@
 #include <nyala/tests/support/mirrored.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 using interrupted::Interrupt;

@@ -9,6 +9,8 @@
 #include <nyala/tests/api/error_text.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 using ::testing::HasSubstr;

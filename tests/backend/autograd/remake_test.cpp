@@ -14,6 +14,8 @@
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 struct Gradients final : GradientSink {
@@ -49,9 +51,9 @@ struct Network {
       const Tensor gamma = tape->watch(numbers({kChannels}, leaf + 1), leaf + 1);
       const Tensor beta = tape->watch(numbers({kChannels}, leaf + 2), leaf + 2);
       const Tensor z = ops::conv2d(y, kernel);
-      Tensor n =
-          ops::batch_normalization_train(z, gamma, beta, {.activation = activation, .recompute = recompute})
-              .y;
+      Tensor n = ops::detail::batch_normalization_train(z, gamma, beta,
+                                                        {.activation = activation, .recompute = recompute})
+                     .y;
       y = b % 2 == 0 ? n : n * n;
     }
     loss = ops::sum(y);
@@ -113,8 +115,8 @@ TEST(Remake, OutOfRemadeValues) {
     auto tape = std::make_shared<Tape>();
     const Tensor x = tape->watch(numbers({6, 5}, 2), 0), gamma = tape->watch(numbers({5}, 3), 1);
     const ops::BatchNormalizationOptions options{.recompute = recompute};
-    const Tensor once = ops::batch_normalization_train(x, gamma, {}, options).y;
-    const Tensor twice = ops::batch_normalization_train(once, gamma, {}, options).y;
+    const Tensor once = ops::detail::batch_normalization_train(x, gamma, {}, options).y;
+    const Tensor twice = ops::detail::batch_normalization_train(once, gamma, {}, options).y;
     const Tensor loss = ops::sum(twice * twice * once);
     Gradients sink;
     backward(*tape, loss, sink);

@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr DType kAll[] = {DType::float32, DType::float64, DType::int32,    DType::int64,

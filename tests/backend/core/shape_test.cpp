@@ -5,6 +5,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 TEST(ShapeTest, PrintsAsKeras) {

@@ -19,6 +19,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using ::testing::HasSubstr;
@@ -128,7 +130,7 @@ TEST_F(DeviceCopyTest, BackwardRunsWhereForwardRan) {
 TEST_F(DeviceCopyTest, GivenOutputsStayWhereTheyAre) {
   const Tensor x = Tensor{1.0f, 2.0f};
   const auto on = device("cpu:1");
-  ops::fill_zero(x);
+  ops::detail::fill_zero(x);
   EXPECT_EQ(values(x), std::vector<float>({0, 0}));
   EXPECT_EQ(x.device(), Device("cpu:0"));
 }

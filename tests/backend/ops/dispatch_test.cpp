@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 TEST(DispatchTest, UndefinedTensorsAreRefused) { EXPECT_THROW(ops::add(Tensor(), Tensor{1.0f}), StateError); }

@@ -16,6 +16,8 @@ extern "C" const char* __asan_default_options() { return "allocator_may_return_n
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 class DeviceRegistryTest : public ::testing::Test {

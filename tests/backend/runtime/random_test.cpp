@@ -8,6 +8,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 uint64_t key_of(uint32_t low, uint32_t high) { return static_cast<uint64_t>(high) << 32 | low; }

@@ -9,6 +9,8 @@
 #include <nyala/tests/conformance/layers/run_layer_test.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 /// A maker of layers of class L: its Config, with the dtype filled in.

@@ -16,6 +16,8 @@
 
 namespace nyala::testing {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr int32_t kFirstInputLeaf = 1 << 20;

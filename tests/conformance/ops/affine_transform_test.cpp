@@ -114,7 +114,7 @@ TEST(AffineTransform, RefusesWhatDoesNotFit) {
                InvalidArgumentError);
   EXPECT_THROW(ops::affine_transform(x, one, {.height = -1}), InvalidArgumentError);
   try {
-    ops::fill_mode_of("reflekt");
+    ops::detail::fill_mode_of("reflekt");
     FAIL();
   } catch (const InvalidArgumentError& error) {
     EXPECT_NE(std::string(error.what()).find("'reflect'"), std::string::npos);

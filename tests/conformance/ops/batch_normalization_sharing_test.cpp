@@ -11,7 +11,7 @@ namespace {
 // somebody adds to it before or after.
 
 Tensor normalized(const Tensors& t, const Tensor& x) {
-  return ops::batch_normalization_train(x, t[1], t[2]).y;
+  return ops::detail::batch_normalization_train(x, t[1], t[2]).y;
 }
 
 Tensors inputs() {

@@ -9,6 +9,8 @@
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 using ops::Activation;
@@ -17,8 +19,8 @@ using ops::BatchNormalizationOptions;
 OpFunction train(Activation activation, bool gamma = true, bool beta = true) {
   return [=](const Tensors& t) {
     const size_t beta_index = gamma ? 2 : 1;
-    return ops::batch_normalization_train(t[0], gamma ? t[1] : Tensor(), beta ? t[beta_index] : Tensor(),
-                                          {.activation = activation})
+    return ops::detail::batch_normalization_train(t[0], gamma ? t[1] : Tensor(),
+                                                  beta ? t[beta_index] : Tensor(), {.activation = activation})
         .y;
   };
 }
@@ -38,8 +40,8 @@ Tensor counted(const Shape& shape, int64_t period, double offset) {
 }
 
 TEST(BatchNormalization, EqualsKeras) {
-  const auto result = ops::batch_normalization_train(counted({1, 5, 4, 2}, 7, -3), tensor_of({1.5, 1.5}, {2}),
-                                                     tensor_of({-.25, -.25}, {2}));
+  const auto result = ops::detail::batch_normalization_train(
+      counted({1, 5, 4, 2}, 7, -3), tensor_of({1.5, 1.5}, {2}), tensor_of({-.25, -.25}, {2}));
   expect_close(
       result.y.with_shape({20, 2}).rows(0, 3),
       tensor_of({-2.4274511337, -1.6871294975, -0.9257606863, -0.1334759891, 0.5759297013, 1.4201774597},
@@ -144,7 +146,7 @@ TEST(BatchNormalization, NoRowsGiveDefinedResults) {
   EXPECT_EQ(out.value.shape(), (Shape{0, 3}));
   expect_close(out.gradients[1], Tensor::zeros({3}));
   expect_close(out.gradients[2], Tensor::zeros({3}));
-  const auto result = ops::batch_normalization_train(Tensor::zeros({0, 2, 2, 3}), {}, {});
+  const auto result = ops::detail::batch_normalization_train(Tensor::zeros({0, 2, 2, 3}), {}, {});
   expect_close(result.mean, Tensor::zeros({3}));
   expect_close(result.variance, Tensor::zeros({3}));
 }
@@ -193,7 +195,7 @@ TEST(BatchNormalization, ReplicasTogetherEqualOneDevice) {
   const Tensor whole = ops::batch_moments(x);
   Tensor stack = whole.with_shape({1, 7});
   const Tensor statistics = dispatch(ops::kMergeMoments, ops::MergeMomentsDescriptor{true}, {&stack});
-  const Tensor y = ops::batch_normalization_train(x, gamma, beta, {.activation = Activation::relu}).y;
+  const Tensor y = ops::detail::batch_normalization_train(x, gamma, beta, {.activation = Activation::relu}).y;
   const Tensor sums = dispatch(ops::kBatchNormalizationSums, d, {&g, &x, &statistics, &gamma, &beta});
   const Tensor dx =
       dispatch(ops::kBatchNormalizationBackward, d, {&g, &x, &statistics, &sums, &gamma, &beta});
@@ -209,7 +211,7 @@ TEST(BatchNormalization, ReplicasTogetherEqualOneDevice) {
     Scripted replica(static_cast<int>(r), values);
     Tape tape;
     const Tensor rows = tape.watch(x.rows(parts[r].first, parts[r].second), 0);
-    const auto result = ops::batch_normalization_train(rows, gamma, beta,
+    const auto result = ops::detail::batch_normalization_train(rows, gamma, beta,
                                                        {.activation = Activation::relu, .replica = &replica});
     expect_close(result.y.detached(), y.rows(parts[r].first, parts[r].second), {1e-12, 1e-12});
     struct Keep final : GradientSink {
@@ -243,15 +245,15 @@ TEST(BatchNormalization, WithGivenStatistics) {
 
 TEST(BatchNormalization, KnowsItsShapeWithoutValuesAndRefusesWhatDoesNotFit) {
   const auto result =
-      ops::batch_normalization_train(Tensor::abstract({None, 4, 4, 3}, DType::float32), {}, {});
+      ops::detail::batch_normalization_train(Tensor::abstract({None, 4, 4, 3}, DType::float32), {}, {});
   EXPECT_EQ(result.y.shape(), (Shape{None, 4, 4, 3}));
   EXPECT_EQ(result.mean.shape(), (Shape{3}));
-  EXPECT_THROW(ops::batch_normalization_train(random_tensor({4, 3}, 1), random_tensor({4}, 1), {}),
+  EXPECT_THROW(ops::detail::batch_normalization_train(random_tensor({4, 3}, 1), random_tensor({4}, 1), {}),
                ShapeError);
-  EXPECT_THROW(ops::batch_normalization_train(random_tensor({4}, 1), {}, {}), ShapeError);
-  EXPECT_THROW(
-      ops::batch_normalization_train(random_tensor({4, 3}, 1), {}, {}, {.activation = Activation::tanh}),
-      InvalidArgumentError);
+  EXPECT_THROW(ops::detail::batch_normalization_train(random_tensor({4}, 1), {}, {}), ShapeError);
+  EXPECT_THROW(ops::detail::batch_normalization_train(random_tensor({4, 3}, 1), {}, {},
+                                                      {.activation = Activation::tanh}),
+               InvalidArgumentError);
 }
 
 }  // namespace

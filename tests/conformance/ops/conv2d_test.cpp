@@ -74,7 +74,7 @@ Tensor direct(const Tensors& t, const Conv2DOptions& options) {
                                 options.groups,
                                 options.padding,
                                 options.activation};
-  const ops::ConvolutionGeometry g = ops::convolution_geometry(d, t[0].shape(), t[1].shape());
+  const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(d, t[0].shape(), t[1].shape());
   const std::vector<double> x = values_of(t[0]), k = values_of(t[1]);
   auto pixel = [&](int64_t n, int64_t i, int64_t j, int64_t c) {
     if (i < 0 || j < 0 || i >= g.height || j >= g.width) return 0.0;
@@ -160,7 +160,7 @@ TEST(Conv2D, OntoASum) {
                                 : a == Activation::relu ? ops::relu(z)
                                                         : ops::relu6(z);
         const Tensor given = sum.clone();
-        ops::conv2d_onto(given, std::array{&t[0], &t[1], &t[2]}, c.options);
+        ops::detail::conv2d_onto(given, std::array{&t[0], &t[1], &t[2]}, c.options);
         expect_close(given, expected, {1e-4, 5e-4}, c.kernel.to_string());
         if (!bias) t.pop_back();
         t.push_back(sum);
@@ -169,7 +169,7 @@ TEST(Conv2D, OntoASum) {
               const Tensor y = in.back().detached().clone(), none;
               const Tensor &x = in[0], &kernel = in[1];
               const Tensor& offset = bias ? in[2] : none;
-              ops::conv2d_onto(y, std::array{&x, &kernel, &offset}, c.options);
+              ops::detail::conv2d_onto(y, std::array{&x, &kernel, &offset}, c.options);
               return y;
             },
             t, {1e-4, 5e-4});
@@ -179,7 +179,8 @@ TEST(Conv2D, OntoASum) {
 
 TEST(Conv2D, OntoASumOfAnotherShape) {
   const Tensor x = random_tensor({1, 4, 4, 2}, 1), kernel = random_tensor({3, 3, 2, 5}, 2), none;
-  EXPECT_THROW(ops::conv2d_onto(Tensor::zeros({1, 4, 4, 5}), std::array{&x, &kernel, &none}), ShapeError);
+  EXPECT_THROW(ops::detail::conv2d_onto(Tensor::zeros({1, 4, 4, 5}), std::array{&x, &kernel, &none}),
+               ShapeError);
 }
 
 TEST(Conv2D, GradientOpsAgreeKernelByKernel) {

@@ -11,6 +11,8 @@
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 using ops::DropoutDescriptor;
@@ -123,10 +125,10 @@ TEST(Dropout, SharedAxesShareTheirDraws) {
 }
 
 TEST(Dropout, NoiseShapes) {
-  EXPECT_EQ(ops::dropout_noise_axes({None, 5, 4, 8}, {None, 1, 1, 8}), 6u);
-  EXPECT_EQ(ops::dropout_noise_axes({None, 5}, {1, None}), 1u);
-  EXPECT_THROW(ops::dropout_noise_axes({None, 5}, {1, 4}), ShapeError);
-  EXPECT_THROW(ops::dropout_noise_axes({None, 5}, {1}), ShapeError);
+  EXPECT_EQ(ops::detail::dropout_noise_axes({None, 5, 4, 8}, {None, 1, 1, 8}), 6u);
+  EXPECT_EQ(ops::detail::dropout_noise_axes({None, 5}, {1, None}), 1u);
+  EXPECT_THROW(ops::detail::dropout_noise_axes({None, 5}, {1, 4}), ShapeError);
+  EXPECT_THROW(ops::detail::dropout_noise_axes({None, 5}, {1}), ShapeError);
 }
 
 TEST(Dropout, TheGradientHasTheSameMask) {

@@ -23,6 +23,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using namespace testing;

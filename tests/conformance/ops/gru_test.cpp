@@ -36,7 +36,8 @@ Tensors inputs(const Sizes& s) {
 }
 
 ops::GruResult run(const Tensors& t, const Sizes& s, const RecurrentOptions& options) {
-  return ops::gru({t[0], t[1], t[2], s.biased ? t[3] : Tensor(), s.masked ? t.back() : Tensor()}, options);
+  return ops::detail::gru({t[0], t[1], t[2], s.biased ? t[3] : Tensor(), s.masked ? t.back() : Tensor()},
+                          options);
 }
 
 /// Both results in one number.
@@ -135,11 +136,12 @@ TEST(Gru, BitsDoNotDependOnThreadsOrNeighbours) {
 TEST(Gru, RefusesWhatDoesNotFit) {
   const Sizes s{2, 3, 2};
   const Tensors t = inputs(s);
-  EXPECT_THROW(ops::gru({t[0], random_tensor({3, 6}, 1), t[2], {}, {}}, {}), ShapeError);
-  EXPECT_THROW(ops::gru({random_tensor({2, 3, 7}, 1), t[1], t[2], {}, {}}, {}), ShapeError);
-  EXPECT_THROW(ops::gru({t[0], t[1], random_tensor({3, 2}, 1), {}, {}}, {}), ShapeError);
-  EXPECT_THROW(ops::gru({t[0], t[1], t[2], random_tensor({5}, 1), {}}, {}), ShapeError);
-  EXPECT_THROW(ops::gru({t[0], t[1], t[2], t[3], Tensor::zeros({2, 4}, DType::bool_)}, {}), ShapeError);
+  EXPECT_THROW(ops::detail::gru({t[0], random_tensor({3, 6}, 1), t[2], {}, {}}, {}), ShapeError);
+  EXPECT_THROW(ops::detail::gru({random_tensor({2, 3, 7}, 1), t[1], t[2], {}, {}}, {}), ShapeError);
+  EXPECT_THROW(ops::detail::gru({t[0], t[1], random_tensor({3, 2}, 1), {}, {}}, {}), ShapeError);
+  EXPECT_THROW(ops::detail::gru({t[0], t[1], t[2], random_tensor({5}, 1), {}}, {}), ShapeError);
+  EXPECT_THROW(ops::detail::gru({t[0], t[1], t[2], t[3], Tensor::zeros({2, 4}, DType::bool_)}, {}),
+               ShapeError);
 }
 
 }  // namespace

@@ -19,14 +19,14 @@ using Inner = ops::RecurrentActivation;
 /// All three results in one number per kind, so that each has a gradient.
 OpFunction all_results(const RecurrentOptions& d) {
   return [d](const Tensors& t) {
-    const auto r = ops::lstm({t[0], t[1], t[2], t[3], t.size() > 4 ? t[4] : Tensor()}, d);
+    const auto r = ops::detail::lstm({t[0], t[1], t[2], t[3], t.size() > 4 ? t[4] : Tensor()}, d);
     return ops::sum(r.output * r.output) + ops::sum(r.h) * 0.5 + ops::sum(r.c * r.c * r.c);
   };
 }
 
 OpFunction output_alone(const RecurrentOptions& d) {
   return [d](const Tensors& t) {
-    return ops::lstm({t[0], t[1], t[2], t[3], t.size() > 4 ? t[4] : Tensor()}, d).output;
+    return ops::detail::lstm({t[0], t[1], t[2], t[3], t.size() > 4 ? t[4] : Tensor()}, d).output;
   };
 }
 
@@ -49,7 +49,7 @@ Tensors inputs(const Sizes& s, bool masked = false) {
 
 TEST(Lstm, FollowsItsFormulas) {
   const Tensors t = inputs({1, 2, 1});
-  const auto r = ops::lstm({t[0], t[1], t[2], t[3], {}}, {.return_sequences = true});
+  const auto r = ops::detail::lstm({t[0], t[1], t[2], t[3], {}}, {.return_sequences = true});
   const std::vector<double> z = values_of(t[0]), kernel = values_of(t[1]);
   double h = values_of(t[2])[0], c = values_of(t[3])[0];
   const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
@@ -107,9 +107,9 @@ TEST(Lstm, KernelsAgreeOnEveryActivation) {
 
 TEST(Lstm, RowsDoNotDependOnTheirNeighbours) {
   const Tensors t = inputs({37, 6, 24});
-  const auto whole = ops::lstm({t[0], t[1], t[2], t[3], {}}, {});
-  const auto part =
-      ops::lstm({t[0].rows(11, 5).clone(), t[1], t[2].rows(11, 5).clone(), t[3].rows(11, 5).clone(), {}}, {});
+  const auto whole = ops::detail::lstm({t[0], t[1], t[2], t[3], {}}, {});
+  const auto part = ops::detail::lstm(
+      {t[0].rows(11, 5).clone(), t[1], t[2].rows(11, 5).clone(), t[3].rows(11, 5).clone(), {}}, {});
   EXPECT_EQ(whole.output.rows(11, 5).clone().to_vector<float>(), part.output.to_vector<float>());
 }
 
@@ -127,7 +127,7 @@ TEST(Lstm, BitsDoNotDependOnThreads) {
 
 TEST(Lstm, AMaskedRowKeepsItsStatesAndShowsZeros) {
   const Tensors t = inputs({3, 4, 2}, true);  // row 0 is masked everywhere
-  const auto r = ops::lstm({t[0], t[1], t[2], t[3], t[4]}, {.return_sequences = true});
+  const auto r = ops::detail::lstm({t[0], t[1], t[2], t[3], t[4]}, {.return_sequences = true});
   EXPECT_EQ(r.h.rows(0, 1).clone().to_vector<float>(), t[2].rows(0, 1).clone().to_vector<float>());
   EXPECT_EQ(r.c.rows(0, 1).clone().to_vector<float>(), t[3].rows(0, 1).clone().to_vector<float>());
   for (const float y : r.output.rows(0, 1).clone().to_vector<float>()) EXPECT_EQ(y, 0.0f);
@@ -136,18 +136,20 @@ TEST(Lstm, AMaskedRowKeepsItsStatesAndShowsZeros) {
 TEST(Lstm, KnowsItsShapesWithoutValues) {
   const Tensor z = Tensor::abstract({None, None, 12}, DType::float32),
                state = Tensor::abstract({None, 3}, DType::float32);
-  const auto r = ops::lstm({z, random_tensor({3, 12}, 1), state, state, {}}, {.return_sequences = true});
+  const auto r =
+      ops::detail::lstm({z, random_tensor({3, 12}, 1), state, state, {}}, {.return_sequences = true});
   EXPECT_EQ(r.output.shape(), (Shape{None, None, 3}));
   EXPECT_EQ(r.h.shape(), (Shape{None, 3}));
 }
 
 TEST(Lstm, RefusesWhatDoesNotFit) {
   Tensors t = inputs({2, 3, 2});
-  EXPECT_THROW(ops::lstm({t[0], random_tensor({3, 8}, 1), t[2], t[3], {}}, {}), ShapeError);
-  EXPECT_THROW(ops::lstm({random_tensor({2, 3, 7}, 1), t[1], t[2], t[3], {}}, {}), ShapeError);
-  EXPECT_THROW(ops::lstm({t[0], t[1], random_tensor({3, 2}, 1), t[3], {}}, {}), ShapeError);
-  EXPECT_THROW(ops::lstm({t[0], t[1], t[2], t[3], Tensor::zeros({2, 4}, DType::bool_)}, {}), ShapeError);
-  EXPECT_THROW(ops::lstm({t[0], t[1], t[2], t[3], Tensor::zeros({2, 3})}, {}), ShapeError);
+  EXPECT_THROW(ops::detail::lstm({t[0], random_tensor({3, 8}, 1), t[2], t[3], {}}, {}), ShapeError);
+  EXPECT_THROW(ops::detail::lstm({random_tensor({2, 3, 7}, 1), t[1], t[2], t[3], {}}, {}), ShapeError);
+  EXPECT_THROW(ops::detail::lstm({t[0], t[1], random_tensor({3, 2}, 1), t[3], {}}, {}), ShapeError);
+  EXPECT_THROW(ops::detail::lstm({t[0], t[1], t[2], t[3], Tensor::zeros({2, 4}, DType::bool_)}, {}),
+               ShapeError);
+  EXPECT_THROW(ops::detail::lstm({t[0], t[1], t[2], t[3], Tensor::zeros({2, 3})}, {}), ShapeError);
 }
 
 }  // namespace

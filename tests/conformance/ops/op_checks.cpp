@@ -21,6 +21,8 @@
 
 namespace nyala::testing {
 
+using namespace nyala::detail;
+
 namespace {
 
 class Collector final : public GradientSink {

@@ -21,6 +21,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 using namespace testing;

@@ -8,6 +8,8 @@
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 struct Case {

@@ -10,6 +10,8 @@
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 struct Moments {

@@ -83,7 +83,7 @@ TEST(ResizeImages, RefusesWhatDoesNotFit) {
   EXPECT_THROW(ops::resize_images(random_tensor({2, 2}, 1), 2, 2), ShapeError);
   EXPECT_THROW(ops::resize_images(random_tensor({1, 0, 2, 1}, 1), 2, 2), ShapeError);
   try {
-    ops::interpolation_of("bilinaer");
+    ops::detail::interpolation_of("bilinaer");
     FAIL();
   } catch (const InvalidArgumentError& error) {
     EXPECT_NE(std::string(error.what()).find("bilinear"), std::string::npos);

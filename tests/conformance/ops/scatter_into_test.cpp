@@ -17,7 +17,7 @@ std::vector<T> scattered(ScatterKind kind, const char* device) {
   const Tensor y = Tensor::from(std::vector<T>{10, 20, 30, 40, 50, 60}, {3, 2}, device);
   const Tensor indices = Tensor::from(std::vector<int32_t>{2, 0, 2}, {3}, device);
   const Tensor values = Tensor::from(std::vector<T>{5, 2, 100, 4, 2, 70}, {3, 2}, device);
-  ops::scatter_into(y, kind, indices, values);
+  ops::detail::scatter_into(y, kind, indices, values);
   return y.template to_vector<T>();
 }
 
@@ -52,25 +52,28 @@ TEST(ScatterInto, RefusesBeforeItWrites) {
   const Tensor y = Tensor::from(std::vector<int32_t>{1, 2, 3});
   const Tensor two = Tensor::from(std::vector<int32_t>{0, 3});
   try {
-    ops::scatter_into(y, ScatterKind::add, two, Tensor::from(std::vector<int32_t>{7, 7}));
+    ops::detail::scatter_into(y, ScatterKind::add, two, Tensor::from(std::vector<int32_t>{7, 7}));
     FAIL() << "an index outside was taken";
   } catch (const NumericError& error) {
     EXPECT_THAT(error.what(), HasSubstr("index 3 in row 1 is outside [0, 3)"));
   }
   const Tensor inside = Tensor::from(std::vector<int32_t>{0, 1});
-  EXPECT_THROW(ops::scatter_into(y, ScatterKind::divide, inside, Tensor::from(std::vector<int32_t>{1, 0})),
-               NumericError);
-  EXPECT_THROW(ops::scatter_into(y, ScatterKind::add, inside, Tensor::from(std::vector<int32_t>{1, 2, 3})),
-               ShapeError);
   EXPECT_THROW(
-      ops::scatter_into(y, ScatterKind::add, Tensor({0, 1}), Tensor::from(std::vector<int32_t>{1, 2})),
-      InvalidArgumentError);
+      ops::detail::scatter_into(y, ScatterKind::divide, inside, Tensor::from(std::vector<int32_t>{1, 0})),
+      NumericError);
+  EXPECT_THROW(
+      ops::detail::scatter_into(y, ScatterKind::add, inside, Tensor::from(std::vector<int32_t>{1, 2, 3})),
+      ShapeError);
+  EXPECT_THROW(ops::detail::scatter_into(y, ScatterKind::add, Tensor({0, 1}),
+                                         Tensor::from(std::vector<int32_t>{1, 2})),
+               InvalidArgumentError);
   EXPECT_EQ(y.to_vector<int32_t>(), std::vector<int32_t>({1, 2, 3}));
 }
 
 TEST(ScatterInto, NothingToScatter) {
   const Tensor y({1, 2});
-  ops::scatter_into(y, ScatterKind::multiply, Tensor::from(std::vector<int64_t>{}, {0}), Tensor::zeros({0}));
+  ops::detail::scatter_into(y, ScatterKind::multiply, Tensor::from(std::vector<int64_t>{}, {0}),
+                            Tensor::zeros({0}));
   EXPECT_EQ(y.to_vector<float>(), std::vector<float>({1, 2}));
 }
 

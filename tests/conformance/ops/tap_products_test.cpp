@@ -8,6 +8,8 @@
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {
+
+using namespace nyala::detail;
 namespace {
 
 struct Case {
@@ -67,7 +69,7 @@ TEST(TapProducts, WithABiasASumAndAnActivation) {
       const auto f = [&](const Tensors& in) {
         if (in.size() < 4) return ops::conv2d(in[0], in[1], in[2], options).detached();
         const Tensor y = in[3].detached().clone();
-        ops::conv2d_onto(y, std::array{&in[0], &in[1], &in[2]}, options);
+        ops::detail::conv2d_onto(y, std::array{&in[0], &in[1], &in[2]}, options);
         return y;
       };
       for (const Tensors& given : {Tensors{t[0], t[1], bias}, Tensors{t[0], t[1], bias, sum}}) {

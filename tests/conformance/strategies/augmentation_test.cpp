@@ -8,6 +8,8 @@
 #include <nyala/tests/conformance/strategies/expect_promise.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 constexpr int64_t kRows = 33, kSide = 7, kClasses = 3;  // batches of 8, the last one of 1

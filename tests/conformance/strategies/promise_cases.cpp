@@ -18,6 +18,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 constexpr int64_t kFeatures = 6, kClasses = 3, kBatch = 16;

@@ -7,6 +7,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 void Fuse::arm(int victim, int step) {
   victim_ = victim;
   for (auto& steps : steps_) steps = 0;

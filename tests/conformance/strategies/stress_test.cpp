@@ -17,6 +17,8 @@
 #include <nyala/tests/conformance/strategies/stress_kinds.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 using std::chrono::steady_clock;

@@ -7,6 +7,8 @@
 #include <nyala/tests/datasets/test_files.h>
 
 namespace nyala::datasets {
+
+using namespace nyala::detail;
 namespace {
 
 /// The pickles that Python and NumPy wrote (tests/fuzz/make_corpus.py).

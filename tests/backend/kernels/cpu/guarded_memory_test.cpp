@@ -18,6 +18,8 @@
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 /// A tensor whose last byte is followed by a page that nobody may touch.
@@ -82,7 +84,7 @@ TEST(GuardedMemory, Convolutions) {
                                   .dilation = {c.dilation, c.dilation},
                                   .groups = c.groups,
                                   .padding = c.padding};
-    const ops::ConvolutionGeometry g = ops::convolution_geometry(d, c.x, c.kernel);
+    const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(d, c.x, c.kernel);
     const Shape y{g.batch, g.out_height, g.out_width, g.out_channels};
     const Tensor x = guarded(c.x), kernel = guarded(c.kernel), bias = guarded({g.out_channels}),
                  dz = guarded(y);
@@ -123,7 +125,7 @@ TEST(GuardedMemory, Pooling) {
     for (const int32_t stride : {1, 2, 3}) {
       ops::Pooling2DDescriptor d{.strides = {stride, stride}, .padding = "same", .input_sizes = {7, 5}};
       const Shape x{2, 7, 5, channels};
-      const ops::Pooling2DGeometry g = ops::pooling2d_geometry(d, x);
+      const ops::Pooling2DGeometry g = ops::detail::pooling2d_geometry(d, x);
       const Shape y{2, g.out_height, g.out_width, channels};
       run_all_kernels(ops::kMaxPooling2D, d, {guarded(x)}, y);
       run_all_kernels(ops::kAveragePooling2D, d, {guarded(x)}, y);

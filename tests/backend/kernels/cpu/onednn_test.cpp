@@ -12,6 +12,8 @@
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 Tensor counted(const Shape& shape, float step) {

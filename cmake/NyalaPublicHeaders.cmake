@@ -1,0 +1,24 @@
+# Only what a program can reach is installed: these headers and all that they include. The others are how the
+# libraries are made.
+
+set(NYALA_PUBLIC_HEADERS nyala.h fwd.h api/eigen.h)
+
+# nyala_install_headers(<source> <destination>): run at install time.
+function(nyala_install_headers source destination)
+  set(open ${NYALA_PUBLIC_HEADERS})
+  set(done "")
+  while(open)
+    list(POP_FRONT open header)
+    if(header IN_LIST done)
+      continue()
+    endif()
+    list(APPEND done "${header}")
+    file(STRINGS "${source}/${header}" lines REGEX "^#include <nyala/")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^#include <nyala/([^>]*)>.*" "\\1" included "${line}")
+      list(APPEND open "${included}")
+    endforeach()
+    cmake_path(GET header PARENT_PATH folder)
+    file(INSTALL DESTINATION "${destination}/${folder}" TYPE FILE FILES "${source}/${header}")
+  endwhile()
+endfunction()
