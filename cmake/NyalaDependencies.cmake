@@ -1,7 +1,11 @@
 # Everything from outside. The names of the Debian packages are in scripts/packages.txt.
 
 find_package(Threads REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(OpenMP QUIET COMPONENTS CXX)
+if(NOT OpenMP_CXX_FOUND)
+  message(FATAL_ERROR "${CMAKE_CXX_COMPILER} finds no OpenMP here. clang has it in a package of its own: install "
+                      "libomp-dev (of clang 14: libomp-14-dev), or build with g++: -DCMAKE_CXX_COMPILER=g++")
+endif()
 # oneDNN 2.6 or 3.x, by way of CMAKE_PREFIX_PATH or dnnl_DIR, which CMake replaces silently where it is wrong.
 if(dnnl_DIR AND NOT EXISTS "${dnnl_DIR}/dnnl-config.cmake")
   message(FATAL_ERROR "dnnl_DIR is '${dnnl_DIR}', where no dnnl-config.cmake lies")

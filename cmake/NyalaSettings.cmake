@@ -43,7 +43,8 @@ endfunction()
 # own is among them: a compiler cache may answer with a precompiled header from before such a header was changed.
 function(nyala_precompile_headers target)
   if(NYALA_PRECOMPILED_HEADERS)
-    target_compile_options(${target} PRIVATE -fpch-preprocess)  # so that ccache may keep what includes them
+    # So that ccache may keep what includes them.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory>
                               <mutex> <optional> <set> <span> <stdexcept> <string> <string_view>
                               <utility> <vector>)

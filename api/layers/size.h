@@ -12,9 +12,16 @@ template <size_t N>
 class Size {
  public:
   constexpr Size(int64_t all) { sizes_.fill(all); }
-  constexpr Size(int64_t rows, int64_t columns) requires(N == 2) : sizes_{rows, columns} {}
-  constexpr Size(int64_t depth, int64_t rows, int64_t columns) requires(N == 3)
-      : sizes_{depth, rows, columns} {}
+  // Valid for every N: clang 14 compiles them for all sizes that are instantiated.
+  constexpr Size(int64_t rows, int64_t columns) requires(N == 2) : sizes_() {
+    sizes_[0] = rows;
+    sizes_[N - 1] = columns;
+  }
+  constexpr Size(int64_t depth, int64_t rows, int64_t columns) requires(N == 3) : sizes_() {
+    sizes_[0] = depth;
+    sizes_[N / 2] = rows;
+    sizes_[N - 1] = columns;
+  }
   constexpr explicit Size(const std::array<int64_t, N>& sizes) : sizes_(sizes) {}
   /// Keras' None: not given.
   static constexpr Size none() {
@@ -26,7 +33,7 @@ class Size {
   bool given() const { return given_; }
   int64_t operator[](size_t axis) const { return sizes_[axis]; }
   int64_t rows() const requires(N == 2) { return sizes_[0]; }
-  int64_t columns() const requires(N == 2) { return sizes_[1]; }
+  int64_t columns() const requires(N == 2) { return sizes_[N - 1]; }
   int64_t smallest() const;
   int64_t largest() const;
   /// As ops take it. Sizes must fit in int (check_positive sees to it).
