@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -28,7 +29,7 @@ To converted(From value) {
   const auto fail = [&] {
     throw InvalidArgumentError(kWhere + std::string("expected values that ") +
                                std::string(name_of(dtype_of<To>)) + " can hold, received " +
-                               std::to_string(value));
+                               number_text(static_cast<double>(value)));
   };
   if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);

@@ -1,23 +1,14 @@
 #include <nyala/models/find_application.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/models/all.h>
 
 namespace nyala::applications {
 
 using namespace nyala::detail;
-
-namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-}  // namespace
 
 const std::vector<Application>& all_applications() {
   static const std::vector<Application> all = {
@@ -68,7 +59,7 @@ const std::vector<Application>& all_applications() {
 const Application& find_application(const std::string& name) {
   std::vector<std::string> names;
   for (const Application& application : all_applications()) {
-    if (lower(application.name) == lower(name)) return application;
+    if (lower_case(application.name) == lower_case(name)) return application;
     names.push_back(application.name);
   }
   throw NotFoundError("unknown architecture " + in_quotes(name) + did_you_mean(name, names) +
@@ -79,7 +70,7 @@ std::string preprocess_mode(const std::string& name) {
   std::vector<std::string> names = {"caffe", "tf", "torch", "none"};
   if (std::find(names.begin(), names.end(), name) != names.end()) return name;
   for (const Application& application : all_applications()) {
-    if (application.module == name || lower(application.name) == lower(name)) return application.preprocess;
+    if (application.module == name || lower_case(application.name) == lower_case(name)) return application.preprocess;
     if (std::find(names.begin(), names.end(), application.module) == names.end())
       names.push_back(application.module);
   }

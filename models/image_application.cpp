@@ -8,6 +8,7 @@
 #include <nyala/api/layers/global_average_pooling2d.h>
 #include <nyala/api/layers/global_max_pooling2d.h>
 #include <nyala/api/model/graph.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/runtime/context.h>
@@ -75,7 +76,7 @@ void ImageApplication::check_options() const {
   refuse("minimalistic", config_.minimalistic);
   refuse("dropout", !std::isnan(config_.dropout));
   refuse("include_preprocessing", !config_.include_preprocessing);
-  if (!(config_.alpha > 0)) fail("expected alpha above 0, received " + std::to_string(config_.alpha));
+  if (!(config_.alpha > 0)) fail("expected alpha above 0, received " + number_text(config_.alpha));
   if (config_.classes <= 0) fail("expected classes above 0, received " + std::to_string(config_.classes));
   if (!config_.pooling.empty() && config_.pooling != "avg" && config_.pooling != "max")
     fail("expected pooling 'avg', 'max' or none, received '" + config_.pooling + "'" +

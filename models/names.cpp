@@ -1,11 +1,13 @@
 #include <nyala/models/names.h>
 
 #include <charconv>
-#include <cstdio>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/shape.h>
 
 namespace nyala::applications {
+
+using namespace nyala::detail;
 
 std::string detail::shortest(double value) {
   char text[32];
@@ -14,11 +16,7 @@ std::string detail::shortest(double value) {
   return out.find_first_of(".en") == std::string::npos ? out + ".0" : out;
 }
 
-std::string detail::two_decimals(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
-}
+std::string detail::two_decimals(double value) { return fixed_text(value, 2); }
 
 std::string detail::size_name(int64_t size) { return size == None ? "None" : std::to_string(size); }
 

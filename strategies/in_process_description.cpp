@@ -1,16 +1,12 @@
-#include <cstdio>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/strategies/in_process.h>
 
 namespace nyala {
 
-namespace {
+using namespace nyala::detail;
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", value);
-  return text;
-}
+namespace {
 
 std::string weights_of(const ParameterStore& store) {
   if (store.parameter_device()) return "one copy on " + store.parameter_device()->to_string();
@@ -20,7 +16,7 @@ std::string weights_of(const ParameterStore& store) {
 std::string split_of(const std::vector<double>& weights) {
   if (weights.empty()) return "rows split evenly";
   std::string text;
-  for (double weight : weights) text += (text.empty() ? "" : " : ") + number(weight);
+  for (double weight : weights) text += (text.empty() ? "" : " : ") + general_text(weight, 6);
   return "rows split " + text;
 }
 

@@ -1,7 +1,7 @@
 #include <nyala/strategies/reduce_axes.h>
 
-#include <cctype>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -9,8 +9,7 @@ namespace nyala {
 using namespace nyala::detail;
 
 ReduceOpName::ReduceOpName(std::string_view name) : op(ReduceOp::sum) {
-  std::string upper;
-  for (const char c : name) upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const std::string upper = upper_case(name);
   if (upper == "SUM") return;
   if (upper != "MEAN")
     throw InvalidArgumentError(in_quotes(name) + " is not a valid ReduceOp; expected 'SUM' or 'MEAN'" +

@@ -5,9 +5,12 @@
 #include <numeric>
 #include <string>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 std::vector<RowRange> detail::split_rows(std::span<const double> weights, int64_t rows) {
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -41,7 +44,7 @@ void detail::check_device_weights(std::span<const double> weights, size_t num_de
   for (size_t i = 0; i < weights.size(); ++i)
     if (!(weights[i] > 0) || !std::isfinite(weights[i]))
       throw InvalidArgumentError(std::string(strategy) + ": device weight " + std::to_string(i) +
-                                 " must be a positive number, received " + std::to_string(weights[i]));
+                                 " must be a positive number, received " + number_text(weights[i]));
 }
 
 }  // namespace nyala

@@ -1,12 +1,14 @@
 #include <nyala/strategies/step_profiler.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/log.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 namespace {
 
@@ -37,11 +39,9 @@ std::string warning_of(const StepTimes& mean, int replicas) {
 }  // namespace
 
 std::string StepTimes::to_string() const {
-  char text[160];
-  std::snprintf(text, sizeof(text),
-                "compute %.3g ms, reduce %.3g ms, wait %.3g ms, update %.3g ms, input %.3g ms", compute * 1e3,
-                reduce * 1e3, wait * 1e3, update * 1e3, input * 1e3);
-  return text;
+  const auto ms = [](double seconds) { return " " + general_text(seconds * 1e3, 3) + " ms"; };
+  return "compute" + ms(compute) + ", reduce" + ms(reduce) + ", wait" + ms(wait) + ", update" + ms(update) +
+         ", input" + ms(input);
 }
 
 void StepProfiler::set_enabled(bool enabled) {

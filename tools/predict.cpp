@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <numeric>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/tools/images.h>
 
@@ -96,9 +96,9 @@ void predict_images(const Model& model, const Options& options) {
   for (size_t i = 0; i < guesses.size(); ++i) {
     std::cout << options.images[i] << "\n";
     for (const Guess& guess : guesses[i]) {
-      char score[32];
-      std::snprintf(score, sizeof score, "  %8.4f  ", guess.score);
-      std::cout << score << guess.label << "\n";
+      const std::string score = nyala::detail::fixed_text(guess.score, 4);
+      std::cout << "  " << std::string(score.size() < 8 ? 8 - score.size() : 0, ' ') << score << "  " << guess.label
+                << "\n";
     }
   }
   if (!options.preprocess.empty()) return;

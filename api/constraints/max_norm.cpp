@@ -1,5 +1,6 @@
 #include <nyala/api/constraints/max_norm.h>
 #include <nyala/api/constraints/norms.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/rounding.h>
@@ -20,7 +21,7 @@ class MaxNormNode final : public ConstraintNode {
   explicit MaxNormNode(const MaxNormConfig& config) : config_(config) {
     if (!(config.max_value >= 0))
       throw InvalidArgumentError("MaxNorm: expected max_value >= 0, received " +
-                                 std::to_string(config.max_value));
+                                 number_text(config.max_value));
   }
   std::string class_name() const override { return "MaxNorm"; }
   void fields(FieldVisitor& v) const override {

@@ -1,5 +1,6 @@
 #include <nyala/api/constraints/min_max_norm.h>
 #include <nyala/api/constraints/norms.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/rounding.h>
@@ -22,8 +23,8 @@ class MinMaxNormNode final : public ConstraintNode {
   explicit MinMaxNormNode(const MinMaxNormConfig& config) : config_(config) {
     if (!(config.min_value <= config.max_value))
       throw InvalidArgumentError("MinMaxNorm: expected min_value <= max_value, received " +
-                                 std::to_string(config.min_value) + " and " +
-                                 std::to_string(config.max_value));
+                                 number_text(config.min_value) + " and " +
+                                 number_text(config.max_value));
   }
   std::string class_name() const override { return "MinMaxNorm"; }
   void fields(FieldVisitor& v) const override {

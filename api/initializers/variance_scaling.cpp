@@ -3,6 +3,7 @@
 
 #include <nyala/api/initializers/fill.h>
 #include <nyala/api/initializers/variance_scaling.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -56,7 +57,7 @@ class VarianceScalingNode final : public InitializerNode {
       : class_name_(std::move(class_name)), config_(config) {
     if (!(config.scale > 0))
       throw InvalidArgumentError("VarianceScaling: expected scale > 0, received " +
-                                 std::to_string(config.scale));
+                                 number_text(config.scale));
     expect_one_of("mode", config.mode, {"fan_in", "fan_out", "fan_avg"});
     expect_one_of("distribution", config.distribution, {"truncated_normal", "untruncated_normal", "uniform"});
   }

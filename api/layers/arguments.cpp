@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cctype>
 #include <limits>
 
 #include <nyala/api/layers/arguments.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 
@@ -11,8 +11,7 @@ namespace nyala {
 using namespace nyala::detail;
 
 std::string detail::checked_padding(const std::string& layer, const std::string& padding, bool allow_causal) {
-  std::string name = padding;
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string name = lower_case(padding);
   std::vector<std::string> allowed = {"valid", "same"};
   if (allow_causal) allowed.push_back("causal");
   if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) return name;
@@ -56,13 +55,13 @@ void detail::check_positive(const std::string& layer, const std::string& field, 
 
 void detail::check_not_negative(const std::string& layer, const std::string& field, double value) {
   if (!(value >= 0))
-    throw InvalidArgumentError(layer + ": expected " + field + " >= 0, received " + std::to_string(value));
+    throw InvalidArgumentError(layer + ": expected " + field + " >= 0, received " + number_text(value));
 }
 
 void detail::check_fraction(const std::string& layer, const std::string& field, double value) {
   if (!(value >= 0 && value <= 1))
     throw InvalidArgumentError(layer + ": expected " + field + " in [0, 1], received " +
-                               std::to_string(value));
+                               number_text(value));
 }
 
 void detail::check_axes(const std::string& layer, const Axes& axes) {

@@ -1,6 +1,7 @@
 #include <nyala/api/layers/batch_normalization.h>
 #include <nyala/api/layers/foldable.h>
 #include <nyala/api/layers/mask.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/activation.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -45,10 +46,10 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
   explicit BatchNormalizationNode(const BatchNormalizationConfig& config) : config_(config) {
     if (!(config.momentum >= 0 && config.momentum <= 1))
       throw InvalidArgumentError("BatchNormalization: expected momentum in [0, 1], received " +
-                                 std::to_string(config.momentum));
+                                 number_text(config.momentum));
     if (!(config.epsilon >= 0))
       throw InvalidArgumentError("BatchNormalization: expected epsilon >= 0, received " +
-                                 std::to_string(config.epsilon));
+                                 number_text(config.epsilon));
   }
   std::string class_name() const override { return "BatchNormalization"; }
   bool supports_masking() const override { return true; }

@@ -5,6 +5,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/category_codes.h>
 #include <nyala/api/layers/quantile_summary.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/digitize.h>
@@ -31,7 +32,7 @@ class DiscretizationNode final : public LayerNode {
     if (config.num_bins >= 0) check_positive("Discretization", "num_bins", config.num_bins);
     if (!(config.epsilon > 0 && config.epsilon <= 1))
       throw InvalidArgumentError("Discretization: expected epsilon in (0, 1], received " +
-                                 std::to_string(config.epsilon));
+                                 number_text(config.epsilon));
     if (!std::is_sorted(config.bin_boundaries.begin(), config.bin_boundaries.end()))
       throw InvalidArgumentError("Discretization: expected bin_boundaries in ascending order");
     if (config.output_mode != "int") category_code_of("Discretization", config.output_mode);

@@ -1,20 +1,21 @@
 #include <nyala/api/layers/einsum_dense_shapes.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 namespace {
 
 constexpr std::string_view kDots = "...";
 
 bool only_letters(const std::string& text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_letter);
 }
 
 bool take_left(std::string& term) {

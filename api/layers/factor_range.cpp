@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 namespace {
 
 [[noreturn]] void refuse(const std::string& what, const std::string& expected, const FactorRange& received) {
   std::string numbers;
   for (const double number : received.list())
-    numbers += (numbers.empty() ? "" : ", ") + std::to_string(number);
+    numbers += (numbers.empty() ? "" : ", ") + number_text(number);
   throw InvalidArgumentError(what + ": expected " + expected + ", received (" + numbers + ")");
 }
 
@@ -28,7 +31,7 @@ void detail::visit_factor(FieldVisitor& v, const char* name, FactorRange& factor
 // others.
 FactorRange detail::standard_limits(const std::string& layer, const FactorRange& factor, double least) {
   const std::vector<double>& given = factor.list();
-  const std::string expected = "a number, or two, in [" + std::to_string(least) + ", 1]";
+  const std::string expected = "a number, or two, in [" + number_text(least) + ", 1]";
   if (given.size() == 1) {
     if (!(given[0] >= least && given[0] <= 1.0)) refuse(layer + ", factor", expected, factor);
     const double size = std::abs(given[0]);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <nyala/api/layers/seeded_node.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 
@@ -23,7 +24,7 @@ class GaussianDropoutNode final : public SeededNode {
       : SeededNode(config.seed, "gaussian_dropout"), config_(config) {
     if (!(config.rate >= 0 && config.rate < 1))
       throw InvalidArgumentError("GaussianDropout: expected rate in [0, 1), received " +
-                                 std::to_string(config.rate));
+                                 number_text(config.rate));
   }
   std::string class_name() const override { return "GaussianDropout"; }
   bool supports_masking() const override { return true; }

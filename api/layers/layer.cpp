@@ -1,6 +1,5 @@
 #include <nyala/api/layers/layer.h>
 
-#include <cctype>
 #include <map>
 #include <mutex>
 
@@ -8,6 +7,7 @@
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/model/graph.h>
 #include <nyala/api/model/keep_output_shapes.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/per_thread.h>
@@ -407,19 +407,14 @@ std::shared_ptr<LayerNode> detail::finish_layer(std::shared_ptr<LayerNode> node,
 }
 
 std::string detail::snake_case(std::string_view class_name) {
-  auto upper = [&](size_t i) {
-    return i < class_name.size() && std::isupper(static_cast<unsigned char>(class_name[i]));
-  };
-  auto lower = [&](size_t i) {
-    return i < class_name.size() && std::islower(static_cast<unsigned char>(class_name[i]));
-  };
+  auto lower = [&](size_t i) { return i < class_name.size() && is_lower(class_name[i]); };
   std::string out;
   for (size_t i = 0; i < class_name.size(); ++i) {
-    const unsigned char letter = static_cast<unsigned char>(class_name[i]);
-    if (!std::isalnum(letter) && letter != '_') continue;
-    const bool word_starts = i > 0 && upper(i) && (lower(i + 1) || lower(i - 1));
+    const char letter = class_name[i];
+    if (!is_letter(letter) && !is_digit(letter) && letter != '_') continue;
+    const bool word_starts = i > 0 && is_upper(letter) && (lower(i + 1) || lower(i - 1));
     if (word_starts && !out.empty() && out.back() != '_') out += '_';
-    out += static_cast<char>(std::tolower(letter));
+    out += to_lower(letter);
   }
   return out;
 }

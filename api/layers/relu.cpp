@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include <nyala/api/layers/relu.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/activation.h>
 
@@ -18,7 +19,7 @@ namespace {
 
 void expect_not_negative(const std::string& field, double value) {
   if (!(value >= 0))
-    throw InvalidArgumentError("ReLU: expected " + field + " >= 0, received " + std::to_string(value));
+    throw InvalidArgumentError("ReLU: expected " + field + " >= 0, received " + number_text(value));
 }
 
 class ReLUNode final : public LayerNode {

@@ -1,5 +1,6 @@
 #include <nyala/api/losses/categorical_generalized_cross_entropy.h>
 #include <nyala/api/losses/configured_loss.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/binary.h>
@@ -23,7 +24,7 @@ const CategoricalGeneralizedCrossEntropyConfig& checked(
     const CategoricalGeneralizedCrossEntropyConfig& config) {
   if (!(config.q > 0.0 && config.q < 1.0))
     throw InvalidArgumentError("CategoricalGeneralizedCrossEntropy: expected q in (0, 1), received " +
-                               std::to_string(config.q));
+                               number_text(config.q));
   return config;
 }
 

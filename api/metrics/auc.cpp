@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <nyala/api/metrics/auc.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/activation.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -78,12 +79,8 @@ double area(const AUCConfig& config, const ConfusionCurve& curve) {
 
 /// The one of `known` that is `text` in any case of letters.
 std::string chosen(const char* what, std::string text, const std::vector<std::string>& known) {
-  const auto upper = [](std::string s) {
-    std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return std::toupper(c); });
-    return s;
-  };
   for (const std::string& one : known)
-    if (upper(one) == upper(text)) return one;
+    if (lower_case(one) == lower_case(text)) return one;
   throw InvalidArgumentError(std::string("AUC: unknown ") + what + " " + in_quotes(text) +
                              did_you_mean(text, known) + ": expected one of " + quoted_list(known));
 }

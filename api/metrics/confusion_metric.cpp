@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <nyala/api/metrics/confusion_metric.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/concatenate.h>
 
@@ -27,7 +28,7 @@ void check_thresholds(const char* class_name, const std::vector<double>& thresho
   for (double threshold : thresholds)
     if (!(threshold >= 0.0 && threshold <= 1.0))
       throw InvalidArgumentError(std::string(class_name) + ": expected thresholds in [0, 1], received " +
-                                 std::to_string(threshold));
+                                 number_text(threshold));
 }
 
 }  // namespace
@@ -148,7 +149,7 @@ Metric detail::make_best_under_bound(BestUnderBound o) {
   const std::string class_name = o.class_name;
   if (!std::isnan(o.bound) && !(o.bound >= 0.0 && o.bound <= 1.0))
     throw InvalidArgumentError(class_name + ": expected " + o.bound_name + " in [0, 1], received " +
-                               std::to_string(o.bound));
+                               number_text(o.bound));
   if (o.num_thresholds < 1)
     throw InvalidArgumentError(class_name + ": expected num_thresholds >= 1, received " +
                                std::to_string(o.num_thresholds));

@@ -3,6 +3,7 @@
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/metrics/f_score_metric.h>
 #include <nyala/api/metrics/mean_metric.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
@@ -27,10 +28,10 @@ void check(const FScoreOptions& o) {
                                quoted_list(averages));
   if (!(o.beta > 0.0))
     throw InvalidArgumentError(std::string(o.class_name) + ": expected beta > 0, received " +
-                               std::to_string(o.beta));
+                               number_text(o.beta));
   if (!std::isnan(o.threshold) && !(o.threshold > 0.0 && o.threshold <= 1.0))
     throw InvalidArgumentError(std::string(o.class_name) + ": expected a threshold in (0, 1], received " +
-                               std::to_string(o.threshold));
+                               number_text(o.threshold));
 }
 
 /// The sums of one class, or of all.

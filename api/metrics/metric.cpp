@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <cctype>
 
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/metrics/metric.h>
 #include <nyala/api/saving/config/registry.h>
 #include <nyala/api/values_metric.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
@@ -32,8 +32,8 @@ const NameTable<Metric>& names() {
 }
 
 /// What needs the shapes of a batch to be definite: "accuracy", "crossentropy", or "".
-std::string pending_kind(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+std::string pending_kind(const std::string& given) {
+  const std::string name = lower_case(given);
   if (name == "accuracy" || name == "acc") return "accuracy";
   if (name == "crossentropy" || name == "ce") return "crossentropy";
   return "";

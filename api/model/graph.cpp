@@ -1,9 +1,9 @@
 #include <nyala/api/model/graph.h>
 
-#include <cctype>
 #include <map>
 
 #include <nyala/api/layers/recurrent_layer.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -122,7 +122,7 @@ std::string camel_case(const std::string& name) {
   for (size_t i = 0; i < name.size(); ++i) {
     if (name[i] == '_') continue;
     const bool upper = i == 0 || name[i - 1] == '_';
-    out += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(name[i]))) : name[i];
+    out += upper ? to_upper(name[i]) : name[i];
   }
   return out;
 }

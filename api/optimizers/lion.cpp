@@ -1,5 +1,6 @@
 #include <nyala/api/optimizers/lion.h>
 #include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -21,7 +22,7 @@ class LionNode final : public OptimizerNode {
       : OptimizerNode(optimizer_options(config, "Lion")), config_(config) {
     if (!(config.beta_1 > 0.0 && config.beta_1 <= 1.0))
       throw InvalidArgumentError("Lion: expected beta_1 in (0, 1], received " +
-                                 std::to_string(config.beta_1));
+                                 number_text(config.beta_1));
   }
   std::string class_name() const override { return "Lion"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }

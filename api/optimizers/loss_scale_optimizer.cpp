@@ -4,6 +4,7 @@
 
 #include <nyala/api/optimizers/optimizer_group.h>
 #include <nyala/api/optimizers/update_slices.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/finite_check.h>
 
@@ -44,7 +45,7 @@ void check(const LossScaleOptimizerConfig& config) {
         "be of different scales; received one with " +
         std::to_string(inner.options().gradient_accumulation_steps));
   if (!(config.initial_scale > 0))
-    refuse("expected initial_scale > 0, received " + std::to_string(config.initial_scale));
+    refuse("expected initial_scale > 0, received " + number_text(config.initial_scale));
   if (config.dynamic_growth_steps < 1)
     refuse("expected dynamic_growth_steps >= 1, received " + std::to_string(config.dynamic_growth_steps));
 }

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <cctype>
 #include <regex>
 
 #include <nyala/api/optimizers/adam_node.h>
 #include <nyala/api/optimizers/muon.h>
 #include <nyala/api/optimizers/optimizer_config.h>
 #include <nyala/api/optimizers/variable_update.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/matmul.h>
@@ -96,10 +96,8 @@ class MuonNode final : public OptimizerNode {
  private:
   bool follows_adam(const Variable& variable) const {
     if (variable.shape().rank() != 2) return true;
-    std::string lower = variable.path();
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
-    if (config_.exclude_embeddings && lower.find("embedding") != std::string::npos) return true;
+    if (config_.exclude_embeddings && lower_case(variable.path()).find("embedding") != std::string::npos)
+      return true;
     return std::any_of(excluded_.begin(), excluded_.end(), [&](const std::regex& pattern) {
       return std::regex_search(variable.path(), pattern);
     });

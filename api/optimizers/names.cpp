@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/saving/config/registry.h>
+#include <nyala/backend/core/c_locale_text.h>
 
 namespace nyala {
 
@@ -13,11 +13,6 @@ namespace {
 
 using Maker = Optimizer (*)();
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 template <class C>
 Optimizer make() {
   return C();
@@ -26,7 +21,7 @@ Optimizer make() {
 template <class... Classes>
 std::map<std::string, Maker> makers(ClassList<Classes...>) {
   std::map<std::string, Maker> table;
-  (table.emplace(lower(Classes({.name = "prototype"}).node().class_name()), make<Classes>), ...);
+  (table.emplace(lower_case(Classes({.name = "prototype"}).node().class_name()), make<Classes>), ...);
   return table;
 }
 
@@ -34,7 +29,7 @@ std::map<std::string, Maker> makers(ClassList<Classes...>) {
 
 Optimizer::Optimizer(const std::string& name) {
   static const std::map<std::string, Maker> table = makers(Optimizers{});
-  const auto found = table.find(lower(name));
+  const auto found = table.find(lower_case(name));
   if (found != table.end()) {
     *this = found->second();
     return;
@@ -45,7 +40,7 @@ Optimizer::Optimizer(const std::string& name) {
   }
   std::vector<std::string> names;
   for (const auto& entry : table) names.push_back(entry.first);
-  throw InvalidArgumentError("unknown optimizer " + in_quotes(name) + did_you_mean(lower(name), names) +
+  throw InvalidArgumentError("unknown optimizer " + in_quotes(name) + did_you_mean(lower_case(name), names) +
                              ": expected one of " + quoted_list(names));
 }
 

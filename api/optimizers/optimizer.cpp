@@ -2,6 +2,7 @@
 
 #include <nyala/api/optimizers/optimizer.h>
 #include <nyala/api/optimizers/update_slices.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -15,7 +16,7 @@ namespace {
 /// 0 and negative limits are as good as none, as in Keras.
 bool clips(double limit) { return limit > 0.0; }
 
-std::string shown(double value) { return std::isnan(value) ? "None" : std::to_string(value); }
+std::string shown(double value) { return std::isnan(value) ? "None" : number_text(value); }
 
 void check_clipping(const OptimizerOptions& o) {
   int given = 0;

@@ -1,5 +1,6 @@
 #include <nyala/api/optimizers/optimizer_config.h>
 #include <nyala/api/optimizers/sgd.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -21,7 +22,7 @@ class SgdNode final : public OptimizerNode {
       : OptimizerNode(optimizer_options(config, "SGD")), config_(config) {
     if (!(config.momentum >= 0.0 && config.momentum <= 1.0))
       throw InvalidArgumentError("SGD: expected momentum in [0, 1], received " +
-                                 std::to_string(config.momentum));
+                                 number_text(config.momentum));
   }
   std::string class_name() const override { return "SGD"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }

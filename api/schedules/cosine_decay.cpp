@@ -3,9 +3,12 @@
 #include <numbers>
 
 #include <nyala/api/schedules/cosine_decay.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 void CosineDecayConfig::fields(FieldVisitor& v) {
   v.field("initial_learning_rate", initial_learning_rate);
@@ -22,7 +25,7 @@ class CosineDecayNode final : public LearningRateScheduleNode {
   explicit CosineDecayNode(const CosineDecayConfig& config) : config_(config) {
     if (!(config.decay_steps > 0))
       throw InvalidArgumentError("CosineDecay: expected decay_steps > 0, received " +
-                                 std::to_string(config.decay_steps));
+                                 number_text(config.decay_steps));
   }
   std::string class_name() const override { return "CosineDecay"; }
   void fields(FieldVisitor& v) const override {

@@ -2,9 +2,12 @@
 #include <numbers>
 
 #include <nyala/api/schedules/cosine_decay_restarts.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 void CosineDecayRestartsConfig::fields(FieldVisitor& v) {
   v.field("initial_learning_rate", initial_learning_rate);
@@ -21,7 +24,7 @@ class CosineDecayRestartsNode final : public LearningRateScheduleNode {
   explicit CosineDecayRestartsNode(const CosineDecayRestartsConfig& config) : config_(config) {
     if (!(config.first_decay_steps > 0))
       throw InvalidArgumentError("CosineDecayRestarts: expected first_decay_steps > 0, received " +
-                                 std::to_string(config.first_decay_steps));
+                                 number_text(config.first_decay_steps));
   }
   std::string class_name() const override { return "CosineDecayRestarts"; }
   void fields(FieldVisitor& v) const override {

@@ -1,9 +1,12 @@
 #include <cmath>
 
 #include <nyala/api/schedules/exponential_decay.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 void ExponentialDecayConfig::fields(FieldVisitor& v) {
   v.field("initial_learning_rate", initial_learning_rate);
@@ -19,7 +22,7 @@ class ExponentialDecayNode final : public LearningRateScheduleNode {
   explicit ExponentialDecayNode(const ExponentialDecayConfig& config) : config_(config) {
     if (!(config.decay_steps > 0))
       throw InvalidArgumentError("ExponentialDecay: expected decay_steps > 0, received " +
-                                 std::to_string(config.decay_steps));
+                                 number_text(config.decay_steps));
   }
   std::string class_name() const override { return "ExponentialDecay"; }
   void fields(FieldVisitor& v) const override {

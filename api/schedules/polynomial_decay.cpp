@@ -2,9 +2,12 @@
 #include <cmath>
 
 #include <nyala/api/schedules/polynomial_decay.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 void PolynomialDecayConfig::fields(FieldVisitor& v) {
   v.field("initial_learning_rate", initial_learning_rate);
@@ -21,7 +24,7 @@ class PolynomialDecayNode final : public LearningRateScheduleNode {
   explicit PolynomialDecayNode(const PolynomialDecayConfig& config) : config_(config) {
     if (!(config.decay_steps > 0))
       throw InvalidArgumentError("PolynomialDecay: expected decay_steps > 0, received " +
-                                 std::to_string(config.decay_steps));
+                                 number_text(config.decay_steps));
   }
   std::string class_name() const override { return "PolynomialDecay"; }
   void fields(FieldVisitor& v) const override {

@@ -1,12 +1,14 @@
 #include <nyala/backend/core/device.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 std::string_view name_of(DeviceKind kind) {
   switch (kind) {
@@ -48,9 +50,7 @@ DeviceKind parse_kind(std::string_view name, std::string_view kind) {
 }  // namespace
 
 Device::Device(std::string_view name) {
-  std::string text(name);
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string text = lower_case(name);
   std::string_view rest = without_task(name, text);
   if (rest.starts_with("/")) rest.remove_prefix(1);
   if (rest.starts_with("device:")) rest.remove_prefix(7);

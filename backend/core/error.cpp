@@ -1,14 +1,16 @@
 #include <nyala/backend/core/error.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <sstream>
 #include <utility>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/held.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 void detail::throw_empty_handle(const char* kind, const char* how) {
   throw StateError(std::string(kind) + ": this handle is empty; " + how);
@@ -30,13 +32,6 @@ void detail::rethrow_with_prefix(const std::string& prefix) {
 }
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 /// Letters to insert, delete, replace or swap with their neighbour (optimal string alignment).
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -72,7 +67,7 @@ const std::string* with_all_words(const std::string& wanted, const std::vector<s
   const std::set<std::string> words = words_of(wanted);
   const std::string* shortest = nullptr;
   for (const std::string& candidate : candidates) {
-    const std::set<std::string> others = words_of(lower(candidate));
+    const std::set<std::string> others = words_of(lower_case(candidate));
     if (std::includes(others.begin(), others.end(), words.begin(), words.end()) &&
         (!shortest || candidate.size() < shortest->size()))
       shortest = &candidate;
@@ -83,11 +78,11 @@ const std::string* with_all_words(const std::string& wanted, const std::vector<s
 }  // namespace
 
 std::string detail::did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
-  const std::string wanted = lower(name);
+  const std::string wanted = lower_case(name);
   size_t best = std::max<size_t>(2, wanted.size() / 3) + 1;
   const std::string* nearest = nullptr;
   for (const std::string& candidate : candidates) {
-    const size_t distance = edit_distance(wanted, lower(candidate));
+    const size_t distance = edit_distance(wanted, lower_case(candidate));
     if (distance < best) {
       best = distance;
       nearest = &candidate;
@@ -98,7 +93,7 @@ std::string detail::did_you_mean(std::string_view name, const std::vector<std::s
     if (const std::string* const longer = with_all_words(wanted, candidates)) nearest = longer;
   // The beginning of a longer name: val_acc.
   for (const std::string& candidate : candidates)
-    if (!nearest && wanted.size() >= 3 && lower(candidate).starts_with(wanted)) nearest = &candidate;
+    if (!nearest && wanted.size() >= 3 && lower_case(candidate).starts_with(wanted)) nearest = &candidate;
   return nearest ? " (did you mean " + in_quotes(*nearest) + "?)" : "";
 }
 

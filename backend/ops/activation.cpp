@@ -1,6 +1,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/activation.h>
 #include <nyala/backend/ops/binary.h>
@@ -203,7 +204,7 @@ void check_relu(const ReluDescriptor& p) {
   const auto check = [](double value, std::string_view name) {
     if (!(value >= 0))
       throw InvalidArgumentError("relu: expected " + std::string(name) + " >= 0, received " +
-                                 std::to_string(value));
+                                 number_text(value));
   };
   check(p.negative_slope, "negative_slope");
   check(p.max_value, "max_value");

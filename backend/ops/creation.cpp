@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/creation.h>
 
@@ -35,7 +36,7 @@ Tensor arange(double start, double stop, const ArangeOptions& options) {
   const double step = options.step;
   if (step == 0.0 || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step))
     throw InvalidArgumentError("arange: expected finite bounds and a step other than 0, received step " +
-                               std::to_string(step));
+                               number_text(step));
   const int64_t count = std::max<int64_t>(0, static_cast<int64_t>(std::ceil((stop - start) / step)));
   const bool whole = std::floor(start) == start && std::floor(stop) == stop && std::floor(step) == step;
   const DType dtype = options.dtype.value_or(whole ? DType::int32 : DType::float32);

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <string>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/broadcasting.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -88,7 +89,7 @@ const OpDef kDropout = {.name = "dropout",
 Tensor dropout(const Tensor& x, const Tensor& step, const DropoutDescriptor& descriptor) {
   if (!(descriptor.rate >= 0.0 && descriptor.rate <= 1.0))
     throw InvalidArgumentError("dropout: expected a rate in [0, 1], received " +
-                               std::to_string(descriptor.rate));
+                               number_text(descriptor.rate));
   if (descriptor.first_row < 0)
     throw InvalidArgumentError("dropout: expected a first row of at least 0, received " +
                                std::to_string(descriptor.first_row));

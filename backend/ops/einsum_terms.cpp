@@ -1,11 +1,13 @@
 #include <nyala/backend/ops/einsum_terms.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala::ops {
+
+using namespace nyala::detail;
 
 namespace {
 
@@ -24,7 +26,7 @@ std::string read_term(std::string_view term, std::string_view equation) {
     if (term.substr(i, kDots.size()) == kDots && out.find(kDotsMark) == std::string::npos) {
       out += kDotsMark;
       i += kDots.size() - 1;
-    } else if (std::isalpha(static_cast<unsigned char>(term[i]))) {
+    } else if (is_letter(term[i])) {
       out += term[i];
     } else {
       fail(equation, "expected letters and at most one '...' per tensor");

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/rounding.h>
@@ -122,8 +123,8 @@ Tensor negative(const Tensor& x) { return -no_bool(x); }
 
 Tensor clip(const Tensor& x, double minimum, double maximum) {
   if (!(minimum <= maximum))
-    throw InvalidArgumentError("clip: expected minimum <= maximum, received " + std::to_string(minimum) +
-                               " and " + std::to_string(maximum));
+    throw InvalidArgumentError("clip: expected minimum <= maximum, received " + number_text(minimum) +
+                               " and " + number_text(maximum));
   const auto fits = [](double bound) { return !std::isfinite(bound) || bound == std::trunc(bound); };
   const bool stays = is_floating(x.dtype()) || (fits(minimum) && fits(maximum));
   return apply(kClip, stays ? no_bool(x) : cast(x, DType::float32), ClipDescriptor{minimum, maximum});

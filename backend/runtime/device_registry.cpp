@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/core/mutex.h>
@@ -36,10 +37,10 @@ namespace {
 /// CPU quota of this process' control group in cores, or 0 where there is none.
 double cgroup_quota() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
-  return std::strtod(quota.c_str(), nullptr) / period;
+  std::string quota, period;
+  file >> quota >> period;
+  const std::optional<double> used = parse_number(quota), of = parse_number(period);  // the first may be "max"
+  return used && of && *of > 0 ? *used / *of : 0;
 }
 
 int count_cores() {

@@ -1,11 +1,11 @@
 // NumPy-like text of a tensor: numbers of one tensor share their format, long axes are cut in the middle.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -47,11 +47,10 @@ Values read(const Tensor& tensor) {
 
 /// The shortest decimal fraction that reads back as the same value of `dtype`, at most kPrecision digits.
 std::string shortest(double value, DType dtype, char form) {
-  const char format[] = {'%', '.', '*', form, 0};
-  char text[512];
+  std::string text;
   for (int digits = 0; digits <= kPrecision; ++digits) {
-    std::snprintf(text, sizeof text, format, digits, value);
-    const double back = std::strtod(text, nullptr);
+    text = form == 'e' ? scientific_text(value, digits) : fixed_text(value, digits);
+    const double back = *parse_number(text);
     const bool same =
         dtype == DType::float64 ? back == value : static_cast<float>(back) == static_cast<float>(value);
     if (same) break;
@@ -86,10 +85,8 @@ class NumberFormat {
   std::string operator()(double value) const {
     if (std::isnan(value)) return "nan";
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-    char text[512];
     if (scientific_) {
-      std::snprintf(text, sizeof text, "%.*e", digits_, value);
-      std::string out = text;
+      std::string out = scientific_text(value, digits_);
       if (digits_ == 0) out.insert(out.find('e'), ".");
       return out;
     }

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/cast.h>
@@ -236,7 +237,7 @@ Indexed index_directory(const fs::path& directory, const ImageDatasetConfig& con
 void check_split(const ImageDatasetConfig& config, const std::string& subset, const Plan& plan) {
   const double share = config.validation_split;
   if (!(share >= 0 && share < 1))
-    plan.fail("expected a validation_split from 0 to 1, received " + std::to_string(share));
+    plan.fail("expected a validation_split from 0 to 1, received " + number_text(share));
   if ((share > 0) != !subset.empty()) plan.fail("expected both of validation_split and subset, or neither");
   if (share > 0 && config.shuffle && !config.seed)
     plan.fail("expected a seed with validation_split and shuffle, or both parts may hold the same files");

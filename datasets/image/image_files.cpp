@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <random>
 #include <utility>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 namespace {
 
@@ -16,9 +18,7 @@ namespace fs = std::filesystem;
 
 bool has_image_ending(const std::string& name) {
   static constexpr std::array<std::string_view, 5> kEndings = {".bmp", ".gif", ".jpeg", ".jpg", ".png"};
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(name);
   return std::any_of(kEndings.begin(), kEndings.end(),
                      [&](std::string_view ending) { return lower.ends_with(ending); });
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include <new>
 #include <vector>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/cast.h>
@@ -45,8 +45,7 @@ namespace {
 std::string format_of(const std::filesystem::path& path, const SaveImgConfig& config) {
   std::string format = config.file_format;
   if (format.empty() && path.has_extension()) format = path.extension().string().substr(1);
-  std::transform(format.begin(), format.end(), format.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  format = lower_case(format);
   if (format == "jpg") format = "jpeg";
   if (format == "png" || format == "jpeg" || format == "bmp") return format;
   throw InvalidArgumentError("save_img: " + path.string() + ": expected the format 'png', 'jpeg' or 'bmp', " +
@@ -60,7 +59,7 @@ std::vector<uint8_t> to_bytes(const Tensor& image, bool scale, const std::filesy
   for (float value : values)
     if (!std::isfinite(value))
       throw NumericError("save_img: " + path.string() + ": expected finite values, received " +
-                         std::to_string(value));
+                         number_text(value));
   if (scale) {
     const float low = *std::min_element(values.begin(), values.end());
     for (float& value : values) value -= low;

@@ -1,7 +1,6 @@
 #include <nyala/datasets/io/idx_file.h>
 
 #include <array>
-#include <cstdio>
 #include <string>
 
 #include <nyala/backend/core/error.h>
@@ -16,11 +15,11 @@ namespace {
 constexpr uint64_t kLargestGzipRatio = 1032;
 
 std::string hex_bytes(std::span<const uint8_t> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
   for (uint8_t byte : bytes) {
-    char text[4];
-    std::snprintf(text, sizeof text, "%02x", unsigned{byte});
-    out += (out.empty() ? "" : " ") + std::string(text);
+    if (!out.empty()) out += ' ';
+    out += {kDigits[byte / 16], kDigits[byte % 16]};
   }
   return out;
 }
