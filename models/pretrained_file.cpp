@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include <nyala/api/utils/output.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/io/fetch.h>
 #include <nyala/datasets/io/file_digest.h>
@@ -18,16 +20,28 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// One line that is drawn over and over, on a terminal only.
+/// Standard error is where a terminal's user sees it while the results go elsewhere; an output that a program has set
+/// gets all that is printed.
+void print_progress(const Output& output, const std::string& text) {
+  if (output.is_standard())
+    std::fputs(text.c_str(), stderr);
+  else
+    nyala::detail::print(text);
+}
+
+/// One line that is drawn over and over on a terminal, and elsewhere one at the end for an output that was set.
 datasets::FetchProgress progress_bar(const std::string& name) {
-  if (isatty(STDERR_FILENO) != 1) return {};
-  return [name, last = uint64_t{0}](uint64_t done, uint64_t total) mutable {
+  const Output output = nyala::detail::output();
+  const bool draws = output.is_standard() ? isatty(STDERR_FILENO) == 1 : output.is_terminal();
+  if (output.is_standard() && !draws) return {};
+  return [=, last = uint64_t{0}](uint64_t done, uint64_t total) mutable {
     constexpr uint64_t kMegabyte = 1'000'000;
     const bool finished = total > 0 && done == total;
-    if (!finished && done / kMegabyte == last) return;
+    if (!finished && (!draws || done / kMegabyte == last)) return;
     last = done / kMegabyte;
-    std::fprintf(stderr, "\r%s: %.1f / %.1f MB%s", name.c_str(), double(done) / kMegabyte,
-                 double(total) / kMegabyte, finished ? "\n" : "");
+    const auto megabytes = [](uint64_t bytes) { return nyala::detail::fixed_text(double(bytes) / kMegabyte, 1); };
+    print_progress(output, (draws ? "\r" : "") + name + ": " + megabytes(done) + " / " + megabytes(total) + " MB" +
+                               (finished ? "\n" : ""));
   };
 }
 

@@ -1,8 +1,7 @@
 #include <nyala/api/callbacks/progbar_logger.h>
 
-#include <iostream>
-
 #include <nyala/api/training/progress_bar.h>
+#include <nyala/api/utils/output.h>
 
 namespace nyala {
 
@@ -38,7 +37,7 @@ void ProgbarLogger::on_train_begin(Logs&) { target_ = parameters().steps; }
 void ProgbarLogger::on_epoch_begin(int epoch, Logs&) {
   begin();
   if (parameters().verbose != 0 && parameters().epochs > 1)
-    std::cout << "Epoch " << epoch + 1 << "/" << parameters().epochs << std::endl;
+    detail::print("Epoch " + std::to_string(epoch + 1) + "/" + std::to_string(parameters().epochs) + "\n");
 }
 
 void ProgbarLogger::on_train_batch_end(int64_t batch, Logs& logs) { update(batch, logs); }

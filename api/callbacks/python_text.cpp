@@ -1,10 +1,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <iostream>
 #include <optional>
 
 #include <nyala/api/callbacks/python_text.h>
+#include <nyala/api/utils/output.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -75,10 +76,10 @@ std::string printed(double magnitude, const Format& format) {
   const double scaled = format.type == '%' ? magnitude * 100.0 : magnitude;
   const char type = format.type == '%' ? 'f' : format.type ? format.type : 'g';
   const int precision = format.precision < 0 ? 6 : format.precision;
-  const char conversion[] = {'%', '.', '*', type, 0};
-  std::string text(static_cast<size_t>(std::snprintf(nullptr, 0, conversion, precision, scaled)), ' ');
-  std::snprintf(text.data(), text.size() + 1, conversion, precision, scaled);
-  return format.type == '%' ? text + "%" : text;
+  const std::string text = to_lower(type) == 'f'   ? fixed_text(scaled, precision)
+                           : to_lower(type) == 'e' ? scientific_text(scaled, precision)
+                                                   : general_text(scaled, precision);
+  return (is_upper(type) ? upper_case(text) : text) + (format.type == '%' ? "%" : "");
 }
 
 std::string format_number(double value, bool integer, const Format& format, const std::string& pattern) {
@@ -161,6 +162,6 @@ std::string detail::format_path(const std::string& pattern, const std::map<std::
   return text;
 }
 
-void detail::print_message(const std::string& line) { std::cout << line << std::endl; }
+void detail::print_message(const std::string& line) { print(line + "\n"); }
 
 }  // namespace nyala

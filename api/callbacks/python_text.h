@@ -18,7 +18,7 @@ std::string python_repr(double value);
 std::string format_path(const std::string& pattern, const std::map<std::string, int64_t>& integers,
                         const Logs& logs);
 
-/// Prints a line on standard output, as Keras' callbacks do with verbose > 0.
+/// Prints a line on the output that is set (output.h), as Keras' callbacks do with verbose > 0.
 void print_message(const std::string& line);
 
 }  // namespace nyala::detail

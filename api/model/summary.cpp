@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
 #include <map>
 #include <regex>
 
@@ -11,6 +10,8 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/model/text_table.h>
 #include <nyala/api/training/training_state.h>
+#include <nyala/api/utils/output.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/printable.h>
 
@@ -49,9 +50,7 @@ std::string readable_size(double bytes) {
     bytes /= 1024;
     ++unit;
   }
-  char text[64];
-  std::snprintf(text, sizeof text, "%.2f %s", bytes, units[unit]);
-  return text;
+  return fixed_text(bytes, 2) + " " + units[unit];
 }
 
 void append_shape(Cell& cell, const Shape& shape) {
@@ -317,7 +316,7 @@ void Model::summary(const SummaryConfig& config) const {
     config.print_fn(summary_text(config));
     return;
   }
-  std::cout << text_of(*this, config, isatty(STDOUT_FILENO) != 0) << std::flush;
+  detail::print(text_of(*this, config, detail::output().is_terminal()));
 }
 
 }  // namespace nyala

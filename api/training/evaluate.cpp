@@ -9,6 +9,7 @@
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/resolve.h>
 #include <nyala/api/training/stepper.h>
+#include <nyala/api/utils/output.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/core/log.h>
@@ -24,8 +25,6 @@ std::vector<CallbackArgument> with_progress(std::vector<CallbackArgument> callba
   if (verbose != 0) callbacks.emplace_back(ProgbarLogger());
   return callbacks;
 }
-
-int resolved(int verbose) { return verbose == kVerboseAuto ? 1 : verbose; }
 
 int64_t steps_per_execution(const Model& model) {
   return model.compiled() ? model.model_node().training->config.steps_per_execution : 1;
@@ -93,7 +92,7 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   check_inputs(data, model.model_node());
   Model handle = model;
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "evaluate"});
-  const int verbose = resolved(config.verbose);
+  const int verbose = detail::resolved_verbosity(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
   stepper.use(cache);
@@ -125,7 +124,7 @@ Tensors predict_rows(const Model& model, const DataArgument& data, const Predict
   Model handle = model;
   check_inputs(data, model.model_node());
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "predict"});
-  const int verbose = resolved(config.verbose);
+  const int verbose = detail::resolved_verbosity(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
   stepper.set_fold_batch_normalization(config.fold_batch_normalization);

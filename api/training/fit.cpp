@@ -11,6 +11,8 @@
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/stepper.h>
+#include <nyala/api/utils/output.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/core/log.h>
@@ -27,11 +29,11 @@ std::pair<DataArgument, DataArgument> split_validation(const DataArgument& data,
     throw InvalidArgumentError("fit: validation_split works for arrays; for a Dataset pass validation_data");
   if (fraction >= 1.0 || fraction < 0.0)
     throw InvalidArgumentError("fit: expected validation_split in [0, 1), received " +
-                               std::to_string(fraction));
+                               number_text(fraction));
   const int64_t rows = data.rows();
   const int64_t cut = static_cast<int64_t>(std::floor(static_cast<double>(rows) * (1.0 - fraction)));
   if (cut == 0 || cut == rows)
-    throw InvalidArgumentError("fit: validation_split " + std::to_string(fraction) + " of " +
+    throw InvalidArgumentError("fit: validation_split " + number_text(fraction) + " of " +
                                std::to_string(rows) + " rows leaves no rows on one side");
   DataArgument training = data, validation = data;
   training.arrays() = rows_of(data.arrays(), 0, cut);
@@ -109,7 +111,7 @@ Fit::Fit(Model model, DataArgument data, const FitConfig& config)
       data_(prepared(std::move(data), config, model_.model_node())),
       stepper_(model_.model_node()),
       feed_(data_.first, training_feed(model_, config)),
-      verbose_(config.verbose == kVerboseAuto ? 1 : config.verbose),
+      verbose_(detail::resolved_verbosity(config.verbose)),
       callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}) {
   if (!config.cache_frozen_features) return;
   cache_.emplace(model_.model_node());

@@ -9,7 +9,7 @@
 
 namespace nyala {
 
-/// Keras' verbose = "auto": a progress bar.
+/// Keras' verbose = "auto": what set_default_verbosity says, a progress bar at first.
 inline constexpr int kVerboseAuto = -1;
 
 /// What fit takes besides x and y, in Keras' order. 0 where Keras has None.

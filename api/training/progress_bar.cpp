@@ -3,27 +3,23 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <iostream>
-#include <unistd.h>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/printable.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 
 namespace {
 
 constexpr std::string_view kBold = "\x1b[1m", kGreen = "\x1b[32m", kGrey = "\x1b[37m", kPlain = "\x1b[0m";
 constexpr std::string_view kCell = "\u2501";
 
-template <class... Args>
-std::string format(const char* pattern, Args... args) {
-  const int length = std::snprintf(nullptr, 0, pattern, args...);
-  std::string out(static_cast<size_t>(length) + 1, '\0');
-  std::snprintf(out.data(), out.size(), pattern, args...);
-  out.pop_back();
-  return out;
+/// At least `width` characters, filled from the left.
+std::string padded(const std::string& text, size_t width, char fill = ' ') {
+  return text.size() < width ? std::string(width - text.size(), fill) + text : text;
 }
 
 std::string colored(std::string_view escape, std::string_view text) {
@@ -53,27 +49,22 @@ int64_t visible_width(std::string_view text) {
 /// the value itself, so negative ones are scientific there, as in Keras.
 std::string value_text(double value, bool by_magnitude) {
   if (std::isnan(value)) return "nan";  // printf may add a sign
-  return format((by_magnitude ? std::abs(value) : value) > 1e-3 ? "%.4f" : "%.4e", value);
+  return (by_magnitude ? std::abs(value) : value) > 1e-3 ? fixed_text(value, 4) : scientific_text(value, 4);
 }
 
 std::string remaining_text(double seconds) {
-  const auto whole = [](double value) { return static_cast<long long>(value); };
-  const long long minutes = whole(std::floor(std::fmod(seconds, 3600) / 60)),
-                  rest = whole(std::fmod(seconds, 60));
-  if (seconds > 3600) return format("%lld:%02lld:%02lld", whole(std::floor(seconds / 3600)), minutes, rest);
-  if (seconds > 60) return format("%lld:%02lld", whole(std::floor(seconds / 60)), rest);
-  return format("%llds", whole(seconds));
+  const auto whole = [](double value) { return std::to_string(static_cast<long long>(value)); };
+  const auto two_digits = [&](double value) { return padded(whole(value), 2, '0'); };
+  const std::string rest = two_digits(std::fmod(seconds, 60));
+  if (seconds > 3600)
+    return whole(seconds / 3600) + ":" + two_digits(std::fmod(seconds, 3600) / 60) + ":" + rest;
+  if (seconds > 60) return whole(seconds / 60) + ":" + rest;
+  return whole(seconds) + "s";
 }
 
 std::string count_text(int64_t current, int64_t target) {
-  const int digits = static_cast<int>(std::log10(static_cast<double>(target))) + 1;
-  return format("%*lld/%lld", digits, static_cast<long long>(current), static_cast<long long>(target));
-}
-
-bool is_terminal(const std::ostream* stream) {
-  if (stream == &std::cout) return ::isatty(STDOUT_FILENO) == 1;
-  if (stream == &std::cerr) return ::isatty(STDERR_FILENO) == 1;
-  return false;
+  const std::string total = std::to_string(target);
+  return padded(std::to_string(current), total.size()) + "/" + total;
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -82,7 +73,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-ProgressBar::ProgressBar(ProgressBarConfig config) : config_(std::move(config)) {
+ProgressBar::ProgressBar(ProgressBarConfig config)
+    : config_(std::move(config)), output_(config_.stream ? Output(*config_.stream) : detail::output()) {
   if (config_.stateful_metrics && config_.stateless_metrics)
     throw InvalidArgumentError("ProgressBar: expected stateful_metrics or stateless_metrics, received both");
   if (config_.verbose < 0 || config_.verbose > 2)
@@ -91,10 +83,24 @@ ProgressBar::ProgressBar(ProgressBarConfig config) : config_(std::move(config)) 
   if (config_.width < 0)
     throw InvalidArgumentError("ProgressBar: expected a width of at least 0, received " +
                                std::to_string(config_.width));
-  stream_ = config_.stream ? config_.stream : &std::cout;
   dynamic_ = config_.display == ProgressDisplay::dynamic ||
-             (config_.display == ProgressDisplay::automatic && is_terminal(stream_));
+             (config_.display == ProgressDisplay::automatic && output_.is_terminal());
   start_ = now();
+}
+
+/// Another one may have been set since: a file gets no carriage returns.
+void ProgressBar::look_at_output() {
+  if (config_.stream || output_ == detail::output()) return;
+  output_ = detail::output();
+  dynamic_ = config_.display == ProgressDisplay::dynamic ||
+             (config_.display == ProgressDisplay::automatic && output_.is_terminal());
+}
+
+void ProgressBar::write(const std::string& text) const {
+  if (config_.stream)
+    output_.write(text);
+  else
+    detail::print(text);
 }
 
 double ProgressBar::now() const {
@@ -132,7 +138,7 @@ double ProgressBar::step_duration(int64_t current, double now) {
 }
 
 std::string ProgressBar::bar_text(int64_t current) const {
-  if (config_.target <= 0) return format("%7lld/Unknown", static_cast<long long>(current));
+  if (config_.target <= 0) return padded(std::to_string(current), 7) + "/Unknown";
   const double part = static_cast<double>(current) / static_cast<double>(config_.target);
   const int done = static_cast<int>(config_.width * part);
   std::string out = colored(kBold, count_text(current, config_.target)) + " ";
@@ -141,17 +147,17 @@ std::string ProgressBar::bar_text(int64_t current) const {
 }
 
 std::string ProgressBar::time_text(double seconds) const {
-  const char* unit = config_.unit_name.c_str();
-  if (seconds >= 1 || seconds == 0) return format(" %.0fs/%s", seconds, unit);
-  if (seconds >= 1e-3) return format(" %.0fms/%s", seconds * 1000.0, unit);
-  return format(" %.0fus/%s", seconds * 1000000.0, unit);
+  const std::string per = "/" + config_.unit_name;
+  if (seconds >= 1 || seconds == 0) return " " + fixed_text(seconds, 0) + "s" + per;
+  if (seconds >= 1e-3) return " " + fixed_text(seconds * 1000.0, 0) + "ms" + per;
+  return " " + fixed_text(seconds * 1000000.0, 0) + "us" + per;
 }
 
 void ProgressBar::draw_dynamic(int64_t current, double now, bool finalize) {
   const bool shows_remaining = config_.target > 0 && !finalize;
   const double left = time_per_step_ * static_cast<double>(config_.target - current);
   std::string text = bar_text(current) + " ";
-  text += colored(kBold, shows_remaining ? remaining_text(left) : format("%.0fs", now - start_));
+  text += colored(kBold, shows_remaining ? remaining_text(left) : fixed_text(now - start_, 0) + "s");
   text += time_text(time_per_step_);
   for (const Average& value : values_)
     text += " - " + printable(value.name) + ": " + value_text(value.sum / std::max(1.0, value.count), true);
@@ -159,23 +165,25 @@ void ProgressBar::draw_dynamic(int64_t current, double now, bool finalize) {
   const std::string erased = std::string(static_cast<size_t>(previous_width_), '\b') + "\r";
   const std::string padding(static_cast<size_t>(std::max<int64_t>(0, previous_width_ - width)), ' ');
   previous_width_ = width;
-  *stream_ << erased << text << padding << (finalize ? "\n" : "") << std::flush;
+  write(erased + text + padding + (finalize ? "\n" : ""));
 }
 
 void ProgressBar::draw_line(int64_t current, double now) {
-  std::string text = count_text(current, config_.target) + format(" - %.0fs", now - start_);
+  std::string text = count_text(current, config_.target) + " - " + fixed_text(now - start_, 0) + "s";
   text += " -" + time_text(time_per_step_);
   for (const Average& value : values_)
     text += " - " + printable(value.name) + ": " + value_text(value.sum / std::max(1.0, value.count), false);
-  *stream_ << text << "\n" << std::flush;
+  write(text + "\n");
 }
 
-bool ProgressBar::is_due() const {
+bool ProgressBar::is_due() {
+  look_at_output();
   if (config_.verbose != 1 || !dynamic_) return false;
   return !last_update_ || now() - *last_update_ >= config_.interval;
 }
 
 void ProgressBar::update(int64_t current, std::span<const Value> values, std::optional<bool> finalize) {
+  look_at_output();
   const bool last = finalize.value_or(config_.target >= 0 && current >= config_.target);
   for (const Value& value : values) take_value(value, current, last);
   seen_so_far_ = current;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <nyala/api/utils/output.h>
+
 namespace nyala {
 
 /// How a bar with verbose = 1 appears: on a terminal one line that overwrites itself, elsewhere one plain
@@ -27,9 +29,9 @@ struct ProgressBarConfig {
   /// Values named here are averaged over the steps, others shown as they are.
   std::optional<std::vector<std::string>> stateless_metrics = {};
   std::string unit_name = "step";
-  /// automatic: dynamic where `stream` is std::cout or std::cerr and that is a terminal.
+  /// automatic: dynamic where it appears on a terminal.
   ProgressDisplay display = ProgressDisplay::automatic;
-  std::ostream* stream = nullptr;           // null: std::cout. Must outlive the bar.
+  std::ostream* stream = nullptr;           // null: the output that is set (output.h). Must outlive the bar.
   std::function<double()> clock = nullptr;  // seconds; empty: a monotonic clock
 };
 
@@ -53,7 +55,7 @@ class ProgressBar {
   void add(int64_t count, std::span<const Value> values = {}) { update(seen_so_far_ + count, values); }
 
   /// True when an update now would draw. Values that are shown as they are need not be fetched otherwise.
-  bool is_due() const;
+  bool is_due();
 
   /// The number of steps, once it is known.
   void set_target(int64_t target) { config_.target = target; }
@@ -66,6 +68,8 @@ class ProgressBar {
     double count = 0;
   };
 
+  void look_at_output();
+  void write(const std::string& text) const;
   double now() const;
   bool is_averaged(const std::string& name) const;
   void take_value(const Value& value, int64_t current, bool finalize);
@@ -76,8 +80,8 @@ class ProgressBar {
   void draw_line(int64_t current, double now);
 
   ProgressBarConfig config_;
-  std::ostream* stream_;
-  bool dynamic_;
+  Output output_;
+  bool dynamic_ = false;
   std::vector<Average> values_;
   int64_t seen_so_far_ = 0;
   double start_ = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
 #include <nyala/api/utils/gradient_tape.h>
+#include <nyala/api/utils/output.h>
 #include <nyala/api/utils/to_categorical.h>
 #include <nyala/api/utils/training_pass.h>
