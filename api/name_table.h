@@ -32,7 +32,7 @@ class NameTable {
   /// Throws InvalidArgumentError with the nearest name.
   Handle make(const std::string& name) const {
     if (const auto found = makers_.find(name); found != makers_.end()) return found->second();
-    throw InvalidArgumentError("unknown " + kind_ + " " + in_quotes(name) +
+    throw InvalidArgumentError("unknown " + kind_ + " " + detail::in_quotes(name) +
                                detail::did_you_mean(name, shown_) + ": expected one of " +
                                detail::quoted_list(shown_));
   }

@@ -63,8 +63,9 @@ Arrays from_pickle(const CifarSet& set, Bytes bytes, const std::string& name) {
                           std::string(nyala::name_of(data.dtype())) + " " + data.shape().to_string());
   const int64_t rows = data.shape()[0];
   if (labels.size() != static_cast<size_t>(rows))
-    throw FileFormatError(name + ": expected " + std::to_string(rows) + " " + in_quotes(set.label_key) +
-                          " as there are images, found " + std::to_string(labels.size()));
+    throw FileFormatError(name + ": expected " + std::to_string(rows) + " " +
+                          detail::in_quotes(set.label_key) + " as there are images, found " +
+                          std::to_string(labels.size()));
   Arrays out = make_arrays(rows);
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t label = labels.item(static_cast<size_t>(row)).integer();

@@ -21,7 +21,7 @@ std::string BackupAndRestore::path() const { return backup_dir_ + "/latest.weigh
 void BackupAndRestore::on_train_begin(Logs&) {
   if (!has_its_weights(model()))
     throw StateError(
-        "BackupAndRestore: model " + in_quotes(model().name()) +
+        "BackupAndRestore: model " + detail::in_quotes(model().name()) +
         " is not built, so a backup could not be restored; begin it with an Input or call build() "
         "before fit()");
   std::error_code error;

@@ -15,14 +15,15 @@ void detail::check_strides_or_dilation(const std::string& layer, const Size<N>& 
 }
 
 void detail::check_activation_axis(const std::string& layer, const std::string& data_format,
-                           const ActivationArgument& activation) {
+                                   const ActivationArgument& activation) {
   static const std::set<std::string> along_last = {"softmax", "log_softmax", "sparsemax", "glu"};
   if (data_format != "channels_first" || (!activation.is_custom() && !along_last.contains(activation.name())))
     return;
   throw InvalidArgumentError(layer +
                              ": expected an activation of single elements with data_format "
                              "'channels_first', received " +
-                             in_quotes(activation.name()) + "; make it a layer of its own behind this one");
+                             detail::in_quotes(activation.name()) +
+                             "; make it a layer of its own behind this one");
 }
 
 template <size_t N>

@@ -74,7 +74,7 @@ class IouNode final : public MetricNode {
       hint = "; if y_pred has scores of the classes along its last axis, say .sparse_y_pred = false";
     if (options_.sparse_y_true && y_true.rank() > 0 && y_true.shape().back() == options_.num_classes)
       hint += "; if y_true is one-hot, say .sparse_y_true = false";
-    throw ShapeError("metric " + in_quotes(name()) +
+    throw ShapeError("metric " + nyala::detail::in_quotes(name()) +
                      ": expected as many classes in y_pred as in y_true, received y_true " +
                      y_true.shape().to_string() + " and y_pred " + y_pred.shape().to_string() + hint);
   }

@@ -69,14 +69,15 @@ void StatefulMetric::update_state(const Tensor& state, const Tensor& y_true, con
   const Tensors next = updated(parts_of(state.clone(), variables), in_float64(y_true), in_float64(y_pred),
                                in_float64(sample_weight));
   if (next.size() != variables.size())
-    throw ShapeError("metric " + in_quotes(name()) + ": updated() gave " + std::to_string(next.size()) +
-                     " tensors, its state has " + std::to_string(variables.size()));
+    throw ShapeError("metric " + detail::in_quotes(name()) + ": updated() gave " +
+                     std::to_string(next.size()) + " tensors, its state has " +
+                     std::to_string(variables.size()));
   const Tensors places = parts_of(state, variables);
   for (size_t i = 0; i < next.size(); ++i) {
     if (next[i].shape() != variables[i].shape)
-      throw ShapeError("metric " + in_quotes(name()) + ": updated() gave " + in_quotes(variables[i].name) +
-                       " shape " + next[i].shape().to_string() + ", state() says " +
-                       variables[i].shape.to_string());
+      throw ShapeError("metric " + detail::in_quotes(name()) + ": updated() gave " +
+                       detail::in_quotes(variables[i].name) + " shape " + next[i].shape().to_string() +
+                       ", state() says " + variables[i].shape.to_string());
     const Tensor value = ops::cast(next[i].detached(), DType::float64).to(state.device());
     dispatch_into(ops::kAffine, ops::AffineDescriptor{}, {&value}, places[i]);
   }
@@ -105,7 +106,7 @@ std::vector<double> StatefulMetric::results(const std::vector<double>& state) co
 }
 
 Tensor StatefulMetric::update(const Tensor&, const Tensor&, const Tensor&) const {
-  throw StateError("metric " + in_quotes(name()) +
+  throw StateError("metric " + detail::in_quotes(name()) +
                    " keeps a state that batches do not add to; update_state() takes one");
 }
 

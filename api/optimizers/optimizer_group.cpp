@@ -71,12 +71,13 @@ std::vector<Variables> OptimizerGroup::shares_of(const Variables& variables) {
 namespace {
 
 /// `owner` begins with `variables`: none of its members may have begun with those of another model.
-void check_members(const OptimizerNode& owner, const std::vector<Optimizer>& members, const Variables& variables) {
+void check_members(const OptimizerNode& owner, const std::vector<Optimizer>& members,
+                   const Variables& variables) {
   for (const Optimizer& member : members) {
     const Variables& known = member.node().variables();
     if (!known.empty() && std::ranges::find_first_of(variables, known) == variables.end())
       throw StateError(owner.class_name() + ": its " + member.node().class_name() +
-                       " updates the variables of another model (" + in_quotes(known.front().path()) +
+                       " updates the variables of another model (" + detail::in_quotes(known.front().path()) +
                        ", ...); give every model optimizers of its own");
   }
 }
@@ -189,7 +190,7 @@ void OptimizerGroup::load_variables(const std::vector<Tensor>& values) {
                      (built() ? "" : "; the optimizer has not been built yet"));
   for (size_t i = 0; i < values.size(); ++i)
     if (!values[i].defined() || values[i].shape() != now[i].value.shape())
-      throw ShapeError("optimizer variable " + in_quotes(now[i].name) + ": expected shape " +
+      throw ShapeError("optimizer variable " + detail::in_quotes(now[i].name) + ": expected shape " +
                        now[i].value.shape().to_string() + ", received " +
                        (values[i].defined() ? values[i].shape().to_string() : "nothing"));
   const size_t own = own_variables().size();

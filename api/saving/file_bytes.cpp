@@ -60,7 +60,8 @@ FileBytes::~FileBytes() {
 }
 
 void FileBytes::check_inside(uint64_t begin, uint64_t count) const {
-  check_internal(begin <= size_ && count <= size_ - begin, "bytes beyond the end of a file were asked for");
+  detail::check_internal(begin <= size_ && count <= size_ - begin,
+                         "bytes beyond the end of a file were asked for");
 }
 
 std::span<const std::byte> FileBytes::part(uint64_t begin, uint64_t count) const {

@@ -57,7 +57,7 @@ Json model_to_json(const Model& model) {
   if (const Shapes shapes = model.model_node().input_shapes(); shapes.size() == 1)
     json["build_config"] = {{"input_shape", shape_to_json(shapes[0])}};
   if (Json compile = compile_to_json(model); !compile.is_null()) json["compile_config"] = std::move(compile);
-  notes.say("model " + in_quotes(model.name()));
+  notes.say("model " + detail::in_quotes(model.name()));
   return json;
 }
 
@@ -80,7 +80,7 @@ Model load(const std::string& path, const LoadModelConfig& config) {
   if (has_its_weights(model))
     read_stored_weights(model, stored);
   else if (stored.file && !stored.file->root().dataset_paths().empty())
-    throw FileFormatError(path + ": model " + in_quotes(model.name()) +
+    throw FileFormatError(path + ": model " + detail::in_quotes(model.name()) +
                           " has weights, but the file does not say for which input; give it an Input, or "
                           "make the class again, build(shape) and load_weights");
   model.model_node().loaded_from = path;
@@ -90,7 +90,8 @@ Model load(const std::string& path, const LoadModelConfig& config) {
 }  // namespace
 
 Model load_model(const std::string& path, const LoadModelConfig& config) {
-  return with_memory_errors(path.c_str(), [&] { return naming_file(path, [&] { return load(path, config); }); });
+  return with_memory_errors(path.c_str(),
+                            [&] { return naming_file(path, [&] { return load(path, config); }); });
 }
 
 bool holds_model(const std::string& path) {
@@ -137,7 +138,7 @@ std::string Model::to_json() const {
   model_node();  // throws for an empty handle
   const SaveNotes notes;
   const Json json = layer_to_json(*this);
-  notes.say("model " + in_quotes(name()));
+  notes.say("model " + detail::in_quotes(name()));
   return json.dump();
 }
 

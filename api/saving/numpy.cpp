@@ -99,7 +99,7 @@ void read_description(const std::string& description, const Header& header, Layo
       description.size() == 3 && std::string_view("<>|=").find(description[0]) != std::string::npos;
   layout.element = known ? find_stored_element(description.substr(1)) : nullptr;
   if (!layout.element)
-    header.fail("elements of type " + in_quotes(description) +
+    header.fail("elements of type " + detail::in_quotes(description) +
                 " are not read; save as float32, float64 or integers");
   layout.order = description[0] == kOther ? ByteOrder::swapped : ByteOrder::native;
 }
@@ -208,7 +208,7 @@ namespace {
 StoredArray stored_member(const std::shared_ptr<const zip::Archive>& archive, const std::string& path,
                           const zip::Member& member) {
   constexpr uint64_t kLongestHeader = 65536;  // of version 1, and all that one sees
-  const std::string where = path + ": member " + in_quotes(member.name);
+  const std::string where = path + ": member " + detail::in_quotes(member.name);
   if (!member.name.ends_with(".npy")) throw FileFormatError(where + " is no .npy array");
   const uint64_t size = member.size;
   const Layout layout =

@@ -18,7 +18,7 @@ StoredBytes::StoredBytes(std::shared_ptr<const FileBytes> file) : owner_(file), 
 }
 
 void StoredBytes::check_inside(uint64_t begin, uint64_t count) const {
-  check_internal(begin <= size_ && count <= size_ - begin, "bytes beyond the end were asked for");
+  detail::check_internal(begin <= size_ && count <= size_ - begin, "bytes beyond the end were asked for");
 }
 
 StoredBytes StoredBytes::part(uint64_t begin, uint64_t count) const {

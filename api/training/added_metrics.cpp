@@ -38,7 +38,7 @@ void count_added_metrics(const ModelNode& model, const Call& call) {
     const auto& known = state.added_metrics;
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end() && !state.steps_itself)
-      throw StateError("model " + in_quotes(model.name()) + ": add_metric(\"" + name +
+      throw StateError("model " + detail::in_quotes(model.name()) + ": add_metric(\"" + name +
                        "\") was not called when the model was built; call it in every pass");
     if (rows == 0) continue;
     if (found == known.end()) {

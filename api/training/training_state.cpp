@@ -128,9 +128,9 @@ namespace {
 
 [[noreturn]] void throw_foreign_optimizer(const ModelNode& model) {
   const OptimizerNode& optimizer = model.training->optimizer.node();
-  throw StateError("model " + in_quotes(model.name()) + ": its optimizer (" + optimizer.class_name() +
+  throw StateError("model " + detail::in_quotes(model.name()) + ": its optimizer (" + optimizer.class_name() +
                    ") updates the variables of another model (" +
-                   in_quotes(optimizer.variables().front().path()) +
+                   detail::in_quotes(optimizer.variables().front().path()) +
                    ", ...); give every model an optimizer of its own");
 }
 
@@ -184,14 +184,14 @@ void release(Uses& all, const ModelNode& model) {
 
 [[noreturn]] void throw_busy(const ModelNode& model, const char* what, const Use& use) {
   if (use.writes > 0 && lost_in_fork(use.writer))
-    throw StateError("model " + in_quotes(model.name()) + ": " + what +
+    throw StateError("model " + detail::in_quotes(model.name()) + ": " + what +
                      " was called in a process that was forked while another thread of its parent ran " +
                      use.what +
                      " on the model, whose weights so are not whole in this process; load a model " +
                      "of its own here, or fork while nothing is trained");
   const std::string other = use.writes > 0 ? use.what : "predict";
-  throw StateError("model " + in_quotes(model.name()) + ": " + what + " was called while another thread runs " +
-                   other + " on it; wait for that to end");
+  throw StateError("model " + detail::in_quotes(model.name()) + ": " + what +
+                   " was called while another thread runs " + other + " on it; wait for that to end");
 }
 
 }  // namespace

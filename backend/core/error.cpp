@@ -97,7 +97,7 @@ std::string detail::did_you_mean(std::string_view name, const std::vector<std::s
   return nearest ? " (did you mean " + in_quotes(*nearest) + "?)" : "";
 }
 
-std::string in_quotes(std::string_view name) {
+std::string detail::in_quotes(std::string_view name) {
   constexpr size_t kMaxShown = 200;
   if (name.size() <= kMaxShown) return "'" + printable(name) + "'";
   size_t shown = kMaxShown;

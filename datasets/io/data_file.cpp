@@ -54,7 +54,7 @@ std::string search_hint(const std::string& folder, const std::string& name) {
   std::string searched;
   for (const std::filesystem::path& root : data_folders())
     searched += (searched.empty() ? "" : ", ") + (root / folder).string();
-  return "looked for " + in_quotes(name) + " in: " + searched + "; put it into " +
+  return "looked for " + detail::in_quotes(name) + " in: " + searched + "; put it into " +
          (download_folder() / folder).string() + " by hand";
 }
 

@@ -61,7 +61,7 @@ bool is_zero(const Block& block) {
 }  // namespace
 
 void TarReader::pass_over_rest() {
-  source_.skip(unread_ + padding_, "tar entry " + in_quotes(name_));
+  source_.skip(unread_ + padding_, "tar entry " + detail::in_quotes(name_));
   unread_ = padding_ = 0;
 }
 
@@ -85,17 +85,17 @@ bool TarReader::next(TarEntry& entry) {
     }
     if (std::string_view("5xgLK").find(type) == std::string_view::npos)
       throw FileFormatError(source_.path().string() +
-                            ": expected files and folders in the tar archive, found " + in_quotes(name_) +
-                            " of type '" + std::string(1, type) + "'");
+                            ": expected files and folders in the tar archive, found " +
+                            detail::in_quotes(name_) + " of type '" + std::string(1, type) + "'");
   }
 }
 
 void TarReader::read(std::span<uint8_t> out) {
   if (out.size() > unread_)
     throw FileFormatError(source_.path().string() + ": expected at least " + std::to_string(out.size()) +
-                          " more bytes in tar entry " + in_quotes(name_) + ", found " +
+                          " more bytes in tar entry " + detail::in_quotes(name_) + ", found " +
                           std::to_string(unread_));
-  source_.read_exactly(out, "tar entry " + in_quotes(name_));
+  source_.read_exactly(out, "tar entry " + detail::in_quotes(name_));
   unread_ -= out.size();
 }
 

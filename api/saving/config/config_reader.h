@@ -78,7 +78,7 @@ class ConfigReader final : public FieldVisitor {
  private:
   /// The value of `name`, or null where it is absent or null.
   const Json* find(const char* name);
-  std::string place(const char* name) const { return where_ + ", " + in_quotes(name); }
+  std::string place(const char* name) const { return where_ + ", " + detail::in_quotes(name); }
 
   const Json& config_;
   std::string where_;
@@ -123,7 +123,7 @@ class ObjectTable {
       if (const CustomObject own = find_custom(object, scope); own.as<ObjectMaker<Handle>>())
         return make_custom(*own.as<ObjectMaker<Handle>>(), object.config, place, scope);
       if (found == makers_.end())
-        throw FileFormatError(where + ": " + kind_ + " " + in_quotes(object.class_name) +
+        throw FileFormatError(where + ": " + kind_ + " " + detail::in_quotes(object.class_name) +
                               " is none of Nyala's and none that was registered" +
                               detail::did_you_mean(object.class_name, names_) + "; a class of your own: " +
                               "register_serializable<" + object.class_name + ">(\"package\") before loading");

@@ -22,8 +22,8 @@ struct DrawnOp {
 };
 
 [[noreturn]] void refuse(const GraphNode& node, const std::string& reason) {
-  throw InvalidArgumentError("the op " + in_quotes(node.name) + " between layers cannot be saved: " + reason +
-                             "; put it into a layer of your own");
+  throw InvalidArgumentError("the op " + detail::in_quotes(node.name) + " between layers cannot be saved: " +
+                             reason + "; put it into a layer of your own");
 }
 
 Json nested(const std::vector<double>& values, const Shape& shape, int axis, size_t& next) {

@@ -115,7 +115,8 @@ Tensor OpArguments::operand(const char* name, size_t position, const Tensor& lik
     const DType dtype = is_floating(like.dtype()) ? like.dtype()
                         : has_float(written)      ? DType::float32
                                                   : DType::int32;
-    return ops::cast(tensor_of_numbers(written, b_.where + ", " + in_quotes(name)), dtype).to(like.device());
+    return ops::cast(tensor_of_numbers(written, b_.where + ", " + detail::in_quotes(name)), dtype)
+        .to(like.device());
   }
   const Number value = number(name, position);
   DType dtype = like.dtype();
@@ -183,7 +184,7 @@ void OpArguments::expect_default(const char* name, const Json& value) const {
 }
 
 void OpArguments::fail(const std::string& name, const std::string& expected) const {
-  throw FileFormatError(b_.where + ", " + in_quotes(name) + ": expected " + expected);
+  throw FileFormatError(b_.where + ", " + detail::in_quotes(name) + ": expected " + expected);
 }
 
 namespace {

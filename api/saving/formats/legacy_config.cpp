@@ -119,11 +119,11 @@ class Upgrade {
       for (Json& cell : config["cells"]) cell = layer(cell);
     if (keras_ >= 3) return config;
     if (config.contains("time_major") && config["time_major"] == true)
-      throw FileFormatError(where_ + ": layer " + in_quotes(name_in(config, name)) +
+      throw FileFormatError(where_ + ": layer " + detail::in_quotes(name_in(config, name)) +
                             " has its steps on the first axis (time_major), which is not built yet");
     if (config.contains("mode") && config["mode"].is_number_integer() && config["mode"] != 0)
-      throw FileFormatError(where_ + ": layer " + in_quotes(name_in(config, name)) + " (" + printable(name) +
-                            ") of mode " + config["mode"].dump() + " is not built yet");
+      throw FileFormatError(where_ + ": layer " + detail::in_quotes(name_in(config, name)) + " (" +
+                            printable(name) + ") of mode " + config["mode"].dump() + " is not built yet");
     for (const auto& [from, to] : kKeys) rename(config, from, to);
     rename_by_class(old_name, name, config);
     for (const std::string& key : kSilent)

@@ -148,7 +148,7 @@ class Call {
       if (const Json value = take(from); !value.is_null()) config[to] = value;
     for (const auto& [key, value] : keywords_.items())
       if (key != "name" && !value.is_null() && value != false)
-        throw FileFormatError(where_ + ": its argument " + in_quotes(key) + " is not built yet");
+        throw FileFormatError(where_ + ": its argument " + detail::in_quotes(key) + " is not built yet");
     std::string class_name = function.class_name;
     if (class_name == "Matmul") class_name = matmul(config);
     if (class_name == "Gelu" && !config.contains("approximate")) config["approximate"] = false;
@@ -201,7 +201,7 @@ Json op_of_lambda(const Json& layer, const std::string& where) {
       !config.contains("name") || !config["name"].is_string())
     throw FileFormatError(where + ": an op between layers without a name and a function");
   const std::string name = config["name"], path = config["function"];
-  const std::string place = where + ": layer " + in_quotes(name) + " (tf." + path + ")";
+  const std::string place = where + ": layer " + detail::in_quotes(name) + " (tf." + path + ")";
   const auto found = functions.find(path.substr(path.rfind('.') + 1));
   const Json& nodes = layer["inbound_nodes"];
   if (found == functions.end()) throw FileFormatError(place + " is not built yet");

@@ -50,12 +50,12 @@ StoredArray stored_array(const std::string& name, const hdf5::Dataset& dataset) 
 }
 
 StoredArray stored_within(const std::string& name, const hdf5::Dataset& dataset, ReadBudget& budget) {
-  budget.spend(dataset.byte_size(), "dataset " + in_quotes(dataset.path()));
+  budget.spend(dataset.byte_size(), "dataset " + detail::in_quotes(dataset.path()));
   return stored_array(name, dataset);
 }
 
 Tensor read_within(const hdf5::Dataset& dataset, ReadBudget& budget) {
-  budget.spend(dataset.byte_size(), "dataset " + in_quotes(dataset.path()));
+  budget.spend(dataset.byte_size(), "dataset " + detail::in_quotes(dataset.path()));
   return read_tensor(dataset);
 }
 
@@ -70,7 +70,7 @@ std::vector<StoredLayer> read_layers(const hdf5::Group& root, const std::string&
       for (const std::string& weight : names_in(own.attributes(), "weight_names"))
         layer.arrays.push_back(stored_within(weight, own.dataset(weight), budget));
     } catch (const NotFoundError& error) {
-      throw FileFormatError(file_name + ": layer " + in_quotes(name) +
+      throw FileFormatError(file_name + ": layer " + detail::in_quotes(name) +
                             " is listed, but not there: " + error.what());
     }
     if (!layer.arrays.empty()) layers.push_back(std::move(layer));
@@ -155,19 +155,19 @@ using Assignments = std::vector<std::pair<Variable, StoredArray>>;
 
 void assign_layer(const Layer& layer, StoredLayer stored, const std::string& file_name, Assignments& out) {
   const std::string where =
-      file_name + ": layer " + in_quotes(layer.name()) + " (" + layer.class_name() + "): ";
+      file_name + ": layer " + detail::in_quotes(layer.name()) + " (" + layer.class_name() + "): ";
   upgrade_arrays(layer, stored.arrays);
   const Variables targets = targets_of(layer, stored.arrays);
   if (targets.size() != stored.arrays.size())
     throw ShapeError(where + "expected " + std::to_string(targets.size()) + " weights, the file has " +
-                     std::to_string(stored.arrays.size()) + " under " + in_quotes(stored.name));
+                     std::to_string(stored.arrays.size()) + " under " + detail::in_quotes(stored.name));
   Assignments own;
   for (size_t i = 0; i < targets.size(); ++i) {
     const StoredArray& array = stored.arrays[i];
     if (array.shape != targets[i].shape())
-      throw ShapeError(where + "weight " + in_quotes(targets[i].name()) + ": expected shape " +
+      throw ShapeError(where + "weight " + detail::in_quotes(targets[i].name()) + ": expected shape " +
                        targets[i].shape().to_string() + ", the file has " + array.shape.to_string() + " (" +
-                       in_quotes(array.name) + ")");
+                       detail::in_quotes(array.name) + ")");
     own.emplace_back(targets[i], array);
   }
   out.insert(out.end(), own.begin(), own.end());
@@ -183,12 +183,13 @@ void assign_own(const Model& model, const hdf5::Group& weights, const std::strin
   const hdf5::Group group = weights.group(name);
   const std::vector<std::string> names = names_in(group.attributes(), "weight_names");
   if (names.size() != own.size())
-    throw ShapeError(file_name + ": model " + in_quotes(model.name()) + " has " + std::to_string(own.size()) +
-                     " weights of its own, the file has " + std::to_string(names.size()));
+    throw ShapeError(file_name + ": model " + detail::in_quotes(model.name()) + " has " +
+                     std::to_string(own.size()) + " weights of its own, the file has " +
+                     std::to_string(names.size()));
   for (size_t i = 0; i < own.size(); ++i) {
     const StoredArray value = stored_array(names[i], group.dataset(names[i]));
     if (value.shape != own[i].shape())
-      throw ShapeError(file_name + ": weight " + in_quotes(own[i].path()) + ": expected shape " +
+      throw ShapeError(file_name + ": weight " + detail::in_quotes(own[i].path()) + ": expected shape " +
                        own[i].shape().to_string() + ", the file has " + value.shape.to_string());
     out.emplace_back(own[i], value);
   }
@@ -226,14 +227,14 @@ bool is_legacy_weights(const hdf5::Group& root) {
 LoadReport read_legacy_weights(const Model& model, const hdf5::Group& root, const std::string& file_name,
                                const LoadWeightsConfig& config) {
   if (!model.built())
-    throw StateError(file_name + ": model " + in_quotes(model.name()) +
+    throw StateError(file_name + ": model " + detail::in_quotes(model.name()) +
                      " is not built; call build(shape) or fit first");
   const std::vector<StoredLayer> stored = read_layers(root, file_name);
   const std::vector<Layer> layers = layers_with_weights(model);
   const bool by_name = config.by_name || same_names(layers, stored);
   if (!by_name && stored.size() != layers.size())
     throw ShapeError(file_name + ": the file has " + std::to_string(stored.size()) +
-                     " layers with weights, model " + in_quotes(model.name()) + " has " +
+                     " layers with weights, model " + detail::in_quotes(model.name()) + " has " +
                      std::to_string(layers.size()));
   LoadReport report;
   Assignments assignments;

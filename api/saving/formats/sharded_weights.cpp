@@ -48,7 +48,7 @@ StoredModel read(const std::shared_ptr<const FileBytes>& file) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (const std::string& name : shards_of(parse_json(text_of(*file, file->size()), path), path)) {
     if (name.empty() || name == ".." || name.find_first_of(std::string("/\\\0", 3)) != std::string::npos)
-      throw FileFormatError(path + ": the shard " + in_quotes(name) + " lies outside of the folder");
+      throw FileFormatError(path + ": the shard " + detail::in_quotes(name) + " lies outside of the folder");
     const auto shard = std::make_shared<hdf5::File>(hdf5::File::open((folder / name).string()));
     if (!stored.file)
       stored.file = shard;

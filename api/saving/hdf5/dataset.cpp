@@ -204,14 +204,14 @@ uint64_t Dataset::backed_bytes() const {
 
 void Dataset::check_dtype(DType wanted) const {
   if (dtype() != wanted)
-    throw DTypeError(state_->image->name + ": HDF5 dataset " + in_quotes(state_->path) + " holds " +
+    throw DTypeError(state_->image->name + ": HDF5 dataset " + detail::in_quotes(state_->path) + " holds " +
                      std::string(name_of(dtype())) + ", asked for " + std::string(name_of(wanted)));
 }
 
 void Dataset::read(std::span<std::byte> out) const {
   const State& s = *state_;
   if (out.size() != byte_size())
-    throw InvalidArgumentError(s.image->name + ": HDF5 dataset " + in_quotes(s.path) + " needs " +
+    throw InvalidArgumentError(s.image->name + ": HDF5 dataset " + detail::in_quotes(s.path) + " needs " +
                                std::to_string(byte_size()) + " bytes, got room for " +
                                std::to_string(out.size()));
   if (s.is_plain()) return at_object(*s.image, s.path, [&] { s.read_plain(out); });

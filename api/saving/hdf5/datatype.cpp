@@ -175,7 +175,7 @@ std::string Datatype::to_string() const {
     case Kind::boolean:
       return "bool";
     case Kind::opaque:
-      return "opaque of " + std::to_string(size) + " bytes, tag " + in_quotes(tag);
+      return "opaque of " + std::to_string(size) + " bytes, tag " + detail::in_quotes(tag);
     case Kind::fixed_string:
       return "string of " + std::to_string(size) + " bytes";
     case Kind::variable_string:

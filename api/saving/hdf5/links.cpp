@@ -49,9 +49,10 @@ void read_dense(const Image& image, uint64_t heap_address, uint64_t tree_address
 void add_link(Links& links, std::string name, const Link& link, uint64_t offset) {
   if (name.empty() || name == "." || name.find('/') != std::string::npos ||
       name.find('\0') != std::string::npos)
-    throw Fault{offset, "a link with the impossible name " + in_quotes(name)};
+    throw Fault{offset, "a link with the impossible name " + detail::in_quotes(name)};
   const auto [place, is_new] = links.emplace(std::move(name), link);
-  if (!is_new) throw Fault{offset, "the link " + in_quotes(place->first) + " stands twice in its group"};
+  if (!is_new)
+    throw Fault{offset, "the link " + detail::in_quotes(place->first) + " stands twice in its group"};
 }
 
 Links read_links(const Image& image, const ObjectHeader& header) {

@@ -19,7 +19,7 @@ enum class Entry { group, dataset };
 
 void check_text(std::string_view text, const char* what) {
   if (text.find('\0') != std::string_view::npos)
-    throw InvalidArgumentError(std::string("HDF5 writer: the ") + what + " " + in_quotes(text) +
+    throw InvalidArgumentError(std::string("HDF5 writer: the ") + what + " " + detail::in_quotes(text) +
                                " contains a NUL character");
 }
 
@@ -117,8 +117,8 @@ void check_values(const std::string& path, DType dtype, const Shape& shape, size
 void write_attribute(Id object, const std::string& name, const Handle& type, const Handle& space,
                      const void* data) {
   const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                         "make the attribute " + in_quotes(name));
-  check_call(H5Awrite(attribute, type, data), "write the attribute " + in_quotes(name));
+                         "make the attribute " + detail::in_quotes(name));
+  check_call(H5Awrite(attribute, type, data), "write the attribute " + detail::in_quotes(name));
 }
 
 void write_fixed_strings(Id object, const std::string& name, const std::vector<std::string>& values) {
@@ -247,7 +247,7 @@ void Writer::replace_attribute(std::string_view path, const std::string& name) {
   if (name.empty()) throw InvalidArgumentError("HDF5 writer: an attribute without a name");
   const Handle object = state().open(path);
   if (H5Aexists(object, name.c_str()) > 0)
-    check_call(H5Adelete(object, name.c_str()), "replace the attribute " + in_quotes(name));
+    check_call(H5Adelete(object, name.c_str()), "replace the attribute " + detail::in_quotes(name));
 }
 
 void Writer::set_attribute(std::string_view path, const std::string& name, std::string_view value) {
@@ -266,8 +266,8 @@ void Writer::set_attribute(std::string_view path, const std::string& name,
   for (const std::string& value : values) check_text(value, "text");
   const size_t bytes = stored_bytes(values, storage);
   if (bytes > kMaxAttributeBytes)
-    throw InvalidArgumentError("HDF5 writer: the attribute " + in_quotes(name) + " of '" + normalize(path) +
-                               "' takes " + std::to_string(bytes) + " bytes; at most " +
+    throw InvalidArgumentError("HDF5 writer: the attribute " + detail::in_quotes(name) + " of '" +
+                               normalize(path) + "' takes " + std::to_string(bytes) + " bytes; at most " +
                                std::to_string(kMaxAttributeBytes) + " fit (split it into several)");
   replace_attribute(path, name);
   const Handle object = state().open(path);

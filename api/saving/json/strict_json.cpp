@@ -31,7 +31,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     const size_t before = object.size();
     next_ = &object[name];
     if (limits_.unique_keys && object.size() == before)
-      throw FileFormatError(where_ + ": JSON with the key " + in_quotes(name) + " twice in one object");
+      throw FileFormatError(where_ + ": JSON with the key " + detail::in_quotes(name) +
+                            " twice in one object");
     return true;
   }
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {

@@ -46,7 +46,7 @@ class Reader {
     throw FileFormatError(name_ + ": not a sound ZIP archive, byte " + std::to_string(at) + ": " + reason);
   }
   [[noreturn]] void fail_member(const std::string& member, const std::string& reason) const {
-    throw FileFormatError(name_ + ": member " + in_quotes(member) + ": " + reason);
+    throw FileFormatError(name_ + ": member " + detail::in_quotes(member) + ": " + reason);
   }
 
  private:
@@ -169,7 +169,8 @@ void check_distinct(const Reader& in, std::vector<Member> members) {
             [](const Member& a, const Member& b) { return a.begin < b.begin; });
   for (size_t i = 1; i < members.size(); ++i)
     if (members[i].begin < members[i - 1].begin + members[i - 1].stored)
-      in.fail_member(members[i].name, "its bytes are also those of " + in_quotes(members[i - 1].name));
+      in.fail_member(members[i].name,
+                     "its bytes are also those of " + detail::in_quotes(members[i - 1].name));
 }
 
 constexpr size_t kPiece = size_t{256} << 10;  // that are read at a time
@@ -245,7 +246,7 @@ const Member* Archive::find(std::string_view name) const {
 
 const Member& Archive::member(std::string_view name) const {
   if (const Member* const found = find(name)) return *found;
-  throw NotFoundError(name_ + ": the archive has no member " + in_quotes(name));
+  throw NotFoundError(name_ + ": the archive has no member " + detail::in_quotes(name));
 }
 
 bool Archive::has(std::string_view name) const { return find(name) != nullptr; }
