@@ -94,7 +94,7 @@ class PaddingNode : public EdgesNode, public PadsWithZeros {
 };
 
 template <class Node>
-std::shared_ptr<LayerNode> make_node(const EdgesLayer& layer, std::function<void(FieldVisitor&)> fields) {
+std::shared_ptr<LayerNode> edges_node(const EdgesLayer& layer, std::function<void(FieldVisitor&)> fields) {
   if (layer.data_format == "channels_first")
     return std::make_shared<ChannelsFirst<Node>>(layer, std::move(fields));
   return std::make_shared<Node>(layer, std::move(fields));
@@ -103,13 +103,13 @@ std::shared_ptr<LayerNode> make_node(const EdgesLayer& layer, std::function<void
 }  // namespace
 
 std::shared_ptr<LayerNode> detail::make_cropping_node(const EdgesLayer& layer,
-                                              std::function<void(FieldVisitor&)> fields) {
-  return make_node<CroppingNode>(layer, std::move(fields));
+                                                      std::function<void(FieldVisitor&)> fields) {
+  return edges_node<CroppingNode>(layer, std::move(fields));
 }
 
 std::shared_ptr<LayerNode> detail::make_padding_node(const EdgesLayer& layer,
-                                             std::function<void(FieldVisitor&)> fields) {
-  return make_node<PaddingNode>(layer, std::move(fields));
+                                                     std::function<void(FieldVisitor&)> fields) {
+  return edges_node<PaddingNode>(layer, std::move(fields));
 }
 
 }  // namespace nyala

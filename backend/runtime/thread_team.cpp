@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cctype>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/out_of_memory.h>
 #include <nyala/backend/runtime/busy_cores.h>
 #include <nyala/backend/runtime/memory_report.h>
@@ -31,8 +31,8 @@ size_t stack_size_of_teams() {
     if (!text) continue;
     char* rest = nullptr;
     size_t size = std::strtoull(text, &rest, 10);
-    while (std::isspace(static_cast<unsigned char>(*rest))) ++rest;
-    switch (std::tolower(static_cast<unsigned char>(*rest))) {
+    while (*rest == ' ' || *rest == '\t') ++rest;
+    switch (detail::to_lower(*rest)) {
       case 'b':
         return size;
       case 'm':
