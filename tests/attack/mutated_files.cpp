@@ -303,7 +303,7 @@ void read(const std::string& path, const std::string& name, bool weights_are_who
   } else if (name.ends_with(".csv")) {
     load_csv(path);
   } else if (name.ends_with(".idx3")) {
-    datasets::load_idx_arrays(path, path);
+    datasets::detail::load_idx_arrays(path, path);
   } else if (name.ends_with(".pickle")) {
     datasets::read_cifar_batch({.label_key = "labels"}, path);
   } else {

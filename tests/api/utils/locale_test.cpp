@@ -12,12 +12,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nyala/api/regularizers/all.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/saving/numpy.h>
+#include <nyala/api/schedules/all.h>
 #include <nyala/api/training/progress_bar.h>
 #include <nyala/api/utils/to_categorical.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/all.h>
 #include <nyala/datasets/load_csv.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 #include <nyala/tests/api/training/fit_support.h>
