@@ -126,7 +126,7 @@ Texts everything() {
   texts["table"] = streamed(load_csv(folder.file("table.csv")));
   texts["errors"] = error_of([] { Dropout(1.5); }) + error_of([] { ops::clip(Tensor::ones({1}), 0.5, 0.25); }) +
                     error_of([] { to_categorical(Tensor({1.5, 2.0})); }) + error_of([] { L2(-0.5); L2(1.0 / 0.0); });
-  texts["names"] = Optimizer("RMSPROP").node().class_name() + Dense(1, {.activation = "LINEAR"}).name() +
+  texts["names"] = Optimizer("RMSPROP").node().class_name() + Dense(1).name() +
                    detail::snake_case("InceptionIdentityI") + detail::lower_case("TITLE I") +
                    Device("/DEVICE:CPU:0").to_string();
   return texts;

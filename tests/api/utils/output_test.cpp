@@ -127,7 +127,7 @@ TEST(Output, NobodyWritesToAPlaceThatWasLeft) {
     printers.emplace_back([&] {
       while (!done) detail::print("abc\n");
     });
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 50; ++i) {
     std::string here;  // gone at the end of the round
     set_output([&here](std::string_view text) { here += text; });
     std::this_thread::yield();
