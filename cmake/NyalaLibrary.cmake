@@ -18,7 +18,10 @@ function(nyala_add_library folder)
   if(sources)
     set(public PUBLIC)
     add_library(${target} ${sources})
-    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${NYALA_ABI} DEFINE_SYMBOL "")
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${NYALA_ABI} DEFINE_SYMBOL ""
+                          INSTALL_RPATH "$ORIGIN")
+    # Shared ones stay when the plugin that brought them is closed: threads wait inside.
+    target_link_options(${target} PRIVATE $<$<BOOL:${BUILD_SHARED_LIBS}>:LINKER:-z,nodelete>)
     nyala_target_settings(${target})
     nyala_precompile_headers(${target})
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE})

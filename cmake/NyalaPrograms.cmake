@@ -30,6 +30,6 @@ function(nyala_add_tool)
   nyala_target_settings(nyala_command)
   target_link_libraries(nyala_command PRIVATE nyala CLI11::CLI11 nlohmann_json::nlohmann_json)
   set_target_properties(nyala_command PROPERTIES OUTPUT_NAME nyala RUNTIME_OUTPUT_DIRECTORY
-                        "${PROJECT_BINARY_DIR}/tools")
+                        "${PROJECT_BINARY_DIR}/tools" INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS nyala_command RUNTIME)
 endfunction()

@@ -1,6 +1,9 @@
 # Only what a program can reach is installed: these headers and all that they include. The others are how the
 # libraries are made.
 
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.25) # the install script that includes this file sets none
+
 set(NYALA_PUBLIC_HEADERS nyala.h fwd.h api/eigen.h)
 
 # nyala_install_headers(<source> <destination>): run at install time.
@@ -22,3 +25,5 @@ function(nyala_install_headers source destination)
     file(INSTALL DESTINATION "${destination}/${folder}" TYPE FILE FILES "${source}/${header}")
   endwhile()
 endfunction()
+
+cmake_policy(POP)
