@@ -49,7 +49,7 @@ def main():
             run = subprocess.run(command, input=f"#include <nyala/{header}>\n", capture_output=True, text=True)
             if run.returncode or run.stderr:
                 failed += 1
-                print(f"{header}:\n{run.stderr[:1500]}")
+                print(f"{header}:\n{run.stderr[:1500]}", flush=True)
         print(f"{len(chosen)} of {len(headers)} headers compiled alone, {failed} failed")
         return failed > 0
 
