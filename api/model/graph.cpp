@@ -17,6 +17,26 @@ const SymbolicNotes* symbolic(const Tensor& tensor) {
   return dynamic_cast<const SymbolicNotes*>(tensor.notes().get());
 }
 
+GraphNode::~GraphNode() {
+  thread_local std::unique_ptr<Remains>* open = nullptr;  // of the outermost destructor on this thread
+  std::unique_ptr<Remains>& remains = place_.remains;
+  remains->inputs.swap(inputs);
+  remains->masks.swap(masks);
+  remains->output_masks.swap(output_masks);
+  if (open) {
+    remains->next = std::move(*open);
+    *open = std::move(remains);
+    return;
+  }
+  std::unique_ptr<Remains> own = std::move(remains);
+  open = &own;
+  while (own) {
+    const std::unique_ptr<Remains> now = std::move(own);
+    own = std::move(now->next);
+  }
+  open = nullptr;
+}
+
 bool GraphNode::has_own_mask(size_t i) const {
   const SymbolicNotes* mask = i < masks.size() ? symbolic(masks[i]) : nullptr;
   if (!mask) return false;

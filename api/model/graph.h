@@ -39,9 +39,30 @@ struct GraphNode {
   Tensors masks;
   Tensors output_masks;  // what was drawn as the mask of each output, perhaps undefined
 
+  GraphNode() = default;
+  /// Not recursive, however long the chain of nodes that nothing else holds.
+  ~GraphNode();
+  GraphNode(const GraphNode&) = default;
+  GraphNode& operator=(const GraphNode&) = default;
+
   bool is_input() const { return inputs.empty(); }
   /// Input `i` has a mask other than the one that its producer gives it.
   bool has_own_mask(size_t i) const;
+
+ private:
+  /// A place for what the node holds, until the destructors that run on this thread are at its turn.
+  struct Remains {
+    Tensors inputs, masks, output_masks;
+    std::unique_ptr<Remains> next;
+  };
+  /// Made with the node, because destructors must not allocate.
+  struct Place {
+    Place() = default;
+    Place(const Place&) {}
+    Place& operator=(const Place&) { return *this; }
+    std::unique_ptr<Remains> remains = std::make_unique<Remains>();
+  };
+  Place place_;
 };
 
 /// Marks a symbolic tensor: output `index` of `producer`.

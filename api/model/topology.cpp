@@ -31,22 +31,19 @@ class Sorter {
     for (const Tensor& input : inputs) inputs_.insert(symbolic(input)->producer.get());
   }
 
-  void visit(const Node& node) {
-    if (done_.contains(node.get())) return;
-    if (!active_.insert(node.get()).second) throw InvalidArgumentError("the graph of the model has a cycle");
-    if (index_.try_emplace(operation_of(node), static_cast<int>(index_.size())).second)
-      first_call_.emplace(operation_of(node), node);
-    if (!inputs_.contains(node.get())) {
-      if (node->is_input())
-        throw InvalidArgumentError("an output depends on input " + in_quotes(name_of(node)) +
-                                   ", which is not among the model's inputs");
-      for (const Tensor& input : node->inputs)
-        if (symbolic(input)) visit(symbolic(input)->producer);
-      for (const Tensor& mask : node->masks)
-        if (symbolic(mask)) visit(symbolic(mask)->producer);
+  /// Depth first, without recursion: graphs may be deeper than the stack.
+  void visit(const Node& output) {
+    if (done_.contains(output.get())) return;
+    enter(output);
+    while (!open_.empty()) {
+      if (const Node* needed = next_needed(open_.back())) {
+        if (!done_.contains(needed->get())) enter(*needed);
+        continue;
+      }
+      done_.insert(open_.back().node.get());
+      order_.push_back(std::move(open_.back().node));
+      open_.pop_back();
     }
-    done_.insert(node.get());
-    order_.push_back(node);
   }
 
   /// An input that no output needs: Keras puts it before all other operations of depth 0.
@@ -100,7 +97,36 @@ class Sorter {
   }
 
  private:
+  /// A node some of whose inputs, then masks, are visited.
+  struct Open {
+    Node node;
+    size_t next = 0;
+  };
+
+  void enter(const Node& node) {
+    if (!active_.insert(node.get()).second) throw InvalidArgumentError("the graph of the model has a cycle");
+    if (index_.try_emplace(operation_of(node), static_cast<int>(index_.size())).second)
+      first_call_.emplace(operation_of(node), node);
+    if (node->is_input() && !inputs_.contains(node.get()))
+      throw InvalidArgumentError("an output depends on input " + in_quotes(name_of(node)) +
+                                 ", which is not among the model's inputs");
+    open_.push_back({node});
+  }
+
+  /// What `open` needs next; null when it has all.
+  const Node* next_needed(Open& open) const {
+    if (inputs_.contains(open.node.get())) return nullptr;
+    const Tensors &inputs = open.node->inputs, &masks = open.node->masks;
+    while (open.next < inputs.size() + masks.size()) {
+      const size_t i = open.next++;
+      if (const SymbolicNotes* made = symbolic(i < inputs.size() ? inputs[i] : masks[i - inputs.size()]))
+        return &made->producer;
+    }
+    return nullptr;
+  }
+
   std::unordered_set<const GraphNode*> inputs_, done_, active_;
+  std::vector<Open> open_;
   std::unordered_map<const void*, int> index_;
   std::unordered_map<const void*, Node> first_call_;
   std::vector<Node> order_;

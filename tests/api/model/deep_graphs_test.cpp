@@ -1,0 +1,63 @@
+// Graphs and lists of layers deeper than the stack: nothing may go through them by recursion.
+#include <functional>
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <nyala/nyala.h>
+
+namespace nyala {
+namespace {
+
+/// Calls `work` on a thread with a stack of 256 KB.
+void on_small_stack(const std::function<void()>& work) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 256 * 1024);
+  pthread_t thread;
+  const auto run = [](void* given) -> void* {
+    (*static_cast<const std::function<void()>*>(given))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work)), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+TEST(DeepGraphs, ChainOf100000Ops) {
+  on_small_stack([] {
+    const Tensor input = Input({2});
+    Tensor x = input;
+    for (int i = 0; i < 100'000; ++i) x = x + 1.0;
+    Model model(input, x);
+    EXPECT_EQ(model.predict(Tensor::zeros({1, 2}), {.verbose = 0}).to_vector<float>(),
+              (std::vector<float>{100'000, 100'000}));
+    model.compile({.optimizer = SGD(0.1), .loss = "mse"});
+    EXPECT_GT(model.evaluate(Tensor::zeros({1, 2}), Tensor::zeros({1, 2}), {.verbose = 0}).at("loss"), 1e9);
+  });
+}
+
+TEST(DeepGraphs, ChainThatNoModelWasMadeOf) {
+  on_small_stack([] {
+    Tensor x = Input({2});
+    for (int i = 0; i < 100'000; ++i) x = x + 1.0;
+    EXPECT_EQ(x.shape(), (Shape{None, 2}));
+  });
+}
+
+TEST(DeepGraphs, ManyLayers) {
+  on_small_stack([] {
+    std::vector<Layer> layers = {Input({2})};
+    for (int i = 0; i < 20'000; ++i) layers.push_back(ReLU());
+    Model model = Sequential(layers);
+    EXPECT_EQ(model.predict(Tensor::full({1, 2}, 3.0), {.verbose = 0}).to_vector<float>(),
+              (std::vector<float>{3, 3}));
+    const Tensor input = Input({2});
+    const Model around(input, model(input));
+    EXPECT_EQ(around.predict(Tensor::full({1, 2}, 3.0), {.verbose = 0}).to_vector<float>(),
+              (std::vector<float>{3, 3}));
+  });
+}
+
+}  // namespace
+}  // namespace nyala
