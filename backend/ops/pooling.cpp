@@ -67,12 +67,12 @@ void for_each_pixel(const Pooling2DGeometry& g, const Window& w, Body&& body) {
     for (int64_t ix = w.left; ix < w.right; ++ix) body((w.image + iy * g.width + ix) * g.channels);
 }
 
-/// Offset in x of the first largest value of channel `c`; a NaN is larger than any number.
+/// Offset in x of the first largest number of channel `c`, or of the first pixel where all are NaN.
 template <class T>
 int64_t argmax(const Pooling2DGeometry& g, const Window& w, const T* x, int64_t c) {
   int64_t best = -1;
   for_each_pixel(g, w, [&](int64_t at) {
-    if (best < 0 || x[at + c] > x[best] || (std::isnan(x[at + c]) && !std::isnan(x[best]))) best = at + c;
+    if (best < 0 || x[at + c] > x[best] || (std::isnan(x[best]) && !std::isnan(x[at + c]))) best = at + c;
   });
   return best;
 }

@@ -68,7 +68,7 @@ struct Pooling {
         F best = part.load(at);
         for_each_pixel(w, [&](int64_t offset) {
           const F v = part.load(at + offset);
-          best = L::choose((v > best) | (v != v), v, best);
+          best = L::choose((v > best) | (best != best), v, best);
         });
         part.store(y + ox * s.channels + c, best);
       });
@@ -105,7 +105,7 @@ struct Pooling {
           int32_t number = 0;
           for_each_pixel(w, [&](int64_t offset) {
             const F v = part.load(at + offset);
-            const I larger = (v > best) | ((v != v) & (best == best));
+            const I larger = (v > best) | ((best != best) & (v == v));
             best = larger ? v : best;
             winner = larger ? I{} + number : winner;
             ++number;

@@ -76,11 +76,24 @@ TEST(Pooling2D, KernelsGiveTheFirstOfEqualValuesTheGradient) {
   EXPECT_EQ(std::vector<double>(gradient.begin() + 1, gradient.end()), (std::vector<double>{0, 0, 0}));
 }
 
-TEST(Pooling2D, MaximumOfANaNIsNaN) {
-  Tensor x = random_tensor({1, 4, 4, 20}, 3);
-  x.data<float>()[25] = std::numeric_limits<float>::quiet_NaN();
-  expect_kernels_agree([](const Tensors& t) { return ops::max_pooling2d(t[0]).detached(); }, {x});
-  EXPECT_TRUE(std::isnan(values_of(ops::max_pooling2d(x))[5]));
+TEST(Pooling2D, MaximumIsThatOfTheNumbersBesideNaNs) {
+  for (const int64_t channels : {1, 3, 8, 16, 20, 33})
+    for (int64_t place = 0; place < 4; ++place)
+      for (const bool others_are_nan : {false, true}) {
+        SCOPED_TRACE(::testing::Message() << channels << " channels, NaN at " << place);
+        const int64_t at = (place / 2 * 4 + place % 2) * channels;
+        Tensor x = counted({1, 4, 4, channels}, 1000, 0);
+        for (int64_t i = 0; i < 2; ++i)
+          for (int64_t j = 0; j < 2; ++j)
+            if ((i * 4 + j) * channels == at || others_are_nan)
+              x.data<float>()[(i * 4 + j) * channels] = std::numeric_limits<float>::quiet_NaN();
+        expect_kernels_agree([](const Tensors& t) { return ops::max_pooling2d(t[0]); }, {x});
+        const double y = values_of(ops::max_pooling2d(x))[0];
+        if (others_are_nan)
+          EXPECT_TRUE(std::isnan(y));
+        else  // as Keras has it on every device
+          EXPECT_EQ(y, values_of(x)[static_cast<size_t>((place == 3 ? 4 : 5) * channels)]);
+      }
 }
 
 TEST(Pooling2D, KnowsItsShapeWithoutValues) {
