@@ -7,6 +7,7 @@
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala {
 
@@ -268,6 +269,11 @@ void freeze_model_alone(const Layer& model) {
 }
 
 Json layer_to_json(const Layer& layer) {
+  thread_local int depth = 0;
+  const ScopedValue<int> deeper(depth, depth + 1);
+  if (depth > kMaxDepth)
+    throw InvalidArgumentError("layers in layers deeper than " + std::to_string(kMaxDepth) +
+                               " cannot be saved: no reader takes them");
   try {
     return json_of(layer);
   } catch (const Error&) {

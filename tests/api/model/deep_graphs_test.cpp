@@ -1,4 +1,5 @@
 // Graphs and lists of layers deeper than the stack: nothing may go through them by recursion.
+#include <filesystem>
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -57,6 +58,28 @@ TEST(DeepGraphs, ManyLayers) {
     EXPECT_EQ(around.predict(Tensor::full({1, 2}, 3.0), {.verbose = 0}).to_vector<float>(),
               (std::vector<float>{3, 3}));
   });
+}
+
+Model nested(int depth) {
+  Model model = Sequential({Input({2}), Dense(2)});
+  for (int i = 0; i < depth; ++i) {
+    const Tensor input = Input({2});
+    model = Model(input, model(input));
+  }
+  return model;
+}
+
+TEST(DeepGraphs, ModelsInModels) {
+  const Tensor x = Tensor::full({1, 2}, 3.0);
+  const Model deep = nested(500);
+  EXPECT_EQ(deep.predict(x, {.verbose = 0}).shape(), (Shape{1, 2}));
+  EXPECT_THROW(deep.to_json(), InvalidArgumentError);
+  const Model model = nested(45);
+  EXPECT_EQ(clone_model(model).count_params(), 6);
+  EXPECT_EQ(model_from_json(model.to_json()).predict(x, {.verbose = 0}).shape(), (Shape{1, 2}));
+  const std::string path = ::testing::TempDir() + "/nested.keras";
+  EXPECT_THROW(nested(60).save(path), InvalidArgumentError);
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace
