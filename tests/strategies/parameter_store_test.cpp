@@ -1,3 +1,4 @@
+#include <optional>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -98,6 +99,21 @@ TEST_F(ParameterStoreTest, AddressesStayWhileTheArenaGrows) {
   EXPECT_EQ(store->weights(0, DType::float32, first.node().segment).raw(), address);
   EXPECT_EQ(floats(first.value()), std::vector<float>(100, 1));
   EXPECT_EQ(merged_segments({first, huge}).size(), 2u);
+}
+
+TEST_F(ParameterStoreTest, ALargeChunkThatIsEmptyIsGivenUpWithItsBytes) {
+  const auto store = store_of(2, false);
+  const Variable first = make_variable(*store, "first", {100}, 1);
+  const size_t before = allocator_stats(Device{}).live_bytes;
+  std::optional<Variable> huge = make_variable(*store, "huge", {1 << 22}, 2);
+  (void)store->gradient(0, *huge);
+  const int32_t given_up = huge->node().segment.chunk;
+  huge.reset();
+  EXPECT_EQ(allocator_stats(Device{}).live_bytes, before);
+  const Variable later = make_variable(*store, "later", {1 << 21}, 3);
+  EXPECT_NE(later.node().segment.chunk, given_up);
+  EXPECT_EQ(floats(later.value(1)), std::vector<float>(1 << 21, 3));
+  EXPECT_EQ(floats(first.value(1)), std::vector<float>(100, 1));
 }
 
 TEST_F(ParameterStoreTest, SharedWeightsAreTheSameBytesMirroredOnesAreNot) {

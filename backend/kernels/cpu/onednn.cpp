@@ -12,9 +12,10 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/kernels/cpu/onednn.h>
-#include <nyala/backend/core/mutex.h>
+#include <nyala/backend/kernels/cpu/onednn_memory.h>
 #include <nyala/backend/kernels/cpu/packed_weights.h>
 #include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/runtime/parallel.h>
@@ -566,6 +567,7 @@ class Cache {
   static std::shared_ptr<Compiled> compile(const Problem& problem) {
     const Team team(threads_for(problem));
     const ProvenRoom room(kRoomOfAPrimitive, "a primitive of oneDNN");
+    guard_memory();
     const WithoutOwnCache uncached;
     try {
       Plan plan = plan_of(problem);
@@ -613,6 +615,7 @@ namespace {
 bool make_products() {
   constexpr int64_t kSize = 48;
   const ProvenRoom room(kRoomOfAPrimitive, "oneDNN's products of matrices");
+  guard_memory();
   const std::vector<float> a(kSize * kSize), b(kSize * kSize);
   std::vector<float> c(kSize * kSize);
   for (const bool transpose_a : {false, true})

@@ -91,7 +91,6 @@ TEST_P(OwnErrors, AClassOfTheUsersArrivesAsItWasThrown) {
       EXPECT_STREQ(error.what(), "refused");
       EXPECT_EQ(error_place(), place());
     }
-    EXPECT_THROW(way([] { throw std::bad_alloc(); }), std::bad_alloc);
     try {
       way([] { throw 7; });
       ADD_FAILURE() << "nothing was thrown";
@@ -124,6 +123,11 @@ TEST_P(OwnErrors, MergeCallThrowsThemOnEveryReplica) {
   } catch (const Refused& error) {
     EXPECT_EQ(error.code, 42);
   }
+}
+
+// From fit it is an OutOfMemoryError: memory_test.cpp.
+TEST_P(OwnErrors, BadAllocComesOutOfRunAsItIs) {
+  EXPECT_THROW(strategy().run([](Replica&) { fail_on_the_last([] { throw std::bad_alloc(); }); }), std::bad_alloc);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, OwnErrors, ::testing::Values(1, 2, 3));
