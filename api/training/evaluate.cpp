@@ -117,9 +117,7 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   return logs;
 }
 
-namespace {
-
-Tensors predict_rows(const Model& model, const DataArgument& data, const PredictConfig& config) {
+Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config) {
   const SharedUse use(model.model_node(), "predict");
   Model handle = model;
   check_inputs(data, model.model_node());
@@ -147,12 +145,6 @@ Tensors predict_rows(const Model& model, const DataArgument& data, const Predict
   Tensors outputs;
   for (const Tensors& part : parts) outputs.push_back(part.size() == 1 ? part[0] : ops::concatenate(part, 0));
   return outputs;
-}
-
-}  // namespace
-
-Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config) {
-  return with_memory_errors("predict", [&] { return predict_rows(model, data, config); });
 }
 
 namespace {
@@ -202,11 +194,12 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateConfig& config) const
 }
 
 Tensor Model::predict(const Tensor& x, const PredictConfig& config) const {
-  return only(predict_data(*this, DataArgument(x), config), *this);
+  return with_memory_errors("predict",
+                            [&] { return only(predict_data(*this, DataArgument(x), config), *this); });
 }
 
 Tensor Model::predict(const Dataset& batches, const PredictConfig& config) const {
-  return only(predict_data(*this, batches, config), *this);
+  return with_memory_errors("predict", [&] { return only(predict_data(*this, batches, config), *this); });
 }
 
 Tensor Model::predict_one(const Tensors& x, const PredictConfig& config) const {
@@ -214,11 +207,11 @@ Tensor Model::predict_one(const Tensors& x, const PredictConfig& config) const {
 }
 
 Tensors Model::predict_all(const Tensors& x, const PredictConfig& config) const {
-  return predict_data(*this, DataArgument(x, {}), config);
+  return with_memory_errors("predict", [&] { return predict_data(*this, DataArgument(x, {}), config); });
 }
 
 Tensors Model::predict_all(const Dataset& batches, const PredictConfig& config) const {
-  return predict_data(*this, batches, config);
+  return with_memory_errors("predict", [&] { return predict_data(*this, batches, config); });
 }
 
 Logs Model::train_on_batch(const Batch& batch) const {

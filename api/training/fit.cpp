@@ -226,24 +226,24 @@ void Fit::validate(Logs& logs) {
 }  // namespace
 
 History Model::fit(const Tensor& x, const Tensor& y, const FitConfig& config) const {
-  return fit_data(DataArgument(x, y), config);
+  return with_memory_errors("fit", [&] { return fit_data(DataArgument(x, y), config); });
 }
 
 History Model::fit(const Tensors& x, const Tensors& y, const FitConfig& config) const {
-  return fit_data(DataArgument(x, y), config);
+  return with_memory_errors("fit", [&] { return fit_data(DataArgument(x, y), config); });
 }
 
-History Model::fit(const Arrays& arrays, const FitConfig& config) const { return fit_data(arrays, config); }
+History Model::fit(const Arrays& arrays, const FitConfig& config) const {
+  return with_memory_errors("fit", [&] { return fit_data(arrays, config); });
+}
 
 History Model::fit(const Dataset& batches, const FitConfig& config) const {
-  return fit_data(batches, config);
+  return with_memory_errors("fit", [&] { return fit_data(batches, config); });
 }
 
 History Model::fit_data(const DataArgument& data, const FitConfig& config) const {
-  return with_memory_errors("fit", [&] {
-    const ExclusiveUse alone(model_node(), "fit");
-    return Fit(*this, data, config).run();
-  });
+  const ExclusiveUse alone(model_node(), "fit");
+  return Fit(*this, data, config).run();
 }
 
 }  // namespace nyala

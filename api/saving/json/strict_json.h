@@ -1,18 +1,43 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <nyala/api/saving/json/json_allocator.h>
 #include <nyala/api/saving/json/ordered_object.h>
 #include <nyala/backend/core/shape.h>
 
 namespace nyala {
 
 /// JSON whose objects keep the order of their keys, as Keras' files have them.
-using Json = nlohmann::basic_json<OrderedObject>;
+using Json = nlohmann::basic_json<OrderedObject, std::vector, std::string, bool, int64_t, uint64_t, double,
+                                  JsonAllocator>;
+
+}  // namespace nyala
+
+/// Of the vector in basic_json's destructor, which may not throw.
+template <>
+struct std::allocator<nyala::Json> {
+  using value_type = nyala::Json;
+  allocator() noexcept = default;
+  template <class Other>
+  allocator(const std::allocator<Other>&) noexcept {}
+  inline value_type* allocate(size_t count);
+  void deallocate(value_type* values, size_t) noexcept { nyala::give_back_after_teardown(values); }
+  friend bool operator==(const allocator&, const allocator&) noexcept { return true; }
+};
+
+inline nyala::Json* std::allocator<nyala::Json>::allocate(size_t count) {
+  return static_cast<nyala::Json*>(nyala::allocate_for_teardown(count * sizeof(nyala::Json)));
+}
+
+namespace nyala {
 
 /// How deep a file's JSON may be nested, and how many values (lists and objects included) it may hold: a
 /// value takes up to 64 bytes of memory, whatever its text.
