@@ -6,6 +6,7 @@
 #include <nyala/api/callbacks/progbar_logger.h>
 #include <nyala/api/model/fitted_input.h>
 #include <nyala/api/training/callback_list.h>
+#include <nyala/api/training/check_status.h>
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/resolve.h>
 #include <nyala/api/training/stepper.h>
@@ -80,8 +81,10 @@ void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const Mo
 void check_inputs(const DataArgument& data, const ModelNode& model) {
   if (data.is_dataset()) return;
   const Shapes expected = model.input_shapes();
-  for (size_t i = 0; i < expected.size() && i < data.arrays().x.size(); ++i)
-    (void)fitted_input(data.arrays().x[i], expected[i], model.name(), i);
+  naming_its_file(model, [&] {
+    for (size_t i = 0; i < expected.size() && i < data.arrays().x.size(); ++i)
+      (void)fitted_input(data.arrays().x[i], expected[i], model.name(), i);
+  });
 }
 
 Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config,
@@ -96,6 +99,7 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
   stepper.use(cache);
+  stepper.set_given(data);
   stepper.set_fold_batch_normalization(config.fold_batch_normalization);
   Logs none;
   callbacks.call(&Callback::on_test_begin, none);
@@ -125,6 +129,7 @@ Tensors predict_data(const Model& model, const DataArgument& data, const Predict
   const int verbose = detail::resolved_verbosity(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
+  stepper.set_given(data);
   stepper.set_fold_batch_normalization(config.fold_batch_normalization);
   Logs none;
   callbacks.call(&Callback::on_predict_begin, none);

@@ -27,7 +27,7 @@ namespace {
 std::pair<DataArgument, DataArgument> split_validation(const DataArgument& data, double fraction) {
   if (data.is_dataset())
     throw InvalidArgumentError("fit: validation_split works for arrays; for a Dataset pass validation_data");
-  if (fraction >= 1.0 || fraction < 0.0)
+  if (!(fraction >= 0.0 && fraction < 1.0))  // NaN is neither
     throw InvalidArgumentError("fit: expected validation_split in [0, 1), received " +
                                number_text(fraction));
   const int64_t rows = data.rows();
@@ -113,6 +113,7 @@ Fit::Fit(Model model, DataArgument data, const FitConfig& config)
       feed_(data_.first, training_feed(model_, config)),
       verbose_(detail::resolved_verbosity(config.verbose)),
       callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}) {
+  stepper_.set_given(data_.first);
   if (!config.cache_frozen_features) return;
   cache_.emplace(model_.model_node());
   stepper_.use(&*cache_);
@@ -210,12 +211,17 @@ Logs Fit::end_of_epoch(int epoch) {
 void Fit::validate(Logs& logs) {
   const int64_t batch_size =
       config_.validation_batch_size ? config_.validation_batch_size : config_.batch_size;
-  const Logs result = evaluate_data(model_, data_.second,
-                                    {.batch_size = data_.second.is_dataset() ? 0 : batch_size,
-                                     .verbose = 0,
-                                     .steps = config_.validation_steps,
-                                     .callbacks = config_.callbacks},
-                                    cache_ ? &*cache_ : nullptr);
+  const EvaluateConfig config{.batch_size = data_.second.is_dataset() ? 0 : batch_size,
+                              .verbose = 0,
+                              .steps = config_.validation_steps,
+                              .callbacks = config_.callbacks};
+  const auto result = [&] {
+    try {
+      return evaluate_data(model_, data_.second, config, cache_ ? &*cache_ : nullptr);
+    } catch (const NumericError&) {
+      rethrow_with_prefix("validation data: ");
+    }
+  }();
   std::map<std::string, std::vector<double>> sorted;
   for (const auto& [name, value] : logs) sorted[name] = logs.values(name);
   for (const auto& [name, value] : result) sorted["val_" + name] = result.values(name);

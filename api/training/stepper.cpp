@@ -8,7 +8,10 @@
 
 #include <nyala/api/model/fitted_input.h>
 #include <nyala/api/model/keep_output_shapes.h>
+
 #include <nyala/api/training/added_metrics.h>
+#include <nyala/api/training/check_status.h>
+#include <nyala/api/training/data_argument.h>
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/no_rows_sink.h>
 #include <nyala/api/training/replica_step.h>
@@ -26,20 +29,11 @@ namespace nyala {
 
 using namespace nyala::detail;
 
-namespace {
-
-/// Throws what kernels reported, naming the model.
-void check(StatusWords& status, const ModelNode& model) {
-  try {
-    status.check();
-  } catch (const Error&) {
-    rethrow_with_prefix("model " + in_quotes(model.name()) + ": ");
-  }
-}
-
-}  // namespace
-
 Stepper::Stepper(ModelNode& model) : model_(model), strategy_(*model.strategy()) {}
+
+void Stepper::set_given(const DataArgument& data) {
+  given_ = std::make_shared<const Element>(data.is_dataset() ? Element() : data.arrays());
+}
 
 Batch Stepper::adapted(const Batch& batch) const {
   const Shapes expected = model_.input_shapes();
@@ -119,7 +113,9 @@ void Stepper::prepare(const Batch& batch, bool training) {
   }
 }
 
-void Stepper::learn_shapes(const Batch& batch) { prepare(adapted(batch), true); }
+void Stepper::learn_shapes(const Batch& batch) {
+  naming_its_file(model_, [&] { prepare(adapted(batch), true); });
+}
 
 void Stepper::reset() {
   if (!model_.training) return;
@@ -224,15 +220,19 @@ void Stepper::run(const Batch& given, Mode mode) {
 void Stepper::train(const Batch& batch) {
   TrainingState& state = *model_.training;
   const Mode mode = model_.has_own_train_step ? Mode::own_train : Mode::train;
-  run(batch, mode);
-  apply_assignments(model_.training->calls);
-  if (mode == Mode::train) strategy_.update(state.optimizer.node());
+  naming_its_file(model_, [&] {
+    run(batch, mode);
+    apply_assignments(model_.training->calls);
+    if (mode == Mode::train) strategy_.update(state.optimizer.node());
+  });
   ++state.train_step;
 }
 
 void Stepper::test(const Batch& batch) {
-  run(batch, Mode::test);
-  apply_assignments(model_.training->calls);
+  naming_its_file(model_, [&] {
+    run(batch, Mode::test);
+    apply_assignments(model_.training->calls);
+  });
 }
 
 namespace {
@@ -263,7 +263,11 @@ void Stepper::apply_assignments(const std::vector<Call>& calls) {
   }
 }
 
-Tensors Stepper::forward(const Batch& given, bool training) {
+Tensors Stepper::forward(const Batch& batch, bool training) {
+  return naming_its_file(model_, [&] { return outputs_of(batch, training); });
+}
+
+Tensors Stepper::outputs_of(const Batch& given, bool training) {
   const Batch batch = adapted(given);
   build(batch);
   const int64_t rows = batch.x[0].shape()[0];
@@ -292,7 +296,7 @@ Tensors Stepper::forward(const Batch& given, bool training) {
     parts[static_cast<size_t>(replica.id)] = model_.predict_step(step, part_of(strategy_, batch, replica.id));
   });
   reports.reset();
-  check(status, model_);
+  nyala::check_status(status, model_, given_.get());
   apply_assignments(calls);
   Tensors outputs;
   for (size_t i = 0; i < parts[0].size(); ++i) {
@@ -369,8 +373,8 @@ bool has_own_values(const ModelNode& model) {
 }  // namespace
 
 void Stepper::check_status() const {
-  if (model_.training) check(model_.training->status, model_);
-  check(*status_, model_);
+  if (model_.training) nyala::check_status(model_.training->status, model_, given_.get());
+  nyala::check_status(*status_, model_, given_.get());
 }
 
 Logs Stepper::logs() const {
@@ -383,12 +387,12 @@ Logs Stepper::logs_of_now() const {
   Tensors copies;
   for (const Tensor& sums : model_.training->sums) copies.push_back(sums.clone());
   const auto model = std::static_pointer_cast<ModelNode>(model_.shared_from_this());
-  return Logs(
-      [model, state = model_.training, status = status_, copies, rows = model_.training->rows](Logs& target) {
-        target = read_logs(*state, copies, rows);
-        check(state->status, *model);
-        check(*status, *model);
-      });
+  return Logs([model, state = model_.training, status = status_, copies, rows = model_.training->rows,
+               given = given_](Logs& target) {
+    target = read_logs(*state, copies, rows);
+    nyala::check_status(state->status, *model, given.get());
+    nyala::check_status(*status, *model, given.get());
+  });
 }
 
 }  // namespace nyala

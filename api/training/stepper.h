@@ -6,6 +6,7 @@
 
 namespace nyala {
 
+class DataArgument;
 class FeatureCache;
 
 /// Splits, runs and merges single steps of one model under its strategy. Nothing is read by the host.
@@ -13,6 +14,9 @@ class Stepper {
  public:
   /// Throws StateError for a model that is not compiled, unless only predict() is used.
   explicit Stepper(ModelNode& model);
+
+  /// The arrays whose rows come in some order: errors of labels and indices name their place in them.
+  void set_given(const DataArgument& data);
 
   /// Forward, backward and update. The running sums take loss and metrics.
   void train(const Batch& batch);
@@ -55,10 +59,12 @@ class Stepper {
   void resolve(const Batch& batch);
   void run(const Batch& batch, Mode mode);
   void run_part(Replica& replica, const Batch& batch, Mode mode);
+  Tensors outputs_of(const Batch& batch, bool training);
   void train_part(ReplicaStep& step, const Batch& part);
   /// Writes the state that layers assigned, by each variable's aggregation.
   void apply_assignments(const std::vector<Call>& calls);
 
+  std::shared_ptr<const Element> given_;
   ModelNode& model_;
   StrategyNode& strategy_;
   FeatureCache* cache_ = nullptr;
