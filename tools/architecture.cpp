@@ -5,12 +5,13 @@ namespace nyala::tools {
 void add_architecture_options(CLI::App& command, ArchitectureOptions& options) {
   command.add_option("--input-shape", options.input_shape, "height,width,channels")
       ->delimiter(',')
-      ->expected(3);
+      ->expected(3)
+      ->check(CLI::PositiveNumber);
   command.add_option("--classes", options.classes, "of the classifier")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command.add_option("--alpha", options.alpha, "width of the MobileNets")
-      ->check(CLI::PositiveNumber)
+      ->check(number_above(0))
       ->capture_default_str();
   command.add_flag("--no-top", options.no_top, "without the classifier");
   command.add_option("--pooling", options.pooling, "without the classifier: avg or max")

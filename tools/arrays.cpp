@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <functional>
+#include <locale>
+#include <sstream>
 
 #include <unistd.h>
 
@@ -92,6 +96,37 @@ void check_output(const std::string& path, const std::vector<std::string>& ends)
   std::error_code code;
   if (!folder.empty() && !std::filesystem::is_directory(folder, code))
     throw IoError("cannot write '" + path + "': the folder '" + folder.string() + "' does not exist");
+}
+
+namespace {
+
+CLI::Validator number_where(const std::string& expected, const std::function<bool(double)>& holds) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double number = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, number);
+        return is_number && holds(number) ? std::string() : "expected " + expected + ", received " + text;
+      },
+      "NUMBER");
+}
+
+std::string short_text(double number) {
+  std::ostringstream out;
+  out.imbue(std::locale::classic());
+  out << number;
+  return out.str();
+}
+
+}  // namespace
+
+CLI::Validator number_from(double from, double to) {
+  return number_where("a number from " + short_text(from) + " to less than " + short_text(to),
+                      [=](double number) { return number >= from && number < to; });
+}
+
+CLI::Validator number_above(double from) {
+  return number_where("a number above " + short_text(from),
+                      [=](double number) { return number > from && std::isfinite(number); });
 }
 
 bool on_terminal() { return isatty(STDERR_FILENO) == 1; }

@@ -31,6 +31,18 @@ NamedPath named_path(const std::string& argument, const std::vector<std::string>
 Tensors load_arrays(const std::vector<std::string>& arguments, const std::vector<std::string>& names,
                     const std::string& what);
 
+/// Runs f, which works with the arrays of these lists of arguments: its errors name them.
+template <class F>
+decltype(auto) naming_arrays(const std::vector<std::vector<std::string>>& lists, F&& f) {
+  try {
+    return f();
+  } catch (const Error&) {
+    std::vector<std::string> all;
+    for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+    rethrow_with_prefix("with " + quoted_list(all) + ": ");
+  }
+}
+
 /// The names of a model's inputs; "x", "x1" where it has none.
 std::vector<std::string> input_names(const Model& model);
 /// The names of its outputs (of `count`, where it does not know how many). Several outputs of one layer are
@@ -44,6 +56,11 @@ void check_output(const std::string& path, const std::vector<std::string>& ends)
 /// The same for a model, or its weights alone: .keras, .h5 or .hdf5; .weights.h5, .safetensors or .npz.
 void check_model_output(const std::string& path);
 void write_model(const Model& model, const std::string& path);
+
+/// For options: a number n with from <= n < to, or from < n where `from` is not allowed itself. CLI11's own
+/// ranges let "nan" pass.
+CLI::Validator number_from(double from, double to);
+CLI::Validator number_above(double from);
 
 /// Text as the only line, or on a terminal as progress; never to standard output.
 bool on_terminal();

@@ -25,7 +25,8 @@ void evaluate(const Options& options) {
   std::vector<Tensor> weights;
   for (const std::string& path : options.sample_weights) weights.push_back(load_npy(path));
   config.sample_weight = PerOutput<Tensor>(std::move(weights));
-  const Logs logs = model.evaluate(x, y, config);
+  const Logs logs = naming_arrays({options.inputs, options.targets, options.sample_weights},
+                                  [&] { return model.evaluate(x, y, config); });
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
   for (const auto& [name, value] : logs)
     if (const std::vector<double> all = logs.values(name); all.size() == 1)

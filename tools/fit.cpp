@@ -76,7 +76,11 @@ std::map<int64_t, double> class_weight_of(const std::string& text) {
   try {
     const Json json = Json::parse(text);
     if (!json.is_object()) throw InvalidArgumentError("no object");
-    for (const auto& [label, weight] : json.items()) weights[std::stoll(label)] = weight.get<double>();
+    for (const auto& [label, weight] : json.items()) {
+      size_t used = 0;
+      weights[std::stoll(label, &used)] = weight.get<double>();
+      if (used != label.size()) throw InvalidArgumentError("no label");
+    }
   } catch (const std::exception&) {
     throw InvalidArgumentError("--class-weight: expected JSON such as {\"0\": 1.0, \"1\": 2.5}, received " +
                                in_quotes(text));
@@ -141,7 +145,8 @@ History fit_arrays(const Model& model, const Options& options, FitConfig config)
   config.validation_split = options.validation_split;
   config.shuffle = !options.no_shuffle;
   config.sample_weight = weights_of(options);
-  return model.fit(x, y, config);
+  return naming_arrays({options.inputs, options.targets, options.sample_weights},
+                       [&] { return model.fit(x, y, config); });
 }
 
 History fit_images(const Model& model, const Options& options, FitConfig config) {
@@ -208,7 +213,8 @@ void add_fit(CLI::App& app) {
   command->add_option("--epochs", o->epochs, "passes over the data")->check(CLI::PositiveNumber);
   command->add_option("--batch-size", o->batch_size, "rows of a step")->check(CLI::PositiveNumber);
   command->add_flag("--no-shuffle", o->no_shuffle, "keep the order of the rows");
-  command->add_option("--validation-split", o->validation_split, "the last part of the rows, to validate on");
+  command->add_option("--validation-split", o->validation_split, "the last part of the rows, to validate on")
+      ->check(number_from(0, 1));
   command->add_option(
       "--preprocess", o->preprocess,
       "of pictures: the name of an architecture (mobilenet_v2), tf, caffe, torch or none (0 to "
@@ -220,7 +226,7 @@ void add_fit(CLI::App& app) {
   command->add_flag("--skip-broken", o->skip_broken, "leave out pictures that cannot be decoded");
   command->add_flag("--cache-frozen-features", o->cache,
                     "compute what frozen layers in front give for a row once, not in every epoch");
-  command->add_option("--seed", o->seed, "of everything that is random");
+  command->add_option("--seed", o->seed, "of everything that is random")->check(CLI::NonNegativeNumber);
   command->add_option("--optimizer", o->optimizer,
                       "a name, or JSON as in Keras' files, instead of the file's");
   command->add_option("--loss", o->loss, "a name, instead of the file's");

@@ -35,7 +35,10 @@ void write(const Model& model, const Tensors& y, const std::string& path) {
 
 void predict_arrays(const Model& model, const Options& options) {
   const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
-  write(model, model.predict_all(x, {.batch_size = options.batch_size, .verbose = 0}), options.output);
+  const Tensors y = naming_arrays({options.inputs}, [&] {
+    return model.predict_all(x, {.batch_size = options.batch_size, .verbose = 0});
+  });
+  write(model, y, options.output);
 }
 
 Tensor load_images(const Model& model, const Options& options) {

@@ -49,6 +49,49 @@ TEST_F(ToolErrors, IdsOutsideTheVocabulary) {
   }
 }
 
+TEST_F(ToolErrors, DataThatDoesNotFitIsNamed) {
+  expect_error({"predict", m_, "--input", file("wrong.npy"), "--output", out_}, file("wrong.npy"));
+  expect_error({"predict", m_, "--input", file("wrong.npy"), "--output", out_}, m_);
+  expect_error({"evaluate", m_, "--input", x_, "--target", file("short.npy")}, file("short.npy"));
+  expect_error({"fit", m_, "--input", x_, "--target", file("short.npy")}, file("short.npy"));
+}
+
+TEST_F(ToolErrors, ArchitecturesThatAreNone) {
+  const std::string bad = file("bad.json"), out = file("out.keras");
+  const std::string texts[] = {
+      "{",
+      "{}",
+      R"({"class_name": 7})",
+      R"({"class_name": "Sequential", "config": "x"})",
+      R"({"class_name": "Functional", "config": {"layers": [{"class_name": "Dense",)"
+      R"( "config": {"name": "d", "units": 2}, "inbound_nodes": [{"args": "x", "kwargs": 3}]}],)"
+      R"( "input_layers": 3, "output_layers": []}})",
+      R"({"class_name": "Sequential", "config": {"layers": [{"class_name": "Dense\u001b[31m",)"
+      R"( "config": {}}]}})"};
+  for (const std::string& text : texts) {
+    std::ofstream(bad) << text;
+    expect_error({"convert", m_, out, "--model", bad}, bad);
+  }
+}
+
+TEST_F(ToolErrors, NumbersOutOfRange) {
+  for (const char* split : {"nan", "NaN", "inf", "-inf", "1", "1.5", "-1", "x", "1e400"})
+    expect_error({"fit", m_, "--input", x_, "--target", y_, "--validation-split", split},
+                 "--validation-split");
+  for (const char* count : {"nan", "0", "-1", "1.5", "inf"}) {
+    expect_error({"fit", m_, "--input", x_, "--target", y_, "--epochs", count}, "--epochs");
+    expect_error({"fit", m_, "--input", x_, "--target", y_, "--batch-size", count}, "--batch-size");
+    expect_error({"predict", m_, "--input", x_, "--output", out_, "--batch-size", count}, "--batch-size");
+  }
+  expect_error({"fit", m_, "--input", x_, "--target", y_, "--seed", "-5"}, "--seed");
+  expect_error({"fit", m_, "--input", x_, "--target", y_, "--class-weight", "'{\"1x\": 2}'"},
+               "--class-weight");
+  for (const char* alpha : {"nan", "inf", "0", "-1"})
+    expect_error({"new", "MobileNet", "--output", file("out.keras"), "--alpha", alpha}, "--alpha");
+  expect_error({"new", "MobileNet", "--output", file("out.keras"), "--input-shape", "0,-5,3"},
+               "--input-shape");
+}
+
 TEST_F(ToolErrors, Files) {
   expect_error({"predict", file("no.keras"), "--input", x_, "--output", out_}, file("no.keras"));
   expect_error({"predict", folder_.path().string(), "--input", x_, "--output", out_}, "config.json");
@@ -99,7 +142,7 @@ TEST_F(ToolErrors, Options) {
   expect_error(with({"--strategy", "parameter_server"}), "parameter_server");
   expect_error(with({"--devices", "tpu:0,tpu:1"}), "tpu");
   expect_error(with({"--strategy", "one_device", "--devices", "cpu:0,cpu:1"}), "one_device");
-  expect_error(with({"--validation-split", "1.5"}), "validation_split");
+  expect_error(with({"--validation-split", "1.5"}), "--validation-split");
   expect_error(with({"--output", file("out.txt")}), "out.txt");
   expect_error(with({"--output", file("no/out.keras")}), "does not exist");
 }
