@@ -16,8 +16,8 @@ std::string detail::checked_padding(const std::string& layer, const std::string&
   if (allow_causal) allowed.push_back("causal");
   if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) return name;
   throw InvalidArgumentError(layer + ": expected padding 'valid'" +
-                             (allow_causal ? ", 'same' or 'causal'" : " or 'same'") + ", received '" +
-                             padding + "'" + did_you_mean(name, allowed));
+                             (allow_causal ? ", 'same' or 'causal'" : " or 'same'") + ", received " +
+                             in_quotes(padding) + did_you_mean(name, allowed));
 }
 
 void detail::check_data_format(const std::string& layer, const std::string& data_format) {
@@ -25,15 +25,15 @@ void detail::check_data_format(const std::string& layer, const std::string& data
   if (data_format == "channels_first")
     throw InvalidArgumentError(layer + ": data_format 'channels_first' is not supported yet; expected " +
                                "'channels_last', images of shape (batch, height, width, channels)");
-  throw InvalidArgumentError(layer + ": expected data_format 'channels_last', received '" + data_format +
-                             "'" + did_you_mean(data_format, {"channels_last"}));
+  throw InvalidArgumentError(layer + ": expected data_format 'channels_last', received " +
+                             in_quotes(data_format) + did_you_mean(data_format, {"channels_last"}));
 }
 
 void detail::check_either_data_format(const std::string& layer, const std::string& data_format) {
   if (data_format != "channels_first" && !data_format.empty() && data_format != "channels_last")
     throw InvalidArgumentError(
-        layer + ": expected data_format 'channels_last' or 'channels_first', received '" + data_format + "'" +
-        did_you_mean(data_format, {"channels_last", "channels_first"}));
+        layer + ": expected data_format 'channels_last' or 'channels_first', received " +
+        in_quotes(data_format) + did_you_mean(data_format, {"channels_last", "channels_first"}));
 }
 
 template <size_t N>

@@ -25,8 +25,8 @@ class AttentionNode final : public SequenceAttentionNode {
   explicit AttentionNode(const AttentionConfig& config)
       : SequenceAttentionNode("Attention", config.dropout, config.seed), config_(config) {
     if (config.score_mode != "dot" && config.score_mode != "concat")
-      throw InvalidArgumentError("Attention: expected score_mode 'dot' or 'concat', received '" +
-                                 config.score_mode + "'");
+      throw InvalidArgumentError("Attention: expected score_mode 'dot' or 'concat', received " +
+                                 in_quotes(config.score_mode));
   }
   std::string class_name() const override { return "Attention"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }

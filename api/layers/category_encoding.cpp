@@ -34,8 +34,8 @@ class CategoryEncodingNode final : public LayerNode {
       throw InvalidArgumentError("expected numbers and perhaps weights, received " +
                                  std::to_string(inputs.size()) + " inputs");
     if (inputs.size() == 2 && code_ != CategoryCode::count)
-      throw InvalidArgumentError("expected weights for output_mode 'count' only, received them for '" +
-                                 config_.output_mode + "'");
+      throw InvalidArgumentError("expected weights for output_mode 'count' only, received them for " +
+                                 in_quotes(config_.output_mode));
     if (inputs.size() == 2 && !matches(inputs[1], inputs[0]) && !matches(inputs[0], inputs[1]))
       throw ShapeError("expected weights of the numbers' shape " + inputs[0].to_string() + ", received " +
                        inputs[1].to_string());

@@ -39,14 +39,14 @@ std::map<char, int64_t> output_sizes(const EinsumDenseEquation& e, const Shape& 
                                      const std::vector<int64_t>& given) {
   const int elided = input.rank() - static_cast<int>(e.input.size());
   if (elided < 0 || (elided > 0 && e.dots == EinsumDenseEquation::Dots::none))
-    throw ShapeError("expected an input of " + std::to_string(e.input.size()) + " axes '" + e.input +
-                     "', received " + input.to_string());
+    throw ShapeError("expected an input of " + std::to_string(e.input.size()) + " axes " +
+                     in_quotes(e.input) + ", received " + input.to_string());
   std::vector<int64_t> sizes(given.begin(), given.end());
   if (e.dots != EinsumDenseEquation::Dots::left || elided == 0) sizes.insert(sizes.begin(), input[0]);
   if (sizes.size() != e.output.size())
     throw ShapeError("expected an output_shape of " +
-                     std::to_string(e.output.size() + given.size() - sizes.size()) + " sizes for '" +
-                     e.output + "', received " + std::to_string(given.size()));
+                     std::to_string(e.output.size() + given.size() - sizes.size()) + " sizes for " +
+                     in_quotes(e.output) + ", received " + std::to_string(given.size()));
   std::map<char, int64_t> by_letter;
   for (size_t i = 0; i < sizes.size(); ++i) by_letter[e.output[i]] = sizes[i];
   return by_letter;
@@ -79,7 +79,8 @@ Shape bias_shape(const EinsumDenseEquation& e, const std::map<char, int64_t>& si
   size_t first = e.output.size();
   for (const char letter : axes) {
     if (!has(e.output, letter))
-      throw ShapeError("bias_axes has " + quoted(letter) + ", which the result '" + e.output + "' lacks");
+      throw ShapeError("bias_axes has " + quoted(letter) + ", which the result " + in_quotes(e.output) +
+                       " lacks");
     first = std::min(first, e.output.find(letter));
   }
   Shape shape;
@@ -109,8 +110,8 @@ EinsumDenseEquation detail::read_dense_equation(const std::string& equation) {
   }
   throw InvalidArgumentError(
       "EinsumDense: expected an equation like 'ab,bc->ac', '...b,bc->...c' or "
-      "'ab...,bc->ac...', received '" +
-      equation + "'");
+      "'ab...,bc->ac...', received " +
+      in_quotes(equation));
 }
 
 EinsumDenseShapes detail::shapes_of_dense(const EinsumDenseEquation& e, const Shape& input,

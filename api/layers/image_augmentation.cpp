@@ -42,8 +42,8 @@ ops::AffineOptions detail::sampling_of(const std::string& layer, const std::stri
                                const std::string& fill_mode, double fill_value) {
   try {
     if (interpolation != "nearest" && interpolation != "bilinear")
-      throw InvalidArgumentError("expected interpolation 'nearest' or 'bilinear', received '" +
-                                 interpolation + "'");
+      throw InvalidArgumentError("expected interpolation 'nearest' or 'bilinear', received " +
+                                 in_quotes(interpolation));
     return {.interpolation = ops::detail::interpolation_of(interpolation),
             .fill_mode = ops::detail::fill_mode_of(fill_mode),
             .fill_value = fill_value};

@@ -400,7 +400,7 @@ std::shared_ptr<LayerNode> detail::finish_layer(std::shared_ptr<LayerNode> node,
   node->set_name(options.name.empty() ? unique_name(node->class_name()) : options.name);
   const DType dtype = parse_dtype(options.dtype);
   if (!is_floating(dtype))
-    throw DTypeError(place(*node) + "expected a floating dtype, received '" + options.dtype + "'");
+    throw DTypeError(place(*node) + "expected a floating dtype, received " + in_quotes(options.dtype));
   node->set_dtype(dtype);
   if (!options.trainable) node->set_trainable(false);  // a model must not unfreeze the layers that it holds
   return node;

@@ -33,8 +33,8 @@ class ResizingNode final : public LayerNode {
     check_positive("Resizing", "width", config.width);
     check_either_data_format("Resizing", config.data_format);
     if (config.fill_mode != "constant")
-      throw InvalidArgumentError("Resizing: expected fill_mode 'constant', received '" + config.fill_mode +
-                                 "'");
+      throw InvalidArgumentError("Resizing: expected fill_mode 'constant', received " +
+                                 in_quotes(config.fill_mode));
     if (config.crop_to_aspect_ratio && config.pad_to_aspect_ratio)
       throw InvalidArgumentError(
           "Resizing: expected one of crop_to_aspect_ratio and pad_to_aspect_ratio, "

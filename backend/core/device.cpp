@@ -25,7 +25,7 @@ std::string_view name_of(DeviceKind kind) {
 namespace {
 
 [[noreturn]] void throw_bad_name(std::string_view name, const std::string& reason) {
-  throw InvalidArgumentError("'" + std::string(name) + "' is not a device name: " + reason +
+  throw InvalidArgumentError(in_quotes(name) + " is not a device name: " + reason +
                              "; write it as \"cpu:0\", \"gpu:1\" or \"/device:GPU:1\"");
 }
 

@@ -43,8 +43,8 @@ DType parse_dtype(std::string_view name) {
     if (kInfo[i].name == name) return static_cast<DType>(i);
     names.emplace_back(kInfo[i].name);
   }
-  throw InvalidArgumentError("unknown dtype '" + std::string(name) + "'" + did_you_mean(name, names) +
-                             "; there are " + quoted_list(names));
+  throw InvalidArgumentError("unknown dtype " + in_quotes(name) + did_you_mean(name, names) + "; there are " +
+                             quoted_list(names));
 }
 
 DType promote(DType a, DType b) {

@@ -39,9 +39,8 @@ unsigned parse_channels(std::string_view text) {
     }
     if (!known) {
       const std::vector<std::string> names(kNames.begin(), kNames.end());
-      throw InvalidArgumentError("unknown log channel '" + std::string(name) + "'" +
-                                 did_you_mean(name, names) + "; there are " + quoted_list(names) +
-                                 " and 'off'");
+      throw InvalidArgumentError("unknown log channel " + in_quotes(name) + did_you_mean(name, names) +
+                                 "; there are " + quoted_list(names) + " and 'off'");
     }
   }
   return open;

@@ -27,9 +27,8 @@ FillMode detail::fill_mode_of(std::string_view name) {
     if (known == name) return mode;
     names.emplace_back(known);
   }
-  throw InvalidArgumentError("unknown fill_mode '" + std::string(name) + "'" +
-                             did_you_mean(std::string(name), names) + ": expected one of " +
-                             quoted_list(names));
+  throw InvalidArgumentError("unknown fill_mode " + in_quotes(name) + did_you_mean(std::string(name), names) +
+                             ": expected one of " + quoted_list(names));
 }
 
 namespace {

@@ -15,7 +15,7 @@ constexpr std::string_view kDots = "...";
 constexpr char kDotsMark = '.';
 
 [[noreturn]] void fail(std::string_view equation, const std::string& reason) {
-  throw InvalidArgumentError("einsum: equation '" + std::string(equation) + "': " + reason);
+  throw InvalidArgumentError("einsum: equation " + in_quotes(equation) + ": " + reason);
 }
 
 /// A term without spaces and with one '.' for "...".
@@ -75,7 +75,7 @@ void add_sizes(EinsumTerms& terms, const std::string& labels, const Shape& shape
     const auto [known, fresh] = terms.sizes.emplace(labels[axis], size);
     if (fresh || known->second == size || size == 1) continue;
     if (known->second != 1 && known->second != None && size != None)
-      throw ShapeError("einsum: equation '" + std::string(equation) + "': expected axes of one size for '" +
+      throw ShapeError("einsum: equation " + in_quotes(equation) + ": expected axes of one size for '" +
                        labels[axis] + "', received " + std::to_string(known->second) + " and " +
                        std::to_string(size));
     if (size != None || known->second == 1) known->second = size;
@@ -108,7 +108,7 @@ EinsumTerms detail::read_einsum(std::string_view equation, const std::vector<Sha
     const bool dots = term.find(kDotsMark) != std::string::npos;
     const int rest = shapes[i].rank() - static_cast<int>(term.size()) + (dots ? 1 : 0);
     if (rest < 0 || (!dots && rest > 0))
-      throw ShapeError("einsum: equation '" + std::string(equation) + "': expected " +
+      throw ShapeError("einsum: equation " + in_quotes(equation) + ": expected " +
                        std::to_string(term.size() - (dots ? 1 : 0)) + (dots ? " or more" : "") +
                        " axes of tensor " + std::to_string(i) + ", received " + shapes[i].to_string());
     term = with_dots(term, rest);

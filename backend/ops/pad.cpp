@@ -120,8 +120,8 @@ PadMode parse_mode(std::string_view mode) {
   if (mode == "reflect") return PadMode::reflect;
   if (mode == "symmetric") return PadMode::symmetric;
   const std::vector<std::string> names{"constant", "reflect", "symmetric"};
-  throw InvalidArgumentError("pad: expected a mode of " + quoted_list(names) + ", received '" +
-                             std::string(mode) + "'" + did_you_mean(mode, names));
+  throw InvalidArgumentError("pad: expected a mode of " + quoted_list(names) + ", received " +
+                             in_quotes(mode) + did_you_mean(mode, names));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ Interpolation detail::interpolation_of(std::string_view name) {
     if (known == name) return kind;
     names.emplace_back(known);
   }
-  throw InvalidArgumentError("unknown interpolation '" + std::string(name) + "'" +
+  throw InvalidArgumentError("unknown interpolation " + in_quotes(name) +
                              did_you_mean(std::string(name), names) + ": expected one of " +
                              quoted_list(names));
 }

@@ -13,7 +13,7 @@ Padding::Padding(std::string_view name) {
   } else if (name == "same") {
     mode_ = Mode::same;
   } else {
-    throw InvalidArgumentError("padding: expected 'valid' or 'same', received '" + std::string(name) + "'" +
+    throw InvalidArgumentError("padding: expected 'valid' or 'same', received " + in_quotes(name) +
                                did_you_mean(name, {"valid", "same"}));
   }
 }

@@ -204,7 +204,8 @@ void check_png(Walker& walker) {
     const uint32_t stored = walker.big(4);
     const bool critical = (chunk[0] & 0x20) == 0;
     if (critical && crc32(0, chunk.data(), static_cast<uInt>(chunk.size())) != stored)
-      walker.fail("the checksum of chunk " + type + " at byte " + std::to_string(begin) + " is wrong");
+      walker.fail("the checksum of chunk " + printable(type) + " at byte " + std::to_string(begin) +
+                  " is wrong");
     if (type == "IHDR" && length >= 13) {
       Walker header(chunk.subspan(4), type, "PNG");
       const uint64_t width = header.big(4), height = header.big(4);
