@@ -1,7 +1,8 @@
-// attack_mutated_files [trials] [seed] [folder]: small files of all formats, damaged in one way or several, are read by
-// a child process each: models are loaded, predict and train a step. Nothing may die, hang, throw what is no
-// nyala::Error, or name neither the file nor what is wrong in letters that a terminal would obey. A model that loads
-// although its configuration was changed has finite weights. Failing files are kept in `folder`, if that is given.
+// attack_mutated_files [trials] [seed] [folder]: small files of all formats, damaged in one way or several,
+// are read by a child process each: models are loaded, predict and train a step. Nothing may die, hang, throw
+// what is no nyala::Error, or name neither the file nor what is wrong in letters that a terminal would obey.
+// A model that loads although its configuration was changed has finite weights. Failing files are kept in
+// `folder`, if that is given; with ATTACK_TEXTS in the environment all errors are printed.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -219,8 +220,8 @@ std::string damaged_archive(const Sample& sample, Random& random, const std::vec
     zip::ArchiveWriter writer(path);
     for (size_t i = 0; i < archive.members().size(); ++i) {
       const std::string& name = archive.members()[i].name;
-      const auto content = archive.read(name).bytes.bytes();
-      std::string text(reinterpret_cast<const char*>(content.data()), content.size());
+      const zip::Content content = archive.read(name);
+      std::string text(reinterpret_cast<const char*>(content.bytes.bytes().data()), content.bytes.size());
       if (i == hit || name == "config.json") {
         if (name.ends_with(".json") && (name == "config.json" ? hit < 2 || i == hit : true))
           text = damaged_json(text, random);
@@ -335,6 +336,7 @@ enum Outcome { loaded, refused, wrong, died, hung };
     if (text.find(who) == std::string::npos) complain("does not name the file: " + printable(text));
     if (printable(text, true) != text) complain("raw text: " + printable(text));
     if (text.find('\n') != std::string::npos) complain("several lines: " + printable(text));
+    if (std::getenv("ATTACK_TEXTS")) std::cout << text << std::endl;
     ::_exit(refused);
   } catch (const std::exception& error) {
     complain(std::string("no nyala::Error: ") + typeid(error).name() + ": " + printable(error.what()));
