@@ -33,9 +33,15 @@ void SequentialNode::add(const Layer& layer) {
   if (built_ && !input_)
     throw StateError(
         "Sequential: the model was built for data already; add layers before or begin with an Input");
-  chain_.push_back(layer);
   names_.insert(layer.name());
-  add_sublayer(layer.name(), layer);
+  try {
+    chain_.push_back(layer);
+    add_sublayer(layer.name(), layer);
+  } catch (...) {  // without memory it was not added
+    names_.erase(layer.name());
+    chain_.resize(sublayers_.size(), layer);
+    throw;
+  }
   built_ = false;
   is_planned_ = false;
 }
@@ -77,8 +83,9 @@ void SequentialNode::build(Builder&, const Shapes& inputs) {
   }
   while (nodes_.size() < chain_.size()) {
     const Tensor x = chain_[nodes_.size()](outputs_[0]);
+    Tensors outputs{x};
     nodes_.push_back(symbolic(x)->producer);
-    outputs_ = {x};
+    outputs_.swap(outputs);
   }
 }
 

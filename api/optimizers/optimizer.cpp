@@ -68,31 +68,53 @@ double OptimizerNode::decay_of(const Variable& variable) const {
   return excluded || std::isnan(decay) ? 0.0 : decay;
 }
 
-void OptimizerNode::build(ParameterStore& store, const Variables& variables) {
+namespace {
+
+void check_variables(const std::string& who, const Variables& variables) {
   for (const Variable& variable : variables) {
     if (!variable.node().in_arena)
-      throw StateError(class_name() + ": variable " + in_quotes(variable.path()) +
+      throw StateError(who + ": variable " + in_quotes(variable.path()) +
                        " was not trainable when it was made and cannot be optimized");
     if (variable.dtype() != variables.front().dtype())
-      throw DTypeError(class_name() + ": expected variables of one dtype, received " +
+      throw DTypeError(who + ": expected variables of one dtype, received " +
                        std::string(name_of(variables.front().dtype())) + " and, for " +
                        in_quotes(variable.path()) + ", " + std::string(name_of(variable.dtype())));
   }
+}
+
+}  // namespace
+
+void OptimizerNode::build(ParameterStore& store, const Variables& variables) {
+  check_variables(class_name(), variables);
   const bool same_arena = store_.get() == &store && !variables_.empty() && !variables.empty() &&
                           variables_.front().dtype() == variables.front().dtype();
   const Variables known = same_arena ? variables_ : Variables();
-  store_ = store.shared_from_this();
-  variables_ = variables;
-  constrained_.clear();
-  std::ranges::copy_if(variables, std::back_inserter(constrained_),
+  Variables constrained, own = variables;
+  std::ranges::copy_if(variables, std::back_inserter(constrained),
                        [](const Variable& variable) { return bool(variable.node().spec.constraint); });
-  if (!same_arena) copies_.clear();
-  for (int copy = static_cast<int>(copies_.size()); copy < store.num_weight_copies() && !variables_.empty();
-       ++copy)
-    copies_.push_back(make_copy(copy));
-  for (Copy& copy : copies_) {
-    copy.plan = nullptr;
-    reset_segments(copy, known);
+  std::vector<Copy> others;
+  if (!same_arena) others.swap(copies_);
+  const auto kept = static_cast<std::ptrdiff_t>(copies_.size());
+  std::shared_ptr<ParameterStore> its_store = store.shared_from_this();
+  const auto exchange = [&] {
+    store_.swap(its_store);
+    variables_.swap(own);
+    constrained_.swap(constrained);
+  };
+  exchange();
+  try {
+    for (int copy = static_cast<int>(copies_.size()); copy < store.num_weight_copies() && !variables_.empty();
+         ++copy)
+      copies_.push_back(make_copy(copy));
+    for (Copy& copy : copies_) {
+      copy.plan = nullptr;
+      reset_segments(copy, known);
+    }
+  } catch (...) {  // nothing was built
+    exchange();
+    copies_.erase(copies_.begin() + kept, copies_.end());
+    if (!same_arena) copies_.swap(others);
+    throw;
   }
   partial_updates_.clear();
 }

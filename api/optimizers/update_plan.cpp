@@ -117,18 +117,20 @@ NormRange UpdatePlan::norm_range_of(const Piece& piece, int replica) const {
 
 void UpdatePlan::arrange(int replica, int slices) {
   if (replica == replica_ && slices == slices_) return;
-  replica_ = replica;
-  slices_ = slices;
+  slices_ = 0;  // until all ranges are there
   ranges_.assign(static_cast<size_t>(slices), {});
   norm_ranges_.assign(static_cast<size_t>(slices), {});
   const auto pieces = cut(slices, kCutAlignment, options_.whole_variables);
   for (size_t slice = 0; slice < pieces.size(); ++slice)
     for (const Piece& piece : pieces[slice]) ranges_[slice].push_back(range_of(piece, replica));
-  if (!measures_norms()) return;
-  const auto norm_pieces = cut(slices, ops::kNormChunk);
-  for (size_t slice = 0; slice < norm_pieces.size(); ++slice)
-    for (const Piece& piece : norm_pieces[slice])
-      norm_ranges_[slice].push_back(norm_range_of(piece, replica));
+  if (measures_norms()) {
+    const auto norm_pieces = cut(slices, ops::kNormChunk);
+    for (size_t slice = 0; slice < norm_pieces.size(); ++slice)
+      for (const Piece& piece : norm_pieces[slice])
+        norm_ranges_[slice].push_back(norm_range_of(piece, replica));
+  }
+  replica_ = replica;
+  slices_ = slices;
 }
 
 void UpdatePlan::measure(int slice) const {

@@ -77,9 +77,9 @@ void FeatureCache::check_rows_alone(const Tensors& x, const Tensors& features, b
 }
 
 void FeatureCache::keep(const Tensors& features, const std::vector<RowKey>& keys) {
+  chunks_.push_back(features);  // first: no place may lead to what is not there
   for (size_t i = 0; i < keys.size(); ++i)
-    places_.emplace(keys[i], Place{chunks_.size(), static_cast<int64_t>(i)});
-  chunks_.push_back(features);
+    places_.emplace(keys[i], Place{chunks_.size() - 1, static_cast<int64_t>(i)});
   for (const Tensor& feature : features) bytes_ += feature.bytes();
 }
 

@@ -87,7 +87,14 @@ void Stepper::resolve(const Batch& batch) {
 void Stepper::prepare(const Batch& batch, bool training) {
   TrainingState& state = *model_.training;
   build(batch);
-  if (!state.resolved) resolve(batch);
+  if (!state.resolved) {
+    try {
+      resolve(batch);
+    } catch (...) {
+      state.resolved = false;  // the outputs may be, the rest is not
+      throw;
+    }
+  }
   if (state.sums.empty()) {
     const int replicas = strategy_.num_replicas_in_sync();
     state.calls.resize(static_cast<size_t>(replicas));
@@ -95,14 +102,16 @@ void Stepper::prepare(const Batch& batch, bool training) {
     state.counted_metrics.resize(static_cast<size_t>(replicas));
     state.steps.clear();
     state.tapes.clear();
+    Tensors sums;  // of all replicas, or none are kept
     for (int id = 0; id < replicas; ++id) {
       const Device device = strategy_.store().device(id);
-      state.sums.push_back(Tensor::empty({state.num_sums}, DType::float64, device));
-      begin_sums(state, state.sums.back());
+      sums.push_back(Tensor::empty({state.num_sums}, DType::float64, device));
+      begin_sums(state, sums.back());
       state.steps.push_back(Tensor::zeros({}, DType::int64, device));
       state.tapes.push_back(std::make_shared<Tape>());
       state.tapes.back()->recorders = 1;  // for GradientTapes inside: this tape goes on without them
     }
+    state.sums = std::move(sums);
     if (state.restored_sums.parts > 0) restore_sums(state, std::move(state.restored_sums));
   }
   if (training && !state.trained) {  // layers may have been frozen since compile()

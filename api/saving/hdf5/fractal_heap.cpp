@@ -168,13 +168,14 @@ Cursor FractalHeap::huge(Cursor id) {
 }
 
 void FractalHeap::read_huge_objects() {
-  huge_objects_.emplace();
+  decltype(huge_objects_)::value_type objects;  // not kept where reading ends half-way
   walk_btree_v2(*image_, huge_tree_, BTreeV2Type::huge_objects, [&](Cursor record) {
     Range range{};
     range.address = record.address();
     range.length = record.length();
-    huge_objects_->emplace(record.length(), range);
+    objects.emplace(record.length(), range);
   });
+  huge_objects_ = std::move(objects);
 }
 
 Cursor FractalHeap::tiny(Cursor id) const {

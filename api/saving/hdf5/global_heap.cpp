@@ -33,8 +33,7 @@ std::string GlobalHeap::read_string(Cursor& element) {
 }
 
 const GlobalHeap::Collection& GlobalHeap::collection(uint64_t address) {
-  const auto [place, is_new] = known_.try_emplace(address);
-  if (!is_new) return place->second;
+  if (const auto known = known_.find(address); known != known_.end()) return known->second;
 
   const uint64_t header_size = padded(4 + 1 + 3 + static_cast<uint64_t>(image_->length_size));
   Cursor header(*image_, address, header_size, "global heap collection");
@@ -47,6 +46,7 @@ const GlobalHeap::Collection& GlobalHeap::collection(uint64_t address) {
   objects.skip(header_size);
   collections_.spend(size, address);
 
+  Collection found;
   const uint64_t field_bytes = 2 + 2 + 4 + static_cast<uint64_t>(image_->length_size);
   while (objects.remaining() >= padded(field_bytes)) {
     const uint64_t index = objects.u16();
@@ -54,12 +54,12 @@ const GlobalHeap::Collection& GlobalHeap::collection(uint64_t address) {
     const uint64_t length = objects.length();
     objects.skip(padding_after(field_bytes));
     if (index == 0) break;  // the rest is free
-    place->second.emplace(index, Range{objects.position(), length});
+    found.emplace(index, Range{objects.position(), length});
     objects.skip(length);
     if (objects.remaining() < padding_after(length)) break;
     objects.skip(padding_after(length));
   }
-  return place->second;
+  return known_.emplace(address, std::move(found)).first->second;
 }
 
 }  // namespace nyala::hdf5
