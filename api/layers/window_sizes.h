@@ -19,7 +19,7 @@ class WindowSizes {
   WindowSizes(const Size<N>& window, const std::type_identity_t<Size<N>>& strides,
               const std::type_identity_t<Size<N>>& dilation, std::string padding)
       : text_("a window of " + window.to_string() + ", strides " + strides.to_string() + ", dilation " +
-              dilation.to_string() + ", padding " + in_quotes(padding)),
+              dilation.to_string() + ", padding " + detail::in_quotes(padding)),
         padding_(std::move(padding)) {
     for (size_t i = 0; i < N; ++i) axes_.push_back({window[i], strides[i], dilation[i]});
   }

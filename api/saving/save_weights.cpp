@@ -10,6 +10,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 void write(const Model& model, const std::string& path) {

@@ -46,7 +46,7 @@ void check_status(StatusWords& status, const ModelNode& model, const Element* gi
       const std::string within_batch = found.to_string();
       if (const size_t at = text.find(within_batch); at != std::string::npos)
         text.replace(at, within_batch.size(), text_of(found, given));
-      throw NumericError("model " + in_quotes(model.name()) + ": " + text);
+      throw NumericError("model " + detail::in_quotes(model.name()) + ": " + text);
     }
   });
 }
