@@ -22,20 +22,20 @@ struct Stage {
   bool fused;
 };
 
-const std::vector<Stage> kBase = {{1, 32, 16, 1, 1, true},   {2, 16, 32, 4, 2, true},
-                                  {2, 32, 48, 4, 2, true},   {3, 48, 96, 4, 2, false},
-                                  {5, 96, 112, 6, 1, false}, {8, 112, 192, 6, 2, false}};
-const std::vector<Stage> kSmall = {{2, 24, 24, 1, 1, true},    {4, 24, 48, 4, 2, true},
-                                   {4, 48, 64, 4, 2, true},    {6, 64, 128, 4, 2, false},
-                                   {9, 128, 160, 6, 1, false}, {15, 160, 256, 6, 2, false}};
-const std::vector<Stage> kMedium = {{3, 24, 24, 1, 1, true},     {5, 24, 48, 4, 2, true},
-                                    {5, 48, 80, 4, 2, true},     {7, 80, 160, 4, 2, false},
-                                    {14, 160, 176, 6, 1, false}, {18, 176, 304, 6, 2, false},
-                                    {5, 304, 512, 6, 1, false}};
-const std::vector<Stage> kLarge = {{4, 32, 32, 1, 1, true},     {7, 32, 64, 4, 2, true},
-                                   {7, 64, 96, 4, 2, true},     {10, 96, 192, 4, 2, false},
-                                   {19, 192, 224, 6, 1, false}, {25, 224, 384, 6, 2, false},
-                                   {7, 384, 640, 6, 1, false}};
+const std::vector<Stage>& kBase =
+    *new std::vector<Stage>{{1, 32, 16, 1, 1, true},  {2, 16, 32, 4, 2, true},   {2, 32, 48, 4, 2, true},
+                            {3, 48, 96, 4, 2, false}, {5, 96, 112, 6, 1, false}, {8, 112, 192, 6, 2, false}};
+const std::vector<Stage>& kSmall = *new std::vector<Stage>{
+    {2, 24, 24, 1, 1, true},   {4, 24, 48, 4, 2, true},    {4, 48, 64, 4, 2, true},
+    {6, 64, 128, 4, 2, false}, {9, 128, 160, 6, 1, false}, {15, 160, 256, 6, 2, false}};
+const std::vector<Stage>& kMedium = *new std::vector<Stage>{
+    {3, 24, 24, 1, 1, true},   {5, 24, 48, 4, 2, true},     {5, 48, 80, 4, 2, true},
+    {7, 80, 160, 4, 2, false}, {14, 160, 176, 6, 1, false}, {18, 176, 304, 6, 2, false},
+    {5, 304, 512, 6, 1, false}};
+const std::vector<Stage>& kLarge = *new std::vector<Stage>{
+    {4, 32, 32, 1, 1, true},    {7, 32, 64, 4, 2, true},     {7, 64, 96, 4, 2, true},
+    {10, 96, 192, 4, 2, false}, {19, 192, 224, 6, 1, false}, {25, 224, 384, 6, 2, false},
+    {7, 384, 640, 6, 1, false}};
 
 struct Variant {
   std::string name;        // "EfficientNetV2B0"

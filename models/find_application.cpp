@@ -11,7 +11,7 @@ namespace nyala::applications {
 using namespace nyala::detail;
 
 const std::vector<Application>& all_applications() {
-  static const std::vector<Application> all = {
+  static const std::vector<Application>& all = *new std::vector<Application>{
       {"ConvNeXtBase", "convnext", "none", 224, ConvNeXtBase},
       {"ConvNeXtLarge", "convnext", "none", 224, ConvNeXtLarge},
       {"ConvNeXtSmall", "convnext", "none", 224, ConvNeXtSmall},
@@ -70,7 +70,8 @@ std::string preprocess_mode(const std::string& name) {
   std::vector<std::string> names = {"caffe", "tf", "torch", "none"};
   if (std::find(names.begin(), names.end(), name) != names.end()) return name;
   for (const Application& application : all_applications()) {
-    if (application.module == name || lower_case(application.name) == lower_case(name)) return application.preprocess;
+    if (application.module == name || lower_case(application.name) == lower_case(name))
+      return application.preprocess;
     if (std::find(names.begin(), names.end(), application.module) == names.end())
       names.push_back(application.module);
   }

@@ -14,7 +14,7 @@ using namespace nyala::applications::detail;
 
 namespace {
 
-const std::set<int64_t> kPublishedSizes = {128, 160, 192, 224};
+const std::set<int64_t>& kPublishedSizes = *new std::set<int64_t>{128, 160, 192, 224};
 
 int64_t scaled(int64_t filters, double alpha) {
   return static_cast<int64_t>(static_cast<double>(filters) * alpha);

@@ -11,8 +11,8 @@ using namespace nyala::applications::detail;
 
 namespace {
 
-const std::set<int64_t> kPublishedSizes = {96, 128, 160, 192, 224};
-const std::set<double> kPublishedAlphas = {0.35, 0.5, 0.75, 1.0, 1.3, 1.4};
+const std::set<int64_t>& kPublishedSizes = *new std::set<int64_t>{96, 128, 160, 192, 224};
+const std::set<double>& kPublishedAlphas = *new std::set<double>{0.35, 0.5, 0.75, 1.0, 1.3, 1.4};
 
 /// Blocks of one kind: the first has these strides.
 struct Stage {

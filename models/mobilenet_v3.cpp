@@ -24,19 +24,19 @@ struct Block {
   bool squeeze, swish;
 };
 
-const std::vector<Block> kSmall = {{1, 16, false, 2, true, false},
-                                   {72.0 / 16, 24, false, 2, false, false},
-                                   {88.0 / 24, 24, false, 1, false, false},
-                                   {4, 40, true, 2, true, true},
-                                   {6, 40, true, 1, true, true},
-                                   {6, 40, true, 1, true, true},
-                                   {3, 48, true, 1, true, true},
-                                   {3, 48, true, 1, true, true},
-                                   {6, 96, true, 2, true, true},
-                                   {6, 96, true, 1, true, true},
-                                   {6, 96, true, 1, true, true}};
+const std::vector<Block>& kSmall = *new std::vector<Block>{{1, 16, false, 2, true, false},
+                                                           {72.0 / 16, 24, false, 2, false, false},
+                                                           {88.0 / 24, 24, false, 1, false, false},
+                                                           {4, 40, true, 2, true, true},
+                                                           {6, 40, true, 1, true, true},
+                                                           {6, 40, true, 1, true, true},
+                                                           {3, 48, true, 1, true, true},
+                                                           {3, 48, true, 1, true, true},
+                                                           {6, 96, true, 2, true, true},
+                                                           {6, 96, true, 1, true, true},
+                                                           {6, 96, true, 1, true, true}};
 
-const std::vector<Block> kLarge = {
+const std::vector<Block>& kLarge = *new std::vector<Block>{
     {1, 16, false, 1, false, false},  {4, 24, false, 2, false, false},  {3, 24, false, 1, false, false},
     {3, 40, true, 2, true, false},    {3, 40, true, 1, true, false},    {3, 40, true, 1, true, false},
     {6, 80, false, 2, false, true},   {2.5, 80, false, 1, false, true}, {2.3, 80, false, 1, false, true},
@@ -103,15 +103,16 @@ Tensor classifier(const ImageApplication& app, Tensor x, double last_channels) {
 }
 
 /// Hashes of the files with and without a top.
-const std::map<std::string, std::pair<const char*, const char*>> kHashes = {
-    {"large_224_0.75_float", {"765b44a33ad4005b3ac83185abf1d0eb", "40af19a13ebea4e2ee0c676887f69a2e"}},
-    {"large_224_1.0_float", {"59e551e166be033d707958cf9e29a6a7", "07fb09a5933dd0c8eaafa16978110389"}},
-    {"large_minimalistic_224_1.0_float",
-     {"675e7b876c45c57e9e63e6d90a36599c", "ec5221f64a2f6d1ef965a614bdae7973"}},
-    {"small_224_0.75_float", {"cb65d4e5be93758266aa0a7f2c6708b7", "ebdb5cc8e0b497cd13a7c275d475c819"}},
-    {"small_224_1.0_float", {"8768d4c2e7dee89b9d02b2d03d65d862", "d3e8ec802a04aa4fc771ee12a9a9b836"}},
-    {"small_minimalistic_224_1.0_float",
-     {"99cd97fb2fcdad2bf028eb838de69e37", "cde8136e733e811080d9fcd8a252f7e4"}}};
+const std::map<std::string, std::pair<const char*, const char*>>& kHashes =
+    *new std::map<std::string, std::pair<const char*, const char*>>{
+        {"large_224_0.75_float", {"765b44a33ad4005b3ac83185abf1d0eb", "40af19a13ebea4e2ee0c676887f69a2e"}},
+        {"large_224_1.0_float", {"59e551e166be033d707958cf9e29a6a7", "07fb09a5933dd0c8eaafa16978110389"}},
+        {"large_minimalistic_224_1.0_float",
+         {"675e7b876c45c57e9e63e6d90a36599c", "ec5221f64a2f6d1ef965a614bdae7973"}},
+        {"small_224_0.75_float", {"cb65d4e5be93758266aa0a7f2c6708b7", "ebdb5cc8e0b497cd13a7c275d475c819"}},
+        {"small_224_1.0_float", {"8768d4c2e7dee89b9d02b2d03d65d862", "d3e8ec802a04aa4fc771ee12a9a9b836"}},
+        {"small_minimalistic_224_1.0_float",
+         {"99cd97fb2fcdad2bf028eb838de69e37", "cde8136e733e811080d9fcd8a252f7e4"}}};
 
 PretrainedFile published(const ImageApplication& app, const Variant& variant) {
   const ApplicationConfig& config = app.config();

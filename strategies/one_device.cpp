@@ -26,7 +26,7 @@ OneDeviceStrategy::OneDeviceStrategy(Device device) : Strategy(on_one_device(dev
 
 std::shared_ptr<StrategyNode> detail::default_strategy(Device device) {
   static auto* const strategies = new std::map<Device, std::shared_ptr<StrategyNode>>;
-  static Mutex mutex{Mutex::AtFork::is_waited};
+  static Mutex& mutex = *new Mutex(Mutex::AtFork::is_waited);
   std::lock_guard lock(mutex);
   std::shared_ptr<StrategyNode>& strategy = (*strategies)[device];
   if (!strategy) strategy = on_one_device(device, "default strategy", default_store(device));

@@ -16,7 +16,7 @@ using Activation = Tensor (*)(const Tensor&);
 
 /// Every activation: one line each.
 const std::map<std::string, Activation>& table() {
-  static const std::map<std::string, Activation> activations = {
+  static const std::map<std::string, Activation>& activations = *new std::map<std::string, Activation>{
       {"celu", [](const Tensor& x) { return activations::celu(x); }},
       {"elu", [](const Tensor& x) { return activations::elu(x); }},
       {"exponential", activations::exponential},

@@ -10,7 +10,7 @@ using namespace nyala::detail;
 namespace {
 
 const NameTable<Constraint>& names() {
-  static const NameTable<Constraint> table("constraint", Constraints{}, {});
+  static const NameTable<Constraint>& table = *new NameTable<Constraint>("constraint", Constraints{}, {});
   return table;
 }
 

@@ -10,13 +10,14 @@ using namespace nyala::detail;
 namespace {
 
 const NameTable<Initializer>& names() {
-  static const NameTable<Initializer> table("initializer", Initializers{},
-                                            {{"uniform", "RandomUniform"},
-                                             {"normal", "RandomNormal"},
-                                             {"zero", "Zeros"},
-                                             {"one", "Ones"},
-                                             {"IdentityInitializer", "Identity"},
-                                             {"OrthogonalInitializer", "Orthogonal"}});
+  static const NameTable<Initializer>& table =
+      *new NameTable<Initializer>("initializer", Initializers{},
+                                  {{"uniform", "RandomUniform"},
+                                   {"normal", "RandomNormal"},
+                                   {"zero", "Zeros"},
+                                   {"one", "Ones"},
+                                   {"IdentityInitializer", "Identity"},
+                                   {"OrthogonalInitializer", "Orthogonal"}});
   return table;
 }
 

@@ -54,7 +54,7 @@ Places places_of(const AttentionInputs& in) {
 }  // namespace
 
 const std::vector<std::string>& detail::attention_names() {
-  static const std::vector<std::string> names = {"query", "value", "key"};
+  static const std::vector<std::string>& names = *new std::vector<std::string>{"query", "value", "key"};
   return names;
 }
 

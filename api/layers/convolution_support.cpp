@@ -16,7 +16,8 @@ void detail::check_strides_or_dilation(const std::string& layer, const Size<N>& 
 
 void detail::check_activation_axis(const std::string& layer, const std::string& data_format,
                                    const ActivationArgument& activation) {
-  static const std::set<std::string> along_last = {"softmax", "log_softmax", "sparsemax", "glu"};
+  static const std::set<std::string>& along_last =
+      *new std::set<std::string>{"softmax", "log_softmax", "sparsemax", "glu"};
   if (data_format != "channels_first" || (!activation.is_custom() && !along_last.contains(activation.name())))
     return;
   throw InvalidArgumentError(layer +

@@ -427,7 +427,7 @@ struct NameCounters {
 };
 
 NameCounters& name_counters() {
-  static NameCounters counters;
+  static NameCounters& counters = *new NameCounters;
   return counters;
 }
 

@@ -18,19 +18,19 @@ using namespace nyala::detail;
 namespace {
 
 const NameTable<Loss>& names() {
-  static const NameTable<Loss> table("loss", Losses{},
-                                     {{"bce", "BinaryCrossentropy"},
-                                      {"BCE", "BinaryCrossentropy"},
-                                      {"kld", "KLDivergence"},
-                                      {"KLD", "KLDivergence"},
-                                      {"mae", "MeanAbsoluteError"},
-                                      {"MAE", "MeanAbsoluteError"},
-                                      {"mape", "MeanAbsolutePercentageError"},
-                                      {"MAPE", "MeanAbsolutePercentageError"},
-                                      {"mse", "MeanSquaredError"},
-                                      {"MSE", "MeanSquaredError"},
-                                      {"msle", "MeanSquaredLogarithmicError"},
-                                      {"MSLE", "MeanSquaredLogarithmicError"}});
+  static const NameTable<Loss>& table = *new NameTable<Loss>("loss", Losses{},
+                                                             {{"bce", "BinaryCrossentropy"},
+                                                              {"BCE", "BinaryCrossentropy"},
+                                                              {"kld", "KLDivergence"},
+                                                              {"KLD", "KLDivergence"},
+                                                              {"mae", "MeanAbsoluteError"},
+                                                              {"MAE", "MeanAbsoluteError"},
+                                                              {"mape", "MeanAbsolutePercentageError"},
+                                                              {"MAPE", "MeanAbsolutePercentageError"},
+                                                              {"mse", "MeanSquaredError"},
+                                                              {"MSE", "MeanSquaredError"},
+                                                              {"msle", "MeanSquaredLogarithmicError"},
+                                                              {"MSLE", "MeanSquaredLogarithmicError"}});
   return table;
 }
 
@@ -121,12 +121,12 @@ Tensor weighted_scalar(const Tensor& value, const Tensor& sample_weight, Reducti
 }  // namespace
 
 Reduction detail::parse_reduction(const std::string& name) {
-  static const std::map<std::string, Reduction> reductions = {
-      {"sum_over_batch_size", Reduction::sum_over_batch_size},
-      {"mean", Reduction::mean},
-      {"sum", Reduction::sum},
-      {"mean_with_sample_weight", Reduction::mean_with_sample_weight},
-      {"none", Reduction::none}};
+  static const std::map<std::string, Reduction>& reductions =
+      *new std::map<std::string, Reduction>{{"sum_over_batch_size", Reduction::sum_over_batch_size},
+                                            {"mean", Reduction::mean},
+                                            {"sum", Reduction::sum},
+                                            {"mean_with_sample_weight", Reduction::mean_with_sample_weight},
+                                            {"none", Reduction::none}};
   if (const auto found = reductions.find(name); found != reductions.end()) return found->second;
   std::vector<std::string> known;
   for (const auto& reduction : reductions) known.push_back(reduction.first);

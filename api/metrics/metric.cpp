@@ -17,17 +17,17 @@ using namespace nyala::detail;
 namespace {
 
 const NameTable<Metric>& names() {
-  static const NameTable<Metric> table("metric", metrics::Metrics{},
-                                       {{"bce", "BinaryCrossentropy"},
-                                        {"BCE", "BinaryCrossentropy"},
-                                        {"mae", "MeanAbsoluteError"},
-                                        {"MAE", "MeanAbsoluteError"},
-                                        {"mape", "MeanAbsolutePercentageError"},
-                                        {"MAPE", "MeanAbsolutePercentageError"},
-                                        {"mse", "MeanSquaredError"},
-                                        {"MSE", "MeanSquaredError"},
-                                        {"msle", "MeanSquaredLogarithmicError"},
-                                        {"MSLE", "MeanSquaredLogarithmicError"}});
+  static const NameTable<Metric>& table = *new NameTable<Metric>("metric", metrics::Metrics{},
+                                                                 {{"bce", "BinaryCrossentropy"},
+                                                                  {"BCE", "BinaryCrossentropy"},
+                                                                  {"mae", "MeanAbsoluteError"},
+                                                                  {"MAE", "MeanAbsoluteError"},
+                                                                  {"mape", "MeanAbsolutePercentageError"},
+                                                                  {"MAPE", "MeanAbsolutePercentageError"},
+                                                                  {"mse", "MeanSquaredError"},
+                                                                  {"MSE", "MeanSquaredError"},
+                                                                  {"msle", "MeanSquaredLogarithmicError"},
+                                                                  {"MSLE", "MeanSquaredLogarithmicError"}});
   return table;
 }
 

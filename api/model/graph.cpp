@@ -124,8 +124,11 @@ namespace {
 
 /// Keras' name of the operation: `x + 1.0` is an add there, one affine op here.
 std::string keras_name(const OpDef& op, const Descriptor& descriptor) {
-  static const std::map<std::string_view, std::string_view> others = {
-      {"divide", "true_divide"}, {"power_scalar", "power"}, {"slice", "get_item"}, {"flatten", "reshape"}};
+  static const std::map<std::string_view, std::string_view>& others =
+      *new std::map<std::string_view, std::string_view>{{"divide", "true_divide"},
+                                                        {"power_scalar", "power"},
+                                                        {"slice", "get_item"},
+                                                        {"flatten", "reshape"}};
   if (&op != &ops::kAffine) {
     const auto found = others.find(op.name);
     return std::string(found == others.end() ? op.name : found->second);

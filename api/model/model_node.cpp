@@ -30,7 +30,7 @@ void ModelNode::build(Builder&, const Shapes& inputs) {
 }
 
 const Tensors& ModelNode::inputs() const {
-  static const Tensors none;
+  static const Tensors& none = *new Tensors;
   return none;
 }
 

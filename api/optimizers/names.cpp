@@ -28,7 +28,7 @@ std::map<std::string, Maker> makers(ClassList<Classes...>) {
 }  // namespace
 
 Optimizer::Optimizer(const std::string& name) {
-  static const std::map<std::string, Maker> table = makers(Optimizers{});
+  static const std::map<std::string, Maker>& table = *new std::map<std::string, Maker>(makers(Optimizers{}));
   const auto found = table.find(lower_case(name));
   if (found != table.end()) {
     *this = found->second();

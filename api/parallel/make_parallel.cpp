@@ -27,7 +27,7 @@ namespace {
 /// Threads are made once for a list of devices, not once for a call.
 DeviceSlices slices_on(const std::vector<Device>& devices, Device output) {
   static auto* const made = new std::map<std::pair<std::vector<Device>, Device>, DeviceSlices>;
-  static Mutex mutex{Mutex::AtFork::is_waited};
+  static Mutex& mutex = *new Mutex(Mutex::AtFork::is_waited);
   const std::lock_guard lock(mutex);
   const auto found = made->find({devices, output});
   if (found != made->end()) return found->second;

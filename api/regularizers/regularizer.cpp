@@ -10,7 +10,8 @@ using namespace nyala::detail;
 namespace {
 
 const NameTable<Regularizer>& names() {
-  static const NameTable<Regularizer> table("regularizer", Regularizers{}, {{"l1_l2", "L1L2"}});
+  static const NameTable<Regularizer>& table =
+      *new NameTable<Regularizer>("regularizer", Regularizers{}, {{"l1_l2", "L1L2"}});
   return table;
 }
 

@@ -23,21 +23,22 @@ void widen(std::span<const std::byte> bytes, void* out) {
 }  // namespace
 
 const StoredElement* find_stored_element(std::string_view code) {
-  static const std::map<std::string_view, StoredElement> elements = {
-      {"f4", {4, DType::float32, nullptr}},
-      {"f8", {8, DType::float64, nullptr}},
-      {"f2", {2, DType::float16, nullptr}},
-      {"bf2", {2, DType::bfloat16, nullptr}},
-      {"i4", {4, DType::int32, nullptr}},
-      {"i8", {8, DType::int64, nullptr}},
-      {"u1", {1, DType::uint8, nullptr}},
-      {"b1", {1, DType::bool_, widen<uint8_t, bool>}},
-      {"i1", {1, DType::int32, widen<int8_t, int32_t>}},
-      {"i2", {2, DType::int32, widen<int16_t, int32_t>}},
-      {"u2", {2, DType::int32, widen<uint16_t, int32_t>}},
-      {"u4", {4, DType::int64, widen<uint32_t, int64_t>}},
-      {"u8", {8, DType::int64, widen<uint64_t, int64_t>}},
-  };
+  static const std::map<std::string_view, StoredElement>& elements =
+      *new std::map<std::string_view, StoredElement>{
+          {"f4", {4, DType::float32, nullptr}},
+          {"f8", {8, DType::float64, nullptr}},
+          {"f2", {2, DType::float16, nullptr}},
+          {"bf2", {2, DType::bfloat16, nullptr}},
+          {"i4", {4, DType::int32, nullptr}},
+          {"i8", {8, DType::int64, nullptr}},
+          {"u1", {1, DType::uint8, nullptr}},
+          {"b1", {1, DType::bool_, widen<uint8_t, bool>}},
+          {"i1", {1, DType::int32, widen<int8_t, int32_t>}},
+          {"i2", {2, DType::int32, widen<int16_t, int32_t>}},
+          {"u2", {2, DType::int32, widen<uint16_t, int32_t>}},
+          {"u4", {4, DType::int64, widen<uint32_t, int64_t>}},
+          {"u8", {8, DType::int64, widen<uint64_t, int64_t>}},
+      };
   const auto found = elements.find(code);
   return found == elements.end() ? nullptr : &found->second;
 }

@@ -13,7 +13,7 @@ namespace {
 thread_local WeightsFromFile* t_current = nullptr;
 
 bool is_random(const InitializerNode& node) {
-  static const std::set<std::string> names = {
+  static const std::set<std::string>& names = *new std::set<std::string>{
       "GlorotNormal", "GlorotUniform", "HeNormal",      "HeUniform",       "LecunNormal",    "LecunUniform",
       "Orthogonal",   "RandomNormal",  "RandomUniform", "TruncatedNormal", "VarianceScaling"};
   return names.contains(node.class_name());

@@ -69,7 +69,7 @@ struct Log {
 };
 
 Log& instance() {
-  static Log log;
+  static Log& log = *new Log;
   return log;
 }
 

@@ -7,7 +7,7 @@ namespace nyala {
 using namespace nyala::detail;
 
 const AggregatingVariable& AggregatingVariable::instance() {
-  static const AggregatingVariable kind;
+  static const auto& kind = *new AggregatingVariable;
   return kind;
 }
 

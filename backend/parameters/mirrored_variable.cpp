@@ -5,7 +5,7 @@ namespace nyala {
 using namespace nyala::detail;
 
 const MirroredVariable& MirroredVariable::instance() {
-  static const MirroredVariable kind;
+  static const auto& kind = *new MirroredVariable;
   return kind;
 }
 

@@ -122,7 +122,7 @@ std::shared_ptr<ParameterStore> ParameterStore::make_central(std::vector<Device>
 
 std::shared_ptr<ParameterStore> detail::default_store(Device device) {
   static auto* const stores = new std::map<Device, std::shared_ptr<ParameterStore>>;
-  static Mutex mutex{Mutex::AtFork::is_waited};
+  static Mutex& mutex = *new Mutex(Mutex::AtFork::is_waited);
   std::lock_guard lock(mutex);
   std::shared_ptr<ParameterStore>& store = (*stores)[device];
   if (!store) {

@@ -54,7 +54,7 @@ Tensor share_of(const Tensor& value, size_t replica, size_t replicas) {
 }  // namespace
 
 const SyncOnReadVariable& SyncOnReadVariable::instance() {
-  static const SyncOnReadVariable kind;
+  static const auto& kind = *new SyncOnReadVariable;
   return kind;
 }
 

@@ -39,7 +39,8 @@ double cgroup_quota() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   std::string quota, period;
   file >> quota >> period;
-  const std::optional<double> used = parse_number(quota), of = parse_number(period);  // the first may be "max"
+  const std::optional<double> used = parse_number(quota),
+                              of = parse_number(period);  // the first may be "max"
   return used && of && *of > 0 ? *used / *of : 0;
 }
 
@@ -227,7 +228,7 @@ std::string why_missing(DeviceKind kind) {
 
 /// Says once per device that another one is used in its place.
 void warn_of_soft_placement(Device device) {
-  static Mutex mutex{Mutex::AtFork::is_waited};
+  static Mutex& mutex = *new Mutex(Mutex::AtFork::is_waited);
   static auto* const warned = new std::set<Device>;
   std::lock_guard lock(mutex);
   if (warned->insert(device).second)

@@ -88,7 +88,7 @@ struct SeedState {
 };
 
 SeedState& seed_state() {
-  static SeedState state;
+  static SeedState& state = *new SeedState;
   return state;
 }
 

@@ -229,7 +229,7 @@ void ConfigReader::field(const char* name, ActivationArgument& value) {
 }
 
 void ConfigReader::field(const char* name, Initializer& value) {
-  static const ObjectTable<Initializer> table("initializer", Initializers{});
+  static const ObjectTable<Initializer>& table = *new ObjectTable<Initializer>("initializer", Initializers{});
   const Json* found = find(name);
   if (!found) return;
   const ConfigObject object = object_of(*found, place(name));
@@ -238,7 +238,7 @@ void ConfigReader::field(const char* name, Initializer& value) {
 }
 
 void ConfigReader::field(const char* name, Regularizer& value) {
-  static const ObjectTable<Regularizer> table("regularizer", Regularizers{});
+  static const ObjectTable<Regularizer>& table = *new ObjectTable<Regularizer>("regularizer", Regularizers{});
   const Json* found = find(name);
   if (!found) return;
   const ConfigObject object = object_of(*found, place(name));
@@ -246,7 +246,7 @@ void ConfigReader::field(const char* name, Regularizer& value) {
 }
 
 void ConfigReader::field(const char* name, Constraint& value) {
-  static const ObjectTable<Constraint> table("constraint", Constraints{});
+  static const ObjectTable<Constraint>& table = *new ObjectTable<Constraint>("constraint", Constraints{});
   const Json* found = find(name);
   if (!found) return;
   const ConfigObject object = object_of(*found, place(name));
@@ -254,7 +254,8 @@ void ConfigReader::field(const char* name, Constraint& value) {
 }
 
 void ConfigReader::field(const char* name, LearningRate& value) {
-  static const ObjectTable<LearningRate> table("learning rate schedule", Schedules{});
+  static const ObjectTable<LearningRate>& table =
+      *new ObjectTable<LearningRate>("learning rate schedule", Schedules{});
   const Json* found = find(name);
   if (!found) return;
   if (!found->is_number() && !found->is_object())

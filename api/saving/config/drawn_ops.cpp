@@ -363,7 +363,7 @@ Ops make_ops() {
 }  // namespace
 
 OpConfig drawn_op_config(const GraphNode& node) {
-  static const Ops all = make_ops();
+  static const Ops& all = *new Ops(make_ops());
   const auto found = all.find(node.op);
   if (found == all.end()) refuse(node, "Keras has no operation for '" + std::string(node.op->name) + "'");
   OpConfig op{found->second.class_name};

@@ -60,7 +60,7 @@ class GraphWriter {
 
   /// The arguments of an attention layer's call, each mask under the name of its tensor.
   void add_named_arguments(const GraphNode& node, Json& args, Json& keywords) const {
-    static const std::vector<std::string> order = {"query", "value", "key"};
+    static const std::vector<std::string>& order = *new std::vector<std::string>{"query", "value", "key"};
     const std::vector<std::string> names =
         node.arguments ? node.arguments->tensors : std::vector<std::string>();
     for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -263,8 +263,8 @@ class GraphReader {
 
   /// The tensors of an attention layer's call, by position or name; false while one is not drawn yet.
   bool collect_named(const Entry& entry, const Json& args, const Json& keywords, Tensors& inputs) const {
-    static const std::vector<std::string> names = {"query",      "value",    "key",           "query_mask",
-                                                   "value_mask", "key_mask", "attention_mask"};
+    static const std::vector<std::string>& names = *new std::vector<std::string>{
+        "query", "value", "key", "query_mask", "value_mask", "key_mask", "attention_mask"};
     std::map<std::string, Tensor> found;
     for (size_t i = 0; i < names.size(); ++i) {
       const Json* json = keywords.contains(names[i]) ? &keywords[names[i]]

@@ -244,7 +244,7 @@ Layer lambda_from(const Json& config, const std::string& where, LoadScope& scope
 
 Layer make_layer_of(const ConfigObject& object, const Json& json, const std::string& where,
                     LoadScope& scope) {
-  static const LayerTable table(Layers{});
+  static const LayerTable& table = *new LayerTable(Layers{});
   const std::string& name = object.class_name;
   if (const CustomObject own = find_custom(object, scope); const auto* const maker = own.as<LayerMaker>())
     return custom_from(*maker, json, where, scope);
@@ -254,7 +254,8 @@ Layer make_layer_of(const ConfigObject& object, const Json& json, const std::str
   if (name == "Lambda") return lambda_from(object.config, where, scope);
   if (const LayerTable::Maker maker = table.find(name)) return maker(object.config, where, scope);
   const std::string registered = object.registered_name.empty() ? name : object.registered_name;
-  throw FileFormatError(where + " (" + registered + ") is no layer that Nyala has or that was registered; a class of your own: " +
+  throw FileFormatError(where + " (" + registered +
+                        ") is no layer that Nyala has or that was registered; a class of your own: " +
                         "register_serializable<" + name + ">(\"package\") before loading, or pass {\"" +
                         name + "\", custom_object<" + name + ">()} in .custom_objects");
 }

@@ -244,7 +244,7 @@ Selection selection_of(const std::vector<Json>& key, const Shape& x, const OpArg
 Tensor get_item(const OpArguments& a) {
   const Tensor x = a.tensor("x", 0);
   const Json* given = nullptr;
-  static const Json nothing;
+  static const Json& nothing = *new Json;
   given = a.has("key", 1) ? &a.json("key", 1) : &nothing;
   const std::vector<Json> key =
       given->is_array() ? std::vector<Json>(given->begin(), given->end()) : std::vector<Json>{*given};

@@ -123,14 +123,14 @@ void add_other_ops(std::map<std::string, OpEntry>& t) {
 }
 
 const std::map<std::string, OpEntry>& op_table() {
-  static const std::map<std::string, OpEntry> table = [] {
-    std::map<std::string, OpEntry> made;
-    add_elementwise_ops(made);
-    add_shape_ops(made);
-    add_other_ops(made);
+  static const auto* const table = [] {
+    auto* const made = new std::map<std::string, OpEntry>;
+    add_elementwise_ops(*made);
+    add_shape_ops(*made);
+    add_other_ops(*made);
     return made;
   }();
-  return table;
+  return *table;
 }
 
 }  // namespace nyala

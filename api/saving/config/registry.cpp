@@ -25,7 +25,7 @@ struct Registry {
 };
 
 Registry& registry() {
-  static Registry all;
+  static Registry& all = *new Registry;
   return all;
 }
 
@@ -78,7 +78,7 @@ std::optional<Handle> by_default(const CustomObject& object) {
 }  // namespace
 
 void detail::register_object(const std::string& package, const std::string& name, CustomObject object,
-                     const std::type_info* type) {
+                             const std::type_info* type) {
   const std::lock_guard lock(registry().mutex);
   std::vector<Registered>& all = registry().all;
   std::erase_if(all, [&](const Registered& entry) { return entry.package == package && entry.name == name; });

@@ -18,12 +18,12 @@ using namespace nyala::detail;
 namespace {
 
 const ObjectTable<Loss>& losses() {
-  static const ObjectTable<Loss> table("loss", Losses{});
+  static const ObjectTable<Loss>& table = *new ObjectTable<Loss>("loss", Losses{});
   return table;
 }
 
 const ObjectTable<Metric>& metric_table() {
-  static const ObjectTable<Metric> table("metric", Metrics{});
+  static const ObjectTable<Metric>& table = *new ObjectTable<Metric>("metric", Metrics{});
   return table;
 }
 
@@ -132,7 +132,7 @@ PerOutput<T> per_output_from(const Json& json, FromJson from_json) {
 }
 
 const Json& part_of(const Json& config, const char* key) {
-  static const Json absent;
+  static const Json& absent = *new Json;
   return config.contains(key) ? config[key] : absent;
 }
 
@@ -239,7 +239,7 @@ Json optimizer_to_json(OptimizerNode& optimizer) {
 }
 
 Optimizer optimizer_from_json(const Json& json, const std::string& where, LoadScope& scope) {
-  static const ObjectTable<Optimizer> table("optimizer", Optimizers{});
+  static const ObjectTable<Optimizer>& table = *new ObjectTable<Optimizer>("optimizer", Optimizers{});
   ConfigObject object = without_old_package(object_of(json, where));
   if (json.is_string()) return Optimizer(object.class_name);
   if (!object.config.contains("learning_rate") && object.config.contains("lr"))

@@ -6,7 +6,8 @@
 namespace nyala {
 
 const std::vector<Format>& formats() {
-  static const std::vector<Format> all = {kNpz, kKerasArchive, kLegacyHdf5, kSafetensors, kShardedWeights};
+  static const std::vector<Format>& all =
+      *new std::vector<Format>{kNpz, kKerasArchive, kLegacyHdf5, kSafetensors, kShardedWeights};
   return all;
 }
 
