@@ -22,15 +22,29 @@ class Model;
 /// name, values(name); where one number stands for them, in values() and loops, it is their mean, which
 /// Keras' progress bar shows. Values of a running epoch are read from the device on first access: a Logs made
 /// from a source calls it, once, when anything is asked of it or set. Copies made before that read for
-/// themselves. One thread at a time.
+/// themselves, except of logs that a hook is given: copying or moving those reads them, so that what is kept
+/// holds the values of its batch and needs no model. One thread at a time.
 class Logs {
  public:
   using Values = std::vector<std::pair<std::string, double>>;
 
   Logs() = default;
-  Logs(std::initializer_list<std::pair<std::string, double>> values) : values_(values) {}
+  Logs(std::initializer_list<std::pair<std::string, double>> values) : held_{.values = values} {}
   /// `source` sets the values of the Logs that it is given.
-  explicit Logs(std::function<void(Logs&)> source) : source_(std::move(source)) {}
+  explicit Logs(std::function<void(Logs&)> source) : held_{.source = std::move(source)} {}
+  /// The same of values that are there only now: whoever copies or moves this reads them first.
+  static Logs of_now(std::function<void(Logs&)> source) { return Logs(std::move(source), true); }
+  Logs(const Logs& other) : held_(other.kept()) {}
+  Logs(Logs&& other) : held_(std::move(other.kept())) {}
+  Logs& operator=(const Logs& other) {
+    if (this != &other) held_ = other.kept();
+    return *this;
+  }
+  Logs& operator=(Logs&& other) {
+    if (this != &other) held_ = std::move(other.kept());
+    return *this;
+  }
+  ~Logs() = default;
 
   bool contains(const std::string& name) const;
   /// Throws NotFoundError with the nearest name, StateError for a metric that has several values.
@@ -47,9 +61,21 @@ class Logs {
   const Values& values() const;
 
  private:
-  mutable std::function<void(Logs&)> source_;
-  mutable Values values_;
-  mutable std::map<std::string, std::vector<double>> several_;  // where a name has not exactly one value
+  struct Held {
+    std::function<void(Logs&)> source = {};
+    bool of_now = false;  // whether the source is there only now
+    Values values = {};
+    std::map<std::string, std::vector<double>> several = {};  // where a name has not exactly one value
+  };
+  Logs(std::function<void(Logs&)> source, bool of_now)
+      : held_{.source = std::move(source), .of_now = of_now} {}
+  /// What may outlive the source.
+  Held& kept() const {
+    if (held_.of_now) (void)values();
+    return held_;
+  }
+
+  mutable Held held_;
 };
 
 /// What fit tells its callbacks before it begins. `steps` is -1 while unknown.

@@ -111,7 +111,7 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   for (; feed.next(batch); step += count) {
     callbacks.call(&Callback::on_test_batch_begin, step, none);
     in_chunk(feed, batch, count, [&] { stepper.test(batch); });
-    Logs running([&stepper](Logs& target) { target = stepper.logs(); });
+    Logs running = Logs::of_now([&stepper](Logs& target) { target = stepper.logs(); });
     callbacks.call(&Callback::on_test_batch_end, step + count - 1, running);
   }
   if (step == 0) throw InvalidArgumentError("evaluate: the data has no batches");

@@ -192,7 +192,7 @@ void Fit::run_chunk(int64_t first, Batch& batch) {
     stepper_.train(batch);
     if (++i == count || !feed_.next(batch)) break;
   }
-  Logs logs([this](Logs& target) { target = stepper_.logs(); });
+  Logs logs = Logs::of_now([this](Logs& target) { target = stepper_.logs(); });
   callbacks_.call(&Callback::on_train_batch_end, first + count - 1, logs);
 }
 
