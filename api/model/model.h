@@ -109,7 +109,9 @@ class Model : public Layer {
   /// InvalidArgumentError for a layer that is none.
   explicit Model(const Layer& layer);
 
-  /// Sets how the model is trained; a new optimizer state. Throws InvalidArgumentError for unknown names.
+  /// Sets how the model is trained; a new optimizer state. Throws InvalidArgumentError for unknown names,
+  /// StateError inside fit, evaluate or a step of this model, as in a callback or loss; after an error the
+  /// model is compiled as before.
   void compile(const CompileConfig& config = {}) const;
 
   History fit(const Tensor& x, const Tensor& y, const FitConfig& config = {}) const;
@@ -262,6 +264,7 @@ class Sequential : public Model {
   Sequential(std::initializer_list<Layer> layers, Config config = {})
       : Sequential(std::vector<Layer>(layers), std::move(config)) {}
 
+  /// Throws InvalidArgumentError for a layer that holds this model.
   void add(const Layer& layer) const;
   void pop() const;
 };

@@ -293,6 +293,7 @@ void say_jit_compile_is_ignored() {
 }  // namespace
 
 void Model::compile(const CompileConfig& config) const {
+  refuse_inside_calls(model_node(), "compile");
   const ExclusiveUse alone(model_node(), "compile");
   auto state = std::make_shared<TrainingState>();
   state->config = config;
@@ -303,10 +304,15 @@ void Model::compile(const CompileConfig& config) const {
   if (config.jit_compile) say_jit_compile_is_ignored();
   state->shuffle_seed = next_unseeded_key();
   if (const auto& old = model_node().training) state->train_step = old->train_step;
+  const auto before = std::exchange(model_node().training, state);
+  try {
+    if (built()) build_optimizer(model_node());
+  } catch (...) {
+    model_node().training = before;
+    throw;
+  }
   if (const auto shared = model_node().template_model()) shared->training = state;
-  model_node().training = std::move(state);
   model_node().no_loss_because.clear();
-  if (built()) build_optimizer(model_node());
 }
 
 }  // namespace nyala

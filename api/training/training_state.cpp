@@ -196,6 +196,19 @@ void release(Uses& all, const ModelNode& model) {
 
 }  // namespace
 
+void refuse_inside_calls(const ModelNode& model, const char* what) {
+  Uses& all = uses();
+  std::lock_guard lock(all.mutex);
+  const auto entry = all.by_model.find(&model);
+  if (entry == all.by_model.end() || entry->second.writes == 0 || entry->second.writer != thread_number())
+    return;
+  throw StateError(
+      "model " + detail::in_quotes(model.name()) + ": " + what + " was called inside " + entry->second.what +
+      " (from a callback, loss, metric or step of it), which goes on with " +
+      "what the model was compiled with; let that end first (set_stop_training(true) ends fit), " +
+      "then call " + what);
+}
+
 ExclusiveUse::ExclusiveUse(ModelNode& model, const char* what) : model_(model) {
   Uses& all = uses();
   const uint64_t own = thread_number();

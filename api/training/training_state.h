@@ -123,6 +123,10 @@ class ExclusiveUse {
   ModelNode& model_;
 };
 
+/// Throws StateError where the calling thread is inside a call that writes the model, as a callback of fit
+/// is: for what would take away the state that the call goes on with.
+void refuse_inside_calls(const ModelNode& model, const char* what);
+
 /// Keeps writers out of a model while it predicts; any number of threads may predict at once, and the thread
 /// that writes may, too. Throws StateError while another thread writes.
 class SharedUse {
