@@ -46,10 +46,6 @@ void LayerNode::set_trainable(bool trainable) {
   for (auto& [attribute, layer] : sublayers_) layer.set_trainable(trainable);
 }
 
-void LayerNode::add_sublayer(std::string attribute, const Layer& layer) {
-  sublayers_.emplace_back(std::move(attribute), layer);
-}
-
 Variable LayerNode::track(const std::string& attribute, const Variable& variable) {
   VariableNode& node = variable.node();
   node.loose = false;
@@ -120,6 +116,16 @@ void check_tracked(const LayerNode& node, bool at_build) {
 }
 
 }  // namespace
+
+// Whatever walks over sublayers would never come back from one that holds its holder.
+void LayerNode::add_sublayer(std::string attribute, const Layer& layer) {
+  if (&layer.node() == this || holds(layer.node(), *this))
+    throw InvalidArgumentError(
+        "layer " + in_quotes(name()) + " cannot hold " +
+        (&layer.node() == this ? "itself" : in_quotes(layer.name()) + ", which holds it") +
+        ": a model is no part of itself; to use its weights twice, call it twice");
+  sublayers_.emplace_back(std::move(attribute), layer);
+}
 
 void LayerNode::ensure_built(const Shapes& inputs) {
   if (built_) return;

@@ -31,7 +31,7 @@ class SequentialNode final : public ModelNode {
   const Tensors& outputs() const override { return outputs_; }
 
   /// Appends a layer. Throws StateError once the model was built for data, InvalidArgumentError for a name
-  /// that occurs already or for an Input in the middle.
+  /// that occurs already, for an Input in the middle or for a layer that holds this model.
   void add(const Layer& layer);
   /// Removes the last layer.
   void pop();

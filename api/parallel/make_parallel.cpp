@@ -41,6 +41,12 @@ DeviceSlices slices_on(const std::vector<Device>& devices, Device output) {
 Tensor make_parallel(const ParallelFunction& fn, int n, const NamedInputs& inputs) {
   if (n < 1)
     throw InvalidArgumentError("make_parallel: expected n >= 1 devices, received " + std::to_string(n));
+  // Of the replicas of a strategy each may come; a slice would wait for itself.
+  if (thread_context().replica && !thread_context().replica_context)
+    throw StateError(
+        "make_parallel was called inside a slice of make_parallel or of a parallel model, which has split "
+        "the "
+        "batch already; call the inner function itself there");
   std::vector<int> ids;
   for (int i = 0; i < n; ++i) ids.push_back(i);
   Tensors tensors;

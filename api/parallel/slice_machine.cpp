@@ -8,6 +8,7 @@ namespace nyala {
 using namespace nyala::detail;
 
 void SliceMachine::on_all(const std::function<void(int)>& body) {
+  if (size() == 1) return on_one(body);
   const std::lock_guard turn(turn_);
   group_.reset();
   first_error_.forget();
@@ -23,6 +24,22 @@ void SliceMachine::on_all(const std::function<void(int)>& body) {
     }
   });
   first_error_.rethrow();
+}
+
+// Without a turn: what it computes may come here again, and a slice that is alone meets nobody.
+void SliceMachine::on_one(const std::function<void(int)>& body) {
+  CaughtError error;
+  threads_.run([&](int i) {
+    try {
+      const auto here = device(options.devices[0]);
+      const ScopedValue<Collectives*> others(thread_context().replica, nullptr);
+      const ScopedValue<ReplicaContext*> no_replica(thread_context().replica_context, nullptr);
+      body(i);
+    } catch (...) {
+      error.keep(place_of("slice", i, options.devices));
+    }
+  });
+  error.rethrow();
 }
 
 // Called in a catch block.

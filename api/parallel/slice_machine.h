@@ -26,6 +26,7 @@ class SliceMachine {
   const DeviceSlicesOptions options;
 
  private:
+  void on_one(const std::function<void(int)>& body);
   void fail(int i) noexcept;
 
   ReplicaGroup group_;

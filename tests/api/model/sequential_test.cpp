@@ -137,6 +137,18 @@ TEST_F(SequentialTest, AModelInsideAModel) {
   EXPECT_NE(inner.get_weights().at(0).to_vector<float>(), before.to_vector<float>());
 }
 
+TEST_F(SequentialTest, AModelIsNoPartOfItself) {
+  const Sequential a({}, {.name = "a"}), b({}, {.name = "b"}), c({}, {.name = "c"});
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { a.add(a); }), HasSubstr("'a' cannot hold itself"));
+  a.add(b);
+  b.add(c);
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { c.add(a); }),
+              AllOf(HasSubstr("'c' cannot hold 'a'"), HasSubstr("which holds it")));
+  EXPECT_TRUE(c.layers().empty());
+  c.add(Dense(3));
+  EXPECT_EQ(a.predict(Tensor::ones({2, 4}), {.verbose = 0}).shape(), (Shape{2, 3}));
+}
+
 TEST_F(SequentialTest, AutomaticNamesCountPerClass) {
   const Sequential first({Dense(1), Dense(1), ReLU()}), second({Dense(1)});
   EXPECT_THAT(names_of(first.layers()), ElementsAre("dense", "dense_1", "re_lu"));

@@ -47,6 +47,28 @@ TEST(MakeParallel, ASharedLayerGetsTheGradientOfAllSlices) {
   }
 }
 
+TEST(MakeParallel, InsideASliceItIsAnError) {
+  configure_logical_devices("cpu", 2);
+  const Tensor x = counting({4});
+  const auto inner = [](const NamedInputs& in) { return in["x"] * 2.0; };
+  for (int n : {1, 2})
+    try {
+      make_parallel([&](const NamedInputs& in) { return make_parallel(inner, n, {{"x", in["x"]}}); }, 2,
+                    {{"x", x}});
+      FAIL() << "nothing was thrown";
+    } catch (const StateError& error) {
+      EXPECT_NE(std::string(error.what()).find("inside a slice"), std::string::npos) << error.what();
+    }
+  EXPECT_EQ(make_parallel(inner, 2, {{"x", x}}).to_vector<float>(), (x * 2.0).to_vector<float>());
+}
+
+TEST(MakeParallel, OneDeviceMayRunItselfInside) {
+  const Tensor x = counting({4});
+  const auto inner = [](const NamedInputs& in) { return in["x"] * 2.0; };
+  const auto outer = [&](const NamedInputs& in) { return make_parallel(inner, 1, {{"x", in["x"]}}) + 1.0; };
+  EXPECT_EQ(make_parallel(outer, 1, {{"x", x}}).to_vector<float>(), (x * 2.0 + 1.0).to_vector<float>());
+}
+
 TEST(MakeParallel, MistakesAreNamed) {
   configure_logical_devices("cpu", 2);
   const Tensor x = counting({4});
