@@ -75,7 +75,11 @@ ActivationArgument::ActivationArgument(const std::string& name) : name_(canonica
 
 Tensor ActivationArgument::operator()(const Tensor& x) const {
   if (function_) return function_(x);
-  return is_linear() ? x : table().at(name_)(x);
+  if (is_linear()) return x;
+  const auto known = table().find(name_);
+  if (known == table().end())
+    throw InvalidArgumentError("activation: expected a function, received an empty one");
+  return known->second(x);
 }
 
 ActivationArgument activations::get(const std::string& name) { return ActivationArgument(name); }

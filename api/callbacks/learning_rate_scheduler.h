@@ -11,7 +11,8 @@ struct LearningRateSchedulerConfig {
 };
 
 /// Sets the learning rate at the beginning of each epoch to what a function of (epoch, learning rate) or of
-/// (epoch) says, and adds learning_rate to the logs at its end.
+/// (epoch) says, and adds learning_rate to the logs at its end. Throws InvalidArgumentError for an empty
+/// function.
 class LearningRateScheduler : public Callback {
  public:
   using Config = LearningRateSchedulerConfig;
@@ -19,6 +20,7 @@ class LearningRateScheduler : public Callback {
   requires std::is_invocable_r_v<double, Schedule, int, double> ||
       std::is_invocable_r_v<double, Schedule, int>
   explicit LearningRateScheduler(Schedule schedule, const Config& config = {}) : config_(config) {
+    if constexpr (requires { schedule == nullptr; }) check_is_function(!(schedule == nullptr));
     if constexpr (std::is_invocable_r_v<double, Schedule, int, double>)
       schedule_ = [schedule](int epoch, double rate) { return schedule(epoch, rate); };
     else
@@ -30,6 +32,8 @@ class LearningRateScheduler : public Callback {
   void on_epoch_end(int epoch, Logs& logs) override;
 
  private:
+  static void check_is_function(bool is_one);
+
   std::function<double(int, double)> schedule_;
   Config config_;
 };

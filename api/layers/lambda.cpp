@@ -17,6 +17,8 @@ class LambdaNode final : public LayerNode {
     if (!function_) throw InvalidArgumentError("Lambda: expected a function, received an empty one");
   }
   explicit LambdaNode(ActivationArgument named) : named_(std::move(named)) {
+    if (named_->name() == "function" && !named_->is_custom())
+      throw InvalidArgumentError("Lambda: expected a function, received an empty one");
     function_ = [this](const Tensors& x) {
       if (x.size() != 1)
         throw InvalidArgumentError("the function takes one tensor, received " + std::to_string(x.size()));

@@ -9,6 +9,7 @@
 #include <nyala/api/saving/formats/keras_archive.h>
 #include <nyala/api/saving/formats/legacy_writer.h>
 #include <nyala/api/saving/formats/legacy_weights.h>
+#include <nyala/api/saving/json/json_text.h>
 #include <nyala/api/saving/model_json.h>
 #include <nyala/api/saving/save_notes.h>
 #include <nyala/api/saving/weights_file.h>
@@ -139,7 +140,7 @@ std::string Model::to_json() const {
   const SaveNotes notes;
   const Json json = layer_to_json(*this);
   notes.say("model " + detail::in_quotes(name()));
-  return json.dump();
+  return json_text(json, "to_json");
 }
 
 }  // namespace nyala

@@ -89,6 +89,9 @@ std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfi
   check_epochs(config);
   give_weights(data, config.sample_weight, model, "fit");
   check_inputs(data, model);
+  if (config.validation_data.is_dataset() && config.validation_steps == 0 &&
+      config.validation_data.dataset().cardinality() == kInfiniteCardinality)
+    throw InvalidArgumentError("fit: the Dataset of validation_data never ends; give validation_steps");
   const bool weighted = !data.is_dataset() && data.arrays().sample_weight.defined();
   if (weighted && !config.class_weight.empty())
     throw InvalidArgumentError("fit: class_weight and sample_weight cannot be used together");

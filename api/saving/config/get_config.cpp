@@ -1,12 +1,13 @@
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/json/json_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
 
 std::string Layer::get_config() const {
   node();
-  return layer_to_json(*this)["config"].dump();
+  return json_text(layer_to_json(*this)["config"], "get_config");
 }
 
 Layer Layer::from_config(const std::string& class_name, const std::string& config) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include <nyala/api/saving/formats/format.h>
+#include <nyala/api/saving/json/json_text.h>
 #include <nyala/api/saving/model_json.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/saving/zip/archive.h>
@@ -72,7 +73,7 @@ StoredModel read_unzipped_archive(const std::string& folder) {
 void write_keras_archive(const Model& model, const std::string& path) {
   const Json metadata = {
       {"keras_version", kKerasVersion}, {"date_saved", now()}, {"nyala_version", std::string(version())}};
-  const std::string config = model_to_json(model).dump();
+  const std::string config = json_text(model_to_json(model), "save");
   hdf5::Writer weights;
   write_weights(model, weights);
   const hdf5::FileParts parts = weights.finish_parts();

@@ -6,6 +6,7 @@
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/formats/keras_archive.h>
 #include <nyala/api/saving/hdf5/writer.h>
+#include <nyala/api/saving/json/json_text.h>
 #include <nyala/api/saving/model_json.h>
 #include <nyala/api/saving/weights_file.h>
 
@@ -124,10 +125,11 @@ void write_legacy_hdf5(const Model& model, const std::string& path) {
   Writer writer;
   writer.set_attribute("/", "keras_version", kKerasVersion);
   writer.set_attribute("/", "backend", kBackend);
-  writer.set_attribute("/", "model_config", legacy_model(config).dump());
+  writer.set_attribute("/", "model_config", json_text(legacy_model(config), "save"));
   const bool is_trainable = model.compiled() && config.contains("compile_config");
   if (is_trainable)
-    writer.set_attribute("/", "training_config", legacy_training(config["compile_config"]).dump());
+    writer.set_attribute("/", "training_config",
+                         json_text(legacy_training(config["compile_config"]), "save"));
   write_layers(writer, model);
   if (is_trainable) write_optimizer(writer, model);
   writer.save(path);

@@ -9,6 +9,7 @@
 namespace nyala {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Tensor numbers(const Shape& shape, uint64_t key) {
@@ -139,6 +140,42 @@ TEST(Misuse, NumbersDoNotWrapAroundInSmallTypes) {
   EXPECT_EQ((bytes * 2).to_vector<int32_t>(), (std::vector<int32_t>{500, 20}));
   EXPECT_EQ((bytes - 128).to_vector<int32_t>(), (std::vector<int32_t>{122, -118}));
   EXPECT_FLOAT_EQ(((bytes - 127.0) / 128.0).to_vector<float>()[1], -117.0F / 128.0F);
+}
+
+TEST(Misuse, AnEmptyFunctionIsNamed) {
+  const std::function<Tensor(const Tensor&)> of_one;
+  const std::function<Tensors(const Tensors&)> of_many;
+  EXPECT_THROW(Lambda{of_one}, InvalidArgumentError);
+  EXPECT_THROW(Lambda{of_many}, InvalidArgumentError);
+  EXPECT_THAT(message<InvalidArgumentError>([&] {
+                Dense(2, {.activation = of_one})(Tensor::ones({1, 4}));
+              }),
+              HasSubstr("an empty one"));
+  const std::function<double(int)> schedule;
+  EXPECT_THROW(LearningRateScheduler{schedule}, InvalidArgumentError);
+  EXPECT_NO_THROW(LearningRateScheduler([](int) { return 0.1; }));
+}
+
+TEST(Misuse, ANameThatIsNotUtf8IsNamed) {
+  const Sequential model({Input({4}), Dense(2, {.name = "head\xff"})});
+  for (const char* file : {"latin.keras", "latin.h5"})
+    EXPECT_THAT(message<InvalidArgumentError>([&] { model.save(::testing::TempDir() + file); }),
+                HasSubstr("not UTF-8"));
+  EXPECT_THAT(message<InvalidArgumentError>([&] { (void)model.to_json(); }),
+              AllOf(HasSubstr("to_json"), HasSubstr("head")));
+  EXPECT_THAT(message<InvalidArgumentError>([&] { (void)model.get_config(); }), HasSubstr("not UTF-8"));
+}
+
+TEST(Misuse, EndlessValidationDataAsksForItsSteps) {
+  const Model model = small_net();
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const Dataset endless =
+      Dataset::from_tensor_slices({numbers({10, 4}, 1), numbers({10, 3}, 2)}).batch(5).repeat();
+  EXPECT_THAT(
+      message<InvalidArgumentError>([&] {
+        model.fit(numbers({10, 4}, 1), numbers({10, 3}, 2), {.verbose = 0, .validation_data = endless});
+      }),
+      AllOf(HasSubstr("fit"), HasSubstr("validation_steps")));
 }
 
 /// The masks of Embedding are drawn as "not_equal_N": the file's own ops have such names, too.
