@@ -53,6 +53,22 @@ bool is_temporary_suffix(std::string_view text) {
          is_made_of(text.substr(dash + 1), "0123456789abcdef") && text.size() - dash - 1 == kRandomDigits;
 }
 
+/// What the names of temporary files of `target` begin with. They share the end of the name where it is too
+/// long for both: files of other writers are known by their lock.
+std::string temporary_prefix(const std::string& target) {
+  constexpr size_t kMostDigits = 10, kMostMark = 11 + kMostDigits + 1 + kRandomDigits;
+  static_assert(std::string_view(kMark).size() == 11);
+  const long limit = ::pathconf(parent_of(target).c_str(), _PC_NAME_MAX);
+  const size_t most = limit < 0 ? 255 : static_cast<size_t>(limit);
+  std::string name = fs::path(target).filename().string();
+  if (name.size() + kMostMark > most) {
+    size_t end = most - std::min(most, kMostMark);
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // no half of a letter
+    name.resize(end);
+  }
+  return name + kMark;
+}
+
 /// Where a file written to `path` goes: behind symbolic links, also those that lead to nothing yet.
 std::string behind_links(const std::string& path) {
   constexpr int kMostLinks = 40;  // as the system follows
@@ -70,9 +86,11 @@ std::string behind_links(const std::string& path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(behind_links(path)) {
+AtomicFile::AtomicFile(const std::string& path)
+    : path_(path), target_(behind_links(path)), prefix_(temporary_prefix(target_)) {
   std::error_code code;
   const fs::file_status status = fs::status(target_, code);
+  if (!fs::status_known(status)) fail("cannot write", code.value());
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw IoError("cannot write '" + path_ + "': it exists and is no regular file");
   if (!fs::is_directory(parent_of(target_), code))
@@ -102,7 +120,7 @@ void AtomicFile::fail(const char* what, int code) const {
 void AtomicFile::create_temporary() {
   constexpr int kAttempts = 1000;
   for (int i = 0; i < kAttempts; ++i) {
-    temporary_ = target_ + kMark + temporary_suffix();
+    temporary_ = (fs::path(target_).parent_path() / (prefix_ + temporary_suffix())).string();
     descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0 && errno == EEXIST) continue;
     if (descriptor_ < 0) fail("cannot write", errno);
@@ -126,12 +144,11 @@ void AtomicFile::adopt_permissions() const {
 }
 
 void AtomicFile::remove_stale() const {
-  const std::string prefix = fs::path(target_).filename().string() + kMark;
   std::error_code code;
   for (fs::directory_iterator entry(parent_of(target_), code), end; !code && entry != end;
        entry.increment(code)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with(prefix) || !is_temporary_suffix(std::string_view(name).substr(prefix.size())))
+    if (!name.starts_with(prefix_) || !is_temporary_suffix(std::string_view(name).substr(prefix_.size())))
       continue;
     const int descriptor = open_unlocked(entry->path().string());
     if (descriptor < 0) continue;

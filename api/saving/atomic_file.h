@@ -9,8 +9,8 @@
 namespace nyala {
 
 /// Writes a file so that its path holds the old content or the whole new one, whatever happens (kill -9, a
-/// full disk, an exception): the content goes into `<path>.nyala-tmp-<pid>-<16 random digits>` beside it, is
-/// flushed to the disk, and the file is renamed over the old one. A symbolic link stays one: the file it leads
+/// full disk, an exception): the content goes into `<path>.nyala-tmp-<pid>-<16 random digits>` beside it (of a
+/// long name, the part of it that leaves room for the rest), is flushed to the disk, and the file is renamed over the old one. A symbolic link stays one: the file it leads
 /// to is replaced, or made where there is none yet. The permissions of an old file are kept.
 ///
 /// Several threads and processes may write the same path at once: each writes its own temporary file, the
@@ -18,7 +18,8 @@ namespace nyala {
 /// Everything throws IoError with the path and the reason of the system.
 class AtomicFile {
  public:
-  /// Creates the empty temporary file. Throws also if `path` exists and is no regular file.
+  /// Creates the empty temporary file. Throws also if `path` exists and is no regular file, and
+  /// where no file can be called so.
   explicit AtomicFile(const std::string& path);
   /// Removes the temporary file unless commit() succeeded.
   ~AtomicFile();
@@ -41,6 +42,7 @@ class AtomicFile {
 
   std::string path_;       ///< as given
   std::string target_;     ///< behind symbolic links
+  std::string prefix_;     ///< of its temporary files' names
   std::string temporary_;  ///< empty once renamed
   int descriptor_ = -1;    ///< holds a lock, which says that the writer lives
   uint64_t written_ = 0,
