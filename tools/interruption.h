@@ -2,8 +2,9 @@
 
 namespace nyala::tools {
 
-/// While one lives, the first SIGINT or SIGTERM is only noted, so that training can end after its step and save; a
-/// second one ends the program at once. One at a time.
+/// While one lives, the first SIGINT, SIGTERM or SIGHUP is only noted, so that training can end after its
+/// step and save; a second one ends the program at once. A SIGHUP that is ignored (nohup) stays so. One at a
+/// time.
 class Interruption {
  public:
   Interruption();

@@ -155,7 +155,7 @@ TEST_F(ToolFit, SeveralInputsTargetsAndWeights) {
 }
 
 TEST_F(ToolFit, ASignalEndsAfterTheStepAndSaves) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     NyalaProcess process(folder_.path().string(),
                          {"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"), "--output",
                           file("out.keras"), "--history", file("h.json"), "--epochs", "10000000", "--verbose", "2"});
