@@ -39,7 +39,7 @@ decltype(auto) naming_arrays(const std::vector<std::vector<std::string>>& lists,
   } catch (const Error&) {
     std::vector<std::string> all;
     for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
-    rethrow_with_prefix("with " + quoted_list(all) + ": ");
+    detail::rethrow_with_prefix("with " + detail::quoted_list(all) + ": ");
   }
 }
 

@@ -11,6 +11,8 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 namespace {
 
 constinit std::atomic<uint32_t> g_forks{0};

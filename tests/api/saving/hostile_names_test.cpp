@@ -15,6 +15,8 @@
 #include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
 namespace {
 
 const std::string kHostile = "a\x1b[31m\nERROR: b\r\xc2\x9b" "2J\x7f";
