@@ -1,14 +1,12 @@
 #include <nyala/tools/architecture.h>
+#include <nyala/tools/options.h>
 
 namespace nyala::tools {
 
 void add_architecture_options(CLI::App& command, ArchitectureOptions& options) {
-  command.add_option("--input-shape", options.input_shape, "height,width,channels")
-      ->delimiter(',')
-      ->expected(3)
-      ->check(CLI::PositiveNumber);
+  sizes(command.add_option("--input-shape", options.input_shape, "height,width,channels"), 3);
   command.add_option("--classes", options.classes, "of the classifier")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number(1))
       ->capture_default_str();
   command.add_option("--alpha", options.alpha, "width of the MobileNets")
       ->check(number_above(0))
@@ -16,6 +14,15 @@ void add_architecture_options(CLI::App& command, ArchitectureOptions& options) {
   command.add_flag("--no-top", options.no_top, "without the classifier");
   command.add_option("--pooling", options.pooling, "without the classifier: avg or max")
       ->check(CLI::IsMember({"avg", "max"}));
+  only_with(command, "--no-top", {"--pooling"});
+  command.get_option("--no-top")->excludes(command.get_option("--classes"));
+}
+
+std::vector<std::string> given_architecture_options(const CLI::App& command) {
+  std::vector<std::string> given;
+  for (const char* name : {"--input-shape", "--classes", "--alpha", "--no-top", "--pooling"})
+    if (command.count(name) > 0) given.emplace_back(name);
+  return given;
 }
 
 Model make_architecture(const ArchitectureOptions& options) {

@@ -21,6 +21,9 @@ struct ArchitectureOptions {
 /// Adds --input-shape, --classes, --alpha, --no-top and --pooling to a command.
 void add_architecture_options(CLI::App& command, ArchitectureOptions& options);
 
+/// The names of these options that were given.
+std::vector<std::string> given_architecture_options(const CLI::App& command);
+
 /// Throws NotFoundError with the nearest names, and what the architecture throws for its arguments.
 Model make_architecture(const ArchitectureOptions& options);
 

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <nyala/api/saving/atomic_file.h>
 #include <nyala/tools/command.h>
 
 namespace nyala::tools {
@@ -17,8 +18,11 @@ NamedPath named_path(const std::string& argument, const std::vector<std::string>
   const size_t sign = argument.find('=');
   if (sign == std::string::npos) return {"", argument};
   const std::string name = argument.substr(0, sign);
-  if (std::find(names.begin(), names.end(), name) == names.end()) return {"", argument};
-  return {name, argument.substr(sign + 1)};
+  if (std::find(names.begin(), names.end(), name) != names.end()) return {name, argument.substr(sign + 1)};
+  std::error_code code;
+  if (std::filesystem::exists(argument, code)) return {"", argument};
+  throw InvalidArgumentError(in_quotes(argument) + ": there is no such file, and the model has no " +
+                             in_quotes(name) + ": expected one of " + quoted_list(names));
 }
 
 Tensors load_arrays(const std::vector<std::string>& arguments, const std::vector<std::string>& names,
@@ -92,10 +96,7 @@ void check_output(const std::string& path, const std::vector<std::string>& ends)
   if (!ends_with_one_of(path, ends))
     throw InvalidArgumentError("cannot write '" + path + "': expected a path that ends with " +
                                quoted_list(ends));
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code code;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, code))
-    throw IoError("cannot write '" + path + "': the folder '" + folder.string() + "' does not exist");
+  const AtomicFile proof(path);  // never committed
 }
 
 namespace {

@@ -18,8 +18,8 @@ void add_convert(CLI::App& app);
 void add_new(CLI::App& app);
 void add_info(CLI::App& app);
 
-/// `value` of `name=value`, where `name` is one of `names`; the name is empty where there is none. A '=' in a
-/// path is part of the path.
+/// `value` of `name=value`, where `name` is one of `names`; the name is empty where there is none. A '=' in the
+/// path of a file is part of the path. Throws InvalidArgumentError where there is neither such a name nor a file.
 struct NamedPath {
   std::string name;
   std::string path;
@@ -50,7 +50,7 @@ std::vector<std::string> input_names(const Model& model);
 std::vector<std::string> output_names(const Model& model, size_t count = 1);
 
 /// Before long work: throws InvalidArgumentError unless the path of a file to write ends with one of `ends`,
-/// IoError where its folder does not exist.
+/// IoError where it cannot be written: an empty temporary file is made beside it, and removed.
 void check_output(const std::string& path, const std::vector<std::string>& ends);
 
 /// The same for a model, or its weights alone: .keras, .h5 or .hdf5; .weights.h5, .safetensors or .npz.

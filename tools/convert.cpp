@@ -5,6 +5,7 @@
 
 #include <nyala/api/saving/file_bytes.h>
 #include <nyala/tools/architecture.h>
+#include <nyala/tools/options.h>
 
 namespace nyala::tools {
 
@@ -15,6 +16,7 @@ namespace {
 struct Options {
   std::string in, out, model;
   ArchitectureOptions architecture;
+  std::vector<std::string> given = {};  // names of the architecture's options
 };
 
 /// From the JSON of to_json, or from a whole model's file.
@@ -58,7 +60,15 @@ Model model_of(const Options& options) {
   return model;
 }
 
+/// What would say nothing is an error that says what belongs together.
+void check_options(const Options& options) {
+  if (!options.given.empty() && (options.model.empty() || std::filesystem::exists(options.model)))
+    throw InvalidArgumentError("convert: " + quoted_list(options.given) +
+                               ": for an architecture that --model names, and no file");
+}
+
 void convert(const Options& options) {
+  check_options(options);
   check_model_output(options.out);
   write_model(model_of(options), options.out);
 }
@@ -85,7 +95,10 @@ void add_convert(CLI::App& app) {
       "  nyala convert weights.safetensors tuned.keras --model model.keras\n"
       "  nyala convert mobilenet_v2_no_top.h5 base.keras --model MobileNetV2 --alpha 0.35 --no-top "
       "--input-shape 128,128,3");
-  command->callback([options] { convert(*options); });
+  command->callback([options, command] {
+    options->given = given_architecture_options(*command);
+    convert(*options);
+  });
 }
 
 }  // namespace nyala::tools

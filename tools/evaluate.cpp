@@ -5,6 +5,7 @@
 
 #include <nyala/backend/core/printable.h>
 #include <nyala/tools/command.h>
+#include <nyala/tools/options.h>
 
 namespace nyala::tools {
 
@@ -46,19 +47,14 @@ void add_evaluate(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("evaluate", "Loss and metrics of the model on data.");
   command->add_option("model", options->model, "a compiled .keras or whole-model .h5 file")->required();
-  command->add_option("--input", options->inputs, "X.npy, or name=X.npy; once per input")
-      ->required()
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--target", options->targets, "Y.npy, or name=Y.npy; once per output")
-      ->required()
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--sample-weight", options->sample_weights, "W.npy, for all outputs or once for each")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeated(command->add_option("--input", options->inputs, "X.npy, or name=X.npy; once per input"))
+      ->required();
+  repeated(command->add_option("--target", options->targets, "Y.npy, or name=Y.npy; once per output"))
+      ->required();
+  repeated(command->add_option("--sample-weight", options->sample_weights,
+                               "W.npy, for all outputs or once for each"));
   command->add_option("--batch-size", options->batch_size, "rows at a time")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number(1))
       ->capture_default_str();
   command->add_flag("--json", options->json, "the logs as one JSON object on the last line");
   command->footer("Example:\n  nyala evaluate model.keras --input x.npy --target y.npy --json");

@@ -1,5 +1,6 @@
-#include <fstream>
+#include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include <nyala/backend/core/printable.h>
 #include <nyala/tools/images.h>
 #include <nyala/tools/interruption.h>
+#include <nyala/tools/options.h>
 
 namespace nyala::tools {
 
@@ -29,6 +31,13 @@ struct Options {
   double validation_split = 0.0;
   std::string data, preprocess;
   std::vector<int64_t> size;
+};
+
+/// Says at the start of training that nothing will come of it.
+struct SayNotKept : Callback {
+  void on_train_begin(Logs&) override {
+    std::cerr << "hint: the trained model is not kept: there is no --output\n";
+  }
 };
 
 /// Ends training after the step in which a signal came.
@@ -130,12 +139,23 @@ PerOutput<Tensor> weights_of(const Options& options) {
 void check_data(const Options& options) {
   if (!options.data.empty() && !(options.inputs.empty() && options.targets.empty()))
     throw InvalidArgumentError("fit: expected either --data (a folder of pictures) or --input and --target");
-  if (!options.data.empty() && !options.sample_weights.empty())
-    throw InvalidArgumentError("fit: --sample-weight belongs to --input and --target");
   if (options.data.empty() && (options.inputs.empty() || options.targets.empty()))
     throw InvalidArgumentError(
         "fit: expected --input and --target (arrays), or --data (a folder of pictures)");
   preprocessing(options.preprocess);  // a wrong name before long work
+}
+
+/// The history replaces what is at its path: not what else the command reads or writes.
+void check_history(const Options& options) {
+  if (options.history.empty()) return;
+  check_output(options.history, {""});
+  const auto is_same = [&](const std::string& path) {
+    const auto place = [](const std::filesystem::path& p) { return weakly_canonical(absolute(p)); };
+    return !path.empty() && place(path) == place(options.history);
+  };
+  if (is_same(options.output) || is_same(options.model))
+    throw InvalidArgumentError("fit: --history " + in_quotes(options.history) +
+                               " is the path of the model: expected a path of its own");
 }
 
 History fit_arrays(const Model& model, const Options& options, FitConfig config) {
@@ -168,7 +188,7 @@ History fit_images(const Model& model, const Options& options, FitConfig config)
 void fit(const Options& options) {
   check_data(options);
   if (!options.output.empty()) check_model_output(options.output);
-  if (!options.history.empty()) check_output(options.history, {""});
+  check_history(options);
   if (options.seed >= 0) set_random_seed(static_cast<uint64_t>(options.seed));
   const Strategy strategy = strategy_of(options);
   const Model model = strategy.scope([&] {
@@ -177,25 +197,22 @@ void fit(const Options& options) {
     return loaded;
   });
   const Interruption interruption;
-  const FitConfig config = {.epochs = options.epochs,
-                            .verbose = options.verbose,
-                            .callbacks = {StopOnInterrupt()},
-                            .class_weight = class_weight_of(options.class_weight),
-                            .cache_frozen_features = options.cache};
+  FitConfig config = {.epochs = options.epochs,
+                      .verbose = options.verbose,
+                      .callbacks = {StopOnInterrupt()},
+                      .class_weight = class_weight_of(options.class_weight),
+                      .cache_frozen_features = options.cache};
+  if (options.output.empty()) config.callbacks.emplace_back(SayNotKept());
   const History history =
       options.data.empty() ? fit_arrays(model, options, config) : fit_images(model, options, config);
-  if (!options.history.empty()) write_history(history, options.history);
   if (!options.output.empty()) write_model(model, options.output);
+  if (!options.history.empty()) write_history(history, options.history);
   if (const int signal = Interruption::signal()) {
     std::cerr << "interrupted"
               << (options.output.empty() ? "; nothing was saved (no --output)" : "; saved " + options.output)
               << "\n";
     throw ExitStatus{128 + signal};
   }
-}
-
-CLI::Option* repeated(CLI::Option* option) {
-  return option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 }  // namespace
@@ -210,8 +227,9 @@ void add_fit(CLI::App& app) {
   repeated(
       command->add_option("--sample-weight", o->sample_weights, "W.npy, for all outputs or once for each"));
   command->add_option("--class-weight", o->class_weight, "JSON: {\"0\": 1.0, \"1\": 2.5}");
-  command->add_option("--epochs", o->epochs, "passes over the data")->check(CLI::PositiveNumber);
-  command->add_option("--batch-size", o->batch_size, "rows of a step")->check(CLI::PositiveNumber);
+  command->add_option("--epochs", o->epochs, "passes over the data")
+      ->transform(whole_number(1, std::numeric_limits<int>::max()));
+  command->add_option("--batch-size", o->batch_size, "rows of a step")->transform(whole_number(1));
   command->add_flag("--no-shuffle", o->no_shuffle, "keep the order of the rows");
   command->add_option("--validation-split", o->validation_split, "the last part of the rows, to validate on")
       ->check(number_from(0, 1));
@@ -219,14 +237,11 @@ void add_fit(CLI::App& app) {
       "--preprocess", o->preprocess,
       "of pictures: the name of an architecture (mobilenet_v2), tf, caffe, torch or none (0 to "
       "255, the default)");
-  command->add_option("--size", o->size, "height,width of pictures, where the model takes any")
-      ->delimiter(',')
-      ->expected(1, 2)
-      ->check(CLI::PositiveNumber);
+  sizes(command->add_option("--size", o->size, "height,width of pictures, where the model takes any"), 2);
   command->add_flag("--skip-broken", o->skip_broken, "leave out pictures that cannot be decoded");
   command->add_flag("--cache-frozen-features", o->cache,
                     "compute what frozen layers in front give for a row once, not in every epoch");
-  command->add_option("--seed", o->seed, "of everything that is random")->check(CLI::NonNegativeNumber);
+  command->add_option("--seed", o->seed, "of everything that is random")->transform(whole_number(0));
   command->add_option("--optimizer", o->optimizer,
                       "a name, or JSON as in Keras' files, instead of the file's");
   command->add_option("--loss", o->loss, "a name, instead of the file's");
@@ -238,7 +253,9 @@ void add_fit(CLI::App& app) {
       "the trained model, .keras or .h5; or its weights alone, .weights.h5, .safetensors or .npz");
   command->add_option("--history", o->history, "loss and metrics of each epoch, as JSON");
   command->add_option("--verbose", o->verbose, "0 silent, 1 a bar, 2 a line per epoch")
-      ->check(CLI::Range(0, 2));
+      ->transform(whole_number(0, 2));
+  only_with(*command, "--data", {"--preprocess", "--size", "--skip-broken"});
+  only_with(*command, "--input", {"--sample-weight"});
   command->footer(
       "Examples:\n  nyala fit model.keras --input x.npy --target y.npy --epochs 3 --output better.keras\n"
       "  nyala fit model.keras --data photos --validation-split 0.2 --loss sparse_categorical_crossentropy "

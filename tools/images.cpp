@@ -1,8 +1,9 @@
 #include <nyala/tools/images.h>
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 
+#include <nyala/api/saving/file_bytes.h>
 #include <nyala/api/training/training_state.h>
 
 namespace nyala::tools {
@@ -126,8 +127,12 @@ ImageData read_image_folder(const Model& model, const ImageFolder& options) {
 }
 
 std::vector<std::string> read_labels(const std::string& path, int64_t count) {
-  std::ifstream file(path);
-  if (!file) throw IoError("cannot read the labels of '" + path + "'");
+  const auto bytes = FileBytes::open(path);
+  if (!bytes->in_memory())
+    throw InvalidArgumentError("'" + path + "' has " + std::to_string(bytes->size()) +
+                               " bytes: expected labels, one per line");
+  const std::span<const std::byte> text = bytes->part(0, bytes->size());
+  std::istringstream file(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
   std::vector<std::string> labels;
   for (std::string line; std::getline(file, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();

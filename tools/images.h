@@ -51,7 +51,8 @@ struct ImageData {
 /// another number of classes than the model's output.
 ImageData read_image_folder(const Model& model, const ImageFolder& options);
 
-/// Names of classes, one per line. Throws IoError, InvalidArgumentError where there are not `count`.
+/// Names of classes, one per line, of a regular file up to FileBytes::kMaxCopied bytes. Throws IoError,
+/// InvalidArgumentError where there are not `count`.
 std::vector<std::string> read_labels(const std::string& path, int64_t count);
 
 }  // namespace nyala::tools

@@ -19,12 +19,34 @@ std::string first_lines(std::string text) {
 
 /// CLI11 would say only that a subcommand is missing.
 void check_command(const CLI::App& app, int count, char** arguments) {
-  if (count < 2 || arguments[1][0] == '-') return;
+  if (count < 2) return;
   std::vector<std::string> names;
+  if (arguments[1][0] == '-') {
+    if (app.get_option_no_throw(arguments[1])) return;
+    throw nyala::InvalidArgumentError("unknown option " + nyala::detail::in_quotes(arguments[1]) +
+                                      ": expected a command first (nyala --help)");
+  }
   for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
   if (std::find(names.begin(), names.end(), arguments[1]) == names.end())
     throw nyala::InvalidArgumentError("unknown command '" + std::string(arguments[1]) +
                                       "': expected one of " + nyala::detail::quoted_list(names));
+}
+
+void check_standard_output() {
+  std::cout.flush();
+  if (!std::cout) throw nyala::IoError("cannot write to the standard output");
+}
+
+/// What the command line asks for; the exit status of a program that has done it.
+int run(CLI::App& app, int count, char** arguments) {
+  check_command(app, count, arguments);
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::Success& help) {
+    app.exit(help);
+  }
+  check_standard_output();
+  return 0;
 }
 
 }  // namespace
@@ -41,15 +63,9 @@ int main(int count, char** arguments) {
     using namespace nyala::tools;
     for (const auto add : {add_predict, add_evaluate, add_fit, add_summary, add_convert, add_new, add_info})
       add(app);
-    check_command(app, count, arguments);
-    app.parse(count, arguments);
-    std::cout.flush();
-    if (!std::cout) throw nyala::IoError("cannot write to the standard output");
-    return 0;
+    return run(app, count, arguments);
   } catch (const nyala::tools::ExitStatus& exit) {
     return exit.status;
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
   } catch (const CLI::ParseError& error) {
     std::cerr << "error: " << first_lines(error.what()) << " (nyala --help)\n";
     return 2;

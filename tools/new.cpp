@@ -1,6 +1,7 @@
 #include <memory>
 
 #include <nyala/tools/architecture.h>
+#include <nyala/tools/options.h>
 
 namespace nyala::tools {
 
@@ -31,7 +32,7 @@ void add_new(CLI::App& app) {
                    "none (random), imagenet (Keras' published file), or the path of a file")
       ->capture_default_str();
   add_architecture_options(*command, options->architecture);
-  command->add_option("--seed", options->seed, "of the random weights")->check(CLI::NonNegativeNumber);
+  command->add_option("--seed", options->seed, "of the random weights")->transform(whole_number(0));
   command->footer(
       "Example:\n  nyala new MobileNetV2 --output m.keras --input-shape 96,96,3 --classes 10 --alpha 0.35");
   command->callback([options] { make(*options); });

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <limits>
 #include <numeric>
 
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/tools/images.h>
+#include <nyala/tools/options.h>
 
 namespace nyala::tools {
 
@@ -100,8 +102,8 @@ void predict_images(const Model& model, const Options& options) {
     std::cout << options.images[i] << "\n";
     for (const Guess& guess : guesses[i]) {
       const std::string score = nyala::detail::fixed_text(guess.score, 4);
-      std::cout << "  " << std::string(score.size() < 8 ? 8 - score.size() : 0, ' ') << score << "  " << guess.label
-                << "\n";
+      std::cout << "  " << std::string(score.size() < 8 ? 8 - score.size() : 0, ' ') << score << "  "
+                << guess.label << "\n";
     }
   }
   if (!options.preprocess.empty()) return;
@@ -122,10 +124,6 @@ void predict(const Options& options) {
     predict_images(model, options);
 }
 
-CLI::Option* repeated(CLI::Option* option) {
-  return option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
 }  // namespace
 
 void add_predict(CLI::App& app) {
@@ -141,13 +139,11 @@ void add_predict(CLI::App& app) {
                       "how pixels become the model's numbers: the name of an architecture (mobilenet_v2, "
                       "ResNet50), tf, caffe, torch or none (0 to 255, the default)");
   command->add_option("--top", options->top, "classes to print for each picture")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number(1, std::numeric_limits<int>::max()))
       ->capture_default_str();
   command->add_option("--labels", options->labels, "names of the classes, one per line");
-  command->add_option("--size", options->size, "height,width of pictures, where the model takes any")
-      ->delimiter(',')
-      ->expected(1, 2)
-      ->check(CLI::PositiveNumber);
+  sizes(command->add_option("--size", options->size, "height,width of pictures, where the model takes any"),
+        2);
   command
       ->add_option("--interpolation", options->interpolation,
                    "of pictures: nearest, bilinear, bicubic, lanczos, hamming or box")
@@ -155,8 +151,10 @@ void add_predict(CLI::App& app) {
   command->add_flag("--keep-aspect-ratio", options->keep_aspect_ratio,
                     "take the middle of a picture instead of stretching it");
   command->add_option("--batch-size", options->batch_size, "rows at a time")
-      ->check(CLI::PositiveNumber)
+      ->transform(whole_number(1))
       ->capture_default_str();
+  only_with(*command, "--image",
+            {"--preprocess", "--top", "--labels", "--size", "--interpolation", "--keep-aspect-ratio"});
   command->footer(
       "Examples:\n  nyala predict model.keras --input x.npy --output y.npy\n"
       "  nyala predict mobilenet.keras --image photo.jpg --preprocess mobilenet_v2 --top 3");
