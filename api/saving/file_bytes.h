@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <ctime>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
+
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala {
 
@@ -50,7 +51,7 @@ class FileBytes {
   timespec written_{};           ///< when the file was changed last
   std::vector<std::byte> copy_;  ///< of all, where it lies in memory
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::byte* room_ = nullptr;          ///< for all bytes: pages take memory when they are kept
   mutable std::unordered_set<uint64_t> kept_;  ///< pages
 };

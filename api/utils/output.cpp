@@ -10,6 +10,7 @@
 
 #include <nyala/api/training/fit_config.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala {
 
@@ -18,7 +19,7 @@ struct Output::Place {
   Write write;
   const std::ostream* stream = nullptr;  // null: a function
   bool is_standard = false;
-  std::recursive_mutex busy;
+  RecursiveMutex busy{Mutex::AtFork::is_waited};
 };
 
 namespace {
@@ -88,7 +89,7 @@ class CurrentOutput {
   }
 
  private:
-  std::mutex changing_;
+  Mutex changing_{Mutex::AtFork::is_waited};
   Output output_;
 };
 

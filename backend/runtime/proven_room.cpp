@@ -16,8 +16,9 @@ bool has_room(size_t bytes) noexcept {
   return true;
 }
 
-std::mutex& host_growth() {
-  static std::mutex* const mutex = new std::mutex;  // asked for while static objects are being destroyed
+Mutex& host_growth() {
+  // Never destroyed: it is asked for while static objects are.
+  static Mutex* const mutex = new Mutex(Mutex::AtFork::is_waited);
   return *mutex;
 }
 

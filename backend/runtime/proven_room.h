@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <mutex>
 
+#include <nyala/backend/core/mutex.h>
+
 namespace nyala {
 
 /// What tensors on the host leave to everything else, such as libraries that cannot fail kindly.
@@ -21,10 +23,10 @@ class ProvenRoom {
   ProvenRoom(size_t bytes, const char* what);
 
  private:
-  std::unique_lock<std::mutex> growth_;
+  std::unique_lock<Mutex> growth_;
 };
 
 /// Whoever takes memory for tensors from the host's system holds it, and ProvenRoom.
-std::mutex& host_growth();
+Mutex& host_growth();
 
 }  // namespace nyala

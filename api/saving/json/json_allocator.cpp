@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include <nyala/backend/core/mutex.h>
+
 namespace nyala {
 
 namespace {
@@ -10,7 +12,7 @@ constexpr size_t kReserve = size_t{256} << 10;
 
 /// Handed out from the front; whole again when everything has come back.
 struct Reserve {
-  std::mutex mutex;
+  Mutex mutex;
   size_t used = 0;
   int pieces = 0;
   alignas(std::max_align_t) std::byte bytes[kReserve] = {};
@@ -39,7 +41,8 @@ void* allocate_for_teardown(size_t bytes) {
 void give_back_after_teardown(void* data) noexcept {
   Reserve& own = reserve();
   if (!own.holds(data)) return ::operator delete(data);
-  const std::lock_guard lock(own.mutex);
+  if (!own.mutex.lock_unless_lost()) return;
+  const std::lock_guard lock(own.mutex, std::adopt_lock);
   if (--own.pieces == 0) own.used = 0;
 }
 
