@@ -21,7 +21,8 @@ struct Range {
   uintptr_t begin = 0, end = 0;
 };
 
-Range g_libraries[] = {{"libgomp", Caller::libgomp}, {"ld-linux", Caller::loader}, {"libdnnl", Caller::onednn}};
+Range g_libraries[] = {
+    {"libgomp", Caller::libgomp}, {"ld-linux", Caller::loader}, {"libdnnl", Caller::onednn}};
 
 Caller caller_at(const void* address) {
   const auto place = reinterpret_cast<uintptr_t>(address);

@@ -1,10 +1,10 @@
 // attack_memory [failed allocations, 250] [limited address spaces, 40] [seed, 1] [first trial, 0]
 //
-// Every trial is a process that trains, predicts or loads a model, on one device or two, while memory runs out: once by
-// one allocation that fails at a random place, once by a limit of the address space between far too little and enough.
-// It has to live and to say so by an exception, and then to train a smaller model to the numbers of an untouched
-// process. Deaths where the failed allocation was one of libgomp's or of the dynamic loader's are counted apart: both
-// end the process by themselves.
+// Every trial is a process that trains, predicts or loads a model, on one device or two, while memory runs out: once
+// by one allocation that fails at a random place, once by a limit of the address space between far too little and
+// enough. It has to live and to say so by an exception, and then to train a smaller model to the numbers of an
+// untouched process, where the limit leaves room for that. Deaths where the failed allocation was one of libgomp's
+// or of the dynamic loader's are counted apart: both end the process by themselves.
 #include <nyala/tests/attack/failing_malloc.h>
 #include <nyala/tests/attack/memory_work.h>
 
@@ -39,6 +39,8 @@ using nyala::OutOfMemoryError;
 
 constexpr int kSecondsOfATrial = 120;  // on a machine that others use, too
 constexpr size_t kMiB = size_t{1} << 20;
+/// What a larger model may leave behind that is not given back: stacks of threads, code of kernels, heaps.
+constexpr size_t kLeftBehind = 48 * kMiB;
 
 enum class Outcome : int { died, undisturbed, out_of_memory, bad_alloc, other_error, wrong_numbers };
 
@@ -59,6 +61,7 @@ struct Trial {
   Work work;
   uint64_t fail_at = 0;
   size_t limit = 0;  // bytes of address space beyond what the process has
+  bool only_smaller = false;
 };
 
 size_t address_space(const char* which) {
@@ -87,7 +90,7 @@ void show_death(int number) {
 
 Outcome outcome_of(const Trial& trial, Report& report, std::vector<double>& numbers) {
   try {
-    do_work(trial.work, numbers);
+    if (!trial.only_smaller) do_work(trial.work, numbers);
     return Outcome::undisturbed;
   } catch (const OutOfMemoryError& error) {
     std::snprintf(report.text, sizeof report.text, "%s", error.what());
@@ -188,7 +191,8 @@ struct Reference {
 
 std::string text_of(const Trial& trial) {
   std::string text = std::string(name_of(trial.work.task)) + " on " + std::to_string(trial.work.devices) + ", ";
-  return text + (trial.limit ? std::to_string(trial.limit / 1024) + " KiB" : "allocation " + std::to_string(trial.fail_at));
+  if (trial.limit) return text + std::to_string(trial.limit / 1024) + " KiB";
+  return text + "allocation " + std::to_string(trial.fail_at);
 }
 
 class Attack {
@@ -219,6 +223,19 @@ class Attack {
       trial.fail_at = 1 + random_() % references_[{task, devices, 1}].allocations;
       if (i >= first) check(i, trial);
     }
+  }
+
+  /// The limit from which on the smaller model trains in an untouched process, to a MiB.
+  void measure_smaller() {
+    size_t too_little = 0, enough = 1024 * kMiB;
+    while (enough - too_little > kMiB) {
+      const size_t limit = (too_little + enough) / 2;
+      std::string ending;
+      const Report& report = in_child({.work = {}, .limit = limit, .only_smaller = true}, ending);
+      (ending.empty() && !report.smaller_failed ? enough : too_little) = limit;
+    }
+    smaller_needs_ = enough;
+    std::printf("the smaller model alone needs %zu MiB\n", enough / kMiB);
   }
 
   void limit_memory(int count, int size, int first) {
@@ -259,8 +276,10 @@ class Attack {
     }
     ++counts_[kNames[static_cast<int>(report.outcome)]];
     if (report.smaller_failed) {
-      ++counts_["smaller model: OutOfMemoryError"];
-      if (!trial.limit) wrong(number, trial, report.text, report.trace);
+      const bool too_tight = trial.limit && trial.limit < smaller_needs_ + kLeftBehind;
+      ++counts_[too_tight ? "smaller model: OutOfMemoryError, too tight a limit for it"
+                          : "SMALLER MODEL FAILED"];
+      if (!too_tight) wrong(number, trial, report.text, report.trace);
     } else if (!reference.agrees(report)) {
       ++counts_["WRONG NUMBERS afterwards"];
       wrong(number, trial, "wrong numbers", report.trace);
@@ -291,6 +310,7 @@ class Attack {
   std::map<std::array<int, 3>, Reference> references_;
   std::map<std::string, int> counts_;
   int wrong_ = 0;
+  size_t smaller_needs_ = 0;
 };
 
 }  // namespace
@@ -314,6 +334,7 @@ int attack(int failures, int limits, uint64_t seed, int first) {
   }
   if (limits > 0) {
     attack.measure(4);
+    attack.measure_smaller();
     attack.limit_memory(limits, 4, first);
     good = attack.report("limited address space") && good;
   }
