@@ -99,7 +99,7 @@ const GradientBuckets::Place* GradientBuckets::place_of(int32_t leaf) const {
 }
 
 void GradientBuckets::begin(const UpdateRule& rule, bool reduce, bool accumulate) {
-  if (armed_ != rule.variables() || learned_) arm(rule);
+  if (learned_ || !is_armed_for(rule)) arm(rule);
   reduce_ = reduce;
   accumulate_ = accumulate;
   for (Bucket& bucket : buckets_) {
@@ -115,6 +115,7 @@ void GradientBuckets::finish(int replica) { sinks_[static_cast<size_t>(replica)]
 // buckets are filled from the end of the arena, so that each is complete early.
 void GradientBuckets::disarm() noexcept {
   armed_.clear();
+  armed_places_.clear();
   places_.clear();
   buckets_.clear();
 }
@@ -146,8 +147,20 @@ void GradientBuckets::arm(const UpdateRule& rule) {
     elements = 0;
   }
   add_buckets(pending);
+  for (const Variable& variable : rule.variables())
+    armed_places_.push_back({variable.node().copies[0], variable.node().leaf});
   armed_ = rule.variables();
   learned_ = false;
+}
+
+bool GradientBuckets::is_armed_for(const UpdateRule& rule) const {
+  if (armed_ != rule.variables()) return false;
+  for (size_t i = 0; i < armed_.size(); ++i) {
+    const VariableNode& node = armed_[i].node();
+    if (node.leaf != armed_places_[i].leaf || node.copies[0].raw() != armed_places_[i].weights.raw())
+      return false;
+  }
+  return true;
 }
 
 void GradientBuckets::add_buckets(const Variables& variables) {

@@ -70,6 +70,8 @@ class GradientBuckets {
   };
 
   void arm(const UpdateRule& rule);
+  /// Whether the buckets are those of the rule's variables, where these lie now.
+  bool is_armed_for(const UpdateRule& rule) const;
   void add_buckets(const Variables& variables);
   const Place* place_of(int32_t leaf) const;
   /// One report of `replica` for a bucket; the last one reduces it.
@@ -85,7 +87,13 @@ class GradientBuckets {
   ParameterStore& store_;
   int64_t bucket_elements_;
   std::shared_ptr<const CrossDeviceOps> ops_;
+  /// A variable of the rule where it was then: one that moved to another store and back has another place.
+  struct Armed {
+    Tensor weights;
+    int32_t leaf = 0;
+  };
   Variables armed_;
+  std::vector<Armed> armed_places_;
   std::deque<Bucket> buckets_;
   std::vector<Place> places_;  // by leaf
   std::vector<std::unique_ptr<Sink>> sinks_;

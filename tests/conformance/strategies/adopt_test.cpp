@@ -63,6 +63,23 @@ TEST(Adopt, ATrainedModelGoesOnUnderAStrategy) {
   });
 }
 
+TEST(Adopt, BackIntoAStrategyThatTrainedItBefore) {
+  clear_session();
+  const auto expected = trained_without_moving();
+  at_every_place([&](const Place&, const Strategy& strategy) {
+    for (int round = 0; round < 2; ++round) {  // the second time recycled memory is where the first model's was
+      set_random_seed(1);
+      const Sequential model = strategy.scope([] { return make_model(); });
+      train(model, 1);
+      get_strategy().adopt(model);
+      train(model, 1);
+      strategy.adopt(model);
+      train(model, 2);
+      expect_near(weights_of(model), expected);
+    }
+  });
+}
+
 TEST(Adopt, BackAndToAnotherStrategy) {
   clear_session();
   const auto expected = trained_without_moving();
