@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <optional>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/status_word.h>
 #include <nyala/strategies/in_process.h>
 
 namespace nyala {
@@ -28,6 +30,14 @@ void check_lists(const GradientUpdate& update) {
                        std::string(name_of(variable.dtype())) + ", received " + gradient.shape().to_string() +
                        " of " + std::string(name_of(gradient.dtype())));
   }
+}
+
+/// Gradients that were computed from an id or a label that does not exist change no weight. Who opened the
+/// step's StatusScope says which.
+void check_reports(std::optional<Device> device) {
+  const StatusWords* reports = thread_context().status;
+  if (reports && reports->has_report_on_host(device))
+    throw NumericError("apply_gradients: the step met an id or a label out of range");
 }
 
 /// The variables for which somebody has a gradient.
@@ -62,6 +72,7 @@ std::vector<const GradientUpdate*> alike(Offers offers) {
 void InProcessStrategy::apply_gradients(const GradientUpdate& update) {
   check_lists(update);
   const ReplicaContext* inside = thread_context().replica_context;
+  check_reports(inside && inside->num_replicas > 1 ? std::optional(inside->device) : std::nullopt);
   if (inside && inside->node != this && inside->num_replicas > 1)
     throw StateError("apply_gradients: the variables belong to " + name() + ", but this is a replica of " +
                      inside->node->name());

@@ -127,6 +127,7 @@ void Model::save(const std::string& path) const {
   with_memory_errors(path.c_str(), [&] {
     const SharedUse use(model_node(), "save");
     if (const auto shared = model_node().template_model()) return Model(shared).save(path);
+    if (compiled()) model_node().training->status.check();  // weights of a step that went wrong unnoticed
     if (path.ends_with(".keras")) return write_keras_archive(*this, path);
     const bool is_hdf5 = path.ends_with(".h5") || path.ends_with(".hdf5");
     if (is_hdf5 && !path.ends_with(".weights.h5")) return write_legacy_hdf5(*this, path);

@@ -45,6 +45,7 @@ LoadReport read(const Model& model, const std::string& path, const LoadWeightsCo
 void Model::save_weights(const std::string& path) const {
   with_memory_errors(path.c_str(), [&] {
     const SharedUse use(model_node(), "save_weights");
+    if (compiled()) model_node().training->status.check();  // weights of a step that went wrong unnoticed
     write(*this, path);
   });
 }

@@ -160,6 +160,14 @@ class ClearedTape {
 
 }  // namespace
 
+/// Before this replica's gradients count: what its kernels found wrong ends the step, so that the weights stay
+/// as they are. Words in other memories than the host's are looked at later: nothing waits for a device here.
+void Stepper::check_reports(const Replica& replica) const {
+  const bool alone = replica.num_replicas == 1;  // then with all devices that computed for it
+  if (model_.training->status.has_report_on_host(alone ? std::nullopt : std::optional(replica.device)))
+    throw NumericError("training met an id or a label out of range");  // run() says which
+}
+
 /// Forward and backward where no train_step() says otherwise: buckets are reduced while backward runs.
 void Stepper::train_part(ReplicaStep& step, const Batch& part) {
   Tape& tape = *model_.training->tapes[static_cast<size_t>(step.replica().id)];
@@ -172,6 +180,7 @@ void Stepper::train_part(ReplicaStep& step, const Batch& part) {
     step.track_loss(loss);
     step.compute_metrics(part, predictions);
   }
+  check_reports(step.replica());
   if (!loss.tape()) return;
   const double scale = model_.training->optimizer.node().loss_scale();  // the update divides by it
   GradientSink& sink = *step.replica().gradients;
@@ -222,14 +231,20 @@ void Stepper::run(const Batch& given, Mode mode) {
     for (const Tensor& step : state.steps) step.copy_from_host(&state.train_step);
   pass_ = mode == Mode::test ? model_.next_pass() : 0;
   const StatusScope reports(mode == Mode::test ? *status_ : state.status);
-  strategy_.run([&](Replica& replica) { run_part(replica, batch, mode); },
-                mode == Mode::train ? &state.optimizer.node() : nullptr);
+  try {
+    strategy_.run([&](Replica& replica) { run_part(replica, batch, mode); },
+                  mode == Mode::train ? &state.optimizer.node() : nullptr);
+  } catch (const Error&) {
+    if (mode != Mode::test) nyala::check_status(state.status, model_, given_.get());  // the cause, in a text that knows the whole batch
+    throw;
+  }
   state.rows += static_cast<double>(batch.x[0].shape()[0]);
 }
 
 void Stepper::train(const Batch& batch) {
   TrainingState& state = *model_.training;
   const Mode mode = model_.has_own_train_step ? Mode::own_train : Mode::train;
+  trains_ = true;
   naming_its_file(model_, [&] {
     run(batch, mode);
     apply_assignments(model_.training->calls);
@@ -383,7 +398,7 @@ bool has_own_values(const ModelNode& model) {
 }  // namespace
 
 void Stepper::check_status() const {
-  if (model_.training) nyala::check_status(model_.training->status, model_, given_.get());
+  if (trains_) nyala::check_status(model_.training->status, model_, given_.get());
   nyala::check_status(*status_, model_, given_.get());
 }
 
@@ -398,9 +413,9 @@ Logs Stepper::logs_of_now() const {
   for (const Tensor& sums : model_.training->sums) copies.push_back(sums.clone());
   const auto model = std::static_pointer_cast<ModelNode>(model_.shared_from_this());
   return Logs([model, state = model_.training, status = status_, copies, rows = model_.training->rows,
-               given = given_](Logs& target) {
+               given = given_, trains = trains_](Logs& target) {
     target = read_logs(*state, copies, rows);
-    nyala::check_status(state->status, *model, given.get());
+    if (trains) nyala::check_status(state->status, *model, given.get());
     nyala::check_status(*status, *model, given.get());
   });
 }

@@ -18,7 +18,8 @@ class Stepper {
   /// The arrays whose rows come in some order: errors of labels and indices name their place in them.
   void set_given(const DataArgument& data);
 
-  /// Forward, backward and update. The running sums take loss and metrics.
+  /// Forward, backward and update. The running sums take loss and metrics. An id or a label out of range that
+  /// kernels on CPUs found is thrown before the update.
   void train(const Batch& batch);
   /// Forward, with loss and metrics.
   void test(const Batch& batch);
@@ -45,7 +46,7 @@ class Stepper {
   /// The same for the batches until now, whatever comes later: copied on the devices, read when first asked
   /// for.
   Logs logs_of_now() const;
-  /// Throws NumericError for the first value that a kernel of these steps found out of range (labels,
+  /// Throws NumericError for the first value that a kernel of this stepper's steps found out of range (labels,
   /// indices).
   void check_status() const;
   /// Forgets what training steps before have reported.
@@ -61,6 +62,7 @@ class Stepper {
   void run_part(Replica& replica, const Batch& batch, Mode mode);
   Tensors outputs_of(const Batch& batch, bool training);
   void train_part(ReplicaStep& step, const Batch& part);
+  void check_reports(const Replica& replica) const;
   /// Writes the state that layers assigned, by each variable's aggregation.
   void apply_assignments(const std::vector<Call>& calls);
 
@@ -70,6 +72,7 @@ class Stepper {
   FeatureCache* cache_ = nullptr;
   std::shared_ptr<StatusWords> status_ = std::make_shared<StatusWords>();  // of test()
   bool folds_ = true;
+  bool trains_ = false;  // train() was called
   uint64_t pass_ = 0;  // Call's
 };
 

@@ -84,6 +84,16 @@ std::pair<Device, Status> StatusWords::first() const {
 
 Status StatusWords::read() const { return first().second; }
 
+// Words of other devices may be written at this time: they are not even read.
+bool StatusWords::has_report_on_host(std::optional<Device> device) const {
+  const std::lock_guard lock(mutex_);
+  for (const Word& word : words_) {
+    if (word.device.kind != DeviceKind::cpu || (device && word.device != *device)) continue;
+    if (std::atomic_ref<int32_t>(*word.tensor.raw_as<int32_t>()).load() != 0) return true;
+  }
+  return false;
+}
+
 void StatusWords::clear() {
   const Places zeros{};
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,9 @@ class StatusWords {
   /// Waits for the devices that have a word and copies it to the host: the first trouble, ok if there is
   /// none. Not within a step.
   Status read() const;
+  /// Whether something stands in a word in host memory, of `device` or, where it is not given, of any CPU.
+  /// Waits for nothing: CPU kernels that the calling thread started have run.
+  bool has_report_on_host(std::optional<Device> device = {}) const;
   /// Sets all words to ok.
   void clear();
   /// Throws NumericError with device and text of the first trouble, having cleared the words.
