@@ -40,14 +40,21 @@ void check_reports(std::optional<Device> device) {
     throw NumericError("apply_gradients: the step met an id or a label out of range");
 }
 
-/// The variables for which somebody has a gradient.
+/// The variables for which the replicas have a gradient, all or none of them.
 Variables with_gradients(const std::vector<const GradientUpdate*>& updates) {
   Variables out;
   for (size_t i = 0; i < updates[0]->variables.size(); ++i) {
-    const bool any = std::any_of(updates.begin(), updates.end(), [i](const GradientUpdate* update) {
-      return update->gradients[i].defined();
-    });
-    if (any) out.push_back(updates[0]->variables[i]);
+    const Variable& variable = updates[0]->variables[i];
+    const auto lacks = [i](const GradientUpdate* update) { return !update->gradients[i].defined(); };
+    const auto missing = std::find_if(updates.begin(), updates.end(), lacks);
+    if (missing == updates.end()) {
+      out.push_back(variable);
+    } else if (!std::all_of(updates.begin(), updates.end(), lacks)) {
+      throw CommunicationError("apply_gradients: replica " + std::to_string(missing - updates.begin()) +
+                               " brought no gradient for " + in_quotes(variable.path()) +
+                               ", which others have; expected one of every replica, zeros where its rows give "
+                               "none");
+    }
   }
   if (out.empty()) throw InvalidArgumentError("apply_gradients: no gradients provided for any variable");
   return out;

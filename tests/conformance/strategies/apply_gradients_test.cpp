@@ -101,6 +101,24 @@ TEST(ApplyGradients, HeedsTheConstraintsOfVariablesAndLayers) {
   });
 }
 
+TEST(ApplyGradients, AGradientThatOneReplicaLacksIsAnError) {
+  at_every_place([](const Place& place, const Strategy& strategy) {
+    if (place.replicas < 2) return;
+    const Variable v = made(strategy, {1, 2}, "v"), w = made(strategy, {3}, "w");
+    const SGD optimizer(0.5);
+    for (const int lacking : {0, place.replicas - 1}) {
+      const auto step = [&](Replica& replica) {
+        const Tensor gradient = replica.id == lacking ? Tensor() : on(replica, {1, 1});
+        optimizer.apply_gradients({{gradient, v}, {on(replica, {1}), w}});
+      };
+      EXPECT_THAT(text_of<CommunicationError>([&] { strategy.run(step); }),
+                  HasSubstr("replica " + std::to_string(lacking) + " brought no gradient for 'v'"));
+    }
+    expect_copies(v, {1, 2});
+    expect_copies(w, {3});
+  });
+}
+
 TEST(ApplyGradients, WithoutAnyStrategy) {
   const Variable v({1, 2});
   const SGD optimizer(0.5);
@@ -118,7 +136,7 @@ TEST(ApplyGradients, OthersKeepValueAndState) {
         for (const Variable& variable : {a, b, c}) {
           const bool has =
               std::find(with_gradient.begin(), with_gradient.end(), variable) != with_gradient.end();
-          pairs.emplace_back(has && replica.id == 0 ? on(replica, {1}) : Tensor(), variable);
+          pairs.emplace_back(has ? on(replica, {replica.id == 0 ? 1.0f : 0.0f}) : Tensor(), variable);
         }
         optimizer.apply_gradients(pairs);
       });
