@@ -168,6 +168,14 @@ void Stepper::check_reports(const Replica& replica) const {
     throw NumericError("training met an id or a label out of range");  // run() says which
 }
 
+void Stepper::check_nothing_trains(const ReplicaStep& step) const {
+  if (step.rows() == 0 || step.trainable_variables().empty()) return;
+  throw InvalidArgumentError("model " + in_quotes(model_.name()) +
+                             ": no gradients provided for any variable: the loss does not depend on the "
+                             "weights by ops that have a gradient (a detached() value, argmax and constants "
+                             "have none)");
+}
+
 /// Forward and backward where no train_step() says otherwise: buckets are reduced while backward runs.
 void Stepper::train_part(ReplicaStep& step, const Batch& part) {
   Tape& tape = *model_.training->tapes[static_cast<size_t>(step.replica().id)];
@@ -181,7 +189,7 @@ void Stepper::train_part(ReplicaStep& step, const Batch& part) {
     step.compute_metrics(part, predictions);
   }
   check_reports(step.replica());
-  if (!loss.tape()) return;
+  if (!loss.tape()) return check_nothing_trains(step);
   const double scale = model_.training->optimizer.node().loss_scale();  // the update divides by it
   GradientSink& sink = *step.replica().gradients;
   NoRowsSink empty(sink);

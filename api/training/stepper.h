@@ -19,7 +19,8 @@ class Stepper {
   void set_given(const DataArgument& data);
 
   /// Forward, backward and update. The running sums take loss and metrics. An id or a label out of range that
-  /// kernels on CPUs found is thrown before the update.
+  /// kernels on CPUs found is thrown before the update. Throws InvalidArgumentError where the loss has no
+  /// gradient for any of the variables.
   void train(const Batch& batch);
   /// Forward, with loss and metrics.
   void test(const Batch& batch);
@@ -63,6 +64,7 @@ class Stepper {
   Tensors outputs_of(const Batch& batch, bool training);
   void train_part(ReplicaStep& step, const Batch& part);
   void check_reports(const Replica& replica) const;
+  void check_nothing_trains(const ReplicaStep& step) const;
   /// Writes the state that layers assigned, by each variable's aggregation.
   void apply_assignments(const std::vector<Call>& calls);
 

@@ -38,6 +38,25 @@ std::string message(F&& f) {
   return "nothing was thrown";
 }
 
+TEST(Misuse, ALossWithoutAGradientIsAnError) {
+  configure_logical_devices("cpu", 2);
+  const Tensor x = numbers({8, 4}, 1), y = numbers({8, 3}, 2);
+  const Loss detached([](const Tensor& t, const Tensor& p) { return ops::mean(ops::square(t - p), -1).detached(); });
+  const Loss chosen([](const Tensor&, const Tensor& p) { return ops::cast(ops::argmax(p, -1), DType::float32); });
+  for (const auto& devices : std::vector<std::vector<std::string>>{{"cpu:0"}, {"cpu:0", "cpu:1"}})
+    for (const Loss& loss : {detached, chosen}) {
+      const Model model = MirroredStrategy({.devices = devices}).scope(small_net);
+      model.compile({.optimizer = "adam", .loss = loss});
+      EXPECT_THAT(message<InvalidArgumentError>([&] { model.fit(x, y, {.verbose = 0}); }),
+                  HasSubstr("no gradients provided for any variable"));
+      EXPECT_NO_THROW(model.evaluate(x, y, {.verbose = 0}));
+      model.set_trainable(false);  // then nothing is to be trained
+      model.compile({.optimizer = "adam", .loss = loss});
+      EXPECT_NO_THROW(model.fit(x, y, {.verbose = 0}));
+    }
+  configure_logical_devices("cpu", 1);
+}
+
 TEST(Misuse, AnOptimizerOfTwoModelsIsAnError) {
   const Tensor x = numbers({8, 4}, 1), y = numbers({8, 3}, 2);
   const Optimizer shared = Adam(0.05);
