@@ -65,6 +65,7 @@ TEST(ModelThreadsTest, AnotherThreadMayNotUseAModelInFit) {
     EXPECT_THROW(net.evaluate(kX, kY, {.verbose = 0}), StateError);
     EXPECT_THROW(net.train_on_batch(kX, kY), StateError);
     EXPECT_THROW(net.compile({.loss = "mse"}), StateError);
+    EXPECT_THROW(net.set_weights(net.get_weights()), StateError);
   });
   EXPECT_NO_THROW(net.fit(kX, kY, {.verbose = 0}));
 }
