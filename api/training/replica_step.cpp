@@ -1,6 +1,7 @@
 #include <nyala/api/training/replica_step.h>
 
 #include <algorithm>
+#include <set>
 
 #include <nyala/api/divide_no_nan.h>
 #include <nyala/api/layers/mask.h>
@@ -40,6 +41,42 @@ Tensor weights_like(const Tensor& weights, const Tensor& per_sample) {
 [[noreturn]] void throw_no_reduction(const Loss& loss) {
   throw StateError("loss " + in_quotes(loss.name()) +
                    " has reduction 'none'; training needs one number, use 'sum' or 'sum_over_batch_size'");
+}
+
+/// What `compute` gives; shapes that do not fit are an error that names them.
+template <class Compute>
+Tensor naming_shapes(const ModelNode& model, const Loss& loss, const Tensor& target, const Tensor& prediction,
+                     Compute&& compute) {
+  try {
+    return compute();
+  } catch (const ShapeError&) {
+    rethrow_with_prefix("model " + in_quotes(model.name()) + ": loss " + in_quotes(loss.name()) +
+                        " of y_true " + target.shape().to_string() + " and y_pred " +
+                        prediction.shape().to_string() + ": ");
+  }
+}
+
+/// Whether a loss of y_true and y_pred may hold rows of the one against another axis of the other: in losses of
+/// elements, numbers of axes that differ are broadcast from the last one. Those rows are the whole batch's, not
+/// a replica's.
+bool broadcasts_rows(const LossNode& loss, const Tensor& target, const Tensor& prediction) {
+  const auto [y_true, y_pred] = fit_ranks(target, prediction);
+  if (y_true.rank() == y_pred.rank()) return false;
+  static const std::set<std::string> of_elements = {"BinaryCrossentropy",
+                                                    "BinaryFocalCrossentropy",
+                                                    "CategoricalHinge",
+                                                    "CosineSimilarity",
+                                                    "Hinge",
+                                                    "Huber",
+                                                    "KLDivergence",
+                                                    "LogCosh",
+                                                    "MeanAbsoluteError",
+                                                    "MeanAbsolutePercentageError",
+                                                    "MeanSquaredError",
+                                                    "MeanSquaredLogarithmicError",
+                                                    "Poisson",
+                                                    "SquaredHinge"};
+  return of_elements.contains(loss.class_name());
 }
 
 void add(Tensor& total, const Tensor& loss) { total = total.defined() ? ops::add(total, loss) : loss; }
@@ -83,7 +120,8 @@ Tensor ReplicaStep::all_reduced(const Tensor& value) const {
 Tensor ReplicaStep::loss_of_whole_batch(const Loss& loss, const Tensor& target, const Tensor& prediction,
                                         const Tensor& weights) {
   const auto all = [this](const Tensor& x) { return ops::detail::replica_all_gather(x, replica_.context); };
-  const Tensor whole = loss(all(target), all(prediction), weights.defined() ? all(weights) : Tensor());
+  const Tensor y_true = all(target), y_pred = all(prediction), factors = weights.defined() ? all(weights) : weights;
+  const Tensor whole = naming_shapes(model_, loss, y_true, y_pred, [&] { return loss(y_true, y_pred, factors); });
   if (whole.rank() > 0) throw_no_reduction(loss);
   return replica_.id == 0 ? whole : whole * 0.0;
 }
@@ -123,17 +161,6 @@ void check_values_of_rows(const Loss& loss, const Tensor& values, const Tensor& 
                    "; one that is no mean over rows is made with {.rows_are_independent = false}");
 }
 
-/// The loss' values; shapes that do not fit are an error that names them.
-Tensor values_of(const ModelNode& model, const Loss& loss, const Tensor& target, const Tensor& prediction) {
-  try {
-    return loss.node().per_sample(target, prediction);
-  } catch (const ShapeError&) {
-    rethrow_with_prefix("model " + in_quotes(model.name()) + ": loss " + in_quotes(loss.name()) +
-                        " of y_true " + target.shape().to_string() + " and y_pred " +
-                        prediction.shape().to_string() + ": ");
-  }
-}
-
 /// The weights in a shape that broadcasts to that of the values, of which this replica has its rows.
 Tensor fitting_weights(const ModelNode& model, const Loss& loss, const Tensor& weights, const Tensor& values,
                        int64_t global_rows) {
@@ -164,9 +191,11 @@ Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Ba
   const LossNode& loss = output.loss.node();
   const Tensor given = fit_rank(batch.y[index], prediction);
   const Tensor weights = batch.sample_weight[index];
-  if (!loss.rows_are_independent()) return loss_of_whole_batch(output.loss, given, prediction, weights);
+  if (!loss.rows_are_independent() || (replica_.context && broadcasts_rows(loss, given, prediction)))
+    return loss_of_whole_batch(output.loss, given, prediction, weights);
   const auto [target, seen] = in_loss_dtype(loss, given, prediction);
-  Tensor values = values_of(model_, output.loss, target, seen);
+  Tensor values =
+      naming_shapes(model_, output.loss, given, prediction, [&] { return loss.per_sample(target, seen); });
   if (values.rank() == 0) return loss_of_mean(output.loss, values, prediction, weights);
   check_values_of_rows(output.loss, values, prediction);
   const Tensor fitted =

@@ -57,6 +57,27 @@ TEST(Misuse, ALossWithoutAGradientIsAnError) {
   configure_logical_devices("cpu", 1);
 }
 
+/// y (n,) and outputs (n, 3): in Keras each row of y meets a column of the outputs, where there are as many.
+TEST(Misuse, RowsBroadcastAgainstColumnsAlikeOnAnyNumberOfDevices) {
+  configure_logical_devices("cpu", 3);
+  const Tensor x = numbers({9, 4}, 1), y = numbers({9}, 2), x3 = x.rows(0, 3), y3 = y.rows(0, 3);
+  double expected = 0.0;
+  for (int count = 1; count <= 3; ++count) {
+    MirroredStrategyConfig config;
+    for (int i = 0; i < count; ++i) config.devices.push_back("cpu:" + std::to_string(i));
+    const Model model = MirroredStrategy(config).scope(small_net);
+    model.compile({.optimizer = "sgd", .loss = "mse"});
+    EXPECT_THAT(message<ShapeError>([&] { model.fit(x, y, {.batch_size = 9, .verbose = 0}); }),
+                HasSubstr("y_true (9,) and y_pred (9, 3)"));
+    EXPECT_THROW(model.evaluate(x, y, {.batch_size = 9, .verbose = 0}), ShapeError);
+    model.fit(x3, y3, {.batch_size = 3, .epochs = 3, .verbose = 0, .shuffle = false});
+    const double loss = model.evaluate(x3, y3, {.batch_size = 3, .verbose = 0})["loss"];
+    if (count == 1) expected = loss;
+    EXPECT_NEAR(loss, expected, 1e-5 * expected);
+  }
+  configure_logical_devices("cpu", 1);
+}
+
 TEST(Misuse, AnOptimizerOfTwoModelsIsAnError) {
   const Tensor x = numbers({8, 4}, 1), y = numbers({8, 3}, 2);
   const Optimizer shared = Adam(0.05);
