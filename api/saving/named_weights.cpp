@@ -44,17 +44,45 @@ Pairs in_order(Variables variables, const StoredArrays& arrays) {
   return pairs;
 }
 
-Pairs pairs_of(const Variables& variables, const StoredArrays& arrays, bool by_name) {
-  std::map<std::string, const StoredArray*> by_path;
-  for (const auto& array : arrays) by_path[array.name] = &array;
+/// "dense/kernel" of "sequential/dense/kernel" where `root` is "sequential".
+std::string inside(const std::string& root, const std::string& path) {
+  return !root.empty() && path.starts_with(root + "/") ? path.substr(root.size() + 1) : path;
+}
+
+/// The name of the model that was saved, where all of its layers stand below it; else empty.
+std::string root_of(const StoredArrays& arrays) {
+  if (arrays.empty()) return {};
+  const std::string root = arrays[0].name.substr(0, arrays[0].name.find('/'));
+  const bool holds_all = std::all_of(arrays.begin(), arrays.end(), [&](const StoredArray& array) {
+    const std::string path = inside(root, array.name);
+    return path != array.name && path.find('/') != std::string::npos;  // a layer and its weight
+  });
+  return holds_all ? root : std::string();
+}
+
+/// By path below the models, `root` of the variables and `stored_root` of the arrays.
+Pairs by_path(const Variables& variables, const std::string& root, const StoredArrays& arrays,
+              const std::string& stored_root) {
+  std::map<std::string, const StoredArray*> stored;
+  for (const auto& array : arrays) stored[inside(stored_root, array.name)] = &array;
   Pairs pairs;
-  bool any = false;
   for (const Variable& variable : variables) {
-    const auto found = by_path.find(variable.path());
-    pairs.emplace_back(variable, found == by_path.end() ? nullptr : found->second);
-    any = any || pairs.back().second;
+    const auto found = stored.find(inside(root, variable.path()));
+    pairs.emplace_back(variable, found == stored.end() ? nullptr : found->second);
   }
-  return any || by_name || arrays.size() != variables.size() ? pairs : in_order(variables, arrays);
+  return pairs;
+}
+
+bool is_found(const std::pair<Variable, const StoredArray*>& pair) { return pair.second; }
+
+// Numbers in automatic names count on: without by_name the names below two models pair them only where all do.
+Pairs pairs_of(const Model& model, const StoredArrays& arrays, bool by_name) {
+  const Variables variables = model.weights();
+  const Pairs same = by_path(variables, "", arrays, "");
+  const bool any = std::any_of(same.begin(), same.end(), is_found);
+  if (any || (!by_name && arrays.size() != variables.size())) return same;
+  const Pairs below = by_path(variables, model.name(), arrays, root_of(arrays));
+  return by_name || std::all_of(below.begin(), below.end(), is_found) ? below : in_order(variables, arrays);
 }
 
 void check_shape(const Variable& variable, const StoredArray& array) {
@@ -83,7 +111,7 @@ LoadReport read_named_weights(const Model& model, const StoredArrays& arrays, co
                               const LoadWeightsConfig& config) {
   check_built(model, file_name);
   const std::set<const VariableNode*> skipped = variables_of(config.objects_to_skip);
-  const Pairs pairs = pairs_of(template_of(model).weights(), arrays, config.by_name);
+  const Pairs pairs = pairs_of(template_of(model), arrays, config.by_name);
   LoadReport report;
   std::set<std::string> used;
   std::vector<std::pair<Variable, const StoredArray*>> assignments;
@@ -107,6 +135,11 @@ LoadReport read_named_weights(const Model& model, const StoredArrays& arrays, co
   }
   for (const StoredArray& array : arrays)
     if (!used.contains(array.name)) report.unexpected.push_back(array.name);
+  if (config.by_name && used.empty() && !pairs.empty())
+    throw NotFoundError(file_name + ": by_name: no layer of model " + in_quotes(model.name()) +
+                        " has the name of one of the file; expected names like that of " +
+                        in_quotes(arrays.empty() ? "" : arrays[0].name) + ", received " +
+                        in_quotes(pairs[0].first.path()));
   for (const auto& [variable, array] : assignments) load_array(variable, *array);
   return report;
 }
