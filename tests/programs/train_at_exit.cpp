@@ -36,7 +36,7 @@ void use(const Model& model, const char* when) {
     make_parallel([](const NamedInputs& in) { return in["x"] * 2.0; }, 2, {{"x", x}});
     std::printf("%s: done\n", when);
   } catch (const std::exception& error) {
-    std::printf("%s: %s\n", when, error.what());
+    std::fprintf(stderr, "%s: %s\n", when, error.what());
     std::_Exit(1);
   }
 }
