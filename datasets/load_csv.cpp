@@ -14,6 +14,8 @@ using namespace nyala::detail;
 
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some programs begin files of UTF-8 with it
+
 std::string_view trimmed(std::string_view text) {
   const char* space = " \t\r";
   const size_t begin = text.find_first_not_of(space);
@@ -94,7 +96,12 @@ Tensor load_csv(const std::string& path, const LoadCsvConfig& config) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw IoError("load_csv: cannot read " + path + ": " + std::strerror(errno));
   CsvReader reader(path, config);
-  for (std::string line; std::getline(in, line);) reader.add(line);
+  if (config.skip_rows < 0)
+    throw InvalidArgumentError("load_csv: expected skip_rows of at least 0, received " +
+                               std::to_string(config.skip_rows));
+  size_t skipped = kByteOrderMark.size();
+  for (std::string line; std::getline(in, line); skipped = 0)
+    reader.add(std::string_view(line).substr(line.starts_with(kByteOrderMark) ? skipped : 0));
   if (in.bad()) throw IoError("load_csv: cannot read " + path + ": " + std::strerror(errno));
   return reader.table();
 }

@@ -1,3 +1,4 @@
+#include <limits>
 #include <string>
 
 #include <nyala/backend/core/error.h>
@@ -87,7 +88,10 @@ class RepeatNode : public SelectingNode<RepeatNode> {
     const int64_t once = input().cardinality();
     if (count_ == 0 || once == 0) return 0;
     if (count_ < 0) return kInfiniteCardinality;
-    return once < 0 ? once : once * count_;
+    if (once < 0) return once;
+    int64_t rows = 0;
+    const bool overflows = __builtin_mul_overflow(once, count_, &rows);
+    return overflows ? std::numeric_limits<int64_t>::max() : rows;  // as many as can be counted
   }
 
  private:

@@ -34,6 +34,22 @@ class LoadCsvTest : public ::testing::Test {
   const datasets::TemporaryFolder folder_;
 };
 
+TEST_F(LoadCsvTest, AByteOrderMarkIsPassedOver) {
+  EXPECT_THAT(load_csv(file("\xEF\xBB\xBF"
+                            "1,2\n"))
+                  .to_vector<float>(),
+              ElementsAre(1, 2));
+  EXPECT_THAT(load_csv(file("\xEF\xBB\xBF"
+                            "a,b\n1,2\n"),
+                       {.skip_rows = 1})
+                  .to_vector<float>(),
+              ElementsAre(1, 2));
+  EXPECT_THAT(error<FileFormatError>("1,2\n\xEF\xBB\xBF"
+                                     "3,4\n"),
+              HasSubstr("line 2"));
+  EXPECT_THAT(error<InvalidArgumentError>("1\n", {.skip_rows = -1}), HasSubstr("at least 0, received -1"));
+}
+
 TEST_F(LoadCsvTest, RowsAreLinesAndColumnsAreFields) {
   const Tensor table = load_csv(file("a,b,c\n1, 2.5,-3\r\n\n+4,5e-1,6"), {.skip_rows = 1});
   EXPECT_EQ(table.shape(), (Shape{2, 3}));
