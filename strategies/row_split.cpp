@@ -12,7 +12,11 @@ namespace nyala {
 
 using namespace nyala::detail;
 
-std::vector<RowRange> detail::split_rows(std::span<const double> weights, int64_t rows) {
+std::vector<RowRange> detail::split_rows(std::span<const double> given, int64_t rows) {
+  // The largest is brought near 1, by a power of two: no bit changes, and neither sum nor quotas overflow.
+  const double largest = given.empty() ? 1.0 : *std::max_element(given.begin(), given.end());
+  std::vector<double> weights(given.begin(), given.end());
+  for (double& weight : weights) weight = std::scalbn(weight, -std::ilogb(largest));
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   std::vector<RowRange> pieces(weights.size());
   std::vector<double> remainders(weights.size());
@@ -42,7 +46,7 @@ void detail::check_device_weights(std::span<const double> weights, size_t num_de
     throw InvalidArgumentError(std::string(strategy) + ": expected one device weight per device, " +
                                std::to_string(num_devices) + ", received " + std::to_string(weights.size()));
   for (size_t i = 0; i < weights.size(); ++i)
-    if (!(weights[i] > 0) || !std::isfinite(weights[i]))
+    if (!(weights[i] > 0) || !std::isnormal(weights[i]))  // threads of replicas take subnormal numbers for 0
       throw InvalidArgumentError(std::string(strategy) + ": device weight " + std::to_string(i) +
                                  " must be a positive number, received " + number_text(weights[i]));
 }
