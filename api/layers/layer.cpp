@@ -407,6 +407,9 @@ int64_t Layer::count_params() const {
 
 std::shared_ptr<LayerNode> detail::finish_layer(std::shared_ptr<LayerNode> node,
                                                 const LayerOptions& options) {
+  if (options.name.find('/') != std::string::npos)  // it separates the parts of paths
+    throw InvalidArgumentError(node->class_name() + ": expected a name without '/', received " +
+                               in_quotes(options.name));
   node->set_name(options.name.empty() ? unique_name(node->class_name()) : options.name);
   const DType dtype = parse_dtype(options.dtype);
   if (!is_floating(dtype))

@@ -21,7 +21,7 @@ namespace {
 /// Rises when older programs could not read the group any more.
 constexpr int64_t kVersion = 1;
 
-std::string at(const std::string& name) { return std::string(kCheckpointGroup) + "/" + name; }
+std::string at(const std::string& name) { return std::string(kCheckpointGroup) + ("/" + name); }
 
 template <class T>
 void write_list(hdf5::Writer& writer, const char* name, const std::vector<T>& values) {
@@ -225,6 +225,9 @@ void restore_content(const Model& model, Content content) {
 }  // namespace
 
 void Checkpoint::save(const std::string& path, const TrainingPosition& position) const {
+  if (position.epoch < 0 || position.batch < 0)
+    throw InvalidArgumentError("Checkpoint::save: expected an epoch and a batch of at least 0, received " +
+                               std::to_string(position.epoch) + " and " + std::to_string(position.batch));
   const SharedUse use(model_.model_node(), "Checkpoint::save");
   if (model_.compiled()) model_.model_node().training->status.check();
   hdf5::Writer writer(hdf5::Checksums::crc32c);

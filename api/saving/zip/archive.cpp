@@ -110,14 +110,8 @@ void read_zip64(const Reader& in, uint64_t at, uint64_t length, Member& member) 
 }
 
 void check_name(const Reader& in, const std::string& name) {
-  const bool rooted = name.empty() || name.front() == '/' || (name.size() > 1 && name[1] == ':');
-  if (rooted || name.find('\\') != std::string::npos || name.find('\0') != std::string::npos)
-    in.fail_member(name, "the name is not a path inside the archive");
-  for (size_t begin = 0; begin <= name.size();) {
-    const size_t end = std::min(name.find('/', begin), name.size());
-    if (name.substr(begin, end - begin) == "..") in.fail_member(name, "the name leads out of the archive");
-    begin = end + 1;
-  }
+  if (const std::string_view defect = name_defect(name); !defect.empty())
+    in.fail_member(name, std::string(defect));
 }
 
 /// From the local header, which must be there and say the same name, to the data.
@@ -223,6 +217,19 @@ class Inflater {
 bool Archive::looks_like(const StoredBytes& bytes) {
   const char* signature = "PK\x03\x04";
   return bytes.size() >= 4 && std::memcmp(bytes.bytes(0, 4).data(), signature, 4) == 0;
+}
+
+std::string_view name_defect(std::string_view name) {
+  const bool rooted = name.empty() || name.front() == '/' || (name.size() > 1 && name[1] == ':');
+  if (rooted || name.find('\\') != std::string_view::npos || name.find('\0') != std::string_view::npos)
+    return "the name is not a path inside the archive";
+  if (name.size() > UINT16_MAX) return "the name is longer than 65535 bytes";
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('/', begin), name.size());
+    if (name.substr(begin, end - begin) == "..") return "the name leads out of the archive";
+    begin = end + 1;
+  }
+  return {};
 }
 
 Archive::Archive(StoredBytes bytes, std::string name) : bytes_(std::move(bytes)), name_(std::move(name)) {

@@ -28,6 +28,9 @@ struct Content {
   uint64_t stored = 0;  ///< bytes it takes in the archive
 };
 
+/// What keeps `name` from being a member's; empty where nothing does.
+std::string_view name_defect(std::string_view name);
+
 /// Reads ZIP archives (APPNOTE 6.3, with zip64) strictly: whatever the bytes say, a fault gives a
 /// FileFormatError naming file, member and reason, and nothing is ever written to the disk.
 ///

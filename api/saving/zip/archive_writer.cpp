@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include <nyala/api/saving/zip/archive.h>
 #include <nyala/api/saving/zip/archive_writer.h>
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/crc32.h>
 
 namespace nyala::zip {
@@ -74,6 +76,11 @@ void ArchiveWriter::write(std::span<const std::byte> bytes) {
 }
 
 void ArchiveWriter::add(const std::string& name, const std::function<void(const Sink&)>& pieces) {
+  if (const std::string_view defect = name_defect(name); !defect.empty())
+    throw InvalidArgumentError("cannot write the member " + detail::in_quotes(name) + ": " +
+                               std::string(defect));
+  if (!names_.insert(name).second)
+    throw InvalidArgumentError("cannot write the member " + detail::in_quotes(name) + " twice");
   Entry entry{name, position_, 0, 0};
   pieces([&](std::span<const std::byte> bytes) { entry.size += bytes.size(); });
   std::string head = header(entry, false);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include <nyala/api/saving/atomic_file.h>
@@ -14,7 +15,8 @@ namespace nyala::zip {
 /// Writes a ZIP archive of stored members (as Keras' are), in one pass: a member's bytes go from where they
 /// lie to the disk, none are copied. The file appears under its path when commit() has ended. Equal members
 /// give equal bytes: times are left at the format's first day. zip64 where sizes ask for it. Data begin at
-/// multiples of kDataAlignment, so that a mapped archive can be read where it lies. Throws IoError.
+/// multiples of kDataAlignment, so that a mapped archive can be read where it lies. Throws IoError, and
+/// InvalidArgumentError for a name that Archive refuses: of two members, or one that is no path inside.
 class ArchiveWriter {
  public:
   static constexpr uint64_t kDataAlignment = 64;
@@ -42,6 +44,7 @@ class ArchiveWriter {
   AtomicFile file_;
   uint64_t position_ = 0;
   std::vector<Entry> entries_;
+  std::unordered_set<std::string> names_;
 };
 
 }  // namespace nyala::zip

@@ -1,0 +1,52 @@
+#include <gtest/gtest.h>
+
+#include <nyala/nyala.h>
+#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/api/saving/scratch_folder.h>
+
+namespace nyala {
+namespace {
+
+/// What could not be loaded is not saved.
+class RefusedAtSave : public testing::Test {
+ protected:
+  template <class Function>
+  void expect_refused(const std::string& path, Function save) const {
+    EXPECT_THROW(save(path), InvalidArgumentError);
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+  ScratchFolder folder_{"refused"};
+};
+
+TEST_F(RefusedAtSave, NamesThatAnArchiveCannotHave) {
+  const std::string path = folder_.file("a.npz");
+  const Tensor one = ops::ones({1});
+  for (const std::string& name :
+       {std::string("../x"), std::string("a/../b"), std::string("/x"), std::string("c:x"),
+        std::string("a\0b", 3), std::string("a\\b"), std::string(70000, 'x')})
+    expect_refused(path, [&](const std::string& p) { save_npz(p, {{name, one}}); });
+  expect_refused(path, [&](const std::string& p) { save_npz(p, {{"a", one}, {"b", one}, {"a", one}}); });
+  save_npz(path, {{"a", one}, {"b/c", one}, {"..d", one}});
+  EXPECT_EQ(load_npz(path).size(), 3u);
+}
+
+TEST_F(RefusedAtSave, PositionsBeforeTheBeginning) {
+  const Sequential model({Input({2}), Dense(1)});
+  for (const TrainingPosition& position : {TrainingPosition{.epoch = -5}, TrainingPosition{.batch = -1}})
+    expect_refused(folder_.file("c.weights.h5"),
+                   [&](const std::string& p) { Checkpoint(model).save(p, position); });
+}
+
+/// Keras 3 raises ValueError at construction: "cannot contain character `/`".
+TEST_F(RefusedAtSave, NamesOfLayersWithoutSlashes) {
+  EXPECT_THROW(Dense(2, {.name = "a/b"}), InvalidArgumentError);
+  EXPECT_THROW(Input({2}, {.name = "/"}), InvalidArgumentError);
+  EXPECT_THROW(Sequential({Input({2}), Dense(1)}, {.name = "a/b"}), InvalidArgumentError);
+  const Tensor x = Input({2});
+  EXPECT_THROW(Model({.inputs = {x}, .outputs = {Dense(1)(x)}, .name = "a/b"}), InvalidArgumentError);
+  EXPECT_EQ(error_text<InvalidArgumentError>([] { Dense(2, {.name = "a/b"}); }),
+            "Dense: expected a name without '/', received 'a/b'");
+}
+
+}  // namespace
+}  // namespace nyala
