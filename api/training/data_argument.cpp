@@ -23,6 +23,9 @@ int64_t DataArgument::rows() const {
     if (!tensor.defined()) throw InvalidArgumentError("the data holds an empty tensor, which was never made");
     if (tensor.rank() == 0)
       throw ShapeError("the data holds a scalar; every array needs a first axis of examples");
+    if (tensor.is_abstract())
+      throw InvalidArgumentError("expected tensors with values, received a symbolic one of shape " +
+                                 tensor.shape().to_string());
     const int64_t own = tensor.shape()[0];
     sizes += (sizes.empty() ? "" : ", ") + std::to_string(own);
     if (rows < 0) rows = own;

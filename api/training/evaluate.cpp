@@ -255,7 +255,9 @@ Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample
 Tensors Model::predict_all_on_batch(const Tensors& x) const {
   return with_memory_errors("predict_on_batch", [&] {
     const SharedUse use(model_node(), "predict_on_batch");
-    return Stepper(model_node()).predict(Batch{.x = x});
+    const Batch batch{.x = x};
+    (void)detail::num_rows(batch, "predict_on_batch");
+    return Stepper(model_node()).predict(batch);
   });
 }
 

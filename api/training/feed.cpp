@@ -41,6 +41,9 @@ Dataset from_dataset(const DataArgument& data, const FeedConfig& config) {
 Feed::Feed(const DataArgument& data, FeedConfig config)
     : config_(std::move(config)),
       dataset_(data.is_dataset() ? from_dataset(data, config_) : from_arrays(data, config_)) {
+  if (config_.steps_per_epoch < 0)
+    throw InvalidArgumentError(config_.what + ": expected a number of steps of at least 0, received " +
+                               std::to_string(config_.steps_per_epoch));
   if (config_.steps_per_epoch > 0)
     steps_ = config_.steps_per_epoch;
   else if (dataset_.cardinality() >= 0)

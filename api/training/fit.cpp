@@ -45,7 +45,7 @@ bool validates(const FitConfig& config, int epoch) {
   if (!config.validation_epochs.empty())
     return std::find(config.validation_epochs.begin(), config.validation_epochs.end(), epoch + 1) !=
            config.validation_epochs.end();
-  return (epoch + 1) % std::max(config.validation_freq, 1) == 0;
+  return (epoch + 1) % config.validation_freq == 0;
 }
 
 class Fit {
@@ -82,6 +82,12 @@ void check_epochs(const FitConfig& config) {
     if (value < 0)
       throw InvalidArgumentError(std::string("fit: expected ") + name + " >= 0, received " +
                                  std::to_string(value));
+  if (config.validation_freq < 1)
+    throw InvalidArgumentError("fit: expected validation_freq >= 1, received " +
+                               std::to_string(config.validation_freq));
+  if (config.validation_steps < 0)
+    throw InvalidArgumentError("fit: expected validation_steps >= 0, received " +
+                               std::to_string(config.validation_steps));
 }
 
 std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfig& config,
