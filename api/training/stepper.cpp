@@ -160,8 +160,9 @@ class ClearedTape {
 
 }  // namespace
 
-/// Before this replica's gradients count: what its kernels found wrong ends the step, so that the weights stay
-/// as they are. Words in other memories than the host's are looked at later: nothing waits for a device here.
+/// Before this replica's gradients count: what its kernels found wrong ends the step, so that the weights
+/// stay as they are. Words in other memories than the host's are looked at later: nothing waits for a device
+/// here.
 void Stepper::check_reports(const Replica& replica) const {
   const bool alone = replica.num_replicas == 1;  // then with all devices that computed for it
   if (model_.training->status.has_report_on_host(alone ? std::nullopt : std::optional(replica.device)))
@@ -243,7 +244,9 @@ void Stepper::run(const Batch& given, Mode mode) {
     strategy_.run([&](Replica& replica) { run_part(replica, batch, mode); },
                   mode == Mode::train ? &state.optimizer.node() : nullptr);
   } catch (const Error&) {
-    if (mode != Mode::test) nyala::check_status(state.status, model_, given_.get());  // the cause, in a text that knows the whole batch
+    if (mode != Mode::test)
+      nyala::check_status(state.status, model_,
+                          given_.get());  // the cause, in a text that knows the whole batch
     throw;
   }
   state.rows += static_cast<double>(batch.x[0].shape()[0]);
