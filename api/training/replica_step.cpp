@@ -43,19 +43,6 @@ Tensor weights_like(const Tensor& weights, const Tensor& per_sample) {
                    " has reduction 'none'; training needs one number, use 'sum' or 'sum_over_batch_size'");
 }
 
-/// What `compute` gives; shapes that do not fit are an error that names them.
-template <class Compute>
-Tensor naming_shapes(const ModelNode& model, const Loss& loss, const Tensor& target, const Tensor& prediction,
-                     Compute&& compute) {
-  try {
-    return compute();
-  } catch (const ShapeError&) {
-    rethrow_with_prefix("model " + in_quotes(model.name()) + ": loss " + in_quotes(loss.name()) +
-                        " of y_true " + target.shape().to_string() + " and y_pred " +
-                        prediction.shape().to_string() + ": ");
-  }
-}
-
 /// Whether a loss of y_true and y_pred may hold rows of the one against another axis of the other: in losses of
 /// elements, numbers of axes that differ are broadcast from the last one. Those rows are the whole batch's, not
 /// a replica's.
@@ -120,8 +107,7 @@ Tensor ReplicaStep::all_reduced(const Tensor& value) const {
 Tensor ReplicaStep::loss_of_whole_batch(const Loss& loss, const Tensor& target, const Tensor& prediction,
                                         const Tensor& weights) {
   const auto all = [this](const Tensor& x) { return ops::detail::replica_all_gather(x, replica_.context); };
-  const Tensor y_true = all(target), y_pred = all(prediction), factors = weights.defined() ? all(weights) : weights;
-  const Tensor whole = naming_shapes(model_, loss, y_true, y_pred, [&] { return loss(y_true, y_pred, factors); });
+  const Tensor whole = loss(all(target), all(prediction), weights.defined() ? all(weights) : Tensor());
   if (whole.rank() > 0) throw_no_reduction(loss);
   return replica_.id == 0 ? whole : whole * 0.0;
 }
@@ -161,6 +147,17 @@ void check_values_of_rows(const Loss& loss, const Tensor& values, const Tensor& 
                    "; one that is no mean over rows is made with {.rows_are_independent = false}");
 }
 
+/// The loss' values; shapes that do not fit are an error that names them.
+Tensor values_of(const ModelNode& model, const Loss& loss, const Tensor& target, const Tensor& prediction) {
+  try {
+    return loss.node().per_sample(target, prediction);
+  } catch (const ShapeError&) {
+    rethrow_with_prefix("model " + in_quotes(model.name()) + ": loss " + in_quotes(loss.name()) +
+                        " of y_true " + target.shape().to_string() + " and y_pred " +
+                        prediction.shape().to_string() + ": ");
+  }
+}
+
 /// The weights in a shape that broadcasts to that of the values, of which this replica has its rows.
 Tensor fitting_weights(const ModelNode& model, const Loss& loss, const Tensor& weights, const Tensor& values,
                        int64_t global_rows) {
@@ -194,8 +191,7 @@ Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Ba
   if (!loss.rows_are_independent() || (replica_.context && broadcasts_rows(loss, given, prediction)))
     return loss_of_whole_batch(output.loss, given, prediction, weights);
   const auto [target, seen] = in_loss_dtype(loss, given, prediction);
-  Tensor values =
-      naming_shapes(model_, output.loss, given, prediction, [&] { return loss.per_sample(target, seen); });
+  Tensor values = values_of(model_, output.loss, target, seen);
   if (values.rank() == 0) return loss_of_mean(output.loss, values, prediction, weights);
   check_values_of_rows(output.loss, values, prediction);
   const Tensor fitted =
