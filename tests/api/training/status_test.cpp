@@ -146,6 +146,7 @@ TEST_F(StatusTest, AStepOfTheModelsOwnAppliesNoSuchGradients) {
 }
 
 TEST_F(StatusTest, TrainingElsewhereThanOnCpusSaysItBeforeItsWeightsAreSaved) {
+  enable_ghost_device();
   const Sequential model = OneDeviceStrategy("ghost:0").scope([] { return classifier("far"); });
   const std::string path = ::testing::TempDir() + "/status_test.weights.h5";
   for (int round = 0; round < 2; ++round) {
