@@ -43,9 +43,9 @@ Tensor weights_like(const Tensor& weights, const Tensor& per_sample) {
                    " has reduction 'none'; training needs one number, use 'sum' or 'sum_over_batch_size'");
 }
 
-/// Whether a loss of y_true and y_pred may hold rows of the one against another axis of the other: in losses of
-/// elements, numbers of axes that differ are broadcast from the last one. Those rows are the whole batch's, not
-/// a replica's.
+/// Whether a loss of y_true and y_pred may hold rows of the one against another axis of the other: in losses
+/// of elements, numbers of axes that differ are broadcast from the last one. Those rows are the whole
+/// batch's, not a replica's.
 bool broadcasts_rows(const LossNode& loss, const Tensor& target, const Tensor& prediction) {
   const auto [y_true, y_pred] = fit_ranks(target, prediction);
   if (y_true.rank() == y_pred.rank()) return false;
@@ -180,13 +180,22 @@ Tensor counted_values(const Tensor& valid, const Tensor& mask, const Tensor& val
   return valid.defined() ? kept * ops::cast(valid, kept.dtype()).with_shape(kept.shape()) : kept;
 }
 
+/// The batch that compile() was resolved for had one; later ones may lack it.
+const Tensor& target_of(const TrainingState& state, const Batch& batch, size_t output) {
+  if (output < batch.y.size() && batch.y[output].defined()) return batch.y[output];
+  throw InvalidArgumentError("output " + in_quotes(state.outputs[output].name) +
+                             " has a loss or a metric, but the batch has no target for it: it has " +
+                             std::to_string(batch.y.size()) + " of " + std::to_string(state.outputs.size()) +
+                             "; pass one y per output (an empty tensor is none)");
+}
+
 }  // namespace
 
 Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Batch& batch,
                             const Tensors& predictions) {
   const Tensor& prediction = predictions[index];
   const LossNode& loss = output.loss.node();
-  const Tensor given = fit_rank(batch.y[index], prediction);
+  const Tensor given = fit_rank(target_of(state(), batch, index), prediction);
   const Tensor weights = batch.sample_weight[index];
   if (!loss.rows_are_independent() || (replica_.context && broadcasts_rows(loss, given, prediction)))
     return loss_of_whole_batch(output.loss, given, prediction, weights);
@@ -275,7 +284,7 @@ void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& pre
     const Tensor& tracked = predictions[compiled.output];
     Tensor prediction = tracked.detached();
     if (tracked.notes()) prediction = with_mask(prediction, mask_of(tracked));
-    const Tensor target = fit_rank(batch.y[compiled.output], prediction);
+    const Tensor target = fit_rank(target_of(state(), batch, compiled.output), prediction);
     const Tensor weights = masked_weights(
         compiled.metric, compiled.weighted ? batch.sample_weight[compiled.output] : Tensor(), prediction);
     const MetricNode& metric = compiled.metric.node();

@@ -41,8 +41,10 @@ std::string message(F&& f) {
 TEST(Misuse, ALossWithoutAGradientIsAnError) {
   configure_logical_devices("cpu", 2);
   const Tensor x = numbers({8, 4}, 1), y = numbers({8, 3}, 2);
-  const Loss detached([](const Tensor& t, const Tensor& p) { return ops::mean(ops::square(t - p), -1).detached(); });
-  const Loss chosen([](const Tensor&, const Tensor& p) { return ops::cast(ops::argmax(p, -1), DType::float32); });
+  const Loss detached(
+      [](const Tensor& t, const Tensor& p) { return ops::mean(ops::square(t - p), -1).detached(); });
+  const Loss chosen(
+      [](const Tensor&, const Tensor& p) { return ops::cast(ops::argmax(p, -1), DType::float32); });
   for (const auto& devices : std::vector<std::vector<std::string>>{{"cpu:0"}, {"cpu:0", "cpu:1"}})
     for (const Loss& loss : {detached, chosen}) {
       const Model model = MirroredStrategy({.devices = devices}).scope(small_net);
@@ -194,6 +196,28 @@ TEST(Misuse, AnEmptyFunctionIsNamed) {
   const std::function<double(int)> schedule;
   EXPECT_THROW(LearningRateScheduler{schedule}, InvalidArgumentError);
   EXPECT_NO_THROW(LearningRateScheduler([](int) { return 0.1; }));
+}
+
+/// The first batch had a target for each output, a later one lacks it.
+TEST(Misuse, ATargetThatALaterBatchLacksIsNamed) {
+  configure_logical_devices("cpu", 2);
+  const Tensor x = numbers({4, 4}, 1), y = numbers({4, 1}, 2);
+  for (const auto& devices : std::vector<std::vector<std::string>>{{"cpu:0"}, {"cpu:0", "cpu:1"}}) {
+    const Model model = MirroredStrategy({.devices = devices}).scope([] {
+      const Input input({4});
+      return Model(input, {Dense(1, {.name = "a"})(input), Dense(1, {.name = "b"})(input)});
+    });
+    model.compile({.optimizer = "sgd", .loss = "mse", .metrics = {"mae", "mae"}});
+    model.fit({x}, {y, y}, {.verbose = 0});
+    const auto names_it = AllOf(HasSubstr("output 'b'"), HasSubstr("no target"));
+    EXPECT_THAT(message<InvalidArgumentError>([&] { model.evaluate({x}, {y}, {.verbose = 0}); }), names_it);
+    EXPECT_THAT(message<InvalidArgumentError>([&] {
+                  model.train_on_batch({.x = {x}, .y = {y, Tensor()}});
+                }),
+                names_it);
+    EXPECT_NO_THROW(model.evaluate({x}, {y, y}, {.verbose = 0}));
+  }
+  configure_logical_devices("cpu", 1);
 }
 
 TEST(Misuse, ANameThatIsNotUtf8IsNamed) {
