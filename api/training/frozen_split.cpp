@@ -97,7 +97,7 @@ class Splitter {
       const Shapes known = model_.input_shapes();
       const Shape shape = known.empty() ? x[i].shape().with(0, None) : known[i];
       model_inputs.push_back(
-          placeholder(Tensor::abstract(shape, x[i].dtype()), "input/" + std::to_string(i)));
+          placeholder(Tensor::abstract(shape, x[i].dtype()), "input_" + std::to_string(i)));
       inputs.push_back({model_inputs.back(), true});
     }
     Tensors outputs;

@@ -49,20 +49,20 @@ Tensor weights_like(const Tensor& weights, const Tensor& per_sample) {
 bool broadcasts_rows(const LossNode& loss, const Tensor& target, const Tensor& prediction) {
   const auto [y_true, y_pred] = fit_ranks(target, prediction);
   if (y_true.rank() == y_pred.rank()) return false;
-  static const std::set<std::string> of_elements = {"BinaryCrossentropy",
-                                                    "BinaryFocalCrossentropy",
-                                                    "CategoricalHinge",
-                                                    "CosineSimilarity",
-                                                    "Hinge",
-                                                    "Huber",
-                                                    "KLDivergence",
-                                                    "LogCosh",
-                                                    "MeanAbsoluteError",
-                                                    "MeanAbsolutePercentageError",
-                                                    "MeanSquaredError",
-                                                    "MeanSquaredLogarithmicError",
-                                                    "Poisson",
-                                                    "SquaredHinge"};
+  static const auto& of_elements = *new std::set<std::string>{"BinaryCrossentropy",
+                                                              "BinaryFocalCrossentropy",
+                                                              "CategoricalHinge",
+                                                              "CosineSimilarity",
+                                                              "Hinge",
+                                                              "Huber",
+                                                              "KLDivergence",
+                                                              "LogCosh",
+                                                              "MeanAbsoluteError",
+                                                              "MeanAbsolutePercentageError",
+                                                              "MeanSquaredError",
+                                                              "MeanSquaredLogarithmicError",
+                                                              "Poisson",
+                                                              "SquaredHinge"};
   return of_elements.contains(loss.class_name());
 }
 
@@ -186,7 +186,7 @@ const Tensor& target_of(const TrainingState& state, const Batch& batch, size_t o
   throw InvalidArgumentError("output " + in_quotes(state.outputs[output].name) +
                              " has a loss or a metric, but the batch has no target for it: it has " +
                              std::to_string(batch.y.size()) + " of " + std::to_string(state.outputs.size()) +
-                             "; pass one y per output (an empty tensor is none)");
+                             "; pass one y per output");
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ void resolve_losses(TrainingState& state, const std::vector<std::string>& names,
     if (output.loss && i >= num_targets)
       throw InvalidArgumentError("output " + in_quotes(names[i]) + " has a loss, but the data has " +
                                  std::to_string(num_targets) +
-                                 " target(s); pass one y per output (an empty tensor is none)");
+                                 " target(s); pass one y per output");
     any = any || output.loss;
     state.outputs.push_back(std::move(output));
   }

@@ -211,10 +211,7 @@ TEST(Misuse, ATargetThatALaterBatchLacksIsNamed) {
     model.fit({x}, {y, y}, {.verbose = 0});
     const auto names_it = AllOf(HasSubstr("output 'b'"), HasSubstr("no target"));
     EXPECT_THAT(message<InvalidArgumentError>([&] { model.evaluate({x}, {y}, {.verbose = 0}); }), names_it);
-    EXPECT_THAT(message<InvalidArgumentError>([&] {
-                  model.train_on_batch({.x = {x}, .y = {y, Tensor()}});
-                }),
-                names_it);
+    EXPECT_THAT(message<InvalidArgumentError>([&] { model.train_on_batch({.x = {x}, .y = {y}}); }), names_it);
     EXPECT_NO_THROW(model.evaluate({x}, {y, y}, {.verbose = 0}));
   }
   configure_logical_devices("cpu", 1);
