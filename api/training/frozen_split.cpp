@@ -142,7 +142,7 @@ class Splitter {
   Values draw(LayerNode& model, const Values& inputs, const std::string& path) {
     if (typeid(model) == typeid(FunctionalNode))
       return draw_graph(static_cast<const FunctionalNode&>(model), inputs, path);
-    const Tensor x = placeholder(inputs.at(0).tensor, path + "x");
+    const Tensor x = placeholder(inputs.at(0).tensor, "x");
     Tensor y = x;
     for (const Layer& layer : static_cast<const SequentialNode&>(model).layers()) y = layer(y);
     return draw_graph(FunctionalNode({x}, {y}), inputs, path);
@@ -218,7 +218,7 @@ class Splitter {
     if (!value.cached) return value.tensor;
     for (const auto& [feature, input] : cut_)
       if (place_of(feature) == place_of(value.tensor)) return input;
-    cut_.emplace_back(value.tensor, placeholder(value.tensor, "features/" + std::to_string(cut_.size())));
+    cut_.emplace_back(value.tensor, placeholder(value.tensor, "features_" + std::to_string(cut_.size())));
     return cut_.back().second;
   }
 
