@@ -108,6 +108,8 @@ OwnOptimizerStates::OwnOptimizerStates(const std::vector<OwnOptimizer>& optimize
     try {
       Tensors values = read_optimizer(tree, own.path, file_name);
       if (is_ready(own, tree, values)) states_.emplace_back(own.optimizer, std::move(values));
+    } catch (const OutOfMemoryError&) {
+      throw;
     } catch (const Error& error) {
       const std::string who = file_name + ": optimizer " + in_quotes(own.path) + ": ";
       if (mismatch == OptimizerMismatch::fail) rethrow_with_prefix(who);

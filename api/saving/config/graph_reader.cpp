@@ -216,6 +216,8 @@ class GraphReader {
     }
     try {
       entry.outputs.push_back(entry.layer.call_all(inputs));
+    } catch (const OutOfMemoryError&) {
+      throw;
     } catch (const Error& error) {
       throw FileFormatError(where_ + ": " + error.what());
     }
@@ -320,6 +322,8 @@ class GraphReader {
       entry.outputs.push_back(
           draw_operation(make_operation(std::move(op), where), entry.next == 0 ? entry.name : "", inputs));
     } catch (const FileFormatError&) {
+      throw;
+    } catch (const OutOfMemoryError&) {
       throw;
     } catch (const Error& error) {
       throw FileFormatError(where + ": " + error.what());

@@ -301,6 +301,8 @@ Layer layer_from_json(const Json& json, const std::string& where, LoadScope& sco
     return layer;
   } catch (const FileFormatError&) {
     throw;
+  } catch (const OutOfMemoryError&) {
+    throw;
   } catch (const Error& error) {
     throw FileFormatError(place + " (" + object.class_name + "): " + error.what());
   } catch (const nlohmann::json::exception& error) {

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <thread>
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/lambda.h>
@@ -47,7 +49,7 @@ void expect_same_in_child(Work& work) {
   work.fit();
   std::vector<float> predicted, weights;
   // The child runs first and leaves its numbers in a file: the parent's model goes on afterwards.
-  const std::string path = ::testing::TempDir() + "/fork_test.npz";
+  const std::string path = ::testing::TempDir() + "/fork_test_" + std::to_string(::getpid()) + ".npz";
   const ForkedEnd end = in_forked_child([&] {
     work.fit();
     save_npz(path, {{"weights", Tensor::from(work.weights())}, {"predicted", Tensor::from(work.predict())}});
