@@ -30,6 +30,13 @@ using Tag = memory::format_tag;
 
 std::atomic<uint64_t> g_primitives_created{0};
 
+// oneDNN destroys its cache of primitives when the program ends. Made before main() begins, it outlives what
+// main() gives to atexit().
+[[maybe_unused]] const bool g_cache_is_made = [] {
+  int capacity = 0;
+  return dnnl_get_primitive_cache_capacity(&capacity) == dnnl_success;
+}();
+
 const dnnl::engine& cpu_engine() {
   static const dnnl::engine* const engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *engine;
