@@ -1,44 +1,19 @@
 #include <nyala/backend/runtime/crc32.h>
 
-#include <array>
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include <nyala/backend/runtime/crc_tables.h>
 
 namespace nyala {
 
 namespace {
 
-/// tables[k][b]: what byte b does to the checksum when k bytes follow it.
-constexpr auto kTables = [] {
-  constexpr uint32_t kReflectedPolynomial = 0xedb88320;
-  std::array<std::array<uint32_t, 256>, 8> tables{};
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? kReflectedPolynomial : 0);
-    tables[0][byte] = crc;
-  }
-  for (size_t k = 1; k < tables.size(); ++k)
-    for (size_t byte = 0; byte < 256; ++byte)
-      tables[k][byte] = tables[k - 1][byte] >> 8 ^ tables[0][tables[k - 1][byte] & 0xff];
-  return tables;
-}();
+constexpr CrcTables kTables = crc_tables(0xedb88320);
 
 uint32_t crc32_by_tables(uint32_t crc, std::span<const std::byte> bytes) {
-  crc = ~crc;
-  size_t at = 0;
-  for (; at + 8 <= bytes.size(); at += 8) {
-    uint32_t next = 0;
-    for (size_t i = 0; i < 8; ++i) {
-      const uint32_t mixed = std::to_integer<uint32_t>(bytes[at + i]) ^ (i < 4 ? crc >> (8 * i) & 0xff : 0);
-      next ^= kTables[7 - i][mixed];
-    }
-    crc = next;
-  }
-  for (; at < bytes.size(); ++at)
-    crc = crc >> 8 ^ kTables[0][(crc ^ std::to_integer<uint32_t>(bytes[at])) & 0xff];
-  return ~crc;
+  return crc_by_tables(kTables, crc, bytes);
 }
 
 #if defined(__x86_64__)
