@@ -168,34 +168,42 @@ Batch batch_of(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
   return batch;
 }
 
+Logs evaluate_alone(const Model& model, const DataArgument& data, const EvaluateConfig& config) {
+  return with_memory_errors("evaluate", [&] {
+    const ExclusiveUse alone(model.model_node(), "evaluate");
+    return evaluate_data(model, data, config);
+  });
+}
+
+/// Loss and metrics of one step, not of those before it.
+template <class Step>
+Logs logs_of_step(const Model& model, const char* what, const Step& step) {
+  return with_memory_errors(what, [&] {
+    compiled_state(model, what);
+    const ExclusiveUse alone(model.model_node(), what);
+    Stepper stepper(model.model_node());
+    stepper.reset();
+    step(stepper);
+    return stepper.logs_of_now();
+  });
+}
+
 }  // namespace
 
 Logs Model::evaluate(const Tensor& x, const Tensor& y, const EvaluateConfig& config) const {
-  return with_memory_errors("evaluate", [&] {
-    const ExclusiveUse alone(model_node(), "evaluate");
-    return evaluate_data(*this, DataArgument(x, y), config);
-  });
+  return evaluate_alone(*this, DataArgument(x, y), config);
 }
 
 Logs Model::evaluate(const Tensors& x, const Tensors& y, const EvaluateConfig& config) const {
-  return with_memory_errors("evaluate", [&] {
-    const ExclusiveUse alone(model_node(), "evaluate");
-    return evaluate_data(*this, DataArgument(x, y), config);
-  });
+  return evaluate_alone(*this, DataArgument(x, y), config);
 }
 
 Logs Model::evaluate(const Arrays& arrays, const EvaluateConfig& config) const {
-  return with_memory_errors("evaluate", [&] {
-    const ExclusiveUse alone(model_node(), "evaluate");
-    return evaluate_data(*this, arrays, config);
-  });
+  return evaluate_alone(*this, arrays, config);
 }
 
 Logs Model::evaluate(const Dataset& batches, const EvaluateConfig& config) const {
-  return with_memory_errors("evaluate", [&] {
-    const ExclusiveUse alone(model_node(), "evaluate");
-    return evaluate_data(*this, batches, config);
-  });
+  return evaluate_alone(*this, batches, config);
 }
 
 Tensor Model::predict(const Tensor& x, const PredictConfig& config) const {
@@ -220,14 +228,7 @@ Tensors Model::predict_all(const Dataset& batches, const PredictConfig& config) 
 }
 
 Logs Model::train_on_batch(const Batch& batch) const {
-  return with_memory_errors("train_on_batch", [&] {
-    compiled_state(*this, "train_on_batch");
-    const ExclusiveUse alone(model_node(), "train_on_batch");
-    Stepper stepper(model_node());
-    stepper.reset();
-    stepper.train(batch);
-    return stepper.logs_of_now();
-  });
+  return logs_of_step(*this, "train_on_batch", [&](Stepper& stepper) { stepper.train(batch); });
 }
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
@@ -238,14 +239,7 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
 }
 
 Logs Model::test_on_batch(const Batch& batch) const {
-  return with_memory_errors("test_on_batch", [&] {
-    compiled_state(*this, "test_on_batch");
-    const ExclusiveUse alone(model_node(), "test_on_batch");
-    Stepper stepper(model_node());
-    stepper.reset();
-    stepper.test(batch);
-    return stepper.logs_of_now();
-  });
+  return logs_of_step(*this, "test_on_batch", [&](Stepper& stepper) { stepper.test(batch); });
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) const {
@@ -261,9 +255,7 @@ Tensors Model::predict_all_on_batch(const Tensors& x) const {
   });
 }
 
-Tensor Model::predict_one_on_batch(const Tensors& x) const {
-  return only(predict_all_on_batch(x), *this);
-}
+Tensor Model::predict_one_on_batch(const Tensors& x) const { return only(predict_all_on_batch(x), *this); }
 
 std::vector<Metric> Model::metrics() const {
   std::vector<Metric> all = model_node().own_metrics();
