@@ -2,12 +2,11 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
-#include <locale>
-#include <sstream>
 
 #include <unistd.h>
 
 #include <nyala/api/saving/atomic_file.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/tools/command.h>
 
 namespace nyala::tools {
@@ -111,22 +110,16 @@ CLI::Validator number_where(const std::string& expected, const std::function<boo
       "NUMBER");
 }
 
-std::string short_text(double number) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  out << number;
-  return out.str();
-}
-
 }  // namespace
 
 CLI::Validator number_from(double from, double to) {
-  return number_where("a number from " + short_text(from) + " to less than " + short_text(to),
-                      [=](double number) { return number >= from && number < to; });
+  return number_where(
+      "a number from " + detail::number_text(from) + " to less than " + detail::number_text(to),
+      [=](double number) { return number >= from && number < to; });
 }
 
 CLI::Validator number_above(double from) {
-  return number_where("a number above " + short_text(from),
+  return number_where("a number above " + detail::number_text(from),
                       [=](double number) { return number > from && std::isfinite(number); });
 }
 

@@ -1,7 +1,6 @@
 #include <nyala/tools/options.h>
 
 #include <charconv>
-#include <cmath>
 #include <string>
 
 #include <nyala/backend/core/error.h>
