@@ -15,9 +15,7 @@ using namespace nyala;
 // y = [x^2, x, 1] . w
 struct PolynomialNode : LayerNode {
   std::string class_name() const override { return "Polynomial"; }
-  using LayerNode::build;
   void build(Builder& b, const Shape&) override { w = b.weight("w", {3, 1}, "glorot_uniform"); }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     const Tensor features = ops::stack({ops::square(x), x, ops::ones_like(x)}, 1);
     return ops::squeeze(ops::matmul(features, c[w]), {1});

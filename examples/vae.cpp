@@ -16,7 +16,6 @@ constexpr int64_t kLatent = 2;
 struct Sampling : SeededNode {
   Sampling() : SeededNode(-1, "sampling") {}
   std::string class_name() const override { return "Sampling"; }
-  bool takes_many() const override { return true; }
   Outputs call(Call& c, Inputs in) const override {
     return {in[0] + ops::exp(0.5 * in[1]) * noise(c, in[0], 0.0, 1.0)};
   }

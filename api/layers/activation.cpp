@@ -16,7 +16,6 @@ class ActivationNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return config_.activation(x); }
   ops::Activation as_activation() const override {
     const bool relu6 = !config_.activation.is_custom() && config_.activation.name() == "relu6";

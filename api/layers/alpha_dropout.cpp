@@ -33,7 +33,6 @@ class AlphaDropoutNode final : public SeededNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (!c.training() || config_.rate == 0.0) return x;
     const uint32_t shared = config_.noise_shape.empty()

@@ -55,7 +55,6 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     if (input.rank() < 2)
       throw ShapeError("expected an input of rank 2 or more, received shape " + input.to_string());
@@ -76,7 +75,6 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
     moving_variance_ = b.state("moving_variance", shape, config_.moving_variance_initializer, aggregation);
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     return call_fused(c, input, ops::Activation::linear);
   }

@@ -90,13 +90,11 @@ class BidirectionalNode final : public LayerNode {
     return masks;
   }
 
-  using LayerNode::build;
   void build(Builder& b, const Shapes& inputs) override {
     b.build(forward_, inputs.at(0));
     b.build(backward_, inputs.at(0));
   }
 
-  using LayerNode::call;
   Outputs call(Call& c, Inputs inputs) const override {
     if (inputs.size() % 2 == 0)
       throw InvalidArgumentError("expected initial states in pairs, received " +

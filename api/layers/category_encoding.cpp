@@ -28,7 +28,6 @@ class CategoryEncodingNode final : public LayerNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   bool takes_many() const override { return has_weights_; }
-  using LayerNode::build;
   void build(Builder&, const Shapes& inputs) override {
     if (inputs.size() > 2)
       throw InvalidArgumentError("expected numbers and perhaps weights, received " +

@@ -28,10 +28,8 @@ class CenterCropNode final : public LayerNode {
   std::string class_name() const override { return "CenterCrop"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override { check_images(input); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& input) const override {
     const Tensor x = ops::cast(input, dtype());
     if (config_.data_format == "channels_first")

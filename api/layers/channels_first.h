@@ -16,7 +16,6 @@ class ChannelsFirst final : public Node {
  public:
   using Node::Node;
 
-  using Node::build;
   void build(Builder& builder, const Shape& input) override {
     if (input.rank() < 3)
       throw ShapeError("expected an input with channels on axis 1 and at least one axis behind, received " +
@@ -28,7 +27,6 @@ class ChannelsFirst final : public Node {
     Node::build(builder, last);
   }
 
-  using Node::call;
   Tensor call(Call& c, const Tensor& x) const override { return first(x, Node::call(c, last(x))); }
   Tensor call_fused(Call& c, const Tensor& x, ops::Activation activation) const override {
     return first(x, Node::call_fused(c, last(x), activation));

@@ -36,7 +36,6 @@ class ConcatenateNode final : public LayerNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   bool takes_many() const override { return true; }
-  using LayerNode::build;
   void build(Builder&, const Shapes& inputs) override {
     const Shape& first = inputs.at(0);
     const int axis = first.normalize_axis(static_cast<int>(config_.axis));
@@ -49,7 +48,6 @@ class ConcatenateNode final : public LayerNode {
     }
   }
 
-  using LayerNode::call;
   Outputs call(Call&, Inputs inputs) const override {
     return {ops::concatenate(Tensors(inputs.begin(), inputs.end()), static_cast<int>(config_.axis))};
   }

@@ -69,7 +69,6 @@ class ConvLstmCellNode final : public RecurrentCellNode {
   std::vector<int64_t> state_sizes() const override { return {config_.filters, config_.filters}; }
   Shapes state_shapes() const override { return {state_, state_}; }
 
-  using RecurrentCellNode::build;
   void build(Builder& b, const Shape& input) override {
     check_image(input);
     if (!input.slice(1, 4).is_known())

@@ -83,7 +83,6 @@ class ConvTransposeNode : public LayerNode, public FoldableLayer {
   std::string class_name() const override { return class_name_for(N); }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     check_channels_known(input, N);
     kernel_ = b.weight("kernel", kernel_shape(config_.kernel_size, config_.filters, input.back()),
@@ -91,7 +90,6 @@ class ConvTransposeNode : public LayerNode, public FoldableLayer {
     bias_ = bias_weight(b, config_, config_.filters);
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, dtype());
     const Tensor y = config_.activation(transpose(x, c[kernel_], bias_ ? c[bias_] : Tensor()));

@@ -68,7 +68,6 @@ class ConvolutionNode : public LayerNode, public FoldableLayer {
   std::string class_name() const override { return class_name_for(N); }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     check_channels_known(input, N);
     if (input.back() % config_.groups != 0)
@@ -81,7 +80,6 @@ class ConvolutionNode : public LayerNode, public FoldableLayer {
     bias_ = bias_weight(b, config_, config_.filters);
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, dtype());
     const Tensor kernel = c[kernel_];

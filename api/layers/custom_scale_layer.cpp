@@ -17,7 +17,6 @@ class CustomScaleLayerNode final : public LayerNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
   bool takes_many() const override { return true; }
 
-  using LayerNode::build;
   void build(Builder&, const Shapes& inputs) override {
     if (inputs.size() != 2)
       throw InvalidArgumentError("expected two input tensors, received " + std::to_string(inputs.size()));
@@ -26,7 +25,6 @@ class CustomScaleLayerNode final : public LayerNode {
                        inputs[1].to_string());
   }
 
-  using LayerNode::call;
   Outputs call(Call&, Inputs inputs) const override {
     return {ops::add(inputs[0], ops::affine(inputs[1], config_.scale))};
   }

@@ -37,7 +37,6 @@ class DenseNode final : public LayerNode, public FoldableLayer {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     if (input.rank() < 2 || input.back() == None)
       throw ShapeError("expected an input of rank 2 or more with a known last size, received " +
@@ -49,7 +48,6 @@ class DenseNode final : public LayerNode, public FoldableLayer {
                        {config_.bias_regularizer, config_.bias_constraint});
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, dtype());
     const Tensor kernel = c[kernel_];

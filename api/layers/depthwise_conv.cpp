@@ -58,7 +58,6 @@ class DepthwiseConvNode : public LayerNode, public FoldableLayer {
   std::string class_name() const override { return class_name_for(N); }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     check_channels_known(input, N);
     check_window(input, {config_.kernel_size, config_.strides, config_.dilation_rate, config_.padding});
@@ -70,7 +69,6 @@ class DepthwiseConvNode : public LayerNode, public FoldableLayer {
     bias_ = bias_weight(b, config_, channels * config_.depth_multiplier);
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, dtype());
     const Tensor kernel = as_grouped_kernel(c[kernel_]);

@@ -41,7 +41,6 @@ class DiscretizationNode final : public LayerNode {
   std::string class_name() const override { return "Discretization"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& input) const override {
     if (!has_boundaries())
       throw StateError("there are no bin_boundaries yet: give them, or call adapt() first");

@@ -58,7 +58,6 @@ class DotNode final : public LayerNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   bool takes_many() const override { return true; }
-  using LayerNode::build;
   void build(Builder&, const Shapes& inputs) override {
     if (inputs.size() != 2)
       throw InvalidArgumentError("expected two inputs, received " + std::to_string(inputs.size()));
@@ -70,7 +69,6 @@ class DotNode final : public LayerNode {
                        std::to_string(at.second));
   }
 
-  using LayerNode::call;
   Outputs call(Call&, Inputs inputs) const override {
     const Tensor &a = inputs[0], &b = inputs[1];
     const Meeting at = meeting(a.shape(), b.shape());

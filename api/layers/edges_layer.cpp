@@ -29,7 +29,6 @@ class EdgesNode : public LayerNode {
   std::string class_name() const final { return layer_.class_name; }
   void fields(FieldVisitor& v) override { fields_(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override { check(input); }
 
  protected:
@@ -50,7 +49,6 @@ class CroppingNode : public EdgesNode {
  public:
   using EdgesNode::EdgesNode;
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     check(x.shape());
     std::vector<ops::AxisRange> ranges{{}};
@@ -77,7 +75,6 @@ class PaddingNode : public EdgesNode, public PadsWithZeros {
  public:
   using EdgesNode::EdgesNode;
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     std::vector<std::pair<int64_t, int64_t>> widths{{0, 0}};
     for (const auto& [before, after] : layer_.edges) widths.emplace_back(before, after);

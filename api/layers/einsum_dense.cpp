@@ -40,7 +40,6 @@ class EinsumDenseNode final : public LayerNode {
   std::string class_name() const override { return "EinsumDense"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     const EinsumDenseShapes shapes =
         shapes_of_dense(equation_, input, config_.output_shape, config_.bias_axes);
@@ -55,7 +54,6 @@ class EinsumDenseNode final : public LayerNode {
         is_plain_product(equation_, contracted_) && (config_.bias_axes.empty() || config_.bias_axes == made);
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, dtype());
     const Tensor kernel = c[kernel_], bias = bias_ ? c[bias_] : Tensor();

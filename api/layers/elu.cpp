@@ -17,7 +17,6 @@ class ELUNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return ops::elu(x, config_.alpha); }
 
  private:

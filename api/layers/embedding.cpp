@@ -34,14 +34,12 @@ class EmbeddingNode final : public LayerNode {
     return {ops::not_equal(inputs[0], 0.0)};
   }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape&) override {
     embeddings_ =
         b.weight("embeddings", {config_.input_dim, config_.output_dim}, config_.embeddings_initializer,
                  {config_.embeddings_regularizer, config_.embeddings_constraint});
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     const bool index = x.dtype() == DType::int32 || x.dtype() == DType::int64 || x.dtype() == DType::uint8;
     return ops::take(c[embeddings_], index ? x : ops::cast(x, DType::int64), 0);

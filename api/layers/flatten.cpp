@@ -19,12 +19,10 @@ class FlattenNode final : public LayerNode {
   std::string class_name() const override { return "Flatten"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override {
     if (input.rank() < 1) throw ShapeError("expected an input of rank 1 or more, received a scalar");
   }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return ops::flatten(x); }
 
  private:

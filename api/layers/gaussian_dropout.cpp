@@ -30,7 +30,6 @@ class GaussianDropoutNode final : public SeededNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (!c.training() || config_.rate == 0.0) return x;
     return x * noise(c, x, 1.0, std::sqrt(config_.rate / (1.0 - config_.rate)));

@@ -25,7 +25,6 @@ class GaussianNoiseNode final : public SeededNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (!c.training() || config_.stddev == 0.0) return x;
     return x + noise(c, x, 0.0, config_.stddev);

@@ -44,10 +44,8 @@ class GlobalPoolingNode final : public LayerNode {
   bool uses_mask() const override { return kind_ == Kind::average && count_ == 1; }
   Tensors compute_mask(Inputs, size_t num_outputs) const override { return Tensors(num_outputs); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override { check_spatial(input, count_); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     if (kind_ == Kind::maximum) return ops::max(x, axes_, config_.keepdims);
     const Tensor mask = uses_mask() ? mask_of(x) : Tensor();

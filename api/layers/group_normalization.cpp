@@ -41,7 +41,6 @@ class GroupNormalizationNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     const int axis = axis_of(input);
     if (axis < 1 || input[axis] == None)
@@ -60,7 +59,6 @@ class GroupNormalizationNode final : public LayerNode {
                        {config_.beta_regularizer, config_.beta_constraint});
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, dtype());
     if (x.is_abstract()) return Tensor::abstract(x.shape(), x.dtype(), x.device());

@@ -50,7 +50,6 @@ class GroupQueryAttentionNode final : public ProjectedQueryNode<GroupQueryAttent
   /// Keras' class behind its public name: files number its weights by this one.
   std::string class_name() const override { return "GroupedQueryAttention"; }
 
-  using LayerNode::build;
   void build(Builder& b, const Shapes& inputs) override {
     check_count(inputs);
     const Shape &query = inputs[0], &value = inputs[1], &key = inputs.size() > 2 ? inputs[2] : value;
@@ -71,7 +70,6 @@ class GroupQueryAttentionNode final : public ProjectedQueryNode<GroupQueryAttent
                                {query.back()}, 2);
   }
 
-  using LayerNode::call;
   Outputs call(Call& c, Inputs inputs) const override {
     const AttentionInputs in = attention_inputs(inputs);
     if (in.query.is_abstract()) return shells(in);

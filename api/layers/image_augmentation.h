@@ -17,9 +17,7 @@ namespace nyala {
 /// height, width), or one image without the batch.
 class ImageAugmentation : public SeededNode {
  public:
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override;
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const final;
 
  protected:

@@ -20,7 +20,6 @@ class InputNode final : public LayerNode {
     mark_built();
   }
   std::string class_name() const override { return "InputLayer"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return x; }
 
   const InputConfig& config() const { return config_; }

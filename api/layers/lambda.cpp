@@ -36,10 +36,8 @@ class LambdaNode final : public LayerNode {
   }
   bool takes_many() const override { return true; }
 
-  using LayerNode::build;
   void build(Builder&, const Shapes&) override {}
 
-  using LayerNode::call;
   Outputs call(Call&, Inputs inputs) const override {
     return function_(Tensors(inputs.begin(), inputs.end()));
   }

@@ -54,17 +54,24 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// Set where the layer was made with arguments that fields() does not show: no whole-model file can hold
   /// it.
   bool has_hidden_arguments = false;
+  /// Set by make_layer and make_model where the class overrides the form of `call` for many tensors only.
+  bool calls_many = false;
 
+  // Of two forms of one name a class overrides the one that fits it; the other needs no `using`.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverloaded-virtual"
   /// Makes the weights. Shapes may hold None. The default forwards to the one-tensor form.
   virtual void build(Builder& builder, const Shapes& inputs) { build(builder, inputs.at(0)); }
   virtual void build(Builder&, const Shape&) {}
 
-  /// Computes. Layers of one input and one output override the second form; others override the first and
-  /// takes_many().
+  /// Computes. Layers of one input and one output override the second form, others the first: the form that
+  /// a class overrides decides which one is used.
   virtual Outputs call(Call& c, Inputs inputs) const;
   virtual Tensor call(Call& c, const Tensor& input) const;
-  /// True if the first form of `call` is the one to use.
-  virtual bool takes_many() const { return false; }
+#pragma GCC diagnostic pop
+  /// True if the first form of `call` is the one to use. To override where a class has both, or is made
+  /// without make_layer and make_model.
+  virtual bool takes_many() const { return calls_many; }
   /// True if Keras gives each tensor an argument of its own, as attention layers have them
   /// (attention_tensors); all others of several tensors take a list.
   virtual bool takes_named_tensors() const { return false; }
@@ -280,6 +287,21 @@ constexpr bool overrides_fields() {
     return true;
 }
 
+/// The class that declares a form of call(), from a pointer to that.
+template <class Node>
+Node* declares_many(Outputs (Node::*)(Call&, Inputs) const);
+template <class Node>
+Node* declares_one(Tensor (Node::*)(Call&, const Tensor&) const);
+
+/// Whether a class overrides call() for many tensors only.
+template <class Node>
+constexpr bool overrides_call_of_many_only() {
+  constexpr bool many =
+      requires { requires !std::is_same_v<decltype(declares_many(&Node::call)), LayerNode*>; };
+  constexpr bool one = requires { requires !std::is_same_v<decltype(declares_one(&Node::call)), LayerNode*>; };
+  return many && !one;
+}
+
 /// A user's node; says where files would lose its arguments.
 template <class Node, class... Arguments>
 std::shared_ptr<Node> make_node(Arguments&&... arguments) {
@@ -291,6 +313,7 @@ std::shared_ptr<Node> make_node(Arguments&&... arguments) {
   } else {
     auto node = std::make_shared<Node>(std::forward<Arguments>(arguments)...);
     node->has_hidden_arguments = sizeof...(Arguments) > 0 && !overrides_fields<Node>();
+    node->calls_many = overrides_call_of_many_only<Node>();
     return node;
   }
 }

@@ -40,7 +40,6 @@ class LayerNormalizationNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     const Shape sizes = TrailingAxes(config_.axis.list(), input).sizes(input);
     if (config_.scale || config_.rms_scaling)
@@ -51,7 +50,6 @@ class LayerNormalizationNode final : public LayerNode {
                        {config_.beta_regularizer, config_.beta_constraint});
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, dtype());
     const TrailingAxes axes(config_.axis.list(), x.shape());

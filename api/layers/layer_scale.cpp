@@ -23,7 +23,6 @@ class LayerScaleNode final : public LayerNode {
   std::string class_name() const override { return "LayerScale"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     if (input.rank() < 2 || (input.back() != None && input.back() != config_.projection_dim))
       throw ShapeError("expected an input of " + std::to_string(config_.projection_dim) +
@@ -32,7 +31,6 @@ class LayerScaleNode final : public LayerNode {
     scale_ = b.weight(unique_name("Variable"), {config_.projection_dim}, Constant(config_.init_values));
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return ops::multiply(x, c[scale_]); }
 
  private:

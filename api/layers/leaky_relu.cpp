@@ -20,7 +20,6 @@ class LeakyReLUNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return ops::leaky_relu(x, config_.negative_slope); }
 
  private:

@@ -20,7 +20,6 @@ class MaskingNode final : public LayerNode {
   bool makes_mask() const override { return true; }
   Tensors compute_mask(Inputs inputs, size_t) const override { return {counted(inputs[0], false)}; }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     return ops::where(counted(x, true), x, Tensor::zeros({}, x.dtype(), x.device()));
   }

@@ -42,7 +42,6 @@ class MergeNode final : public LayerNode {
   Tensors compute_mask(Inputs inputs, size_t) const override { return {merged_mask(inputs)}; }
 
   bool takes_many() const override { return true; }
-  using LayerNode::build;
   void build(Builder&, const Shapes& inputs) override {
     if (kind_.num_inputs > 0 && inputs.size() != kind_.num_inputs)
       throw InvalidArgumentError("expected " + std::to_string(kind_.num_inputs) + " inputs, received " +
@@ -58,7 +57,6 @@ class MergeNode final : public LayerNode {
     }
   }
 
-  using LayerNode::call;
   Outputs call(Call&, Inputs inputs) const override {
     Shapes shapes;
     for (const Tensor& input : inputs) shapes.push_back(input.shape());

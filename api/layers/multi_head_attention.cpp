@@ -57,7 +57,6 @@ class MultiHeadAttentionNode final : public ProjectedQueryNode<MultiHeadAttentio
   std::string class_name() const override { return "MultiHeadAttention"; }
   bool strips_masks() const override { return true; }
 
-  using LayerNode::build;
   void build(Builder& b, const Shapes& inputs) override {
     check_count(inputs);
     const Shape &query = inputs[0], &value = inputs[1];
@@ -78,7 +77,6 @@ class MultiHeadAttentionNode final : public ProjectedQueryNode<MultiHeadAttentio
     choose_axes(query.rank());
   }
 
-  using LayerNode::call;
   Outputs call(Call& c, Inputs inputs) const override {
     const AttentionInputs in = attention_inputs(inputs);
     if (has_given_mask(in.query))

@@ -63,7 +63,6 @@ class NormalizationNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     sizes_ = TrailingAxes(config_.axis.list(), input).sizes(input);
     if (adapts()) {
@@ -76,7 +75,6 @@ class NormalizationNode final : public LayerNode {
     check_statistics_shape(input);
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = ops::cast(input, dtype());
     const Tensor mean = statistics(c, mean_, config_.mean, x);

@@ -32,12 +32,10 @@ class PermuteNode final : public LayerNode {
   std::string class_name() const override { return "Permute"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override {
     check_rank(input, static_cast<int>(order_.size()), "(the batch and as many axes as dims)");
   }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return ops::transpose(x, order_); }
 
  private:

@@ -64,13 +64,11 @@ class PoolingNode : public LayerNode, public PoolsMaxima {
   std::string class_name() const override { return class_name_for<N, kKind>(); }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override {
     check_spatial(input, N);
     check_window(input, {config_.pool_size, config_.strides, 1, config_.padding});
   }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     if constexpr (N == 3)
       return pool3d<kKind>(x, config_.pool_size, config_.strides, config_.padding);

@@ -24,7 +24,6 @@ class PReLUNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     Shape shape = input.slice(1, input.rank());
     for (const int64_t axis : config_.shared_axes) {
@@ -37,7 +36,6 @@ class PReLUNode final : public LayerNode {
                       {config_.alpha_regularizer, config_.alpha_constraint});
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return ops::relu(x) - c[alpha_] * ops::relu(-x); }
 
  private:

@@ -46,9 +46,6 @@ class RecurrentCellNode : public LayerNode {
   /// A cell of the same configuration with weights of its own. Throws StateError where a class cannot.
   virtual Layer remade() const;
 
-  using LayerNode::build;
-  void build(Builder& b, const Shapes& inputs) override { build(b, inputs.at(0)); }
-  using LayerNode::call;
   Outputs call(Call& c, Inputs inputs) const override;
   bool takes_many() const override { return true; }
 };

@@ -69,9 +69,7 @@ class RecurrentNode : public LayerNode {
   bool supports_masking() const override { return true; }
   bool uses_mask() const override { return true; }
   Tensors compute_mask(Inputs inputs, size_t num_outputs) const override;
-  using LayerNode::build;
   void build(Builder& b, const Shapes& inputs) override;
-  using LayerNode::call;
   Outputs call(Call& c, Inputs inputs) const override;
 
  private:

@@ -36,7 +36,6 @@ class ReLUNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return ops::relu(x, parameters_); }
   ops::Activation as_activation() const override {
     if (config_.negative_slope != 0.0 || config_.threshold != 0.0) return ops::Activation::linear;

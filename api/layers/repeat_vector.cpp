@@ -20,10 +20,8 @@ class RepeatVectorNode final : public LayerNode {
   std::string class_name() const override { return "RepeatVector"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override { check_rank(input, 2, "(batch, features)"); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     return ops::repeat(ops::expand_dims(x, 1), static_cast<int>(config_.n), 1);
   }

@@ -34,7 +34,6 @@ class RescalingNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override {
     for (const ChannelNumbers* numbers : {&config_.scale, &config_.offset}) {
       const auto count = static_cast<int64_t>(numbers->list().size());
@@ -44,7 +43,6 @@ class RescalingNode final : public LayerNode {
     }
   }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& input) const override {
     const Tensor x = ops::cast(input, dtype());
     if (config_.scale.is_one() && config_.offset.is_one())

@@ -30,10 +30,8 @@ class ReshapeNode final : public LayerNode {
   std::string class_name() const override { return "Reshape"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override { output_shape(input); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     const Shape shape = output_shape(x.shape());
     // Two unknown sizes (the batch and another) are more than the op can tell apart.

@@ -52,10 +52,8 @@ class ResizingNode final : public LayerNode {
   std::string class_name() const override { return "Resizing"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override { check_images(input); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     if (config_.data_format == "channels_first")
       return ops::moveaxis(resized(ops::moveaxis(x, -3, -1)), -1, -3);

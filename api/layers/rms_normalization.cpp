@@ -24,12 +24,10 @@ class RMSNormalizationNode final : public LayerNode {
   std::string class_name() const override { return "RMSNormalization"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     scale_ = b.weight("scale", TrailingAxes(config_.axis.list(), input).sizes(input), "ones");
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, dtype());
     const TrailingAxes axes(config_.axis.list(), x.shape());

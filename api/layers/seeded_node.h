@@ -25,7 +25,6 @@ Tensor drawing_step(const Call& c, const Tensor& x);
 ///   struct Jitter : SeededNode {
 ///     Jitter() : SeededNode(-1, "jitter") {}
 ///     std::string class_name() const override { return "Jitter"; }
-///     using LayerNode::call;
 ///     Tensor call(Call& c, const Tensor& x) const override { return x + noise(c, x, 0.0, 0.1); }
 ///   };
 ///

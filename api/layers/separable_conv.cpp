@@ -62,7 +62,6 @@ class SeparableConvNode : public LayerNode, public FoldableLayer {
   std::string class_name() const override { return class_name_for(N); }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     check_channels_known(input, N);
     check_window(input, {config_.kernel_size, config_.strides, config_.dilation_rate, config_.padding});
@@ -77,7 +76,6 @@ class SeparableConvNode : public LayerNode, public FoldableLayer {
     bias_ = bias_weight(b, config_, config_.filters);
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, dtype());
     const Tensor depthwise = as_grouped_kernel(c[depthwise_]), pointwise = c[pointwise_];

@@ -11,9 +11,7 @@ class SequenceAttentionNode : public QueryNode {
   /// Throws InvalidArgumentError naming `layer` for a dropout outside [0, 1].
   SequenceAttentionNode(const std::string& layer, double dropout, int64_t seed);
 
-  using LayerNode::build;
   void build(Builder& b, const Shapes& inputs) override;
-  using LayerNode::call;
   Outputs call(Call& c, Inputs inputs) const override;
 
  protected:

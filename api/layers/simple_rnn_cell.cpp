@@ -39,7 +39,6 @@ class SimpleRnnCellNode final : public RecurrentCellNode {
   std::vector<int64_t> state_sizes() const override { return {config_.units}; }
   Layer remade() const override { return SimpleRNNCell(config_); }
 
-  using RecurrentCellNode::build;
   void build(Builder& b, const Shape& input) override {
     if (input.back() == None)
       throw ShapeError("expected inputs with a known number of features, received " + input.to_string());

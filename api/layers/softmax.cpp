@@ -23,7 +23,6 @@ class SoftmaxNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::call;
   bool uses_mask() const override { return true; }
   Tensor call(Call&, const Tensor& input) const override {
     check_floating(input);

@@ -20,12 +20,10 @@ class SpatialDropoutNode final : public SeededNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { fields_(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override {
     check_rank(input, kind_.spatial_axes + 2, "(the batch, the channels and their places)");
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (!c.training() || kind_.rate == 0.0) return x;
     const int first = kind_.data_format == "channels_first" ? 2 : 1;

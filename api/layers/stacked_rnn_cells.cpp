@@ -39,7 +39,6 @@ class StackedCellsNode final : public RecurrentCellNode {
     return StackedRNNCells(config);
   }
 
-  using RecurrentCellNode::build;
   void build(Builder& b, const Shape& input) override {
     Shape shape = input;
     for (size_t i = 0; i < nodes_.size(); ++i) {

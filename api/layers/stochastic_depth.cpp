@@ -19,7 +19,6 @@ class StochasticDepthNode final : public SeededNode {
   std::string class_name() const override { return "StochasticDepth"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (!c.training() || config_.drop_path_rate == 0.0) return x;
     const uint32_t all_but_the_batch = ((1u << x.rank()) - 1) & ~1u;

@@ -43,7 +43,6 @@ class TimeDistributedNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   bool uses_mask() const override { return true; }
 
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     if (input.rank() < 3)
       throw ShapeError("expected an input (batch, time, ...) of 3 or more axes, received " +
@@ -52,7 +51,6 @@ class TimeDistributedNode final : public LayerNode {
     only_computes_ = only_computes(config_.layer.node());
   }
 
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     const Tensor plain = with_mask(x, Tensor());
     if (x.is_abstract()) return drawn(c, plain);

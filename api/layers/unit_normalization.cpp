@@ -24,10 +24,8 @@ class UnitNormalizationNode final : public LayerNode {
   bool supports_masking() const override { return true; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override { TrailingAxes(config_.axis.list(), input); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     check_floating(x);
     // The bound stands under the root, so that the gradient at 0 is a number.

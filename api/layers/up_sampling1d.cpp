@@ -19,10 +19,8 @@ class UpSampling1DNode final : public LayerNode {
   std::string class_name() const override { return "UpSampling1D"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override { check_rank(input, 3, "(batch, steps, channels)"); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     return ops::repeat(x, static_cast<int>(config_.size), 1);
   }

@@ -28,10 +28,8 @@ class UpSampling2DNode : public LayerNode {
   std::string class_name() const override { return "UpSampling2D"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override { check_image(input); }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     const auto [rows, columns] = config_.size.to_array();
     if (interpolation_ == ops::Interpolation::nearest)

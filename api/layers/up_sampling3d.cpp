@@ -24,12 +24,10 @@ class UpSampling3DNode : public LayerNode {
   std::string class_name() const override { return "UpSampling3D"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  using LayerNode::build;
   void build(Builder&, const Shape& input) override {
     check_rank(input, 5, "(batch, depth, height, width, channels)");
   }
 
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     Tensor y = x;
     for (int axis = 3; axis > 0; --axis)

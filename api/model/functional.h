@@ -22,7 +22,6 @@ class FunctionalNode : public ModelNode {
 
   std::string class_name() const override { return "Functional"; }
   bool takes_many() const override { return inputs_.size() != 1 || outputs_.size() != 1; }
-  using ModelNode::call;
   Outputs call(Call& c, Inputs inputs) const override;
   Tensor call(Call& c, const Tensor& input) const override;
 

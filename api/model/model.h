@@ -77,6 +77,7 @@ template <class Node>
 std::shared_ptr<Node> as_made(std::shared_ptr<Node> node) {
   if (!node || !node->name().empty()) return node;
   node->has_hidden_arguments = !std::is_default_constructible_v<Node> && !overrides_fields<Node>();
+  node->calls_many = overrides_call_of_many_only<Node>();
   note_overrides(*node);
   finish_layer(node, {});
   return node;

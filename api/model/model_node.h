@@ -25,7 +25,6 @@ class ModelNode : public LayerNode, public Adoptable {
 
   std::string class_name() const override { return "Model"; }
   /// Subclassed models are built by running call() on shells: layers that they call must be tracked.
-  using LayerNode::build;
   void build(Builder& builder, const Shapes& inputs) override;
 
   Variables variables() const override;

@@ -19,9 +19,7 @@ class SequentialNode final : public ModelNode {
   explicit SequentialNode(const std::vector<Layer>& layers);
 
   std::string class_name() const override { return "Sequential"; }
-  using ModelNode::build;
   void build(Builder& builder, const Shapes& inputs) override;
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& input) const override;
 
   std::vector<Layer> layers() const override { return chain_; }

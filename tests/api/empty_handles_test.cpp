@@ -221,7 +221,6 @@ TEST(EmptyHandles, Variable) {
 struct Forgetful final : LayerNode {
   Variable kernel;
   std::string class_name() const override { return "Forgetful"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return ops::matmul(x, c[kernel]); }
 };
 

@@ -32,7 +32,6 @@ struct Duel : ModelNode {
     critic_optimizer.build(critic.trainable_variables());
   }
   std::string class_name() const override { return "Duel"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return critic(c, maker(c, x)); }
 
   void train_step(ReplicaStep& step, const Batch& batch) override {

@@ -20,7 +20,6 @@ struct Subclassed final : ModelNode {
   Conv2D conv = track("conv", Conv2D(2, 3));
   GlobalAveragePooling2D pool = track("pool", GlobalAveragePooling2D());
   Dense dense = track("dense", Dense(4, {.activation = "relu"}));
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     return output_dense(c, dense(c, pool(c, conv(c, x))));
   }

@@ -19,7 +19,6 @@ struct WithList final : ModelNode {
   Dense first = track("blocks", Dense(4, {.activation = "tanh"}));
   Dense second = track("blocks", Dense(4, {.activation = "tanh"}));
   Dense head = track("head", Dense(2));
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return head(c, second(c, first(c, x))); }
 };
 

@@ -39,7 +39,6 @@ struct Block final : LayerNode {
   BatchNormalization norm = track("norm", BatchNormalization());
   Dense gate = track("_gate", Dense(4, {.activation = "sigmoid"}));
   std::string class_name() const override { return "Block"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return gate(c, norm(c, second(c, first(c, x)))); }
 };
 
@@ -51,7 +50,6 @@ struct Net final : ModelNode {
   Dense chain_third = track("chain", Dense(5));
   Dense out = track("out", Dense(3));
   std::string class_name() const override { return "Net"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     const Tensor blocked = block(c, wide(c, x));
     return out(c, chain_third(c, chain_second(c, chain_first(c, blocked))));

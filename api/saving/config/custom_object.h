@@ -96,7 +96,7 @@ LayerMaker layer_maker() {
       if constexpr (std::derived_from<T, ModelNode>)
         return make_model_node<T>(config...);
       else
-        return std::make_shared<T>(config...);
+        return make_node<T>(config...);
     });
     return Layer(finish_layer(node, options));
   };

@@ -12,7 +12,6 @@ namespace {
 struct Jitter : SeededNode {
   explicit Jitter(int64_t seed = 5) : SeededNode(seed, "jitter") {}
   std::string class_name() const override { return "Jitter"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x + noise(c, x, 0.0, 1.0); }
 };
 

@@ -183,7 +183,6 @@ TEST(Recurrent, WholeSequencesAndSingleStepsAgree) {
     Custom() { track("inner", inner); }
     std::string class_name() const override { return "Custom"; }
     std::vector<int64_t> state_sizes() const override { return {3, 3}; }
-    using RecurrentCellNode::build;
     void build(Builder& b, const Shape& input) override { b.build(inner, input); }
     Outputs step(Call& c, const Tensor& input, Inputs states, const CellPass&) const override {
       Tensors all{input};

@@ -15,20 +15,17 @@ struct Forgetful : ModelNode {
   Dense hidden = Dense(3);
   Dense last = track("last", Dense(1));
   std::string class_name() const override { return "Forgetful"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return last(c, hidden(c, x)); }
 };
 
 struct ForgetfulLayer : LayerNode {
   Dense inner = Dense(3);
   std::string class_name() const override { return "ForgetfulLayer"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return inner(c, x); }
 };
 
 struct ForgetfulBuilder : ForgetfulLayer {
   std::string class_name() const override { return "ForgetfulBuilder"; }
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override { b.build(inner, input); }
 };
 
@@ -60,13 +57,11 @@ struct Borrowing : LayerNode {
   Dense lent, frozen;
   Dropout dropout = Dropout(0.5);
   std::string class_name() const override { return "Borrowing"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return lent(c, dropout(c, x)) + frozen(c, x); }
 };
 struct Lender : ModelNode {
   Dense own = track("own", Dense(3));
   Layer borrowing = track("borrowing", make_layer<Borrowing>(own, Dense(3)));
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return own(c, borrowing(c, x)); }
 };
 
@@ -79,7 +74,6 @@ TEST(TrackedLayers, LayersOfAnOuterLayerAndFrozenOnesMayBeCalled) {
 struct UntrackedCritic : ModelNode {
   Dense own = track("own", Dense(1)), critic = Dense(1);
   std::string class_name() const override { return "UntrackedCritic"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return own(c, x); }
   void train_step(ReplicaStep& step, const Batch& batch) override { critic(step.call(), batch.x[0]); }
 };
@@ -103,7 +97,6 @@ struct Net : ModelNode {
   BatchNormalization norm = track("norm", BatchNormalization({.momentum = 0.5, .dtype = "float64"}));
   Dropout drop = track("drop", Dropout(0.5, {.seed = 3, .dtype = "float64"}));
   Dense last = track("last", dense(2));
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if constexpr (explicit_call) return last(c, drop(c, norm(c, first(c, x))));
     return last(drop(norm(first(x))));

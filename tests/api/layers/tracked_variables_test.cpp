@@ -15,24 +15,20 @@ using ::testing::HasSubstr;
 struct Forgetful : LayerNode {
   Variable gain{2.0, {.name = "gain"}};
   std::string class_name() const override { return "Forgetful"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x * c[gain]; }
 };
 struct ReadsByValue : Forgetful {
   std::string class_name() const override { return "ReadsByValue"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return x * gain.value(); }
 };
 struct ForgetfulModel : ModelNode {
   Variable gain{2.0, {.name = "gain"}};
   std::string class_name() const override { return "ForgetfulModel"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x * c[gain]; }
 };
 struct Outside : LayerNode {
   Variable factor{2.0, {.trainable = false, .name = "factor"}};
   std::string class_name() const override { return "Outside"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x * c[factor] * factor.value(); }
 };
 /// Keras: `self.gain = keras.Variable(2.0)` in the constructor, a weight of add_weight() in build().
@@ -40,16 +36,13 @@ struct Gains : LayerNode {
   Variable offset;
   Variable gain = track("gain", Variable(2.0)), calls = track("calls", Variable(0.0, {.trainable = false}));
   std::string class_name() const override { return "Gains"; }
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override { offset = b.weight("offset", {input[-1]}, "zeros"); }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x * c[gain] + c[offset]; }
 };
 struct GainModel : ModelNode {
   Variable gain = track("gain", Variable({2.0, 3.0}));
   Layer inner = track("inner", make_layer<Gains>());
   std::string class_name() const override { return "GainModel"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return inner(c, x * c[gain]); }
 };
 
@@ -66,7 +59,6 @@ struct CountsRows : LayerNode {
                                           .synchronization = synchronization}))) {}
   Variable rows;
   std::string class_name() const override { return "CountsRows"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (c.training()) c.assign(rows, c[rows] + ops::ones_like(x).sum());
     return x;

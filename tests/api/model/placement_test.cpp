@@ -40,12 +40,10 @@ using ::testing::HasSubstr;
 class LoudNode final : public LayerNode {
  public:
   std::string class_name() const override { return "Loud"; }
-  using LayerNode::build;
   void build(Builder& b, const Shape&) override {
     scale_ = b.weight("scale", {}, "ones");
     seen_ = b.state("seen", {}, "zeros");
   }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (c.training()) c.assign(seen_, c[seen_] + 1.0);
     c.add_loss(ops::mean(x * x) * 0.01 * c[scale_]);
@@ -66,7 +64,6 @@ class WitnessNode final : public LayerNode {
  public:
   explicit WitnessNode(Seen& seen) : seen_(seen) {}
   std::string class_name() const override { return "Witness"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     const Tensor y = x * 1.5;
     if (!x.is_abstract()) seen_ = {y.device(), compute_threads()};
@@ -107,14 +104,12 @@ const OpDef kMeet = {
 class MeetNode final : public LayerNode {
  public:
   std::string class_name() const override { return "Meet"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return dispatch(kMeet, NoDescriptor{}, {&x}); }
 };
 
 class ThrowingNode final : public LayerNode {
  public:
   std::string class_name() const override { return "Throwing"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     if (!x.is_abstract() && fails) throw InvalidArgumentError("no luck today");
     return x * 1.0;

@@ -5,6 +5,7 @@
 #include <nyala/api/losses/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
+#include <nyala/api/saving/config/registry.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/binary.h>
@@ -23,16 +24,13 @@ struct Net : ModelNode {
   Dropout drop = track("drop", Dropout(0.5));
   Dense last = track("last", Dense(2));
 
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return last(c, drop(c, first(c, x))); }
 };
 
 /// Two inputs, two outputs, one layer used twice.
 struct Pair : ModelNode {
   Dense both = track("both", Dense(3, {.use_bias = false, .kernel_initializer = "ones"}));
-  bool takes_many() const override { return true; }
   size_t num_inputs() const override { return 2; }
-  using ModelNode::call;
   Outputs call(Call& c, Inputs inputs) const override {
     const Tensor a = both(c, inputs[0]), b = both(c, inputs[1]);
     return {ops::add(a, b), ops::subtract(a, b)};
@@ -43,12 +41,10 @@ struct Pair : ModelNode {
 class CountingNode final : public LayerNode {
  public:
   std::string class_name() const override { return "Counting"; }
-  using LayerNode::build;
   void build(Builder& b, const Shape&) override {
     scale_ = b.weight("scale", {}, "ones");
     seen_ = b.state("seen", {}, "zeros");
   }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (c.training()) c.assign(seen_, c[seen_] + 1.0);
     return x * c[scale_];
@@ -97,6 +93,47 @@ TEST_F(SubclassTest, SeveralInputsAndOutputs) {
   EXPECT_DOUBLE_EQ(history["output_1_loss"].at(0), 121.0);
   EXPECT_DOUBLE_EQ(history["output_2_loss"].at(0), 5.0);
   EXPECT_DOUBLE_EQ(history["loss"].at(0), 126.0);
+}
+
+struct Difference : LayerNode {
+  std::string class_name() const override { return "Difference"; }
+  Outputs call(Call&, Inputs inputs) const override { return {inputs[0] - inputs[1]}; }
+};
+
+/// With what a layer had to say in earlier versions.
+struct Spelled : LayerNode {
+  std::string class_name() const override { return "Spelled"; }
+  bool takes_many() const override { return true; }
+  using LayerNode::build;
+  void build(Builder&, const Shapes& inputs) override { EXPECT_EQ(inputs.size(), 2u); }
+  using LayerNode::call;
+  Outputs call(Call&, Inputs inputs) const override { return {inputs[0] - inputs[1]}; }
+};
+
+struct WithBoth : LayerNode {
+  std::string class_name() const override { return "WithBoth"; }
+  Tensor call(Call&, const Tensor& x) const override { return x + 1.0; }
+  Outputs call(Call&, Inputs inputs) const override { return {inputs[0] * 100.0}; }
+};
+
+TEST_F(SubclassTest, TheFormOfCallThatAClassOverridesDecides) {
+  const Tensor a = Tensor::from(std::vector<float>{5, 7}, {1, 2}),
+               b = Tensor::from(std::vector<float>{1, 2}, {1, 2});
+  const Tensor left = Input({2}), right = Input({2});
+  register_serializable<Difference>("own");
+  const Layer own = make_layer<Difference>();
+  const Layer remade = Layer::from_config("own>Difference", own.get_config());
+  for (const Layer& layer : {own, remade, make_layer<Spelled>()}) {
+    EXPECT_TRUE(layer.node().takes_many());
+    EXPECT_THAT(layer({a, b}).to_vector<float>(), ElementsAre(4.0f, 5.0f));
+    const Model model({left, right}, {layer({left, right})});
+    EXPECT_THAT(model.predict({a, b}, {.verbose = 0}).to_vector<float>(), ElementsAre(4.0f, 5.0f));
+  }
+  EXPECT_FALSE(make_layer<WithBoth>().node().takes_many());
+  EXPECT_THAT(make_layer<WithBoth>()(a).to_vector<float>(), ElementsAre(6.0f, 8.0f));
+  EXPECT_TRUE(make_model<Pair>().node().takes_many());
+  EXPECT_TRUE(Model(std::make_shared<Pair>()).node().takes_many());
+  EXPECT_FALSE(make_model<Net>().node().takes_many());
 }
 
 TEST_F(SubclassTest, MayBeALayerOfAFunctionalModel) {

@@ -19,7 +19,6 @@ using ::testing::Not;
 struct Sub : ModelNode {
   Dense d1 = track("d1", Dense(3, {.name = "d1"}));
   Dense d2 = track("d2", Dense(1, {.name = "d2"}));
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return d2(c, d1(c, x)); }
 };
 

@@ -93,11 +93,9 @@ TEST(DataParallel, CountsOfAllSlicesAreAddedUp) {
   struct CountingRows : LayerNode {
     Variable rows;
     std::string class_name() const override { return "CountingRows"; }
-    using LayerNode::build;
     void build(Builder& b, const Shape&) override {
       rows = b.state("rows", Shape{1}, "zeros", Aggregation::sum);
     }
-    using LayerNode::call;
     Tensor call(Call& c, const Tensor& x) const override {
       const double own = x.is_abstract() ? 0.0 : static_cast<double>(x.shape()[0]);
       c.assign(rows, c[rows] + own);
@@ -133,7 +131,6 @@ TEST(DataParallel, ASubclassedModelIsBuiltByItsFirstBatch) {
   struct Net : ModelNode {
     Dense first = track("first", Dense(4, {.activation = "relu"}));
     Dense second = track("second", Dense(2));
-    using ModelNode::call;
     Tensor call(Call& c, const Tensor& x) const override { return second(c, first(c, x)); }
   };
   configure_logical_devices("cpu", 2);

@@ -209,7 +209,6 @@ TEST(MultiGpuModel, AdoptingTheParallelModelTakesTheTemplateAlong) {
 TEST(MultiGpuModel, AModelWithATrainingStepOfItsOwnIsRefused) {
   struct Own : ModelNode {
     Dense dense = track("dense", Dense(1));
-    using ModelNode::call;
     Tensor call(Call& c, const Tensor& x) const override { return dense(c, x); }
     void train_step(ReplicaStep&, const Batch&) override {}
   };

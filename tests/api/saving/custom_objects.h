@@ -175,7 +175,6 @@ struct Net : ModelNode {
   }
   std::string class_name() const override { return "Net"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return e_(c, d_(c, x)); }
 
  private:

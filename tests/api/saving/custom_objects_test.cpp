@@ -132,7 +132,6 @@ struct Two : ModelNode {
   Dense d = track("d", Dense(2));
   std::string class_name() const override { return "Two"; }
   bool takes_many() const override { return true; }
-  using ModelNode::call;
   Outputs call(Call& c, Inputs in) const override { return {d(c, in[0]) + d(c, in[1]) * 2.0}; }
 };
 
@@ -150,7 +149,6 @@ TEST_F(OwnObjects, SubclassedModelsOfSeveralInputs) {
 struct SelfTaught : ModelNode {
   Dense d = track("d", Dense(1));
   std::string class_name() const override { return "SelfTaught"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return d(c, x); }
   void train_step(ReplicaStep&, const Batch&) override { ++steps; }
   inline static int steps = 0;
@@ -280,11 +278,9 @@ TEST_F(OwnObjects, ALambdaOfARegisteredFunctionComesBack) {
 
 struct Plain : LayerNode {
   std::string class_name() const override { return "Plain"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return x; }
 };
 struct Nameless : ModelNode {
-  using ModelNode::call;
   Tensor call(Call&, const Tensor& x) const override { return x; }
 };
 static_assert(detail::names_its_class<Plain>() && !detail::names_its_class<Nameless>());

@@ -148,7 +148,6 @@ struct Scaled final : ModelNode {
     factor = b.weight("factor", {2}, "ones");
     ModelNode::build(b, inputs);
   }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return dense(c, x) * c[factor]; }
 };
 

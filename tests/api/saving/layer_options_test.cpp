@@ -64,14 +64,12 @@ struct WithoutFields : LayerNode {
   using Config = Settings;
   explicit WithoutFields(const Settings& config = {}) : config_(config) {}
   std::string class_name() const override { return "WithoutFields"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return x * config_.factor; }
   Settings config_;
 };
 struct WithPlainArgument : LayerNode {
   explicit WithPlainArgument(double factor = 1.0) : factor_(factor) {}
   std::string class_name() const override { return "WithPlainArgument"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return x * factor_; }
   double factor_;
 };
@@ -84,7 +82,6 @@ struct SubclassedModel : ModelNode {
   explicit SubclassedModel(int64_t units = 1) : dense(track("dense", Dense(units))) {}
   Dense dense;
   std::string class_name() const override { return "SubclassedModel"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return dense(c, x); }
 };
 

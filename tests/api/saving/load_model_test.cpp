@@ -67,11 +67,9 @@ struct Scale : LayerNode {
   explicit Scale(const ScaleConfig& config = {}) : config_(config) {}
   std::string class_name() const override { return "Scale"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     offset_ = b.weight("offset", {input.back()}, "ones");
   }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x * config_.factor + c[offset_]; }
 
  private:
@@ -83,7 +81,6 @@ struct Pair final : ModelNode {
   Dense first = track("first", Dense(4, {.activation = "relu"}));
   Dense second = track("second", Dense(2));
   std::string class_name() const override { return "Pair"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return second(c, first(c, x)); }
 };
 

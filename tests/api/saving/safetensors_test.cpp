@@ -237,7 +237,6 @@ struct Twins final : ModelNode {
   Dense first = track("first", Dense(3, {.name = "d"}));
   Dense second = track("second", Dense(3, {.name = "d"}));
   std::string class_name() const override { return "Twins"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return second(c, first(c, x)); }
 };
 

@@ -96,7 +96,6 @@ struct Pair final : LayerNode {
   Dense hidden = track("_hidden", Dense(2));
   Dense a = track("a", Dense(2));
   std::string class_name() const override { return "Pair"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return hidden(c, a(c, b(c, x))); }
 };
 
@@ -109,7 +108,6 @@ struct Net final : ModelNode {
   Dense alpha = track("alpha", Dense(2));
   Layer early = track("early", make_layer<Pair>());
   Layer early_again = track("early", make_layer<Pair>());
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     const Tensor y = three(c, two(c, one(c, hidden(c, zero(c, x)))));
     return early_again(c, early(c, alpha(c, y)));

@@ -111,7 +111,6 @@ struct Doubler : ModelNode {
   bool stepped = false;
   Dense dense = track("dense", Dense(1, {.kernel_initializer = "ones"}));
   std::string class_name() const override { return "Doubler"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return dense(c, x) * 2.0; }
   void train_step(ReplicaStep& step, const Batch& batch) override {
     stepped = true;
@@ -133,7 +132,6 @@ TEST(ArgumentTypes, AModelOfANodeMadeByHandIsThatOfMakeModel) {
 struct Weighted : ModelNode {
   Dense dense = track("dense", Dense(1, {.use_bias = false, .kernel_initializer = "ones"}));
   std::string class_name() const override { return "Weighted"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return dense(c, x); }
   void train_step(ReplicaStep& step, const Batch& batch) override {
     GradientTape tape;
@@ -161,7 +159,6 @@ TEST(ArgumentTypes, WeightsOfABatchAreTheSameOnAnyNumberOfDevices) {
 
 struct Doubtful : LayerNode {
   std::string class_name() const override { return "Doubtful"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     if (x.mean() > 0.0) return x;
     return x * 2.0;

@@ -31,9 +31,7 @@ Tensor labels(int64_t rows) {
 /// Counts the rows that go through it in training and otherwise. Has a frozen weight.
 struct CountedNode : LayerNode {
   std::string class_name() const override { return "Counted"; }
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override { scale = b.weight("scale", {input.back()}, "ones"); }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (!x.is_abstract()) (c.training() ? trained_rows : other_rows) += x.shape()[0];
     return x * c[scale];
@@ -213,14 +211,12 @@ std::string refusal(const ModelType& model, const FitConfig& more = {}) {
 
 struct Net : ModelNode {
   Dense dense = track("dense", Dense(3));
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return dense(c, x); }
 };
 
 /// A row's result depends on the rows around it.
 struct CentredNode : LayerNode {
   std::string class_name() const override { return "Centred"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return x - ops::mean(x, {0}, true); }
 };
 

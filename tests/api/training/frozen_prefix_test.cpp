@@ -19,7 +19,6 @@ Tensor wave(const Shape& shape, double factor) {
 /// Passes its input on and notes what a training step holds at this place.
 struct ProbeNode : LayerNode {
   std::string class_name() const override { return "Probe"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (x.is_abstract() || !c.training()) return x;
     entries = static_cast<int64_t>(c.tape()->entries().size());

@@ -16,7 +16,6 @@ using ::testing::StartsWith;
 struct Hungry : LayerNode {
   static inline bool empty = false;
   std::string class_name() const override { return "Hungry"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     if (empty && !x.is_abstract()) throw std::bad_alloc();
     return x;
@@ -85,13 +84,11 @@ TEST(MemoryOfLayers, ALayerWhoseBuildFailedIsBuiltWhenItIsCalledAgain) {
     bool fails = true;
     Variable first, second;
     std::string class_name() const override { return "Greedy"; }
-    using LayerNode::build;
     void build(Builder& builder, const Shape& input) override {
       first = builder.weight("first", {input[-1]}, "ones");
       if (std::exchange(fails, false)) throw std::bad_alloc();
       second = builder.weight("second", {input[-1]}, "ones");
     }
-    using LayerNode::call;
     Tensor call(Call& c, const Tensor& x) const override { return x * c[first] + c[second]; }
   };
   const Layer layer = make_layer<Greedy>();

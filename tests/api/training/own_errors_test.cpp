@@ -32,7 +32,6 @@ struct Failing : LayerNode {
   explicit Failing(std::function<void()> body) : fails(std::move(body)) {}
   std::function<void()> fails;
   std::string class_name() const override { return "Failing"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     if (!x.is_abstract()) fail_on_the_last(fails);
     return x;
@@ -44,7 +43,6 @@ struct FailingStep : ModelNode {
   std::function<void()> fails;
   Dense dense = track("dense", Dense(1));
   std::string class_name() const override { return "FailingStep"; }
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return dense(c, x); }
   void train_step(ReplicaStep& step, const Batch& batch) override {
     fail_on_the_last(fails);

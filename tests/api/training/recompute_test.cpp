@@ -30,7 +30,6 @@ Model network() {
 class ByHand final : public ModelNode {
  public:
   ByHand() : inside_(track("inside", network())) {}
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return inside_(c, x); }
   void train_step(ReplicaStep& step, const Batch& batch) override { ModelNode::train_step(step, batch); }
 

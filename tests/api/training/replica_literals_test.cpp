@@ -32,7 +32,6 @@ Tensor weighed(const Tensor& y_true, const Tensor& y_pred) {
 struct Shifted : LayerNode {
   const Tensor shift = Tensor({0.25, -0.5, 1});
   std::string class_name() const override { return "Shifted"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     return ops::minimum(x + shift, Tensor::full({3}, 2.0)) + Tensor::zeros({x.shape()[0], 1});
   }
@@ -53,7 +52,6 @@ Model made(const Strategy& strategy) {
 /// A step of its own with literals.
 struct OwnStep : ModelNode {
   Dense last = track("last", Dense(2));
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return last(c, x); }
   void train_step(ReplicaStep& step, const Batch& batch) override {
     GradientTape tape;

@@ -34,7 +34,6 @@ struct Recipe : ModelNode {
   Metric tracker = track_metric(metrics::Mean({.name = "own_loss"}));
   Metric error = track_metric(metrics::MeanAbsoluteError());
 
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return last(c, first(c, x)); }
 
   void train_step(ReplicaStep& step, const Batch& batch) override {
@@ -53,7 +52,6 @@ struct Recipe : ModelNode {
 /// The same without a word.
 struct Plain : ModelNode {
   Dense first = track("first", dense(5, "tanh")), last = track("last", dense(2));
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return last(c, first(c, x)); }
 };
 
@@ -181,7 +179,6 @@ TEST_F(TrainStep, TestAndPredictSteps) {
 class Watched final : public LayerNode {
  public:
   std::string class_name() const override { return "Watched"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     c.add_metric("per_row", ops::sum(x, {1}));
     c.add_metric("per_batch", x.shape()[0] > 0 ? ops::mean(x) : ops::sum(x));
@@ -297,7 +294,6 @@ struct Drawing : ModelNode {
   Dense first = track("first", dense(4)), last = track("last", dense(2));
   Metric normal = track_metric(metrics::Mean({.name = "normal"}));
   Metric uniform = track_metric(metrics::Mean({.name = "uniform"}));
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return last(c, first(c, x)); }
 
   void train_step(ReplicaStep& step, const Batch& batch) override {

@@ -100,7 +100,6 @@ TEST(LayerConformance, Merging) {
 class WrongGradient final : public LayerNode {
  public:
   std::string class_name() const override { return "WrongGradient"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return x * 2.0 + x.detached(); }
 };
 
@@ -108,7 +107,6 @@ class WrongGradient final : public LayerNode {
 class WrongShape final : public LayerNode {
  public:
   std::string class_name() const override { return "WrongShape"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override { return x.is_abstract() ? x : ops::flatten(x); }
 };
 

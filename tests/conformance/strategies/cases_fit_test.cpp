@@ -74,7 +74,6 @@ TEST(FitCases, Case33_EvaluateWithWeights) {
 }
 
 struct Reporting : ModelNode {
-  using ModelNode::call;
   Tensor call(Call&, const Tensor& x) const override { return x; }
   void train_step(ReplicaStep& step, const Batch& batch) override {
     const Tensor y = batch.y[0];

@@ -18,7 +18,6 @@ struct Counting : ModelNode {
   Dense last = track("last", Dense(1));
   std::mutex mutex;
   std::map<int, std::vector<int64_t>> rows;
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return last(c, x); }
   Tensor compute_loss(ReplicaStep& step, const Batch& batch, const Tensors& predictions) override {
     {
@@ -202,12 +201,10 @@ TEST(TrainingCases, Case26_WeightDecayIsAppliedOnce) {
 class TwoWeights final : public LayerNode {
  public:
   std::string class_name() const override { return "TwoWeights"; }
-  using LayerNode::build;
   void build(Builder& b, const Shape&) override {
     first_ = b.weight("first", {}, "ones");
     second_ = b.weight("second", {}, "ones");
   }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x * (c[first_] * 3.0 - c[second_] * 3.0); }
 
  private:
@@ -305,12 +302,10 @@ struct Itself final : RegularizerNode {
 class Shift final : public LayerNode {
  public:
   std::string class_name() const override { return "Shift"; }
-  using LayerNode::build;
   void build(Builder& b, const Shape&) override {
     shift_ = b.weight("shift", {}, "zeros",
                       {.regularizer = Regularizer(std::make_shared<Itself>()), .constraint = {}});
   }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x + c[shift_]; }
 
  private:

@@ -474,7 +474,6 @@ TEST_P(VariableCases, ReadsAreSourcesOfGradientsEverywhere) {
 struct RowCounter final : LayerNode {
   Variable rows;
   std::string class_name() const override { return "RowCounter"; }
-  using LayerNode::call;
   void build(Builder& builder, const Shape&) override {
     rows = builder.state("rows", {}, Initializer("zeros"), Aggregation::sum);
   }

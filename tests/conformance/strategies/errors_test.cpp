@@ -13,7 +13,6 @@ struct Failing final : LayerNode {
   std::shared_ptr<std::atomic<int>> victim;  // -1: none
   explicit Failing(std::shared_ptr<std::atomic<int>> who) : victim(std::move(who)) {}
   std::string class_name() const override { return "Failing"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (!c.training() || x.is_abstract() || c.options().replica_index != *victim) return x;
     *victim = -1;

@@ -8,7 +8,6 @@ namespace {
 /// Columns with mean 0 and variance 1 over the batch.
 struct Standardized : LayerNode {
   std::string class_name() const override { return "Standardized"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     const Tensor centered = x - c.global_mean(x, 0);
     return centered * ops::rsqrt(c.global_mean(ops::square(centered), 0) + 0.1);
@@ -18,7 +17,6 @@ struct Standardized : LayerNode {
 /// The same on one device, and other numbers on several.
 struct StandardizedByOwnRows : LayerNode {
   std::string class_name() const override { return "StandardizedByOwnRows"; }
-  using LayerNode::call;
   Tensor call(Call&, const Tensor& x) const override {
     const Tensor centered = x - x.mean(0);
     return centered * ops::rsqrt(ops::square(centered).mean(0) + 0.1);

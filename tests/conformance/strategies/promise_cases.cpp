@@ -191,12 +191,10 @@ std::vector<PromiseCase> loss_cases() {
 class SpareNode final : public LayerNode {
  public:
   std::string class_name() const override { return "Spare"; }
-  using LayerNode::build;
   void build(Builder& b, const Shape& input) override {
     spare_ = b.weight("spare", {7}, "ones");
     scale_ = b.weight("scale", {input.back()}, "ones");
   }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x * c[scale_]; }
 
  private:
@@ -212,7 +210,6 @@ Layer spare_layer(const std::string& dtype) {
 class PenaltyNode final : public LayerNode {
  public:
   std::string class_name() const override { return "Penalty"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     c.add_loss(ops::sum(ops::square(x)) * (x.is_abstract() || x.shape()[0] == 0 ? 0.0 : 0.1 / x.shape()[0]));
     return x;

@@ -150,7 +150,6 @@ struct FuseLayer final : LayerNode {
   explicit FuseLayer(Fused with) : fuse(std::move(with)) {}
   std::string class_name() const override { return "FuseLayer"; }
   bool supports_masking() const override { return true; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override {
     if (c.training() && !x.is_abstract()) fuse->burn();
     return x;
@@ -162,7 +161,6 @@ struct OwnStep final : ModelNode {
   Fused fuse;
   Dense first = track("first", Dense(8, {.activation = "tanh"})), last = track("last", Dense(3));
   explicit OwnStep(Fused with) : fuse(std::move(with)) {}
-  using ModelNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return last(c, first(c, x)); }
   void train_step(ReplicaStep& step, const Batch& batch) override {
     GradientTape tape;

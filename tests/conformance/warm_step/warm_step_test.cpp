@@ -187,7 +187,6 @@ TEST(WarmStep, AStepOfOnesOwnAllocatesNothing) {
 
 struct Centered : LayerNode {
   std::string class_name() const override { return "Centered"; }
-  using LayerNode::call;
   Tensor call(Call& c, const Tensor& x) const override { return x - c.global_mean(x, 0); }
 };
 
