@@ -1,4 +1,5 @@
 #include <nyala/api/layers/activation.h>
+#include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/fused_activation.h>
 
 namespace nyala {
@@ -9,7 +10,7 @@ void ActivationConfig::fields(FieldVisitor& v) { v.field("activation", activatio
 
 namespace {
 
-class ActivationNode final : public LayerNode {
+class ActivationNode final : public LayerNode, public Fusable {
  public:
   explicit ActivationNode(const ActivationConfig& config) : config_(config) {}
   std::string class_name() const override { return "Activation"; }
@@ -17,9 +18,10 @@ class ActivationNode final : public LayerNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   Tensor call(Call&, const Tensor& x) const override { return config_.activation(x); }
-  ops::Activation as_activation() const override {
+  const Fusable* fusable() const override { return this; }
+  FusedParts does() const override {
     const bool relu6 = !config_.activation.is_custom() && config_.activation.name() == "relu6";
-    return relu6 ? ops::Activation::relu6 : FusedActivation(config_.activation).fused();
+    return {.activation = relu6 ? ops::Activation::relu6 : FusedActivation(config_.activation).fused()};
   }
 
  private:

@@ -56,7 +56,7 @@
 #include <nyala/api/layers/embedding.h>
 #include <nyala/api/layers/factor_range.h>
 #include <nyala/api/layers/flatten.h>
-#include <nyala/api/layers/foldable.h>
+#include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/api/layers/gaussian_dropout.h>
 #include <nyala/api/layers/gaussian_noise.h>

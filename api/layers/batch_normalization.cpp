@@ -1,5 +1,5 @@
 #include <nyala/api/layers/batch_normalization.h>
-#include <nyala/api/layers/foldable.h>
+#include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
@@ -41,7 +41,7 @@ void BatchNormalizationConfig::fields(FieldVisitor& v) {
 
 namespace {
 
-class BatchNormalizationNode final : public LayerNode, public MapsChannels {
+class BatchNormalizationNode final : public LayerNode, public Fusable {
  public:
   explicit BatchNormalizationNode(const BatchNormalizationConfig& config) : config_(config) {
     if (!(config.momentum >= 0 && config.momentum <= 1))
@@ -76,29 +76,21 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
   }
 
   Tensor call(Call& c, const Tensor& input) const override {
-    return call_fused(c, input, ops::Activation::linear);
-  }
-  bool fuses(ops::Activation activation) const override {
-    return activation == ops::Activation::relu || activation == ops::Activation::relu6;
-  }
-  Tensor call_fused(Call& c, const Tensor& input, ops::Activation activation) const override {
-    const Tensor x = is_floating(input.dtype()) ? input : ops::cast(input, dtype());
-    const int axis = axis_of(x.shape());
-    const bool last = axis == x.rank() - 1;
-    const auto channels_last = [&](const Tensor& t) { return last ? t : ops::moveaxis(t, axis, -1); };
-    const Tensor mask = mask_of(input);
-    const Tensor y =
-        mask.defined() && is_training(c)
-            ? activated(masked(c, channels_last(x), channels_last(along(mask, x.shape()))), activation)
-            : normalized(c, channels_last(x), activation);
-    return last ? y : ops::moveaxis(y, -1, axis);
+    return activated_call(c, input, ops::Activation::linear);
   }
   bool uses_mask() const override { return true; }
 
-  bool maps_last_axis(int rank) const override {
-    return config_.axis == -1 || static_cast<int>(config_.axis) == rank - 1;
+  const Fusable* fusable() const override { return this; }
+  bool takes(const FusedParts& parts) const override {
+    return (parts.activation == ops::Activation::relu || parts.activation == ops::Activation::relu6) &&
+           !parts.padding && !parts.sum;
   }
-  Variables map_variables() const override {
+  Tensor call_fused(Call& c, const Tensor& input, const FusedCall& fused) const override {
+    return activated_call(c, input, fused.parts.activation);
+  }
+
+  Variables map_variables(int rank) const override {
+    if (config_.axis != -1 && static_cast<int>(config_.axis) != rank - 1) return {};
     Variables variables{moving_mean_, moving_variance_};
     if (gamma_) variables.push_back(gamma_);
     if (beta_) variables.push_back(beta_);
@@ -113,6 +105,19 @@ class BatchNormalizationNode final : public LayerNode, public MapsChannels {
   }
 
  private:
+  Tensor activated_call(Call& c, const Tensor& input, ops::Activation activation) const {
+    const Tensor x = is_floating(input.dtype()) ? input : ops::cast(input, dtype());
+    const int axis = axis_of(x.shape());
+    const bool last = axis == x.rank() - 1;
+    const auto channels_last = [&](const Tensor& t) { return last ? t : ops::moveaxis(t, axis, -1); };
+    const Tensor mask = mask_of(input);
+    const Tensor y =
+        mask.defined() && is_training(c)
+            ? activated(masked(c, channels_last(x), channels_last(along(mask, x.shape()))), activation)
+            : normalized(c, channels_last(x), activation);
+    return last ? y : ops::moveaxis(y, -1, axis);
+  }
+
   int axis_of(const Shape& shape) const { return shape.normalize_axis(static_cast<int>(config_.axis)); }
 
   bool is_training(const Call& c) const { return c.training() && trainable(); }

@@ -28,9 +28,7 @@ class ChannelsFirst final : public Node {
   }
 
   Tensor call(Call& c, const Tensor& x) const override { return first(x, Node::call(c, last(x))); }
-  Tensor call_fused(Call& c, const Tensor& x, ops::Activation activation) const override {
-    return first(x, Node::call_fused(c, last(x), activation));
-  }
+  const Fusable* fusable() const override { return nullptr; }
 
  private:
   static Tensor last(const Tensor& x) { return ops::moveaxis(x, 1, -1); }

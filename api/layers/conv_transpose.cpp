@@ -76,7 +76,7 @@ Options<N> options_of(const ConvTransposeConfig<N>& config) {
 }
 
 template <size_t N>
-class ConvTransposeNode : public LayerNode, public FoldableLayer {
+class ConvTransposeNode : public LayerNode, public Fusable {
  public:
   explicit ConvTransposeNode(const ConvTransposeConfig<N>& config)
       : config_(checked(config)), options_(options_of(config_)) {}
@@ -97,18 +97,13 @@ class ConvTransposeNode : public LayerNode, public FoldableLayer {
     return y;
   }
 
-  bool is_affine() const override {
-    return config_.activation.is_linear() && !config_.activity_regularizer &&
-           config_.data_format != "channels_first";
-  }
-  const Variable& kernel() const override { return kernel_; }
-  const Variable& bias() const override { return bias_; }
+  const Fusable* fusable() const override { return this; }
+  Variables weights() const override { return affine_weights(config_, kernel_, bias_); }
   Tensor scaled(const Tensor& kernel, const Tensor& scale) const override {
     return kernel * scale.with_shape({config_.filters, 1});
   }
-  Tensor call_with(Call&, const Tensor& input, const FoldedCall& changes) const override {
-    const Tensor x = as_floating(input, dtype());
-    return transpose(x, changes.kernel, changes.bias);
+  Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
+    return transpose(as_floating(x, dtype()), fused.kernel, fused.bias);
   }
 
  private:

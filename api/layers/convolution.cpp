@@ -56,7 +56,7 @@ ConvolutionConfig<N> checked(ConvolutionConfig<N> config) {
 }
 
 template <size_t N>
-class ConvolutionNode : public LayerNode, public FoldableLayer {
+class ConvolutionNode : public LayerNode, public Fusable {
  public:
   explicit ConvolutionNode(const ConvolutionConfig<N>& config)
       : config_(checked(config)),
@@ -89,19 +89,14 @@ class ConvolutionNode : public LayerNode, public FoldableLayer {
     return y;
   }
 
-  bool is_affine() const override {
-    return config_.activation.is_linear() && !config_.activity_regularizer &&
-           config_.data_format != "channels_first";
+  const Fusable* fusable() const override { return this; }
+  Variables weights() const override { return affine_weights(config_, kernel_, bias_); }
+  bool takes(const FusedParts& parts) const override {
+    if (N != 2 && (parts.sum || parts.padding)) return false;
+    return is_affine(config_) && (!parts.padding || config_.padding == "valid");
   }
-  bool takes_activation() const override { return true; }
-  bool takes_sum() const override { return N == 2; }
-  bool takes_padding() const override { return N == 2 && config_.padding == "valid"; }
-  const Variable& kernel() const override { return kernel_; }
-  const Variable& bias() const override { return bias_; }
-  Tensor scaled(const Tensor& kernel, const Tensor& scale) const override { return kernel * scale; }
-  Tensor call_with(Call&, const Tensor& input, const FoldedCall& changes) const override {
-    const Tensor x = as_floating(input, dtype());
-    return convolve<N>(x, changes, options_);
+  Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
+    return convolve<N>(as_floating(x, dtype()), fused, options_);
   }
 
  private:

@@ -4,7 +4,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/as_images.h>
 #include <nyala/api/layers/builder.h>
-#include <nyala/api/layers/foldable.h>
+#include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/window_sizes.h>
 #include <nyala/backend/ops/conv2d.h>
 #include <nyala/backend/ops/conv3d.h>
@@ -73,16 +73,16 @@ Tensor convolve(const TensorPointers& x_kernel_bias, const ops::ConvolutionOptio
 
 /// The same in a pass with neighbours of the layer, on a kernel of any layer.
 template <size_t N>
-Tensor convolve(const Tensor& x, const FoldedCall& changes, ops::ConvolutionOptions<N == 3 ? 3 : 2> options) {
-  options.activation = changes.activation;
-  if (changes.padding) options.padding = *changes.padding;
+Tensor convolve(const Tensor& x, const FusedCall& fused, ops::ConvolutionOptions<N == 3 ? 3 : 2> options) {
+  options.activation = fused.parts.activation;
+  if (fused.parts.padding) options.padding = *fused.parts.padding;
   if constexpr (N == 2) {
-    if (changes.sum.defined()) {
-      ops::detail::conv2d_onto(changes.sum, std::array{&x, &changes.kernel, &changes.bias}, options);
-      return changes.sum;
+    if (fused.sum.defined()) {
+      ops::detail::conv2d_onto(fused.sum, std::array{&x, &fused.kernel, &fused.bias}, options);
+      return fused.sum;
     }
   }
-  return convolve<N>(std::array{&x, &changes.kernel, &changes.bias}, options);
+  return convolve<N>(std::array{&x, &fused.kernel, &fused.bias}, options);
 }
 
 /// A depthwise kernel (sizes..., channels, multiplier) as that of a convolution in as many groups as there

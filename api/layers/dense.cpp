@@ -2,7 +2,7 @@
 #include <nyala/api/layers/dense.h>
 
 #include <nyala/api/layers/arguments.h>
-#include <nyala/api/layers/foldable.h>
+#include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -27,7 +27,7 @@ void DenseConfig::fields(FieldVisitor& v) {
 
 namespace {
 
-class DenseNode final : public LayerNode, public FoldableLayer {
+class DenseNode final : public LayerNode, public Fusable {
  public:
   explicit DenseNode(const DenseConfig& config) : config_(config), activation_(config.activation) {
     if (config.units <= 0)
@@ -57,13 +57,13 @@ class DenseNode final : public LayerNode, public FoldableLayer {
     return y;
   }
 
-  bool is_affine() const override { return config_.activation.is_linear() && !config_.activity_regularizer; }
-  bool takes_activation() const override { return true; }
-  const Variable& kernel() const override { return kernel_; }
-  const Variable& bias() const override { return bias_; }
-  Tensor scaled(const Tensor& kernel, const Tensor& scale) const override { return kernel * scale; }
-  Tensor call_with(Call&, const Tensor& x, const FoldedCall& changes) const override {
-    return ops::dense(as_floating(x, dtype()), changes.kernel, changes.bias, changes.activation);
+  const Fusable* fusable() const override { return this; }
+  Variables weights() const override { return affine_weights(config_, kernel_, bias_); }
+  bool takes(const FusedParts& parts) const override {
+    return is_affine(config_) && !parts.sum && !parts.padding;
+  }
+  Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
+    return ops::dense(as_floating(x, dtype()), fused.kernel, fused.bias, fused.parts.activation);
   }
 
  private:

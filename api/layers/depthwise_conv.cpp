@@ -46,7 +46,7 @@ DepthwiseConvConfig<N> checked(DepthwiseConvConfig<N> config) {
 }
 
 template <size_t N>
-class DepthwiseConvNode : public LayerNode, public FoldableLayer {
+class DepthwiseConvNode : public LayerNode, public Fusable {
  public:
   explicit DepthwiseConvNode(const DepthwiseConvConfig<N>& config)
       : config_(checked(config)),
@@ -78,21 +78,18 @@ class DepthwiseConvNode : public LayerNode, public FoldableLayer {
     return y;
   }
 
-  bool is_affine() const override {
-    return config_.activation.is_linear() && !config_.activity_regularizer &&
-           config_.data_format != "channels_first";
+  const Fusable* fusable() const override { return this; }
+  Variables weights() const override { return affine_weights(config_, kernel_, bias_); }
+  bool takes(const FusedParts& parts) const override {
+    return is_affine(config_) && !parts.sum && (!parts.padding || (N == 2 && config_.padding == "valid"));
   }
-  bool takes_activation() const override { return true; }
-  bool takes_padding() const override { return N == 2 && config_.padding == "valid"; }
-  const Variable& kernel() const override { return kernel_; }
-  const Variable& bias() const override { return bias_; }
   Tensor scaled(const Tensor& kernel, const Tensor& scale) const override {
     return kernel * scale.with_shape({kernel.shape()[-2], kernel.shape()[-1]});
   }
-  Tensor call_with(Call&, const Tensor& input, const FoldedCall& changes) const override {
-    const Tensor x = as_floating(input, dtype());
-    const Tensor kernel = as_grouped_kernel(changes.kernel);
-    return convolve<N>(x, {kernel, changes.bias, changes.activation, {}, changes.padding}, options_);
+  Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
+    FusedCall grouped = fused;
+    grouped.kernel = as_grouped_kernel(fused.kernel);
+    return convolve<N>(as_floating(x, dtype()), grouped, options_);
   }
 
  private:

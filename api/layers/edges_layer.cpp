@@ -4,7 +4,7 @@
 
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/channels_first.h>
-#include <nyala/api/layers/foldable.h>
+#include <nyala/api/layers/fusable.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/pad.h>
 #include <nyala/backend/ops/slice.h>
@@ -71,7 +71,7 @@ class CroppingNode : public EdgesNode {
   }
 };
 
-class PaddingNode : public EdgesNode, public PadsWithZeros {
+class PaddingNode : public EdgesNode, public Fusable {
  public:
   using EdgesNode::EdgesNode;
 
@@ -81,12 +81,13 @@ class PaddingNode : public EdgesNode, public PadsWithZeros {
     widths.emplace_back(0, 0);
     return ops::pad(x, widths);
   }
-  std::optional<ops::Padding> zero_padding() const override {
-    if (layer_.edges.size() != 2 || layer_.data_format == "channels_first") return std::nullopt;
+  const Fusable* fusable() const override { return this; }
+  FusedParts does() const override {
+    if (layer_.edges.size() != 2) return {};
     const auto [top, bottom] = layer_.edges[0];
     const auto [left, right] = layer_.edges[1];
-    return ops::Padding(static_cast<int>(top), static_cast<int>(bottom), static_cast<int>(left),
-                        static_cast<int>(right));
+    return {.padding = ops::Padding(static_cast<int>(top), static_cast<int>(bottom), static_cast<int>(left),
+                                    static_cast<int>(right))};
   }
 };
 

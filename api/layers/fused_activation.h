@@ -26,6 +26,19 @@ namespace detail {
 /// Adds regularizer(output) / batch size to the loss, as Keras' activity regularisers do.
 void add_activity_loss(Call& c, const Regularizer& regularizer, const Tensor& output);
 
+/// Whether a layer with such a kernel does no more than multiply and add.
+template <class Config>
+bool is_affine(const Config& config) {
+  return config.activation.is_linear() && !config.activity_regularizer;
+}
+
+/// Its weights as Fusable::weights().
+template <class Config>
+Variables affine_weights(const Config& config, const Variable& kernel, const Variable& bias) {
+  if (!is_affine(config)) return {};
+  return bias ? Variables{kernel, bias} : Variables{kernel};
+}
+
 }  // namespace detail
 
 }  // namespace nyala

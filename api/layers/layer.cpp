@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <nyala/api/layers/call_arguments.h>
+#include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/model/graph.h>
 #include <nyala/api/model/keep_output_shapes.h>
@@ -36,10 +37,6 @@ Tensors LayerNode::compute_mask(Inputs inputs, size_t num_outputs) const {
   if (!supports_masking()) return masks;
   for (size_t i = 0; i < num_outputs; ++i) masks[i] = mask_of(inputs[inputs.size() == num_outputs ? i : 0]);
   return masks;
-}
-
-Tensor LayerNode::call_fused(Call&, const Tensor&, ops::Activation) const {
-  throw InternalError("class " + class_name() + " fuses no activation");
 }
 
 void LayerNode::set_trainable(bool trainable) {
@@ -218,13 +215,12 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
   }
 }
 
-Tensor LayerNode::invoke(Call& c, const Tensor& input, ops::Activation activation) const {
-  if (activation == ops::Activation::linear) return invoke(c, input);
+Tensor LayerNode::invoke(Call& c, const Tensor& input, const FusedCall& fused) const {
   const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
   try {
     const Tensor converted = in_dtype(input, dtype_);
-    Tensor output = call_fused(c, converted, activation);
+    Tensor output = fusable()->call_fused(c, converted, fused);
     pass_masks(*this, Inputs(&converted, 1), std::span(&output, 1));
     return output;
   } catch (const Error&) {

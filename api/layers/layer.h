@@ -12,12 +12,13 @@
 #include <nyala/api/fields.h>
 #include <nyala/api/layers/builder.h>
 #include <nyala/backend/core/held.h>
-#include <nyala/backend/ops/fused_activation.h>
 #include <nyala/backend/parameters/call.h>
 
 namespace nyala {
 
+class Fusable;
 class Layer;
+struct FusedCall;
 struct GraphNode;
 
 /// The tensors that a layer is called with, and those it returns.
@@ -75,13 +76,9 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// True if Keras gives each tensor an argument of its own, as attention layers have them
   /// (attention_tensors); all others of several tensors take a list.
   virtual bool takes_named_tensors() const { return false; }
-  /// The activation that this layer applies and does nothing else, where ops can fuse it; linear for all
-  /// others.
-  virtual ops::Activation as_activation() const { return ops::Activation::linear; }
-  /// True if call_fused() can apply `activation` in the same pass as its own work.
-  virtual bool fuses(ops::Activation) const { return false; }
-  /// call() followed by an activation; models use it where one layer feeds only the next.
-  virtual Tensor call_fused(Call& c, const Tensor& input, ops::Activation activation) const;
+  /// What the graph asks in order to compute this layer and its neighbours in one pass
+  /// (api/layers/fusable.h); null: it stands alone.
+  virtual const Fusable* fusable() const { return nullptr; }
   /// True if the mask of the input is also that of each output (see compute_mask). As in Keras a layer that
   /// says nothing loses masks.
   virtual bool supports_masking() const { return false; }
@@ -139,8 +136,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// Runs call() with errors that name the layer, after checking the dtype of the inputs.
   Tensor invoke(Call& c, const Tensor& input) const;
   Outputs invoke(Call& c, Inputs inputs) const;
-  /// The same for call_fused(), which is call() for a linear activation.
-  Tensor invoke(Call& c, const Tensor& input, ops::Activation activation) const;
+  /// The same for the call_fused() of its fusable().
+  Tensor invoke(Call& c, const Tensor& input, const FusedCall& fused) const;
 
  protected:
   friend class Builder;

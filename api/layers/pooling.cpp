@@ -4,7 +4,7 @@
 #include <nyala/api/layers/average_pooling2d.h>
 #include <nyala/api/layers/average_pooling3d.h>
 #include <nyala/api/layers/channels_first.h>
-#include <nyala/api/layers/foldable.h>
+#include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/max_pooling1d.h>
 #include <nyala/api/layers/max_pooling2d.h>
 #include <nyala/api/layers/max_pooling3d.h>
@@ -58,7 +58,7 @@ Tensor pool3d(const Tensor& x, const Size3D& pool, const Size3D& strides, const 
 }
 
 template <size_t N, PoolingKind kKind>
-class PoolingNode : public LayerNode, public PoolsMaxima {
+class PoolingNode : public LayerNode, public Fusable {
  public:
   explicit PoolingNode(const PoolingConfig<N, kKind>& config) : config_(checked(config)) {}
   std::string class_name() const override { return class_name_for<N, kKind>(); }
@@ -78,21 +78,27 @@ class PoolingNode : public LayerNode, public PoolsMaxima {
           {sizes_in_image(config_.pool_size), sizes_in_image(config_.strides), config_.padding}));
   }
 
-  bool takes_padding(const ops::Padding& padding) const override {
-    if (N != 2 || kKind != PoolingKind::maximum || config_.padding != "valid" ||
-        config_.data_format == "channels_first")
+  const Fusable* fusable() const override {
+    return N == 2 && kKind == PoolingKind::maximum ? this : nullptr;
+  }
+  /// Zeros around values that are nowhere below zero change no maximum, unless a window lies on them alone.
+  bool takes(const FusedParts& parts) const override {
+    if (config_.padding != "valid" || !parts.padding || parts.sum ||
+        parts.activation != ops::Activation::linear)
       return false;
     for (int axis = 0; axis < 2; ++axis) {
       const int64_t pool = config_.pool_size[static_cast<size_t>(axis % N)];
-      if (padding.before(axis, 0, 1, 1) >= pool || padding.after(axis, 0, 1, 1) >= pool) return false;
+      if (parts.padding->before(axis, 0, 1, 1) >= pool || parts.padding->after(axis, 0, 1, 1) >= pool)
+        return false;
     }
     return true;
   }
-  Tensor call_padded(const Tensor& x, const ops::Padding& padding) const override {
+  Tensor call_fused(Call& c, const Tensor& x, const FusedCall& fused) const override {
     if constexpr (N == 2)
-      return ops::max_pooling2d(x, {config_.pool_size.to_array(), config_.strides.to_array(), padding});
-    check_internal(false, "only MaxPooling2D takes a padding");
-    return {};
+      return pool2d<kKind>(
+          x, {config_.pool_size.to_array(), config_.strides.to_array(), *fused.parts.padding});
+    else
+      return Fusable::call_fused(c, x, fused);
   }
 
  private:

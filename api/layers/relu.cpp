@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/relu.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
@@ -22,7 +23,7 @@ void expect_not_negative(const std::string& field, double value) {
     throw InvalidArgumentError("ReLU: expected " + field + " >= 0, received " + number_text(value));
 }
 
-class ReLUNode final : public LayerNode {
+class ReLUNode final : public LayerNode, public Fusable {
  public:
   explicit ReLUNode(const ReLUConfig& config) : config_(config) {
     expect_not_negative("max_value", std::isnan(config.max_value) ? 0.0 : config.max_value);
@@ -37,11 +38,12 @@ class ReLUNode final : public LayerNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   Tensor call(Call&, const Tensor& x) const override { return ops::relu(x, parameters_); }
-  ops::Activation as_activation() const override {
-    if (config_.negative_slope != 0.0 || config_.threshold != 0.0) return ops::Activation::linear;
-    return std::isnan(config_.max_value) ? ops::Activation::relu
-           : config_.max_value == 6.0    ? ops::Activation::relu6
-                                         : ops::Activation::linear;
+  const Fusable* fusable() const override { return this; }
+  FusedParts does() const override {
+    if (config_.negative_slope != 0.0 || config_.threshold != 0.0) return {};
+    if (std::isnan(config_.max_value)) return {.activation = ops::Activation::relu};
+    if (config_.max_value == 6.0) return {.activation = ops::Activation::relu6};
+    return {};
   }
 
  private:

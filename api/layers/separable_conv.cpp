@@ -51,7 +51,7 @@ SeparableConvConfig<N> checked(SeparableConvConfig<N> config) {
 }
 
 template <size_t N>
-class SeparableConvNode : public LayerNode, public FoldableLayer {
+class SeparableConvNode : public LayerNode, public Fusable {
  public:
   explicit SeparableConvNode(const SeparableConvConfig<N>& config)
       : config_(checked(config)),
@@ -78,32 +78,29 @@ class SeparableConvNode : public LayerNode, public FoldableLayer {
 
   Tensor call(Call& c, const Tensor& input) const override {
     const Tensor x = as_floating(input, dtype());
-    const Tensor depthwise = as_grouped_kernel(c[depthwise_]), pointwise = c[pointwise_];
-    const Tensor bias = bias_ ? c[bias_] : Tensor(), none;
-    const Tensor channels = convolve<N>(std::array{&x, &depthwise, &none}, depthwise_options_);
+    const Tensor channels = by_channel(c, x), pointwise = c[pointwise_];
+    const Tensor bias = bias_ ? c[bias_] : Tensor();
     const Tensor y = activation_.rest(
         convolve<N>(std::array{&channels, &pointwise, &bias}, {.activation = activation_.fused()}));
     if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
     return y;
   }
 
-  bool is_affine() const override {
-    return config_.activation.is_linear() && !config_.activity_regularizer &&
-           config_.data_format != "channels_first";
+  const Fusable* fusable() const override { return this; }
+  Variables weights() const override { return affine_weights(config_, pointwise_, bias_); }
+  bool takes(const FusedParts& parts) const override {
+    return is_affine(config_) && !parts.padding && (N == 2 || !parts.sum);
   }
-  bool takes_activation() const override { return true; }
-  bool takes_sum() const override { return N == 2; }
-  const Variable& kernel() const override { return pointwise_; }
-  const Variable& bias() const override { return bias_; }
-  Tensor scaled(const Tensor& kernel, const Tensor& scale) const override { return kernel * scale; }
-  Tensor call_with(Call& c, const Tensor& input, const FoldedCall& changes) const override {
-    const Tensor x = as_floating(input, dtype());
-    const Tensor depthwise = as_grouped_kernel(c[depthwise_]), none;
-    const Tensor channels = convolve<N>(std::array{&x, &depthwise, &none}, depthwise_options_);
-    return convolve<N>(channels, changes, {});
+  Tensor call_fused(Call& c, const Tensor& input, const FusedCall& fused) const override {
+    return convolve<N>(by_channel(c, as_floating(input, dtype())), fused, {});
   }
 
  private:
+  Tensor by_channel(Call& c, const Tensor& x) const {
+    const Tensor depthwise = as_grouped_kernel(c[depthwise_]), none;
+    return convolve<N>(std::array{&x, &depthwise, &none}, depthwise_options_);
+  }
+
   SeparableConvConfig<N> config_;
   FusedActivation activation_;
   ops::Conv2DOptions depthwise_options_;

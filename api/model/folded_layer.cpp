@@ -10,60 +10,71 @@ namespace nyala {
 using namespace nyala::detail;
 
 FoldedLayer::FoldedLayer(const Layer& layer)
-    : layer_(layer), foldable_(dynamic_cast<const FoldableLayer*>(&layer.node())) {
-  variables_.push_back(foldable_->kernel());
-  if (foldable_->bias()) variables_.push_back(foldable_->bias());
+    : layer_(layer), fusable_(layer.node().fusable()), variables_(fusable_->weights()) {
+  kernel_ = variables_[0];
+  if (variables_.size() > 1) bias_ = variables_[1];
 }
 
 FoldedLayer::FoldedLayer(const FoldedLayer& other)
     : layer_(other.layer_),
       normalization_(other.normalization_),
-      foldable_(other.foldable_),
+      fusable_(other.fusable_),
       map_(other.map_),
-      variables_(other.variables_),
-      activation_(other.activation_),
-      padding_(other.padding_),
-      adds_(other.adds_) {}
+      parts_(other.parts_),
+      kernel_(other.kernel_),
+      bias_(other.bias_),
+      variables_(other.variables_) {}
 
 std::shared_ptr<FoldedLayer> FoldedLayer::of(const Layer& layer) {
-  const auto* foldable = layer ? dynamic_cast<const FoldableLayer*>(&layer.node()) : nullptr;
-  if (!foldable || !layer.built() || !foldable->is_affine()) return nullptr;
+  const Fusable* fusable = layer ? layer.node().fusable() : nullptr;
+  if (!fusable || !layer.built() || fusable->weights().empty()) return nullptr;
   return std::shared_ptr<FoldedLayer>(new FoldedLayer(layer));
 }
 
+bool FoldedLayer::take(const FusedParts& parts) {
+  if (!fusable_->takes(parts)) return false;
+  parts_ = parts;
+  return true;
+}
+
 bool FoldedLayer::absorb_padding(const Layer& before) {
-  const auto* pads = before ? dynamic_cast<const PadsWithZeros*>(&before.node()) : nullptr;
-  if (!pads || padding_ || !foldable_->takes_padding() || before.node().dtype() != layer_.node().dtype())
-    return false;
-  padding_ = pads->zero_padding();
-  return padding_.has_value();
+  const Fusable* pads = before ? before.node().fusable() : nullptr;
+  if (!pads || parts_.padding || before.node().dtype() != layer_.node().dtype()) return false;
+  FusedParts parts = parts_;
+  parts.padding = pads->does().padding;
+  return parts.padding && take(parts);
 }
 
 bool FoldedLayer::absorb_normalization(const Layer& behind, ops::Activation activation, int rank) {
-  const auto* map = behind ? dynamic_cast<const MapsChannels*>(&behind.node()) : nullptr;
-  if (!map || map_ || adds_ || activation_ != ops::Activation::linear || !map->maps_last_axis(rank) ||
+  const Fusable* map = behind ? behind.node().fusable() : nullptr;
+  if (!map || map_ || parts_.sum || parts_.activation != ops::Activation::linear ||
       behind.node().dtype() != layer_.node().dtype() || !behind.built())
     return false;
-  if (activation != ops::Activation::linear && !foldable_->takes_activation()) return false;
+  const Variables variables = map->map_variables(rank);
+  FusedParts parts = parts_;
+  parts.activation = activation;
+  if (variables.empty() || (activation != ops::Activation::linear && !take(parts))) return false;
   normalization_ = behind;
   map_ = map;
-  activation_ = activation;
-  for (const Variable& variable : map->map_variables()) variables_.push_back(variable);
+  variables_.insert(variables_.end(), variables.begin(), variables.end());
   return true;
 }
 
 bool FoldedLayer::absorb_sum() {
-  if (adds_ || activation_ != ops::Activation::linear || !foldable_->takes_sum()) return false;
-  adds_ = true;
-  return true;
+  if (parts_.sum || parts_.activation != ops::Activation::linear) return false;
+  FusedParts parts = parts_;
+  parts.sum = true;
+  return take(parts);
 }
 
 bool FoldedLayer::absorb_activation(const Layer& behind) {
-  if (!behind || activation_ != ops::Activation::linear || !foldable_->takes_activation() ||
+  const Fusable* activation = behind ? behind.node().fusable() : nullptr;
+  if (!activation || parts_.activation != ops::Activation::linear ||
       behind.node().dtype() != layer_.node().dtype())
     return false;
-  activation_ = behind.node().as_activation();
-  return activation_ != ops::Activation::linear;
+  FusedParts parts = parts_;
+  parts.activation = activation->does().activation;
+  return parts.activation != ops::Activation::linear && take(parts);
 }
 
 Tensor FoldedLayer::run(Call& c, const Tensor& x, Tensor sum) const {
@@ -79,15 +90,17 @@ Tensor FoldedLayer::run(Call& c, const Tensor& x, Tensor sum) const {
 }
 
 Tensor FoldedLayer::compute(Call& c, const Tensor& x, Tensor sum) const {
-  const ops::Padding* padding = padding_ ? &*padding_ : nullptr;
-  if (adds_ && !sum.storage().unique()) sum = sum.clone();
+  if (parts_.sum && !sum.storage().unique()) sum = sum.clone();
+  FusedCall fused{.parts = parts_, .sum = std::move(sum)};
   if (map_) {
     const std::shared_ptr<const Weights> folded = weights(c);
-    return foldable_->call_with(c, x, {folded->kernel, folded->bias, activation_, sum, padding});
+    fused.kernel = folded->kernel;
+    fused.bias = folded->bias;
+  } else {
+    fused.kernel = c[kernel_];
+    if (bias_) fused.bias = c[bias_];
   }
-  const Tensor kernel = c[foldable_->kernel()];
-  const Tensor bias = foldable_->bias() ? c[foldable_->bias()] : Tensor();
-  return foldable_->call_with(c, x, {kernel, bias, activation_, sum, padding});
+  return fusable_->call_fused(c, x, fused);
 }
 
 std::vector<FoldedLayer::Source> FoldedLayer::sources(const Call& c) const {
@@ -117,11 +130,10 @@ std::shared_ptr<const FoldedLayer::Weights> FoldedLayer::weights(Call& c) const 
 
 FoldedLayer::Weights FoldedLayer::fold(Call& c) const {
   const ChannelMap map = map_->channel_map(c);
-  const Tensor kernel = c[foldable_->kernel()];
+  const Tensor kernel = c[kernel_];
   Tensor bias = map.offset;
-  if (foldable_->bias()) bias = ops::cast(c[foldable_->bias()], DType::float64) * map.scale + bias;
-  return {
-      {}, foldable_->scaled(kernel, ops::cast(map.scale, kernel.dtype())), ops::cast(bias, kernel.dtype())};
+  if (bias_) bias = ops::cast(c[bias_], DType::float64) * map.scale + bias;
+  return {{}, fusable_->scaled(kernel, ops::cast(map.scale, kernel.dtype())), ops::cast(bias, kernel.dtype())};
 }
 
 void FoldedLayer::release() const {

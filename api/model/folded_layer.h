@@ -1,10 +1,9 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include <nyala/api/layers/foldable.h>
+#include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/layer.h>
 #include <nyala/backend/core/mutex.h>
 
@@ -31,7 +30,7 @@ class FoldedLayer {
   bool absorb_activation(const Layer& behind);
 
   /// Whether it needs a pass out of training without gradients.
-  bool is_for_inference() const { return map_ || adds_; }
+  bool is_for_inference() const { return map_ || parts_.sum; }
 
   /// `sum`: what the result is added to, undefined where absorb_sum() was not called; its bytes are reused
   /// where nobody else holds them. Errors name the layer.
@@ -53,18 +52,19 @@ class FoldedLayer {
   };
 
   explicit FoldedLayer(const Layer& layer);
+  /// Makes these the parts, if the layer takes them.
+  bool take(const FusedParts& parts);
   Tensor compute(Call& c, const Tensor& x, Tensor sum) const;
   std::shared_ptr<const Weights> weights(Call& c) const;
   std::vector<Source> sources(const Call& c) const;
   Weights fold(Call& c) const;
 
   Layer layer_, normalization_;
-  const FoldableLayer* foldable_;      // layer_
-  const MapsChannels* map_ = nullptr;  // normalization_
-  Variables variables_;                // that the folded weights are made of
-  ops::Activation activation_ = ops::Activation::linear;
-  std::optional<ops::Padding> padding_;
-  bool adds_ = false;
+  const Fusable* fusable_;        // of layer_
+  const Fusable* map_ = nullptr;  // of normalization_
+  FusedParts parts_;
+  Variable kernel_, bias_;  // perhaps no bias
+  Variables variables_;     // that the folded weights are made of
   mutable Mutex mutex_;
   mutable std::vector<std::shared_ptr<const Weights>> of_replica_;
 };

@@ -30,6 +30,17 @@ size_t index_of(const GraphStep& step, const GraphPlan& plan) {
   return static_cast<size_t>(&step - plan.steps.data());
 }
 
+ops::Activation activation_of(const LayerNode& layer) {
+  const Fusable* fusable = layer.fusable();
+  return fusable ? fusable->does().activation : ops::Activation::linear;
+}
+
+/// Whether the layer takes these parts in all passes, and without a FoldedLayer.
+bool takes_alone(const LayerNode& layer, const FusedParts& parts) {
+  const Fusable* fusable = layer.fusable();
+  return fusable && fusable->weights().empty() && fusable->takes(parts);
+}
+
 }  // namespace
 
 void fuse_activations(GraphPlan& plan) {
@@ -42,11 +53,11 @@ void fuse_activations(GraphPlan& plan) {
     const GraphStep& next = plan.steps[static_cast<size_t>(reader)];
     const LayerNode *own = &step.node->layer.node(),
                     *after = next.node->layer ? &next.node->layer.node() : nullptr;
-    const auto activation = after ? after->as_activation() : ops::Activation::linear;
-    if (activation == ops::Activation::linear || !own->fuses(activation) || own->dtype() != after->dtype() ||
+    const FusedParts parts{.activation = after ? activation_of(*after) : ops::Activation::linear};
+    if (!parts.any() || !takes_alone(*own, parts) || own->dtype() != after->dtype() ||
         step.node->device != next.node->device)
       continue;
-    step.activation = activation;
+    step.fused = parts;
     step.first_output = next.first_output;
     dropped[static_cast<size_t>(reader)] = true;
   }
@@ -65,7 +76,7 @@ std::vector<bool> values_of_relus(const GraphPlan& plan) {
   std::vector<bool> found(static_cast<size_t>(plan.num_values), false);
   for (const GraphStep& step : plan.steps)
     if (step.node->layer && is_plain(step) &&
-        (is_relu(step.activation) || is_relu(step.node->layer.node().as_activation())))
+        (is_relu(step.fused.activation) || is_relu(activation_of(step.node->layer.node()))))
       found[static_cast<size_t>(step.first_output)] = true;
   return found;
 }
@@ -73,19 +84,19 @@ std::vector<bool> values_of_relus(const GraphPlan& plan) {
 /// Lets `reader`, a convolution or a pooling, pad by itself what `zeros` pads.
 bool take_padding(GraphStep& reader, const GraphStep& zeros, bool from_relu) {
   const Layer& layer = reader.node->layer;
-  if (!layer || reader.folded || reader.padding || reader.activation != ops::Activation::linear) return false;
+  if (!layer || reader.folded || reader.fused.any()) return false;
   if (const auto folded = FoldedLayer::of(layer)) {
     if (!folded->absorb_padding(zeros.node->layer)) return false;
     reader.folded = folded;
     return true;
   }
-  const auto* pads = dynamic_cast<const PadsWithZeros*>(&zeros.node->layer.node());
-  const auto* pool = dynamic_cast<const PoolsMaxima*>(&layer.node());
-  const auto padding = pads && pool && from_relu ? pads->zero_padding() : std::nullopt;
-  if (!padding || !pool->takes_padding(*padding) || layer.node().dtype() != zeros.node->inputs[0].dtype() ||
-      layer.node().dtype() != zeros.node->layer.node().dtype())
+  const LayerNode& pads = zeros.node->layer.node();
+  if (!from_relu || !pads.fusable()) return false;
+  const FusedParts parts{.padding = pads.fusable()->does().padding};
+  if (!parts.padding || !takes_alone(layer.node(), parts) ||
+      layer.node().dtype() != zeros.node->inputs[0].dtype() || layer.node().dtype() != pads.dtype())
     return false;
-  reader.padding = padding;
+  reader.fused = parts;
   return true;
 }
 
@@ -137,7 +148,7 @@ class Folding {
  private:
   void fold(size_t index) {
     GraphStep step = plan_.steps[index];
-    if (!step.node->layer || !is_plain(step) || step.activation != ops::Activation::linear) return;
+    if (!step.node->layer || !is_plain(step) || step.fused.activation != ops::Activation::linear) return;
     if (step.folded && step.folded->is_for_inference()) return;
     const auto folded =
         step.folded ? std::make_shared<FoldedLayer>(*step.folded) : FoldedLayer::of(step.node->layer);
@@ -169,8 +180,8 @@ class Folding {
       step.inputs.push_back(other);
       return true;
     }
-    return folded.absorb_normalization(layer, next.activation, next.node->inputs[0].rank()) ||
-           (next.activation == ops::Activation::linear && folded.absorb_activation(layer));
+    return folded.absorb_normalization(layer, next.fused.activation, next.node->inputs[0].rank()) ||
+           (!next.fused.any() && folded.absorb_activation(layer));
   }
 
   GraphPlan plan_;

@@ -42,11 +42,6 @@ void run_step(Call& c, const GraphStep& step, Tensors& values) {
     return;
   }
   const GraphNode& node = *step.node;
-  if (step.padding) {
-    const auto& pool = dynamic_cast<const PoolsMaxima&>(node.layer.node());
-    value(step.first_output) = pool.call_padded(value(step.inputs[0]), *step.padding);
-    return;
-  }
   auto given = [&](size_t i) {
     for (const auto& [input, mask] : step.masks)
       if (static_cast<size_t>(input) == i) return given_mask(value(step.inputs[i]), value(mask));
@@ -56,7 +51,9 @@ void run_step(Call& c, const GraphStep& step, Tensors& values) {
     return value(step.inputs[i]);
   };
   if (node.layer && !node.layer.node().takes_many()) {
-    value(step.first_output) = node.layer.node().invoke(c, given(0), step.activation);
+    const LayerNode& layer = node.layer.node();
+    value(step.first_output) =
+        step.fused.any() ? layer.invoke(c, given(0), {.parts = step.fused}) : layer.invoke(c, given(0));
   } else {
     Tensors inputs;
     for (size_t i = 0; i < step.inputs.size(); ++i) inputs.push_back(given(i));

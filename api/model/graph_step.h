@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,9 +20,8 @@ struct GraphStep {
   std::vector<std::pair<int, int>> masks = {};           // input, value of the mask that it is given
   std::vector<size_t> bare = {};                         // inputs whose mask was taken off
   std::vector<int> last_uses = {};                       // values nobody reads after this step
-  ops::Activation activation = ops::Activation::linear;  // of the next layer, computed here
+  FusedParts fused = {};                                 // of the neighbours, computed here
   std::shared_ptr<const FoldedLayer> folded = {};        // computes the step, with neighbours, if not null
-  std::optional<ops::Padding> padding = {};              // zeros around the input of a MaxPooling2D
 };
 
 /// The steps of a graph in order, and the values that it gives.

@@ -2,6 +2,7 @@
 // numbers, fewer ops, the model's own variables as they were.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <functional>
 
@@ -324,6 +325,49 @@ Model small_model(int64_t channels = 8) {
   x = Add()({BatchNormalization()(Conv2D(channels, 3, {.padding = "same"})(x)), x});
   x = GlobalAveragePooling2D()(ReLU()(x));
   return Model(input, Dense(1)(x));
+}
+
+/// A layer of one's own that does what is behind it in its own pass, and one whose activation others may take.
+struct Scaled : LayerNode, Fusable {
+  std::string class_name() const override { return "Scaled"; }
+  Tensor call(Call&, const Tensor& x) const override { return x * 2.0; }
+  const Fusable* fusable() const override { return this; }
+  bool takes(const FusedParts& parts) const override {
+    return parts.activation == ops::Activation::relu && !parts.padding && !parts.sum;
+  }
+  Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
+    EXPECT_EQ(fused.parts.activation, ops::Activation::relu);
+    ++calls;
+    return ops::maximum(x * 2.0, 0.0);
+  }
+  mutable std::atomic<int> calls{0};
+};
+struct OwnRelu : LayerNode, Fusable {
+  std::string class_name() const override { return "OwnRelu"; }
+  Tensor call(Call&, const Tensor& x) const override { return ops::maximum(x, 0.0); }
+  const Fusable* fusable() const override { return this; }
+  FusedParts does() const override { return {.activation = ops::Activation::relu}; }
+};
+
+TEST(FoldedLayer, ALayerOfOnesOwnSaysWhatItTakesByOneInterface) {
+  const Tensor x = numbers({8, 3}, 1);
+  for (const Layer& behind : {Layer(ReLU()), make_layer<OwnRelu>(), Layer(Activation("tanh"))}) {
+    const Layer scaled = make_layer<Scaled>();
+    const Model model(Sequential({Input({3}), scaled, behind}));
+    expect_close(predicted(model, {x}, true), behind(x * 2.0), 0.0);
+    EXPECT_EQ(dynamic_cast<const Scaled&>(scaled.node()).calls > 0, behind.class_name() != "Activation");
+  }
+}
+
+/// Where the channels come first, what a layer does is not what its node does with the channels last.
+TEST(FoldedLayer, LayersWithChannelsFirstStandAlone) {
+  const std::string first = "channels_first";
+  for (const Layer& layer :
+       {Layer(Conv2D(4, 3, {.data_format = first})), Layer(DepthwiseConv2D(3, {.data_format = first})),
+        Layer(ZeroPadding2D(1, {.data_format = first})), Layer(MaxPooling2D(2, {.data_format = first}))}) {
+    EXPECT_EQ(layer.node().fusable(), nullptr) << layer.class_name();
+  }
+  EXPECT_NE(Layer(Conv2D(4, 3)).node().fusable(), nullptr);
 }
 
 TEST(FoldedLayer, SeesEveryWriteOfAVariable) {
