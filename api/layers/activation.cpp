@@ -1,4 +1,5 @@
 #include <nyala/api/layers/activation.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/fused_activation.h>
 
@@ -30,14 +31,9 @@ class ActivationNode final : public LayerNode, public Fusable {
 
 }  // namespace
 
-Activation::Activation(const Config& config)
-    : Layer(finish_layer(std::make_shared<ActivationNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Activation::Activation(const Config& config) : Layer(node_from<ActivationNode>(config)) {}
 
 Activation::Activation(ActivationArgument activation, Config config)
-    : Activation([&] {
-        config.activation = std::move(activation);
-        return std::move(config);
-      }()) {}
+    : Activation(with(std::move(config), &Config::activation, std::move(activation))) {}
 
 }  // namespace nyala

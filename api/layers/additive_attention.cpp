@@ -1,5 +1,6 @@
 #include <nyala/api/layers/additive_attention.h>
 
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/sequence_attention.h>
 #include <nyala/backend/ops/activation.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -42,7 +43,6 @@ class AdditiveAttentionNode final : public SequenceAttentionNode {
 }  // namespace
 
 AdditiveAttention::AdditiveAttention(const Config& config)
-    : SequenceAttention(finish_layer(std::make_shared<AdditiveAttentionNode>(config),
-                                     {config.name, config.trainable, config.dtype})) {}
+    : SequenceAttention(node_from<AdditiveAttentionNode>(config)) {}
 
 }  // namespace nyala

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/seeded_node.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
@@ -51,14 +52,9 @@ class AlphaDropoutNode final : public SeededNode {
 
 }  // namespace
 
-AlphaDropout::AlphaDropout(const Config& config)
-    : Layer(finish_layer(std::make_shared<AlphaDropoutNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+AlphaDropout::AlphaDropout(const Config& config) : Layer(node_from<AlphaDropoutNode>(config)) {}
 
 AlphaDropout::AlphaDropout(double rate, Config config)
-    : AlphaDropout([&] {
-        config.rate = rate;
-        return std::move(config);
-      }()) {}
+    : AlphaDropout(with(std::move(config), &Config::rate, rate)) {}
 
 }  // namespace nyala

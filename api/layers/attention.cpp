@@ -1,5 +1,6 @@
 #include <nyala/api/layers/attention.h>
 
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/sequence_attention.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/activation.h>
@@ -53,8 +54,6 @@ class AttentionNode final : public SequenceAttentionNode {
 
 }  // namespace
 
-Attention::Attention(const Config& config)
-    : SequenceAttention(finish_layer(std::make_shared<AttentionNode>(config),
-                                     {config.name, config.trainable, config.dtype})) {}
+Attention::Attention(const Config& config) : SequenceAttention(node_from<AttentionNode>(config)) {}
 
 }  // namespace nyala

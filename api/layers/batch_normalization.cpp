@@ -1,4 +1,5 @@
 #include <nyala/api/layers/batch_normalization.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/c_locale_text.h>
@@ -185,7 +186,6 @@ class BatchNormalizationNode final : public LayerNode, public Fusable {
 }  // namespace
 
 BatchNormalization::BatchNormalization(const Config& config)
-    : Layer(finish_layer(std::make_shared<BatchNormalizationNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+    : Layer(node_from<BatchNormalizationNode>(config)) {}
 
 }  // namespace nyala

@@ -1,4 +1,5 @@
 #include <nyala/api/layers/bidirectional.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -129,15 +130,10 @@ class BidirectionalNode final : public LayerNode {
 
 }  // namespace
 
-Bidirectional::Bidirectional(const Config& config)
-    : Layer(finish_layer(std::make_shared<BidirectionalNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Bidirectional::Bidirectional(const Config& config) : Layer(node_from<BidirectionalNode>(config)) {}
 
 Bidirectional::Bidirectional(Layer layer, Config config)
-    : Bidirectional([&] {
-        config.layer = std::move(layer);
-        return std::move(config);
-      }()) {}
+    : Bidirectional(with(std::move(config), &Config::layer, std::move(layer))) {}
 
 void Bidirectional::reset_state() const {
   for (const auto& [attribute, layer] : node().sublayers()) recurrent(layer).reset_state();

@@ -2,6 +2,7 @@
 
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/category_codes.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 
@@ -58,14 +59,9 @@ class CategoryEncodingNode final : public LayerNode {
 
 }  // namespace
 
-CategoryEncoding::CategoryEncoding(const Config& config)
-    : Layer(finish_layer(std::make_shared<CategoryEncodingNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+CategoryEncoding::CategoryEncoding(const Config& config) : Layer(node_from<CategoryEncodingNode>(config)) {}
 
 CategoryEncoding::CategoryEncoding(int64_t num_tokens, Config config)
-    : CategoryEncoding([&] {
-        config.num_tokens = num_tokens;
-        return std::move(config);
-      }()) {}
+    : CategoryEncoding(with(std::move(config), &Config::num_tokens, num_tokens)) {}
 
 }  // namespace nyala

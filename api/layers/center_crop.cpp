@@ -1,6 +1,7 @@
 #include <nyala/api/layers/center_crop.h>
 
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/image_boxes.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/resize_images.h>
@@ -51,15 +52,9 @@ class CenterCropNode final : public LayerNode {
 
 }  // namespace
 
-CenterCrop::CenterCrop(const Config& config)
-    : Layer(finish_layer(std::make_shared<CenterCropNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+CenterCrop::CenterCrop(const Config& config) : Layer(node_from<CenterCropNode>(config)) {}
 
 CenterCrop::CenterCrop(int64_t height, int64_t width, Config config)
-    : CenterCrop([&] {
-        config.height = height;
-        config.width = width;
-        return std::move(config);
-      }()) {}
+    : CenterCrop(with(std::move(config), &Config::height, height, &Config::width, width)) {}
 
 }  // namespace nyala

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/layer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/transpose.h>
@@ -47,7 +48,7 @@ std::shared_ptr<LayerNode> make_image_layer(const Config& config) {
     node = std::make_shared<ChannelsFirst<Node>>(config);
   else
     node = std::make_shared<Node>(config);
-  return finish_layer(std::move(node), {config.name, config.trainable, config.dtype});
+  return finish_layer(std::move(node), options_of(config));
 }
 
 }  // namespace detail

@@ -1,4 +1,5 @@
 #include <nyala/api/layers/concatenate.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/comparison.h>
@@ -29,7 +30,8 @@ class ConcatenateNode final : public LayerNode {
       if (!mask.defined())
         masks.push_back(ops::logical_or(ops::equal(x, x), ops::not_equal(x, x)));
       else
-        masks.push_back(mask.rank() < x.rank() ? ops::broadcast_to(ops::expand_dims(mask, -1), x.shape()) : mask);
+        masks.push_back(mask.rank() < x.rank() ? ops::broadcast_to(ops::expand_dims(mask, -1), x.shape())
+                                               : mask);
     }
     return {ops::any(ops::concatenate(masks, static_cast<int>(config_.axis)), {-1})};
   }
@@ -58,14 +60,9 @@ class ConcatenateNode final : public LayerNode {
 
 }  // namespace
 
-Concatenate::Concatenate(const Config& config)
-    : Layer(finish_layer(std::make_shared<ConcatenateNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Concatenate::Concatenate(const Config& config) : Layer(node_from<ConcatenateNode>(config)) {}
 
 Concatenate::Concatenate(int64_t axis, Config config)
-    : Concatenate([&] {
-        config.axis = axis;
-        return std::move(config);
-      }()) {}
+    : Concatenate(with(std::move(config), &Config::axis, axis)) {}
 
 }  // namespace nyala

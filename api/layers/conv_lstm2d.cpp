@@ -1,5 +1,7 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/conv_lstm2d.h>
+#include <nyala/api/layers/convolution_support.h>
 #include <nyala/api/layers/window_sizes.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -14,33 +16,12 @@ using namespace nyala::detail;
 
 void ConvLSTM2DConfig::fields(FieldVisitor& v) {
   v.field("filters", filters);
-  visit_size(v, "kernel_size", kernel_size);
-  visit_size(v, "strides", strides);
-  v.field("padding", padding);
+  visit_window(v, *this);
   v.field("data_format", data_format);
   visit_size(v, "dilation_rate", dilation_rate);
-  v.field("activation", activation);
-  v.field("recurrent_activation", recurrent_activation);
-  v.field("use_bias", use_bias);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("recurrent_initializer", recurrent_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("unit_forget_bias", unit_forget_bias);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("recurrent_regularizer", recurrent_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("recurrent_constraint", recurrent_constraint);
-  v.field("bias_constraint", bias_constraint);
-  v.field("dropout", dropout);
-  v.field("recurrent_dropout", recurrent_dropout);
+  visit_cell(v, *this);
   v.optional("seed", seed, -1);
-  v.field("return_sequences", return_sequences);
-  v.field("return_state", return_state);
-  v.field("go_backwards", go_backwards);
-  v.field("stateful", stateful);
-  v.field("unroll", unroll);
+  visit_returned(v, *this);
   v.field("zero_output_for_mask", zero_output_for_mask);
 }
 
@@ -48,15 +29,10 @@ namespace {
 
 ConvLSTM2DConfig checked(ConvLSTM2DConfig config) {
   check_positive("ConvLSTM2D", "filters", config.filters);
-  check_positive("ConvLSTM2D", "kernel_size", config.kernel_size);
-  check_positive("ConvLSTM2D", "strides", config.strides);
-  check_positive("ConvLSTM2D", "dilation_rate", config.dilation_rate);
+  check_kernel_sizes("ConvLSTM2D", config);
   config.padding = checked_padding("ConvLSTM2D", config.padding);
   check_data_format("ConvLSTM2D", config.data_format);
-  if (config.strides.largest() > 1 && config.dilation_rate.largest() > 1)
-    throw InvalidArgumentError("ConvLSTM2D: expected strides or dilation_rate to be 1, received strides " +
-                               config.strides.to_string() + " and dilation_rate " +
-                               config.dilation_rate.to_string());
+  check_strides_or_dilation("ConvLSTM2D", config.strides, config.dilation_rate);
   return config;
 }
 
@@ -161,14 +137,7 @@ Layer cell_of(const ConvLSTM2DConfig& config) {
 class ConvLstm2DNode final : public RecurrentNode {
  public:
   explicit ConvLstm2DNode(const ConvLSTM2DConfig& config)
-      : RecurrentNode(cell_of(config), {.return_sequences = config.return_sequences,
-                                        .return_state = config.return_state,
-                                        .go_backwards = config.go_backwards,
-                                        .stateful = config.stateful,
-                                        .unroll = config.unroll,
-                                        .zero_output_for_mask = config.zero_output_for_mask,
-                                        .activity_regularizer = config.activity_regularizer}),
-        config_(config) {}
+      : RecurrentNode(cell_of(config), settings_of(config)), config_(config) {}
   std::string class_name() const override { return "ConvLSTM2D"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
@@ -182,15 +151,9 @@ class ConvLstm2DNode final : public RecurrentNode {
 
 }  // namespace
 
-ConvLSTM2D::ConvLSTM2D(const Config& config)
-    : RecurrentLayer(finish_layer(std::make_shared<ConvLstm2DNode>(checked(config)),
-                                  {config.name, config.trainable, config.dtype})) {}
+ConvLSTM2D::ConvLSTM2D(const Config& config) : RecurrentLayer(node_from<ConvLstm2DNode>(checked(config))) {}
 
 ConvLSTM2D::ConvLSTM2D(int64_t filters, Size2D kernel_size, Config config)
-    : ConvLSTM2D([&] {
-        config.filters = filters;
-        config.kernel_size = kernel_size;
-        return std::move(config);
-      }()) {}
+    : ConvLSTM2D(with(std::move(config), &Config::filters, filters, &Config::kernel_size, kernel_size)) {}
 
 }  // namespace nyala

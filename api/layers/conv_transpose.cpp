@@ -1,5 +1,6 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/channels_first.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/conv1d_transpose.h>
 #include <nyala/api/layers/conv2d_transpose.h>
 #include <nyala/api/layers/conv3d_transpose.h>
@@ -16,22 +17,12 @@ using namespace nyala::detail;
 template <size_t N>
 void ConvTransposeConfig<N>::fields(FieldVisitor& v) {
   v.field("filters", filters);
-  visit_size(v, "kernel_size", kernel_size);
-  visit_size(v, "strides", strides);
-  v.field("padding", padding);
+  visit_window(v, *this);
   if constexpr (N < 3) visit_size(v, "output_padding", output_padding);
   v.field("data_format", data_format);
   if constexpr (N == 3) visit_size(v, "output_padding", output_padding);
   visit_size(v, "dilation_rate", dilation_rate);
-  v.field("activation", activation);
-  v.field("use_bias", use_bias);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("bias_constraint", bias_constraint);
+  visit_activation_and_weights(v, *this);
 }
 
 template struct ConvTransposeConfig<1>;

@@ -1,5 +1,6 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/channels_first.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/conv1d.h>
 #include <nyala/api/layers/conv2d.h>
 #include <nyala/api/layers/conv3d.h>
@@ -15,21 +16,11 @@ using namespace nyala::detail;
 template <size_t N>
 void ConvolutionConfig<N>::fields(FieldVisitor& v) {
   v.field("filters", filters);
-  visit_size(v, "kernel_size", kernel_size);
-  visit_size(v, "strides", strides);
-  v.field("padding", padding);
+  visit_window(v, *this);
   v.field("data_format", data_format);
   visit_size(v, "dilation_rate", dilation_rate);
   v.field("groups", groups);
-  v.field("activation", activation);
-  v.field("use_bias", use_bias);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("bias_constraint", bias_constraint);
+  visit_activation_and_weights(v, *this);
 }
 
 template struct ConvolutionConfig<1>;

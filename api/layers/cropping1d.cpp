@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/cropping1d.h>
 
 #include <nyala/api/layers/edges_layer.h>
@@ -11,12 +12,9 @@ void Cropping1DConfig::fields(FieldVisitor& v) { visit_edges(v, "cropping", crop
 Cropping1D::Cropping1D(const Config& config)
     : Layer(finish_layer(
           make_cropping_node({"Cropping1D", config.cropping.list(), ""}, detail::fields_of(config)),
-          {config.name, config.trainable, config.dtype})) {}
+          options_of(config))) {}
 
 Cropping1D::Cropping1D(EdgeSizes<1> cropping, Config config)
-    : Cropping1D([&] {
-        config.cropping = std::move(cropping);
-        return std::move(config);
-      }()) {}
+    : Cropping1D(with(std::move(config), &Config::cropping, std::move(cropping))) {}
 
 }  // namespace nyala

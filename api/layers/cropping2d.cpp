@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/cropping2d.h>
 
 #include <nyala/api/layers/edges_layer.h>
@@ -14,12 +15,9 @@ void Cropping2DConfig::fields(FieldVisitor& v) {
 Cropping2D::Cropping2D(const Config& config)
     : Layer(finish_layer(make_cropping_node({"Cropping2D", config.cropping.list(), config.data_format},
                                             detail::fields_of(config)),
-                         {config.name, config.trainable, config.dtype})) {}
+                         options_of(config))) {}
 
 Cropping2D::Cropping2D(EdgeSizes<2> cropping, Config config)
-    : Cropping2D([&] {
-        config.cropping = std::move(cropping);
-        return std::move(config);
-      }()) {}
+    : Cropping2D(with(std::move(config), &Config::cropping, std::move(cropping))) {}
 
 }  // namespace nyala

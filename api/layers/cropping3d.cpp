@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/cropping3d.h>
 
 #include <nyala/api/layers/edges_layer.h>
@@ -14,12 +15,9 @@ void Cropping3DConfig::fields(FieldVisitor& v) {
 Cropping3D::Cropping3D(const Config& config)
     : Layer(finish_layer(make_cropping_node({"Cropping3D", config.cropping.list(), config.data_format},
                                             detail::fields_of(config)),
-                         {config.name, config.trainable, config.dtype})) {}
+                         options_of(config))) {}
 
 Cropping3D::Cropping3D(EdgeSizes<3> cropping, Config config)
-    : Cropping3D([&] {
-        config.cropping = std::move(cropping);
-        return std::move(config);
-      }()) {}
+    : Cropping3D(with(std::move(config), &Config::cropping, std::move(cropping))) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/custom_scale_layer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -35,14 +36,9 @@ class CustomScaleLayerNode final : public LayerNode {
 
 }  // namespace
 
-CustomScaleLayer::CustomScaleLayer(const Config& config)
-    : Layer(finish_layer(std::make_shared<CustomScaleLayerNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+CustomScaleLayer::CustomScaleLayer(const Config& config) : Layer(node_from<CustomScaleLayerNode>(config)) {}
 
 CustomScaleLayer::CustomScaleLayer(double scale, Config config)
-    : CustomScaleLayer([&] {
-        config.scale = scale;
-        return std::move(config);
-      }()) {}
+    : CustomScaleLayer(with(std::move(config), &Config::scale, scale)) {}
 
 }  // namespace nyala

@@ -1,4 +1,5 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/dense.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -14,15 +15,7 @@ using namespace nyala::detail;
 
 void DenseConfig::fields(FieldVisitor& v) {
   v.field("units", units);
-  v.field("activation", activation);
-  v.field("use_bias", use_bias);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("bias_constraint", bias_constraint);
+  visit_activation_and_weights(v, *this);
 }
 
 namespace {
@@ -72,17 +65,10 @@ class DenseNode final : public LayerNode, public Fusable {
   Variable kernel_, bias_;
 };
 
-DenseConfig with_units(DenseConfig config, int64_t units) {
-  config.units = units;
-  return config;
-}
-
 }  // namespace
 
-Dense::Dense(const Config& config)
-    : Layer(
-          finish_layer(std::make_shared<DenseNode>(config), {config.name, config.trainable, config.dtype})) {}
+Dense::Dense(const Config& config) : Layer(node_from<DenseNode>(config)) {}
 
-Dense::Dense(int64_t units, Config config) : Dense(with_units(std::move(config), units)) {}
+Dense::Dense(int64_t units, Config config) : Dense(with(std::move(config), &Config::units, units)) {}
 
 }  // namespace nyala

@@ -1,5 +1,6 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/channels_first.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/convolution_support.h>
 #include <nyala/api/layers/depthwise_conv1d.h>
 #include <nyala/api/layers/depthwise_conv2d.h>
@@ -12,21 +13,11 @@ using namespace nyala::detail;
 
 template <size_t N>
 void DepthwiseConvConfig<N>::fields(FieldVisitor& v) {
-  visit_size(v, "kernel_size", kernel_size);
-  visit_size(v, "strides", strides);
-  v.field("padding", padding);
+  visit_window(v, *this);
   v.field("depth_multiplier", depth_multiplier);
   v.field("data_format", data_format);
   visit_size(v, "dilation_rate", dilation_rate);
-  v.field("activation", activation);
-  v.field("use_bias", use_bias);
-  v.field("depthwise_initializer", depthwise_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("depthwise_regularizer", depthwise_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("depthwise_constraint", depthwise_constraint);
-  v.field("bias_constraint", bias_constraint);
+  visit_activation_and_weights(v, *this);
 }
 
 template struct DepthwiseConvConfig<1>;
@@ -104,20 +95,14 @@ std::shared_ptr<LayerNode> make(const DepthwiseConvConfig<N>& config) {
   return make_image_layer<DepthwiseConvNode<N>>(config);
 }
 
-template <size_t N>
-DepthwiseConvConfig<N> with(DepthwiseConvConfig<N> config, const Size<N>& kernel_size) {
-  config.kernel_size = kernel_size;
-  return config;
-}
-
 }  // namespace
 
 DepthwiseConv1D::DepthwiseConv1D(const Config& config) : Layer(make(config)) {}
 DepthwiseConv1D::DepthwiseConv1D(Size1D kernel_size, Config config)
-    : DepthwiseConv1D(with(std::move(config), kernel_size)) {}
+    : DepthwiseConv1D(with(std::move(config), &Config::kernel_size, kernel_size)) {}
 
 DepthwiseConv2D::DepthwiseConv2D(const Config& config) : Layer(make(config)) {}
 DepthwiseConv2D::DepthwiseConv2D(Size2D kernel_size, Config config)
-    : DepthwiseConv2D(with(std::move(config), kernel_size)) {}
+    : DepthwiseConv2D(with(std::move(config), &Config::kernel_size, kernel_size)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/discretization.h>
 
 #include <algorithm>
@@ -78,9 +79,7 @@ std::vector<float> numbers_of(const Tensor& data) {
 
 }  // namespace
 
-Discretization::Discretization(const Config& config)
-    : Layer(finish_layer(std::make_shared<DiscretizationNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Discretization::Discretization(const Config& config) : Layer(node_from<DiscretizationNode>(config)) {}
 
 void Discretization::adapt(const Tensor& data) const {
   auto& node = static_cast<DiscretizationNode&>(this->node());

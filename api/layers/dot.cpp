@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/dot.h>
 
 #include <vector>
@@ -103,15 +104,11 @@ class DotNode final : public LayerNode {
 
 }  // namespace
 
-Dot::Dot(const Config& config)
-    : Layer(finish_layer(std::make_shared<DotNode>(config), {config.name, config.trainable, config.dtype})) {}
+Dot::Dot(const Config& config) : Layer(node_from<DotNode>(config)) {}
 
 Dot::Dot(int axis, Config config) : Dot(axis, axis, std::move(config)) {}
 
 Dot::Dot(int first_axis, int second_axis, Config config)
-    : Dot([&] {
-        config.axes = {first_axis, second_axis};
-        return std::move(config);
-      }()) {}
+    : Dot(with(std::move(config), &Config::axes, Axes{first_axis, second_axis})) {}
 
 }  // namespace nyala

@@ -1,4 +1,5 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/dropout.h>
 #include <nyala/api/layers/seeded_node.h>
 #include <nyala/backend/core/error.h>
@@ -42,14 +43,8 @@ class DropoutNode final : public SeededNode {
 
 }  // namespace
 
-Dropout::Dropout(const Config& config)
-    : Layer(finish_layer(std::make_shared<DropoutNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Dropout::Dropout(const Config& config) : Layer(node_from<DropoutNode>(config)) {}
 
-Dropout::Dropout(double rate, Config config)
-    : Dropout([&] {
-        config.rate = rate;
-        return std::move(config);
-      }()) {}
+Dropout::Dropout(double rate, Config config) : Dropout(with(std::move(config), &Config::rate, rate)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/einsum_dense.h>
 
 #include <nyala/api/initializers/variance_scaling.h>
@@ -19,13 +20,7 @@ void EinsumDenseConfig::fields(FieldVisitor& v) {
   v.field("output_shape", output_shape);
   v.field("activation", activation);
   v.optional("bias_axes", bias_axes);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("bias_constraint", bias_constraint);
+  visit_weights(v, *this);
 }
 
 namespace {
@@ -99,9 +94,7 @@ EinsumDenseConfig with_equation(EinsumDenseConfig config, std::string equation, 
 
 }  // namespace
 
-EinsumDense::EinsumDense(const Config& config)
-    : Layer(finish_layer(std::make_shared<EinsumDenseNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+EinsumDense::EinsumDense(const Config& config) : Layer(node_from<EinsumDenseNode>(config)) {}
 
 EinsumDense::EinsumDense(std::string equation, std::vector<int64_t> output_shape, Config config)
     : EinsumDense(with_equation(std::move(config), std::move(equation), std::move(output_shape))) {}

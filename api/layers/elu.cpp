@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/elu.h>
 
 #include <nyala/backend/ops/activation.h>
@@ -25,13 +26,8 @@ class ELUNode final : public LayerNode {
 
 }  // namespace
 
-ELU::ELU(const Config& config)
-    : Layer(finish_layer(std::make_shared<ELUNode>(config), {config.name, config.trainable, config.dtype})) {}
+ELU::ELU(const Config& config) : Layer(node_from<ELUNode>(config)) {}
 
-ELU::ELU(double alpha, Config config)
-    : ELU([&] {
-        config.alpha = alpha;
-        return std::move(config);
-      }()) {}
+ELU::ELU(double alpha, Config config) : ELU(with(std::move(config), &Config::alpha, alpha)) {}
 
 }  // namespace nyala

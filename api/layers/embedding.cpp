@@ -1,4 +1,5 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/embedding.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/comparison.h>
@@ -52,15 +53,9 @@ class EmbeddingNode final : public LayerNode {
 
 }  // namespace
 
-Embedding::Embedding(const Config& config)
-    : Layer(finish_layer(std::make_shared<EmbeddingNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Embedding::Embedding(const Config& config) : Layer(node_from<EmbeddingNode>(config)) {}
 
 Embedding::Embedding(int64_t input_dim, int64_t output_dim, Config config)
-    : Embedding([&] {
-        config.input_dim = input_dim;
-        config.output_dim = output_dim;
-        return std::move(config);
-      }()) {}
+    : Embedding(with(std::move(config), &Config::input_dim, input_dim, &Config::output_dim, output_dim)) {}
 
 }  // namespace nyala

@@ -1,4 +1,5 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/flatten.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/shape.h>
@@ -31,8 +32,6 @@ class FlattenNode final : public LayerNode {
 
 }  // namespace
 
-Flatten::Flatten(const Config& config)
-    : Layer(finish_layer(std::make_shared<FlattenNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Flatten::Flatten(const Config& config) : Layer(node_from<FlattenNode>(config)) {}
 
 }  // namespace nyala

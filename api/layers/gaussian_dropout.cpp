@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/gaussian_dropout.h>
 
 #include <cmath>
@@ -41,14 +42,9 @@ class GaussianDropoutNode final : public SeededNode {
 
 }  // namespace
 
-GaussianDropout::GaussianDropout(const Config& config)
-    : Layer(finish_layer(std::make_shared<GaussianDropoutNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+GaussianDropout::GaussianDropout(const Config& config) : Layer(node_from<GaussianDropoutNode>(config)) {}
 
 GaussianDropout::GaussianDropout(double rate, Config config)
-    : GaussianDropout([&] {
-        config.rate = rate;
-        return std::move(config);
-      }()) {}
+    : GaussianDropout(with(std::move(config), &Config::rate, rate)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/gaussian_noise.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -36,14 +37,9 @@ class GaussianNoiseNode final : public SeededNode {
 
 }  // namespace
 
-GaussianNoise::GaussianNoise(const Config& config)
-    : Layer(finish_layer(std::make_shared<GaussianNoiseNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+GaussianNoise::GaussianNoise(const Config& config) : Layer(node_from<GaussianNoiseNode>(config)) {}
 
 GaussianNoise::GaussianNoise(double stddev, Config config)
-    : GaussianNoise([&] {
-        config.stddev = stddev;
-        return std::move(config);
-      }()) {}
+    : GaussianNoise(with(std::move(config), &Config::stddev, stddev)) {}
 
 }  // namespace nyala

@@ -1,4 +1,5 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/global_average_pooling1d.h>
 #include <nyala/api/layers/global_average_pooling2d.h>
 #include <nyala/api/layers/global_average_pooling3d.h>
@@ -72,8 +73,7 @@ class GlobalPoolingNode final : public LayerNode {
 };
 
 std::shared_ptr<LayerNode> make(Kind kind, size_t axes, const GlobalPoolingConfig& config) {
-  return finish_layer(std::make_shared<GlobalPoolingNode>(kind, axes, config),
-                      {config.name, config.trainable, config.dtype});
+  return finish_layer(std::make_shared<GlobalPoolingNode>(kind, axes, config), options_of(config));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/group_normalization.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -95,13 +96,9 @@ class GroupNormalizationNode final : public LayerNode {
 }  // namespace
 
 GroupNormalization::GroupNormalization(const Config& config)
-    : Layer(finish_layer(std::make_shared<GroupNormalizationNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+    : Layer(node_from<GroupNormalizationNode>(config)) {}
 
 GroupNormalization::GroupNormalization(int64_t groups, Config config)
-    : GroupNormalization([&] {
-        config.groups = groups;
-        return std::move(config);
-      }()) {}
+    : GroupNormalization(with(std::move(config), &Config::groups, groups)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/group_query_attention.h>
 
 #include <cmath>
@@ -21,13 +22,7 @@ void GroupQueryAttentionConfig::fields(FieldVisitor& v) {
   v.field("dropout", dropout);
   v.field("use_bias", use_bias);
   v.optional("sliding_window", sliding_window, 0);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("bias_constraint", bias_constraint);
+  visit_weights(v, *this);
   v.field("use_gate", use_gate);
   v.optional("seed", seed, -1);
 }
@@ -105,22 +100,14 @@ class GroupQueryAttentionNode final : public ProjectedQueryNode<GroupQueryAttent
   }
 };
 
-GroupQueryAttentionConfig with_sizes(GroupQueryAttentionConfig config, int64_t head_dim,
-                                     int64_t num_query_heads, int64_t num_key_value_heads) {
-  config.head_dim = head_dim;
-  config.num_query_heads = num_query_heads;
-  config.num_key_value_heads = num_key_value_heads;
-  return config;
-}
-
 }  // namespace
 
 GroupQueryAttention::GroupQueryAttention(const Config& config)
-    : AttentionLayer(finish_layer(std::make_shared<GroupQueryAttentionNode>(config),
-                                  {config.name, config.trainable, config.dtype})) {}
+    : AttentionLayer(node_from<GroupQueryAttentionNode>(config)) {}
 
 GroupQueryAttention::GroupQueryAttention(int64_t head_dim, int64_t num_query_heads,
                                          int64_t num_key_value_heads, Config config)
-    : GroupQueryAttention(with_sizes(std::move(config), head_dim, num_query_heads, num_key_value_heads)) {}
+    : GroupQueryAttention(with(std::move(config), &Config::head_dim, head_dim, &Config::num_query_heads,
+                               num_query_heads, &Config::num_key_value_heads, num_key_value_heads)) {}
 
 }  // namespace nyala

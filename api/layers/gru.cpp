@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/gru.h>
 #include <nyala/api/layers/gru_cell.h>
 
@@ -7,55 +8,16 @@ using namespace nyala::detail;
 
 void GRUConfig::fields(FieldVisitor& v) {
   v.field("units", units);
-  v.field("activation", activation);
-  v.field("recurrent_activation", recurrent_activation);
-  v.field("use_bias", use_bias);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("recurrent_initializer", recurrent_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("recurrent_regularizer", recurrent_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("recurrent_constraint", recurrent_constraint);
-  v.field("bias_constraint", bias_constraint);
-  v.field("dropout", dropout);
-  v.field("recurrent_dropout", recurrent_dropout);
+  visit_cell(v, *this);
   v.optional("seed", seed, -1);
-  v.field("return_sequences", return_sequences);
-  v.field("return_state", return_state);
-  v.field("go_backwards", go_backwards);
-  v.field("stateful", stateful);
-  v.field("unroll", unroll);
+  visit_returned(v, *this);
   v.field("reset_after", reset_after);
   v.field("zero_output_for_mask", zero_output_for_mask);
 }
 
 namespace {
 
-Layer cell_of(const GRUConfig& config) {
-  return GRUCell(GRUCellConfig{.units = config.units,
-                               .activation = config.activation,
-                               .recurrent_activation = config.recurrent_activation,
-                               .use_bias = config.use_bias,
-                               .kernel_initializer = config.kernel_initializer,
-                               .recurrent_initializer = config.recurrent_initializer,
-                               .bias_initializer = config.bias_initializer,
-                               .kernel_regularizer = config.kernel_regularizer,
-                               .recurrent_regularizer = config.recurrent_regularizer,
-                               .bias_regularizer = config.bias_regularizer,
-                               .kernel_constraint = config.kernel_constraint,
-                               .recurrent_constraint = config.recurrent_constraint,
-                               .bias_constraint = config.bias_constraint,
-                               .dropout = config.dropout,
-                               .recurrent_dropout = config.recurrent_dropout,
-                               .reset_after = config.reset_after,
-                               .seed = config.seed,
-                               .name = "gru_cell",
-                               .trainable = config.trainable,
-                               .dtype = config.dtype});
-}
+Layer cell_of(const GRUConfig& config) { return GRUCell(with_fields_of<GRUCellConfig>(config, "gru_cell")); }
 
 class GruNode final : public RecurrentNode {
  public:
@@ -74,14 +36,8 @@ class GruNode final : public RecurrentNode {
 
 }  // namespace
 
-GRU::GRU(const Config& config)
-    : RecurrentLayer(
-          finish_layer(std::make_shared<GruNode>(config), {config.name, config.trainable, config.dtype})) {}
+GRU::GRU(const Config& config) : RecurrentLayer(node_from<GruNode>(config)) {}
 
-GRU::GRU(int64_t units, Config config)
-    : GRU([&] {
-        config.units = units;
-        return std::move(config);
-      }()) {}
+GRU::GRU(int64_t units, Config config) : GRU(with(std::move(config), &Config::units, units)) {}
 
 }  // namespace nyala

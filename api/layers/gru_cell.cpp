@@ -1,4 +1,5 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/gru_cell.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -12,20 +13,7 @@ using namespace nyala::detail;
 
 void GRUCellConfig::fields(FieldVisitor& v) {
   v.field("units", units);
-  v.field("activation", activation);
-  v.field("recurrent_activation", recurrent_activation);
-  v.field("use_bias", use_bias);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("recurrent_initializer", recurrent_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("recurrent_regularizer", recurrent_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("recurrent_constraint", recurrent_constraint);
-  v.field("bias_constraint", bias_constraint);
-  v.field("dropout", dropout);
-  v.field("recurrent_dropout", recurrent_dropout);
+  visit_cell(v, *this);
   v.field("reset_after", reset_after);
   v.optional("seed", seed, -1);
 }
@@ -90,7 +78,7 @@ class GruCellNode final : public RecurrentCellNode {
     const CellPass pass = begin(c, s.states[0]);
     const ops::GruResult result =
         ops::detail::gru({project(c, s.x), pass.tensors[0], s.states[0], pass.tensors[1], s.mask},
-                 recurrent_options(*activations_, s));
+                         recurrent_options(*activations_, s));
     return {result.output, result.h};
   }
 
@@ -126,14 +114,8 @@ class GruCellNode final : public RecurrentCellNode {
 
 }  // namespace
 
-GRUCell::GRUCell(const Config& config)
-    : Layer(finish_layer(std::make_shared<GruCellNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+GRUCell::GRUCell(const Config& config) : Layer(node_from<GruCellNode>(config)) {}
 
-GRUCell::GRUCell(int64_t units, Config config)
-    : GRUCell([&] {
-        config.units = units;
-        return std::move(config);
-      }()) {}
+GRUCell::GRUCell(int64_t units, Config config) : GRUCell(with(std::move(config), &Config::units, units)) {}
 
 }  // namespace nyala

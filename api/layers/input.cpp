@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/input.h>
 
 #include <nyala/api/model/graph.h>
@@ -50,11 +51,6 @@ const InputNode& as_input(const LayerNode& node) {
   return *input;
 }
 
-InputConfig with_shape(InputConfig config, const Shape& shape) {
-  config.shape = shape;
-  return config;
-}
-
 }  // namespace
 
 Input::Input(const Config& config) {
@@ -65,7 +61,7 @@ Input::Input(const Config& config) {
   node->draw();
 }
 
-Input::Input(const Shape& shape, Config config) : Input(with_shape(std::move(config), shape)) {}
+Input::Input(const Shape& shape, Config config) : Input(with(std::move(config), &Config::shape, shape)) {}
 
 Tensor Input::tensor() const { return input_tensor(*node_); }
 

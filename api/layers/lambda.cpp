@@ -1,5 +1,6 @@
 #include <optional>
 
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/lambda.h>
 #include <nyala/backend/core/error.h>
 
@@ -50,11 +51,9 @@ class LambdaNode final : public LayerNode {
 }  // namespace
 
 Lambda::Lambda(Function function, Config config)
-    : Layer(finish_layer(std::make_shared<LambdaNode>(std::move(function)),
-                         {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<LambdaNode>(std::move(function)), options_of(config))) {}
 
 Lambda::Lambda(ActivationArgument function, Config config)
-    : Layer(finish_layer(std::make_shared<LambdaNode>(std::move(function)),
-                         {config.name, config.trainable, config.dtype})) {}
+    : Layer(finish_layer(std::make_shared<LambdaNode>(std::move(function)), options_of(config))) {}
 
 }  // namespace nyala

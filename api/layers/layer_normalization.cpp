@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/layer_normalization.h>
 
 #include <vector>
@@ -73,13 +74,9 @@ class LayerNormalizationNode final : public LayerNode {
 }  // namespace
 
 LayerNormalization::LayerNormalization(const Config& config)
-    : Layer(finish_layer(std::make_shared<LayerNormalizationNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+    : Layer(node_from<LayerNormalizationNode>(config)) {}
 
 LayerNormalization::LayerNormalization(int axis, Config config)
-    : LayerNormalization([&] {
-        config.axis = axis;
-        return std::move(config);
-      }()) {}
+    : LayerNormalization(with(std::move(config), &Config::axis, axis)) {}
 
 }  // namespace nyala

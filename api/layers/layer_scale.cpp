@@ -1,5 +1,6 @@
 #include <nyala/api/initializers/constant.h>
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/layer_scale.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -40,15 +41,10 @@ class LayerScaleNode final : public LayerNode {
 
 }  // namespace
 
-LayerScale::LayerScale(const Config& config)
-    : Layer(finish_layer(std::make_shared<LayerScaleNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+LayerScale::LayerScale(const Config& config) : Layer(node_from<LayerScaleNode>(config)) {}
 
 LayerScale::LayerScale(double init_values, int64_t projection_dim, Config config)
-    : LayerScale([&] {
-        config.init_values = init_values;
-        config.projection_dim = projection_dim;
-        return std::move(config);
-      }()) {}
+    : LayerScale(with(std::move(config), &Config::init_values, init_values, &Config::projection_dim,
+                      projection_dim)) {}
 
 }  // namespace nyala

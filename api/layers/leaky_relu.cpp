@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/leaky_relu.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -28,14 +29,9 @@ class LeakyReLUNode final : public LayerNode {
 
 }  // namespace
 
-LeakyReLU::LeakyReLU(const Config& config)
-    : Layer(finish_layer(std::make_shared<LeakyReLUNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+LeakyReLU::LeakyReLU(const Config& config) : Layer(node_from<LeakyReLUNode>(config)) {}
 
 LeakyReLU::LeakyReLU(double negative_slope, Config config)
-    : LeakyReLU([&] {
-        config.negative_slope = negative_slope;
-        return std::move(config);
-      }()) {}
+    : LeakyReLU(with(std::move(config), &Config::negative_slope, negative_slope)) {}
 
 }  // namespace nyala

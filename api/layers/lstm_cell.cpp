@@ -1,4 +1,5 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/lstm_cell.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -11,21 +12,7 @@ using namespace nyala::detail;
 
 void LSTMCellConfig::fields(FieldVisitor& v) {
   v.field("units", units);
-  v.field("activation", activation);
-  v.field("recurrent_activation", recurrent_activation);
-  v.field("use_bias", use_bias);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("recurrent_initializer", recurrent_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("unit_forget_bias", unit_forget_bias);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("recurrent_regularizer", recurrent_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("recurrent_constraint", recurrent_constraint);
-  v.field("bias_constraint", bias_constraint);
-  v.field("dropout", dropout);
-  v.field("recurrent_dropout", recurrent_dropout);
+  visit_cell(v, *this);
   v.optional("seed", seed, -1);
 }
 
@@ -81,7 +68,7 @@ class LstmCellNode final : public RecurrentCellNode {
     if (!activations_ || dropout_.drops_state(c)) return {};
     const ops::LstmResult result =
         ops::detail::lstm({project(c, s.x), c[recurrent_kernel_], s.states[0], s.states[1], s.mask},
-                  recurrent_options(*activations_, s));
+                          recurrent_options(*activations_, s));
     return {result.output, result.h, result.c};
   }
 
@@ -94,14 +81,8 @@ class LstmCellNode final : public RecurrentCellNode {
 
 }  // namespace
 
-LSTMCell::LSTMCell(const Config& config)
-    : Layer(finish_layer(std::make_shared<LstmCellNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+LSTMCell::LSTMCell(const Config& config) : Layer(node_from<LstmCellNode>(config)) {}
 
-LSTMCell::LSTMCell(int64_t units, Config config)
-    : LSTMCell([&] {
-        config.units = units;
-        return std::move(config);
-      }()) {}
+LSTMCell::LSTMCell(int64_t units, Config config) : LSTMCell(with(std::move(config), &Config::units, units)) {}
 
 }  // namespace nyala

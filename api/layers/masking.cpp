@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/masking.h>
 #include <nyala/backend/ops/binary.h>
 #include <nyala/backend/ops/comparison.h>
@@ -34,14 +35,9 @@ class MaskingNode final : public LayerNode {
 
 }  // namespace
 
-Masking::Masking(const Config& config)
-    : Layer(finish_layer(std::make_shared<MaskingNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Masking::Masking(const Config& config) : Layer(node_from<MaskingNode>(config)) {}
 
 Masking::Masking(double mask_value, Config config)
-    : Masking([&] {
-        config.mask_value = mask_value;
-        return std::move(config);
-      }()) {}
+    : Masking(with(std::move(config), &Config::mask_value, mask_value)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/multi_head_attention.h>
 
 #include <algorithm>
@@ -24,13 +25,7 @@ void MultiHeadAttentionConfig::fields(FieldVisitor& v) {
   v.field("output_shape", output_shape);
   v.field("attention_axes", attention_axes);
   v.optional("sliding_window", sliding_window, 0);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("bias_constraint", bias_constraint);
+  visit_weights(v, *this);
   v.field("use_gate", use_gate);
   v.optional("seed", seed, -1);
 }
@@ -151,19 +146,12 @@ class MultiHeadAttentionNode final : public ProjectedQueryNode<MultiHeadAttentio
   AttentionEquations equations_;
 };
 
-MultiHeadAttentionConfig with_sizes(MultiHeadAttentionConfig config, int64_t num_heads, int64_t key_dim) {
-  config.num_heads = num_heads;
-  config.key_dim = key_dim;
-  return config;
-}
-
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const Config& config)
-    : AttentionLayer(finish_layer(std::make_shared<MultiHeadAttentionNode>(config),
-                                  {config.name, config.trainable, config.dtype})) {}
+    : AttentionLayer(node_from<MultiHeadAttentionNode>(config)) {}
 
 MultiHeadAttention::MultiHeadAttention(int64_t num_heads, int64_t key_dim, Config config)
-    : MultiHeadAttention(with_sizes(std::move(config), num_heads, key_dim)) {}
+    : MultiHeadAttention(with(std::move(config), &Config::num_heads, num_heads, &Config::key_dim, key_dim)) {}
 
 }  // namespace nyala

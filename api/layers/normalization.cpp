@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/normalization.h>
 
 #include <algorithm>
@@ -180,15 +181,10 @@ NormalizationNode& node_for(const Layer& layer, const Shape& shape) {
 
 }  // namespace
 
-Normalization::Normalization(const Config& config)
-    : Layer(finish_layer(std::make_shared<NormalizationNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Normalization::Normalization(const Config& config) : Layer(node_from<NormalizationNode>(config)) {}
 
 Normalization::Normalization(int axis, Config config)
-    : Normalization([&] {
-        config.axis = axis;
-        return std::move(config);
-      }()) {}
+    : Normalization(with(std::move(config), &Config::axis, axis)) {}
 
 void Normalization::adapt(const Tensor& data) const {
   NormalizationNode& node = node_for(*this, data.shape());

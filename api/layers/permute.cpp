@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/permute.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -45,14 +46,9 @@ class PermuteNode final : public LayerNode {
 
 }  // namespace
 
-Permute::Permute(const Config& config)
-    : Layer(finish_layer(std::make_shared<PermuteNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Permute::Permute(const Config& config) : Layer(node_from<PermuteNode>(config)) {}
 
 Permute::Permute(std::vector<int64_t> dims, Config config)
-    : Permute([&] {
-        config.dims = std::move(dims);
-        return std::move(config);
-      }()) {}
+    : Permute(with(std::move(config), &Config::dims, std::move(dims))) {}
 
 }  // namespace nyala

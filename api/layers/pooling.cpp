@@ -4,6 +4,7 @@
 #include <nyala/api/layers/average_pooling2d.h>
 #include <nyala/api/layers/average_pooling3d.h>
 #include <nyala/api/layers/channels_first.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/max_pooling1d.h>
 #include <nyala/api/layers/max_pooling2d.h>
@@ -78,9 +79,7 @@ class PoolingNode : public LayerNode, public Fusable {
           {sizes_in_image(config_.pool_size), sizes_in_image(config_.strides), config_.padding}));
   }
 
-  const Fusable* fusable() const override {
-    return N == 2 && kKind == PoolingKind::maximum ? this : nullptr;
-  }
+  const Fusable* fusable() const override { return N == 2 && kKind == PoolingKind::maximum ? this : nullptr; }
   /// Zeros around values that are nowhere below zero change no maximum, unless a window lies on them alone.
   bool takes(const FusedParts& parts) const override {
     if (config_.padding != "valid" || !parts.padding || parts.sum ||
@@ -95,8 +94,8 @@ class PoolingNode : public LayerNode, public Fusable {
   }
   Tensor call_fused(Call& c, const Tensor& x, const FusedCall& fused) const override {
     if constexpr (N == 2)
-      return pool2d<kKind>(
-          x, {config_.pool_size.to_array(), config_.strides.to_array(), *fused.parts.padding});
+      return pool2d<kKind>(x,
+                           {config_.pool_size.to_array(), config_.strides.to_array(), *fused.parts.padding});
     else
       return Fusable::call_fused(c, x, fused);
   }
@@ -110,36 +109,30 @@ std::shared_ptr<LayerNode> make(const PoolingConfig<N, kKind>& config) {
   return make_image_layer<PoolingNode<N, kKind>>(config);
 }
 
-template <size_t N, PoolingKind kKind>
-PoolingConfig<N, kKind> with(PoolingConfig<N, kKind> config, const Size<N>& pool_size) {
-  config.pool_size = pool_size;
-  return config;
-}
-
 }  // namespace
 
 MaxPooling1D::MaxPooling1D(const Config& config) : Layer(make(config)) {}
 MaxPooling1D::MaxPooling1D(Size1D pool_size, Config config)
-    : MaxPooling1D(with(std::move(config), pool_size)) {}
+    : MaxPooling1D(with(std::move(config), &Config::pool_size, pool_size)) {}
 
 MaxPooling2D::MaxPooling2D(const Config& config) : Layer(make(config)) {}
 MaxPooling2D::MaxPooling2D(Size2D pool_size, Config config)
-    : MaxPooling2D(with(std::move(config), pool_size)) {}
+    : MaxPooling2D(with(std::move(config), &Config::pool_size, pool_size)) {}
 
 MaxPooling3D::MaxPooling3D(const Config& config) : Layer(make(config)) {}
 MaxPooling3D::MaxPooling3D(Size3D pool_size, Config config)
-    : MaxPooling3D(with(std::move(config), pool_size)) {}
+    : MaxPooling3D(with(std::move(config), &Config::pool_size, pool_size)) {}
 
 AveragePooling1D::AveragePooling1D(const Config& config) : Layer(make(config)) {}
 AveragePooling1D::AveragePooling1D(Size1D pool_size, Config config)
-    : AveragePooling1D(with(std::move(config), pool_size)) {}
+    : AveragePooling1D(with(std::move(config), &Config::pool_size, pool_size)) {}
 
 AveragePooling2D::AveragePooling2D(const Config& config) : Layer(make(config)) {}
 AveragePooling2D::AveragePooling2D(Size2D pool_size, Config config)
-    : AveragePooling2D(with(std::move(config), pool_size)) {}
+    : AveragePooling2D(with(std::move(config), &Config::pool_size, pool_size)) {}
 
 AveragePooling3D::AveragePooling3D(const Config& config) : Layer(make(config)) {}
 AveragePooling3D::AveragePooling3D(Size3D pool_size, Config config)
-    : AveragePooling3D(with(std::move(config), pool_size)) {}
+    : AveragePooling3D(with(std::move(config), &Config::pool_size, pool_size)) {}
 
 }  // namespace nyala

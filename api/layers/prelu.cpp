@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/prelu.h>
 
 #include <nyala/backend/core/error.h>
@@ -45,8 +46,6 @@ class PReLUNode final : public LayerNode {
 
 }  // namespace
 
-PReLU::PReLU(const Config& config)
-    : Layer(
-          finish_layer(std::make_shared<PReLUNode>(config), {config.name, config.trainable, config.dtype})) {}
+PReLU::PReLU(const Config& config) : Layer(node_from<PReLUNode>(config)) {}
 
 }  // namespace nyala

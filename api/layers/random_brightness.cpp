@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/random_brightness.h>
 
 #include <algorithm>
@@ -48,14 +49,9 @@ class RandomBrightnessNode final : public ImageAugmentation {
 
 }  // namespace
 
-RandomBrightness::RandomBrightness(const Config& config)
-    : Layer(finish_layer(std::make_shared<RandomBrightnessNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+RandomBrightness::RandomBrightness(const Config& config) : Layer(node_from<RandomBrightnessNode>(config)) {}
 
 RandomBrightness::RandomBrightness(const FactorRange& factor, Config config)
-    : RandomBrightness([&] {
-        config.factor = factor;
-        return std::move(config);
-      }()) {}
+    : RandomBrightness(with(std::move(config), &Config::factor, factor)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/random_contrast.h>
 
 #include <nyala/api/layers/image_augmentation.h>
@@ -45,14 +46,9 @@ class RandomContrastNode final : public ImageAugmentation {
 
 }  // namespace
 
-RandomContrast::RandomContrast(const Config& config)
-    : Layer(finish_layer(std::make_shared<RandomContrastNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+RandomContrast::RandomContrast(const Config& config) : Layer(node_from<RandomContrastNode>(config)) {}
 
 RandomContrast::RandomContrast(const FactorRange& factor, Config config)
-    : RandomContrast([&] {
-        config.factor = factor;
-        return std::move(config);
-      }()) {}
+    : RandomContrast(with(std::move(config), &Config::factor, factor)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/random_crop.h>
 
 #include <algorithm>
@@ -71,15 +72,9 @@ class RandomCropNode final : public ImageAugmentation {
 
 }  // namespace
 
-RandomCrop::RandomCrop(const Config& config)
-    : Layer(finish_layer(std::make_shared<RandomCropNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+RandomCrop::RandomCrop(const Config& config) : Layer(node_from<RandomCropNode>(config)) {}
 
 RandomCrop::RandomCrop(int64_t height, int64_t width, Config config)
-    : RandomCrop([&] {
-        config.height = height;
-        config.width = width;
-        return std::move(config);
-      }()) {}
+    : RandomCrop(with(std::move(config), &Config::height, height, &Config::width, width)) {}
 
 }  // namespace nyala

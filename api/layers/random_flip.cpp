@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/random_flip.h>
 
 #include <nyala/api/layers/image_augmentation.h>
@@ -45,9 +46,7 @@ class RandomFlipNode final : public ImageAugmentation {
 
 }  // namespace
 
-RandomFlip::RandomFlip(const Config& config)
-    : Layer(finish_layer(std::make_shared<RandomFlipNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+RandomFlip::RandomFlip(const Config& config) : Layer(node_from<RandomFlipNode>(config)) {}
 
 RandomFlipConfig RandomFlip::with(std::string mode, Config config) {
   config.mode = std::move(mode);

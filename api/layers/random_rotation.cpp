@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/random_rotation.h>
 
 #include <nyala/api/layers/image_augmentation.h>
@@ -36,14 +37,9 @@ class RandomRotationNode final : public ImageAugmentation {
 
 }  // namespace
 
-RandomRotation::RandomRotation(const Config& config)
-    : Layer(finish_layer(std::make_shared<RandomRotationNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+RandomRotation::RandomRotation(const Config& config) : Layer(node_from<RandomRotationNode>(config)) {}
 
 RandomRotation::RandomRotation(const FactorRange& factor, Config config)
-    : RandomRotation([&] {
-        config.factor = factor;
-        return std::move(config);
-      }()) {}
+    : RandomRotation(with(std::move(config), &Config::factor, factor)) {}
 
 }  // namespace nyala

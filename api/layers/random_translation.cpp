@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/random_translation.h>
 
 #include <nyala/api/layers/image_augmentation.h>
@@ -39,15 +40,11 @@ class RandomTranslationNode final : public ImageAugmentation {
 }  // namespace
 
 RandomTranslation::RandomTranslation(const Config& config)
-    : Layer(finish_layer(std::make_shared<RandomTranslationNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+    : Layer(node_from<RandomTranslationNode>(config)) {}
 
 RandomTranslation::RandomTranslation(const FactorRange& height_factor, const FactorRange& width_factor,
                                      Config config)
-    : RandomTranslation([&] {
-        config.height_factor = height_factor;
-        config.width_factor = width_factor;
-        return std::move(config);
-      }()) {}
+    : RandomTranslation(with(std::move(config), &Config::height_factor, height_factor, &Config::width_factor,
+                             width_factor)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/random_zoom.h>
 
 #include <nyala/api/layers/image_augmentation.h>
@@ -43,14 +44,9 @@ class RandomZoomNode final : public ImageAugmentation {
 
 }  // namespace
 
-RandomZoom::RandomZoom(const Config& config)
-    : Layer(finish_layer(std::make_shared<RandomZoomNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+RandomZoom::RandomZoom(const Config& config) : Layer(node_from<RandomZoomNode>(config)) {}
 
 RandomZoom::RandomZoom(const FactorRange& height_factor, Config config)
-    : RandomZoom([&] {
-        config.height_factor = height_factor;
-        return std::move(config);
-      }()) {}
+    : RandomZoom(with(std::move(config), &Config::height_factor, height_factor)) {}
 
 }  // namespace nyala

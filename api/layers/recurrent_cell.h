@@ -3,6 +3,7 @@
 #include <optional>
 
 #include <nyala/api/activations/activation_argument.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/layer.h>
 #include <nyala/backend/ops/recurrence.h>
 
@@ -51,6 +52,14 @@ class RecurrentCellNode : public LayerNode {
 };
 
 namespace detail {
+
+/// What the configurations of cells and of layers with one cell have behind their sizes.
+template <class Config>
+void visit_cell(FieldVisitor& v, Config& c) {
+  visit_activation_and_weights(v, c);
+  v.field("dropout", c.dropout);
+  v.field("recurrent_dropout", c.recurrent_dropout);
+}
 
 /// The cell that `layer` is. Throws InvalidArgumentError, naming `owner`, for any other layer.
 const RecurrentCellNode& recurrent_cell(const std::string& owner, const Layer& layer);

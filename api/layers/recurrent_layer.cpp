@@ -14,6 +14,12 @@ namespace nyala {
 
 using namespace nyala::detail;
 
+void RecurrentSettings::fields(FieldVisitor& v) {
+  visit_returned(v, *this);
+  v.field("zero_output_for_mask", zero_output_for_mask);
+  v.field("activity_regularizer", activity_regularizer);
+}
+
 RecurrentNode::RecurrentNode(Layer cell, const RecurrentSettings& settings)
     : settings_(settings), cell_(track("cell", cell)), cell_node_(&recurrent_cell("RNN", cell_)) {}
 

@@ -15,33 +15,37 @@ struct RecurrentSettings {
   bool unroll = false;
   bool zero_output_for_mask = false;
   Regularizer activity_regularizer = {};
+
+  void fields(FieldVisitor& v);
 };
 
 namespace detail {
 
+/// The first of RecurrentSettings in any class that has them, in Keras' order.
+template <class Config>
+void visit_returned(FieldVisitor& v, Config& c) {
+  v.field("return_sequences", c.return_sequences);
+  v.field("return_state", c.return_state);
+  v.field("go_backwards", c.go_backwards);
+  v.field("stateful", c.stateful);
+  v.field("unroll", c.unroll);
+}
+
 /// The settings in a layer's Config.
 template <class Config>
 RecurrentSettings settings_of(const Config& config) {
-  return {.return_sequences = config.return_sequences,
-          .return_state = config.return_state,
-          .go_backwards = config.go_backwards,
-          .stateful = config.stateful,
-          .unroll = config.unroll,
-          .zero_output_for_mask = config.zero_output_for_mask,
-          .activity_regularizer = config.activity_regularizer};
+  RecurrentSettings settings;
+  copy_fields(settings, config);
+  return settings;
 }
 
 /// A layer's Config with another name and other settings, for RecurrentNode::remade.
 template <class Config>
 Config with_settings(Config config, const std::string& name, bool trainable,
                      const RecurrentSettings& settings) {
+  copy_fields(config, settings);
   config.name = name;
   config.trainable = trainable;
-  config.return_sequences = settings.return_sequences;
-  config.return_state = settings.return_state;
-  config.go_backwards = settings.go_backwards;
-  config.stateful = settings.stateful;
-  config.zero_output_for_mask = settings.zero_output_for_mask;
   return config;
 }
 

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/relu.h>
 #include <nyala/backend/core/c_locale_text.h>
@@ -53,8 +54,6 @@ class ReLUNode final : public LayerNode, public Fusable {
 
 }  // namespace
 
-ReLU::ReLU(const Config& config)
-    : Layer(finish_layer(std::make_shared<ReLUNode>(config), {config.name, config.trainable, config.dtype})) {
-}
+ReLU::ReLU(const Config& config) : Layer(node_from<ReLUNode>(config)) {}
 
 }  // namespace nyala

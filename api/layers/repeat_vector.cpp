@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/repeat_vector.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -32,14 +33,8 @@ class RepeatVectorNode final : public LayerNode {
 
 }  // namespace
 
-RepeatVector::RepeatVector(const Config& config)
-    : Layer(finish_layer(std::make_shared<RepeatVectorNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+RepeatVector::RepeatVector(const Config& config) : Layer(node_from<RepeatVectorNode>(config)) {}
 
-RepeatVector::RepeatVector(int64_t n, Config config)
-    : RepeatVector([&] {
-        config.n = n;
-        return std::move(config);
-      }()) {}
+RepeatVector::RepeatVector(int64_t n, Config config) : RepeatVector(with(std::move(config), &Config::n, n)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/rescaling.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -60,14 +61,9 @@ class RescalingNode final : public LayerNode {
 
 }  // namespace
 
-Rescaling::Rescaling(const Config& config)
-    : Layer(finish_layer(std::make_shared<RescalingNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Rescaling::Rescaling(const Config& config) : Layer(node_from<RescalingNode>(config)) {}
 
 Rescaling::Rescaling(double scale, Config config)
-    : Rescaling([&] {
-        config.scale = scale;
-        return std::move(config);
-      }()) {}
+    : Rescaling(with(std::move(config), &Config::scale, scale)) {}
 
 }  // namespace nyala

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/reshape.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/shape.h>
@@ -71,14 +72,9 @@ class ReshapeNode final : public LayerNode {
 
 }  // namespace
 
-Reshape::Reshape(const Config& config)
-    : Layer(finish_layer(std::make_shared<ReshapeNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Reshape::Reshape(const Config& config) : Layer(node_from<ReshapeNode>(config)) {}
 
 Reshape::Reshape(std::vector<int64_t> target_shape, Config config)
-    : Reshape([&] {
-        config.target_shape = std::move(target_shape);
-        return std::move(config);
-      }()) {}
+    : Reshape(with(std::move(config), &Config::target_shape, std::move(target_shape))) {}
 
 }  // namespace nyala

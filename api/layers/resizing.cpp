@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/resizing.h>
 
 #include <utility>
@@ -72,15 +73,9 @@ class ResizingNode final : public LayerNode {
 
 }  // namespace
 
-Resizing::Resizing(const Config& config)
-    : Layer(finish_layer(std::make_shared<ResizingNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Resizing::Resizing(const Config& config) : Layer(node_from<ResizingNode>(config)) {}
 
 Resizing::Resizing(int64_t height, int64_t width, Config config)
-    : Resizing([&] {
-        config.height = height;
-        config.width = width;
-        return std::move(config);
-      }()) {}
+    : Resizing(with(std::move(config), &Config::height, height, &Config::width, width)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/rms_normalization.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -42,14 +43,9 @@ class RMSNormalizationNode final : public LayerNode {
 
 }  // namespace
 
-RMSNormalization::RMSNormalization(const Config& config)
-    : Layer(finish_layer(std::make_shared<RMSNormalizationNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+RMSNormalization::RMSNormalization(const Config& config) : Layer(node_from<RMSNormalizationNode>(config)) {}
 
 RMSNormalization::RMSNormalization(int axis, Config config)
-    : RMSNormalization([&] {
-        config.axis = axis;
-        return std::move(config);
-      }()) {}
+    : RMSNormalization(with(std::move(config), &Config::axis, axis)) {}
 
 }  // namespace nyala

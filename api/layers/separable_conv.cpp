@@ -1,5 +1,6 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/channels_first.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/convolution_support.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/api/layers/separable_conv1d.h>
@@ -13,24 +14,11 @@ using namespace nyala::detail;
 template <size_t N>
 void SeparableConvConfig<N>::fields(FieldVisitor& v) {
   v.field("filters", filters);
-  visit_size(v, "kernel_size", kernel_size);
-  visit_size(v, "strides", strides);
-  v.field("padding", padding);
+  visit_window(v, *this);
   v.field("data_format", data_format);
   visit_size(v, "dilation_rate", dilation_rate);
   v.field("depth_multiplier", depth_multiplier);
-  v.field("activation", activation);
-  v.field("use_bias", use_bias);
-  v.field("depthwise_initializer", depthwise_initializer);
-  v.field("pointwise_initializer", pointwise_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("depthwise_regularizer", depthwise_regularizer);
-  v.field("pointwise_regularizer", pointwise_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("depthwise_constraint", depthwise_constraint);
-  v.field("pointwise_constraint", pointwise_constraint);
-  v.field("bias_constraint", bias_constraint);
+  visit_activation_and_weights(v, *this);
 }
 
 template struct SeparableConvConfig<1>;

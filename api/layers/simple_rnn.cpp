@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/simple_rnn.h>
 #include <nyala/api/layers/simple_rnn_cell.h>
 
@@ -7,25 +8,8 @@ using namespace nyala::detail;
 
 void SimpleRNNConfig::fields(FieldVisitor& v) {
   v.field("units", units);
-  v.field("activation", activation);
-  v.field("use_bias", use_bias);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("recurrent_initializer", recurrent_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("recurrent_regularizer", recurrent_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("activity_regularizer", activity_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("recurrent_constraint", recurrent_constraint);
-  v.field("bias_constraint", bias_constraint);
-  v.field("dropout", dropout);
-  v.field("recurrent_dropout", recurrent_dropout);
-  v.field("return_sequences", return_sequences);
-  v.field("return_state", return_state);
-  v.field("go_backwards", go_backwards);
-  v.field("stateful", stateful);
-  v.field("unroll", unroll);
+  visit_cell(v, *this);
+  visit_returned(v, *this);
   v.optional("seed", seed, -1);
   v.field("zero_output_for_mask", zero_output_for_mask);
 }
@@ -33,24 +17,7 @@ void SimpleRNNConfig::fields(FieldVisitor& v) {
 namespace {
 
 Layer cell_of(const SimpleRNNConfig& config) {
-  return SimpleRNNCell(SimpleRNNCellConfig{.units = config.units,
-                                           .activation = config.activation,
-                                           .use_bias = config.use_bias,
-                                           .kernel_initializer = config.kernel_initializer,
-                                           .recurrent_initializer = config.recurrent_initializer,
-                                           .bias_initializer = config.bias_initializer,
-                                           .kernel_regularizer = config.kernel_regularizer,
-                                           .recurrent_regularizer = config.recurrent_regularizer,
-                                           .bias_regularizer = config.bias_regularizer,
-                                           .kernel_constraint = config.kernel_constraint,
-                                           .recurrent_constraint = config.recurrent_constraint,
-                                           .bias_constraint = config.bias_constraint,
-                                           .dropout = config.dropout,
-                                           .recurrent_dropout = config.recurrent_dropout,
-                                           .seed = config.seed,
-                                           .name = "simple_rnn_cell",
-                                           .trainable = config.trainable,
-                                           .dtype = config.dtype});
+  return SimpleRNNCell(with_fields_of<SimpleRNNCellConfig>(config, "simple_rnn_cell"));
 }
 
 class SimpleRnnNode final : public RecurrentNode {
@@ -70,14 +37,9 @@ class SimpleRnnNode final : public RecurrentNode {
 
 }  // namespace
 
-SimpleRNN::SimpleRNN(const Config& config)
-    : RecurrentLayer(finish_layer(std::make_shared<SimpleRnnNode>(config),
-                                  {config.name, config.trainable, config.dtype})) {}
+SimpleRNN::SimpleRNN(const Config& config) : RecurrentLayer(node_from<SimpleRnnNode>(config)) {}
 
 SimpleRNN::SimpleRNN(int64_t units, Config config)
-    : SimpleRNN([&] {
-        config.units = units;
-        return std::move(config);
-      }()) {}
+    : SimpleRNN(with(std::move(config), &Config::units, units)) {}
 
 }  // namespace nyala

@@ -1,4 +1,5 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/simple_rnn_cell.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
@@ -9,19 +10,7 @@ using namespace nyala::detail;
 
 void SimpleRNNCellConfig::fields(FieldVisitor& v) {
   v.field("units", units);
-  v.field("activation", activation);
-  v.field("use_bias", use_bias);
-  v.field("kernel_initializer", kernel_initializer);
-  v.field("recurrent_initializer", recurrent_initializer);
-  v.field("bias_initializer", bias_initializer);
-  v.field("kernel_regularizer", kernel_regularizer);
-  v.field("recurrent_regularizer", recurrent_regularizer);
-  v.field("bias_regularizer", bias_regularizer);
-  v.field("kernel_constraint", kernel_constraint);
-  v.field("recurrent_constraint", recurrent_constraint);
-  v.field("bias_constraint", bias_constraint);
-  v.field("dropout", dropout);
-  v.field("recurrent_dropout", recurrent_dropout);
+  visit_cell(v, *this);
   v.optional("seed", seed, -1);
 }
 
@@ -74,14 +63,9 @@ class SimpleRnnCellNode final : public RecurrentCellNode {
 
 }  // namespace
 
-SimpleRNNCell::SimpleRNNCell(const Config& config)
-    : Layer(finish_layer(std::make_shared<SimpleRnnCellNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+SimpleRNNCell::SimpleRNNCell(const Config& config) : Layer(node_from<SimpleRnnCellNode>(config)) {}
 
 SimpleRNNCell::SimpleRNNCell(int64_t units, Config config)
-    : SimpleRNNCell([&] {
-        config.units = units;
-        return std::move(config);
-      }()) {}
+    : SimpleRNNCell(with(std::move(config), &Config::units, units)) {}
 
 }  // namespace nyala

@@ -1,4 +1,5 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/layers/softmax.h>
 #include <nyala/backend/core/error.h>
@@ -54,14 +55,9 @@ class SoftmaxNode final : public LayerNode {
 
 }  // namespace
 
-Softmax::Softmax(const Config& config)
-    : Layer(finish_layer(std::make_shared<SoftmaxNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+Softmax::Softmax(const Config& config) : Layer(node_from<SoftmaxNode>(config)) {}
 
 Softmax::Softmax(Axes axis, Config config)
-    : Softmax([&] {
-        config.axis = std::move(axis);
-        return std::move(config);
-      }()) {}
+    : Softmax(with(std::move(config), &Config::axis, std::move(axis))) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/spatial_dropout1d.h>
 
 #include <nyala/api/layers/spatial_dropout.h>
@@ -14,12 +15,9 @@ void SpatialDropout1DConfig::fields(FieldVisitor& v) {
 SpatialDropout1D::SpatialDropout1D(const Config& config)
     : Layer(finish_layer(make_spatial_dropout_node({"SpatialDropout1D", 1, config.rate, "", config.seed},
                                                    detail::fields_of(config)),
-                         {config.name, config.trainable, config.dtype})) {}
+                         options_of(config))) {}
 
 SpatialDropout1D::SpatialDropout1D(double rate, Config config)
-    : SpatialDropout1D([&] {
-        config.rate = rate;
-        return std::move(config);
-      }()) {}
+    : SpatialDropout1D(with(std::move(config), &Config::rate, rate)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/spatial_dropout2d.h>
 
 #include <nyala/api/layers/spatial_dropout.h>
@@ -16,12 +17,9 @@ SpatialDropout2D::SpatialDropout2D(const Config& config)
     : Layer(finish_layer(
           make_spatial_dropout_node({"SpatialDropout2D", 2, config.rate, config.data_format, config.seed},
                                     detail::fields_of(config)),
-          {config.name, config.trainable, config.dtype})) {}
+          options_of(config))) {}
 
 SpatialDropout2D::SpatialDropout2D(double rate, Config config)
-    : SpatialDropout2D([&] {
-        config.rate = rate;
-        return std::move(config);
-      }()) {}
+    : SpatialDropout2D(with(std::move(config), &Config::rate, rate)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/spatial_dropout3d.h>
 
 #include <nyala/api/layers/spatial_dropout.h>
@@ -16,12 +17,9 @@ SpatialDropout3D::SpatialDropout3D(const Config& config)
     : Layer(finish_layer(
           make_spatial_dropout_node({"SpatialDropout3D", 3, config.rate, config.data_format, config.seed},
                                     detail::fields_of(config)),
-          {config.name, config.trainable, config.dtype})) {}
+          options_of(config))) {}
 
 SpatialDropout3D::SpatialDropout3D(double rate, Config config)
-    : SpatialDropout3D([&] {
-        config.rate = rate;
-        return std::move(config);
-      }()) {}
+    : SpatialDropout3D(with(std::move(config), &Config::rate, rate)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/stacked_rnn_cells.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/shape.h>
@@ -94,14 +95,9 @@ class StackedCellsNode final : public RecurrentCellNode {
 
 }  // namespace
 
-StackedRNNCells::StackedRNNCells(const Config& config)
-    : Layer(finish_layer(std::make_shared<StackedCellsNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+StackedRNNCells::StackedRNNCells(const Config& config) : Layer(node_from<StackedCellsNode>(config)) {}
 
 StackedRNNCells::StackedRNNCells(std::vector<Layer> cells, Config config)
-    : StackedRNNCells([&] {
-        config.cells = std::move(cells);
-        return std::move(config);
-      }()) {}
+    : StackedRNNCells(with(std::move(config), &Config::cells, std::move(cells))) {}
 
 }  // namespace nyala

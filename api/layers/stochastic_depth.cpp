@@ -1,4 +1,5 @@
 #include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/seeded_node.h>
 #include <nyala/api/layers/stochastic_depth.h>
 
@@ -31,14 +32,9 @@ class StochasticDepthNode final : public SeededNode {
 
 }  // namespace
 
-StochasticDepth::StochasticDepth(const Config& config)
-    : Layer(finish_layer(std::make_shared<StochasticDepthNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+StochasticDepth::StochasticDepth(const Config& config) : Layer(node_from<StochasticDepthNode>(config)) {}
 
 StochasticDepth::StochasticDepth(double drop_path_rate, Config config)
-    : StochasticDepth([&] {
-        config.drop_path_rate = drop_path_rate;
-        return std::move(config);
-      }()) {}
+    : StochasticDepth(with(std::move(config), &Config::drop_path_rate, drop_path_rate)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/layers/time_distributed.h>
 #include <nyala/api/layers/time_steps.h>
@@ -87,14 +88,9 @@ class TimeDistributedNode final : public LayerNode {
 
 }  // namespace
 
-TimeDistributed::TimeDistributed(const Config& config)
-    : Layer(finish_layer(std::make_shared<TimeDistributedNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+TimeDistributed::TimeDistributed(const Config& config) : Layer(node_from<TimeDistributedNode>(config)) {}
 
 TimeDistributed::TimeDistributed(Layer layer, Config config)
-    : TimeDistributed([&] {
-        config.layer = std::move(layer);
-        return std::move(config);
-      }()) {}
+    : TimeDistributed(with(std::move(config), &Config::layer, std::move(layer))) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/unit_normalization.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -41,13 +42,9 @@ class UnitNormalizationNode final : public LayerNode {
 }  // namespace
 
 UnitNormalization::UnitNormalization(const Config& config)
-    : Layer(finish_layer(std::make_shared<UnitNormalizationNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+    : Layer(node_from<UnitNormalizationNode>(config)) {}
 
 UnitNormalization::UnitNormalization(int axis, Config config)
-    : UnitNormalization([&] {
-        config.axis = axis;
-        return std::move(config);
-      }()) {}
+    : UnitNormalization(with(std::move(config), &Config::axis, axis)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/up_sampling1d.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -31,14 +32,9 @@ class UpSampling1DNode final : public LayerNode {
 
 }  // namespace
 
-UpSampling1D::UpSampling1D(const Config& config)
-    : Layer(finish_layer(std::make_shared<UpSampling1DNode>(config),
-                         {config.name, config.trainable, config.dtype})) {}
+UpSampling1D::UpSampling1D(const Config& config) : Layer(node_from<UpSampling1DNode>(config)) {}
 
 UpSampling1D::UpSampling1D(int64_t size, Config config)
-    : UpSampling1D([&] {
-        config.size = size;
-        return std::move(config);
-      }()) {}
+    : UpSampling1D(with(std::move(config), &Config::size, size)) {}
 
 }  // namespace nyala

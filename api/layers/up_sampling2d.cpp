@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/up_sampling2d.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -56,13 +57,9 @@ class UpSampling2DNode : public LayerNode {
 
 }  // namespace
 
-UpSampling2D::UpSampling2D(const Config& config)
-    : Layer(make_image_layer<UpSampling2DNode>(config)) {}
+UpSampling2D::UpSampling2D(const Config& config) : Layer(make_image_layer<UpSampling2DNode>(config)) {}
 
 UpSampling2D::UpSampling2D(Size2D size, Config config)
-    : UpSampling2D([&] {
-        config.size = size;
-        return std::move(config);
-      }()) {}
+    : UpSampling2D(with(std::move(config), &Config::size, size)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/up_sampling3d.h>
 
 #include <nyala/api/layers/arguments.h>
@@ -41,13 +42,9 @@ class UpSampling3DNode : public LayerNode {
 
 }  // namespace
 
-UpSampling3D::UpSampling3D(const Config& config)
-    : Layer(make_image_layer<UpSampling3DNode>(config)) {}
+UpSampling3D::UpSampling3D(const Config& config) : Layer(make_image_layer<UpSampling3DNode>(config)) {}
 
 UpSampling3D::UpSampling3D(Size3D size, Config config)
-    : UpSampling3D([&] {
-        config.size = size;
-        return std::move(config);
-      }()) {}
+    : UpSampling3D(with(std::move(config), &Config::size, size)) {}
 
 }  // namespace nyala

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <nyala/api/fields.h>
 #include <nyala/api/layers/size.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/shape.h>
@@ -46,6 +47,14 @@ void check_spatial(const Shape& input, size_t axes);
 
 /// The same, and for a number of channels that is not known.
 void check_channels_known(const Shape& input, size_t axes);
+
+/// What the configurations of layers with a kernel show of their window.
+template <class Config>
+void visit_window(FieldVisitor& v, Config& c) {
+  visit_size(v, "kernel_size", c.kernel_size);
+  visit_size(v, "strides", c.strides);
+  v.field("padding", c.padding);
+}
 
 /// Throws ShapeError where the output would be empty.
 void check_window(const Shape& input, const WindowSizes& sizes);

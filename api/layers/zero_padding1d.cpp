@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/zero_padding1d.h>
 
 #include <nyala/api/layers/edges_layer.h>
@@ -14,12 +15,9 @@ void ZeroPadding1DConfig::fields(FieldVisitor& v) {
 ZeroPadding1D::ZeroPadding1D(const Config& config)
     : Layer(finish_layer(make_padding_node({"ZeroPadding1D", config.padding.list(), config.data_format},
                                            detail::fields_of(config)),
-                         {config.name, config.trainable, config.dtype})) {}
+                         options_of(config))) {}
 
 ZeroPadding1D::ZeroPadding1D(EdgeSizes<1> padding, Config config)
-    : ZeroPadding1D([&] {
-        config.padding = std::move(padding);
-        return std::move(config);
-      }()) {}
+    : ZeroPadding1D(with(std::move(config), &Config::padding, std::move(padding))) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/zero_padding2d.h>
 
 #include <nyala/api/layers/edges_layer.h>
@@ -24,12 +25,9 @@ std::vector<EdgePair> edges_of(const PaddingSizes2D& padding) {
 ZeroPadding2D::ZeroPadding2D(const Config& config)
     : Layer(finish_layer(make_padding_node({"ZeroPadding2D", edges_of(config.padding), config.data_format},
                                            detail::fields_of(config)),
-                         {config.name, config.trainable, config.dtype})) {}
+                         options_of(config))) {}
 
 ZeroPadding2D::ZeroPadding2D(PaddingSizes2D padding, Config config)
-    : ZeroPadding2D([&] {
-        config.padding = padding;
-        return std::move(config);
-      }()) {}
+    : ZeroPadding2D(with(std::move(config), &Config::padding, padding)) {}
 
 }  // namespace nyala

@@ -1,3 +1,4 @@
+#include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/zero_padding3d.h>
 
 #include <nyala/api/layers/edges_layer.h>
@@ -14,12 +15,9 @@ void ZeroPadding3DConfig::fields(FieldVisitor& v) {
 ZeroPadding3D::ZeroPadding3D(const Config& config)
     : Layer(finish_layer(make_padding_node({"ZeroPadding3D", config.padding.list(), config.data_format},
                                            detail::fields_of(config)),
-                         {config.name, config.trainable, config.dtype})) {}
+                         options_of(config))) {}
 
 ZeroPadding3D::ZeroPadding3D(EdgeSizes<3> padding, Config config)
-    : ZeroPadding3D([&] {
-        config.padding = std::move(padding);
-        return std::move(config);
-      }()) {}
+    : ZeroPadding3D(with(std::move(config), &Config::padding, std::move(padding))) {}
 
 }  // namespace nyala

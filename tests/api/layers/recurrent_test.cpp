@@ -1,3 +1,5 @@
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/all.h>
@@ -11,6 +13,7 @@
 #include <nyala/backend/ops/slice.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/tests/api/error_text.h>
+#include <nyala/tests/api/field_printer.h>
 
 namespace nyala::testing {
 
@@ -51,6 +54,76 @@ TEST(Recurrent, NamesItsVariablesAsKeras) {
   EXPECT_EQ(paths(both).front(), "bidirectional/forward_gru/gru_cell/kernel");
   EXPECT_EQ(paths(both).back(), "bidirectional/backward_gru/gru_cell/bias");
   EXPECT_EQ(both.count_params(), 2 * (4 * 6 + 2 * 6 + 12));
+}
+
+std::map<std::string, std::string> printed(const Layer& layer) {
+  FieldPrinter printer;
+  layer.node().fields(printer);
+  return {printer.fields().begin(), printer.fields().end()};
+}
+
+template <class Config>
+Config with_other_settings() {
+  Config config;
+  config.units = 3;
+  config.activation = "relu";
+  config.use_bias = false;
+  config.kernel_initializer = "he_normal";
+  config.recurrent_initializer = "zeros";
+  config.bias_initializer = "ones";
+  config.kernel_regularizer = "l1";
+  config.recurrent_regularizer = "l2";
+  config.bias_regularizer = "l1_l2";
+  config.kernel_constraint = "non_neg";
+  config.recurrent_constraint = "max_norm";
+  config.bias_constraint = "unit_norm";
+  config.dropout = 0.25;
+  config.recurrent_dropout = 0.125;
+  config.seed = 7;
+  config.return_sequences = config.return_state = config.go_backwards = config.unroll = true;
+  config.activity_regularizer = "l2";
+  config.trainable = false;
+  config.dtype = "float64";
+  return config;
+}
+
+TEST(Recurrent, TheCellHasEverySettingOfItsLayer) {
+  LSTMConfig lstm = with_other_settings<LSTMConfig>();
+  lstm.recurrent_activation = "tanh";
+  lstm.unit_forget_bias = false;
+  GRUConfig gru = with_other_settings<GRUConfig>();
+  gru.recurrent_activation = "tanh";
+  gru.reset_after = false;
+  const std::vector<std::pair<Layer, Layer>> layers{
+      {LSTM(lstm), LSTMCell(1)},
+      {GRU(gru), GRUCell(1)},
+      {SimpleRNN(with_other_settings<SimpleRNNConfig>()), SimpleRNNCell(1)}};
+  for (const auto& [layer, other] : layers) {
+    const Layer cell = layer.node().sublayers()[0].second;
+    const auto outer = printed(layer), inner = printed(cell), plain = printed(other);
+    EXPECT_EQ(inner.size(), plain.size());
+    for (const auto& [name, value] : inner) {
+      EXPECT_EQ(value, outer.at(name)) << name;
+      EXPECT_NE(value, plain.at(name)) << name << " is no other setting than the default";
+    }
+    EXPECT_FALSE(cell.trainable());
+    EXPECT_EQ(cell.node().dtype(), DType::float64);
+  }
+}
+
+/// Bidirectional makes its layers again, of which only what it decides is another.
+TEST(Recurrent, ALayerMadeAgainHasEverySetting) {
+  LSTMConfig config = with_other_settings<LSTMConfig>();
+  config.go_backwards = false;
+  const LSTM lstm(config);
+  const RNN rnn(LSTMCell(2, {.dropout = 0.5}), {.return_state = true, .stateful = true, .unroll = true});
+  for (const Layer& layer : {Layer(lstm), Layer(rnn)}) {
+    const Bidirectional both(layer);
+    auto expected = printed(layer), forward = printed(both.node().sublayers()[0].second);
+    expected["zero_output_for_mask"] = expected["return_sequences"];
+    EXPECT_EQ(forward, expected);
+    EXPECT_EQ(forward.size(), layer.class_name() == "RNN" ? 6u : 24u);
+  }
 }
 
 TEST(Recurrent, TheForgetGateBeginsOpen) {
