@@ -1,11 +1,8 @@
 #include <nyala/api/model/graph.h>
 
-#include <map>
-
 #include <nyala/api/layers/recurrent_layer.h>
-#include <nyala/backend/core/c_locale_text.h>
+#include <nyala/api/saving/ops/op_class.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
 #include <nyala/backend/ops/einsum.h>
 
@@ -122,34 +119,6 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
 
 namespace {
 
-/// Keras' name of the operation: `x + 1.0` is an add there, one affine op here.
-std::string keras_name(const OpDef& op, const Descriptor& descriptor) {
-  static const std::map<std::string_view, std::string_view>& others =
-      *new std::map<std::string_view, std::string_view>{{"divide", "true_divide"},
-                                                        {"power_scalar", "power"},
-                                                        {"slice", "get_item"},
-                                                        {"flatten", "reshape"}};
-  if (&op != &ops::kAffine) {
-    const auto found = others.find(op.name);
-    return std::string(found == others.end() ? op.name : found->second);
-  }
-  const auto& affine = descriptor.as<ops::AffineDescriptor>();
-  if (affine.offset == 0.0) return affine.scale == -1.0 ? "negative" : "multiply";
-  if (affine.scale == -1.0 || (affine.scale == 1.0 && affine.offset < 0.0)) return "subtract";
-  return affine.scale == 1.0 ? "add" : "affine";
-}
-
-/// "not_equal" -> "NotEqual".
-std::string camel_case(const std::string& name) {
-  std::string out;
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '_') continue;
-    const bool upper = i == 0 || name[i - 1] == '_';
-    out += upper ? to_upper(name[i]) : name[i];
-  }
-  return out;
-}
-
 /// An einsum runs as the ops that it is made of, which depend on the sizes that only the run knows.
 class DrawnEinsum final : public GraphOperation {
  public:
@@ -179,7 +148,7 @@ void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers input
   if (&op == &ops::kEinsum)
     node->operation = std::make_shared<DrawnEinsum>(descriptor.as<ops::EinsumDescriptor>().equation.data());
   node->device = remembered_device();
-  node->op_class = camel_case(keras_name(op, descriptor));
+  node->op_class = op_class_of(op, descriptor);
   node->name = unique_name(node->op_class);
   for (const Tensor* input : inputs) node->inputs.push_back(*input);
   node->outputs.assign(outputs.begin(), outputs.end());

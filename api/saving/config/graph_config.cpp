@@ -5,8 +5,8 @@
 #include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/layers/recurrent_layer.h>
 #include <nyala/api/model/functional.h>
+#include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>
-#include <nyala/api/saving/config/op_config.h>
 
 namespace nyala {
 

@@ -10,8 +10,9 @@
 #include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/layers/input.h>
 #include <nyala/api/saving/config/config_reader.h>
+#include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>
-#include <nyala/api/saving/config/op_config.h>
+#include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -147,7 +148,7 @@ class GraphReader {
   static bool is_operation(const Json& json, const ConfigObject& object) {
     if (json.contains("module") && json["module"].is_string())
       return json["module"].get<std::string>().find(".ops") != std::string::npos;
-    return is_op_class(object.class_name) && object.config.is_object() && object.config.size() <= 1;
+    return find_op(object.class_name) && object.config.is_object() && object.config.size() <= 1;
   }
 
   /// The tensor, or nothing while it is not drawn yet.

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include <nyala/api/saving/config/op_config.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/api/saving/ops/op_config.h>
+#include <nyala/backend/core/tensor.h>
 
 namespace nyala {
 
@@ -59,15 +59,6 @@ class OpArguments {
 
   Bound b_;
 };
-
-/// x[key] as Python has it: numbers, slices, "..." and None, in a list or alone.
-Tensor get_item(const OpArguments& a);
-/// The key of a slice whose ranges are these, as Keras writes it.
-Json key_of(const ops::SliceDescriptor& slice, const Shape& x);
-
-/// Nested lists of numbers as float64. Throws FileFormatError naming `where` unless all rows are of one
-/// length.
-Tensor tensor_of_numbers(const Json& json, const std::string& where);
 
 /// The integers of a file's value, null becomes None.
 std::vector<int64_t> integers_of(const Json& json, const OpArguments& a, const char* name);

@@ -1,0 +1,28 @@
+#include <nyala/api/saving/ops/op_forms.h>
+#include <nyala/api/saving/ops/op_table.h>
+#include <nyala/backend/ops/all.h>
+
+namespace nyala {
+
+namespace {
+
+Tensors read_top_k(const OpArguments& a) {
+  const ops::TopK found = ops::top_k(a.tensor("x", 0), static_cast<int>(a.integer("k", 1)));
+  return {found.values, found.indices};
+}
+
+constexpr OpRow kRows[] = {
+    {"Rsqrt", unary<ops::rsqrt>, {{&ops::kRsqrt}}, legacy_unary("rsqrt")},
+    {"Erf", unary<ops::erf>, {{&ops::kErf}}, legacy_unary("erf")},
+    {"Logsumexp",
+     reduction<ops::logsumexp>,
+     {{&ops::kLogsumexp, write_reduction}},
+     legacy_reduction("reduce_logsumexp")},
+    {"TopK", read_top_k},
+};
+
+}  // namespace
+
+OpFamily math_ops() { return {"keras.src.ops.math", kRows}; }
+
+}  // namespace nyala

@@ -1,0 +1,93 @@
+// The ops that have no row, or not for all that they do, and why.
+#include <nyala/api/saving/ops/op_table.h>
+#include <nyala/backend/ops/all.h>
+
+namespace nyala {
+
+namespace {
+
+constexpr const char* kIsGradient = "it computes a gradient";
+constexpr const char* kIsUpdate = "it belongs to an update";
+
+constexpr const char* kIsPart = "it is part of a layer";
+constexpr const char* kIsOwn = "Keras has no operation for it";
+
+struct Reason {
+  const OpDef* op;
+  const char* text;
+};
+
+constexpr Reason kReasons[] = {
+    {&ops::kAffine, "it scales and shifts at once; use Rescaling"},
+    {&ops::kRelu, "Keras has no operation for this relu; use the ReLU layer"},
+    {&ops::kAffineTransform, "Keras' AffineTransform is not built for files"},
+    {&ops::kBatchNormalizationApply, "Keras' BatchNorm is not built for files"},
+    {&ops::kConv2D, "Keras' Conv is not built for files"},
+    {&ops::kConv2DBackwardInput, "Keras' ConvTranspose is not built for files"},
+    {&ops::kConv3D, "Keras' Conv is not built for files"},
+    {&ops::kConv3DBackwardInput, "Keras' ConvTranspose is not built for files"},
+    {&ops::kSparseCategoricalCrossentropy, "Keras' SparseCategoricalCrossentropy is not built for files"},
+    {&ops::kCategoricalCrossentropy, "Keras' CategoricalCrossentropy is not built for files"},
+    {&ops::kBinaryCrossentropy, "Keras' BinaryCrossentropy is not built for files"},
+    {&ops::kCtcLoss, "Keras' CTCLoss is not built for files"},
+    {&ops::kDigitize, "Keras' Digitize is not built for files"},
+    {&ops::kDotProductAttention, "Keras' DotProductAttention is not built for files"},
+    {&ops::kLayerNormalization, "Keras' LayerNorm is not built for files"},
+    {&ops::kMaxPooling2D, "Keras' MaxPool is not built for files"},
+    {&ops::kAveragePooling2D, "Keras' AveragePool is not built for files"},
+    {&ops::kResizeImages, "Keras' Resize is not built for files"},
+    {&ops::kSpread, kIsGradient},
+    {&ops::kIsclose, "Keras' Isclose is not written to files yet"},
+    {&ops::kInTopK, "Keras' InTopK is not written to files yet"},
+    {&ops::kTopK, "Keras' TopK is not written to files yet"},
+    {&ops::kOneHot, "Keras' OneHot is not written to files yet"},
+    {&ops::kTakeAlongAxis, "Keras' TakeAlongAxis is not written to files yet"},
+    {&ops::kCelu, "Keras' Celu is not written to files yet"},
+    {&ops::kHardTanh, "Keras' HardTanh is not written to files yet"},
+    {&ops::kTanhShrink, "Keras' TanhShrink is not written to files yet"},
+    {&ops::kSoftShrink, "Keras' SoftShrink is not written to files yet"},
+    {&ops::kHardShrink, "Keras' HardShrink is not written to files yet"},
+    {&ops::kThreshold, "Keras' Threshold is not written to files yet"},
+    {&ops::kSquareplus, "Keras' Squareplus is not written to files yet"},
+    {&ops::kSparsePlus, "Keras' SparsePlus is not written to files yet"},
+    {&ops::kSparseSigmoid, "Keras' SparseSigmoid is not written to files yet"},
+    {&ops::kSparsemax, "Keras' Sparsemax is not written to files yet"},
+    {&ops::kAddInPlace, kIsUpdate},
+    {&ops::kMovingAverage, kIsUpdate},
+    {&ops::kSquaredSums, kIsUpdate},
+    {&ops::kClipFactors, kIsUpdate},
+    {&ops::kScatterInto, kIsUpdate},
+    {&ops::kSumBuffers, kIsUpdate},
+    {&ops::kBatchMoments, kIsPart},
+    {&ops::kMergeMoments, kIsPart},
+    {&ops::kBatchNormalizationForward, kIsPart},
+    {&ops::kBatchNormalizationSums, kIsPart},
+    {&ops::kBatchNormalizationTrain, kIsPart},
+    {&ops::kConv2DOnto, kIsPart},
+    {&ops::kDense, kIsPart},
+    {&ops::kDropout, kIsPart},
+    {&ops::kGru, kIsPart},
+    {&ops::kImageTransforms, kIsPart},
+    {&ops::kLstm, kIsPart},
+    {&ops::kNoise, kIsPart},
+    {&ops::kUniformRows, kIsPart},
+    {&ops::kMish, kIsOwn},
+    {&ops::kSquaredDifference, kIsOwn},
+    {&ops::kDeviceCopy, kIsOwn},
+    {&ops::kCountNotFinite, kIsOwn},
+    {&ops::kReplicaAllReduce, kIsOwn},
+    {&ops::kReplicaAllGather, kIsOwn},
+};
+
+}  // namespace
+
+const char* unsupported_reason(const OpDef& op) {
+  for (const Reason& reason : kReasons)
+    if (reason.op == &op) return reason.text;
+  // Other gradients and updates are called so.
+  const auto is_called = [&](std::string_view word) { return op.name.find(word) != std::string_view::npos; };
+  if (is_called("gradient") || is_called("backward")) return kIsGradient;
+  return is_called("update") ? kIsUpdate : nullptr;
+}
+
+}  // namespace nyala
