@@ -36,6 +36,7 @@ AREAS = [
     "legacy_hard_sigmoid",
     "own_optimizers",
     "graphs",
+    "ops",
     "fit",
     "weights_files",
     "model_files",

@@ -31,6 +31,9 @@ Tensors read_elu(const OpArguments& a) { return {ops::elu(a.tensor("x", 0), a.re
 void write_elu(const TracedOp& op, OpConfig& out) { out.config["alpha"] = op.as<ops::EluDescriptor>().alpha; }
 
 Tensors read_celu(const OpArguments& a) { return {ops::celu(a.tensor("x", 0), a.real("alpha", 1.0))}; }
+void write_celu(const TracedOp& op, OpConfig& out) {
+  out.config["alpha"] = op.as<ops::CeluDescriptor>().alpha;
+}
 
 Tensors read_gelu(const OpArguments& a) {
   const Json approximate = a.setting("approximate");
@@ -47,24 +50,43 @@ template <Tensor (*op)(const Tensor&, double)>
 Tensors read_shrink(const OpArguments& a) {
   return {op(a.tensor("x", 0), a.real("threshold", 0.5))};
 }
+void write_shrink(const TracedOp& op, OpConfig& out) {
+  out.config["threshold"] = op.as<ops::ThresholdDescriptor>().threshold;
+}
 
 Tensors read_threshold(const OpArguments& a) {
   return {ops::threshold(a.tensor("x", 0), a.real("threshold", 0.0), a.real("default_value", 0.0))};
 }
+void write_threshold(const TracedOp& op, OpConfig& out) {
+  const auto& d = op.as<ops::ThresholdDescriptor>();
+  out.config["threshold"] = d.threshold;
+  out.config["default_value"] = d.default_value;
+}
 
 Tensors read_squareplus(const OpArguments& a) {
   return {ops::squareplus(a.tensor("x", 0), a.real("b", 4.0))};
+}
+void write_squareplus(const TracedOp& op, OpConfig& out) {
+  out.config["b"] = op.as<ops::SquareplusDescriptor>().b;
 }
 
 template <Tensor (*op)(const Tensor&, int)>
 Tensors along_axis(const OpArguments& a) {
   return {op(a.tensor("x", 0), axis_argument(a, -1))};
 }
+void write_last_axis(const TracedOp&, OpConfig& out) { out.config["axis"] = -1; }
 
 Tensors read_one_hot(const OpArguments& a) {
   a.expect_default("sparse", false);
   return {ops::one_hot(a.tensor("x", 0), a.integer("num_classes", 0), axis_argument(a, -1),
                        dtype_argument(a, DType::float32))};
+}
+void write_one_hot(const TracedOp& op, OpConfig& out) {
+  const auto& d = op.as<ops::OneHotDescriptor>();
+  out.config["num_classes"] = d.num_classes;
+  out.config["axis"] = d.axis == op.inputs[0].rank() ? -1 : d.axis;  // Keras knows the last by -1 alone
+  write_dtype<ops::OneHotDescriptor>(op, out);
+  out.config["sparse"] = false;
 }
 
 Tensors read_moments(const OpArguments& a) {
@@ -86,7 +108,7 @@ constexpr OpRow kRows[] = {
      {{"leaky_relu"}, {}, {{"alpha", "negative_slope"}}}},
     {"Elu", read_elu, {{&ops::kElu, write_elu}}, legacy_unary("elu")},
     {"Selu", unary<ops::selu>, {{&ops::kSelu}}, legacy_unary("selu")},
-    {"Celu", read_celu},
+    {"Celu", read_celu, {{&ops::kCelu, write_celu}}},
     {"Gelu",
      read_gelu,
      {{&ops::kGelu, write_exact_gelu}, {&ops::kGeluTanh, write_approximate_gelu}},
@@ -96,24 +118,24 @@ constexpr OpRow kRows[] = {
     {"LogSigmoid", unary<ops::log_sigmoid>, {{&ops::kLogSigmoid}}},
     {"HardSigmoid", unary<ops::hard_sigmoid>, {{&ops::kHardSigmoid}}},
     {"HardSilu", unary<ops::hard_silu>, {{&ops::kHardSilu}}},
-    {"HardTanh", unary<ops::hard_tanh>},
+    {"HardTanh", unary<ops::hard_tanh>, {{&ops::kHardTanh}}},
     {"Softplus", unary<ops::softplus>, {{&ops::kSoftplus}}, legacy_unary("softplus")},
     {"Softsign", unary<ops::softsign>, {{&ops::kSoftsign}}, legacy_unary("softsign")},
-    {"TanhShrink", unary<ops::tanh_shrink>},
-    {"SoftShrink", read_shrink<ops::soft_shrink>},
-    {"HardShrink", read_shrink<ops::hard_shrink>},
-    {"Threshold", read_threshold},
-    {"Squareplus", read_squareplus},
-    {"SparsePlus", unary<ops::sparse_plus>},
-    {"SparseSigmoid", unary<ops::sparse_sigmoid>},
-    {"Sparsemax", along_axis<ops::sparsemax>},
+    {"TanhShrink", unary<ops::tanh_shrink>, {{&ops::kTanhShrink}}},
+    {"SoftShrink", read_shrink<ops::soft_shrink>, {{&ops::kSoftShrink, write_shrink}}},
+    {"HardShrink", read_shrink<ops::hard_shrink>, {{&ops::kHardShrink, write_shrink}}},
+    {"Threshold", read_threshold, {{&ops::kThreshold, write_threshold}}},
+    {"Squareplus", read_squareplus, {{&ops::kSquareplus, write_squareplus}}},
+    {"SparsePlus", unary<ops::sparse_plus>, {{&ops::kSparsePlus}}},
+    {"SparseSigmoid", unary<ops::sparse_sigmoid>, {{&ops::kSparseSigmoid}}},
+    {"Sparsemax", along_axis<ops::sparsemax>, {{&ops::kSparsemax, write_last_axis}}},
     {"Glu", along_axis<ops::glu>},
     {"Softmax",
      along_axis<ops::softmax>,
      {{&ops::kSoftmax, write_axis<ops::SoftmaxDescriptor>}},
      kLegacySoftmax},
     {"LogSoftmax", along_axis<ops::log_softmax>, {{&ops::kLogSoftmax, write_axis<ops::SoftmaxDescriptor>}}},
-    {"OneHot", read_one_hot},
+    {"OneHot", read_one_hot, {{&ops::kOneHot, write_one_hot}}},
     {"Moments", read_moments},
 };
 

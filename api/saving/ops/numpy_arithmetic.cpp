@@ -73,6 +73,26 @@ void write_other_number(const TracedOp& op, OpConfig& out) {
   out.args.push_back(number_to_json(op, op.as<ops::NotEqualScalarDescriptor>().value));
 }
 
+Tensors read_isclose(const OpArguments& a) {
+  ops::ClosenessDescriptor d;
+  if (a.has("rtol", 2)) d.rtol = a.number("rtol", 2).as<double>();
+  if (a.has("atol", 3)) d.atol = a.number("atol", 3).as<double>();
+  d.equal_nan = a.flag("equal_nan");
+  Tensor made;
+  if (!a.is_tensor("x1", 0)) {
+    const Tensor right = a.tensor("x2", 1);
+    return {ops::isclose(side(a, "x1", 0, right, made), right, d)};
+  }
+  const Tensor left = a.tensor("x1", 0);
+  return {ops::isclose(left, side(a, "x2", 1, left, made), d)};
+}
+void write_isclose(const TracedOp& op, OpConfig& out) {
+  const auto& d = op.as<ops::ClosenessDescriptor>();
+  out.args.push_back(d.rtol);
+  out.args.push_back(d.atol);
+  out.config["equal_nan"] = d.equal_nan;
+}
+
 Tensors read_where(const OpArguments& a) {
   const Tensor condition = a.tensor("condition", 0);
   const Tensor like = a.is_tensor("x1", 1)   ? a.tensor("x1", 1)
@@ -114,6 +134,7 @@ constexpr OpRow kRows[] = {
     {"GreaterEqual", binary<ops::greater_equal>, {{&ops::kGreaterEqual}}, legacy_binary("greater_equal")},
     {"Less", binary<ops::less>, {{&ops::kLess}}, legacy_binary("less")},
     {"LessEqual", binary<ops::less_equal>, {{&ops::kLessEqual}}, legacy_binary("less_equal")},
+    {"Isclose", read_isclose, {{&ops::kIsclose, write_isclose}}},
     {"LogicalAnd", binary<ops::logical_and>, {{&ops::kLogicalAnd}}, legacy_binary("logical_and")},
     {"LogicalOr", binary<ops::logical_or>, {{&ops::kLogicalOr}}, legacy_binary("logical_or")},
     {"LogicalXor", binary<ops::logical_xor>, {{&ops::kLogicalXor}}},

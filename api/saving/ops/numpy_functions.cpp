@@ -13,6 +13,7 @@ Tensors read_round(const OpArguments& a) {
   a.expect_default("decimals", 0);
   return {ops::round(a.tensor("x", 0))};
 }
+void write_round(const TracedOp&, OpConfig& out) { out.config["decimals"] = 0; }
 
 Tensors read_clip(const OpArguments& a) {
   return {ops::clip(a.tensor("x", 0), a.real("x_min", 0), a.real("x_max", 0))};
@@ -51,7 +52,7 @@ constexpr OpRow kRows[] = {
     {"Floor", unary<ops::floor>, {{&ops::kFloor}}, legacy_unary("floor")},
     {"Ceil", unary<ops::ceil>, {{&ops::kCeil}}, legacy_unary("ceil")},
     {"Trunc", unary<ops::trunc>, {{&ops::kTrunc}}},
-    {"Round", read_round, {{&ops::kRound}}, legacy_unary("round")},
+    {"Round", read_round, {{&ops::kRound, write_round}}, legacy_unary("round")},
     {"Clip",
      read_clip,
      {{&ops::kClip, write_clip}},

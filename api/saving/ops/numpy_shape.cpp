@@ -176,7 +176,7 @@ constexpr OpRow kRows[] = {
     {"BroadcastTo", read_broadcast_to, {{&ops::kBroadcastTo, write_broadcast_to}}},
     {"GetItem", read_item, {{&ops::kSlice, write_item}}, {{"getitem"}, {"slice_spec"}, {}, upgrade_item}},
     {"Take", read_take, {{&ops::kTake, write_axis<ops::GatherDescriptor>}}},
-    {"TakeAlongAxis", read_take_along_axis},
+    {"TakeAlongAxis", read_take_along_axis, {{&ops::kTakeAlongAxis, write_axis<ops::GatherDescriptor>}}},
 };
 
 }  // namespace
