@@ -1,4 +1,6 @@
 // Reductions over axes, products, and tensors of one value.
+#include <optional>
+
 #include <nyala/api/saving/ops/op_forms.h>
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/ops/all.h>
