@@ -60,7 +60,7 @@ bool same_call(const GraphNode& a, const GraphNode& b) {
          left.kwargs == right.kwargs;
 }
 
-/// Draws the graph of a file: calls are made as soon as what they need is there.
+/// Traces the graph of a file: calls are made as soon as what they need is there.
 class GraphReader {
  public:
   GraphReader(const Json& config, std::string where, LoadScope& scope)
@@ -70,7 +70,7 @@ class GraphReader {
     const Json& entries = member_of(config_, "layers", where_);
     if (!entries.is_array()) throw FileFormatError(where_ + ", 'layers': expected a list");
     for (const Json& json : entries) add_entry(json);
-    draw_calls();
+    trace_calls();
     for (const Entry& entry : entries_)
       if (entry.next < entry.calls.size())
         throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) +
@@ -100,8 +100,8 @@ class GraphReader {
   using Place = std::pair<size_t, int64_t>;
 
   /// In the order of the file where that can be; what has to wait is looked at again when all that it waits
-  /// for is drawn.
-  void draw_calls() {
+  /// for is traced.
+  void trace_calls() {
     std::map<Place, std::vector<size_t>> waiting;
     std::deque<size_t> ready(entries_.size());
     std::iota(ready.begin(), ready.end(), size_t{0});
@@ -151,7 +151,7 @@ class GraphReader {
     return find_op(object.class_name) && object.config.is_object() && object.config.size() <= 1;
   }
 
-  /// The tensor, or nothing while it is not drawn yet.
+  /// The tensor, or nothing while it is not traced yet.
   std::optional<Tensor> find(const History& from) const {
     const auto found = by_name_.find(from.layer);
     if (found == by_name_.end())
@@ -173,7 +173,7 @@ class GraphReader {
     return outputs[static_cast<size_t>(from.tensor)];
   }
 
-  /// All tensors in `json`, in order; false while one of them is not drawn yet.
+  /// All tensors in `json`, in order; false while one of them is not traced yet.
   bool collect(const Json& json, Tensors& out) const {
     if (is_keras_tensor(json)) {
       const Json& config = member_of(json, "config", where_);
@@ -244,7 +244,7 @@ class GraphReader {
   }
 
   /// Gives each input the mask that a call names for it, also where its producer gives it another; false
-  /// while one is not drawn yet.
+  /// while one is not traced yet.
   bool collect_masks(const Json& keywords, Tensors& inputs) const {
     if (!keywords.contains("mask")) return true;
     const Json& given = keywords["mask"];
@@ -264,7 +264,7 @@ class GraphReader {
     return true;
   }
 
-  /// The tensors of an attention layer's call, by position or name; false while one is not drawn yet.
+  /// The tensors of an attention layer's call, by position or name; false while one is not traced yet.
   bool collect_named(const Entry& entry, const Json& args, const Json& keywords, Tensors& inputs) const {
     static const std::vector<std::string>& names = *new std::vector<std::string>{
         "query", "value", "key", "query_mask", "value_mask", "key_mask", "attention_mask"};
@@ -297,7 +297,7 @@ class GraphReader {
     return true;
   }
 
-  /// Takes the tensors out of an operation's arguments; false while one is not drawn yet.
+  /// Takes the tensors out of an operation's arguments; false while one is not traced yet.
   bool take_tensors(Json& json, Tensors& inputs) const {
     if (is_keras_tensor(json)) {
       if (!collect(json, inputs)) return false;
@@ -355,7 +355,7 @@ class GraphReader {
   LoadScope& scope_;
   std::deque<Entry> entries_;
   std::map<std::string, size_t> by_name_;
-  mutable std::set<Place> missing_;  // what the call that is tried found not to be drawn yet
+  mutable std::set<Place> missing_;  // what the call that is tried found not to be traced yet
 };
 
 }  // namespace
