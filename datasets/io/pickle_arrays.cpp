@@ -16,12 +16,14 @@ using namespace nyala::detail;
 
 namespace {
 
-enum class Function : uint8_t { reconstruct, ndarray, dtype, scalar, encode, bytes };
+enum class Function : uint8_t { reconstruct, from_buffer, ndarray, dtype, scalar, encode, bytes, byte_array };
 
 /// All names that a pickle may contain. Python 2 and 3, NumPy 1 and 2 spell some of them differently.
-constexpr std::array<std::pair<std::string_view, Function>, 10> kFunctions = {
+constexpr std::array<std::pair<std::string_view, Function>, 14> kFunctions = {
     {{"numpy.core.multiarray._reconstruct", Function::reconstruct},
      {"numpy._core.multiarray._reconstruct", Function::reconstruct},
+     {"numpy.core.numeric._frombuffer", Function::from_buffer},
+     {"numpy._core.numeric._frombuffer", Function::from_buffer},
      {"numpy.ndarray", Function::ndarray},
      {"numpy.dtype", Function::dtype},
      {"numpy.core.multiarray.scalar", Function::scalar},
@@ -29,6 +31,8 @@ constexpr std::array<std::pair<std::string_view, Function>, 10> kFunctions = {
      {"_codecs.encode", Function::encode},
      {"__builtin__.bytes", Function::bytes},
      {"builtins.bytes", Function::bytes},
+     {"__builtin__.bytearray", Function::byte_array},
+     {"builtins.bytearray", Function::byte_array},
      {"__builtin__.str", Function::bytes}}};
 
 std::optional<Function> function_of(std::string_view name) {
@@ -68,6 +72,12 @@ Tensor from_columns(const Tensor& reversed) {
   std::vector<int> order;
   for (int axis = reversed.rank(); axis-- > 0;) order.push_back(axis);
   return ops::transpose(reversed, order);
+}
+
+Shape reversed(const Shape& shape) {
+  Shape out;
+  for (int axis = shape.rank(); axis-- > 0;) out.append(shape[axis]);
+  return out;
 }
 
 /// Text whose characters are below 256 as one byte each; nothing for other text.
@@ -130,6 +140,8 @@ PickleDocument::Object PickleArrays::call(const Object& function, const Object& 
   switch (*function_of(function.text)) {
     case Function::reconstruct:
       return {.kind = PickleKind::array, .integer = -1};  // no elements yet: they come with its state
+    case Function::from_buffer:
+      return from_buffer(arguments);
     case Function::dtype:
       return dtype(arguments);
     case Function::scalar:
@@ -139,6 +151,8 @@ PickleDocument::Object PickleArrays::call(const Object& function, const Object& 
     case Function::bytes:
       if (!arguments.items.empty()) fail("expected an empty bytes()");
       return {.kind = PickleKind::bytes};
+    case Function::byte_array:
+      return copied(arguments);
     default:
       fail("'" + function.text + "' cannot be called");
   }
@@ -160,6 +174,48 @@ PickleDocument::Object PickleArrays::encoded(const Object& arguments) {
   if (encoding != "latin1" || !bytes) fail("expected text in latin1, found encoding '" + encoding + "'");
   spend(bytes->size());
   return {.kind = PickleKind::bytes, .text = std::move(*bytes)};
+}
+
+/// bytearray() or bytearray(bytes): how protocols 0 to 4 write one.
+PickleDocument::Object PickleArrays::copied(const Object& arguments) {
+  if (arguments.items.empty()) return {.kind = PickleKind::bytes};
+  if (arguments.items.size() != 1) fail("expected the bytes of a bytearray, found several arguments");
+  const Object& bytes = document_.at(arguments.items[0]);
+  if (bytes.kind != PickleKind::bytes)
+    fail("expected the bytes of a bytearray, found " + std::string(name_of(bytes.kind)));
+  spend(bytes.text.size());
+  return {.kind = PickleKind::bytes, .text = bytes.text};
+}
+
+/// (bytes, dtype, shape, "C", "F" or "K", order of the axes in memory for "K"): arrays of protocol 5.
+PickleDocument::Object PickleArrays::from_buffer(const Object& arguments) {
+  const std::string& bytes = argument(arguments, 0, PickleKind::bytes, "the bytes of an array").text;
+  const std::string& name = argument(arguments, 1, PickleKind::dtype, "the dtype of an array").text;
+  const Shape shape = shape_of(argument(arguments, 2, PickleKind::tuple, "the shape of an array"));
+  const std::string& order = argument(arguments, 3, PickleKind::bytes, "the order of an array's axes").text;
+  if (order == "C") return stored(from_bytes(shape, name, bytes));
+  if (order == "F") return stored(from_columns(from_bytes(reversed(shape), name, bytes)));
+  if (order != "K") fail("expected an order C, F or K of an array's axes, found " + in_quotes(order.substr(0, 20)));
+  const Object& axes = argument(arguments, 4, PickleKind::tuple, "the axes of an array in memory");
+  return stored(ops::transpose(from_bytes(shape, name, bytes), order_of(axes, shape.rank())));
+}
+
+/// A permutation of the axes.
+std::vector<int> PickleArrays::order_of(const Object& tuple, int rank) const {
+  std::vector<int> order;
+  for (size_t i = 0; i < tuple.items.size(); ++i) {
+    const int64_t axis = argument(tuple, i, PickleKind::integer, "an axis").integer;
+    if (axis < 0 || axis >= rank || std::ranges::find(order, axis) != order.end())
+      fail("expected each axis of an array once, found " + std::to_string(axis));
+    order.push_back(static_cast<int>(axis));
+  }
+  if (std::ssize(order) != rank) fail("expected " + std::to_string(rank) + " axes, found " + std::to_string(order.size()));
+  return order;
+}
+
+PickleDocument::Object PickleArrays::stored(Tensor array) {
+  document_.arrays.push_back(std::move(array));
+  return {.kind = PickleKind::array, .integer = static_cast<int64_t>(document_.arrays.size()) - 1};
 }
 
 PickleDocument::Object PickleArrays::scalar(const Object& arguments) const {
@@ -229,23 +285,24 @@ void PickleArrays::build_array(Object& array, const Object& state) {
   const std::string& name = argument(state, first + 1, PickleKind::dtype, "the dtype of an array").text;
   const Object& columns = document_.at(state.items[first + 2]);
   const std::string& bytes = argument(state, first + 3, PickleKind::bytes, "the bytes of an array").text;
-  const DType dtype = *element_type(name);
-  if (checked_bytes(shape, size_of(dtype)) != bytes.size())
-    fail("expected the bytes of an array of shape " + shape.to_string() + " and dtype " + in_quotes(name) +
-         ", found " + std::to_string(bytes.size()) + " bytes");
   if (columns.kind != PickleKind::boolean && columns.kind != PickleKind::integer)
     fail("expected whether an array is column-major, found " + std::string(name_of(columns.kind)));
+  array = stored(columns.integer != 0 ? from_columns(from_bytes(reversed(shape), name, bytes))
+                                      : from_bytes(shape, name, bytes));
+}
+
+Tensor PickleArrays::from_bytes(const Shape& shape, const std::string& dtype_name, const std::string& bytes) {
+  const DType dtype = *element_type(dtype_name);
+  if (checked_bytes(shape, size_of(dtype)) != bytes.size())
+    fail("expected the bytes of an array of shape " + shape.to_string() + " and dtype " + in_quotes(dtype_name) +
+         ", found " + std::to_string(bytes.size()) + " bytes");
   spend(bytes.size());
-  Shape stored = shape;
-  if (columns.integer != 0)
-    for (int axis = 0; axis < shape.rank(); ++axis)
-      stored = stored.with(axis, shape[shape.rank() - 1 - axis]);
-  Tensor out = Tensor::empty(stored, dtype);
-  if (!bytes.empty()) copy_elements(bytes, size_of(dtype), name.size() == 3 ? name[0] : '=', out.raw());
+  const Tensor out = Tensor::empty(shape, dtype);
+  const char order = dtype_name.size() == 3 ? dtype_name[0] : '=';
+  if (!bytes.empty()) copy_elements(bytes, size_of(dtype), order, out.raw());
   if (dtype == DType::bool_)  // a byte that is neither 0 nor 1 is no bool in C++
     for (size_t i = 0; i < bytes.size(); ++i) out.raw_as<bool>()[i] = bytes[i] != 0;
-  array.integer = static_cast<int64_t>(document_.arrays.size());
-  document_.arrays.push_back(columns.integer != 0 ? from_columns(out) : out);
+  return out;
 }
 
 }  // namespace nyala::datasets

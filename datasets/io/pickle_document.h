@@ -51,10 +51,15 @@ class PickleArrays {
   const Object& argument(const Object& tuple, size_t index, PickleKind kind, std::string_view what) const;
   Object dtype(const Object& arguments) const;
   Object encoded(const Object& arguments);
+  Object copied(const Object& arguments);
+  Object from_buffer(const Object& arguments);
   Object scalar(const Object& arguments) const;
   void build_dtype(Object& dtype, const Object& state) const;
   void build_array(Object& array, const Object& state);
   Shape shape_of(const Object& tuple) const;
+  std::vector<int> order_of(const Object& tuple, int rank) const;
+  Tensor from_bytes(const Shape& shape, const std::string& dtype_name, const std::string& bytes);
+  Object stored(Tensor array);
   void spend(uint64_t bytes);
 
   PickleDocument& document_;

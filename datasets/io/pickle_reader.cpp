@@ -43,15 +43,18 @@ class Machine {
 
  private:
   bool frame(uint8_t op) {
-    constexpr uint8_t kNewestProtocol = 4;
+    constexpr uint8_t kNewestProtocol = 5;
     switch (op) {
       case 0x80:  // PROTO
         if (const uint8_t protocol = cursor_.byte(); protocol > kNewestProtocol)
-          cursor_.fail("expected a protocol from 0 to 4, found " + std::to_string(protocol));
+          cursor_.fail("expected a protocol from 0 to 5, found " + std::to_string(protocol));
         return true;
       case 0x95:  // FRAME: its length; the frames' contents lie one behind the other
         cursor_.little(8);
         return true;
+      case 0x97:
+      case 0x98:
+        cursor_.fail("its arrays lie in buffers outside of it (pickle.dumps without buffer_callback keeps them)");
       default:
         return false;
     }
@@ -115,6 +118,7 @@ class Machine {
         push_string(PickleKind::bytes, std::string(cursor_.take(cursor_.byte())));
         return true;
       case 0x8e:
+      case 0x96:  // BYTEARRAY8
         push_string(PickleKind::bytes, std::string(cursor_.take(cursor_.little(8))));
         return true;
       case 'X':

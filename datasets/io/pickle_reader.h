@@ -17,7 +17,7 @@ enum class PickleKind : uint8_t {
   boolean,
   integer,
   real,
-  bytes,  // Python 2's str too
+  bytes,  // bytearray and Python 2's str too
   text,   // UTF-8
   list,
   tuple,
@@ -60,7 +60,7 @@ struct PickleConfig {
   uint32_t max_objects = 1u << 21;  // of 100 bytes or so, besides their contents
 };
 
-/// Reads a pickle of Python 2 or 3, protocols 0 to 4, of None, bools, 64-bit integers, floats, bytes, str,
+/// Reads a pickle of Python 2 or 3, protocols 0 to 5, of None, bools, 64-bit integers, floats, bytes, str,
 /// lists, tuples, dicts and NumPy arrays (bool, uint8, int32, int64, float16, float32, float64; either byte
 /// order). Nothing is ever executed: the only names that it knows are NumPy's for making arrays and scalars,
 /// and those for bytes. Anything else, such as os.system, throws FileFormatError naming it, as do unknown or

@@ -162,11 +162,21 @@ def pickles():
     kinds["zero"] = np.array(7, "i8")
     plain = {"none": None, "yes": True, "no": False, "pair": (1, -2), "real": 0.1, "text": "\u00e4\u20ac\U0001f600", "big": 2**40,
              "least": -(2**63), "triple": (b"", "", ()), "many": tuple(range(-3, 300)), "nested": [[], {}, [[1.5]]]}
+    odd = np.arange(24, dtype="i8").reshape(2, 3, 4)
+    shared = bytearray(b"\x00ab\xff\n")
+    more = {"bytearray": shared, "again": [shared, shared], "empty": (bytearray(), b"", "", [], {}),
+            "turned": odd.transpose(1, 0, 2), "strided": odd[:, ::2], "fixed": np.frombuffer(b"\x01\x02\x03", "u1"),
+            "numbers": [np.int64(-5), np.float32(0.5), np.bool_(True), np.uint8(200)], "inf": [float("inf"), float("-inf")],
+            "long text": "\u00e4\\\n\r\0" * 300, "long bytes": bytes(range(256)) * 2, "lone": "\ud800", 7: {-1: "int keys"},
+            "wide": [255, 256, 65535, 65536, -1, 2**31 - 1, 2**31, -(2**31), 2**63 - 1]}
     circle = []
     circle.append(circle)
-    found = {f"batch{protocol}": pickle.dumps(batch, protocol) for protocol in range(5)}
-    found |= {f"plain{protocol}": pickle.dumps(plain, protocol) for protocol in range(5)}
-    found |= {f"arrays{protocol}": pickle.dumps(kinds, protocol) for protocol in (0, 2, 4)}
+    found = {f"batch{protocol}": pickle.dumps(batch, protocol) for protocol in range(6)}
+    found |= {f"plain{protocol}": pickle.dumps(plain, protocol) for protocol in range(6)}
+    found |= {f"arrays{protocol}": pickle.dumps(kinds, protocol) for protocol in range(6)}
+    found |= {f"more{protocol}": pickle.dumps(more, protocol) for protocol in range(6)}
+    buffers = []
+    found["outside5"] = pickle.dumps(kinds["f4"], 5, buffer_callback=buffers.append)
     found["python2"] = (
         b"\x80\x02}q\x01(U\x06labelsq\x02]q\x03(K\x01K\x02eU\x04dataq\x04cnumpy.core.multiarray\n_reconstruct\nq\x05"
         b"cnumpy\nndarray\nq\x06K\x00\x85U\x01b\x87Rq\x07(K\x01K\x02K\x03\x86cnumpy\ndtype\nU\x02u1K\x00K\x01\x87R"

@@ -26,7 +26,7 @@ std::string failure(const std::string& text) {
 }
 
 class PickleProtocolTest : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Protocols, PickleProtocolTest, testing::Range(0, 5));
+INSTANTIATE_TEST_SUITE_P(Protocols, PickleProtocolTest, testing::Range(0, 6));
 
 TEST_P(PickleProtocolTest, BatchesOfCifar) {
   const PickleValue batch = corpus("batch" + std::to_string(GetParam()));
@@ -63,8 +63,9 @@ TEST_P(PickleProtocolTest, PlainObjects) {
   EXPECT_EQ(all.at("nested").item(2).item(0).item(0).real(), 1.5);
 }
 
-TEST(PickleReaderTest, ArraysOfEveryType) {
-  for (const char* name : {"arrays0", "arrays2", "arrays4"}) {
+TEST_P(PickleProtocolTest, ArraysOfEveryType) {
+  {
+    const std::string name = "arrays" + std::to_string(GetParam());
     const PickleValue all = corpus(name);
     const std::pair<const char*, DType> kinds[] = {
         {"u1", DType::uint8},   {"i4", DType::int32},   {"i8", DType::int64},  {"f2", DType::float16},
@@ -88,6 +89,72 @@ TEST(PickleReaderTest, ArraysOfEveryType) {
     EXPECT_EQ(all.at("zero").array().shape(), Shape{});
     EXPECT_EQ(all.at("scalar").real(), 2.5);
   }
+}
+
+TEST_P(PickleProtocolTest, BytearraysTurnedArraysAndLongTexts) {
+  const PickleValue all = corpus("more" + std::to_string(GetParam()));
+  const std::string shared("\0ab\xff\n", 5);
+  EXPECT_EQ(all.at("bytearray").string(), shared);
+  EXPECT_EQ(all.at("again").item(1).string(), shared);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(all.at("empty").item(i).string(), "");
+  const Tensor turned = all.at("turned").array(), strided = all.at("strided").array();
+  ASSERT_EQ(turned.shape(), (Shape{3, 2, 4}));
+  ASSERT_EQ(strided.shape(), (Shape{2, 2, 4}));
+  for (int64_t i = 0; i < 24; ++i)
+    EXPECT_EQ(turned.raw_as<int64_t>()[i], i / 8 * 4 + i / 4 % 2 * 12 + i % 4) << i;
+  for (int64_t i = 0; i < 16; ++i) EXPECT_EQ(strided.raw_as<int64_t>()[i], i / 8 * 12 + i / 4 % 2 * 8 + i % 4) << i;
+  EXPECT_EQ(all.at("fixed").array().to_vector<uint8_t>(), (Bytes{1, 2, 3}));
+  const PickleValue numbers = all.at("numbers");
+  EXPECT_EQ(numbers.item(0).integer(), -5);
+  EXPECT_EQ(numbers.item(1).real(), 0.5);
+  EXPECT_TRUE(numbers.item(2).boolean());
+  EXPECT_EQ(numbers.item(3).integer(), 200);
+  EXPECT_EQ(all.at("inf").item(0).real(), HUGE_VAL);
+  EXPECT_EQ(all.at("inf").item(1).real(), -HUGE_VAL);
+  std::string text, bytes;
+  for (int i = 0; i < 300; ++i) text += std::string("\xc3\xa4\\\n\r\0", 6);
+  for (int i = 0; i < 512; ++i) bytes += static_cast<char>(i % 256);
+  EXPECT_EQ(all.at("long text").string(), text);
+  EXPECT_EQ(all.at("long bytes").string(), bytes);
+  EXPECT_EQ(all.at("lone").string(), "\xed\xa0\x80");
+  const int64_t wide[] = {255, 256, 65535, 65536, -1, INT32_MAX, int64_t{1} << 31, INT32_MIN, INT64_MAX};
+  for (size_t i = 0; i < std::size(wide); ++i) EXPECT_EQ(all.at("wide").item(i).integer(), wide[i]) << i;
+}
+
+TEST(PickleReaderTest, BuffersOutsideOfThePickleAreAnError) {
+  EXPECT_NE(message_of<FileFormatError>([] { corpus("outside5"); }).find("buffers outside of it"),
+            std::string::npos);
+}
+
+/// An array of protocol 5: bytes of "i1"-sized elements, and what stands behind shape and order.
+std::string buffer_text(const std::string& bytes, const std::string& rest) {
+  return std::string("\x80\x05") + "cnumpy.core.numeric\n_frombuffer\n(\x96" + static_cast<char>(bytes.size()) +
+         std::string(7, '\0') + bytes + "cnumpy\ndtype\n(S'u1'\nI0\nI1\ntR" + rest + "tR.";
+}
+
+TEST(PickleReaderTest, BuffersThatAreNotWhatTheySayAreErrors) {
+  const std::string six = "abcdef", shape = "I2\nI3\n\x86";
+  const auto turned = read(buffer_text(six, shape + "VK\nI1\nI0\n\x86")).array();
+  EXPECT_EQ(turned.shape(), (Shape{3, 2}));
+  EXPECT_EQ(turned.to_vector<uint8_t>(), (Bytes{'a', 'd', 'b', 'e', 'c', 'f'}));
+  EXPECT_EQ(read(buffer_text(six, shape + "VF\n")).array().to_vector<uint8_t>(),
+            (Bytes{'a', 'c', 'e', 'b', 'd', 'f'}));
+  for (const std::string& rest :
+       {shape + "VA\n", shape + "VK\n", shape + "VK\nI0\n\x85", shape + "VK\nI0\nI0\n\x86",
+        shape + "VK\nI0\nI2\n\x86", shape + "VK\nI0\nI-1\n\x86", shape, std::string("I2\nI2\n\x86VC\n"),
+        std::string("I-1\nI3\n\x86VC\n"), std::string("]VC\n"), std::string("I9223372036854775807\nI0\n\x86VC\n")})
+    EXPECT_NE(failure(buffer_text(six, rest)), "") << rest;
+  EXPECT_NE(failure("\x80\x05\x96\xff\xff\xff\xff\xff\xff\xff\x7f."), "");
+  EXPECT_NE(failure("\x80\x06N."), "");
+  EXPECT_NE(failure("cbuiltins\nbytearray\n(I5\ntR."), "");
+  EXPECT_NE(failure("cbuiltins\nbytearray\n(Vx\nVlatin1\ntR."), "");
+}
+
+/// A small file that copies a long bytearray again and again.
+TEST(PickleReaderTest, CopiesOfBytearraysAreBounded) {
+  std::string text = "B" + std::string("\x00\x10\0\0", 4) + std::string(4096, 'x') + "q\x01" + "0(l";
+  for (int i = 0; i < 400; ++i) text += "cbuiltins\nbytearray\n(h\x01tRa";
+  EXPECT_NE(failure(text + ".").find("larger than itself"), std::string::npos);
 }
 
 TEST(PickleReaderTest, PythonTwo) {
@@ -215,7 +282,7 @@ TEST(PickleReaderTest, StacksThatDoNotFitAreErrors) {
                                  "\x85.",
                                  "(N\x86.",
                                  "]N\x93.",
-                                 "\x80\x05N.",
+                                 "\x80\x06N.",
                                  "I1x\n.",
                                  "I\n.",
                                  "I99999999999999999999\n.",
