@@ -3,6 +3,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/category_codes.h>
 #include <nyala/api/layers/config_fields.h>
+#include <nyala/api/layers/takes_whole_numbers.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 
@@ -18,7 +19,7 @@ void CategoryEncodingConfig::fields(FieldVisitor& v) {
 
 namespace {
 
-class CategoryEncodingNode final : public LayerNode {
+class CategoryEncodingNode final : public LayerNode, public TakesWholeNumbers {
  public:
   explicit CategoryEncodingNode(const CategoryEncodingConfig& config)
       : config_(config), code_(category_code_of("CategoryEncoding", config.output_mode)) {

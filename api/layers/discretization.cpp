@@ -6,6 +6,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/category_codes.h>
 #include <nyala/api/layers/quantile_summary.h>
+#include <nyala/api/layers/takes_whole_numbers.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
@@ -25,7 +26,7 @@ void DiscretizationConfig::fields(FieldVisitor& v) {
 
 namespace {
 
-class DiscretizationNode final : public LayerNode {
+class DiscretizationNode final : public LayerNode, public TakesWholeNumbers {
  public:
   explicit DiscretizationNode(const DiscretizationConfig& config) : config_(config) {
     if (config.bin_boundaries.empty() && config.num_bins < 0)

@@ -1,6 +1,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/embedding.h>
+#include <nyala/api/layers/takes_whole_numbers.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/comparison.h>
 #include <nyala/backend/ops/gather.h>
@@ -20,7 +21,7 @@ void EmbeddingConfig::fields(FieldVisitor& v) {
 
 namespace {
 
-class EmbeddingNode final : public LayerNode {
+class EmbeddingNode final : public LayerNode, public TakesWholeNumbers {
  public:
   explicit EmbeddingNode(const EmbeddingConfig& config) : config_(config) {
     check_positive("Embedding", "input_dim", config.input_dim);

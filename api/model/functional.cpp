@@ -7,6 +7,7 @@
 
 #include <nyala/api/layers/input.h>
 #include <nyala/api/model/fitted_input.h>
+#include <nyala/api/model/input_dtype.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/dispatch.h>
@@ -102,11 +103,8 @@ void FunctionalNode::plan() {
     for (size_t i = 0; i < node->outputs.size(); ++i) number[{node.get(), i}] = plan.num_values++;
     plan.steps.push_back(std::move(step));
   }
-  into_ops_.assign(inputs_.size(), false);
-  for (const GraphStep& step : plan.steps)
-    for (size_t i = 0; i < inputs_.size() && !step.node->layer; ++i)
-      into_ops_[i] = into_ops_[i] || std::count(step.inputs.begin(), step.inputs.end(), input_values_[i]) > 0;
   for (const Tensor& output : outputs_) plan.outputs.push_back(value_of(output));
+  for (const int value : input_values_) keeps_whole_numbers_.push_back(keeps_whole_numbers(plan, value));
   graph_.set(std::move(plan));
 }
 
@@ -154,26 +152,6 @@ void FunctionalNode::take_dtype_of_inputs() {
   set_dtype(widest);
 }
 
-namespace {
-
-/// Whether data of one dtype is converted to that of its Input, as Keras does. Whole numbers for a floating Input
-/// are where ops take them; layers convert by themselves (an Embedding takes all 64 bits). What might lose
-/// something, a narrower integer, is left to those who take it.
-bool is_converted(DType data, DType drawn, bool goes_into_ops) {
-  if (data == drawn) return false;
-  if (data == DType::bool_) return true;
-  if (is_floating(data)) return is_floating(drawn);
-  return is_floating(drawn) ? goes_into_ops : size_of(drawn) > size_of(data);
-}
-
-Tensor in_dtype_of(const Tensor& drawn, const Tensor& x, bool goes_into_ops) {
-  if (!is_converted(x.dtype(), drawn.dtype(), goes_into_ops)) return x;
-  const Tensor converted = ops::cast(x, drawn.dtype());
-  return x.notes() ? with_mask(converted, mask_of(x)) : converted;
-}
-
-}  // namespace
-
 Outputs FunctionalNode::call(Call& c, Inputs inputs) const {
   if (inputs.size() != inputs_.size())
     throw InvalidArgumentError("expected " + std::to_string(inputs_.size()) + " inputs, received " +
@@ -181,7 +159,8 @@ Outputs FunctionalNode::call(Call& c, Inputs inputs) const {
   Tensors values(static_cast<size_t>(graph_.plan().num_values));
   for (size_t i = 0; i < inputs.size(); ++i)
     values[static_cast<size_t>(input_values_[i])] =
-        in_dtype_of(inputs_[i], fitted_input(inputs[i], inputs_[i].shape(), name(), i), into_ops_[i]);
+        in_input_dtype(fitted_input(inputs[i], inputs_[i].shape(), name(), i), inputs_[i],
+                       keeps_whole_numbers_[i], {name(), i});
   if (placed_ && !c.replica() && !inputs[0].is_abstract()) {
     placed_->run(c, values, static_cast<size_t>(input_values_[0]));
   } else {

@@ -49,7 +49,7 @@ class FunctionalNode : public ModelNode {
   Topology topology_;
   FusedGraph graph_;
   std::vector<int> input_values_;
-  std::vector<bool> into_ops_;  // of each input: whether ops take it, not only layers
+  std::vector<bool> keeps_whole_numbers_;  // of each input
   std::unique_ptr<PlacedGraph> placed_;  // null where no call remembers a device
 };
 

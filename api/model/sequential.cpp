@@ -2,6 +2,7 @@
 
 #include <nyala/api/layers/input.h>
 #include <nyala/api/model/fitted_input.h>
+#include <nyala/api/model/input_dtype.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -110,15 +111,21 @@ const FusedGraph& SequentialNode::planned() const {
   return graph_;
 }
 
+Tensor SequentialNode::converted(const Tensor& input) const {
+  if (inputs_.empty() || input.dtype() == inputs_[0].dtype()) return input;
+  const bool keeps = !chain_.empty() && takes_whole_numbers(chain_[0].node());
+  return in_input_dtype(input, inputs_[0], keeps, {name()});
+}
+
 Tensor SequentialNode::call(Call& c, const Tensor& input) const {
   if (input.is_abstract() || nodes_.size() != chain_.size()) {
-    Tensor x = input;
+    Tensor x = converted(input);
     for (const Layer& layer : chain_) x = layer(c, x);
     return x;
   }
   const FusedGraph& graph = planned();
   Tensors values(static_cast<size_t>(graph.plan().num_values));
-  values[0] = input_ ? fitted_input(input, input_tensor(input_.node()).shape(), name(), 0) : input;
+  values[0] = converted(input_ ? fitted_input(input, inputs_[0].shape(), name(), 0) : input);
   graph.run(c, input, values);
   return std::move(values.back());
 }

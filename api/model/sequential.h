@@ -42,6 +42,8 @@ class SequentialNode final : public ModelNode {
   /// The plan of the calls drawn so far: made by the first pass, not by each of many add().
   const FusedGraph& planned() const;
   void plan() const;
+  /// Data in the dtype of the Input.
+  Tensor converted(const Tensor& input) const;
 
   Layer input_;                                          // empty without an Input
   std::vector<Layer> chain_;                             // Keras' layers: without the Input

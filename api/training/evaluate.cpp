@@ -5,6 +5,7 @@
 
 #include <nyala/api/callbacks/progbar_logger.h>
 #include <nyala/api/model/fitted_input.h>
+#include <nyala/api/model/input_dtype.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/api/training/feed.h>
@@ -78,12 +79,16 @@ void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const Mo
   arrays.sample_weight = std::move(per_output);
 }
 
-void check_inputs(const DataArgument& data, const ModelNode& model) {
+void fit_inputs(DataArgument& data, const ModelNode& model) {
   if (data.is_dataset()) return;
   const Shapes expected = model.input_shapes();
+  const Tensors& drawn = model.inputs();
+  Tensors& x = data.arrays().x;
   naming_its_file(model, [&] {
-    for (size_t i = 0; i < expected.size() && i < data.arrays().x.size(); ++i)
-      (void)fitted_input(data.arrays().x[i], expected[i], model.name(), i);
+    for (size_t i = 0; i < expected.size() && i < x.size(); ++i) {
+      (void)fitted_input(x[i], expected[i], model.name(), i);
+      if (i < drawn.size()) x[i] = with_narrowed_integers(x[i], drawn[i], {model.name(), i});
+    }
   });
 }
 
@@ -92,7 +97,7 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   compiled_state(model, "evaluate");
   DataArgument data = given;
   give_weights(data, config.sample_weight, model.model_node(), "evaluate");
-  check_inputs(data, model.model_node());
+  fit_inputs(data, model.model_node());
   Model handle = model;
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "evaluate"});
   const int verbose = detail::resolved_verbosity(config.verbose);
@@ -121,10 +126,10 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   return logs;
 }
 
-Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config) {
+Tensors predict_data(const Model& model, DataArgument data, const PredictConfig& config) {
   const SharedUse use(model.model_node(), "predict");
   Model handle = model;
-  check_inputs(data, model.model_node());
+  fit_inputs(data, model.model_node());
   Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "predict"});
   const int verbose = detail::resolved_verbosity(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});

@@ -15,8 +15,9 @@ TrainingState& compiled_state(const Model& model, const char* what);
 void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const ModelNode& model,
                   const char* what);
 
-/// Throws ShapeError where an array does not fit its input, as a batch of it would, but with its own shape.
-void check_inputs(const DataArgument& data, const ModelNode& model);
+/// Throws ShapeError where an array does not fit its input, as a batch of it would, but with its own shape. Whole
+/// numbers become those of a narrower Input; throws InvalidArgumentError for one that it does not hold.
+void fit_inputs(DataArgument& data, const ModelNode& model);
 
 /// Loss and metrics over all batches of `data`, with the hooks of config.callbacks and, for verbose 1 and 2,
 /// a progress line. With a cache of a fit that goes on, frozen features are kept there. Throws StateError
@@ -25,6 +26,6 @@ Logs evaluate_data(const Model& model, const DataArgument& data, const EvaluateC
                    FeatureCache* cache = nullptr);
 
 /// The outputs for all rows of `data`.
-Tensors predict_data(const Model& model, const DataArgument& data, const PredictConfig& config);
+Tensors predict_data(const Model& model, DataArgument data, const PredictConfig& config);
 
 }  // namespace nyala

@@ -94,7 +94,7 @@ std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfi
                                                const ModelNode& model) {
   check_epochs(config);
   give_weights(data, config.sample_weight, model, "fit");
-  check_inputs(data, model);
+  fit_inputs(data, model);
   if (config.validation_data.is_dataset() && config.validation_steps == 0 &&
       config.validation_data.dataset().cardinality() == kInfiniteCardinality)
     throw InvalidArgumentError("fit: the Dataset of validation_data never ends; give validation_steps");

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <nyala/api/model/fitted_input.h>
+#include <nyala/api/model/input_dtype.h>
 #include <nyala/api/model/keep_output_shapes.h>
 
 #include <nyala/api/training/added_metrics.h>
@@ -43,8 +44,12 @@ Batch Stepper::adapted(const Batch& batch) const {
                                std::to_string(expected.size()) + " input(s), received " +
                                std::to_string(batch.x.size()));
   Batch out = batch;
-  for (size_t i = 0; i < expected.size(); ++i)
+  const Tensors& drawn = model_.inputs();
+  for (size_t i = 0; i < expected.size(); ++i) {
     out.x[i] = fitted_input(batch.x[i], expected[i], model_.name(), i);
+    if (i < drawn.size())
+      out.x[i] = with_narrowed_integers(out.x[i], drawn[i], {model_.name(), i, " of its batch"});
+  }
   return out;
 }
 

@@ -1,3 +1,5 @@
+#include <fstream>
+
 #include <nlohmann/json.hpp>
 
 #include <nyala/tests/tools/tool_test.h>
@@ -31,6 +33,37 @@ TEST_F(ToolTest, PredictTakesInputsByOrderAndByName) {
     EXPECT_EQ(got[1].first, "both");
     for (size_t i = 0; i < 2; ++i) expect_near(got[i].second, expected[i], 0);
   }
+}
+
+/// Whole numbers, truth values and bytes of other machines, as Keras' predict takes them.
+TEST_F(ToolTest, PredictTakesArraysOfAnyDtype) {
+  const Tensor left = Input({3}, {.name = "left"}), right = Input({2}, {.dtype = "int32", .name = "right"});
+  const Tensor rows = Flatten()(Embedding(5, 2)(right));
+  const Model model({.inputs = {left, right}, .outputs = {Dense(2)(Concatenate()({Flatten()(left), rows}))}});
+  model.save(file("m.keras"));
+  const Tensor whole = Tensor::from(std::vector<int32_t>{0, 1, 1, 0, 0, 1}, {2, 3});
+  const Tensor ids = Tensor::from(std::vector<int32_t>{4, 0, 2, 3}, {2, 2});
+  const Tensor expected = model.predict_all({ops::cast(whole, DType::float32), ids}, {.verbose = 0})[0];
+  const auto predicted = [&](const std::string& l, const std::string& r) {
+    return run({"predict", file("m.keras"), "--input", l, "--input", r, "--output", file("y.npy")});
+  };
+  std::string big = "\x93NUMPY\x01";
+  big += std::string("\0v\0", 3) + "{'descr': '>i8', 'fortran_order': False, 'shape': (2, 2), }";
+  big.append(127 - big.size(), ' ').append("\n");
+  for (const int id : {4, 0, 2, 3}) big += std::string(7, '\0') + static_cast<char>(id);
+  std::ofstream(file("big.npy"), std::ios::binary) << big;
+  for (const DType dtype : {DType::int32, DType::int64, DType::uint8, DType::bool_})
+    for (const std::string& r : {saved("r.npy", ops::cast(ids, DType::int64)), saved("b.npy", ops::cast(ids, DType::uint8)),
+                                 file("big.npy")}) {
+      const ToolRun done = predicted(saved("l.npy", ops::cast(whole, dtype)), r);
+      ASSERT_EQ(done.status, 0) << done.err;
+      expect_near(load_npy(file("y.npy")), expected, 0);
+    }
+  const Tensor wide = Tensor::from(std::vector<int64_t>{4, 0, (int64_t{1} << 33) + 2, 3}, {2, 2});
+  const ToolRun refused = predicted(saved("l.npy", whole), saved("wide.npy", wide));
+  EXPECT_NE(refused.status, 0);
+  EXPECT_NE(refused.err.find("received 8589934594 at [1, 0]"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("wide.npy"), std::string::npos) << refused.err;
 }
 
 TEST_F(ToolTest, EvaluateGivesTheLogs) {

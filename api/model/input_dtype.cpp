@@ -1,0 +1,83 @@
+#include <nyala/api/model/input_dtype.h>
+
+#include <algorithm>
+#include <limits>
+
+#include <nyala/api/layers/mask.h>
+#include <nyala/api/layers/takes_whole_numbers.h>
+#include <nyala/api/model/functional.h>
+#include <nyala/api/model/sequential.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/cast.h>
+
+namespace nyala::detail {
+
+namespace {
+
+bool is_integer(DType dtype) { return !is_floating(dtype) && dtype != DType::bool_; }
+
+/// "[3, 1]" of the element with this number.
+std::string place_text(const Shape& shape, int64_t number) {
+  std::string text;
+  for (int axis = shape.rank(); axis-- > 0; number /= shape[axis])
+    text = std::to_string(number % shape[axis]) + (text.empty() ? "" : ", ") + text;
+  return "[" + text + "]";
+}
+
+template <class T>
+void check_fits(const Tensor& x, const Tensor& drawn, const InputPlace& place) {
+  const bool is_int32 = drawn.dtype() == DType::int32;
+  const int64_t least = is_int32 ? std::numeric_limits<int32_t>::min() : 0;
+  const int64_t most = is_int32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<uint8_t>::max();
+  const Tensor host = x.to(Device("cpu:0"));
+  const T* const begin = host.raw_as<T>();
+  const T* const end = begin + host.num_elements();
+  const T* const wrong = std::find_if(begin, end, [&](T value) { return value < least || value > most; });
+  if (wrong == end) return;
+  const std::string dtype(name_of(drawn.dtype()));
+  throw InvalidArgumentError("model " + in_quotes(place.model) + ", input " + std::to_string(place.index) + " (" +
+                             in_quotes(symbolic(drawn)->producer->name) + "): expected whole numbers that " + dtype +
+                             " holds, " + std::to_string(least) + " to " + std::to_string(most) + ", received " +
+                             std::to_string(*wrong) + " at " + place_text(x.shape(), wrong - begin) + place.within +
+                             "; an Input({.dtype = \"" + std::string(name_of(x.dtype())) + "\"}) takes it");
+}
+
+Tensor cast_with_mask(const Tensor& x, DType dtype) {
+  const Tensor converted = ops::cast(x, dtype);
+  return x.notes() ? with_mask(converted, mask_of(x)) : converted;
+}
+
+}  // namespace
+
+bool takes_whole_numbers(const LayerNode& layer) {
+  return dynamic_cast<const TakesWholeNumbers*>(&layer) || dynamic_cast<const FunctionalNode*>(&layer) ||
+         dynamic_cast<const SequentialNode*>(&layer);
+}
+
+bool keeps_whole_numbers(const GraphPlan& plan, int value) {
+  if (std::ranges::find(plan.outputs, value) != plan.outputs.end()) return false;
+  return std::ranges::all_of(plan.steps, [&](const GraphStep& step) {
+    const bool reads = std::ranges::find(step.inputs, value) != step.inputs.end();
+    return !reads || (step.node->layer && takes_whole_numbers(step.node->layer.node()));
+  });
+}
+
+Tensor with_narrowed_integers(const Tensor& x, const Tensor& drawn, const InputPlace& place) {
+  const bool narrows =
+      is_integer(x.dtype()) && is_integer(drawn.dtype()) && size_of(drawn.dtype()) < size_of(x.dtype());
+  if (!narrows) return x;
+  if (!x.is_abstract() && x.dtype() == DType::int64) check_fits<int64_t>(x, drawn, place);
+  if (!x.is_abstract() && x.dtype() == DType::int32) check_fits<int32_t>(x, drawn, place);
+  return cast_with_mask(x, drawn.dtype());
+}
+
+Tensor in_input_dtype(const Tensor& x, const Tensor& drawn, bool keeps_whole_numbers, const InputPlace& place) {
+  const DType dtype = drawn.dtype();
+  if (x.dtype() == dtype) return x;
+  if (is_floating(x.dtype())) return is_floating(dtype) ? cast_with_mask(x, dtype) : x;
+  if (is_integer(x.dtype()) && is_floating(dtype) && keeps_whole_numbers) return x;
+  const Tensor fits = with_narrowed_integers(x, drawn, place);
+  return fits.dtype() == dtype ? fits : cast_with_mask(fits, dtype);
+}
+
+}  // namespace nyala::detail

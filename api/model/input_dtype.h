@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include <nyala/api/model/graph_step.h>
+
+namespace nyala::detail {
+
+/// Whether it is a layer of ids, or a model that converts its data itself.
+bool takes_whole_numbers(const LayerNode& layer);
+/// Whether only such layers read this value of a graph.
+bool keeps_whole_numbers(const GraphPlan& plan, int value);
+
+/// An input of a model, as errors say it.
+struct InputPlace {
+  const std::string& model;
+  size_t index = 0;
+  const char* within = "";  // behind the place of a value: " of its batch"
+};
+
+/// Whole numbers that are wider than those of the Input `drawn` in its dtype, other data as it is. Throws
+/// InvalidArgumentError naming the first value that does not fit, where Keras keeps its lower bits only; values that
+/// lie on a device are waited for.
+Tensor with_narrowed_integers(const Tensor& x, const Tensor& drawn, const InputPlace& place);
+
+/// `x` in the dtype of the Input `drawn`, as Keras converts data: bool and whole numbers always (but for a floating
+/// Input that keeps them), floats where the Input is floating. Throws as with_narrowed_integers().
+Tensor in_input_dtype(const Tensor& x, const Tensor& drawn, bool keeps_whole_numbers, const InputPlace& place);
+
+}  // namespace nyala::detail
