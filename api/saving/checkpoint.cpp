@@ -249,6 +249,7 @@ namespace {
 TrainingPosition restore_from(const std::string& path, const Model& model) {
   const hdf5::File file = hdf5::File::open(path);
   const hdf5::Group& root = file.root();
+  root.check_names();
   if (!root.has_group(kCheckpointGroup)) {
     read_weights(model, root, path);
     return {};

@@ -31,7 +31,9 @@ LoadReport read(const Model& model, const std::string& path, const LoadWeightsCo
   const StoredModel stored = read_stored_model(path);
   if (!stored.file) return read_named_weights(model, stored.arrays, stored.name, config);
   const auto checked = [&](const hdf5::File& file) {
-    return config.verify_checksums ? file.root() : file.unverified().root();
+    const hdf5::Group root = config.verify_checksums ? file.root() : file.unverified().root();
+    root.check_names();
+    return root;
   };
   const hdf5::Group root = checked(*stored.file);
   if (is_legacy_weights(root)) return read_legacy_weights(model, root, stored.name, config);

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <nyala/api/saving/hdf5/group.h>
 #include <nyala/api/saving/hdf5/limits.h>
 #include <nyala/api/saving/hdf5/link_cache.h>
+#include <nyala/api/saving/hdf5/names_checksum.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala::hdf5 {
@@ -163,8 +165,8 @@ Dataset Group::dataset(std::string_view path) const {
   return Dataset(state_->image, std::move(target.path), std::move(target.header));
 }
 
-std::vector<std::string> Group::dataset_paths() const {
-  std::vector<std::string> paths;
+template <class F>
+void Group::for_each_object(F&& f) const {
   std::set<uint64_t> visited;
   std::vector<Group> open{*this};
   while (!open.empty()) {
@@ -176,12 +178,42 @@ std::vector<std::string> Group::dataset_paths() const {
     });
     for (const std::string& name : at.names()) {
       const Target target = at.resolve(name);
-      if (target.header.kind() == ObjectKind::dataset) paths.push_back(target.path);
+      f(target);
       if (target.header.kind() == ObjectKind::group) open.push_back(at.child(target));
     }
   }
+}
+
+std::vector<std::string> Group::dataset_paths() const {
+  std::vector<std::string> paths;
+  for_each_object([&](const Target& target) {
+    if (target.header.kind() == ObjectKind::dataset) paths.push_back(target.path);
+  });
   std::sort(paths.begin(), paths.end());
   return paths;
+}
+
+void Group::check_names() const {
+  const Group root = start_of("/");
+  const Image& image = *state_->image;
+  const Attributes attributes = root.attributes();
+  if (!image.verifies_checksums || !attributes.has(kNamesChecksum)) return;
+  const std::vector<int64_t> expected = attributes.get(kNamesChecksum).integers();
+  std::map<std::string, bool> objects{{"/", true}};
+  std::set<uint64_t> addresses;
+  bool is_sound = expected.size() == 1;
+  root.for_each_object([&](const Target& target) {
+    objects.emplace(target.path, target.header.kind() == ObjectKind::group);
+    is_sound = addresses.insert(target.header.address()).second && is_sound;
+  });
+  uint32_t found = 0;
+  for (const auto& [path, is_group] : objects) found = with_name(found, path, is_group);
+  at_object(image, "/", [&] {
+    if (!is_sound || found != expected[0])
+      throw Fault{root.state_->header.address(),
+                  "the names of its groups and datasets are not those that were written: the file is damaged "
+                  "or was changed (LoadWeightsConfig::verify_checksums)"};
+  });
 }
 
 }  // namespace nyala::hdf5

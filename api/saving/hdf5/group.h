@@ -36,6 +36,10 @@ class Group {
   /// be followed and for a group that can be reached by two paths.
   std::vector<std::string> dataset_paths() const;
 
+  /// Throws FileFormatError where the file holds other names than it was written with, or one object under two: for
+  /// files with kNamesChecksum at their root, unless nothing is verified.
+  void check_names() const;
+
  private:
   struct State;
   struct Target;
@@ -45,6 +49,9 @@ class Group {
   Group start_of(std::string_view path) const;
   Target resolve(std::string_view path) const;
   Group child(const Target& target) const;
+  /// Calls f(target) for everything in this group and its groups. Throws FileFormatError as dataset_paths().
+  template <class F>
+  void for_each_object(F&& f) const;
   bool has_kind(std::string_view path, ObjectKind kind) const;
 
   std::shared_ptr<const State> state_;

@@ -7,7 +7,9 @@
 #include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/saving/hdf5/dataset.h>
 #include <nyala/api/saving/hdf5/image.h>
+#include <nyala/api/saving/hdf5/limits.h>
 #include <nyala/api/saving/hdf5/memory_file.h>
+#include <nyala/api/saving/hdf5/names_checksum.h>
 #include <nyala/api/saving/hdf5/place_values.h>
 #include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/backend/core/error.h>
@@ -35,6 +37,13 @@ std::string normalize(std::string_view path) {
     path.remove_prefix(std::min(length + 1, path.size()));
   }
   return normal.empty() ? "/" : normal;
+}
+
+/// Of a group. What cannot be read is not written.
+void check_depth(const std::string& path) {
+  if (static_cast<size_t>(std::count(path.begin(), path.end(), '/')) > kMaxDepth)
+    throw InvalidArgumentError("HDF5 writer: the group '" + path + "' is deeper than " + std::to_string(kMaxDepth) +
+                               " groups, and no deeper ones are read");
 }
 
 Handle copy_type(Id type) { return Handle(H5Tcopy(type), H5Tclose, "copy a type"); }
@@ -121,6 +130,11 @@ void write_attribute(Id object, const std::string& name, const Handle& type, con
   check_call(H5Awrite(attribute, type, data), "write the attribute " + detail::in_quotes(name));
 }
 
+void write_checksum(Id object, const char* name, uint32_t value) {
+  const Handle one(H5Screate(H5S_SCALAR), H5Sclose, "make a dataspace");
+  write_attribute(object, name, copy_type(H5T_STD_U32LE), one, &value);
+}
+
 void write_fixed_strings(Id object, const std::string& name, const std::vector<std::string>& values) {
   size_t longest = 1;
   for (const std::string& value : values) longest = std::max(longest, value.size());
@@ -165,9 +179,16 @@ struct Writer::State {
     if (found != entries.end() && found->second == Entry::group) return;
     if (found != entries.end())
       throw InvalidArgumentError("HDF5 writer: '" + path + "' is a dataset, no group");
+    check_depth(path);
     const Handle group(H5Gcreate2(file.id(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
                        "make the group '" + path + "'");
     entries.emplace(path, Entry::group);
+  }
+
+  void write_names_checksum() const {
+    uint32_t crc = 0;
+    for (const auto& [path, kind] : entries) crc = with_name(crc, path, kind == Entry::group);
+    write_checksum(open("/"), kNamesChecksum, crc);
   }
 
   Handle open(std::string_view path) const {
@@ -235,9 +256,7 @@ void Writer::write_dataset(std::string_view path, const Tensor& values) {
   s.entries.emplace(normal, Entry::dataset);
   if (values.bytes() > 0) s.values.emplace(normal, values);
   if (values.bytes() > 0 && s.checksums == Checksums::crc32c) {
-    const uint32_t not_known_yet = 0;  // place_values finds where it stands
-    const Handle one(H5Screate(H5S_SCALAR), H5Sclose, "make a dataspace");
-    write_attribute(dataset, Dataset::kChecksum, copy_type(H5T_STD_U32LE), one, &not_known_yet);
+    write_checksum(dataset, Dataset::kChecksum, 0);  // place_values finds where it stands
   }
   if (dtype == DType::bfloat16) set_attribute(normal, "dtype", "bfloat16");
 }
@@ -282,6 +301,7 @@ void Writer::set_attribute(std::string_view path, const std::string& name,
 
 FileParts Writer::finish_parts() {
   const LibraryLock lock;
+  if (state().checksums == Checksums::crc32c) state().write_names_checksum();
   size_t size = 0;
   std::shared_ptr<void> head = state().file.close(size);
   const NamedValues values = std::move(state().values);

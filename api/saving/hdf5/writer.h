@@ -18,7 +18,8 @@ namespace nyala::hdf5 {
 /// each with its own length (Keras 3).
 enum class StringStorage { fixed, variable };
 
-/// Whether each dataset with values carries their checksum in an attribute, Dataset::kChecksum.
+/// Whether each dataset with values carries their checksum in an attribute, Dataset::kChecksum, and the root that of all
+/// names, kNamesChecksum.
 enum class Checksums { none, crc32c };
 
 /// Builds an HDF5 file the way Keras' files are: superblock 0, old-style groups, contiguous datasets without
@@ -28,7 +29,7 @@ enum class Checksums { none, crc32c };
 ///
 /// Paths are absolute ("/layers/dense/vars/0"; the leading '/' may be missing); groups on the way are made. A
 /// path or name that is empty, contains NUL, or stands there already as something else throws
-/// InvalidArgumentError.
+/// InvalidArgumentError, and so does a group deeper than 128, which Group would not read.
 class Writer {
  public:
   explicit Writer(Checksums checksums = Checksums::none);

@@ -11,7 +11,10 @@
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/hdf5/file.h>
+#include <nyala/api/saving/hdf5/names_checksum.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+#include <nyala/backend/ops/cast.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {
@@ -131,6 +134,66 @@ TEST_F(ChecksumsInFiles, OfCheckpointsToo) {
   damaged[place] = static_cast<char>(damaged[place] ^ 1);
   write(damaged);
   EXPECT_THROW(Checkpoint(model).restore(path_), FileFormatError);
+}
+
+/// Weights and the optimizer's state.
+std::vector<std::vector<float>> whole_state(const Model& model) {
+  std::vector<std::vector<float>> all = {all_values(model)};
+  for (const OptimizerVariable& variable : model.optimizer().node().shared_variables_for_file())
+    all.push_back(ops::cast(variable.value, DType::float32).to_vector<float>());
+  return all;
+}
+
+/// Names, links and sizes: what a flipped bit changes is an error, or nothing that the model would notice.
+TEST_F(ChecksumsInFiles, NoFlippedBitOutsideOfTheValuesLosesAnything) {
+  const auto made = [] {
+    const Model model = Sequential({Input({2}), Dense(2, {.name = "a"}), Dense(1, {.name = "b"})});
+    model.compile({.optimizer = "adam", .loss = "mse"});
+    return model;
+  };
+  const Model model = made();
+  model.train_on_batch(Tensor::ones({2, 2}), Tensor::ones({2, 1}));
+  model.save_weights(path_);
+  const std::string whole = content_of(path_);
+  const auto expected = whole_state(model);
+  set_log_sink([](LogChannel, std::string_view) {});
+  std::vector<size_t> lost;
+  size_t refused = 0;
+  for (size_t place = 0; place < whole.size(); place += 11) {
+    std::string damaged = whole;
+    damaged[place] = static_cast<char>(damaged[place] ^ 1 << place % 8);
+    write(damaged);
+    const Model other = made();
+    try {
+      other.load_weights(path_);
+      if (whole_state(other) != expected) lost.push_back(place);
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  set_log_sink({});
+  EXPECT_TRUE(lost.empty()) << lost.size() << " places, the first is " << lost.front();
+  EXPECT_GT(refused, 100u);
+}
+
+TEST_F(ChecksumsInFiles, ANameThatAnotherProgramAddedIsRefusedUntilTheAttributeIsGone) {
+  const Model model = network();
+  model.save_weights(path_);
+  const auto in_file = [&](auto&& work) {
+    const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    work(file);
+    H5Fclose(file);
+  };
+  in_file([](hid_t file) { H5Gclose(H5Gcreate2(file, "/more", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)); });
+  try {
+    model.load_weights(path_);
+    FAIL() << "nothing was thrown";
+  } catch (const FileFormatError& error) {
+    EXPECT_NE(std::string(error.what()).find("are not those that were written"), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(model.load_weights(path_, {.verify_checksums = false}).complete());
+  in_file([](hid_t file) { ASSERT_GE(H5Adelete(file, hdf5::kNamesChecksum), 0); });
+  EXPECT_TRUE(model.load_weights(path_).complete());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/api/saving/hdf5/limits.h>
 #include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/api/saving/hdf5/oracle.h>
@@ -166,6 +167,20 @@ TEST(Writer, FailedSavesNameThePathAndLeaveNothing) {
     EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+/// What is written can be read: no group lies deeper than readers follow.
+TEST(Writer, GroupsAreAsDeepAsTheyAreRead) {
+  std::string path;
+  for (size_t i = 0; i < kMaxDepth; ++i) path += "/g";
+  Writer writer;
+  add<float>(writer, path + "/x", {1}, {3});
+  EXPECT_THROW(writer.create_group(path + "/g"), InvalidArgumentError);
+  EXPECT_THROW(add<float>(writer, path + "/g/x", {1}, {3}), InvalidArgumentError);
+  const FileImage image = writer.finish();
+  const File file = File::from_bytes(image.bytes, image.owner, "deep");
+  EXPECT_EQ(file.root().dataset(path + "/x").values<float>(), std::vector<float>{3});
+  EXPECT_EQ(file.root().dataset_paths(), std::vector<std::string>{path + "/x"});
 }
 
 TEST(Writer, ThreadsMayWriteAtOnce) {
