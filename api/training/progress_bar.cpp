@@ -147,7 +147,7 @@ std::string ProgressBar::bar_text(int64_t current) const {
 }
 
 std::string ProgressBar::time_text(double seconds) const {
-  const std::string per = "/" + config_.unit_name;
+  const std::string per = "/" + printable(config_.unit_name);
   if (seconds >= 1 || seconds == 0) return " " + fixed_text(seconds, 0) + "s" + per;
   if (seconds >= 1e-3) return " " + fixed_text(seconds * 1000.0, 0) + "ms" + per;
   return " " + fixed_text(seconds * 1000000.0, 0) + "us" + per;
