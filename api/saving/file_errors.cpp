@@ -20,4 +20,8 @@ void rethrow_naming(const std::string& file) {
   }
 }
 
+void let_out_of_memory_pass(const Error& error) {
+  if (dynamic_cast<const OutOfMemoryError*>(&error)) throw;
+}
+
 }  // namespace nyala

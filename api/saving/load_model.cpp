@@ -33,9 +33,8 @@ Model model_from(const Json& config, const std::string& where, LoadScope& scope)
 void compile_loaded(const Model& model, const StoredModel& stored, LoadScope& scope) {
   try {
     compile_from_json(model, stored.compile_config, stored.name, scope);
-  } catch (const OutOfMemoryError&) {
-    throw;
   } catch (const Error& error) {
+    let_out_of_memory_pass(error);
     if (!stored.legacy) throw;
     log(LogChannel::warning, stored.name + ": the model is not compiled: " + error.what());
     model.model_node().no_loss_because = std::string("it could not be restored: ") + error.what();

@@ -1,3 +1,4 @@
+#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/own_optimizers.h>
 
 #include <algorithm>
@@ -108,9 +109,8 @@ OwnOptimizerStates::OwnOptimizerStates(const std::vector<OwnOptimizer>& optimize
     try {
       Tensors values = read_optimizer(tree, own.path, file_name);
       if (is_ready(own, tree, values)) states_.emplace_back(own.optimizer, std::move(values));
-    } catch (const OutOfMemoryError&) {
-      throw;
     } catch (const Error& error) {
+      let_out_of_memory_pass(error);
       const std::string who = file_name + ": optimizer " + in_quotes(own.path) + ": ";
       if (mismatch == OptimizerMismatch::fail) rethrow_with_prefix(who);
       log(LogChannel::warning, who + "its state was left out: " + error.what());

@@ -12,6 +12,7 @@
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/core/error.h>
 
@@ -217,9 +218,8 @@ class GraphReader {
     }
     try {
       entry.outputs.push_back(entry.layer.call_all(inputs));
-    } catch (const OutOfMemoryError&) {
-      throw;
     } catch (const Error& error) {
+      let_out_of_memory_pass(error);
       throw FileFormatError(where_ + ": " + error.what());
     }
     return true;
@@ -324,9 +324,8 @@ class GraphReader {
           draw_operation(make_operation(std::move(op), where), entry.next == 0 ? entry.name : "", inputs));
     } catch (const FileFormatError&) {
       throw;
-    } catch (const OutOfMemoryError&) {
-      throw;
     } catch (const Error& error) {
+      let_out_of_memory_pass(error);
       throw FileFormatError(where + ": " + error.what());
     }
     return true;

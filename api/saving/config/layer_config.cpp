@@ -5,6 +5,7 @@
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/config_writer.h>
+#include <nyala/api/saving/file_errors.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/context.h>
@@ -301,9 +302,8 @@ Layer layer_from_json(const Json& json, const std::string& where, LoadScope& sco
     return layer;
   } catch (const FileFormatError&) {
     throw;
-  } catch (const OutOfMemoryError&) {
-    throw;
   } catch (const Error& error) {
+    let_out_of_memory_pass(error);
     throw FileFormatError(place + " (" + object.class_name + "): " + error.what());
   } catch (const nlohmann::json::exception& error) {
     throw FileFormatError(place + " (" + object.class_name +
