@@ -4,6 +4,7 @@
 #include <nyala/api/losses/all.h>
 #include <nyala/api/losses/loss.h>
 #include <nyala/api/saving/config/registry.h>
+#include <nyala/api/short_error_names.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
@@ -18,19 +19,12 @@ using namespace nyala::detail;
 namespace {
 
 const NameTable<Loss>& names() {
-  static const NameTable<Loss>& table = *new NameTable<Loss>("loss", Losses{},
-                                                             {{"bce", "BinaryCrossentropy"},
-                                                              {"BCE", "BinaryCrossentropy"},
-                                                              {"kld", "KLDivergence"},
-                                                              {"KLD", "KLDivergence"},
-                                                              {"mae", "MeanAbsoluteError"},
-                                                              {"MAE", "MeanAbsoluteError"},
-                                                              {"mape", "MeanAbsolutePercentageError"},
-                                                              {"MAPE", "MeanAbsolutePercentageError"},
-                                                              {"mse", "MeanSquaredError"},
-                                                              {"MSE", "MeanSquaredError"},
-                                                              {"msle", "MeanSquaredLogarithmicError"},
-                                                              {"MSLE", "MeanSquaredLogarithmicError"}});
+  static const NameTable<Loss>& table = *new NameTable<Loss>("loss", Losses{}, [] {
+    NameTable<Loss>::Aliases aliases = detail::short_error_names();
+    aliases.emplace_back("kld", "KLDivergence");
+    aliases.emplace_back("KLD", "KLDivergence");
+    return aliases;
+  }());
   return table;
 }
 

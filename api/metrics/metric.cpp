@@ -3,6 +3,7 @@
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/metrics/metric.h>
 #include <nyala/api/saving/config/registry.h>
+#include <nyala/api/short_error_names.h>
 #include <nyala/api/values_metric.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
@@ -17,17 +18,8 @@ using namespace nyala::detail;
 namespace {
 
 const NameTable<Metric>& names() {
-  static const NameTable<Metric>& table = *new NameTable<Metric>("metric", metrics::Metrics{},
-                                                                 {{"bce", "BinaryCrossentropy"},
-                                                                  {"BCE", "BinaryCrossentropy"},
-                                                                  {"mae", "MeanAbsoluteError"},
-                                                                  {"MAE", "MeanAbsoluteError"},
-                                                                  {"mape", "MeanAbsolutePercentageError"},
-                                                                  {"MAPE", "MeanAbsolutePercentageError"},
-                                                                  {"mse", "MeanSquaredError"},
-                                                                  {"MSE", "MeanSquaredError"},
-                                                                  {"msle", "MeanSquaredLogarithmicError"},
-                                                                  {"MSLE", "MeanSquaredLogarithmicError"}});
+  static const NameTable<Metric>& table =
+      *new NameTable<Metric>("metric", metrics::Metrics{}, detail::short_error_names());
   return table;
 }
 
