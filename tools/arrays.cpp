@@ -1,12 +1,9 @@
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <functional>
 
 #include <unistd.h>
 
 #include <nyala/api/saving/atomic_file.h>
-#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/tools/command.h>
 
 namespace nyala::tools {
@@ -96,31 +93,6 @@ void check_output(const std::string& path, const std::vector<std::string>& ends)
     throw InvalidArgumentError("cannot write '" + path + "': expected a path that ends with " +
                                quoted_list(ends));
   const AtomicFile proof(path);  // never committed
-}
-
-namespace {
-
-CLI::Validator number_where(const std::string& expected, const std::function<bool(double)>& holds) {
-  return CLI::Validator(
-      [=](const std::string& text) {
-        double number = 0;
-        const bool is_number = CLI::detail::lexical_cast(text, number);
-        return is_number && holds(number) ? std::string() : "expected " + expected + ", received " + text;
-      },
-      "NUMBER");
-}
-
-}  // namespace
-
-CLI::Validator number_from(double from, double to) {
-  return number_where(
-      "a number from " + detail::number_text(from) + " to less than " + detail::number_text(to),
-      [=](double number) { return number >= from && number < to; });
-}
-
-CLI::Validator number_above(double from) {
-  return number_where("a number above " + detail::number_text(from),
-                      [=](double number) { return number > from && std::isfinite(number); });
 }
 
 bool on_terminal() { return isatty(STDERR_FILENO) == 1; }

@@ -57,11 +57,6 @@ void check_output(const std::string& path, const std::vector<std::string>& ends)
 void check_model_output(const std::string& path);
 void write_model(const Model& model, const std::string& path);
 
-/// For options: a number n with from <= n < to, or from < n where `from` is not allowed itself. CLI11's own
-/// ranges let "nan" pass.
-CLI::Validator number_from(double from, double to);
-CLI::Validator number_above(double from);
-
 /// Text as the only line, or on a terminal as progress; never to standard output.
 bool on_terminal();
 

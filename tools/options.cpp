@@ -1,8 +1,11 @@
 #include <nyala/tools/options.h>
 
 #include <charconv>
+#include <cmath>
+#include <functional>
 #include <string>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala::tools {
@@ -42,6 +45,30 @@ CLI::Validator whole_number(int64_t least, int64_t most) {
     return "";
   };
   return CLI::Validator(check, "");
+}
+
+namespace {
+
+CLI::Validator number_where(const std::string& expected, const std::function<bool(double)>& holds) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double number = 0;
+        return reads(text, number) && holds(number) ? std::string() : unexpected(expected, text);
+      },
+      "NUMBER");
+}
+
+}  // namespace
+
+CLI::Validator number_from(double from, double to) {
+  return number_where(
+      "a number from " + detail::number_text(from) + " to less than " + detail::number_text(to),
+      [=](double number) { return number >= from && number < to; });
+}
+
+CLI::Validator number_above(double from) {
+  return number_where("a number above " + detail::number_text(from),
+                      [=](double number) { return number > from && std::isfinite(number); });
 }
 
 void only_with(CLI::App& command, const char* other, std::initializer_list<const char*> options) {
