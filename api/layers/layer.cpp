@@ -65,14 +65,15 @@ std::string& build_path() {
   return of_threads->get();
 }
 
-/// Layers are mostly called in the order in which they are held: each search begins behind the last find.
+/// Layers are mostly called in the order in which they are held, and looked for when built and when called: each search
+/// begins with the last find.
 bool holds_directly(const LayerNode& owner, const LayerNode& node) {
-  static thread_local size_t t_next = 0;
+  static thread_local size_t t_last = 0;
   const auto& held = owner.sublayers();
   for (size_t i = 0; i < held.size(); ++i) {
-    const size_t place = (t_next + i) % held.size();
+    const size_t place = (t_last + i) % held.size();
     if (&held[place].second.node() != &node) continue;
-    t_next = place + 1;
+    t_last = place;
     return true;
   }
   return false;

@@ -20,7 +20,10 @@ std::vector<std::shared_ptr<const GraphNode>> LayerNode::calls() const {
 }
 
 void LayerNode::add_call(const std::shared_ptr<const GraphNode>& call) const {
-  std::erase_if(calls_, [](const auto& one) { return one.expired(); });
+  if (calls_.size() == calls_.capacity()) {  // not with each call: there may be many
+    std::erase_if(calls_, [](const auto& one) { return one.expired(); });
+    if (calls_.size() > calls_.capacity() / 2) calls_.reserve(2 * calls_.size());
+  }
   calls_.push_back(call);
 }
 

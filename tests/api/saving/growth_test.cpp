@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/all.h>
+#include <nyala/api/model/model.h>
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/saving/json/strict_json.h>
 #include <nyala/api/saving/load_model.h>
@@ -181,6 +182,38 @@ TEST_F(Growth, SummaryOfAGraph) {
   expect_no_square(2'400, [](int64_t n) {
     return [model = functional(n)] { EXPECT_GT(model.summary_text().size(), 1000u); };
   });
+}
+
+/// One layer called n times.
+TEST_F(Growth, ASharedLayer) {
+  expect_no_square(16000, [](int64_t n) {
+    return [n] {
+      const Tensor input = Input({2});
+      const Dense dense(2);
+      Tensor x = input;
+      for (int64_t i = 0; i < n; ++i) x = dense(x);
+      const Model model(input, x);
+    };
+  });
+}
+
+class ManyLayers final : public ModelNode {
+ public:
+  explicit ManyLayers(int64_t n) {
+    for (int64_t i = 0; i < n; ++i) layers_.push_back(track("d" + std::to_string(i), Dense(2)));
+  }
+  Tensor call(Call& c, const Tensor& input) const override {
+    Tensor x = input;
+    for (const Layer& layer : layers_) x = layer(c, x);
+    return x;
+  }
+
+ private:
+  std::vector<Layer> layers_;
+};
+
+TEST_F(Growth, ASubclassedModelOfManyLayers) {
+  expect_no_square(16000, [](int64_t n) { return [n] { make_model<ManyLayers>(n).build({None, 2}); }; });
 }
 
 }  // namespace
