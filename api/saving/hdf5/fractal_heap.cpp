@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include <nyala/api/saving/hdf5/btree_v2.h>
 #include <nyala/api/saving/hdf5/checksum.h>
@@ -78,11 +79,21 @@ Cursor FractalHeap::managed(Cursor id) {
   const uint64_t length = id.uint(static_cast<int>(std::min(by_block, by_object)));
   object_budget_.spend(length, id.position());
 
-  const Block block = find_direct(offset);
-  verify(block);
+  const Block block = direct_block(offset);
   const uint64_t inside = offset - block.offset;  // child_of found a block that begins at or before offset
   if (length > block.size || inside > block.size - length) id.fail("a heap object reaches beyond its block");
   return Cursor(*image_, block.address + inside, length, "heap object");
+}
+
+// The way down to a block reads all pointers on it, which must not happen for each object.
+FractalHeap::Block FractalHeap::direct_block(uint64_t offset) {
+  const auto next = direct_.upper_bound(offset);
+  if (next != direct_.begin())
+    if (const Block& known = std::prev(next)->second; offset - known.offset < known.size) return known;
+  const Block block = find_direct(offset);
+  if (!direct_.contains(block.offset)) verify(block);
+  direct_.emplace(block.offset, block);
+  return block;
 }
 
 FractalHeap::Block FractalHeap::find_direct(uint64_t offset) const {
@@ -132,7 +143,6 @@ FractalHeap::Block FractalHeap::child_of(const Block& parent, uint64_t rows, uin
 }
 
 void FractalHeap::verify(const Block& block) {
-  if (!verified_.insert(block.address).second) return;
   Cursor cursor(*image_, block.address, block.size, "fractal heap block");
   block_budget_.spend(block.size, block.address);
   cursor.expect_signature("FHDB");

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include <nyala/api/saving/hdf5/cursor.h>
@@ -39,6 +38,8 @@ class FractalHeap {
   void read_huge_objects();
   Block find_direct(uint64_t offset) const;
   Block child_of(const Block& parent, uint64_t rows, uint64_t offset, bool& is_direct) const;
+  /// The direct block with this byte of the heap's space, verified.
+  Block direct_block(uint64_t offset);
   void verify(const Block& block);
   uint64_t row_size(uint64_t row) const { return row == 0 ? start_size_ : start_size_ << (row - 1); }
   void check_table(const Cursor& header) const;
@@ -47,7 +48,7 @@ class FractalHeap {
   uint64_t address_;
   WalkBudget object_budget_;
   WalkBudget block_budget_;
-  std::set<uint64_t> verified_;                            ///< addresses of direct blocks
+  std::map<uint64_t, Block> direct_;                       ///< found and verified, by the offset of the first byte
   std::optional<std::map<uint64_t, Range>> huge_objects_;  ///< by ID, read when first needed
   uint64_t id_size_ = 0;
   bool has_block_checksums_ = false;
