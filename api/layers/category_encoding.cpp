@@ -3,7 +3,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/category_codes.h>
 #include <nyala/api/layers/config_fields.h>
-#include <nyala/api/layers/takes_whole_numbers.h>
+#include <nyala/api/model/takes_whole_numbers.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 

@@ -6,7 +6,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/category_codes.h>
 #include <nyala/api/layers/quantile_summary.h>
-#include <nyala/api/layers/takes_whole_numbers.h>
+#include <nyala/api/model/takes_whole_numbers.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>

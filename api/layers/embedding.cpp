@@ -1,7 +1,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/embedding.h>
-#include <nyala/api/layers/takes_whole_numbers.h>
+#include <nyala/api/model/takes_whole_numbers.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/comparison.h>
 #include <nyala/backend/ops/gather.h>

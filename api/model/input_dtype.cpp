@@ -4,9 +4,9 @@
 #include <limits>
 
 #include <nyala/api/layers/mask.h>
-#include <nyala/api/layers/takes_whole_numbers.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
+#include <nyala/api/model/takes_whole_numbers.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
 

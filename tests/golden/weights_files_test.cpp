@@ -88,5 +88,45 @@ TEST(GoldenWeightsFiles, SaveAsKerasDoes) {
   }
 }
 
+/// Written by Nyala, read by Keras (read_checksums_with_keras.py): what the file has for us alone is no matter there.
+TEST(WeightsFiles, OfNyalaWithChecksumsOpenInKeras) {
+  const Json golden = load("checksums.json");
+  const std::string path = (directory() / "checksums.weights.h5").string();
+  clear_session();
+  const Model model =
+      Sequential({Input({6}), Dense(8, {.activation = "relu"}), Dropout(0.25), Dense(3)}, {.name = "mlp"});
+  model.compile({.optimizer = "adam", .loss = "mse"});
+  EXPECT_TRUE(model.load_weights(path).complete());
+  const auto values = [](const Json& list, Shape shape) {
+    std::vector<float> all;
+    for (const Json& value : list) all.push_back(value.get<float>());
+    return Tensor::from(all, shape);
+  };
+  const Tensor y = model.predict(values(golden.at("x"), {4, 6}), {.verbose = 0});
+  const std::vector<float> expected = values(golden.at("y"), {12}).to_vector<float>();
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(y.to_vector<float>()[i], expected[i], 1e-5) << i;
+  const auto state = model.optimizer().node().shared_variables_for_file();
+  ASSERT_EQ(state.size(), golden.at("optimizer").size());
+  for (size_t i = 2; i < state.size(); ++i)  // behind the steps and the rate
+    EXPECT_EQ(state[i].value.to_vector<float>(),
+              values(golden.at("optimizer").at(i), {state[i].value.num_elements()}).to_vector<float>());
+
+  // The file is what we write today.
+  std::vector<std::string> attributes;
+  const std::string again = (std::filesystem::temp_directory_path() / "nyala_checksums_again.weights.h5").string();
+  model.save_weights(again);
+  const hdf5::Group root = hdf5::File::open(again).root();
+  const auto add = [&](const std::string& object, const hdf5::Attributes& of) {
+    for (const std::string& name : of.names()) attributes.push_back(object + "@" + name);
+  };
+  add("/", root.attributes());
+  for (const std::string& dataset : root.dataset_paths()) add(dataset, root.dataset(dataset).attributes());
+  std::filesystem::remove(again);
+  std::vector<std::string> in_golden = golden.at("attributes").get<std::vector<std::string>>();
+  std::erase_if(in_golden, [](const std::string& name) { return name.ends_with("@name"); });
+  std::sort(attributes.begin(), attributes.end());
+  EXPECT_EQ(attributes, in_golden);
+}
+
 }  // namespace
 }  // namespace nyala::golden
