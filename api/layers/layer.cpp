@@ -2,14 +2,13 @@
 
 #include <map>
 #include <mutex>
-#include <optional>
 
 #include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/model/graph.h>
 #include <nyala/api/model/keep_output_shapes.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/model_use.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
@@ -379,8 +378,7 @@ Tensors Layer::get_weights() const {
 }
 
 void Layer::set_weights(const Tensors& values) const {
-  std::optional<ExclusiveUse> alone;
-  if (auto* model = dynamic_cast<ModelNode*>(&node())) alone.emplace(*model, "set_weights");
+  const ExclusiveUse alone(node(), "set_weights");
   const Variables variables = weights();
   if (values.size() != variables.size())
     throw ShapeError(place(node()) + "set_weights expected " + std::to_string(variables.size()) +

@@ -1,4 +1,5 @@
 #include <nyala/api/model/model_node.h>
+#include <nyala/api/training/model_use.h>
 #include <nyala/api/training/training_state.h>
 
 namespace nyala {

@@ -8,6 +8,7 @@
 #include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/own_optimizers.h>
 #include <nyala/api/saving/weights_file.h>
+#include <nyala/api/training/model_use.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/status_word.h>

@@ -14,6 +14,7 @@
 #include <nyala/api/saving/save_notes.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/saving/weights_from_file.h>
+#include <nyala/api/training/model_use.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/memory_report.h>

@@ -4,6 +4,7 @@
 #include <nyala/api/saving/named_weights.h>
 #include <nyala/api/saving/safetensors.h>
 #include <nyala/api/saving/weights_file.h>
+#include <nyala/api/training/model_use.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/memory_report.h>

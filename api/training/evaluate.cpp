@@ -9,6 +9,7 @@
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/api/training/feed.h>
+#include <nyala/api/training/model_use.h>
 #include <nyala/api/training/resolve.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/api/utils/output.h>
@@ -175,17 +176,17 @@ Batch batch_of(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
 
 Logs evaluate_alone(const Model& model, const DataArgument& data, const EvaluateConfig& config) {
   return with_memory_errors("evaluate", [&] {
-    const ExclusiveUse alone(model.model_node(), "evaluate");
+    const ExclusiveUse alone(model.model_node(), "evaluate", Writes::nothing);
     return evaluate_data(model, data, config);
   });
 }
 
 /// Loss and metrics of one step, not of those before it.
 template <class Step>
-Logs logs_of_step(const Model& model, const char* what, const Step& step) {
+Logs logs_of_step(const Model& model, const char* what, Writes writes, const Step& step) {
   return with_memory_errors(what, [&] {
     compiled_state(model, what);
-    const ExclusiveUse alone(model.model_node(), what);
+    const ExclusiveUse alone(model.model_node(), what, writes);
     Stepper stepper(model.model_node());
     stepper.reset();
     step(stepper);
@@ -233,7 +234,8 @@ Tensors Model::predict_all(const Dataset& batches, const PredictConfig& config) 
 }
 
 Logs Model::train_on_batch(const Batch& batch) const {
-  return logs_of_step(*this, "train_on_batch", [&](Stepper& stepper) { stepper.train(batch); });
+  return logs_of_step(*this, "train_on_batch", Writes::trained,
+                      [&](Stepper& stepper) { stepper.train(batch); });
 }
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
@@ -244,7 +246,7 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
 }
 
 Logs Model::test_on_batch(const Batch& batch) const {
-  return logs_of_step(*this, "test_on_batch", [&](Stepper& stepper) { stepper.test(batch); });
+  return logs_of_step(*this, "test_on_batch", Writes::nothing, [&](Stepper& stepper) { stepper.test(batch); });
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) const {
@@ -276,7 +278,7 @@ std::vector<Metric> Model::metrics() const {
 }
 
 void Model::reset_metrics() const {
-  const ExclusiveUse alone(model_node(), "reset_metrics");
+  const ExclusiveUse alone(model_node(), "reset_metrics", Writes::nothing);
   Stepper(model_node()).reset();
 }
 
@@ -293,7 +295,7 @@ void say_jit_compile_is_ignored() {
 
 void Model::compile(const CompileConfig& config) const {
   refuse_inside_calls(model_node(), "compile");
-  const ExclusiveUse alone(model_node(), "compile");
+  const ExclusiveUse alone(model_node(), "compile", Writes::nothing);
   auto state = std::make_shared<TrainingState>();
   state->config = config;
   state->optimizer = config.optimizer;

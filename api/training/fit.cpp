@@ -10,6 +10,7 @@
 #include <nyala/api/training/evaluate.h>
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/feed.h>
+#include <nyala/api/training/model_use.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/api/utils/output.h>
 #include <nyala/backend/core/c_locale_text.h>
@@ -257,7 +258,7 @@ History Model::fit(const Dataset& batches, const FitConfig& config) const {
 }
 
 History Model::fit_data(const DataArgument& data, const FitConfig& config) const {
-  const ExclusiveUse alone(model_node(), "fit");
+  const ExclusiveUse alone(model_node(), "fit", Writes::trained);
   return Fit(*this, data, config).run();
 }
 

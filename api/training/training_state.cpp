@@ -1,13 +1,9 @@
 #include <nyala/api/training/training_state.h>
 
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <set>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/ops/arithmetic.h>
 
 namespace nyala {
@@ -155,96 +151,6 @@ void build_optimizer(ModelNode& model) {
   leaves.assign(static_cast<size_t>(model.strategy()->store().num_leaves()), false);
   for (const Variable& variable : trainable) leaves[static_cast<size_t>(variable.node().leaf)] = true;
   model.training->optimizer.node().build(model.strategy()->store(), trainable);
-}
-
-namespace {
-
-/// Who uses a model.
-struct Use {
-  uint64_t writer = 0;         // numbers of threads
-  const char* what = nullptr;  // the writer's call; null: nobody writes
-  int writes = 0;              // nested calls of the writer
-  std::multiset<uint64_t> readers = {};
-};
-
-struct Uses {
-  Mutex mutex{Mutex::AtFork::is_waited};
-  std::map<const ModelNode*, Use> by_model;
-};
-
-Uses& uses() {
-  static Uses* const all = new Uses;  // outlives static models
-  return *all;
-}
-
-void release(Uses& all, const ModelNode& model) {
-  const auto entry = all.by_model.find(&model);
-  if (entry->second.writes == 0 && entry->second.readers.empty()) all.by_model.erase(entry);
-}
-
-[[noreturn]] void throw_busy(const ModelNode& model, const char* what, const Use& use) {
-  if (use.writes > 0 && lost_in_fork(use.writer))
-    throw StateError("model " + detail::in_quotes(model.name()) + ": " + what +
-                     " was called in a process that was forked while another thread of its parent ran " +
-                     use.what +
-                     " on the model, whose weights so are not whole in this process; load a model " +
-                     "of its own here, or fork while nothing is trained");
-  const std::string other = use.writes > 0 ? use.what : "predict";
-  throw StateError("model " + detail::in_quotes(model.name()) + ": " + what +
-                   " was called while another thread runs " + other + " on it; wait for that to end");
-}
-
-}  // namespace
-
-void refuse_inside_calls(const ModelNode& model, const char* what) {
-  Uses& all = uses();
-  std::lock_guard lock(all.mutex);
-  const auto entry = all.by_model.find(&model);
-  if (entry == all.by_model.end() || entry->second.writes == 0 || entry->second.writer != thread_number())
-    return;
-  throw StateError(
-      "model " + detail::in_quotes(model.name()) + ": " + what + " was called inside " + entry->second.what +
-      " (from a callback, loss, metric or step of it), which goes on with " +
-      "what the model was compiled with; let that end first (set_stop_training(true) ends fit), " +
-      "then call " + what);
-}
-
-ExclusiveUse::ExclusiveUse(ModelNode& model, const char* what) : model_(model) {
-  Uses& all = uses();
-  const uint64_t own = thread_number();
-  std::lock_guard lock(all.mutex);
-  Use& use = all.by_model[&model];
-  std::erase_if(use.readers, lost_in_fork);
-  if (use.writes > 0 && use.writer != own) throw_busy(model, what, use);
-  if (use.readers.count(own) != use.readers.size()) throw_busy(model, what, use);
-  if (use.writes++ > 0) return;
-  use.writer = own;
-  use.what = what;
-}
-
-ExclusiveUse::~ExclusiveUse() {
-  Uses& all = uses();
-  std::lock_guard lock(all.mutex);
-  --all.by_model[&model_].writes;
-  release(all, model_);
-}
-
-SharedUse::SharedUse(ModelNode& model, const char* what) : model_(model) {
-  Uses& all = uses();
-  const uint64_t own = thread_number();
-  std::lock_guard lock(all.mutex);
-  Use& use = all.by_model[&model];
-  std::erase_if(use.readers, lost_in_fork);
-  if (use.writes > 0 && use.writer != own) throw_busy(model, what, use);
-  use.readers.insert(own);
-}
-
-SharedUse::~SharedUse() {
-  Uses& all = uses();
-  std::lock_guard lock(all.mutex);
-  std::multiset<uint64_t>& readers = all.by_model[&model_].readers;
-  readers.erase(readers.find(thread_number()));
-  release(all, model_);
 }
 
 }  // namespace nyala

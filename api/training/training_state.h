@@ -110,34 +110,4 @@ void build_optimizer(ModelNode& model);
 /// Throws StateError where the optimizer was built for another model since.
 void check_optimizer(const ModelNode& model);
 
-/// Keeps others out of a model while it is written; the thread that holds it may come again. Throws
-/// StateError while another thread writes or predicts.
-class ExclusiveUse {
- public:
-  ExclusiveUse(ModelNode& model, const char* what);
-  ~ExclusiveUse();
-  ExclusiveUse(const ExclusiveUse&) = delete;
-  ExclusiveUse& operator=(const ExclusiveUse&) = delete;
-
- private:
-  ModelNode& model_;
-};
-
-/// Throws StateError where the calling thread is inside a call that writes the model, as a callback of fit
-/// is: for what would take away the state that the call goes on with.
-void refuse_inside_calls(const ModelNode& model, const char* what);
-
-/// Keeps writers out of a model while it predicts; any number of threads may predict at once, and the thread
-/// that writes may, too. Throws StateError while another thread writes.
-class SharedUse {
- public:
-  SharedUse(ModelNode& model, const char* what);
-  ~SharedUse();
-  SharedUse(const SharedUse&) = delete;
-  SharedUse& operator=(const SharedUse&) = delete;
-
- private:
-  ModelNode& model_;
-};
-
 }  // namespace nyala

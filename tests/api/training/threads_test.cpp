@@ -88,6 +88,48 @@ TEST(ModelThreadsTest, AnErrorReleasesTheModel) {
   std::thread([&] { EXPECT_NO_THROW(net.fit(kX, kY, {.verbose = 0})); }).join();
 }
 
+Sequential around(const Layer& layer) {
+  Sequential net({Input({1}), layer, Dense(1)});
+  net.compile({.optimizer = SGD(0.0), .loss = "mse"});
+  return net;
+}
+
+TEST(ModelThreadsTest, ModelsThatShareALayerExcludeEachOtherWhereOneWritesIt) {
+  const Dense shared(1, {.name = "shared"});
+  const Sequential a = around(shared), b = around(shared), outer = around(a), other = around(Dense(1));
+  during_fit(a, [&] {
+    EXPECT_THAT(error_text<StateError>([&] { b.fit(kX, kY, {.verbose = 0}); }),
+                AllOf(HasSubstr("another thread runs fit"), HasSubstr("shares its layer 'shared'")));
+    EXPECT_THROW(b.predict(kX, {.verbose = 0}), StateError);
+    EXPECT_THROW(b.evaluate(kX, kY, {.verbose = 0}), StateError);
+    EXPECT_THROW(outer.predict(kX, {.verbose = 0}), StateError);
+    EXPECT_THROW(get_strategy().adopt(b), StateError);
+    EXPECT_THAT(error_text<StateError>([&] { shared.set_weights(shared.get_weights()); }),
+                AllOf(HasSubstr("layer 'shared'"), HasSubstr("of which it is a part")));
+    EXPECT_NO_THROW(other.fit(kX, kY, {.verbose = 0}));
+  });
+  LambdaCallback while_it_predicts({.on_predict_batch_end = [&](int64_t, Logs&) {
+    std::thread([&] {
+      EXPECT_THROW(b.fit(kX, kY, {.verbose = 0}), StateError);
+      EXPECT_THROW(shared.set_weights(shared.get_weights()), StateError);
+      EXPECT_NO_THROW(b.evaluate(kX, kY, {.verbose = 0}));
+      EXPECT_NO_THROW(b.predict(kX, {.verbose = 0}));
+    }).join();
+  }});
+  a.predict(kX, {.verbose = 0, .callbacks = {while_it_predicts}});
+  EXPECT_NO_THROW(b.fit(kX, kY, {.verbose = 0}));
+}
+
+TEST(ModelThreadsTest, ModelsOnOneFrozenLayerTrainAtOnce) {
+  const Dense shared(1, {.name = "shared"});
+  shared.set_trainable(false);
+  const Sequential a = around(shared), b = around(shared);
+  during_fit(a, [&] {
+    EXPECT_NO_THROW(b.fit(kX, kY, {.verbose = 0}));
+    EXPECT_THROW(shared.set_weights(shared.get_weights()), StateError);
+  });
+}
+
 /// Different models are independent, also under one strategy.
 TEST(ModelThreadsTest, DifferentModelsTrainAtOnce) {
   configure_logical_devices("cpu", 2);

@@ -1,0 +1,217 @@
+#include <nyala/api/training/model_use.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/fork.h>
+#include <nyala/backend/core/mutex.h>
+
+namespace nyala {
+
+using detail::in_quotes;
+
+namespace {
+
+/// A layer of what is used.
+struct Part {
+  const LayerNode* node = nullptr;
+  bool written = false;
+};
+
+/// Who uses a model, or a layer by itself.
+struct Use {
+  uint64_t writer = 0;         // numbers of threads
+  const char* what = nullptr;  // the writer's call; null: nobody writes
+  int writes = 0;              // nested calls of the writer
+  std::multiset<uint64_t> readers = {};
+  std::vector<Part> parts = {};  // all layers, in no order until somebody looks for one
+  bool sorted = false;
+};
+
+struct Uses {
+  Mutex mutex{Mutex::AtFork::is_waited};
+  std::map<const LayerNode*, Use> by_root;
+};
+
+Uses& uses() {
+  static Uses* const all = new Uses;  // outlives static models
+  return *all;
+}
+
+bool by_address(const Part& a, const Part& b) { return std::less<>()(a.node, b.node); }
+
+void release(Uses& all, const LayerNode& root) {
+  const auto entry = all.by_root.find(&root);
+  if (entry->second.writes == 0 && entry->second.readers.empty()) all.by_root.erase(entry);
+}
+
+std::string named(const LayerNode& node) {
+  return (dynamic_cast<const ModelNode*>(&node) ? "model " : "layer ") + in_quotes(node.name());
+}
+
+[[noreturn]] void throw_busy(const LayerNode& root, const char* what, const Use& use) {
+  if (use.writes > 0 && lost_in_fork(use.writer))
+    throw StateError(named(root) + ": " + what +
+                     " was called in a process that was forked while another thread of its parent ran " +
+                     use.what +
+                     " on the model, whose weights so are not whole in this process; load a model " +
+                     "of its own here, or fork while nothing is trained");
+  const std::string other = use.writes > 0 ? use.what : "predict";
+  throw StateError(named(root) + ": " + what + " was called while another thread runs " + other +
+                   " on it; wait for that to end");
+}
+
+/// A use that begins: looks whether another thread uses a layer of it.
+class Beginning {
+ public:
+  Beginning(Uses& all, const LayerNode& root, const char* what, Writes writes)
+      : root_(root), what_(what), writes_(writes) {
+    const auto* model = dynamic_cast<const ModelNode*>(&root);
+    if (model && model->training && model->training->trained && !model->has_own_train_step)
+      trained_ = model->training.get();
+    for (auto& [node, use] : all.by_root)
+      if (node != &root && is_in_the_way(use)) others_.push_back({node, &use});
+  }
+
+  /// Throws StateError. Names the layers, unless `use` knows them.
+  void look(Use& use) const {
+    if (others_.empty() && !use.parts.empty() && writes_ == Writes::nothing) return;
+    std::vector<Part> parts;
+    parts.reserve(root_.sublayers().size() + 1);
+    add(root_, parts);
+    if (writes_ == Writes::nothing && !use.parts.empty()) return;
+    use.parts.swap(parts);
+    use.sorted = false;
+  }
+
+ private:
+  /// Readers are in the way of writers.
+  bool is_in_the_way(Use& use) const {
+    const uint64_t own = thread_number();
+    if (use.writes > 0) return use.writer != own;
+    std::erase_if(use.readers, lost_in_fork);
+    return writes_ != Writes::nothing && use.readers.count(own) != use.readers.size();
+  }
+
+  // A layer that another thread writes, and may be building, is not looked at before the first check.
+  void add(const LayerNode& node, std::vector<Part>& parts) const {
+    check(node, writes_ == Writes::all);
+    const bool written =
+        writes_ == Writes::all || !node.built() || (writes_ == Writes::trained && trains(node));
+    if (written) check(node, true);
+    parts.push_back({&node, written});
+    for (const auto& [attribute, layer] : node.sublayers()) add(layer.node(), parts);
+  }
+
+  bool trains(const LayerNode& node) const {
+    const auto is_trained = [this](const Variable& variable) {
+      return trained_ ? trained_->trains(variable) : variable.trainable();
+    };
+    return std::ranges::any_of(node.own_weights(), is_trained) ||
+           (node.trainable() && !node.own_state().empty());
+  }
+
+  void check(const LayerNode& node, bool written) const {
+    for (const auto& [root, use] : others_) {
+      if (!use->sorted) std::ranges::sort(use->parts, by_address);
+      use->sorted = true;
+      const auto part = std::ranges::lower_bound(use->parts, Part{&node}, by_address);
+      if (part != use->parts.end() && part->node == &node && (part->written || written))
+        throw_shared(node, *root, *use);
+    }
+  }
+
+  [[noreturn]] void throw_shared(const LayerNode& node, const LayerNode& root, const Use& use) const {
+    if (use.writes > 0 && lost_in_fork(use.writer)) throw_busy(root_, what_, use);
+    const std::string other = use.writes > 0 ? use.what : "predict";
+    const std::string how = &node == &root_  ? "of which it is a part"
+                            : &node == &root ? "which is a part of it"
+                                             : "which shares its layer " + in_quotes(node.name());
+    throw StateError(named(root_) + ": " + what_ + " was called while another thread runs " + other + " on " +
+                     named(root) + ", " + how + "; wait for that to end, or give each layers of its own");
+  }
+
+  const LayerNode& root_;
+  const char* what_;
+  Writes writes_;
+  const TrainingState* trained_ = nullptr;
+  std::vector<std::pair<const LayerNode*, Use*>> others_;
+};
+
+/// Gives up an entry that was made for a use that cannot begin.
+class Entry {
+ public:
+  Entry(Uses& all, const LayerNode& root) : all_(all), root_(root), use_(all.by_root[&root]) {}
+  ~Entry() { release(all_, root_); }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  Use& use() const { return use_; }
+
+ private:
+  Uses& all_;
+  const LayerNode& root_;
+  Use& use_;
+};
+
+}  // namespace
+
+void refuse_inside_calls(const ModelNode& model, const char* what) {
+  Uses& all = uses();
+  std::lock_guard lock(all.mutex);
+  const auto entry = all.by_root.find(&model);
+  if (entry == all.by_root.end() || entry->second.writes == 0 || entry->second.writer != thread_number())
+    return;
+  throw StateError(
+      "model " + in_quotes(model.name()) + ": " + what + " was called inside " + entry->second.what +
+      " (from a callback, loss, metric or step of it), which goes on with " +
+      "what the model was compiled with; let that end first (set_stop_training(true) ends fit), " +
+      "then call " + what);
+}
+
+ExclusiveUse::ExclusiveUse(LayerNode& root, const char* what, Writes writes) : root_(root) {
+  Uses& all = uses();
+  const uint64_t own = thread_number();
+  std::lock_guard lock(all.mutex);
+  const Entry entry(all, root);
+  Use& use = entry.use();
+  std::erase_if(use.readers, lost_in_fork);
+  if (use.writes > 0 && use.writer != own) throw_busy(root, what, use);
+  if (use.readers.count(own) != use.readers.size()) throw_busy(root, what, use);
+  Beginning(all, root, what, writes).look(use);
+  if (use.writes++ > 0) return;
+  use.writer = own;
+  use.what = what;
+}
+
+ExclusiveUse::~ExclusiveUse() {
+  Uses& all = uses();
+  std::lock_guard lock(all.mutex);
+  --all.by_root[&root_].writes;
+  release(all, root_);
+}
+
+SharedUse::SharedUse(ModelNode& model, const char* what) : root_(model) {
+  Uses& all = uses();
+  const uint64_t own = thread_number();
+  std::lock_guard lock(all.mutex);
+  const Entry entry(all, model);
+  Use& use = entry.use();
+  std::erase_if(use.readers, lost_in_fork);
+  if (use.writes > 0 && use.writer != own) throw_busy(model, what, use);
+  Beginning(all, model, what, Writes::nothing).look(use);
+  use.readers.insert(own);
+}
+
+SharedUse::~SharedUse() {
+  Uses& all = uses();
+  std::lock_guard lock(all.mutex);
+  std::multiset<uint64_t>& readers = all.by_root[&root_].readers;
+  readers.erase(readers.find(thread_number()));
+  release(all, root_);
+}
+
+}  // namespace nyala
