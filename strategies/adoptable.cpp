@@ -1,5 +1,6 @@
 #include <nyala/strategies/adoptable.h>
 
+#include <nyala/backend/parameters/variable_changes.h>
 #include <nyala/strategies/contexts.h>
 
 namespace nyala {
@@ -51,6 +52,7 @@ void detail::move_into(Adoptable& owner, const std::shared_ptr<StrategyNode>& st
       moves.push_back(prepare(variable, store));
   owner.leave_strategy();
   for (const Move& move : moves) exchange(move);
+  if (!moves.empty()) note_variable_change();
   owner.enter_strategy(strategy);
 }
 

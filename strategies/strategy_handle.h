@@ -90,7 +90,8 @@ class Strategy {
   /// Moves a model, or anything else that owns variables, into this strategy and returns it: one that was
   /// made outside any scope or under another strategy. Handles on its variables stay valid, values and
   /// optimizer state are kept; it goes on training as if it had been made here. Nothing of it may run
-  /// meanwhile. Models that share variables move together: adopt each.
+  /// meanwhile. Models that share layers move one by one, in any order: one of which a part has moved with
+  /// another throws StateError when it is to run, until it has been adopted, too.
   template <class Owner>
   Owner adopt(const Owner& owner) const {
     detail::check_cross_replica("adopt()");

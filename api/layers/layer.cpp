@@ -14,6 +14,7 @@
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/ops/cast.h>
+#include <nyala/backend/parameters/variable_changes.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/collectives.h>
 
@@ -124,6 +125,7 @@ void LayerNode::add_sublayer(std::string attribute, const Layer& layer) {
         (&layer.node() == this ? "itself" : in_quotes(layer.name()) + ", which holds it") +
         ": a model is no part of itself; to use its weights twice, call it twice");
   sublayers_.emplace_back(std::move(attribute), layer);
+  note_variable_change();
 }
 
 void LayerNode::ensure_built(const Shapes& inputs) {
@@ -148,6 +150,7 @@ void LayerNode::ensure_built(const Shapes& inputs) {
     rethrow_with_prefix(place(*this));
   }
   built_ = true;
+  note_variable_change();
   for (Shape& shape : built_for_)
     if (shape.rank() > 0) shape = shape.with(0, None);
   if (!trainable_) set_trainable(false);

@@ -16,12 +16,6 @@ void forget_replicas(TrainingState& state) {
   state.rows = 0;
 }
 
-void find_trained(TrainingState& state, const ParameterStore& store) {
-  state.trained_leaves.assign(static_cast<size_t>(store.num_leaves()), false);
-  for (const Variable& variable : state.optimizer.node().variables())
-    state.trained_leaves[static_cast<size_t>(variable.node().leaf)] = true;
-}
-
 /// Calls f for every model inside `node`.
 template <class F>
 void for_models_inside(const LayerNode& node, F&& f) {
@@ -33,17 +27,28 @@ void for_models_inside(const LayerNode& node, F&& f) {
   }
 }
 
+/// Those of an optimizer's variables that moved with the model: a layer that was popped did not.
+Variables moved_ones(const Variables& variables, const ParameterStore& store) {
+  Variables moved;
+  for (const Variable& variable : variables)
+    if (variable.node().owner.lock().get() == static_cast<const SegmentOwner*>(&store))
+      moved.push_back(variable);
+  return moved;
+}
+
 }  // namespace
 
 void ModelNode::leave_strategy() {
+  refuse_inside_calls(*this, "adopt");
+  const ExclusiveUse alone(*this, "adopt");
   for_models_inside(*this, [](ModelNode& model) { model.leave_strategy(); });
   moving_states_.clear();
-  const ExclusiveUse alone(*this, "adopt");
   for (const Optimizer& optimizer : all_optimizers()) {
     if (!optimizer.node().built()) continue;
     Tensors state;
-    for (const OptimizerVariable& variable : optimizer.node().variables_for_file())
-      state.push_back(variable.value);
+    if (optimizer.node().accumulates_into_existing())  // what is gathered does not follow by itself
+      for (const OptimizerVariable& variable : optimizer.node().variables_for_file())
+        state.push_back(variable.value);
     moving_states_.emplace_back(optimizer, std::move(state));
   }
 }
@@ -51,9 +56,15 @@ void ModelNode::leave_strategy() {
 void ModelNode::enter_strategy(const std::shared_ptr<StrategyNode>& strategy) {
   for_models_inside(*this, [&](ModelNode& model) { model.enter_strategy(strategy); });
   strategy_ = strategy;
-  variables_are_checked_ = false;
+  checked_at_ = 0;
   if (training) forget_replicas(*training);
-  for (const auto& [optimizer, state] : moving_states_) optimizer.node().move_to(strategy->store(), state);
+  for (const auto& [optimizer, state] : moving_states_) {
+    const Variables moved = moved_ones(optimizer.node().variables(), strategy->store());
+    if (state.empty() || moved.size() < optimizer.node().variables().size())
+      optimizer.node().build(strategy->store(), moved);
+    else
+      optimizer.node().move_to(strategy->store(), state);
+  }
   moving_states_.clear();
   if (training && training->trained) find_trained(*training, strategy->store());
 }

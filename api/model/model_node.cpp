@@ -6,6 +6,7 @@
 #include <nyala/api/training/training_state.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/parameters/variable_changes.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {
@@ -40,13 +41,16 @@ Variables ModelNode::variables() const {
 }
 
 void ModelNode::check_variables() {
-  if (variables_are_checked_) return;
+  const uint64_t now = variable_changes();
+  if (checked_at_ == now) return;
   for (const Variable& variable : variables())
     if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&strategy_->store()))
       throw StateError("model " + in_quotes(name()) + " belongs to " + strategy_->name() +
                        ", but its variable " + in_quotes(variable.path()) +
-                       " was made outside; make layers and model in one scope");
-  variables_are_checked_ = true;
+                       " lies in another strategy: it was made outside, or moved with another model that "
+                       "shares its layer; make layers and model in one scope, or bring the whole model into "
+                       "one by strategy.adopt(model)");
+  checked_at_ = now;
 }
 
 Tensor ModelNode::compute_loss(ReplicaStep& step, const Batch& batch, const Tensors& predictions) {

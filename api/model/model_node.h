@@ -85,8 +85,8 @@ class ModelNode : public LayerNode, public Adoptable {
   /// Whether the class overrides the hook: make_model looks.
   bool has_own_train_step = false, has_own_loss = false;
 
-  /// Throws StateError for a variable that was made outside the model's strategy. For built models; looks
-  /// only once.
+  /// Throws StateError for a variable that lies outside the model's strategy: made there, or moved there with
+  /// another model that shares it. For built models; looks only where something changed since it did.
   void check_variables();
 
  protected:
@@ -112,9 +112,9 @@ class ModelNode : public LayerNode, public Adoptable {
   std::vector<Metric> own_metrics_;
   std::vector<std::pair<std::string, Optimizer>> own_optimizers_;
   std::shared_ptr<StrategyNode> strategy_;
-  /// Of optimizers, between leave_strategy() and enter_strategy().
+  /// Of optimizers that gather gradients, between leave_strategy() and enter_strategy(); of others nothing.
   std::vector<std::pair<Optimizer, Tensors>> moving_states_;
-  std::atomic<bool> variables_are_checked_{false};
+  std::atomic<uint64_t> checked_at_{0};  // variable_changes() of the last check
 };
 
 }  // namespace nyala

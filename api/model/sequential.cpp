@@ -4,6 +4,7 @@
 #include <nyala/api/model/fitted_input.h>
 #include <nyala/api/model/input_dtype.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/parameters/variable_changes.h>
 
 namespace nyala {
 
@@ -52,6 +53,7 @@ void SequentialNode::pop() {
   names_.erase(chain_.back().name());
   chain_.pop_back();
   sublayers_.pop_back();
+  note_variable_change();
   is_planned_ = false;
   if (nodes_.size() <= chain_.size()) return;
   outputs_ = {nodes_.back()->inputs[0]};

@@ -57,6 +57,7 @@ void OptimizerNode::check_known(const Variables& listed) const {
 UpdateRule& OptimizerNode::rule_for(ParameterStore& store, const Variables& listed, const Variables& active) {
   check_one_store(store, listed);
   if (!built()) build(store, listed);
+  follow(store);
   check_known(listed);
   if (active.size() == variables_.size()) return *this;  // each is known and named once
   for (const auto& partial : partial_updates_)

@@ -88,7 +88,11 @@ void OptimizerNode::build(ParameterStore& store, const Variables& variables) {
   check_variables(class_name(), variables);
   const bool same_arena = store_.get() == &store && !variables_.empty() && !variables.empty() &&
                           variables_.front().dtype() == variables.front().dtype();
-  const Variables known = same_arena ? variables_ : Variables();
+  const auto unmoved = same_arena ? this->unmoved() : std::set<const VariableNode*>();
+  if (same_arena && variables == variables_ && unmoved.size() == variables.size()) return;
+  const auto left_behind = state_left_behind(unmoved, variables);
+  const auto places = std::make_shared<std::vector<Segment>>();
+  for (const Variable& variable : variables) places->push_back(variable.node().segment);
   Variables constrained, own = variables;
   std::ranges::copy_if(variables, std::back_inserter(constrained),
                        [](const Variable& variable) { return bool(variable.node().spec.constraint); });
@@ -108,14 +112,16 @@ void OptimizerNode::build(ParameterStore& store, const Variables& variables) {
       copies_.push_back(make_copy(copy));
     for (Copy& copy : copies_) {
       copy.plan = nullptr;
-      reset_segments(copy, known);
+      reset_segments(copy, unmoved);
     }
+    for (const auto& [entry, value] : left_behind) write(entry, value);
   } catch (...) {  // nothing was built
     exchange();
     copies_.erase(copies_.begin() + kept, copies_.end());
     if (!same_arena) copies_.swap(others);
     throw;
   }
+  for (Copy& copy : copies_) copy.places = places;
   partial_updates_.clear();
 }
 
@@ -129,9 +135,9 @@ OptimizerNode::Copy OptimizerNode::make_copy(int copy) const {
 }
 
 // Arena space is recycled: what lies in a new variable's segments may be an old one's.
-void OptimizerNode::reset_segments(Copy& copy, const Variables& known) const {
+void OptimizerNode::reset_segments(Copy& copy, const std::set<const VariableNode*>& kept) const {
   for (const Variable& variable : variables_) {
-    if (std::find(known.begin(), known.end(), variable) != known.end()) continue;
+    if (kept.contains(&variable.node())) continue;
     const Segment whole = ArenaLayout::with_gap(variable.node().segment);
     for (size_t slot = 0; slot < copy.slot_planes.size(); ++slot) {
       copy.slot_planes[slot].reset(store_->layout(dtype()), whole);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,8 +86,9 @@ class OptimizerNode : public UpdateRule {
   virtual double weight_decay_of(const Variable&) const { return options_.weight_decay; }
 
   /// Takes the trainable variables (all from one store) and makes the slots. Keeps the state of variables
-  /// that it already knows; constraints of the variables are applied after each update. Throws StateError for
-  /// variables that were not trainable when made, DTypeError for more than one dtype.
+  /// that it already knows, wherever they lay before, but not their gathered gradients; constraints of the
+  /// variables are applied after each update. Throws StateError for variables that were not trainable when
+  /// made, DTypeError for more than one dtype.
   virtual void build(ParameterStore& store, const Variables& variables);
   virtual bool built() const { return store_ != nullptr; }
   /// Excludes variables whose name (Keras' "kernel") or path contains one of `patterns` from weight decay.
@@ -154,13 +156,14 @@ class OptimizerNode : public UpdateRule {
     std::vector<Plane> slot_planes;
     std::vector<Plane> averages;  // one or none
     std::unique_ptr<UpdatePlan> plan;
+    std::shared_ptr<const std::vector<Segment>> places;  // by variable: these move without asking
   };
 
   int64_t accumulation_steps() const { return std::max<int64_t>(options_.gradient_accumulation_steps, 1); }
   double gradient_scale() const;
   DType dtype() const { return variables_.front().dtype(); }
   Copy make_copy(int copy) const;
-  void reset_segments(Copy& copy, const Variables& known) const;
+  void reset_segments(Copy& copy, const std::set<const VariableNode*>& kept) const;
   UpdatePlanOptions plan_options(const Variables& variables) const;
   std::unique_ptr<UpdatePlan> make_plan(int copy, const Variables& variables);
   void apply_plan(UpdatePlan& plan, const UpdatePlace& place, const Variables& variables);
@@ -183,7 +186,16 @@ class OptimizerNode : public UpdateRule {
     Variable variable;
     std::string name;
     Shape shape;
+    Segment place;
   };
+  const Segment& place_of(size_t variable) const { return (*copies_.front().places)[variable]; }
+  bool has_moved(const Variable& variable, const Segment& place) const;
+  /// For a step with variables of `store`. Throws StateError where its variables lie in several.
+  void follow(ParameterStore& store);
+  /// Those whose state lies where they lie.
+  std::set<const VariableNode*> unmoved() const;
+  std::vector<std::pair<StateEntry, Tensor>> state_left_behind(const std::set<const VariableNode*>& kept,
+                                                               const Variables& wanted) const;
   void add_slot_entries(std::vector<StateEntry>& entries) const;
   std::vector<StateEntry> state_entries() const;
   Plane& plane_of(const StateEntry& entry, Copy& copy) const;

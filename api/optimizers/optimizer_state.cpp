@@ -28,18 +28,26 @@ void check_shape(const Tensor& value, const Shape& expected, const std::string& 
                      ", received " + (value.defined() ? value.shape().to_string() : "nothing"));
 }
 
+[[noreturn]] void throw_gathered_lost(const OptimizerNode& optimizer, const Variable& variable) {
+  throw StateError(optimizer.class_name() + ": its variable " + in_quotes(variable.path()) +
+                   " moved to another strategy, with another model that shares it, between steps whose "
+                   "gradients are gathered: those are lost; move models after an update, or compile() this "
+                   "one again");
+}
+
 }  // namespace
 
 std::vector<OptimizerNode::StateEntry> OptimizerNode::state_entries() const {
   std::vector<StateEntry> entries;
   if (options_.use_ema)
-    for (const Variable& variable : variables_)
-      entries.push_back(
-          {StateEntry::Kind::average, 0, variable, variable_name(variable, "average"), variable.shape()});
+    for (size_t i = 0; i < variables_.size(); ++i)
+      entries.push_back({StateEntry::Kind::average, 0, variables_[i], variable_name(variables_[i], "average"),
+                         variables_[i].shape(), place_of(i)});
   if (options_.gradient_accumulation_steps > 0)
     for (const Variable& variable : variables_)
       entries.push_back({StateEntry::Kind::accumulator, 0, variable,
-                         variable_name(variable, "gradient_accumulator"), variable.shape()});
+                         variable_name(variable, "gradient_accumulator"), variable.shape(),
+                         place_of(static_cast<size_t>(&variable - variables_.data()))});
   add_slot_entries(entries);
   return entries;
 }
@@ -47,19 +55,20 @@ std::vector<OptimizerNode::StateEntry> OptimizerNode::state_entries() const {
 void OptimizerNode::add_slot_entries(std::vector<StateEntry>& entries) const {
   const std::vector<std::string> names = slot_names();
   const size_t together = interleaved_slots();
-  const auto add = [&](size_t slot, const Variable& variable) {
-    entries.push_back(
-        {StateEntry::Kind::slot, slot, variable, variable_name(variable, names[slot]), variable.shape()});
+  const auto add = [&](size_t slot, size_t i) {
+    const Variable& variable = variables_[i];
+    entries.push_back({StateEntry::Kind::slot, slot, variable, variable_name(variable, names[slot]),
+                       variable.shape(), place_of(i)});
   };
-  for (const Variable& variable : variables_) {
-    const std::vector<SlotInFile> own = slots_in_file(variable);
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    const std::vector<SlotInFile> own = slots_in_file(variables_[i]);
     for (const SlotInFile& slot : own)
       entries.push_back({slot.placeholder ? StateEntry::Kind::placeholder : StateEntry::Kind::slot, slot.slot,
-                         variable, slot.name, slot.shape});
-    for (size_t slot = 0; slot < together && own.empty(); ++slot) add(slot, variable);
+                         variables_[i], slot.name, slot.shape, place_of(i)});
+    for (size_t slot = 0; slot < together && own.empty(); ++slot) add(slot, i);
   }
   for (size_t slot = together; slot < names.size(); ++slot)
-    for (const Variable& variable : variables_) add(slot, variable);
+    for (size_t i = 0; i < variables_.size(); ++i) add(slot, i);
 }
 
 Plane& OptimizerNode::plane_of(const StateEntry& entry, Copy& copy) const {
@@ -68,9 +77,13 @@ Plane& OptimizerNode::plane_of(const StateEntry& entry, Copy& copy) const {
 
 Tensor OptimizerNode::shared(const StateEntry& entry) const {
   if (entry.kind == StateEntry::Kind::placeholder) return Tensor::zeros({}, DType::int32);
-  if (entry.kind == StateEntry::Kind::accumulator) return accumulated(entry.variable);
+  if (entry.kind == StateEntry::Kind::accumulator) {
+    if (accumulates_into_existing() && has_moved(entry.variable, entry.place))
+      throw_gathered_lost(*this, entry.variable);
+    return accumulated(entry.variable);
+  }
   const Tensor value = plane_of(entry, copies_.front())
-                           .view(store_->layout(dtype()), entry.variable.node().segment)
+                           .view(store_->layout(dtype()), entry.place)
                            .rows(0, entry.shape.num_elements())
                            .with_shape(entry.shape);
   return value.device().kind == DeviceKind::cpu ? value : on_host(value);
@@ -81,7 +94,7 @@ void OptimizerNode::write(const StateEntry& entry, const Tensor& value) {
   if (entry.kind == StateEntry::Kind::accumulator) return set_accumulated(entry.variable, value);
   for (Copy& copy : copies_)
     plane_of(entry, copy)
-        .view(store_->layout(dtype()), entry.variable.node().segment)
+        .view(store_->layout(dtype()), entry.place)
         .rows(0, entry.shape.num_elements())
         .with_shape(entry.shape)
         .copy_from(value);
@@ -150,6 +163,50 @@ void OptimizerNode::load_variables(const std::vector<Tensor>& values) {
   steps_ = static_cast<int64_t>(values[0].item());
   if (first == 2) rate_ = static_cast<float>(values[1].item());
   for (size_t i = 0; i < entries.size(); ++i) write(entries[i], ready[i]);
+}
+
+bool OptimizerNode::has_moved(const Variable& variable, const Segment& place) const {
+  const VariableNode& node = variable.node();
+  return node.segment.chunk != place.chunk || node.segment.offset != place.offset ||
+         node.owner.lock().get() != static_cast<const SegmentOwner*>(store_.get());
+}
+
+std::set<const VariableNode*> OptimizerNode::unmoved() const {
+  std::set<const VariableNode*> nodes;
+  for (size_t i = 0; i < variables_.size(); ++i)
+    if (!has_moved(variables_[i], place_of(i))) nodes.insert(&variables_[i].node());
+  return nodes;
+}
+
+// Variables move without asking their optimizers, which know where they left their state.
+std::vector<std::pair<OptimizerNode::StateEntry, Tensor>> OptimizerNode::state_left_behind(
+    const std::set<const VariableNode*>& kept, const Variables& wanted) const {
+  std::set<const VariableNode*> moved;
+  for (const Variable& variable : wanted)
+    if (!kept.contains(&variable.node())) moved.insert(&variable.node());
+  std::vector<std::pair<StateEntry, Tensor>> left;
+  for (StateEntry& entry : state_entries()) {
+    const bool in_plane = entry.kind == StateEntry::Kind::average || entry.kind == StateEntry::Kind::slot;
+    if (!in_plane || !moved.contains(&entry.variable.node())) continue;
+    Tensor value = on_host(shared(entry));
+    entry.place = entry.variable.node().segment;
+    left.emplace_back(std::move(entry), std::move(value));
+  }
+  return left;
+}
+
+void OptimizerNode::follow(ParameterStore& store) {
+  bool moved = false;
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    if (store_.get() == &store && !has_moved(variables_[i], place_of(i))) continue;
+    if (variables_[i].node().owner.lock().get() != static_cast<const SegmentOwner*>(&store))
+      throw StateError(class_name() + ": its variable " + in_quotes(variables_[i].path()) +
+                       " lies in another strategy than others that it updates; adopt all models that it "
+                       "trains, or give each an optimizer of its own");
+    if (accumulates_into_existing()) throw_gathered_lost(*this, variables_[i]);
+    moved = true;
+  }
+  if (moved) build(store, Variables(variables_));
 }
 
 void OptimizerNode::move_to(ParameterStore& store, const std::vector<Tensor>& state) {

@@ -246,7 +246,8 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
 }
 
 Logs Model::test_on_batch(const Batch& batch) const {
-  return logs_of_step(*this, "test_on_batch", Writes::nothing, [&](Stepper& stepper) { stepper.test(batch); });
+  return logs_of_step(*this, "test_on_batch", Writes::nothing,
+                      [&](Stepper& stepper) { stepper.test(batch); });
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) const {

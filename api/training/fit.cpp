@@ -138,6 +138,10 @@ std::vector<CallbackArgument> Fit::all_callbacks() {
 
 History Fit::run() {
   Logs logs;
+  if (state_.trained) {
+    model_.model_node().check_variables();
+    follow_variables(model_.model_node());
+  }
   model_.set_stop_training(false);
   stepper_.clear_status();
   state_.resume_epoch = -1;

@@ -124,7 +124,7 @@ void Stepper::prepare(const Batch& batch, bool training) {
     build_optimizer(model_);
     state.trained = true;
   } else if (training) {
-    check_optimizer(model_);
+    follow_variables(model_);
   }
 }
 

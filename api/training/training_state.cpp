@@ -1,10 +1,12 @@
 #include <nyala/api/training/training_state.h>
 
 #include <algorithm>
+#include <set>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/parameters/variable_changes.h>
 
 namespace nyala {
 
@@ -132,25 +134,61 @@ namespace {
 
 }  // namespace
 
-void check_optimizer(const ModelNode& model) {
-  const Variables& variables = model.training->optimizer.node().variables();
-  if (variables.empty()) return;
-  const TrainingState& state = *model.training;
-  if (!state.trains(variables.front()) || !state.trains(variables.back())) throw_foreign_optimizer(model);
+void find_trained(TrainingState& state, const ParameterStore& store) {
+  state.trained_leaves.assign(static_cast<size_t>(store.num_leaves()), false);
+  for (const Variable& variable : state.optimizer.node().variables())
+    state.trained_leaves[static_cast<size_t>(variable.node().leaf)] = true;
 }
 
 void build_optimizer(ModelNode& model) {
+  TrainingState& state = *model.training;
+  state.looked_at = detail::variable_changes();
   model.check_variables();
-  const Variables& known = model.training->optimizer.node().variables();
-  const Variables own = model.variables();
+  const Variables& known = state.optimizer.node().variables();
+  Variables own = model.variables();
   if (!known.empty() && std::ranges::find_first_of(own, known) == own.end()) throw_foreign_optimizer(model);
   Variables trainable;
   for (const Variable& variable : own)
     if (model.trainable() && variable.trainable()) trainable.push_back(variable);
-  std::vector<bool>& leaves = model.training->trained_leaves;
-  leaves.assign(static_cast<size_t>(model.strategy()->store().num_leaves()), false);
-  for (const Variable& variable : trainable) leaves[static_cast<size_t>(variable.node().leaf)] = true;
-  model.training->optimizer.node().build(model.strategy()->store(), trainable);
+  state.optimizer.node().build(model.strategy()->store(), trainable);
+  find_trained(state, model.strategy()->store());
+  state.known = std::move(own);
+}
+
+namespace {
+
+using Nodes = std::set<const VariableNode*>;
+
+Nodes nodes_of(const Variables& variables) {
+  Nodes nodes;
+  for (const Variable& variable : variables) nodes.insert(&variable.node());
+  return nodes;
+}
+
+}  // namespace
+
+void follow_variables(ModelNode& model) {
+  TrainingState& state = *model.training;
+  OptimizerNode& optimizer = state.optimizer.node();
+  const Variables& updated = optimizer.variables();
+  const auto is_foreign = [&state](const Variable& variable) { return !state.trains(variable); };
+  const uint64_t now = detail::variable_changes();
+  if (state.looked_at != now) {
+    const Variables own = model.variables();
+    const Nodes known = nodes_of(state.known), held = nodes_of(own);
+    if (std::ranges::count(state.trained_leaves, true) != std::ssize(updated)) throw_foreign_optimizer(model);
+    Variables still;
+    for (const Variable& variable : updated) {
+      if (!known.contains(&variable.node())) throw_foreign_optimizer(model);
+      if (held.contains(&variable.node())) still.push_back(variable);
+    }
+    if (optimizer.accumulates_into_existing()) optimizer.shared_variables_for_file();  // throws for lost ones
+    optimizer.build(model.strategy()->store(), still);
+    find_trained(state, model.strategy()->store());
+    state.looked_at = now;
+  }
+  if (!updated.empty() && (is_foreign(updated.front()) || is_foreign(updated.back())))
+    throw_foreign_optimizer(model);
 }
 
 }  // namespace nyala

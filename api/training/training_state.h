@@ -89,6 +89,9 @@ struct TrainingState {
   /// Where fit goes on after a restored backup: set by BackupAndRestore in on_train_begin, taken by fit.
   int resume_epoch = -1;
   int64_t resume_batch = 0;
+
+  Variables known;         // the model's when the optimizer was built, frozen ones included
+  uint64_t looked_at = 0;  // variable_changes() when they last were
 };
 
 /// The sums of all replicas, added up; metrics as they merge their state.
@@ -107,7 +110,10 @@ std::vector<RegularizedWeight> regularized_weights(const ModelNode& model);
 
 /// Gives the optimizer the model's trainable variables; the model is built.
 void build_optimizer(ModelNode& model);
-/// Throws StateError where the optimizer was built for another model since.
-void check_optimizer(const ModelNode& model);
+/// Which variables the optimizer of compile() updates, by leaf key: at once and whenever they have moved.
+void find_trained(TrainingState& state, const ParameterStore& store);
+/// For a model that was trained before: where layers came or went or variables moved since, the optimizer
+/// follows. Throws StateError where it was built for another model since.
+void follow_variables(ModelNode& model);
 
 }  // namespace nyala

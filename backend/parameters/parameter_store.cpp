@@ -87,7 +87,10 @@ Tensor Plane::view(const ArenaLayout& layout, const Segment& segment) {
   const auto index = static_cast<size_t>(segment.chunk);
   if (index >= chunks_.size()) chunks_.resize(index + 1);
   Tensor& chunk = chunks_[index];
-  if (!chunk.defined()) chunk = Tensor::full({layout.chunk_sizes()[index]}, initial_, dtype_, device_);
+  if (!chunk.defined()) {  // the layout may have given it up since the segment was a variable's
+    const int64_t size = std::max(layout.chunk_sizes()[index], segment.offset + segment.count);
+    chunk = Tensor::full({size}, initial_, dtype_, device_);
+  }
   return Tensor::view_of(chunk.storage(),
                          chunk.storage_offset() + static_cast<size_t>(segment.offset) * size_of(dtype_),
                          {segment.count}, dtype_);
