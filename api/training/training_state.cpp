@@ -165,6 +165,17 @@ Nodes nodes_of(const Variables& variables) {
   return nodes;
 }
 
+/// Keras trains on without them, and says nothing.
+void check_none_was_added(const ModelNode& model, const Variables& own, const Nodes& known) {
+  if (model.has_own_train_step || !model.trainable()) return;  // its own optimizers say what they do not know
+  for (const Variable& variable : own)
+    if (variable.trainable() && !known.contains(&variable.node()))
+      throw StateError("model " + detail::in_quotes(model.name()) + ": the variable " +
+                       detail::in_quotes(variable.path()) +
+                       " came with a layer that was added after training had begun: its optimizer does not "
+                       "know it, and would leave it as it is; compile() the model again");
+}
+
 }  // namespace
 
 void follow_variables(ModelNode& model) {
@@ -177,6 +188,7 @@ void follow_variables(ModelNode& model) {
     const Variables own = model.variables();
     const Nodes known = nodes_of(state.known), held = nodes_of(own);
     if (std::ranges::count(state.trained_leaves, true) != std::ssize(updated)) throw_foreign_optimizer(model);
+    check_none_was_added(model, own, known);
     Variables still;
     for (const Variable& variable : updated) {
       if (!known.contains(&variable.node())) throw_foreign_optimizer(model);

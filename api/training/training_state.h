@@ -113,7 +113,8 @@ void build_optimizer(ModelNode& model);
 /// Which variables the optimizer of compile() updates, by leaf key: at once and whenever they have moved.
 void find_trained(TrainingState& state, const ParameterStore& store);
 /// For a model that was trained before: where layers came or went or variables moved since, the optimizer
-/// follows. Throws StateError where it was built for another model since.
+/// follows. Throws StateError where it was built for another model since, and for a trainable layer that was
+/// added since, which it does not know.
 void follow_variables(ModelNode& model);
 
 }  // namespace nyala

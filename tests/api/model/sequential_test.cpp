@@ -80,6 +80,47 @@ TEST_F(SequentialTest, AddAndPop) {
   EXPECT_EQ(net.predict(Tensor::zeros({2, 4}), {.verbose = 0}).shape(), Shape({2, 5}));
 }
 
+// Keras 3.15 trains on, leaves the new layer as it is and says nothing.
+TEST_F(SequentialTest, ALayerAddedAfterTrainingBeganNeedsCompile) {
+  const Tensor x = Tensor::ones({8, 4}), y = Tensor::zeros({8, 2});
+  for (const char* optimizer : {"sgd", "adam"}) {
+    const Sequential net({Input({4}), Dense(3)});
+    net.compile({.optimizer = optimizer, .loss = "mse"});
+    const Dense second(2, {.name = "second"});
+    net.add(second);  // no step yet
+    net.fit(x, y, {.verbose = 0});
+    const Dense third(2, {.name = "third"});
+    net.add(third);
+    const std::vector<float> before = second.get_weights()[0].to_vector<float>();
+    const auto says = AllOf(HasSubstr("third/kernel"), HasSubstr("compile() the model again"));
+    EXPECT_THAT(error_text<StateError>([&] { net.fit(x, y, {.verbose = 0}); }), says);
+    EXPECT_THAT(error_text<StateError>([&] { net.train_on_batch(x, y); }), says);
+    EXPECT_EQ(second.get_weights()[0].to_vector<float>(), before);
+    net.evaluate(x, y, {.verbose = 0});
+    third.set_trainable(false);
+    net.fit(x, y, {.verbose = 0});
+    third.set_trainable(true);
+    net.compile({.optimizer = optimizer, .loss = "mse"});
+    const std::vector<float> kernel = third.get_weights()[0].to_vector<float>();
+    net.fit(x, y, {.verbose = 0});
+    EXPECT_NE(third.get_weights()[0].to_vector<float>(), kernel);
+  }
+}
+
+TEST_F(SequentialTest, APoppedLayerIsNotTrainedAnyMore) {
+  const Sequential net({Input({4}), Dense(3), Dense(3, {.name = "popped"})});
+  net.compile({.optimizer = SGD({.learning_rate = 0.1, .momentum = 0.9}), .loss = "mse"});
+  const Tensor x = Tensor::ones({8, 4}), y = Tensor::zeros({8, 3});
+  net.fit(x, y, {.verbose = 0});
+  const Layer popped = net.layers().back();
+  net.pop();
+  const std::vector<float> kernel = popped.get_weights()[0].to_vector<float>();
+  const std::vector<float> first = net.get_weights()[0].to_vector<float>();
+  net.fit(x, y, {.verbose = 0});
+  EXPECT_EQ(popped.get_weights()[0].to_vector<float>(), kernel);  // momentum would move it on
+  EXPECT_NE(net.get_weights()[0].to_vector<float>(), first);
+}
+
 TEST_F(SequentialTest, PopWithoutLayersIsAnError) { EXPECT_THROW(Sequential().pop(), StateError); }
 
 TEST_F(SequentialTest, TwoLayersOfOneNameAreAnError) {
