@@ -3,8 +3,8 @@
 #include <string>
 
 #include <nyala/api/activations/activation_argument.h>
-#include <nyala/api/fields.h>
-#include <nyala/api/layers/names_required.h>
+#include <nyala/api/base/fields.h>
+#include <nyala/api/base/names_required.h>
 #include <nyala/api/model/model.h>
 
 namespace nyala::applications {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <nyala/api/no_such_field.h>
+#include <nyala/api/base/no_such_field.h>
 #include <nyala/backend/core/held.h>
 
 namespace nyala {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include <nyala/api/callbacks/monitor_callback.h>
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 
 namespace nyala {
 

@@ -7,7 +7,7 @@
 #include <nyala/api/constraints/non_neg.h>
 #include <nyala/api/constraints/norms.h>
 #include <nyala/api/constraints/unit_norm.h>
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 
 namespace nyala {
 

@@ -1,6 +1,6 @@
 #include <nyala/api/constraints/all.h>
 #include <nyala/api/constraints/constraint.h>
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 #include <nyala/api/saving/config/registry.h>
 
 namespace nyala {

@@ -18,7 +18,7 @@
 #include <nyala/api/initializers/truncated_normal.h>
 #include <nyala/api/initializers/variance_scaling.h>
 #include <nyala/api/initializers/zeros.h>
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 
 namespace nyala {
 

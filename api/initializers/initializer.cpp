@@ -1,6 +1,6 @@
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/initializers/initializer.h>
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 #include <nyala/api/saving/config/registry.h>
 
 namespace nyala {

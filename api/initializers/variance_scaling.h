@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/initializers/initializer.h>
 
 namespace nyala {

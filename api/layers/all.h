@@ -91,7 +91,7 @@
 #include <nyala/api/layers/minimum.h>
 #include <nyala/api/layers/multi_head_attention.h>
 #include <nyala/api/layers/multiply.h>
-#include <nyala/api/layers/names_required.h>
+#include <nyala/api/base/names_required.h>
 #include <nyala/api/layers/normalization.h>
 #include <nyala/api/layers/padding_sizes2d.h>
 #include <nyala/api/layers/permute.h>
@@ -142,7 +142,7 @@
 #include <nyala/api/layers/zero_padding1d.h>
 #include <nyala/api/layers/zero_padding2d.h>
 #include <nyala/api/layers/zero_padding3d.h>
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 
 namespace nyala {
 

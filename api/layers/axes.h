@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/backend/core/axes.h>
 
 namespace nyala::detail {

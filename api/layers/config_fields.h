@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/layers/layer.h>
 
 /// What the configurations of all layers have in common.

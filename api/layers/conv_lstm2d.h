@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nyala/api/layers/names_required.h>
+#include <nyala/api/base/names_required.h>
 #include <nyala/api/layers/recurrent_layer.h>
 #include <nyala/api/layers/size.h>
 

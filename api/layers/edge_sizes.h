@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 
 namespace nyala {
 

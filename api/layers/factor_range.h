@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/backend/ops/uniform_rows.h>
 
 namespace nyala {

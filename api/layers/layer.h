@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/layers/builder.h>
 #include <nyala/backend/core/held.h>
 #include <nyala/backend/parameters/call.h>

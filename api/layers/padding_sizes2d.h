@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 
 namespace nyala {
 

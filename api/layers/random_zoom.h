@@ -2,7 +2,7 @@
 
 #include <nyala/api/layers/factor_range.h>
 #include <nyala/api/layers/layer.h>
-#include <nyala/api/layers/names_required.h>
+#include <nyala/api/base/names_required.h>
 
 namespace nyala {
 

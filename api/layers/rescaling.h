@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <nyala/api/layers/layer.h>
-#include <nyala/api/layers/names_required.h>
+#include <nyala/api/base/names_required.h>
 
 namespace nyala {
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/layers/size.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/shape.h>

@@ -26,7 +26,7 @@
 #include <nyala/api/losses/sparse_categorical_crossentropy.h>
 #include <nyala/api/losses/squared_hinge.h>
 #include <nyala/api/losses/tversky.h>
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 
 namespace nyala {
 

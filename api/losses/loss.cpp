@@ -1,10 +1,10 @@
 #include <map>
 
-#include <nyala/api/divide_no_nan.h>
+#include <nyala/api/base/divide_no_nan.h>
+#include <nyala/api/base/short_error_names.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/losses/loss.h>
 #include <nyala/api/saving/config/registry.h>
-#include <nyala/api/short_error_names.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>

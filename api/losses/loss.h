@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/backend/core/held.h>
 #include <nyala/backend/core/tensor.h>
 

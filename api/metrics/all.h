@@ -52,7 +52,7 @@
 #include <nyala/api/metrics/top_k_categorical_accuracy.h>
 #include <nyala/api/metrics/true_negatives.h>
 #include <nyala/api/metrics/true_positives.h>
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 
 namespace nyala {
 

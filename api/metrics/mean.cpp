@@ -1,6 +1,6 @@
 #include <nyala/api/metrics/mean.h>
 #include <nyala/api/metrics/mean_metric.h>
-#include <nyala/api/values_metric.h>
+#include <nyala/api/metrics/values_metric.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/binary.h>

@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include <nyala/api/base/short_error_names.h>
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/metrics/metric.h>
+#include <nyala/api/metrics/values_metric.h>
 #include <nyala/api/saving/config/registry.h>
-#include <nyala/api/short_error_names.h>
-#include <nyala/api/values_metric.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>

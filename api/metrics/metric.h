@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/losses/loss.h>
 #include <nyala/api/metrics/metric_sums.h>
 #include <nyala/backend/core/held.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Every optimizer: one line here, one below for those that a name alone can make.
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 #include <nyala/api/optimizers/adadelta.h>
 #include <nyala/api/optimizers/adafactor.h>
 #include <nyala/api/optimizers/adagrad.h>

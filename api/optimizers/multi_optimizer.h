@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <nyala/api/layers/names_required.h>
+#include <nyala/api/base/names_required.h>
 #include <nyala/api/optimizers/optimizer.h>
 
 namespace nyala {

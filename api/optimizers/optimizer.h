@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/layers/layer.h>
 #include <nyala/api/optimizers/partial_update.h>
 #include <nyala/api/optimizers/update_plan.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Every regularizer: one line here, one below.
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 #include <nyala/api/regularizers/factor.h>
 #include <nyala/api/regularizers/l1.h>
 #include <nyala/api/regularizers/l1_l2.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/regularizers/regularizer.h>
 
 namespace nyala {

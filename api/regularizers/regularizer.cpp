@@ -1,4 +1,4 @@
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/regularizers/regularizer.h>
 #include <nyala/api/saving/config/registry.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Every learning rate schedule: one line here, one below.
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/name_table.h>
 #include <nyala/api/schedules/cosine_decay.h>
 #include <nyala/api/schedules/cosine_decay_restarts.h>
 #include <nyala/api/schedules/exponential_decay.h>

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/schedules/learning_rate.h>
 
 namespace nyala {

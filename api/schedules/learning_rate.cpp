@@ -1,4 +1,4 @@
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/schedules/learning_rate.h>
 
 namespace nyala {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/schedules/learning_rate.h>
 
 namespace nyala {

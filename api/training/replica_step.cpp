@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include <nyala/api/divide_no_nan.h>
+#include <nyala/api/base/divide_no_nan.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/layers/seeded_node.h>
 #include <nyala/api/losses/configured_loss.h>

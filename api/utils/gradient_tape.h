@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include <nyala/api/no_such_field.h>
+#include <nyala/api/base/no_such_field.h>
 #include <nyala/backend/autograd/differentiate.h>
 #include <nyala/backend/core/tape.h>
 #include <nyala/backend/parameters/variable.h>

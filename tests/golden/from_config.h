@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/fields.h>
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/fields.h>
+#include <nyala/api/base/name_table.h>
 #include <nyala/tests/golden/golden_data.h>
 
 namespace nyala::golden {

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 
 namespace nyala {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/class_name.h>
-#include <nyala/api/fields.h>
-#include <nyala/api/name_table.h>
+#include <nyala/api/base/class_name.h>
+#include <nyala/api/base/fields.h>
+#include <nyala/api/base/name_table.h>
 #include <nyala/api/saving/config/load_scope.h>
 #include <nyala/api/saving/json/strict_json.h>
 

@@ -2,7 +2,7 @@
 
 #include <typeinfo>
 
-#include <nyala/api/fields.h>
+#include <nyala/api/base/fields.h>
 #include <nyala/api/saving/json/strict_json.h>
 
 namespace nyala {

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include <nyala/api/activations/activation_argument.h>
-#include <nyala/api/class_name.h>
+#include <nyala/api/base/class_name.h>
 #include <nyala/api/constraints/constraint.h>
 #include <nyala/api/initializers/initializer.h>
 #include <nyala/api/layers/layer.h>

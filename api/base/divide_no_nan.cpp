@@ -1,4 +1,4 @@
-#include <nyala/api/divide_no_nan.h>
+#include <nyala/api/base/divide_no_nan.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/ops/comparison.h>

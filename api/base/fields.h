@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/no_such_field.h>
+#include <nyala/api/base/no_such_field.h>
 
 namespace nyala {
 
