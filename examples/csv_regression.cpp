@@ -2,8 +2,8 @@
 // and the model comes back from its file.
 //
 //   csv_regression examples/data/houses.csv [--epochs 200] [--devices 1] [--output houses.keras]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/strategy_argument.h>
+#include <nyala/nyala.h>
 
 #include <cstdio>
 

@@ -2,8 +2,8 @@
 // models that share their weights with the whole one. A cut model is saved and opened like any other.
 //
 //   cut_features [--weights none, imagenet or a file] [--layer block_6_expand] [--output features.keras]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/arguments.h>
+#include <nyala/nyala.h>
 
 #include <cstdio>
 

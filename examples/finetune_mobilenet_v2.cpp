@@ -11,10 +11,10 @@
 //                         [--output finetuned.keras] [--photo PATH] [--verbose 2]
 //
 // --cache computes the frozen part once per image and keeps its features over the epochs.
-#include <nyala/nyala.h>
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/datasets/io/data_file.h>
 #include <nyala/examples/support/arguments.h>
+#include <nyala/nyala.h>
 
 #include <algorithm>
 #include <chrono>

@@ -2,8 +2,8 @@
 // on every replica. The generator comes back from its file.
 //
 //   gan [--rows 60000] [--epochs 10] [--devices 1] [--output generator.keras]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/strategy_argument.h>
+#include <nyala/nyala.h>
 
 #include <cstdio>
 

@@ -4,8 +4,8 @@
 // The pretrained weights are MobileNet's (alpha 0.25, 224 pixels), from ../shared/data by default.
 //
 //   grad_cam [--weights file] [--photo file] [--layer conv_pw_13_relu] [--output grad_cam.png]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/arguments.h>
+#include <nyala/nyala.h>
 
 #include <algorithm>
 #include <cstdio>

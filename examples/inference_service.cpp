@@ -2,8 +2,8 @@
 // they wait. With a path it serves that file's model, else a small convolutional network made on the spot.
 //
 //   inference_service [--model model.keras] [--requests 200] [--threads 4] [--devices 1]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/strategy_argument.h>
+#include <nyala/nyala.h>
 
 #include <algorithm>
 #include <atomic>

@@ -3,8 +3,8 @@
 // trained on all rows and saved.
 //
 //   k_fold examples/data/houses.csv [--epochs 60] [--devices 1] [--output best.keras]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/strategy_argument.h>
+#include <nyala/nyala.h>
 
 #include <algorithm>
 #include <cmath>

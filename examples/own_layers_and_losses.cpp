@@ -2,8 +2,8 @@
 // an option. The model is saved, loaded again and trained on.
 //
 //   own_layers_and_losses [--epochs 30] [--devices 1] [--output own.keras]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/strategy_argument.h>
+#include <nyala/nyala.h>
 
 #include <cstdio>
 

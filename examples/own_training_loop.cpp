@@ -2,8 +2,8 @@
 // that are looked at before they are applied, metrics. Every line of it runs on every device of a strategy.
 //
 //   own_training_loop [--rows 12800] [--epochs 2] [--devices 1] [--output loop.keras]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/strategy_argument.h>
+#include <nyala/nyala.h>
 
 #include <cstdio>
 

@@ -2,8 +2,8 @@
 // Embedding, a bidirectional GRU and two Dense layers are tested on the last tenth.
 //
 //   text_classification BOOK OTHER_BOOK [--epochs 3] [--lines 8000] [--devices 1] [--output text.keras]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/strategy_argument.h>
+#include <nyala/nyala.h>
 
 #include <algorithm>
 #include <cctype>

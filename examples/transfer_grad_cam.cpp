@@ -6,9 +6,9 @@
 //   imagenet/photos/cat_720p.jpg
 //
 //   transfer_grad_cam [--rows 2000] [--epochs 5] [--devices 1] [--output transfer.keras]
-#include <nyala/nyala.h>
 #include <nyala/datasets/io/data_file.h>
 #include <nyala/examples/support/strategy_argument.h>
+#include <nyala/nyala.h>
 
 #include <cstdio>
 

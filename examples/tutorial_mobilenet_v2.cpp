@@ -8,9 +8,9 @@
 // program says what is missing and where to put it.
 //
 //   tutorial_mobilenet_v2 [--limit N images] [--epochs 5] [--devices 2] [--weights imagenet, none or a file]
-#include <nyala/nyala.h>
 #include <nyala/datasets/io/data_file.h>
 #include <nyala/examples/support/arguments.h>
+#include <nyala/nyala.h>
 
 #include <algorithm>
 #include <cstdio>

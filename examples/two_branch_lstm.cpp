@@ -11,8 +11,8 @@
 // may depend on the rounding of the processor's kernels.
 //
 //   two_branch_lstm [pairs of excerpts to train on] [epochs] [devices: 2 or 1] [seed]
-#include <nyala/nyala.h>
 #include <nyala/datasets/io/data_file.h>
+#include <nyala/nyala.h>
 
 #include <cctype>
 #include <chrono>

@@ -2,8 +2,8 @@
 // tutorial. It learns to find discs in noise, on several devices.
 //
 //   unet_mobilenet_v2_encoder [--samples 256] [--epochs 4] [--devices 2] [--weights none, imagenet or a file]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/arguments.h>
+#include <nyala/nyala.h>
 
 #include <cstdio>
 

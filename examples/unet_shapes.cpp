@@ -2,8 +2,8 @@
 // over the whole batch, which both devices compute together.
 //
 //   unet_shapes [--pictures 800] [--epochs 4] [--devices 2] [--output unet.keras]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/strategy_argument.h>
+#include <nyala/nyala.h>
 
 #include <cstdio>
 #include <random>

@@ -5,8 +5,8 @@
 //
 //   xception_multi_gpu [--gpus 2] [--samples 32] [--size 96] [--classes 10] [--batch 8] [--epochs 2]
 //                      [--output xception.keras]
-#include <nyala/nyala.h>
 #include <nyala/examples/support/arguments.h>
+#include <nyala/nyala.h>
 
 #include <cmath>
 #include <cstdio>

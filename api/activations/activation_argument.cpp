@@ -3,7 +3,7 @@
 
 #include <nyala/api/activations/activation_argument.h>
 #include <nyala/api/activations/activations.h>
-#include <nyala/api/saving/config/registry.h>
+#include <nyala/api/base/registry.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/base/names.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

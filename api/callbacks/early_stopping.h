@@ -1,7 +1,7 @@
 #pragma once
 
-#include <nyala/api/callbacks/monitor_callback.h>
 #include <nyala/api/base/fields.h>
+#include <nyala/api/callbacks/monitor_callback.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {

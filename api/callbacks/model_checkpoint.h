@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include <nyala/api/callbacks/monitor_callback.h>
 #include <nyala/api/base/fields.h>
+#include <nyala/api/callbacks/monitor_callback.h>
 
 namespace nyala {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <nyala/api/constraints/constraint.h>
 #include <nyala/api/base/fields.h>
+#include <nyala/api/constraints/constraint.h>
 
 namespace nyala {
 

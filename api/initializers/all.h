@@ -1,6 +1,7 @@
 #pragma once
 
 // Every initializer: one line here, one below.
+#include <nyala/api/base/name_table.h>
 #include <nyala/api/initializers/constant.h>
 #include <nyala/api/initializers/fill.h>
 #include <nyala/api/initializers/glorot_normal.h>
@@ -18,7 +19,6 @@
 #include <nyala/api/initializers/truncated_normal.h>
 #include <nyala/api/initializers/variance_scaling.h>
 #include <nyala/api/initializers/zeros.h>
-#include <nyala/api/base/name_table.h>
 
 namespace nyala {
 

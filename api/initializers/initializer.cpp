@@ -1,7 +1,7 @@
+#include <nyala/api/base/name_table.h>
+#include <nyala/api/base/registry.h>
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/initializers/initializer.h>
-#include <nyala/api/base/name_table.h>
-#include <nyala/api/saving/config/registry.h>
 
 namespace nyala {
 

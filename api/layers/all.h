@@ -1,6 +1,8 @@
 #pragma once
 
 // Every layer and what they are made with: one line here, and one below for those that files name.
+#include <nyala/api/base/name_table.h>
+#include <nyala/api/base/names_required.h>
 #include <nyala/api/layers/activation.h>
 #include <nyala/api/layers/add.h>
 #include <nyala/api/layers/additive_attention.h>
@@ -91,7 +93,6 @@
 #include <nyala/api/layers/minimum.h>
 #include <nyala/api/layers/multi_head_attention.h>
 #include <nyala/api/layers/multiply.h>
-#include <nyala/api/base/names_required.h>
 #include <nyala/api/layers/normalization.h>
 #include <nyala/api/layers/padding_sizes2d.h>
 #include <nyala/api/layers/permute.h>
@@ -142,7 +143,6 @@
 #include <nyala/api/layers/zero_padding1d.h>
 #include <nyala/api/layers/zero_padding2d.h>
 #include <nyala/api/layers/zero_padding3d.h>
-#include <nyala/api/base/name_table.h>
 
 namespace nyala {
 

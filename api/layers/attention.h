@@ -1,7 +1,7 @@
 #pragma once
 
-#include <nyala/api/layers/layer.h>
 #include <nyala/api/base/names_required.h>
+#include <nyala/api/layers/layer.h>
 
 namespace nyala {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <nyala/api/base/fields.h>
+#include <nyala/api/base/names.h>
 #include <nyala/api/layers/builder.h>
 #include <nyala/backend/core/held.h>
 #include <nyala/backend/parameters/call.h>
@@ -329,18 +330,5 @@ template <class Node, class... Arguments>
 Layer make_layer(LayerOptions options, Arguments&&... arguments) {
   return Layer(detail::finish_layer(detail::make_node<Node>(std::forward<Arguments>(arguments)...), options));
 }
-
-namespace detail {
-
-/// Keras' snake case of a class name: "Conv2D" -> "conv2d", "ReLU" -> "re_lu".
-std::string snake_case(std::string_view class_name);
-
-}  // namespace detail
-
-/// The next automatic name for a class: "dense", "dense_1". Thread-safe.
-std::string unique_name(std::string_view class_name);
-
-/// Starts the automatic names afresh (Keras' clear_session).
-void clear_session();
 
 }  // namespace nyala

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <nyala/api/layers/attention_inputs.h>
 #include <nyala/api/base/names_required.h>
+#include <nyala/api/layers/attention_inputs.h>
 
 namespace nyala {
 

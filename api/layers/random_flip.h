@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include <nyala/api/layers/layer.h>
 #include <nyala/api/base/names_required.h>
+#include <nyala/api/layers/layer.h>
 
 namespace nyala {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include <nyala/api/layers/layer.h>
 #include <nyala/api/base/names_required.h>
+#include <nyala/api/layers/layer.h>
 
 namespace nyala {
 

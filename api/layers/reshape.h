@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include <nyala/api/layers/layer.h>
 #include <nyala/api/base/names_required.h>
+#include <nyala/api/layers/layer.h>
 
 namespace nyala {
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <nyala/api/base/names_required.h>
 #include <nyala/api/layers/axes.h>
 #include <nyala/api/layers/layer.h>
-#include <nyala/api/base/names_required.h>
 
 namespace nyala {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 // Every loss: one line here, one below.
+#include <nyala/api/base/name_table.h>
 #include <nyala/api/losses/binary_crossentropy.h>
 #include <nyala/api/losses/binary_focal_crossentropy.h>
 #include <nyala/api/losses/categorical_crossentropy.h>
@@ -26,7 +27,6 @@
 #include <nyala/api/losses/sparse_categorical_crossentropy.h>
 #include <nyala/api/losses/squared_hinge.h>
 #include <nyala/api/losses/tversky.h>
-#include <nyala/api/base/name_table.h>
 
 namespace nyala {
 

@@ -1,10 +1,10 @@
 #include <map>
 
 #include <nyala/api/base/divide_no_nan.h>
+#include <nyala/api/base/registry.h>
 #include <nyala/api/base/short_error_names.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/losses/loss.h>
-#include <nyala/api/saving/config/registry.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
@@ -139,12 +139,20 @@ Tensor values_of(const LossNode& loss, const Tensor& y_true, const Tensor& y_pre
   }
 }
 
+/// A function or class of the user's.
+std::optional<Loss> registered_loss(const std::string& name) {
+  const CustomObject object = registered_object(name);
+  if (const auto* const known = object.as<KnownLossFunction>())
+    return Loss(known->function, without_package(name));
+  return registered<Loss>(name);
+}
+
 }  // namespace
 
 Loss::Loss(const std::string& name) {
   if (name == "crossentropy" || name == "ce")
     node_ = std::make_shared<AnyCrossentropy>(name);
-  else if (const auto own = names().has(name) ? std::nullopt : registered<Loss>(name))
+  else if (const auto own = names().has(name) ? std::nullopt : registered_loss(name))
     *this = *own;
   else
     *this = names().make(name);

@@ -1,5 +1,5 @@
-#include <nyala/api/losses/tversky.h>
 #include <nyala/api/losses/overlap_loss.h>
+#include <nyala/api/losses/tversky.h>
 #include <nyala/backend/ops/arithmetic.h>
 
 namespace nyala {

@@ -1,6 +1,7 @@
 #pragma once
 
 // Every metric: one line here, one below. Those with the name of a loss stay in nyala::metrics.
+#include <nyala/api/base/name_table.h>
 #include <nyala/api/metrics/accuracy.h>
 #include <nyala/api/metrics/auc.h>
 #include <nyala/api/metrics/binary_accuracy.h>
@@ -52,7 +53,6 @@
 #include <nyala/api/metrics/top_k_categorical_accuracy.h>
 #include <nyala/api/metrics/true_negatives.h>
 #include <nyala/api/metrics/true_positives.h>
-#include <nyala/api/base/name_table.h>
 
 namespace nyala {
 

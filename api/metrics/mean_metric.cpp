@@ -1,4 +1,4 @@
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/base/names.h>
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <nyala/api/base/registry.h>
 #include <nyala/api/base/short_error_names.h>
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/metrics/metric.h>
@@ -67,10 +68,23 @@ std::vector<double> MetricNode::share_of(const std::vector<double>& state, int r
   return replica == 0 ? state : initial_state();
 }
 
+namespace {
+
+/// A function or class of the user's; a loss counts as its mean.
+std::optional<Metric> registered_metric(const std::string& name) {
+  const CustomObject object = registered_object(name);
+  if (const auto* const known = object.as<KnownLossFunction>())
+    return Metric(known->function, without_package(name));
+  if (const auto loss = registered<Loss>(name)) return Metric(*loss);
+  return registered<Metric>(name);
+}
+
+}  // namespace
+
 Metric::Metric(const std::string& name) : pending_(pending_kind(name)) {
   if (!pending_.empty()) {
     name_ = name;
-  } else if (const auto own = names().has(name) ? std::nullopt : registered<Metric>(name)) {
+  } else if (const auto own = names().has(name) ? std::nullopt : registered_metric(name)) {
     *this = *own;
   } else {
     *this = names().make(name);

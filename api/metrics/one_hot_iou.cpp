@@ -1,5 +1,5 @@
-#include <nyala/api/metrics/one_hot_iou.h>
 #include <nyala/api/metrics/iou_metric.h>
+#include <nyala/api/metrics/one_hot_iou.h>
 
 namespace nyala::metrics {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include <nyala/api/base/no_such_field.h>
 #include <nyala/api/callbacks/history.h>
 #include <nyala/api/layers/input.h>
 #include <nyala/api/model/model_node.h>
-#include <nyala/api/base/no_such_field.h>
 #include <nyala/api/saving/load_report.h>
 #include <nyala/api/training/compile_config.h>
 #include <nyala/api/training/fit_config.h>

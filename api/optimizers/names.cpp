@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 
+#include <nyala/api/base/registry.h>
 #include <nyala/api/optimizers/all.h>
-#include <nyala/api/saving/config/registry.h>
 #include <nyala/backend/core/c_locale_text.h>
 
 namespace nyala {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <nyala/api/base/fields.h>
-#include <nyala/api/layers/layer.h>
 #include <nyala/api/optimizers/partial_update.h>
 #include <nyala/api/optimizers/update_plan.h>
 #include <nyala/api/schedules/learning_rate.h>

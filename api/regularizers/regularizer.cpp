@@ -1,7 +1,7 @@
 #include <nyala/api/base/name_table.h>
+#include <nyala/api/base/registry.h>
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/regularizers/regularizer.h>
-#include <nyala/api/saving/config/registry.h>
 
 namespace nyala {
 

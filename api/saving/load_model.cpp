@@ -7,8 +7,8 @@
 #include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/formats/keras_archive.h>
-#include <nyala/api/saving/formats/legacy_writer.h>
 #include <nyala/api/saving/formats/legacy_weights.h>
+#include <nyala/api/saving/formats/legacy_writer.h>
 #include <nyala/api/saving/json/json_text.h>
 #include <nyala/api/saving/model_json.h>
 #include <nyala/api/saving/save_notes.h>
@@ -17,8 +17,8 @@
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/runtime/memory_report.h>
 
 namespace nyala {
 

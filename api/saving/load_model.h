@@ -3,7 +3,7 @@
 #include <string>
 
 #include <nyala/api/model/model.h>
-#include <nyala/api/saving/config/registry.h>
+#include <nyala/api/saving/config/register_serializable.h>
 
 namespace nyala {
 

@@ -14,9 +14,9 @@
 #include <nyala/api/training/stepper.h>
 #include <nyala/api/utils/output.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/concatenate.h>
+#include <nyala/backend/runtime/memory_report.h>
 
 namespace nyala {
 

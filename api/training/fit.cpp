@@ -15,8 +15,8 @@
 #include <nyala/api/utils/output.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/runtime/memory_report.h>
 
 namespace nyala {
 

@@ -21,8 +21,8 @@
 #include <nyala/backend/ops/ctc_loss.h>
 #include <nyala/backend/ops/dense.h>
 #include <nyala/backend/ops/device_copy.h>
-#include <nyala/backend/ops/dot_product_attention.h>
 #include <nyala/backend/ops/digitize.h>
+#include <nyala/backend/ops/dot_product_attention.h>
 #include <nyala/backend/ops/dropout.h>
 #include <nyala/backend/ops/einsum.h>
 #include <nyala/backend/ops/einsum_terms.h>

@@ -5,8 +5,8 @@
 
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/grad_context.h>
 #include <nyala/backend/ops/fused_activation.h>
+#include <nyala/backend/ops/grad_context.h>
 
 namespace nyala::ops {
 

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include <nyala/api/saving/checkpoint.h>
-#include <nyala/api/saving/safetensors.h>
 #include <nyala/api/saving/json/strict_json.h>
+#include <nyala/api/saving/safetensors.h>
 #include <nyala/api/saving/zip/archive.h>
 #include <nyala/api/saving/zip/archive_writer.h>
 #include <nyala/backend/core/log.h>

@@ -1,8 +1,8 @@
 // Models go through files as those of Keras do: weights from a path, whole models with Keras' private layers.
 #include <gtest/gtest.h>
 
-#include <nyala/api/saving/load_model.h>
 #include <nyala/api/layers/all.h>
+#include <nyala/api/saving/load_model.h>
 #include <nyala/models/all.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 

@@ -5,6 +5,8 @@
 #include <set>
 
 #include <nyala/api/activations/activation_argument.h>
+#include <nyala/api/base/class_name.h>
+#include <nyala/api/base/registry.h>
 #include <nyala/api/constraints/all.h>
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/layers/all.h>
@@ -13,7 +15,6 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/saving/config/layer_config.h>
-#include <nyala/api/saving/config/registry.h>
 #include <nyala/api/saving/save_notes.h>
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/core/error.h>

@@ -1,16 +1,13 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
-#include <nyala/api/activations/activation_argument.h>
-#include <nyala/api/base/class_name.h>
+#include <nyala/api/base/custom_object.h>
 #include <nyala/api/constraints/constraint.h>
 #include <nyala/api/initializers/initializer.h>
 #include <nyala/api/layers/layer.h>
@@ -23,44 +20,7 @@
 
 namespace nyala {
 
-/// Makes a layer of the user's whose Config is filled by a visitor.
-using LayerMaker = std::function<Layer(FieldVisitor&, const LayerOptions&)>;
-/// The same for a Loss, Metric, Optimizer, LearningRate, Initializer, Regularizer or Constraint.
-template <class Handle>
-using ObjectMaker = std::function<Handle(FieldVisitor&)>;
-
-/// A function of the user's, and whether another one is the same.
-template <class Function>
-struct KnownFunction {
-  Function function;
-  std::function<bool(const Function&)> is;
-};
-using KnownActivation = KnownFunction<ActivationArgument::Function>;
-using KnownLossFunction = KnownFunction<LossFunction>;
-
-/// Functions that are activations, and those that are losses or metrics.
-template <class F>
-concept ActivationFunction = std::is_invocable_r_v<Tensor, F&, const Tensor&> &&
-    !std::is_invocable_r_v<Tensor, F&, const Tensor&, const Tensor&>;
-template <class F>
-concept TwoTensorFunction = std::is_invocable_r_v<Tensor, F&, const Tensor&, const Tensor&> &&
-    !std::is_invocable_r_v<Tensor, F&, const Tensor&>;
-
 namespace detail {
-
-/// Functions are the same by their address, lambdas without captures by their type.
-template <class Function, class F>
-KnownFunction<Function> known_function(F function) {
-  if constexpr (std::is_pointer_v<F>)
-    return {Function(function), [function](const Function& other) {
-              const F* const target = other.template target<F>();
-              return target && *target == function;
-            }};
-  else if constexpr (std::is_empty_v<F>)
-    return {Function(function), [](const Function& other) { return other.template target<F>() != nullptr; }};
-  else
-    return {Function(std::move(function)), [](const Function&) { return false; }};
-}
 
 /// What `make` gives for the Config of T, filled by the visitor, or for nothing where T has none.
 template <class T, class Make>
@@ -122,34 +82,6 @@ constexpr void check_config() {
 }
 
 }  // namespace detail
-
-/// How something of the user's that a file names is made again: a layer or model, a loss, metric, optimizer,
-/// schedule, initializer, regularizer or constraint, or a function that is an activation, a loss or a metric.
-class CustomObject {
- public:
-  CustomObject() = default;
-  CustomObject(LayerMaker maker) : maker_(std::move(maker)) {}
-  template <class Handle>
-  CustomObject(ObjectMaker<Handle> maker) : maker_(std::move(maker)) {}
-  template <ActivationFunction F>
-  CustomObject(F function)
-      : maker_(detail::known_function<ActivationArgument::Function>(std::move(function))) {}
-  template <TwoTensorFunction F>
-  CustomObject(F function) : maker_(detail::known_function<LossFunction>(std::move(function))) {}
-
-  explicit operator bool() const { return maker_.index() != 0; }
-  /// The maker or function if it is one of this kind, else null.
-  template <class Maker>
-  const Maker* as() const {
-    return std::get_if<Maker>(&maker_);
-  }
-
- private:
-  std::variant<std::monostate, LayerMaker, ObjectMaker<Loss>, ObjectMaker<Metric>, ObjectMaker<Optimizer>,
-               ObjectMaker<LearningRate>, ObjectMaker<Initializer>, ObjectMaker<Regularizer>,
-               ObjectMaker<Constraint>, KnownActivation, KnownLossFunction>
-      maker_;
-};
 
 /// What files of one load_model() may name.
 using CustomObjects = std::map<std::string, CustomObject>;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/saving/config/registry.h>
+#include <nyala/api/saving/config/custom_object.h>
 
 namespace nyala {
 

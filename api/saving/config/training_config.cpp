@@ -1,11 +1,11 @@
 #include <nyala/api/saving/config/training_config.h>
 
+#include <nyala/api/base/registry.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/config_writer.h>
-#include <nyala/api/saving/config/registry.h>
 #include <nyala/api/saving/save_notes.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>

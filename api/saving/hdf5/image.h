@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include <nyala/api/saving/stored_bytes.h>
 #include <nyala/api/saving/hdf5/fault.h>
+#include <nyala/api/saving/stored_bytes.h>
 
 namespace nyala::hdf5 {
 

@@ -1,5 +1,5 @@
-#include <nyala/backend/kernels/cpu/masked_avx2.h>
 #include <nyala/backend/kernels/cpu/layer_normalization_vector.h>
+#include <nyala/backend/kernels/cpu/masked_avx2.h>
 
 namespace nyala {
 

@@ -22,8 +22,8 @@
 #include <nyala/backend/kernels/cpu/pooling.h>
 #include <nyala/backend/kernels/cpu/resize_images.h>
 #include <nyala/backend/kernels/cpu/single_channel.h>
-#include <nyala/backend/kernels/cpu/softmax.h>
 #include <nyala/backend/kernels/cpu/small_dense.h>
+#include <nyala/backend/kernels/cpu/softmax.h>
 #include <nyala/backend/kernels/cpu/tap_products.h>
 #include <nyala/backend/ops/kernel_table.h>
 

@@ -10,9 +10,9 @@
 #include <nyala/api/layers/dense.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/model/model.h>
-#include <nyala/api/saving/load_model.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/parallel/parallel_model_checkpoint.h>
+#include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 

@@ -12,8 +12,8 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/backend/runtime/random.h>
-#include <nyala/tests/support/child_process.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/child_process.h>
 
 namespace nyala {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/nyala.h>
 #include <nyala/api/saving/hdf5/file.h>
+#include <nyala/nyala.h>
 #include <nyala/tests/api/error_text.h>
 #include <nyala/tests/api/saving/interrupted_training.h>
 #include <nyala/tests/api/saving/scratch_folder.h>

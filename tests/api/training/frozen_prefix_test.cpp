@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include <nyala/nyala.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/nyala.h>
 
 namespace nyala {
 namespace {

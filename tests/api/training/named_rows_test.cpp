@@ -9,8 +9,8 @@
 #include <nyala/api/losses/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
-#include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/support/mirrored.h>
 
 namespace nyala {

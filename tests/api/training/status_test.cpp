@@ -12,11 +12,11 @@
 #include <nyala/api/losses/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
+#include <nyala/api/training/replica_step.h>
+#include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/gather.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/api/training/replica_step.h>
-#include <nyala/api/utils/gradient_tape.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/api/error_text.h>
