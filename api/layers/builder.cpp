@@ -1,7 +1,7 @@
 #include <nyala/api/layers/builder.h>
 
 #include <nyala/api/layers/layer.h>
-#include <nyala/api/saving/weights_from_file.h>
+#include <nyala/api/layers/weight_source.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/strategies/strategy.h>
 
@@ -14,7 +14,7 @@ Variable Builder::make(const std::string& name, const Shape& shape, const Initia
   if (!shape.is_known())
     throw ShapeError("weight " + in_quotes(name) + " would have shape " + shape.to_string() +
                      "; all its sizes must be known");
-  WeightsFromFile::allow(name, shape, node_.dtype());
+  if (source_) source_->allow(name, shape, node_.dtype());
   VariableSpec spec;
   spec.name = name;
   spec.path = node_.path() + "/" + name;
@@ -23,7 +23,12 @@ Variable Builder::make(const std::string& name, const Shape& shape, const Initia
   spec.trainable = trainable;
   spec.synchronization = trainable ? Synchronization::on_write : Synchronization::on_read;
   spec.aggregation = aggregation;
-  spec.initialize = [&initializer](const Tensor& value) { WeightsFromFile::fill(initializer, value); };
+  spec.initialize = [this, &initializer](const Tensor& value) {
+    if (source_)
+      source_->fill(initializer, value);
+    else
+      initializer(value);
+  };
   if (constraint) spec.constraint = constraint;
   VariableCreator* creator = thread_context().creator;
   Variable variable = creator ? creator->create(spec) : current_strategy()->store().create(spec);

@@ -11,6 +11,7 @@ namespace nyala {
 
 class Layer;
 class LayerNode;
+class WeightSource;
 
 /// What a weight has besides name, shape and initializer.
 struct WeightOptions {
@@ -21,7 +22,8 @@ struct WeightOptions {
 /// Given to LayerNode::build: makes the layer's variables in the strategy whose scope is open.
 class Builder {
  public:
-  explicit Builder(LayerNode& node) : node_(node) {}
+  /// First values come from `source`, or from the initializers where there is none.
+  explicit Builder(LayerNode& node, WeightSource* source = nullptr) : node_(node), source_(source) {}
 
   /// A trainable weight named `name`.
   Variable weight(const std::string& name, const Shape& shape, const Initializer& initializer,
@@ -39,6 +41,7 @@ class Builder {
   Variable make(const std::string& name, const Shape& shape, const Initializer& initializer, bool trainable,
                 Aggregation aggregation, const Constraint& constraint = {});
   LayerNode& node_;
+  WeightSource* source_;
 };
 
 }  // namespace nyala

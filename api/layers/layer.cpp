@@ -1,18 +1,15 @@
 #include <nyala/api/layers/layer.h>
 
-#include <map>
-#include <mutex>
+#include <atomic>
 
 #include <nyala/api/layers/call_arguments.h>
+#include <nyala/api/layers/draw_hook.h>
 #include <nyala/api/layers/fusable.h>
+#include <nyala/api/layers/keep_output_shapes.h>
 #include <nyala/api/layers/mask.h>
-#include <nyala/api/model/graph.h>
-#include <nyala/api/model/keep_output_shapes.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/core/mutex.h>
-#include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/ops/cast.h>
 #include <nyala/backend/parameters/variable_changes.h>
 #include <nyala/backend/runtime/collectives.h>
@@ -57,12 +54,6 @@ namespace {
 
 std::string place(const LayerNode& node) {
   return "layer " + in_quotes(node.name()) + " (" + node.class_name() + "): ";
-}
-
-/// The path of the layer that is being built on this thread.
-std::string& build_path() {
-  static auto* const of_threads = new PerThread<std::string>;
-  return of_threads->get();
 }
 
 /// Layers are mostly called in the order in which they are held, and looked for when built and when called: each search
@@ -130,16 +121,16 @@ void LayerNode::add_sublayer(std::string attribute, const Layer& layer) {
 
 void LayerNode::ensure_built(const Shapes& inputs) {
   if (built_) return;
-  std::string& outer = build_path();
-  const ScopedValue<std::string> path(outer, outer.empty() ? name_ : outer + "/" + name_);
-  path_ = outer;
+  const LayerNode*& outer = thread_context().building;
+  path_ = outer ? outer->path() + "/" + name_ : name_;
+  const ScopedValue<const LayerNode*> inner(outer, this);
   const RunningCall building{.layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &building);
   const size_t num_weights = weights_.size(), num_state = state_.size();  // those of track()
   const auto num_sublayers = static_cast<std::ptrdiff_t>(sublayers_.size());
   for (const Variables* tracked : {&weights_, &state_})
     for (const Variable& variable : *tracked) variable.node().spec.path = path_ + "/" + variable.name();
-  Builder builder(*this);
+  Builder builder(*this, thread_context().weight_source);
   try {
     build(builder, inputs);
     built_for_ = inputs;
@@ -187,15 +178,6 @@ void pass_masks(const LayerNode& node, Inputs inputs, std::span<Tensor> outputs)
 
 }  // namespace
 
-namespace {
-
-thread_local bool t_keeps_output_shapes = false;
-
-}  // namespace
-
-KeepOutputShapes::KeepOutputShapes() : before_(std::exchange(t_keeps_output_shapes, true)) {}
-KeepOutputShapes::~KeepOutputShapes() { t_keeps_output_shapes = before_; }
-
 Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
   const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
@@ -211,7 +193,7 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
       output = call(c, converted);
     }
     pass_masks(*this, Inputs(&converted, 1), std::span(&output, 1));
-    if (output.is_abstract() && !t_keeps_output_shapes) output_shapes_ = {output.shape()};
+    if (output.is_abstract() && !thread_context().keeps_output_shapes) output_shapes_ = {output.shape()};
     return output;
   } catch (const Error&) {
     rethrow_with_prefix(place(*this));
@@ -240,13 +222,23 @@ Outputs LayerNode::invoke(Call& c, Inputs inputs) const {
     for (Tensor& input : converted) input = in_dtype(input, dtype_);
     Outputs outputs = call(c, Inputs(converted));
     pass_masks(*this, Inputs(converted), outputs);
-    if (!outputs.empty() && outputs[0].is_abstract() && !t_keeps_output_shapes)
+    if (!outputs.empty() && outputs[0].is_abstract() && !thread_context().keeps_output_shapes)
       output_shapes_ = shapes_of(outputs);
     return outputs;
   } catch (const Error&) {
     rethrow_with_prefix(place(*this));
   }
 }
+
+namespace {
+
+std::atomic<DrawHook> draw_hook{nullptr};
+
+}  // namespace
+
+void detail::set_draw_hook(DrawHook hook) { draw_hook = hook; }
+
+Tensors detail::drawn_call(const Layer& layer, const Tensors& inputs) { return draw_hook.load()(layer, inputs); }
 
 Layer::Layer(std::shared_ptr<LayerNode> node) : node_(std::move(node)) {}
 
@@ -305,7 +297,7 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
   for (const Tensor& input : inputs) {
     if (!input.defined())
       throw StateError(place(node()) + "expected a tensor, received an empty one, which was never made");
-    if (symbolic(input)) return draw_call(*this, inputs);
+    if (is_symbolic(input)) return drawn_call(*this, inputs);
   }
   const Shapes shapes = shapes_of(inputs);
   node().ensure_built(shapes);

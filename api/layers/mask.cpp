@@ -1,7 +1,6 @@
 #include <nyala/api/layers/mask.h>
 
 #include <nyala/api/layers/call_arguments.h>
-#include <nyala/api/model/graph.h>
 #include <nyala/backend/ops/logical.h>
 
 namespace nyala {
@@ -16,14 +15,13 @@ namespace {
 
 /// The notes of `x` to change, or fresh ones.
 std::shared_ptr<MaskNotes> copied_notes(const Tensor& x) {
-  if (const SymbolicNotes* drawn = symbolic(x)) return std::make_shared<SymbolicNotes>(*drawn);
   const auto* notes = dynamic_cast<const MaskNotes*>(x.notes().get());
-  return notes ? std::make_shared<MaskNotes>(*notes) : std::make_shared<MaskNotes>();
+  return notes ? notes->clone() : std::make_shared<MaskNotes>();
 }
 
 Tensor with_notes(const Tensor& x, std::shared_ptr<MaskNotes> notes) {
   Tensor out = x;
-  if (!symbolic(x) && !notes->mask.defined() && !notes->arguments) notes = nullptr;
+  if (!notes->is_symbolic() && !notes->mask.defined() && !notes->arguments) notes = nullptr;
   out.set_notes(std::move(notes));
   return out;
 }
@@ -52,6 +50,11 @@ Tensor detail::with_call_arguments(const Tensor& x, std::shared_ptr<const CallAr
 std::shared_ptr<const CallArguments> detail::call_arguments_of(const Tensor& x) {
   const auto* notes = x.notes() ? dynamic_cast<const MaskNotes*>(x.notes().get()) : nullptr;
   return notes ? notes->arguments : nullptr;
+}
+
+bool detail::is_symbolic(const Tensor& x) {
+  const auto* notes = dynamic_cast<const MaskNotes*>(x.notes().get());
+  return notes && notes->is_symbolic();
 }
 
 bool detail::has_given_mask(const Tensor& x) {

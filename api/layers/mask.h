@@ -16,6 +16,11 @@ struct MaskNotes : TensorNotes {
   Tensor mask;
   bool given = false;  // by given_mask()
   std::shared_ptr<const CallArguments> arguments;
+
+  /// A copy to change, of the same type.
+  virtual std::shared_ptr<MaskNotes> clone() const { return std::make_shared<MaskNotes>(*this); }
+  /// Whether they mark a symbolic tensor, which has a place in a graph.
+  virtual bool is_symbolic() const { return false; }
 };
 
 /// The mask of `x`, or an undefined tensor.
@@ -29,6 +34,9 @@ Tensor with_mask(const Tensor& x, const Tensor& mask);
 Tensor given_mask(const Tensor& x, const Tensor& mask);
 
 namespace detail {
+
+/// Whether `x` is an Input's tensor or was made of one: calls on it become part of a graph.
+bool is_symbolic(const Tensor& x);
 
 bool has_given_mask(const Tensor& x);
 

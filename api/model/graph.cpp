@@ -1,5 +1,6 @@
 #include <nyala/api/model/graph.h>
 
+#include <nyala/api/layers/draw_hook.h>
 #include <nyala/api/layers/recurrent_layer.h>
 #include <nyala/api/saving/ops/op_class.h>
 #include <nyala/backend/core/error.h>
@@ -74,8 +75,7 @@ void draw_masks(GraphNode& node) {
     if (!node.output_masks[i].defined()) node.output_masks[i] = mask_of(node.outputs[i]);
 }
 
-}  // namespace
-
+/// Runs `layer` on shells of symbolic tensors and adds the call to the graph.
 Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   auto node = std::make_shared<GraphNode>();
   node->layer = layer;
@@ -116,8 +116,6 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   layer.node().add_call(node);
   return symbolic_outputs(node);
 }
-
-namespace {
 
 /// An einsum runs as the ops that it is made of, which depend on the sizes that only the run knows.
 class DrawnEinsum final : public GraphOperation {
@@ -172,6 +170,9 @@ Tensors draw_operation(std::shared_ptr<const GraphOperation> operation, const st
   return symbolic_outputs(node);
 }
 
-void enable_symbolic_ops() { set_symbolic_hook(draw_op); }
+void enable_symbolic_ops() {
+  set_symbolic_hook(draw_op);
+  set_draw_hook(draw_call);
+}
 
 }  // namespace nyala

@@ -72,6 +72,9 @@ struct SymbolicNotes final : MaskNotes {
   std::shared_ptr<const GraphNode> producer;
   size_t index;
   std::shared_ptr<LayerNode> input_layer = {};  // keeps an Input alive as long as its tensor is used
+
+  std::shared_ptr<MaskNotes> clone() const override { return std::make_shared<SymbolicNotes>(*this); }
+  bool is_symbolic() const override { return true; }
 };
 
 /// The mark of a symbolic tensor, or null.
@@ -80,15 +83,12 @@ const SymbolicNotes* symbolic(const Tensor& tensor);
 /// `node`'s outputs as symbolic tensors, with the masks that were drawn for them.
 Tensors symbolic_outputs(const std::shared_ptr<const GraphNode>& node);
 
-/// Runs `layer` on shells of symbolic tensors and adds the call to the graph.
-Tensors draw_call(const Layer& layer, const Tensors& inputs);
-
 /// Adds an operation on symbolic tensors to the graph under `name` (empty: an automatic one) and returns what
 /// it gives.
 Tensors draw_operation(std::shared_ptr<const GraphOperation> operation, const std::string& name,
                        const Tensors& inputs);
 
-/// Lets ops on symbolic tensors add nodes to the graph; called by everything that makes a symbolic tensor.
+/// Lets ops and layers on symbolic tensors add nodes to the graph; called by everything that makes a symbolic tensor.
 void enable_symbolic_ops();
 
 }  // namespace nyala

@@ -10,8 +10,6 @@ using namespace nyala::detail;
 
 namespace {
 
-thread_local WeightsFromFile* t_current = nullptr;
-
 bool is_random(const InitializerNode& node) {
   static const std::set<std::string>& names = *new std::set<std::string>{
       "GlorotNormal", "GlorotUniform", "HeNormal",      "HeUniform",       "LecunNormal",    "LecunUniform",
@@ -21,22 +19,15 @@ bool is_random(const InitializerNode& node) {
 
 }  // namespace
 
-WeightsFromFile::WeightsFromFile(ReadBudget budget) : budget_(std::move(budget)), outer_(t_current) {
-  t_current = this;
-}
-
-WeightsFromFile::~WeightsFromFile() { t_current = outer_; }
-
 void WeightsFromFile::allow(const std::string& name, const Shape& shape, DType dtype) {
-  if (!t_current) return;
   uint64_t bytes = size_of(dtype);
   for (const int64_t size : shape)
     if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes)) bytes = UINT64_MAX;
-  t_current->budget_.spend(bytes, "weight " + in_quotes(name) + " of shape " + shape.to_string());
+  budget_.spend(bytes, "weight " + in_quotes(name) + " of shape " + shape.to_string());
 }
 
 void WeightsFromFile::fill(const Initializer& initializer, const Tensor& weight) {
-  if (!t_current || !is_random(initializer.node())) return initializer(weight);
+  if (!is_random(initializer.node())) return initializer(weight);
   if (initializer.node().seed() < 0) next_unseeded_key();
 }
 

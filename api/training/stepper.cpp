@@ -6,9 +6,9 @@
 #include <mutex>
 #include <optional>
 
+#include <nyala/api/layers/keep_output_shapes.h>
 #include <nyala/api/model/fitted_input.h>
 #include <nyala/api/model/input_dtype.h>
-#include <nyala/api/model/keep_output_shapes.h>
 
 #include <nyala/api/training/added_metrics.h>
 #include <nyala/api/training/check_status.h>

@@ -13,6 +13,7 @@ class LayerNode;
 class StatusWords;
 class Tape;
 class VariableCreator;
+class WeightSource;
 struct ReplicaContext;
 
 /// Names no device.
@@ -38,6 +39,9 @@ struct ThreadContext {
   Collectives* replica = nullptr;      // set inside Strategy::run where there are several replicas
   ReplicaContext* replica_context = nullptr;  // set inside Strategy::run (strategies/replica_context.h)
   const RunningCall* running = nullptr;       // the innermost one
+  const LayerNode* building = nullptr;        // the innermost layer whose build() runs
+  WeightSource* weight_source = nullptr;      // of layers that are built here; null: their initializers
+  bool keeps_output_shapes = false;           // KeepOutputShapes (api/layers)
   int update_replica = -1;                    // whose copy Strategy::update is writing
   int compute_threads = 0;                    // OpenMP team of this thread; 0: the device's share
   StatusWords* status = nullptr;  // of the model's call that runs here; null: each op looks at its own

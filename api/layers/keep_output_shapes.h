@@ -1,18 +1,17 @@
 #pragma once
 
+#include <nyala/backend/runtime/context.h>
+
 namespace nyala {
 
 /// While it lives, calls on shells on this thread leave LayerNode::output_shapes() as they are: a question
 /// about shapes must not change what summary() shows.
 class KeepOutputShapes {
  public:
-  KeepOutputShapes();
-  ~KeepOutputShapes();
-  KeepOutputShapes(const KeepOutputShapes&) = delete;
-  KeepOutputShapes& operator=(const KeepOutputShapes&) = delete;
+  KeepOutputShapes() : keeps_(detail::thread_context().keeps_output_shapes, true) {}
 
  private:
-  bool before_;
+  ScopedValue<bool> keeps_;
 };
 
 }  // namespace nyala
