@@ -25,6 +25,7 @@
 #include <nyala/api/schedules/all.h>
 #include <nyala/api/training/progress_bar.h>
 #include <nyala/api/training/replica_step.h>
+#include <nyala/api/training/training_pass.h>
 #include <nyala/api/utils/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>

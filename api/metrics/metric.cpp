@@ -1,12 +1,9 @@
 #include <algorithm>
 
 #include <nyala/api/base/registry.h>
-#include <nyala/api/base/short_error_names.h>
-#include <nyala/api/metrics/all.h>
+#include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/metric.h>
 #include <nyala/api/metrics/values_metric.h>
-#include <nyala/api/saving/config/registry.h>
-#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/arithmetic.h>
 #include <nyala/backend/ops/cast.h>
@@ -15,36 +12,6 @@
 namespace nyala {
 
 using namespace nyala::detail;
-
-namespace {
-
-const NameTable<Metric>& names() {
-  static const NameTable<Metric>& table =
-      *new NameTable<Metric>("metric", metrics::Metrics{}, detail::short_error_names());
-  return table;
-}
-
-/// What needs the shapes of a batch to be definite: "accuracy", "crossentropy", or "".
-std::string pending_kind(const std::string& given) {
-  const std::string name = lower_case(given);
-  if (name == "accuracy" || name == "acc") return "accuracy";
-  if (name == "crossentropy" || name == "ce") return "crossentropy";
-  return "";
-}
-
-Metric definite(bool accuracy, TargetKind kind) {
-  switch (kind) {
-    case TargetKind::binary:
-      return accuracy ? Metric(metrics::BinaryAccuracy()) : metrics::BinaryCrossentropy();
-    case TargetKind::sparse:
-      return accuracy ? Metric(metrics::SparseCategoricalAccuracy())
-                      : metrics::SparseCategoricalCrossentropy();
-    default:
-      return accuracy ? Metric(metrics::CategoricalAccuracy()) : metrics::CategoricalCrossentropy();
-  }
-}
-
-}  // namespace
 
 std::vector<double> MetricNode::initial_state() const {
   return std::vector<double>(static_cast<size_t>(state_size()), 0.0);
@@ -68,30 +35,6 @@ std::vector<double> MetricNode::share_of(const std::vector<double>& state, int r
   return replica == 0 ? state : initial_state();
 }
 
-namespace {
-
-/// A function or class of the user's; a loss counts as its mean.
-std::optional<Metric> registered_metric(const std::string& name) {
-  const CustomObject object = registered_object(name);
-  if (const auto* const known = object.as<KnownLossFunction>())
-    return Metric(known->function, without_package(name));
-  if (const auto loss = registered<Loss>(name)) return Metric(*loss);
-  return registered<Metric>(name);
-}
-
-}  // namespace
-
-Metric::Metric(const std::string& name) : pending_(pending_kind(name)) {
-  if (!pending_.empty()) {
-    name_ = name;
-  } else if (const auto own = names().has(name) ? std::nullopt : registered_metric(name)) {
-    *this = *own;
-  } else {
-    *this = names().make(name);
-    name_ = name;
-  }
-}
-
 Metric::Metric(Function function, const FunctionMetricConfig& config) {
   std::string name = config.name;
   if (name.empty()) name = without_package(registered_name_of(function));
@@ -109,13 +52,6 @@ Metric::Metric(std::shared_ptr<const MetricNode> node) : node_(std::move(node)) 
 Metric::Metric(const Loss& loss)
     : node_(metrics::detail::make_loss_metric(
           {.loss = loss, .class_name = loss.node().class_name(), .name = loss.name()})) {}
-
-Metric Metric::resolved(const Shape& y_true, const Shape& y_pred) const {
-  Metric metric = *this;
-  if (is_pending()) metric.node_ = definite(pending_ == "accuracy", target_kind(y_true, y_pred)).node_;
-  if (auto sized = metric.node().for_shapes(y_true, y_pred)) metric.node_ = std::move(sized);
-  return metric;
-}
 
 Metric Metric::renamed(std::string name) const {
   if (!*this) node();

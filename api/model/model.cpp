@@ -5,7 +5,6 @@
 #include <nyala/api/model/cut_graph.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
-#include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -87,12 +86,6 @@ Layer Model::get_layer(int index) const {
     throw NotFoundError("model " + in_quotes(name()) + " has " + std::to_string(all.size()) +
                         " layers, there is no layer " + std::to_string(index));
   return all[static_cast<size_t>(position)];
-}
-
-Optimizer Model::optimizer() const {
-  if (!compiled())
-    throw StateError("model " + in_quotes(name()) + " has no optimizer yet; call compile() first");
-  return model_node().training->optimizer;
 }
 
 Sequential::Sequential(const std::vector<Layer>& layers, Config config) {

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include <nyala/api/training/replica_step.h>
-#include <nyala/api/training/training_state.h>
-#include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/parameters/variable_changes.h>
 #include <nyala/backend/runtime/context.h>
@@ -53,31 +50,6 @@ void ModelNode::check_variables() {
   checked_at_ = now;
 }
 
-Tensor ModelNode::compute_loss(ReplicaStep& step, const Batch& batch, const Tensors& predictions) {
-  return step.compiled_loss(batch, predictions);
-}
-
-void ModelNode::compute_metrics(ReplicaStep& step, const Batch& batch, const Tensors& predictions) {
-  step.update_compiled_metrics(batch, predictions);
-}
-
-void ModelNode::train_step(ReplicaStep& step, const Batch& batch) {
-  GradientTape tape;
-  const Tensors predictions = step.forward(batch.x);
-  const Tensor loss = step.compute_loss(batch, predictions);
-  step.track_loss(loss);
-  step.compute_metrics(batch, predictions);
-  step.apply_gradients(tape.gradient(loss, step.trainable_variables()));
-}
-
-void ModelNode::test_step(ReplicaStep& step, const Batch& batch) {
-  const Tensors predictions = step.forward(batch.x);
-  step.track_loss(step.compute_loss(batch, predictions));
-  step.compute_metrics(batch, predictions);
-}
-
-Tensors ModelNode::predict_step(ReplicaStep& step, const Batch& batch) { return step.forward(batch.x); }
-
 void ModelNode::add_optimizer(const std::string& attribute, const Optimizer& optimizer) {
   optimizer.node();  // throws for an empty handle
   const auto is_it = [&](const auto& known) { return known.first == attribute; };
@@ -87,36 +59,6 @@ void ModelNode::add_optimizer(const std::string& attribute, const Optimizer& opt
                                in_quotes(attribute) + ", which " +
                                (attribute == "optimizer" ? "is that of compile()" : "is taken already"));
   own_optimizers_.emplace_back(attribute, optimizer);
-}
-
-std::vector<Optimizer> ModelNode::all_optimizers() const {
-  std::vector<Optimizer> all;
-  const auto add = [&all](const Optimizer& optimizer) {
-    const auto is_it = [&](const Optimizer& known) { return &known.node() == &optimizer.node(); };
-    if (optimizer && std::ranges::none_of(all, is_it)) all.push_back(optimizer);
-  };
-  if (training) add(training->optimizer);
-  for (const auto& [attribute, optimizer] : own_optimizers_) add(optimizer);
-  return all;
-}
-
-namespace {
-
-bool holds_inside(const LayerNode& node, const OptimizerNode& optimizer) {
-  for (const auto& [attribute, layer] : node.sublayers()) {
-    const auto* model = dynamic_cast<const ModelNode*>(&layer.node());
-    if (model ? model->holds(optimizer) : holds_inside(layer.node(), optimizer)) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-bool ModelNode::holds(const OptimizerNode& optimizer) const {
-  if (training && training->optimizer && &training->optimizer.node() == &optimizer) return true;
-  for (const auto& [attribute, own] : own_optimizers_)
-    if (&own.node() == &optimizer) return true;
-  return holds_inside(*this, optimizer);
 }
 
 std::vector<Layer> ModelNode::layers() const {

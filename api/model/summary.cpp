@@ -9,7 +9,6 @@
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/model/text_table.h>
-#include <nyala/api/training/training_state.h>
 #include <nyala/api/utils/output.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>

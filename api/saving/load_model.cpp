@@ -52,20 +52,6 @@ void read_stored_weights(const Model& model, const StoredModel& stored) {
   read_legacy_optimizer(model, root, stored.name);
 }
 
-}  // namespace
-
-Json model_to_json(const Model& model) {
-  const SaveNotes notes;
-  Json json = layer_to_json(model);
-  if (const Shapes shapes = model.model_node().input_shapes(); shapes.size() == 1)
-    json["build_config"] = {{"input_shape", shape_to_json(shapes[0])}};
-  if (Json compile = compile_to_json(model); !compile.is_null()) json["compile_config"] = std::move(compile);
-  notes.say("model " + detail::in_quotes(model.name()));
-  return json;
-}
-
-namespace {
-
 Model load(const std::string& path, const LoadModelConfig& config) {
   const StoredModel stored = read_stored_model(path);
   if (stored.config.is_null())

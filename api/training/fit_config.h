@@ -6,11 +6,9 @@
 #include <nyala/api/training/class_weight.h>
 #include <nyala/api/training/data_argument.h>
 #include <nyala/api/training/per_output.h>
+#include <nyala/api/utils/output.h>
 
 namespace nyala {
-
-/// Keras' verbose = "auto": what set_default_verbosity says, a progress bar at first.
-inline constexpr int kVerboseAuto = -1;
 
 /// What fit takes besides x and y, in Keras' order. 0 where Keras has None.
 struct FitConfig {

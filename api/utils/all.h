@@ -3,4 +3,3 @@
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/api/utils/output.h>
 #include <nyala/api/utils/to_categorical.h>
-#include <nyala/api/utils/training_pass.h>

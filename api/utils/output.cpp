@@ -8,7 +8,6 @@
 
 #include <unistd.h>
 
-#include <nyala/api/training/fit_config.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
 

@@ -58,6 +58,9 @@ class OutputScope {
   Output former_;
 };
 
+/// Keras' verbose = "auto": what set_default_verbosity says, a progress bar at first.
+inline constexpr int kVerboseAuto = -1;
+
 /// What fit, evaluate and predict show where their `verbose` is not given, in the whole process: 0 nothing, 1 a
 /// progress bar (so at first), 2 a line per epoch. Throws InvalidArgumentError for other numbers. Thread-safe.
 void set_default_verbosity(int verbose);

@@ -1,4 +1,4 @@
-#include <nyala/api/utils/training_pass.h>
+#include <nyala/api/training/training_pass.h>
 
 #include <nyala/api/training/added_loss.h>
 #include <nyala/backend/ops/arithmetic.h>
