@@ -7,7 +7,6 @@
 #include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/keep_output_shapes.h>
 #include <nyala/api/layers/mask.h>
-#include <nyala/api/training/model_use.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/cast.h>
@@ -370,21 +369,6 @@ Tensors Layer::get_weights() const {
     out.push_back(std::move(host));
   }
   return out;
-}
-
-void Layer::set_weights(const Tensors& values) const {
-  const ExclusiveUse alone(node(), "set_weights");
-  const Variables variables = weights();
-  if (values.size() != variables.size())
-    throw ShapeError(place(node()) + "set_weights expected " + std::to_string(variables.size()) +
-                     " tensors, received " + std::to_string(values.size()));
-  for (size_t i = 0; i < values.size(); ++i)
-    if (values[i].shape() != variables[i].shape())
-      throw ShapeError(place(node()) + "set_weights: weight " + in_quotes(variables[i].path()) +
-                       " has shape " + variables[i].shape().to_string() + ", received " +
-                       values[i].shape().to_string());
-  for (size_t i = 0; i < values.size(); ++i)
-    variables[i].assign(ops::cast(values[i].detached(), variables[i].dtype()));
 }
 
 int64_t Layer::count_params() const {
