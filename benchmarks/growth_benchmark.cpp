@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/saving/hdf5/file.h>
-#include <nyala/api/saving/hdf5/writer.h>
-#include <nyala/api/saving/zip/archive.h>
-#include <nyala/api/saving/zip/archive_writer.h>
+#include <nyala/files/hdf5/file.h>
+#include <nyala/files/hdf5/writer.h>
+#include <nyala/files/zip/archive.h>
+#include <nyala/files/zip/archive_writer.h>
 #include <nyala/nyala.h>
 
 using namespace nyala;

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include <nyala/api/saving/atomic_file.h>
+#include <nyala/files/base/atomic_file.h>
 #include <nyala/tools/command.h>
 
 namespace nyala::tools {

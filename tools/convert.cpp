@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include <nyala/api/saving/file_bytes.h>
+#include <nyala/files/base/file_bytes.h>
 #include <nyala/tools/architecture.h>
 #include <nyala/tools/options.h>
 

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <nyala/api/saving/atomic_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/printable.h>
+#include <nyala/files/base/atomic_file.h>
 #include <nyala/tools/images.h>
 #include <nyala/tools/interruption.h>
 #include <nyala/tools/options.h>

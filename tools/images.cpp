@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include <nyala/api/saving/file_bytes.h>
 #include <nyala/api/training/training_state.h>
+#include <nyala/files/base/file_bytes.h>
 
 namespace nyala::tools {
 

@@ -4,14 +4,14 @@
 #include <span>
 
 #include <nyala/api/saving/checkpoint.h>
-#include <nyala/api/saving/file_errors.h>
-#include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/own_optimizers.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/status_word.h>
+#include <nyala/files/base/file_errors.h>
+#include <nyala/files/hdf5/file.h>
 
 namespace nyala {
 

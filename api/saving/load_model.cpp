@@ -4,12 +4,10 @@
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/layer_config.h>
 #include <nyala/api/saving/config/training_config.h>
-#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/formats/keras_archive.h>
 #include <nyala/api/saving/formats/legacy_weights.h>
 #include <nyala/api/saving/formats/legacy_writer.h>
-#include <nyala/api/saving/json/json_text.h>
 #include <nyala/api/saving/model_json.h>
 #include <nyala/api/saving/save_notes.h>
 #include <nyala/api/saving/weights_file.h>
@@ -19,6 +17,8 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/memory_report.h>
+#include <nyala/files/base/file_errors.h>
+#include <nyala/files/json/json_text.h>
 
 namespace nyala {
 

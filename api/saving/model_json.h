@@ -1,7 +1,7 @@
 #pragma once
 
 #include <nyala/api/model/model.h>
-#include <nyala/api/saving/json/strict_json.h>
+#include <nyala/files/json/strict_json.h>
 
 namespace nyala {
 

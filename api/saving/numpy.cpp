@@ -4,15 +4,15 @@
 #include <cstring>
 #include <string_view>
 
-#include <nyala/api/saving/atomic_file.h>
-#include <nyala/api/saving/file_bytes.h>
-#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/stored_array.h>
 #include <nyala/api/saving/stored_element.h>
-#include <nyala/api/saving/zip/archive.h>
-#include <nyala/api/saving/zip/archive_writer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/transpose.h>
+#include <nyala/files/base/atomic_file.h>
+#include <nyala/files/base/file_bytes.h>
+#include <nyala/files/base/file_errors.h>
+#include <nyala/files/zip/archive.h>
+#include <nyala/files/zip/archive_writer.h>
 
 namespace nyala {
 

@@ -1,5 +1,5 @@
-#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/own_optimizers.h>
+#include <nyala/files/base/file_errors.h>
 
 #include <algorithm>
 #include <span>

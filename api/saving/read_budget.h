@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/saving/hdf5/group.h>
+#include <nyala/files/hdf5/group.h>
 
 namespace nyala {
 

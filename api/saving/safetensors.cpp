@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <optional>
 
-#include <nyala/api/saving/atomic_file.h>
-#include <nyala/api/saving/file_bytes.h>
-#include <nyala/api/saving/file_errors.h>
-#include <nyala/api/saving/json/strict_json.h>
 #include <nyala/api/saving/stored_array.h>
 #include <nyala/api/saving/stored_element.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/base/atomic_file.h>
+#include <nyala/files/base/file_bytes.h>
+#include <nyala/files/base/file_errors.h>
+#include <nyala/files/json/strict_json.h>
 
 namespace nyala {
 

@@ -1,4 +1,3 @@
-#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/formats/legacy_weights.h>
 #include <nyala/api/saving/named_weights.h>
@@ -8,6 +7,7 @@
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/memory_report.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 

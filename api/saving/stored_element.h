@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include <nyala/api/saving/stored_bytes.h>
 #include <nyala/backend/core/tensor.h>
+#include <nyala/files/base/stored_bytes.h>
 
 namespace nyala {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include <nyala/api/saving/hdf5/dataset.h>
 #include <nyala/backend/core/tensor.h>
+#include <nyala/files/hdf5/dataset.h>
 
 namespace nyala {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include <nyala/api/model/model.h>
-#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/load_report.h>
 #include <nyala/api/saving/weights_tree.h>
+#include <nyala/files/hdf5/writer.h>
 
 namespace nyala {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/saving/hdf5/file.h>
+#include <nyala/files/hdf5/file.h>
 
 namespace nyala {
 

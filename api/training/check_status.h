@@ -3,9 +3,9 @@
 #include <utility>
 
 #include <nyala/api/model/model_node.h>
-#include <nyala/api/saving/file_errors.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/status_word.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 

@@ -19,13 +19,13 @@
 #include <vector>
 
 #include <nyala/api/saving/checkpoint.h>
-#include <nyala/api/saving/json/strict_json.h>
 #include <nyala/api/saving/safetensors.h>
-#include <nyala/api/saving/zip/archive.h>
-#include <nyala/api/saving/zip/archive_writer.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/datasets/cifar_files.h>
 #include <nyala/datasets/idx_arrays.h>
+#include <nyala/files/json/strict_json.h>
+#include <nyala/files/zip/archive.h>
+#include <nyala/files/zip/archive_writer.h>
 #include <nyala/nyala.h>
 
 namespace {

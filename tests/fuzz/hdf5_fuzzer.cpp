@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <nyala/api/saving/hdf5/file.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/hdf5/file.h>
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include <nyala/api/saving/formats/legacy_config.h>
-#include <nyala/api/saving/json/strict_json.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/json/strict_json.h>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

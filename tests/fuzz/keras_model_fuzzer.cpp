@@ -3,12 +3,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/saving/zip/archive_writer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/files/hdf5/writer.h>
+#include <nyala/files/zip/archive_writer.h>
 #include <nyala/tests/fuzz/input_file.h>
 
 namespace {

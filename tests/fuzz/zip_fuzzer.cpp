@@ -1,8 +1,8 @@
 // The reader of ZIP archives: whatever the bytes, members are read or a FileFormatError is thrown.
 #include <cstdint>
 
-#include <nyala/api/saving/zip/archive.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/zip/archive.h>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/saving/file_bytes.h>
-#include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/saving/zip/archive.h>
+#include <nyala/files/base/file_bytes.h>
+#include <nyala/files/hdf5/file.h>
+#include <nyala/files/zip/archive.h>
 #include <nyala/tests/golden/golden_data.h>
 #include <nyala/tests/golden/on_devices.h>
 

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/optimizers/all.h>
-#include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/saving/numpy.h>
 #include <nyala/api/saving/weights_file.h>
@@ -19,6 +18,7 @@
 #include <nyala/datasets/cifar10.h>
 #include <nyala/datasets/io/byte_reader.h>
 #include <nyala/datasets/io/tar_reader.h>
+#include <nyala/files/hdf5/file.h>
 #include <nyala/tests/golden/on_devices.h>
 
 // Files that others made with Keras 1.2 to 2.8, with what their makers recorded.

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/saving/hdf5/file.h>
+#include <nyala/files/hdf5/file.h>
 #include <nyala/tests/golden/golden_data.h>
 
 namespace nyala::golden {

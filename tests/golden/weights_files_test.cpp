@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/all.h>
-#include <nyala/api/saving/hdf5/file.h>
+#include <nyala/files/hdf5/file.h>
 #include <nyala/tests/golden/make_model.h>
 
 namespace nyala::golden {

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/all.h>
-#include <nyala/api/saving/hdf5/file.h>
-#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/weights_file.h>
+#include <nyala/files/hdf5/file.h>
+#include <nyala/files/hdf5/writer.h>
 #include <nyala/tests/golden/make_model.h>
 
 namespace nyala::golden {

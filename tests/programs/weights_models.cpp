@@ -19,11 +19,11 @@
 #include <nyala/api/losses/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
-#include <nyala/api/saving/hdf5/file.h>
-#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/files/hdf5/file.h>
+#include <nyala/files/hdf5/writer.h>
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <nyala/api/base/fields.h>
 #include <nyala/api/base/name_table.h>
 #include <nyala/api/saving/config/load_scope.h>
-#include <nyala/api/saving/json/strict_json.h>
+#include <nyala/files/json/strict_json.h>
 
 namespace nyala {
 

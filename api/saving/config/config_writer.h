@@ -3,7 +3,7 @@
 #include <typeinfo>
 
 #include <nyala/api/base/fields.h>
-#include <nyala/api/saving/json/strict_json.h>
+#include <nyala/files/json/strict_json.h>
 
 namespace nyala {
 

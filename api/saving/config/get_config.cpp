@@ -1,7 +1,7 @@
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/config/layer_config.h>
-#include <nyala/api/saving/json/json_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/json/json_text.h>
 
 namespace nyala {
 

@@ -12,9 +12,9 @@
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>
-#include <nyala/api/saving/file_errors.h>
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 

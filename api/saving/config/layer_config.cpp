@@ -5,10 +5,10 @@
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/config_writer.h>
-#include <nyala/api/saving/file_errors.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 

@@ -4,7 +4,7 @@
 
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/config/load_scope.h>
-#include <nyala/api/saving/json/strict_json.h>
+#include <nyala/files/json/strict_json.h>
 
 namespace nyala {
 

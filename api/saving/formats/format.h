@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/saving/file_bytes.h>
-#include <nyala/api/saving/hdf5/file.h>
-#include <nyala/api/saving/json/strict_json.h>
 #include <nyala/api/saving/stored_array.h>
+#include <nyala/files/base/file_bytes.h>
+#include <nyala/files/hdf5/file.h>
+#include <nyala/files/json/strict_json.h>
 
 namespace nyala {
 

@@ -4,13 +4,13 @@
 #include <filesystem>
 
 #include <nyala/api/saving/formats/format.h>
-#include <nyala/api/saving/json/json_text.h>
 #include <nyala/api/saving/model_json.h>
 #include <nyala/api/saving/weights_file.h>
-#include <nyala/api/saving/zip/archive.h>
-#include <nyala/api/saving/zip/archive_writer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/version.h>
+#include <nyala/files/json/json_text.h>
+#include <nyala/files/zip/archive.h>
+#include <nyala/files/zip/archive_writer.h>
 
 namespace nyala {
 

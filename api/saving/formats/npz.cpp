@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <nyala/api/saving/formats/format.h>
-#include <nyala/api/saving/zip/archive.h>
+#include <nyala/files/zip/archive.h>
 
 namespace nyala {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <nyala/api/saving/json/strict_json.h>
+#include <nyala/files/json/strict_json.h>
 
 namespace nyala {
 

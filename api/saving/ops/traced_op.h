@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include <nyala/api/saving/json/strict_json.h>
 #include <nyala/backend/core/op.h>
+#include <nyala/files/json/strict_json.h>
 
 namespace nyala {
 

@@ -9,11 +9,11 @@
 #include <nyala/api/layers/input.h>
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/saving/config/training_config.h>
-#include <nyala/api/saving/hdf5/file.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/reduction.h>
+#include <nyala/files/hdf5/file.h>
 #include <nyala/tests/api/optimizers/bench.h>
 
 namespace nyala::testing {

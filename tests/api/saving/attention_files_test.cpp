@@ -8,8 +8,8 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/formats/legacy_ops.h>
-#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/hdf5/writer.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {

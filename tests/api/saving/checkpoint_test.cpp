@@ -11,11 +11,11 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/saving/checkpoint.h>
-#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/files/hdf5/writer.h>
 #include <nyala/tests/api/saving/interrupted_training.h>
 
 namespace nyala {

@@ -10,11 +10,11 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/saving/checkpoint.h>
-#include <nyala/api/saving/hdf5/file.h>
-#include <nyala/api/saving/hdf5/names_checksum.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/cast.h>
+#include <nyala/files/hdf5/file.h>
+#include <nyala/files/hdf5/names_checksum.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {

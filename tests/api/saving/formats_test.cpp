@@ -8,12 +8,12 @@
 
 #include <nyala/api/layers/all.h>
 #include <nyala/api/optimizers/all.h>
-#include <nyala/api/saving/hdf5/file.h>
-#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/saving/zip/archive.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/all.h>
+#include <nyala/files/hdf5/file.h>
+#include <nyala/files/hdf5/writer.h>
+#include <nyala/files/zip/archive.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {

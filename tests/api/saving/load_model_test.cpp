@@ -7,12 +7,12 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/optimizers/all.h>
-#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/saving/zip/archive_writer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/all.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/files/hdf5/writer.h>
+#include <nyala/files/zip/archive_writer.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {

@@ -8,15 +8,15 @@
 #include <hdf5.h>
 
 #include <nyala/api/layers/all.h>
-#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/saving/numpy.h>
 #include <nyala/api/saving/safetensors.h>
-#include <nyala/api/saving/zip/archive_writer.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/hdf5/writer.h>
+#include <nyala/files/zip/archive_writer.h>
 #include <nyala/tests/api/saving/peak_memory.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
-#include <nyala/tests/api/saving/zip/deflated_archive.h>
+#include <nyala/tests/files/zip/deflated_archive.h>
 
 namespace nyala {
 namespace {

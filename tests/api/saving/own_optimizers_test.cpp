@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/saving/hdf5/file.h>
+#include <nyala/files/hdf5/file.h>
 #include <nyala/nyala.h>
 #include <nyala/tests/api/error_text.h>
 #include <nyala/tests/api/saving/interrupted_training.h>

@@ -13,11 +13,11 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
-#include <nyala/api/saving/hdf5/file.h>
-#include <nyala/api/saving/hdf5/writer.h>
 #include <nyala/api/saving/weights_walk.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/files/hdf5/file.h>
+#include <nyala/files/hdf5/writer.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {

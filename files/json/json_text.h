@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include <nyala/files/json/strict_json.h>
+
+namespace nyala {
+
+/// `json` on one line. Throws InvalidArgumentError, beginning with `what`, for a text in it that is not
+/// UTF-8.
+std::string json_text(const Json& json, const std::string& what);
+
+}  // namespace nyala

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <nyala/backend/core/shape.h>
+#include <nyala/files/json/json_allocator.h>
+#include <nyala/files/json/ordered_object.h>
+
+namespace nyala {
+
+/// JSON whose objects keep the order of their keys, as Keras' files have them.
+using Json = nlohmann::basic_json<OrderedObject, std::vector, std::string, bool, int64_t, uint64_t, double,
+                                  JsonAllocator>;
+
+}  // namespace nyala
+
+/// Of the vector in basic_json's destructor, which may not throw.
+template <>
+struct std::allocator<nyala::Json> {
+  using value_type = nyala::Json;
+  allocator() noexcept = default;
+  template <class Other>
+  allocator(const std::allocator<Other>&) noexcept {}
+  inline value_type* allocate(size_t count);
+  void deallocate(value_type* values, size_t) noexcept { nyala::give_back_after_teardown(values); }
+  friend bool operator==(const allocator&, const allocator&) noexcept { return true; }
+};
+
+inline nyala::Json* std::allocator<nyala::Json>::allocate(size_t count) {
+  return static_cast<nyala::Json*>(nyala::allocate_for_teardown(count * sizeof(nyala::Json)));
+}
+
+namespace nyala {
+
+/// How deep a file's JSON may be nested, and how many values (lists and objects included) it may hold: a
+/// value takes up to 64 bytes of memory, whatever its text.
+inline constexpr size_t kMaxJsonDepth = 200;
+inline constexpr size_t kFreeJsonValues = 250'000, kJsonBytesPerValue = 12;
+
+struct JsonLimits {
+  size_t values;
+  size_t depth = kMaxJsonDepth;
+  bool unique_keys = false;  ///< else the last one of a name is taken, as Python does
+};
+
+/// Parses what Python's json writes (NaN and Infinity included: they become null and a very large number).
+/// Throws FileFormatError naming `where`, the byte and the reason for anything else, for text behind the
+/// value and for JSON that is too deep or has more values than `limits` (than kFreeJsonValues and one per
+/// kJsonBytesPerValue bytes that the text takes in its file, `stored`).
+Json parse_json(std::string_view text, const std::string& where, size_t stored);
+Json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits);
+inline Json parse_json(std::string_view text, const std::string& where) {
+  return parse_json(text, where, text.size());
+}
+
+/// The sizes of a shape as Keras writes them: null for None.
+Json shape_to_json(const Shape& shape);
+
+}  // namespace nyala
