@@ -3,7 +3,7 @@
 #include <array>
 
 #include <nyala/api/layers/all.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/models/image_application.h>
 
 namespace nyala::applications {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/datasets/imagenet_classes.h>
 #include <nyala/models/pretrained_file.h>
 

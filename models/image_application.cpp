@@ -10,7 +10,7 @@
 #include <nyala/api/model/graph.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/strategies/strategy.h>
 

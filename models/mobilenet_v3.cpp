@@ -4,7 +4,7 @@
 
 #include <nyala/api/layers/all.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/models/image_application.h>
 #include <nyala/models/names.h>
 

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/shape/slice.h>
 
 namespace nyala::applications {
 

@@ -5,7 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
-#include <nyala/backend/ops/random.h>
+#include <nyala/backend/ops/random/random.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/contexts.h>
 

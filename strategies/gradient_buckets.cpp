@@ -4,10 +4,10 @@
 #include <utility>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/device_copy.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/gather.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/shape/gather.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/comm/buffers.h>
 

@@ -1,7 +1,7 @@
 #include <nyala/strategies/in_process.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala {

@@ -2,7 +2,7 @@
 
 #include <nyala/backend/autograd/gradient_sink.h>
 #include <nyala/backend/core/tape.h>
-#include <nyala/backend/ops/replica_exchange.h>
+#include <nyala/backend/ops/base/replica_exchange.h>
 #include <nyala/backend/parameters/variable.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/strategies/nest.h>

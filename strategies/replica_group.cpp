@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/device_copy.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/cpu_hints.h>
 #include <nyala/backend/runtime/device_registry.h>

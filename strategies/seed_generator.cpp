@@ -1,7 +1,7 @@
 #include <nyala/strategies/seed_generator.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/random.h>

@@ -1,7 +1,7 @@
 #include <nyala/strategies/strategy.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

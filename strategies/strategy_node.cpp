@@ -5,11 +5,11 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/device_copy.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/reduction_axes.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/base/reduction_axes.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/strategies/store_registration.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <nyala/api/activations/activation_argument.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/rare_activation.h>
-#include <nyala/backend/ops/softmax.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/rare_activation.h>
+#include <nyala/backend/ops/nn/softmax.h>
 
 /// keras.activations: functions with Keras' names and defaults. As a layer's activation each is known by its
 /// name

@@ -1,7 +1,7 @@
 #include <nyala/api/base/divide_no_nan.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/comparison.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
 
 namespace nyala {
 

@@ -1,5 +1,5 @@
 #include <nyala/api/constraints/non_neg.h>
-#include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/elementwise/activation.h>
 
 namespace nyala {
 

@@ -1,7 +1,7 @@
 #include <nyala/api/constraints/norms.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

@@ -1,6 +1,6 @@
 #include <nyala/api/constraints/norms.h>
 #include <nyala/api/constraints/unit_norm.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

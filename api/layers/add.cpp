@@ -1,7 +1,7 @@
 #include <nyala/api/layers/add.h>
 
 #include <nyala/api/layers/merge_layer.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -2,9 +2,9 @@
 
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/sequence_attention.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

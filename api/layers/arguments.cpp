@@ -4,7 +4,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include <nyala/api/layers/size.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 /// Layers of sequences compute on images of one row; those of images take things as they are.
 namespace nyala::detail {

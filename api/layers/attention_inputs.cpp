@@ -5,17 +5,17 @@
 #include <nyala/api/layers/call_arguments.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/creation.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/logical.h>
-#include <nyala/backend/ops/rounding.h>
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/softmax.h>
-#include <nyala/backend/ops/statistics.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/creation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/logical.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/nn/softmax.h>
+#include <nyala/backend/ops/reduction/statistics.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

@@ -7,7 +7,7 @@
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/layers/seeded_node.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -4,18 +4,18 @@
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/batch_normalization.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/repeat.h>
-#include <nyala/backend/ops/replica_exchange.h>
-#include <nyala/backend/ops/rounding.h>
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/replica_exchange.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/nn/batch_normalization.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/repeat.h>
+#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

@@ -2,9 +2,9 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/ops/shape/slice.h>
 
 namespace nyala {
 

@@ -1,11 +1,11 @@
 #include <nyala/api/layers/category_codes.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/gather.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/gather.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

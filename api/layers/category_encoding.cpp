@@ -5,7 +5,7 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/model/takes_whole_numbers.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
 

@@ -3,9 +3,9 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/image_boxes.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/resize_images.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/image/resize_images.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

@@ -6,7 +6,7 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/layer.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

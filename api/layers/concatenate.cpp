@@ -2,12 +2,12 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/logical.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/repeat.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/elementwise/logical.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/ops/shape/repeat.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

@@ -4,11 +4,11 @@
 #include <nyala/api/layers/convolution_support.h>
 #include <nyala/api/layers/window_sizes.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/slice.h>
 
 namespace nyala {
 

@@ -7,8 +7,8 @@
 #include <nyala/api/layers/convolution_support.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/conv_transpose.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/conv_transpose.h>
 
 namespace nyala {
 

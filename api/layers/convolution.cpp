@@ -7,7 +7,7 @@
 #include <nyala/api/layers/convolution_support.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -6,8 +6,8 @@
 #include <nyala/api/layers/builder.h>
 #include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/window_sizes.h>
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/conv3d.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/conv3d.h>
 
 /// What the layers with kernels share.
 namespace nyala::detail {

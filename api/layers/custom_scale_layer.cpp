@@ -1,7 +1,7 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/custom_scale_layer.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

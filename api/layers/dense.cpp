@@ -6,8 +6,8 @@
 #include <nyala/api/layers/fusable.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/dense.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/dense.h>
 
 namespace nyala {
 

@@ -9,8 +9,8 @@
 #include <nyala/api/model/takes_whole_numbers.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/digitize.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/shape/digitize.h>
 
 namespace nyala {
 

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/matmul.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/nn/matmul.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

@@ -3,7 +3,7 @@
 #include <nyala/api/layers/dropout.h>
 #include <nyala/api/layers/seeded_node.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/dropout.h>
+#include <nyala/backend/ops/nn/dropout.h>
 
 namespace nyala {
 

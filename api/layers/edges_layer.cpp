@@ -6,8 +6,8 @@
 #include <nyala/api/layers/channels_first.h>
 #include <nyala/api/layers/fusable.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/pad.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/shape/pad.h>
+#include <nyala/backend/ops/shape/slice.h>
 
 namespace nyala {
 

@@ -6,10 +6,10 @@
 #include <nyala/api/layers/einsum_dense_shapes.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/dense.h>
-#include <nyala/backend/ops/einsum.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/dense.h>
+#include <nyala/backend/ops/nn/einsum.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

@@ -1,7 +1,7 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/elu.h>
 
-#include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/elementwise/activation.h>
 
 namespace nyala {
 

@@ -2,9 +2,9 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/embedding.h>
 #include <nyala/api/model/takes_whole_numbers.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/gather.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/shape/gather.h>
 
 namespace nyala {
 

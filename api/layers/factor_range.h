@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <nyala/api/base/fields.h>
-#include <nyala/backend/ops/uniform_rows.h>
+#include <nyala/backend/ops/base/uniform_rows.h>
 
 namespace nyala {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include <nyala/backend/ops/fused_activation.h>
-#include <nyala/backend/ops/window.h>
+#include <nyala/backend/ops/base/window.h>
+#include <nyala/backend/ops/elementwise/fused_activation.h>
 #include <nyala/backend/parameters/call.h>
 
 namespace nyala {

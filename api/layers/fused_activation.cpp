@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <nyala/api/layers/fused_activation.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

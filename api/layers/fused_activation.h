@@ -2,7 +2,7 @@
 
 #include <nyala/api/activations/activation_argument.h>
 #include <nyala/api/regularizers/regularizer.h>
-#include <nyala/backend/ops/fused_activation.h>
+#include <nyala/backend/ops/elementwise/fused_activation.h>
 #include <nyala/backend/parameters/call.h>
 
 namespace nyala {

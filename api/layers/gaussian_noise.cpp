@@ -3,7 +3,7 @@
 
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/seeded_node.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -8,11 +8,11 @@
 #include <nyala/api/layers/global_max_pooling3d.h>
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/layers/window_sizes.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

@@ -3,10 +3,10 @@
 
 #include <nyala/api/layers/arguments.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/layer_normalization.h>
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/layer_normalization.h>
+#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

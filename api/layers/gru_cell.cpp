@@ -2,10 +2,10 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/gru_cell.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/gru.h>
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/gru.h>
+#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/slice.h>
 
 namespace nyala {
 

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include <nyala/api/layers/seeded_node.h>
-#include <nyala/backend/ops/affine_transform.h>
-#include <nyala/backend/ops/image_transforms.h>
-#include <nyala/backend/ops/uniform_rows.h>
+#include <nyala/backend/ops/base/uniform_rows.h>
+#include <nyala/backend/ops/image/affine_transform.h>
+#include <nyala/backend/ops/image/image_transforms.h>
 
 namespace nyala {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/shape/slice.h>
 
 namespace nyala {
 

@@ -9,7 +9,7 @@
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/parameters/variable_changes.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>

@@ -6,10 +6,10 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/trailing_axes.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/layer_normalization.h>
-#include <nyala/backend/ops/statistics.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/nn/layer_normalization.h>
+#include <nyala/backend/ops/reduction/statistics.h>
 
 namespace nyala {
 

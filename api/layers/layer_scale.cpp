@@ -3,7 +3,7 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/layer_scale.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -2,7 +2,7 @@
 #include <nyala/api/layers/leaky_relu.h>
 
 #include <nyala/api/layers/arguments.h>
-#include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/elementwise/activation.h>
 
 namespace nyala {
 

@@ -1,7 +1,7 @@
 #include <nyala/api/layers/mask.h>
 
 #include <nyala/api/layers/call_arguments.h>
-#include <nyala/backend/ops/logical.h>
+#include <nyala/backend/ops/elementwise/logical.h>
 
 namespace nyala {
 

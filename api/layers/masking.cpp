@@ -1,8 +1,8 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/masking.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

@@ -1,7 +1,7 @@
 #include <nyala/api/layers/maximum.h>
 
 #include <nyala/api/layers/merge_layer.h>
-#include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/elementwise/binary.h>
 
 namespace nyala {
 

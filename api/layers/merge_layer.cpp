@@ -4,9 +4,9 @@
 
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/logical.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/logical.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

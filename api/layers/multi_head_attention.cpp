@@ -8,9 +8,9 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/attention_node.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/dot_product_attention.h>
-#include <nyala/backend/ops/einsum.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/dot_product_attention.h>
+#include <nyala/backend/ops/nn/einsum.h>
 
 namespace nyala {
 

@@ -1,9 +1,9 @@
 #include <nyala/api/layers/multiply.h>
 
 #include <nyala/api/layers/merge_layer.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/logical.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/logical.h>
 
 namespace nyala {
 

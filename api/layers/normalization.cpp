@@ -6,11 +6,11 @@
 
 #include <nyala/api/layers/running_moments.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/shape/shape.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/strategies/strategy.h>
 

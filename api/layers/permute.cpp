@@ -3,7 +3,7 @@
 
 #include <nyala/api/layers/arguments.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

@@ -11,7 +11,7 @@
 #include <nyala/api/layers/max_pooling3d.h>
 #include <nyala/api/layers/window_sizes.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/pooling.h>
+#include <nyala/backend/ops/nn/pooling.h>
 
 namespace nyala {
 

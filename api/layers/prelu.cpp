@@ -2,8 +2,8 @@
 #include <nyala/api/layers/prelu.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -6,7 +6,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/image_augmentation.h>
 #include <nyala/api/layers/image_boxes.h>
-#include <nyala/backend/ops/resize_images.h>
+#include <nyala/backend/ops/image/resize_images.h>
 
 namespace nyala {
 

@@ -3,12 +3,12 @@
 #include <nyala/api/layers/recurrent_cell.h>
 #include <nyala/api/layers/seeded_node.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/dense.h>
-#include <nyala/backend/ops/dropout.h>
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/dense.h>
+#include <nyala/backend/ops/nn/dropout.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/slice.h>
 
 namespace nyala {
 

@@ -5,7 +5,7 @@
 #include <nyala/api/activations/activation_argument.h>
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/layer.h>
-#include <nyala/backend/ops/recurrence.h>
+#include <nyala/backend/ops/nn/recurrence.h>
 
 namespace nyala {
 

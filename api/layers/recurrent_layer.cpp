@@ -6,9 +6,9 @@
 #include <nyala/api/layers/recurrent_layer.h>
 #include <nyala/api/layers/time_steps.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/concatenate.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/shape/concatenate.h>
 
 namespace nyala {
 

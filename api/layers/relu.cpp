@@ -5,7 +5,7 @@
 #include <nyala/api/layers/relu.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/activation.h>
+#include <nyala/backend/ops/elementwise/activation.h>
 
 namespace nyala {
 

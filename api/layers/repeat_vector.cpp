@@ -2,8 +2,8 @@
 #include <nyala/api/layers/repeat_vector.h>
 
 #include <nyala/api/layers/arguments.h>
-#include <nyala/backend/ops/repeat.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/shape/repeat.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

@@ -1,8 +1,8 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/rescaling.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -3,7 +3,7 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/reshape.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

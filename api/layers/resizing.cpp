@@ -6,8 +6,8 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/image_boxes.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/resize_images.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/image/resize_images.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

@@ -3,7 +3,7 @@
 
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/trailing_axes.h>
-#include <nyala/backend/ops/layer_normalization.h>
+#include <nyala/backend/ops/nn/layer_normalization.h>
 
 namespace nyala {
 

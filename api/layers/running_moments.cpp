@@ -1,7 +1,7 @@
 #include <nyala/api/layers/running_moments.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
 

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include <nyala/api/layers/layer.h>
-#include <nyala/backend/ops/dropout.h>
-#include <nyala/backend/ops/noise.h>
-#include <nyala/backend/ops/uniform_rows.h>
+#include <nyala/backend/ops/base/uniform_rows.h>
+#include <nyala/backend/ops/nn/dropout.h>
+#include <nyala/backend/ops/random/noise.h>
 
 namespace nyala {
 

@@ -5,7 +5,7 @@
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/api/layers/separable_conv1d.h>
 #include <nyala/api/layers/separable_conv2d.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -3,9 +3,9 @@
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/layers/softmax.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/softmax.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/nn/softmax.h>
 
 namespace nyala {
 

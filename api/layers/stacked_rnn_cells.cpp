@@ -1,7 +1,7 @@
 #include <nyala/api/layers/config_fields.h>
 #include <nyala/api/layers/stacked_rnn_cells.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

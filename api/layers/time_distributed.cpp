@@ -3,8 +3,8 @@
 #include <nyala/api/layers/time_distributed.h>
 #include <nyala/api/layers/time_steps.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

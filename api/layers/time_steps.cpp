@@ -1,6 +1,6 @@
 #include <nyala/api/layers/time_steps.h>
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/slice.h>
 
 namespace nyala {
 

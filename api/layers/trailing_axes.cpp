@@ -4,7 +4,7 @@
 #include <string>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

@@ -3,10 +3,10 @@
 
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/trailing_axes.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

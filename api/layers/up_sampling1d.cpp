@@ -2,7 +2,7 @@
 #include <nyala/api/layers/up_sampling1d.h>
 
 #include <nyala/api/layers/arguments.h>
-#include <nyala/backend/ops/repeat.h>
+#include <nyala/backend/ops/shape/repeat.h>
 
 namespace nyala {
 

@@ -4,8 +4,8 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/channels_first.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/repeat.h>
-#include <nyala/backend/ops/resize_images.h>
+#include <nyala/backend/ops/image/resize_images.h>
+#include <nyala/backend/ops/shape/repeat.h>
 
 namespace nyala {
 

@@ -3,7 +3,7 @@
 
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/channels_first.h>
-#include <nyala/backend/ops/repeat.h>
+#include <nyala/backend/ops/shape/repeat.h>
 
 namespace nyala {
 

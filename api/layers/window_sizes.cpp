@@ -1,7 +1,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/layers/window_sizes.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/window.h>
+#include <nyala/backend/ops/base/window.h>
 
 namespace nyala {
 

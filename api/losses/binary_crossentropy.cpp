@@ -1,7 +1,7 @@
 #include <nyala/api/losses/binary_crossentropy.h>
 #include <nyala/api/losses/configured_loss.h>
-#include <nyala/backend/ops/crossentropy.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/nn/crossentropy.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

@@ -1,10 +1,10 @@
 #include <nyala/api/losses/binary_focal_crossentropy.h>
 #include <nyala/api/losses/configured_loss.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/crossentropy.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/nn/crossentropy.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

@@ -1,9 +1,9 @@
 #include <nyala/api/losses/categorical_crossentropy.h>
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/crossentropy.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/nn/crossentropy.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

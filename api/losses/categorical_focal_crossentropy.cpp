@@ -1,11 +1,11 @@
 #include <nyala/api/losses/categorical_focal_crossentropy.h>
 #include <nyala/api/losses/configured_loss.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
-#include <nyala/backend/ops/softmax.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/nn/softmax.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

@@ -1,7 +1,7 @@
 #include <nyala/api/losses/categorical_hinge.h>
 #include <nyala/api/losses/configured_loss.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

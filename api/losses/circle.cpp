@@ -1,17 +1,17 @@
 #include <nyala/api/losses/circle.h>
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/creation.h>
-#include <nyala/backend/ops/logical.h>
-#include <nyala/backend/ops/matmul.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/statistics.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/creation.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/elementwise/logical.h>
+#include <nyala/backend/ops/nn/matmul.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/reduction/statistics.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

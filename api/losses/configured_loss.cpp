@@ -1,9 +1,9 @@
 #include <limits>
 
 #include <nyala/api/losses/configured_loss.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/rounding.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

@@ -1,9 +1,9 @@
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/losses/cosine_similarity.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

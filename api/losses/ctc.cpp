@@ -1,6 +1,6 @@
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/losses/ctc.h>
-#include <nyala/backend/ops/ctc_loss.h>
+#include <nyala/backend/ops/nn/ctc_loss.h>
 
 namespace nyala {
 

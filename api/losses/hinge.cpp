@@ -1,10 +1,10 @@
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/losses/hinge.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/logical.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/elementwise/logical.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

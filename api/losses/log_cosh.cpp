@@ -2,9 +2,9 @@
 
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/losses/log_cosh.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

@@ -6,11 +6,11 @@
 #include <nyala/api/losses/all.h>
 #include <nyala/api/losses/loss.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

@@ -1,7 +1,7 @@
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/losses/mean_squared_error.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

@@ -1,9 +1,9 @@
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/losses/mean_squared_logarithmic_error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include <nyala/api/losses/overlap_loss.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

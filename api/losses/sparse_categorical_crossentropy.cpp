@@ -1,12 +1,12 @@
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/losses/sparse_categorical_crossentropy.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/crossentropy.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/nn/crossentropy.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

@@ -1,6 +1,6 @@
 #include <nyala/api/losses/overlap_loss.h>
 #include <nyala/api/losses/tversky.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

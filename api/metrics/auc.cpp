@@ -4,9 +4,9 @@
 #include <nyala/api/metrics/auc.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala::metrics {
 

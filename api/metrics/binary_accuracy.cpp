@@ -1,6 +1,6 @@
 #include <nyala/api/metrics/binary_accuracy.h>
 #include <nyala/api/metrics/mean_metric.h>
-#include <nyala/backend/ops/metric_updates.h>
+#include <nyala/backend/ops/reduction/metric_updates.h>
 
 namespace nyala::metrics {
 

@@ -4,7 +4,7 @@
 #include <nyala/api/metrics/confusion_metric.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/concatenate.h>
+#include <nyala/backend/ops/shape/concatenate.h>
 
 namespace nyala::metrics {
 

@@ -5,7 +5,7 @@
 #include <nyala/api/losses/sparse_categorical_crossentropy.h>
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/metric.h>
-#include <nyala/backend/ops/confusion_updates.h>
+#include <nyala/backend/ops/reduction/confusion_updates.h>
 
 namespace nyala::metrics {
 

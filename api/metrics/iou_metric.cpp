@@ -4,10 +4,10 @@
 #include <nyala/api/metrics/iou_metric.h>
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arg_reduction.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/confusion_updates.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/reduction/arg_reduction.h>
+#include <nyala/backend/ops/reduction/confusion_updates.h>
 
 namespace nyala::metrics {
 

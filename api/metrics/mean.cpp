@@ -2,10 +2,10 @@
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/values_metric.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/metric_updates.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/reduction/metric_updates.h>
 #include <nyala/backend/parameters/call.h>
 #include <nyala/backend/runtime/context.h>
 

@@ -1,13 +1,13 @@
 #include <nyala/api/base/names.h>
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/metric_updates.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/replica_exchange.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/replica_exchange.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/metric_updates.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/ops/shape/shape.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
 

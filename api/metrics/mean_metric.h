@@ -39,7 +39,7 @@ class AutomaticName {
 
 namespace detail {
 
-/// Sample weights as the ops of backend/ops/metric_updates.h want them for values of this shape: of a shape
+/// Sample weights as the ops of backend/ops/reduction/metric_updates.h want them for values of this shape: of a shape
 /// with which it begins. Throws ShapeError naming `metric`.
 Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string& metric);
 

@@ -5,9 +5,9 @@
 #include <nyala/api/metrics/metric.h>
 #include <nyala/api/metrics/values_metric.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -1,9 +1,9 @@
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/pearson_correlation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/statistics.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/reduction/statistics.h>
 
 namespace nyala::metrics {
 

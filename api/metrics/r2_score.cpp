@@ -4,11 +4,11 @@
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/r2_score.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/concatenate.h>
 
 namespace nyala::metrics {
 

@@ -2,9 +2,9 @@
 
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/root_mean_squared_error.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/metric_updates.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/reduction/metric_updates.h>
 
 namespace nyala::metrics {
 

@@ -3,11 +3,11 @@
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/sparse_top_k_categorical_accuracy.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/metric_updates.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/reduction/metric_updates.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/slice.h>
 
 namespace nyala::metrics {
 

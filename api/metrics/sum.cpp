@@ -2,7 +2,7 @@
 #include <nyala/api/metrics/sum.h>
 #include <nyala/api/metrics/values_metric.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/metric_updates.h>
+#include <nyala/backend/ops/reduction/metric_updates.h>
 
 namespace nyala::metrics {
 

@@ -1,8 +1,8 @@
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/metrics/top_k_categorical_accuracy.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arg_reduction.h>
-#include <nyala/backend/ops/metric_updates.h>
+#include <nyala/backend/ops/reduction/arg_reduction.h>
+#include <nyala/backend/ops/reduction/metric_updates.h>
 
 namespace nyala::metrics {
 

@@ -7,8 +7,8 @@
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
-#include <nyala/backend/ops/device_copy.h>
-#include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/base/grad_context.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/together.h>
 

@@ -1,7 +1,7 @@
 #include <nyala/api/layers/arguments.h>
 #include <nyala/api/model/fitted_input.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/shape/shape.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {

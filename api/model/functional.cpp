@@ -9,8 +9,8 @@
 #include <nyala/api/model/fitted_input.h>
 #include <nyala/api/model/input_dtype.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/dispatch.h>
 
 namespace nyala {
 

@@ -4,8 +4,8 @@
 #include <nyala/api/layers/recurrent_layer.h>
 #include <nyala/api/saving/ops/op_class.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/einsum.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/nn/einsum.h>
 
 namespace nyala {
 

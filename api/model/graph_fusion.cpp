@@ -1,5 +1,5 @@
 #include <nyala/api/model/graph_step.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

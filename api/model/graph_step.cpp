@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
 
 namespace nyala {
 

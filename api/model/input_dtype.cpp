@@ -8,7 +8,7 @@
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/model/takes_whole_numbers.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala::detail {
 

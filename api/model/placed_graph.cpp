@@ -7,7 +7,7 @@
 #include <nyala/api/layers/mask.h>
 #include <nyala/api/model/branches.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/device_copy.h>
+#include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/parallel.h>
 

@@ -3,11 +3,11 @@
 #include <nyala/api/optimizers/adafactor.h>
 #include <nyala/api/optimizers/optimizer_config.h>
 #include <nyala/api/optimizers/variable_update.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
 

@@ -1,12 +1,12 @@
 #include <nyala/api/optimizers/lamb.h>
 #include <nyala/api/optimizers/optimizer_config.h>
 #include <nyala/api/optimizers/variable_update.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/logical.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/logical.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
 
 namespace nyala {
 

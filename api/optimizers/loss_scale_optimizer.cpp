@@ -6,7 +6,7 @@
 #include <nyala/api/optimizers/update_slices.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/finite_check.h>
+#include <nyala/backend/ops/elementwise/finite_check.h>
 
 namespace nyala {
 

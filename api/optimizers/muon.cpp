@@ -7,9 +7,9 @@
 #include <nyala/api/optimizers/variable_update.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/matmul.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/matmul.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 

@@ -4,8 +4,8 @@
 #include <nyala/api/optimizers/update_slices.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -76,7 +76,7 @@ class OptimizerNode : public UpdateRule {
   /// The formula, elementwise, as ops on `range` that write weight and slots in place.
   virtual void update(const UpdateRange& range) const = 0;
   /// True if update() itself multiplies gradients by the factor, clips them and decays weights (as all ops of
-  /// backend/ops/optimizer_updates.h do). False: gradients and weights come prepared.
+  /// backend/ops/update/optimizer_updates.h do). False: gradients and weights come prepared.
   virtual bool prepares() const { return false; }
   /// True if the formula is not elementwise: update() gets each variable whole, UpdateRange::shape is its
   /// shape.

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include <nyala/api/optimizers/optimizer_config.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
 
 namespace nyala {
 

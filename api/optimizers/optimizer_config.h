@@ -45,7 +45,7 @@ void visit_optimizer_options(FieldVisitor& v, Config& c) {
 /// so are the weights.
 double power_of(double base, int64_t exponent, DType dtype);
 
-/// Runs a formula of backend/ops/optimizer_updates.h on a range.
+/// Runs a formula of backend/ops/update/optimizer_updates.h on a range.
 void run_update(const OpDef& op, const UpdateRange& range);
 
 /// The config with another learning rate.

@@ -2,7 +2,7 @@
 
 #include <nyala/api/optimizers/optimizer.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
 

@@ -2,7 +2,7 @@
 #include <map>
 
 #include <nyala/api/optimizers/update_plan.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
 
 namespace nyala {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <nyala/backend/ops/optimizer_updates.h>
+#include <nyala/backend/ops/update/optimizer_updates.h>
 #include <nyala/backend/parameters/parameter_store.h>
 
 namespace nyala {
@@ -16,7 +16,7 @@ struct UpdateRange {
   Tensor average;
   /// What gradients are multiplied by: float64 (1) on the device.
   Tensor factor;
-  /// The numbers of this step, float64 on the device: three common ones (backend/ops/optimizer_updates.h),
+  /// The numbers of this step, float64 on the device: three common ones (backend/ops/update/optimizer_updates.h),
   /// then those of OptimizerNode::step_scalars.
   Tensor scalars;
   /// Where whole variables are wanted: which one this is, and its shape.

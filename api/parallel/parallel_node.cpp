@@ -3,7 +3,7 @@
 #include <map>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/device_copy.h>
+#include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {

@@ -2,11 +2,11 @@
 
 #include <nyala/api/layers/mask.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/device_copy.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/ops/shape/slice.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {

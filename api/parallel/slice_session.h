@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <nyala/api/parallel/slice_machine.h>
-#include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/base/grad_context.h>
 #include <nyala/strategies/row_split.h>
 
 namespace nyala {

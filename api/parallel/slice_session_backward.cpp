@@ -2,12 +2,12 @@
 
 #include <nyala/api/parallel/slice_session.h>
 #include <nyala/backend/autograd/differentiate.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/device_copy.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/ops/shape/slice.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {

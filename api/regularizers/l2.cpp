@@ -1,8 +1,8 @@
 #include <nyala/api/regularizers/factor.h>
 #include <nyala/api/regularizers/l2.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

@@ -7,7 +7,7 @@
 #include <nyala/api/saving/weights_file.h>
 #include <nyala/api/saving/weights_walk.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
 

@@ -7,7 +7,7 @@
 #include <nyala/api/saving/stored_array.h>
 #include <nyala/api/saving/stored_element.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/files/base/atomic_file.h>
 #include <nyala/files/base/file_bytes.h>
 #include <nyala/files/base/file_errors.h>

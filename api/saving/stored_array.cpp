@@ -1,6 +1,6 @@
 #include <nyala/api/saving/stored_array.h>
 
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
 

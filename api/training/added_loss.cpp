@@ -1,7 +1,7 @@
 #include <nyala/api/training/added_loss.h>
 
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/parameters/call.h>
 
 namespace nyala {

@@ -4,7 +4,7 @@
 #include <nyala/api/optimizers/optimizer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/strategies/strategy_node.h>
 

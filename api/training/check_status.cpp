@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
 

@@ -15,7 +15,7 @@
 #include <nyala/api/utils/output.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/backend/ops/concatenate.h>
+#include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/runtime/memory_report.h>
 
 namespace nyala {

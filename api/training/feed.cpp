@@ -5,7 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
 

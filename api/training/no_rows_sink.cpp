@@ -1,8 +1,8 @@
 #include <nyala/api/training/no_rows_sink.h>
 
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
 
 namespace nyala {
 

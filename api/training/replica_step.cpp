@@ -12,14 +12,14 @@
 #include <nyala/api/training/added_metrics.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/noise.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/replica_exchange.h>
-#include <nyala/backend/ops/uniform_rows.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/base/replica_exchange.h>
+#include <nyala/backend/ops/base/uniform_rows.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/random/noise.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/random.h>
 

@@ -5,7 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/parameters/variable_changes.h>
 
 namespace nyala {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/collectives.h>
 
 namespace nyala {

@@ -2,9 +2,9 @@
 
 #include <nyala/backend/autograd/remake.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/grad_context.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/base/grad_context.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {

@@ -1,5 +1,5 @@
 #include <nyala/backend/kernels/cpu/list.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
 
 namespace nyala {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/replica_exchange.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/replica_exchange.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/random.h>
 

@@ -1,9 +1,9 @@
 #include <nyala/backend/parameters/sync_on_read_variable.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/device_copy.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -2,7 +2,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tape.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/parameters/distributed_variable.h>
 #include <nyala/backend/parameters/parameter_store.h>
 #include <nyala/backend/runtime/collectives.h>

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include <nyala/backend/ops/scatter_into.h>
+#include <nyala/backend/ops/shape/scatter_into.h>
 #include <nyala/backend/parameters/variable.h>
 
 namespace nyala {

@@ -8,8 +8,8 @@
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/resize_images.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/image/resize_images.h>
 #include <nyala/datasets/image/broken_images.h>
 #include <nyala/datasets/image/decode_image.h>
 #include <nyala/datasets/image/image_files.h>

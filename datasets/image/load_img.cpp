@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/datasets/image/decode_image.h>
 #include <nyala/datasets/image/pillow_resize.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/pad.h>
+#include <nyala/backend/ops/shape/pad.h>
 
 namespace nyala {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nyala/backend/ops/resize_images.h>
+#include <nyala/backend/ops/image/resize_images.h>
 #include <nyala/datasets/image/image_size.h>
 
 namespace nyala {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/datasets/io/pickle_document.h>
 
 namespace nyala::datasets {

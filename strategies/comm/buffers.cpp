@@ -1,8 +1,8 @@
 #include <nyala/strategies/comm/buffers.h>
 
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/device_copy.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/device_copy.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/strategies/comm/buffers.h>
 
 namespace nyala {

@@ -1,6 +1,6 @@
 #include <nyala/strategies/comm/direct_all_reduce.h>
 
-#include <nyala/backend/ops/sum_buffers.h>
+#include <nyala/backend/ops/reduction/sum_buffers.h>
 #include <nyala/strategies/comm/buffers.h>
 
 namespace nyala {

@@ -1,6 +1,6 @@
 #include <nyala/strategies/comm/reduction_to_one_device.h>
 
-#include <nyala/backend/ops/device_copy.h>
+#include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/comm/buffers.h>
 

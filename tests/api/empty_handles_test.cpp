@@ -17,7 +17,7 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/matmul.h>
+#include <nyala/backend/ops/nn/matmul.h>
 #include <nyala/datasets/dataset.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/strategy.h>

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/activations/activation_argument.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/rare_activation.h>
-#include <nyala/backend/ops/softmax.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/rare_activation.h>
+#include <nyala/backend/ops/nn/softmax.h>
 #include <nyala/tests/golden/golden_data.h>
 #include <nyala/tests/golden/gradients.h>
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/random_crop.h>
-#include <nyala/backend/ops/affine_transform.h>
-#include <nyala/backend/ops/image_transforms.h>
+#include <nyala/backend/ops/image/affine_transform.h>
+#include <nyala/backend/ops/image/image_transforms.h>
 #include <nyala/tests/golden/golden_data.h>
 
 namespace nyala::golden {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/backend/ops/resize_images.h>
+#include <nyala/backend/ops/image/resize_images.h>
 #include <nyala/datasets/image/decode_image.h>
 #include <nyala/datasets/image/image_dataset.h>
 #include <nyala/datasets/image/load_img.h>

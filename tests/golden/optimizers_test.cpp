@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/autograd/backward.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/parameters/call.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/golden/from_config.h>

@@ -10,11 +10,11 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/saving/numpy.h>
 #include <nyala/api/saving/weights_file.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/random.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/random/random.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/datasets/cifar10.h>
 #include <nyala/datasets/io/byte_reader.h>
 #include <nyala/datasets/io/tar_reader.h>

@@ -8,9 +8,9 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/strategies/strategy.h>
 #include <nyala/tests/golden/from_config.h>
 #include <nyala/tests/golden/gradients.h>

@@ -7,7 +7,7 @@
 
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/model.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/tests/golden/golden_data.h>
 
 namespace nyala::golden {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/nyala.h>
 
 namespace nyala {

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/saving/numpy.h>
-#include <nyala/backend/ops/arg_reduction.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/reduction/arg_reduction.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/models/all.h>
 #include <nyala/tests/datasets/test_files.h>
 #include <nyala/tests/models/folded_weights.h>

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include <nyala/backend/ops/matmul.h>
+#include <nyala/backend/ops/nn/matmul.h>
 #include <nyala/backend/runtime/busy_cores.h>
 #include <nyala/backend/runtime/context.h>
 

@@ -5,8 +5,8 @@
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/central_storage.h>
 #include <nyala/strategies/comm/all.h>

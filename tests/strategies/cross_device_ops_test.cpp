@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/comm/all.h>
 #include <nyala/strategies/comm/nccl.h>

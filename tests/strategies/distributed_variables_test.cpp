@@ -7,8 +7,8 @@
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tape.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/parameters/aggregating_variable.h>
 #include <nyala/backend/parameters/mirrored_variable.h>
 #include <nyala/backend/parameters/sync_on_read_variable.h>

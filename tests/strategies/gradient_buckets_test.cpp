@@ -5,10 +5,10 @@
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/dense.h>
-#include <nyala/backend/ops/gather.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/dense.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/gather.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/comm/all.h>
 #include <nyala/strategies/in_process.h>

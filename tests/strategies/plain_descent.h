@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/parameters/update_rule.h>
 
 namespace nyala {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/tests/strategies/strategy_kinds.h>
 
 namespace nyala {

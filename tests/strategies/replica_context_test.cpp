@@ -3,8 +3,8 @@
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/tests/strategies/strategy_kinds.h>
 
 namespace nyala {

@@ -6,7 +6,7 @@
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/in_process.h>
 #include <nyala/tests/strategies/plain_descent.h>

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/creation.h>
+#include <nyala/backend/ops/base/creation.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/slice.h>
 
 namespace nyala {
 

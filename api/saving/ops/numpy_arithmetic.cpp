@@ -2,7 +2,7 @@
 #include <nyala/api/saving/ops/op_forms.h>
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/ops/all.h>
-#include <nyala/backend/ops/binary_op.h>
+#include <nyala/backend/ops/base/binary_op.h>
 
 namespace nyala {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <nyala/backend/ops/affine_transform.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/image/affine_transform.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

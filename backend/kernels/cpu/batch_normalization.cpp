@@ -3,8 +3,8 @@
 #include <nyala/backend/kernels/cpu/batch_normalization.h>
 #include <nyala/backend/kernels/cpu/channel_runs.h>
 #include <nyala/backend/kernels/cpu/cpu_level.h>
-#include <nyala/backend/ops/batch_normalization.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/batch_normalization.h>
 
 namespace nyala {
 

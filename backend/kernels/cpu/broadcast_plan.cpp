@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <nyala/backend/kernels/cpu/broadcast_plan.h>
-#include <nyala/backend/ops/broadcasting.h>
+#include <nyala/backend/ops/base/broadcasting.h>
 
 namespace nyala {
 

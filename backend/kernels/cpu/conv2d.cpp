@@ -1,8 +1,8 @@
 #include <nyala/backend/kernels/cpu/conv2d.h>
 #include <nyala/backend/kernels/cpu/onednn.h>
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/conv3d.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/conv3d.h>
 
 namespace nyala {
 

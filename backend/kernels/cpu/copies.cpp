@@ -2,12 +2,12 @@
 #include <cstring>
 
 #include <nyala/backend/kernels/cpu/copies.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/pad.h>
-#include <nyala/backend/ops/repeat.h>
-#include <nyala/backend/ops/slice.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/ops/shape/pad.h>
+#include <nyala/backend/ops/shape/repeat.h>
+#include <nyala/backend/ops/shape/slice.h>
+#include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

@@ -1,7 +1,7 @@
 #include <nyala/backend/kernels/cpu/dense.h>
 #include <nyala/backend/kernels/cpu/onednn.h>
-#include <nyala/backend/ops/dense.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/dense.h>
 
 namespace nyala {
 

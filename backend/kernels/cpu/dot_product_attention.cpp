@@ -5,8 +5,8 @@
 #include <nyala/backend/kernels/cpu/dot_product_attention.h>
 #include <nyala/backend/kernels/cpu/onednn.h>
 #include <nyala/backend/kernels/cpu/softmax_loops.h>
-#include <nyala/backend/ops/dot_product_attention.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/dot_product_attention.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

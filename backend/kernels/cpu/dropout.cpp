@@ -2,10 +2,10 @@
 
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/kernels/cpu/dropout.h>
-#include <nyala/backend/ops/broadcasting.h>
-#include <nyala/backend/ops/dropout.h>
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/strided_copy.h>
+#include <nyala/backend/ops/base/broadcasting.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/base/strided_copy.h>
+#include <nyala/backend/ops/nn/dropout.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

@@ -5,13 +5,13 @@
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/kernels/cpu/elementwise.h>
 #include <nyala/backend/kernels/cpu/elementwise_loops.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

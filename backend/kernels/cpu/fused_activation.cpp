@@ -1,8 +1,8 @@
 #include <nyala/backend/kernels/cpu/channel_runs.h>
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/kernels/cpu/fused_activation.h>
-#include <nyala/backend/ops/fused_activation.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/elementwise/fused_activation.h>
 
 namespace nyala {
 

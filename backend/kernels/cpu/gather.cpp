@@ -2,8 +2,8 @@
 #include <limits>
 
 #include <nyala/backend/kernels/cpu/gather.h>
-#include <nyala/backend/ops/gather.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/shape/gather.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

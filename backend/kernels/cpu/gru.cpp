@@ -3,8 +3,8 @@
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/kernels/cpu/gru.h>
 #include <nyala/backend/kernels/cpu/recurrent_kernels.h>
-#include <nyala/backend/ops/gru.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/gru.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

@@ -4,8 +4,8 @@
 
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/kernels/cpu/layer_normalization_loops.h>
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/layer_normalization.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/layer_normalization.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

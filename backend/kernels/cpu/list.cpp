@@ -25,7 +25,7 @@
 #include <nyala/backend/kernels/cpu/small_dense.h>
 #include <nyala/backend/kernels/cpu/softmax.h>
 #include <nyala/backend/kernels/cpu/tap_products.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
 
 namespace nyala {
 

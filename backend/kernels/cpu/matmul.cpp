@@ -1,8 +1,8 @@
 #include <nyala/backend/kernels/cpu/matmul.h>
 #include <nyala/backend/kernels/cpu/onednn.h>
-#include <nyala/backend/ops/broadcasting.h>
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/matmul.h>
+#include <nyala/backend/ops/base/broadcasting.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/matmul.h>
 
 namespace nyala {
 

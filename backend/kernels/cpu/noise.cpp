@@ -1,7 +1,7 @@
 #include <nyala/backend/kernels/cpu/noise.h>
 
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/noise.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/random/noise.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

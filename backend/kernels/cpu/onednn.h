@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include <nyala/backend/ops/convolution.h>
-#include <nyala/backend/ops/fused_activation.h>
+#include <nyala/backend/ops/elementwise/fused_activation.h>
+#include <nyala/backend/ops/nn/convolution.h>
 
 namespace nyala::onednn {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include <nyala/backend/ops/conv2d.h>
+#include <nyala/backend/ops/nn/conv2d.h>
 
 namespace nyala {
 

@@ -3,8 +3,8 @@
 
 #include <nyala/backend/kernels/cpu/onednn.h>
 #include <nyala/backend/kernels/cpu/pointwise.h>
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/conv2d.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

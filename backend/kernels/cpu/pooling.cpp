@@ -1,8 +1,8 @@
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/kernels/cpu/pooling.h>
 #include <nyala/backend/kernels/cpu/pooling_loops.h>
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/pooling.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/pooling.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

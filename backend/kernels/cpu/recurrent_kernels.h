@@ -1,7 +1,7 @@
 #pragma once
 
 #include <nyala/backend/kernels/cpu/recurrent_loops.h>
-#include <nyala/backend/ops/recurrence.h>
+#include <nyala/backend/ops/nn/recurrence.h>
 
 /// What the kernels of lstm and gru share. Rows never meet, so each piece of rows runs through all steps by
 /// itself: no barrier per step.

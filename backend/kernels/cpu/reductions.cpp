@@ -6,9 +6,9 @@
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/kernels/cpu/elementwise.h>
 #include <nyala/backend/kernels/cpu/elementwise_loops.h>
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/reduction_axes.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/base/reduction_axes.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

@@ -4,7 +4,7 @@
 #include <nyala/backend/kernels/cpu/padded_images.h>
 #include <nyala/backend/kernels/cpu/single_channel.h>
 #include <nyala/backend/kernels/cpu/single_channel_loops.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

@@ -1,8 +1,8 @@
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/kernels/cpu/direct_convolution_loops.h>
 #include <nyala/backend/kernels/cpu/small_dense.h>
-#include <nyala/backend/ops/dense.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/dense.h>
 
 namespace nyala {
 

@@ -4,9 +4,9 @@
 #include <nyala/backend/kernels/cpu/cpu_level.h>
 #include <nyala/backend/kernels/cpu/softmax.h>
 #include <nyala/backend/kernels/cpu/softmax_loops.h>
-#include <nyala/backend/ops/crossentropy.h>
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/softmax.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/crossentropy.h>
+#include <nyala/backend/ops/nn/softmax.h>
 #include <nyala/backend/runtime/parallel.h>
 
 namespace nyala {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/update_formulas.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/update/update_formulas.h>
 #include <nyala/backend/runtime/parallel.h>
 
 // Internal linkage, as update_formulas.h says.

@@ -5,7 +5,7 @@
 #include <nyala/api/activations/activations.h>
 #include <nyala/api/layers/fused_activation.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 namespace {

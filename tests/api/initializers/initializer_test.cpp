@@ -7,7 +7,7 @@
 
 #include <nyala/api/initializers/all.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
 

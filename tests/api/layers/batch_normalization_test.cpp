@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/batch_normalization.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/collectives.h>
 
 namespace nyala {

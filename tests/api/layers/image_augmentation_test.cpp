@@ -10,7 +10,7 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 namespace {

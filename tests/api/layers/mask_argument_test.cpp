@@ -11,7 +11,7 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/tests/api/saving/scratch_folder.h>

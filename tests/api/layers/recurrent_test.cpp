@@ -7,10 +7,10 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/ops/shape/slice.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/tests/api/error_text.h>
 #include <nyala/tests/api/field_printer.h>

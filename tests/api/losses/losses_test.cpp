@@ -5,8 +5,8 @@
 #include <nyala/api/losses/all.h>
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/status_word.h>
 

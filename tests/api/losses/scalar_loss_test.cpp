@@ -11,9 +11,9 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
 

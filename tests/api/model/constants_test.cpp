@@ -4,7 +4,7 @@
 
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/model.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
 namespace {

@@ -12,9 +12,9 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/slice.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/shape/slice.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/mirrored.h>

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include <nyala/backend/kernels/cpu/onednn.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/nyala.h>
 
 namespace nyala {

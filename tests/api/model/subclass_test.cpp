@@ -7,8 +7,8 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/saving/config/register_serializable.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/tests/api/error_text.h>
 
 namespace nyala {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/optimizer_updates.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/update/optimizer_updates.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/api/optimizers/bench.h>

@@ -12,7 +12,7 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/files/hdf5/file.h>
 #include <nyala/tests/api/optimizers/bench.h>
 

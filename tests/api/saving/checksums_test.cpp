@@ -12,7 +12,7 @@
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/files/hdf5/file.h>
 #include <nyala/files/hdf5/names_checksum.h>
 #include <nyala/tests/api/saving/scratch_folder.h>

@@ -15,7 +15,7 @@
 #include <nyala/api/saving/config/custom_object.h>
 #include <nyala/api/schedules/learning_rate.h>
 #include <nyala/backend/ops/all.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
 
 /// One class of the user's of each kind, as tests/golden/areas/custom_objects.py has them for Keras.
 namespace nyala::custom {

@@ -7,7 +7,7 @@
 
 #include <nyala/api/saving/numpy.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {

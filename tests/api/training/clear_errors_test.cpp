@@ -9,9 +9,9 @@
 
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/tests/api/saving/scratch_folder.h>
 #include <nyala/tests/api/training/fit_support.h>
 

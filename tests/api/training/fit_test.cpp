@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/log.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/tests/api/training/fit_support.h>
 

@@ -7,9 +7,9 @@
 #include <nyala/api/layers/dense.h>
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/model/model.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala::testing {
 namespace {

@@ -15,7 +15,7 @@
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/gather.h>
+#include <nyala/backend/ops/shape/gather.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>

@@ -6,11 +6,11 @@
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/autograd/differentiate.h>
 #include <nyala/backend/autograd/remake.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/batch_normalization.h>
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/batch_normalization.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala {

@@ -6,13 +6,13 @@
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/device_copy.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/gather.h>
-#include <nyala/backend/ops/matmul.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/nn/matmul.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/gather.h>
+#include <nyala/backend/ops/shape/shape.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/status_word.h>

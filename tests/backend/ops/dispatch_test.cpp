@@ -2,10 +2,10 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {

@@ -8,12 +8,12 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/bitwise.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/logical.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/bitwise.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/elementwise/logical.h>
 
 namespace nyala {
 namespace {

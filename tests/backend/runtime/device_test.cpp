@@ -5,7 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tensor.h>
-#include <nyala/backend/ops/arithmetic.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/parallel.h>

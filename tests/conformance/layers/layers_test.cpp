@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/all.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/shape/shape.h>
 #include <nyala/tests/conformance/layers/run_layer_test.h>
 
 namespace nyala::testing {

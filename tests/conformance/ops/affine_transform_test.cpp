@@ -5,8 +5,8 @@
 #include <string>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/affine_transform.h>
-#include <nyala/backend/ops/image_transforms.h>
+#include <nyala/backend/ops/image/affine_transform.h>
+#include <nyala/backend/ops/image/image_transforms.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/batch_normalization.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/batch_normalization.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -2,9 +2,9 @@
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/batch_normalization.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/nn/batch_normalization.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/logical.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/elementwise/logical.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala {

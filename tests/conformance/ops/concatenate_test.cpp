@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/concatenate.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

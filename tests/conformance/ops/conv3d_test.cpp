@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/conv3d.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/conv3d.h>
+#include <nyala/backend/ops/shape/shape.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/conv3d.h>
-#include <nyala/backend/ops/conv_transpose.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/conv3d.h>
+#include <nyala/backend/ops/nn/conv_transpose.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

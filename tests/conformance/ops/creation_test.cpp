@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/creation.h>
+#include <nyala/backend/ops/base/creation.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 

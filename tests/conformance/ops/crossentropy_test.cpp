@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/crossentropy.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/nn/crossentropy.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/status_word.h>
 #include <nyala/tests/conformance/ops/op_checks.h>

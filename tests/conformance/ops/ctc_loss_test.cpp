@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/ctc_loss.h>
+#include <nyala/backend/ops/nn/ctc_loss.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

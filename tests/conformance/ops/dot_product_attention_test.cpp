@@ -1,15 +1,15 @@
 #include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/comparison.h>
-#include <nyala/backend/ops/creation.h>
-#include <nyala/backend/ops/dot_product_attention.h>
-#include <nyala/backend/ops/einsum.h>
-#include <nyala/backend/ops/repeat.h>
-#include <nyala/backend/ops/softmax.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/creation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/nn/dot_product_attention.h>
+#include <nyala/backend/ops/nn/einsum.h>
+#include <nyala/backend/ops/nn/softmax.h>
+#include <nyala/backend/ops/shape/repeat.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/concatenate.h>
-#include <nyala/backend/ops/dropout.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/dropout.h>
+#include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/einsum.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/nn/einsum.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -8,14 +8,14 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/kernels/cpu/cpu_level.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/conformance/ops/op_checks.h>

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/gather.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/shape/gather.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/status_word.h>
 #include <nyala/tests/conformance/ops/op_checks.h>

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/gru.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/gru.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 #include <nyala/tests/support/team.h>

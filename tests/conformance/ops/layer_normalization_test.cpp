@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/layer_normalization.h>
+#include <nyala/backend/ops/nn/layer_normalization.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

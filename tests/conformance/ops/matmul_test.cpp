@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/matmul.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/nn/matmul.h>
+#include <nyala/backend/ops/shape/shape.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

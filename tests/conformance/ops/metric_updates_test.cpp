@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/metric_updates.h>
+#include <nyala/backend/ops/reduction/metric_updates.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

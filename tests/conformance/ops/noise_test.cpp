@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/noise.h>
+#include <nyala/backend/ops/random/noise.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -12,8 +12,8 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/core/tape.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/kernel_table.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/random.h>

@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/grad_context.h>
-#include <nyala/backend/ops/kernel_table.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/base/grad_context.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/conformance/ops/op_checks.h>

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/optimizer_updates.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/update/optimizer_updates.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

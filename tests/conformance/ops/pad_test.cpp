@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/creation.h>
-#include <nyala/backend/ops/pad.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/base/creation.h>
+#include <nyala/backend/ops/shape/pad.h>
+#include <nyala/backend/ops/shape/shape.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

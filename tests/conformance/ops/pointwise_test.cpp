@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/nn/conv2d.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/pooling.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/nn/pooling.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/random.h>
+#include <nyala/backend/ops/random/random.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/conformance/ops/op_checks.h>

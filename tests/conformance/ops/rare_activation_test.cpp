@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/rare_activation.h>
+#include <nyala/backend/ops/elementwise/rare_activation.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arg_reduction.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/statistics.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/arg_reduction.h>
+#include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/reduction/statistics.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/repeat.h>
+#include <nyala/backend/ops/shape/repeat.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/resize_images.h>
+#include <nyala/backend/ops/image/resize_images.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

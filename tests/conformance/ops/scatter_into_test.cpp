@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/scatter_into.h>
+#include <nyala/backend/ops/shape/scatter_into.h>
 #include <nyala/backend/runtime/device_registry.h>
 
 namespace nyala::testing {

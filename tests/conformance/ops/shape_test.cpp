@@ -2,9 +2,9 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tape.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/shape.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/shape/shape.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

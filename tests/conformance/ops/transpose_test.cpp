@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/creation.h>
-#include <nyala/backend/ops/shape.h>
-#include <nyala/backend/ops/transpose.h>
+#include <nyala/backend/ops/base/creation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/activation.h>
-#include <nyala/backend/ops/exponential.h>
-#include <nyala/backend/ops/rounding.h>
-#include <nyala/backend/ops/trigonometric.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/elementwise/trigonometric.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/finite_check.h>
-#include <nyala/backend/ops/uniform_rows.h>
+#include <nyala/backend/ops/base/uniform_rows.h>
+#include <nyala/backend/ops/elementwise/finite_check.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {

@@ -9,8 +9,8 @@
 #include <nyala/api/layers/dense.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/strategies/generator.h>
 #include <nyala/strategies/seed_generator.h>
 #include <nyala/tests/conformance/strategies/places.h>

@@ -12,8 +12,8 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/reduction.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/parameters/variable.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/central_storage.h>

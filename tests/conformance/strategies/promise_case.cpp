@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/backend/ops/cast.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/runtime/random.h>
 
 namespace nyala {

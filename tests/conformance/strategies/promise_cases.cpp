@@ -10,11 +10,11 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/schedules/all.h>
-#include <nyala/backend/ops/arithmetic.h>
-#include <nyala/backend/ops/binary.h>
-#include <nyala/backend/ops/cast.h>
-#include <nyala/backend/ops/reduction.h>
-#include <nyala/backend/ops/rounding.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 
 namespace nyala {
 

@@ -8,7 +8,7 @@
 #include <new>
 
 #include <nyala/backend/kernels/cpu/onednn.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/runtime/counters.h>
 #include <nyala/nyala.h>
 

@@ -7,14 +7,14 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/backend/ops/batch_normalization.h>
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/crossentropy.h>
-#include <nyala/backend/ops/dense.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/kernel_table.h>
-#include <nyala/backend/ops/pooling.h>
-#include <nyala/backend/ops/softmax.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/batch_normalization.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/crossentropy.h>
+#include <nyala/backend/ops/nn/dense.h>
+#include <nyala/backend/ops/nn/pooling.h>
+#include <nyala/backend/ops/nn/softmax.h>
 #include <nyala/backend/runtime/context.h>
 
 namespace nyala {

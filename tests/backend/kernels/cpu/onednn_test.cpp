@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/kernels/cpu/onednn.h>
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/dense.h>
-#include <nyala/backend/ops/dispatch.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/dense.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
-#include <nyala/backend/ops/batch_normalization.h>
-#include <nyala/backend/ops/conv2d.h>
-#include <nyala/backend/ops/dispatch.h>
-#include <nyala/backend/ops/matmul.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/nn/batch_normalization.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/matmul.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/tests/support/team.h>
 

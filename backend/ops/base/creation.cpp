@@ -1,0 +1,74 @@
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <nyala/backend/core/c_locale_text.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/creation.h>
+
+namespace nyala::ops {
+
+using namespace nyala::detail;
+
+namespace {
+
+/// Element i is value(i), as `dtype` on `device`.
+template <class Value>
+Tensor generated(const Shape& shape, DType dtype, Device device, Value&& value) {
+  const size_t count = static_cast<size_t>(shape.num_elements());
+  const Tensor out = Tensor::empty(shape, dtype, device);
+  dispatch_any(dtype, [&]<class T>(T) {
+    const std::unique_ptr<T[]> values(new T[count]);
+    for (size_t i = 0; i < count; ++i) {
+      if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+        values[i] = T(static_cast<float>(value(static_cast<int64_t>(i))));
+      else
+        values[i] = static_cast<T>(value(static_cast<int64_t>(i)));
+    }
+    out.copy_from_host(values.get());
+  });
+  return out;
+}
+
+}  // namespace
+
+Tensor arange(double start, double stop, const ArangeOptions& options) {
+  const double step = options.step;
+  if (step == 0.0 || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step))
+    throw InvalidArgumentError("arange: expected finite bounds and a step other than 0, received step " +
+                               number_text(step));
+  const int64_t count = std::max<int64_t>(0, static_cast<int64_t>(std::ceil((stop - start) / step)));
+  const bool whole = std::floor(start) == start && std::floor(stop) == stop && std::floor(step) == step;
+  const DType dtype = options.dtype.value_or(whole ? DType::int32 : DType::float32);
+  return generated({count}, dtype, options.device,
+                   [&](int64_t i) { return start + step * static_cast<double>(i); });
+}
+
+Tensor arange(double stop) { return arange(0.0, stop); }
+
+Tensor linspace(double start, double stop, int64_t num, const LinspaceOptions& options) {
+  if (num < 0)
+    throw InvalidArgumentError("linspace: expected at least 0 numbers, received " + std::to_string(num));
+  const double gaps = static_cast<double>(options.endpoint ? num - 1 : num);
+  return generated({num}, options.dtype, options.device, [&](int64_t i) {
+    if (i == 0) return start;
+    if (options.endpoint && i == num - 1) return stop;
+    return start + (stop - start) * (static_cast<double>(i) / gaps);
+  });
+}
+
+Tensor eye(int64_t rows, const EyeOptions& options) {
+  const int64_t columns = options.columns < 0 ? rows : options.columns;
+  return generated({rows, columns}, options.dtype, options.device,
+                   [&](int64_t i) { return i % columns - i / columns == options.diagonal ? 1.0 : 0.0; });
+}
+
+Tensor zeros(const Shape& shape, DType dtype, Device device) { return Tensor::zeros(shape, dtype, device); }
+Tensor ones(const Shape& shape, DType dtype, Device device) {
+  return Tensor::full(shape, 1.0, dtype, device);
+}
+Tensor full(const Shape& shape, Number value, DType dtype, Device device) {
+  return Tensor::full(shape, value, dtype, device);
+}
+
+}  // namespace nyala::ops

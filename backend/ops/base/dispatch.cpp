@@ -1,0 +1,227 @@
+#include <nyala/backend/ops/base/dispatch.h>
+
+#include <atomic>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+#include <nyala/backend/ops/base/device_copy.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/status_word.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+namespace {
+
+std::atomic<SymbolicHook> g_symbolic_hook{nullptr};
+std::atomic<uint64_t> g_dispatch_count{0};
+
+/// The device that all inputs lie on, or kNoPlacement.
+Device common_device(TensorPointers inputs) {
+  const Device device = inputs[0]->device();
+  for (const Tensor* input : inputs)
+    if (input->device() != device) return kNoPlacement;
+  return device;
+}
+
+/// Values of the host that cost little to fetch, or that a replica elsewhere has from outside of its step:
+/// numbers, and inside a replica what was made before.
+bool follows_others(const Tensor& x) {
+  return x.device() == Device{} && (x.rank() == 0 || thread_context().device != Device{});
+}
+
+/// Where inputs of several devices are brought together, and given outputs lie.
+Device meeting_place(const OpDef& op, TensorPointers inputs, std::span<const Tensor> outputs) {
+  Device place = kNoPlacement;
+  const auto join = [&](const Tensor& tensor) {
+    if (place == kNoPlacement) place = tensor.device();
+    if (tensor.device() != place)
+      throw InvalidArgumentError(
+          std::string(op.name) + ": inputs are on different devices, " + place.to_string() + " and " +
+          tensor.device().to_string() +
+          "; move one with tensor.to(device), or open a device() guard: under it inputs are fetched");
+  };
+  for (const Tensor* input : inputs)
+    if (!follows_others(*input)) join(*input);
+  for (const Tensor& output : outputs)
+    if (output.defined()) join(output);
+  return place;
+}
+
+bool any_abstract(const OpDef& op, TensorPointers inputs) {
+  bool abstract = false;
+  for (const Tensor* input : inputs) {
+    if (!input->defined())
+      throw StateError(std::string(op.name) +
+                       ": an input tensor is empty; it was default-constructed and never assigned");
+    abstract = abstract || input->is_abstract();
+  }
+  return abstract;
+}
+
+/// Keeps outputs that the caller provided if they are what the shape rule says.
+void infer(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs,
+           std::span<Tensor> inferred) {
+  InferContext context(op, descriptor.data(), inputs, inferred);
+  op.infer(context);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].defined()) continue;
+    if (outputs[i].shape() != inferred[i].shape() || outputs[i].dtype() != inferred[i].dtype())
+      throw ShapeError(std::string(op.name) + ": the given output is " + outputs[i].shape().to_string() +
+                       ", the result is " + inferred[i].shape().to_string());
+  }
+}
+
+void execute(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs,
+             Device device);
+
+/// The kernel that takes the call on `device`, or null where there is none and soft placement lets the CPU
+/// compute instead.
+const Kernel* kernel_for(const KernelCall& call, Device device) {
+  const KernelTable& table = KernelTable::instance();
+  if (device.kind == DeviceKind::cpu || !get_soft_device_placement()) return &table.select(call, device.kind);
+  try {
+    return &table.select(call, device.kind);
+  } catch (const NotFoundError&) {
+    log(LogChannel::kernels, std::string(call.op->name) + ": soft placement runs it on cpu:0");
+    return nullptr;
+  }
+}
+
+void execute_on_host(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+                     std::span<Tensor> outputs) {
+  Tensors moved, results;
+  for (const Tensor* input : inputs) moved.push_back(input->detached().to(Device{}));
+  for (const Tensor& output : outputs) results.push_back(output.detached().to(Device{}));
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& input : moved) pointers.push_back(&input);
+  execute(op, descriptor, pointers, results, Device{});
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].copy_from(results[i]);
+}
+
+/// What kernels get: the inputs, and the status word of their device where the op reports.
+class WithStatusWord {
+ public:
+  WithStatusWord(const OpDef& op, TensorPointers inputs, Device device) : inputs_(inputs) {
+    if (!op.reports_status) return;
+    check_internal(inputs.size() < pointers_.size(), "an op with too many inputs reports");
+    word_ = thread_context().status->word(device);
+    std::copy(inputs.begin(), inputs.end(), pointers_.begin());
+    pointers_[inputs.size()] = &word_;
+    inputs_ = TensorPointers(pointers_.data(), inputs.size() + 1);
+  }
+  TensorPointers inputs() const { return inputs_; }
+
+ private:
+  std::array<const Tensor*, 4> pointers_{};
+  Tensor word_;
+  TensorPointers inputs_;
+};
+
+void execute(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs, std::span<Tensor> outputs,
+             Device device) {
+  bool all_empty = true;
+  for (const Tensor& output : outputs) all_empty = all_empty && output.num_elements() == 0;
+  if (all_empty) return;
+  if (op.reports_status && !thread_context().status) {
+    StatusWords own;
+    const StatusScope scope(own);
+    execute(op, descriptor, inputs, outputs, device);
+    return own.check();
+  }
+  WithStatusWord with_word(op, inputs, device);
+  Stream& stream = stream_of(device);
+  KernelCall call{&op, nullptr, descriptor.data(), with_word.inputs(), outputs, {}, &stream};
+  call.kernel = kernel_for(call, device);
+  if (!call.kernel) return execute_on_host(op, descriptor, inputs, outputs);
+  if (call.kernel->workspace)
+    if (const size_t bytes = call.kernel->workspace(call); bytes > 0)
+      call.workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::uint8, device);
+  stream.launch(call);
+  for (const Tensor& output : outputs) output.storage()->bump_version();
+}
+
+/// Whether a device() guard makes the op run elsewhere than its inputs are. An op that writes into given
+/// tensors runs where those are.
+bool runs_elsewhere(const ThreadContext& thread, TensorPointers inputs, std::span<const Tensor> outputs) {
+  if (!thread.is_placed()) return false;
+  for (const Tensor& output : outputs)
+    if (output.defined()) return false;
+  for (const Tensor* input : inputs)
+    if (input->device() != thread.device) return true;
+  return false;
+}
+
+void dispatch_on(Device device, const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+                 std::span<Tensor> outputs) {
+  Tensors moved;
+  for (const Tensor* input : inputs) moved.push_back(ops::seen_from(*input, device));
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& input : moved) pointers.push_back(&input);
+  dispatch(op, descriptor, pointers, outputs);
+}
+
+}  // namespace
+
+Tape* recording_tape(TensorPointers inputs) {
+  Tape* tape = nullptr;
+  for (const Tensor* input : inputs) {
+    Tape* of_input = input->tape();
+    if (!of_input || !of_input->recording) continue;
+    if (tape && tape != of_input)
+      throw StateError("tensors of two gradient tapes meet in one op; use detached() on one of them");
+    tape = of_input;
+  }
+  return tape;
+}
+
+void dispatch(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+              std::span<Tensor> outputs) {
+  constexpr size_t kMaxOutputs = 6;
+  check_internal(outputs.size() == op.num_outputs && outputs.size() <= kMaxOutputs && !inputs.empty(),
+                 "a dispatch with the wrong number of tensors");
+  const bool abstract = any_abstract(op, inputs);
+  std::array<Tensor, kMaxOutputs> inferred;
+  infer(op, descriptor, inputs, outputs, std::span(inferred.data(), outputs.size()));
+  if (abstract) {
+    for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = inferred[i];
+    if (SymbolicHook hook = g_symbolic_hook.load(std::memory_order_relaxed))
+      hook(op, descriptor, inputs, outputs);
+    return;
+  }
+  if (const ThreadContext& thread = thread_context(); runs_elsewhere(thread, inputs, outputs))
+    return dispatch_on(thread.device, op, descriptor, inputs, outputs);
+  if (op.is_view && !outputs[0].defined()) {
+    outputs[0] = inputs[0]->with_shape(inferred[0].shape());
+  } else {
+    const Device device = common_device(inputs);
+    if (device == kNoPlacement)
+      return dispatch_on(meeting_place(op, inputs, outputs), op, descriptor, inputs, outputs);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (!outputs[i].defined()) outputs[i] = Tensor::empty(inferred[i].shape(), inferred[i].dtype(), device);
+    execute(op, descriptor, inputs, outputs, device);
+  }
+  g_dispatch_count.fetch_add(1, std::memory_order_relaxed);
+  if (!op.gradient) return;
+  if (Tape* tape = recording_tape(inputs)) tape->record(op, descriptor, inputs, outputs);
+}
+
+Tensor dispatch(const OpDef& op, const Descriptor& descriptor, std::initializer_list<const Tensor*> inputs) {
+  Tensor output;
+  dispatch(op, descriptor, TensorPointers(inputs.begin(), inputs.size()), std::span(&output, 1));
+  return output;
+}
+
+void dispatch_into(const OpDef& op, const Descriptor& descriptor, std::initializer_list<const Tensor*> inputs,
+                   Tensor output) {
+  dispatch(op, descriptor, TensorPointers(inputs.begin(), inputs.size()), std::span(&output, 1));
+}
+
+void set_symbolic_hook(SymbolicHook hook) { g_symbolic_hook = hook; }
+
+uint64_t dispatch_count() { return g_dispatch_count.load(std::memory_order_relaxed); }
+
+}  // namespace nyala

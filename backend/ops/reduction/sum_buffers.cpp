@@ -1,0 +1,102 @@
+#include <nyala/backend/ops/reduction/sum_buffers.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <nyala/backend/ops/base/dispatch.h>
+
+namespace nyala::ops {
+
+using namespace nyala::detail;
+
+namespace {
+
+constexpr int64_t kBlock = 1024;  // elements whose sum stays in the first-level cache
+
+void infer_sum_buffers(InferContext& c) {
+  for (size_t i = 1; i < c.num_inputs(); ++i)
+    if (c.shape(i) != c.shape(0) || c.dtype(i) != c.dtype(0))
+      c.fail("expected tensors of one shape and dtype, received " + c.shape(0).to_string() + " and " +
+             c.shape(i).to_string());
+  c.output(0, c.shape(0), c.dtype(0));
+}
+
+/// With a known number of buffers the compiler keeps sums in registers: each element is read once and
+/// written once.
+template <int N, class T>
+void sum_known(T* const* buffers, int64_t count, bool to_all) {
+  std::array<T*, N> at;
+  std::copy_n(buffers, N, at.begin());
+  const auto sum_at = [&at](int64_t i) {
+    T sum = at[0][i];
+    for (int b = 1; b < N; ++b) sum = static_cast<T>(sum + at[static_cast<size_t>(b)][i]);
+    return sum;
+  };
+  if (!to_all) {
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) at[0][i] = sum_at(i);
+    return;
+  }
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) {
+    const T sum = sum_at(i);
+    for (int b = 0; b < N; ++b) at[static_cast<size_t>(b)][i] = sum;
+  }
+}
+
+template <class T>
+void sum_any(const std::vector<T*>& buffers, int64_t count, bool to_all) {
+  std::array<T, kBlock> sum;
+  for (int64_t first = 0; first < count; first += kBlock) {
+    const int64_t size = std::min(kBlock, count - first);
+    std::copy_n(buffers[0] + first, size, sum.begin());
+    for (size_t b = 1; b < buffers.size(); ++b)
+      for (int64_t i = 0; i < size; ++i)
+        sum[static_cast<size_t>(i)] = static_cast<T>(sum[static_cast<size_t>(i)] + buffers[b][first + i]);
+    for (size_t b = 0; b < (to_all ? buffers.size() : 1); ++b)
+      std::copy_n(sum.begin(), size, buffers[b] + first);
+  }
+}
+
+void sum_buffers_reference(const KernelCall& call) {
+  const bool to_all = call.descriptor<SumBuffersDescriptor>().to_all;
+  const int64_t count = call.output(0).num_elements();
+  dispatch_arithmetic(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
+    std::vector<T*> buffers{call.out<T>(0)};
+    for (const Tensor* input : call.inputs) buffers.push_back(input->raw_as<T>());
+    switch (buffers.size()) {
+      case 2:
+        return sum_known<2>(buffers.data(), count, to_all);
+      case 3:
+        return sum_known<3>(buffers.data(), count, to_all);
+      case 4:
+        return sum_known<4>(buffers.data(), count, to_all);
+      case 5:
+        return sum_known<5>(buffers.data(), count, to_all);
+      case 6:
+        return sum_known<6>(buffers.data(), count, to_all);
+      case 7:
+        return sum_known<7>(buffers.data(), count, to_all);
+      case 8:
+        return sum_known<8>(buffers.data(), count, to_all);
+      default:
+        return sum_any(buffers, count, to_all);
+    }
+  });
+}
+
+}  // namespace
+
+const OpDef kSumBuffers = {
+    .name = "sum_buffers", .infer = infer_sum_buffers, .reference = sum_buffers_reference};
+
+void detail::sum_buffers(std::span<const Tensor> buffers, bool to_all) {
+  Tensors here;
+  for (const Tensor& buffer : buffers) here.push_back(buffer.alias_on(buffers[0].device()));
+  std::vector<const Tensor*> others;
+  for (size_t i = 1; i < here.size(); ++i) others.push_back(&here[i]);
+  dispatch(kSumBuffers, SumBuffersDescriptor{to_all}, others, std::span(here.data(), 1));
+}
+
+}  // namespace nyala::ops

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include <nyala/backend/core/op.h>
+#include <nyala/backend/ops/base/strided_copy.h>
+
+namespace nyala::ops {
+
+/// x repeated to `shape` by NumPy's rules; a size of None stands for x's own. Throws ShapeError where x does
+/// not broadcast to it.
+Tensor broadcast_to(const Tensor& x, const Shape& shape);
+/// Each element of `axis` `repeats` times in a row: 1 2 3 -> 1 1 2 2 3 3.
+Tensor repeat(const Tensor& x, int repeats, int axis);
+/// The whole of x repeats[i] times along axis i: 1 2 3 -> 1 2 3 1 2 3. The shorter of repeats and x's shape
+/// is filled up with ones in front.
+Tensor tile(const Tensor& x, const std::vector<int>& repeats);
+
+struct BroadcastDescriptor {
+  Shape shape;
+};
+struct RepeatDescriptor {
+  int32_t axis = 0;  // not negative
+  int32_t count = 1;
+};
+extern const OpDef kBroadcastTo, kRepeat, kTile;
+
+namespace detail {
+
+/// What a call of one of these three moves.
+StridedCopy repeat_copy(const KernelCall& call);
+
+}  // namespace detail
+
+}  // namespace nyala::ops

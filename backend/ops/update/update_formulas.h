@@ -1,0 +1,340 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include <nyala/backend/ops/update/optimizer_updates.h>
+
+// Everything here has internal linkage on purpose: the same loops are compiled several times, each for
+// another instruction set, and the linker must not merge them.
+namespace nyala::formulas {
+
+namespace {
+
+/// Keras' optimizers on one element: `g` is ready, `w` and the slots are changed.
+template <class T>
+struct Sgd {
+  static constexpr int kSlots = 0;
+  T rate;
+  explicit Sgd(const double* s) : rate(static_cast<T>(s[0])) {}
+  void operator()(T g, T& w) const { w -= g * rate; }
+};
+
+template <class T, bool nesterov>
+struct SgdMomentum {
+  static constexpr int kSlots = 1;
+  T rate, momentum;
+  explicit SgdMomentum(const double* s) : rate(static_cast<T>(s[0])), momentum(static_cast<T>(s[1])) {}
+  void operator()(T g, T& w, T& m) const {
+    const T step = g * rate;
+    m = m * momentum - step;
+    w += nesterov ? m * momentum - step : m;
+  }
+};
+
+template <class T>
+struct Adam {
+  static constexpr int kSlots = 2;
+  T alpha, rest_1, rest_2, epsilon;
+  explicit Adam(const double* s)
+      : alpha(static_cast<T>(s[0])),
+        rest_1(static_cast<T>(s[1])),
+        rest_2(static_cast<T>(s[2])),
+        epsilon(static_cast<T>(s[3])) {}
+  void operator()(T g, T& w, T& m, T& v) const {
+    m += (g - m) * rest_1;
+    v += (g * g - v) * rest_2;
+    w -= m * alpha / (std::sqrt(v) + epsilon);
+  }
+};
+
+template <class T>
+struct AdamAmsgrad : Adam<T> {
+  static constexpr int kSlots = 3;
+  using Adam<T>::Adam;
+  void operator()(T g, T& w, T& m, T& v, T& largest) const {
+    m += (g - m) * this->rest_1;
+    v += (g * g - v) * this->rest_2;
+    largest = v > largest || v != v ? v : largest;
+    w -= m * this->alpha / (std::sqrt(largest) + this->epsilon);
+  }
+};
+
+template <class T>
+struct RmspropNumbers {
+  T rate, rho, rest, epsilon, momentum;
+  explicit RmspropNumbers(const double* s)
+      : rate(static_cast<T>(s[0])),
+        rho(static_cast<T>(s[1])),
+        rest(static_cast<T>(s[2])),
+        epsilon(static_cast<T>(s[3])),
+        momentum(static_cast<T>(s[4])) {}
+  T step(T g, T& v) const {
+    v = rho * v + rest * (g * g);
+    return rate * g / std::sqrt(v + epsilon);
+  }
+  T centered_step(T g, T& v, T& a) const {
+    v = rho * v + rest * (g * g);
+    a = rho * a + rest * g;
+    return rate * g / std::sqrt(v - a * a + epsilon);
+  }
+};
+
+template <class T>
+struct Rmsprop : RmspropNumbers<T> {
+  static constexpr int kSlots = 1;
+  using RmspropNumbers<T>::RmspropNumbers;
+  void operator()(T g, T& w, T& v) const { w -= this->step(g, v); }
+};
+
+template <class T>
+struct RmspropMomentum : RmspropNumbers<T> {
+  static constexpr int kSlots = 2;
+  using RmspropNumbers<T>::RmspropNumbers;
+  void operator()(T g, T& w, T& v, T& b) const {
+    b = this->momentum * b + this->step(g, v);
+    w -= b;
+  }
+};
+
+template <class T>
+struct RmspropCentered : RmspropNumbers<T> {
+  static constexpr int kSlots = 2;
+  using RmspropNumbers<T>::RmspropNumbers;
+  void operator()(T g, T& w, T& v, T& a) const { w -= this->centered_step(g, v, a); }
+};
+
+template <class T>
+struct RmspropMomentumCentered : RmspropNumbers<T> {
+  static constexpr int kSlots = 3;
+  using RmspropNumbers<T>::RmspropNumbers;
+  void operator()(T g, T& w, T& v, T& b, T& a) const {
+    b = this->momentum * b + this->centered_step(g, v, a);
+    w -= b;
+  }
+};
+
+template <class T>
+struct Adagrad {
+  static constexpr int kSlots = 1;
+  T rate, epsilon;
+  explicit Adagrad(const double* s) : rate(static_cast<T>(s[0])), epsilon(static_cast<T>(s[1])) {}
+  void operator()(T g, T& w, T& a) const {
+    a += g * g;
+    w -= rate * g / std::sqrt(a + epsilon);
+  }
+};
+
+template <class T>
+struct Adadelta {
+  static constexpr int kSlots = 2;
+  T rate, rho, rest, epsilon;
+  explicit Adadelta(const double* s)
+      : rate(static_cast<T>(s[0])),
+        rho(static_cast<T>(s[1])),
+        rest(static_cast<T>(s[2])),
+        epsilon(static_cast<T>(s[3])) {}
+  void operator()(T g, T& w, T& a, T& d) const {
+    a = rho * a + rest * (g * g);
+    const T step = std::sqrt(d + epsilon) * g / std::sqrt(a + epsilon);
+    d = rho * d + rest * (step * step);
+    w -= rate * step;
+  }
+};
+
+template <class T>
+struct Adamax {
+  static constexpr int kSlots = 2;
+  T rate, rest_1, beta_2, correction, epsilon;
+  explicit Adamax(const double* s)
+      : rate(static_cast<T>(s[0])),
+        rest_1(static_cast<T>(s[1])),
+        beta_2(static_cast<T>(s[2])),
+        correction(static_cast<T>(s[3])),
+        epsilon(static_cast<T>(s[4])) {}
+  void operator()(T g, T& w, T& m, T& u) const {
+    m += (g - m) * rest_1;
+    const T decayed = beta_2 * u, size = std::abs(g);
+    u = decayed > size || decayed != decayed ? decayed : size;
+    w -= rate * m / (correction * (u + epsilon));
+  }
+};
+
+template <class T>
+struct Nadam {
+  static constexpr int kSlots = 2;
+  T rate, rest_1, rest_2, next, rest_next, rest_now, rest, correction, epsilon;
+  explicit Nadam(const double* s)
+      : rate(static_cast<T>(s[0])),
+        rest_1(static_cast<T>(s[1])),
+        rest_2(static_cast<T>(s[2])),
+        next(static_cast<T>(s[3])),
+        rest_next(static_cast<T>(s[4])),
+        rest_now(static_cast<T>(s[5])),
+        rest(static_cast<T>(s[6])),
+        correction(static_cast<T>(s[7])),
+        epsilon(static_cast<T>(s[8])) {}
+  void operator()(T g, T& w, T& m, T& v) const {
+    m += (g - m) * rest_1;
+    v += (g * g - v) * rest_2;
+    const T ahead = next * m / rest_next + rest_now * g / rest;
+    w -= ahead * rate / (std::sqrt(v / correction) + epsilon);
+  }
+};
+
+template <class T>
+struct Ftrl {
+  static constexpr int kSlots = 2;
+  T rate, power, l1, l2, shrinkage;
+  explicit Ftrl(const double* s)
+      : rate(static_cast<T>(s[0])),
+        power(static_cast<T>(s[1])),
+        l1(static_cast<T>(s[2])),
+        l2(static_cast<T>(s[3])),
+        shrinkage(static_cast<T>(s[4])) {}
+  void operator()(T g, T& w, T& n, T& z) const {
+    const T grown = n + g * g, root = std::pow(grown, power);
+    z += g + T(2) * shrinkage * w - (root - std::pow(n, power)) / rate * w;
+    const T clipped = z < -l1 ? -l1 : z > l1 ? l1 : z;
+    w = (clipped - z) / (root / rate + T(2) * l2);
+    n = grown;
+  }
+};
+
+template <class T>
+struct Lion {
+  static constexpr int kSlots = 1;
+  T rate, beta_1, rest_1, beta_2, rest_2;
+  explicit Lion(const double* s)
+      : rate(static_cast<T>(s[0])),
+        beta_1(static_cast<T>(s[1])),
+        rest_1(static_cast<T>(s[2])),
+        beta_2(static_cast<T>(s[3])),
+        rest_2(static_cast<T>(s[4])) {}
+  void operator()(T g, T& w, T& m) const {
+    const T ahead = m * beta_1 + g * rest_1;
+    w -= ahead > T(0) ? rate : ahead < T(0) ? -rate : ahead;  // NaN stays
+    m = m * beta_2 + g * rest_2;
+  }
+};
+
+template <class T>
+struct ScheduleFreeAdamw {
+  static constexpr int kSlots = 2;
+  T rate, beta_1, rest_2, correction, epsilon, share;
+  explicit ScheduleFreeAdamw(const double* s)
+      : rate(static_cast<T>(s[0])),
+        beta_1(static_cast<T>(s[1])),
+        rest_2(static_cast<T>(s[2])),
+        correction(static_cast<T>(s[3])),
+        epsilon(static_cast<T>(s[4])),
+        share(static_cast<T>(s[5])) {}
+  void operator()(T g, T& w, T& z, T& v) const {
+    v += (g * g - v) * rest_2;
+    const T x = (w - (T(1) - beta_1) * z) / beta_1;
+    z -= rate * g / (std::sqrt(v / correction) + epsilon);
+    w = (T(1) - beta_1) * z + beta_1 * ((T(1) - share) * x + share * z);
+  }
+};
+
+template <class T>
+using PlainMomentum = SgdMomentum<T, false>;
+template <class T>
+using NesterovMomentum = SgdMomentum<T, true>;
+
+/// What is done before the formula.
+template <class T>
+struct Preparation {
+  T factor, limit, decay;
+  explicit Preparation(const KernelCall& call) {
+    const auto& d = call.descriptor<ops::UpdateDescriptor>();
+    factor = static_cast<T>(*call.in<double>(1));
+    limit = static_cast<T>(d.clip_value);
+    decay = d.decay != 0.0 ? static_cast<T>(d.decay * call.in<double>(2)[ops::kDecayScalar]) : T(0);
+  }
+  T gradient(T raw) const {
+    const T g = raw * factor;
+    return g < -limit ? -limit : g > limit ? limit : g;  // NaN stays
+  }
+  T weight(T w) const { return w - w * decay; }
+};
+
+/// Elements [begin, end) of one update.
+template <class T, class Formula>
+void update_elements(const KernelCall& call, int64_t begin, int64_t end) {
+  const Preparation<T> prepare(call);
+  const Formula formula(call.in<double>(2) + ops::kFirstFormulaScalar);
+  const T* __restrict gradient = call.in<T>(0);
+  T* __restrict weight = call.out<T>(0);
+  if constexpr (Formula::kSlots == 0) {
+    for (int64_t i = begin; i < end; ++i) {
+      T w = prepare.weight(weight[i]);
+      formula(prepare.gradient(gradient[i]), w);
+      weight[i] = w;
+    }
+  } else if constexpr (Formula::kSlots == 1) {
+    T* __restrict first = call.out<T>(1);
+    for (int64_t i = begin; i < end; ++i) {
+      T w = prepare.weight(weight[i]), a = first[i];
+      formula(prepare.gradient(gradient[i]), w, a);
+      weight[i] = w, first[i] = a;
+    }
+  } else if constexpr (Formula::kSlots == 2) {
+    T* __restrict first = call.out<T>(1), * __restrict second = call.out<T>(2);
+    for (int64_t i = begin; i < end; ++i) {
+      T w = prepare.weight(weight[i]), a = first[i], b = second[i];
+      formula(prepare.gradient(gradient[i]), w, a, b);
+      weight[i] = w, first[i] = a, second[i] = b;
+    }
+  } else {
+    T* __restrict first = call.out<T>(1), * __restrict second = call.out<T>(2), * __restrict third = call.out<T>(3);
+    for (int64_t i = begin; i < end; ++i) {
+      T w = prepare.weight(weight[i]), a = first[i], b = second[i], c = third[i];
+      formula(prepare.gradient(gradient[i]), w, a, b, c);
+      weight[i] = w, first[i] = a, second[i] = b, third[i] = c;
+    }
+  }
+}
+
+template <class T>
+void average_elements(const KernelCall& call, int64_t begin, int64_t end) {
+  const T momentum = static_cast<T>(call.in<double>(1)[ops::kAverageScalar]), rest = T(1) - momentum;
+  const T* __restrict weight = call.in<T>(0);
+  T* __restrict average = call.out<T>(0);
+  for (int64_t i = begin; i < end; ++i) average[i] = momentum * average[i] + rest * weight[i];
+}
+
+/// One partial sum of at most ops::kNormChunk squares, in sixteen lanes that are added in their order.
+template <class T>
+double squared_sum(const T* x, int64_t count) {
+  constexpr int64_t kLanes = 16;
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const double value = static_cast<double>(x[i + lane]);
+      lanes[lane] += value * value;
+    }
+  for (; i < count; ++i) {
+    const double value = static_cast<double>(x[i]);
+    lanes[i % kLanes] += value * value;
+  }
+  double sum = 0.0;
+  for (double lane : lanes) sum += lane;
+  return sum;
+}
+
+/// Partial sums [begin, end).
+template <class T>
+void squared_sum_chunks(const KernelCall& call, int64_t begin, int64_t end) {
+  const int64_t count = call.input(0).num_elements();
+  for (int64_t chunk = begin; chunk < end; ++chunk) {
+    const int64_t first = chunk * ops::kNormChunk, left = count - first;
+    call.out<double>(0)[chunk] =
+        squared_sum(call.in<T>(0) + first, left < ops::kNormChunk ? left : ops::kNormChunk);
+  }
+}
+
+}  // namespace
+
+}  // namespace nyala::formulas
