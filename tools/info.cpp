@@ -1,6 +1,6 @@
 #include <iostream>
 
-#include <nyala/backend/kernels/cpu/onednn.h>
+#include <nyala/backend/kernels/cpu/onednn/onednn.h>
 #include <nyala/backend/runtime/parallel.h>
 #include <nyala/tools/command.h>
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include <nyala/backend/kernels/cpu/onednn.h>
+#include <nyala/backend/kernels/cpu/onednn/onednn.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/nyala.h>
 

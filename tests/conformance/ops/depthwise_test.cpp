@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/backend/kernels/cpu/cpu_level.h>
+#include <nyala/backend/kernels/cpu/base/cpu_level.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/nn/conv2d.h>
 #include <nyala/backend/runtime/context.h>

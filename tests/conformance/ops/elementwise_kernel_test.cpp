@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/kernels/cpu/cpu_level.h>
+#include <nyala/backend/kernels/cpu/base/cpu_level.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/elementwise/activation.h>

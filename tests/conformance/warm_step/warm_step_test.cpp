@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-#include <nyala/backend/kernels/cpu/onednn.h>
+#include <nyala/backend/kernels/cpu/onednn/onednn.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/runtime/counters.h>
 #include <nyala/nyala.h>

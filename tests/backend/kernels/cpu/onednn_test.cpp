@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/backend/kernels/cpu/onednn.h>
+#include <nyala/backend/kernels/cpu/onednn/onednn.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/nn/conv2d.h>
 #include <nyala/backend/ops/nn/dense.h>

@@ -1,0 +1,116 @@
+#include <numeric>
+
+#include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/convolution/padded_images.h>
+#include <nyala/backend/kernels/cpu/convolution/single_channel.h>
+#include <nyala/backend/kernels/cpu/convolution/single_channel_loops.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/runtime/parallel.h>
+
+namespace nyala {
+
+namespace {
+
+using Loops = SingleChannelLoops;
+
+/// One call: sizes, frames, and how its images are cut into pieces, each with scratch memory of its own.
+struct Work {
+  ops::ConvolutionGeometry g;
+  PaddedImages images;
+  Loops::Shape shape;
+  int64_t grain;
+
+  Work(const KernelCall& call, int64_t pieces)
+      : g(ops::detail::convolution_geometry(call)),
+        images(g),
+        shape{images.row(),
+              g.kernel_height,
+              g.kernel_width,
+              g.out_channels,
+              g.out_height,
+              g.out_width,
+              std::lcm(g.out_channels, int64_t{16})},
+        grain((g.batch + pieces - 1) / pieces) {}
+
+  int64_t pieces() const { return (g.batch + grain - 1) / grain; }
+  int64_t y_size() const { return g.out_height * g.out_width * g.out_channels; }
+  int64_t taps() const { return g.kernel_height * g.kernel_width; }
+  int64_t expanded_size() const { return taps() * shape.period; }
+
+  /// Calls body(image, piece) for every image.
+  template <class Body>
+  void for_each_image(Body&& body) const {
+    parallel_for(g.batch, grain, [&](int64_t first, int64_t last) {
+      for (int64_t n = first; n < last; ++n) body(n, first / grain);
+    });
+  }
+};
+
+const char* refuses(const KernelCall& call) {
+  constexpr int64_t kLargestFrame = 1 << 18;  // floats
+  const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
+  if (call.output(0).dtype() != DType::float32) return "float32 only";
+  if (g.channels != 1) return "more than one channel";
+  if (ops::detail::convolution_activation(call) == ops::Activation::relu6) return "relu6";
+  if (g.strides[0] != 1 || g.strides[1] != 1 || g.dilation[0] != 1 || g.dilation[1] != 1)
+    return "strides or dilation";
+  if (g.groups != 1) return "groups";
+  if (g.kernel_height > Loops::kMaxHeight) return "a high kernel";
+  if (std::lcm(g.out_channels, int64_t{16}) > Loops::kMaxPeriod) return "filters that fill no few vectors";
+  if (PaddedImages(g).size() > kLargestFrame) return "large padded images";
+  return nullptr;
+}
+
+/// Repeats rows of `filters` values over periods.
+void expand(const Loops::Shape& s, const float* from, int64_t rows, float* to) {
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < s.period; ++i)
+      to[row * s.period + i] = from ? from[row * s.filters + i % s.filters] : 0.0f;
+}
+
+Loops::Activation activation_of(const KernelCall& call) {
+  switch (call.descriptor<ops::Conv2DDescriptor>().activation) {
+    case ops::Activation::relu:
+      return Loops::Activation::relu;
+    case ops::Activation::sigmoid:
+      return Loops::Activation::sigmoid;
+    case ops::Activation::tanh:
+      return Loops::Activation::tanh;
+    case ops::Activation::relu6:  // refused
+    case ops::Activation::linear:
+      break;
+  }
+  return Loops::Activation::linear;
+}
+
+constexpr int64_t kImagePieces = 32;
+
+size_t forward_workspace(const KernelCall& call) {
+  const Work work(call, kImagePieces);
+  const int64_t floats = work.expanded_size() + work.shape.period + work.pieces() * work.images.size();
+  return static_cast<size_t>(floats) * sizeof(float);
+}
+
+void forward(const KernelCall& call) {
+  const Work work(call, kImagePieces);
+  float* kernel = call.workspace.raw_as<float>();
+  float* bias = kernel + work.expanded_size();
+  float* frames = bias + work.shape.period;
+  expand(work.shape, call.in<float>(1), work.taps(), kernel);
+  expand(work.shape, call.inputs.size() > 2 ? call.in<float>(2) : nullptr, 1, bias);
+  work.for_each_image([&](int64_t n, int64_t piece) {
+    const float* x = work.images.framed(call.in<float>(0) + n * work.images.image_size(),
+                                        frames + piece * work.images.size());
+    single_channel_loops_avx512().forward(work.shape, x, kernel, bias, activation_of(call),
+                                          call.out<float>(0) + n * work.y_size());
+  });
+}
+
+}  // namespace
+
+void register_single_channel(KernelTable& table) {
+  if (cpu_level() < CpuLevel::avx512) return;
+  table.add(ops::kConv2D, DeviceKind::cpu, {"single_channel_avx512", refuses, forward_workspace, forward});
+}
+
+}  // namespace nyala

@@ -1,0 +1,48 @@
+#include <nyala/backend/kernels/cpu/dense/dense.h>
+#include <nyala/backend/kernels/cpu/onednn/onednn.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/dense.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+namespace {
+
+int64_t rows_of(const Tensor& tensor) { return tensor.num_elements() / tensor.shape().back(); }
+
+onednn::MatmulProblem problem_of(const KernelCall& call) {
+  const Tensor& a = call.input(0);
+  const Tensor& b = call.input(1);
+  if (call.op == &ops::kDense)
+    return {.rows = rows_of(a),
+            .inner = b.shape()[0],
+            .columns = b.shape()[1],
+            .bias = call.inputs.size() > 2,
+            .activation = call.descriptor<ops::ActivationDescriptor>().activation};
+  if (call.op == &ops::kDenseBackwardInput)
+    return {.rows = rows_of(a), .inner = b.shape()[1], .columns = b.shape()[0], .transpose_b = true};
+  return {.rows = a.shape().back(), .inner = rows_of(a), .columns = b.shape().back(), .transpose_a = true};
+}
+
+const char* refuses(const KernelCall& call) {
+  if (call.output(0).dtype() != DType::float32) return "float32 only";
+  return onednn::refuses(problem_of(call));
+}
+
+size_t workspace(const KernelCall& call) { return onednn::workspace(problem_of(call)); }
+
+void run(const KernelCall& call) {
+  const Tensor* bias = call.op == &ops::kDense && call.inputs.size() > 2 ? &call.input(2) : nullptr;
+  onednn::run(problem_of(call), {{&call.input(0), &call.input(1), bias}, call.output(0), call.workspace});
+}
+
+}  // namespace
+
+void register_dense(KernelTable& table) {
+  const Kernel kernel{"onednn", refuses, workspace, run};
+  for (const OpDef* op : {&ops::kDense, &ops::kDenseBackwardInput, &ops::kDenseBackwardKernel})
+    table.add(*op, DeviceKind::cpu, kernel);
+}
+
+}  // namespace nyala

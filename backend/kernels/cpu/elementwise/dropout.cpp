@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/elementwise/dropout.h>
+#include <nyala/backend/ops/base/broadcasting.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/base/strided_copy.h>
+#include <nyala/backend/ops/nn/dropout.h>
+#include <nyala/backend/runtime/parallel.h>
+
+namespace nyala {
+
+namespace {
+
+using RunDraws = void (*)(const DropoutRun&);
+
+const char* refuses(const KernelCall& call) {
+  if (call.output(0).dtype() != DType::float32) return "float32 only";
+  return call.descriptor<ops::DropoutDescriptor>().rate < 1.0 ? nullptr : "a rate below 1 only";
+}
+
+/// Where axes share draws the noise is made first.
+size_t workspace(const KernelCall& call) {
+  if (call.descriptor<ops::DropoutDescriptor>().noise_axes == 0) return 0;
+  return static_cast<size_t>(ops::detail::dropout_plan(call).noise.num_elements()) * sizeof(float);
+}
+
+void run_draws(RunDraws run, const DropoutRun& all) {
+  parallel_for(all.count, kParallelGrain / 4, [&](int64_t begin, int64_t end) {
+    DropoutRun piece = all;
+    if (piece.x) piece.x += begin;
+    piece.y += begin;
+    piece.first_draw += begin;
+    piece.count = end - begin;
+    run(piece);
+  });
+}
+
+/// y = x * noise, the noise broadcast to x, by lines along the last axis.
+void apply_noise(const KernelCall& call, const Shape& noise_shape) {
+  const Shape& shape = call.output(0).shape();
+  const auto strides = broadcast_strides(noise_shape, shape);
+  StridedCopy whole;
+  int64_t stride = shape.num_elements();
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    stride /= shape[axis];
+    whole.add_axis(shape[axis], strides[static_cast<size_t>(axis)], stride);
+  }
+  const StridedCopy c = whole.merged();
+  const size_t last = static_cast<size_t>(c.rank - 1);
+  const int64_t length = c.sizes[last], lines = c.num_elements() / length;
+  parallel_for(lines, std::max<int64_t>(1, kParallelGrain / length), [&](int64_t begin, int64_t end) {
+    StridedWalk at(c, c.rank - 1, begin);
+    for (int64_t line = begin; line < end; ++line, at.advance()) {
+      const float* factors = call.workspace.raw_as<float>() + at.from;
+      const float* x = call.in<float>(0) + at.to;
+      float* y = call.out<float>(0) + at.to;
+      if (c.from[last] == 1)
+        for (int64_t i = 0; i < length; ++i) y[i] = factors[i] == 0.0f ? 0.0f : x[i] * factors[i];
+      else
+        for (int64_t i = 0; i < length; ++i) y[i] = *factors == 0.0f ? 0.0f : x[i] * *factors;
+    }
+  });
+}
+
+template <RunDraws kRun>
+void run_dropout(const KernelCall& call) {
+  const ops::DropoutPlan plan = ops::detail::dropout_plan(call);
+  const bool shared = call.workspace.defined();
+  const DropoutRun run{.x = shared ? nullptr : call.in<float>(0),
+                       .y = shared ? call.workspace.raw_as<float>() : call.out<float>(0),
+                       .count = plan.noise.num_elements(),
+                       .first_draw = plan.first_draw,
+                       .key = plan.key,
+                       .step = plan.step,
+                       .threshold = static_cast<uint32_t>(std::min<uint64_t>(plan.threshold, UINT32_MAX)),
+                       .scale = static_cast<float>(plan.scale)};
+  run_draws(kRun, run);
+  if (shared) apply_noise(call, plan.noise);
+}
+
+}  // namespace
+
+void register_dropout(KernelTable& table) {
+  const auto add = [&](std::string_view name, void (*run)(const KernelCall&)) {
+    table.add(ops::kDropout, DeviceKind::cpu, {name, refuses, workspace, run});
+  };
+  if (cpu_level() >= CpuLevel::avx512) add("avx512", run_dropout<dropout_run_avx512>);
+  if (cpu_level() >= CpuLevel::avx2) add("avx2", run_dropout<dropout_run_avx2>);
+}
+
+}  // namespace nyala

@@ -1,0 +1,262 @@
+#include <algorithm>
+#include <cmath>
+
+#include <nyala/backend/kernels/cpu/base/broadcast_plan.h>
+#include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/elementwise/elementwise.h>
+#include <nyala/backend/kernels/cpu/elementwise/elementwise_loops.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/elementwise/activation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/elementwise/exponential.h>
+#include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/runtime/parallel.h>
+
+namespace nyala {
+
+namespace {
+
+using Loops = ElementwiseLoops;
+using LoopsOf = const Loops& (*)();
+struct TwoFloats {
+  float values[2];
+};
+
+// Pieces that are worth a second thread: cheap loops run at the speed of memory.
+constexpr int64_t kGrain = 65536;
+constexpr int64_t kSlowGrain = 32768;
+constexpr int64_t kRepeated = 1024;  // floats of a short row, repeated so that loops are long
+
+const char* refuses_other_dtypes(const KernelCall& call) {
+  if (call.output(0).dtype() != DType::float32) return "the result is not float32";
+  for (const Tensor* input : call.inputs)
+    if (input->dtype() != DType::float32) return "an input is not float32";
+  return nullptr;
+}
+
+/// One input is a short row: it is repeated into a buffer, so that few channels make long loops.
+void run_repeated(const KernelCall& call, const BroadcastPlan& plan, Loops::Binary loop) {
+  const int64_t row = plan.run(), step = kRepeated / row * row;
+  const bool a_repeats = plan.a_repeats();
+  const float* short_row = call.in<float>(a_repeats ? 0 : 1);
+  const float* whole = call.in<float>(a_repeats ? 1 : 0);
+  float* y = call.out<float>(0);
+  const int64_t grain = kGrain / step * step;
+  parallel_for(plan.count(), grain, [&](int64_t begin, int64_t end) {
+    float repeated[kRepeated];
+    for (int64_t i = 0; i < std::min(step, end - begin); ++i) repeated[i] = short_row[i % row];
+    for (int64_t i = begin; i < end; i += step) {
+      const int64_t count = std::min(step, end - i);
+      a_repeats ? loop(repeated, whole + i, y + i, count) : loop(whole + i, repeated, y + i, count);
+    }
+  });
+}
+
+bool is_repeated(const BroadcastPlan& plan) {
+  return plan.run() <= kRepeated / 4 && (plan.a_repeats() || plan.b_repeats());
+}
+
+const char* refuses_short_runs(const KernelCall& call) {
+  if (const char* reason = refuses_other_dtypes(call)) return reason;
+  const BroadcastPlan plan(call.input(0).shape(), call.input(1).shape(), call.output(0).shape());
+  return plan.rank() > 1 && plan.run() < 8 && !is_repeated(plan)
+             ? "runs along the last axis are shorter than 8"
+             : nullptr;
+}
+
+template <LoopsOf loops_of, Loops::BinaryLoops Loops::*member>
+void run_binary(const KernelCall& call) {
+  const BroadcastPlan plan(call.input(0).shape(), call.input(1).shape(), call.output(0).shape());
+  const Loops::BinaryLoops& loops = loops_of().*member;
+  if (is_repeated(plan)) return run_repeated(call, plan, loops.both);
+  const Loops::Binary loop = !plan.a_advances()   ? loops.scalar_a
+                             : !plan.b_advances() ? loops.scalar_b
+                                                  : loops.both;
+  const float* a = call.in<float>(0);
+  const float* b = call.in<float>(1);
+  float* y = call.out<float>(0);
+  parallel_for(plan.count(), kGrain, [&](int64_t begin, int64_t end) {
+    plan.for_each_run(begin, end, [&](int64_t ia, int64_t ib, int64_t i, int64_t count) {
+      loop(a + ia, b + ib, y + i, count);
+    });
+  });
+}
+
+template <LoopsOf loops_of>
+void run_add_in_place(const KernelCall& call) {
+  const float* x = call.in<float>(0);
+  float* y = call.out<float>(0);
+  parallel_for(call.output(0).num_elements(), kGrain, [&](int64_t begin, int64_t end) {
+    loops_of().add.both(y + begin, x + begin, y + begin, end - begin);
+  });
+}
+
+TwoFloats no_parameters(const KernelCall&) { return {}; }
+TwoFloats affine_parameters(const KernelCall& call) {
+  const auto& d = call.descriptor<ops::AffineDescriptor>();
+  return {{static_cast<float>(d.scale), static_cast<float>(d.offset)}};
+}
+TwoFloats relu_parameters(const KernelCall& call) {
+  const auto& d = call.descriptor<ops::ReluDescriptor>();
+  const float maximum = std::isinf(d.max_value) ? std::nanf("") : static_cast<float>(d.max_value);
+  return {{static_cast<float>(d.negative_slope), maximum}};
+}
+
+TwoFloats elu_parameters(const KernelCall& call) {
+  return {{1.0f, static_cast<float>(call.descriptor<ops::EluDescriptor>().alpha)}};
+}
+TwoFloats selu_parameters(const KernelCall&) { return {{1.0507009873554805f, 1.7580993408473766f}}; }
+
+using ParametersOf = TwoFloats (*)(const KernelCall&);
+
+template <LoopsOf loops_of, Loops::Unary Loops::*member, ParametersOf parameters_of = no_parameters,
+          int64_t grain = kGrain>
+void run_unary(const KernelCall& call) {
+  const Loops::Unary loop = loops_of().*member;
+  const TwoFloats parameters = parameters_of(call);
+  const float* x = call.in<float>(0);
+  float* y = call.out<float>(0);
+  parallel_for(call.output(0).num_elements(), grain, [&](int64_t begin, int64_t end) {
+    loop(x + begin, y + begin, end - begin, parameters.values);
+  });
+}
+
+template <LoopsOf loops_of, Loops::UnaryGradient Loops::*member, ParametersOf parameters_of = no_parameters>
+void run_gradient(const KernelCall& call) {
+  const Loops::UnaryGradient loop = loops_of().*member;
+  const TwoFloats parameters = parameters_of(call);
+  const float* kept = call.in<float>(0);
+  const float* dy = call.in<float>(1);
+  float* dx = call.out<float>(0);
+  parallel_for(call.output(0).num_elements(), kGrain, [&](int64_t begin, int64_t end) {
+    loop({kept + begin, dy + begin, dx + begin, end - begin}, parameters.values);
+  });
+}
+
+bool is_plain_relu(const KernelCall& call) {
+  const auto& d = call.descriptor<ops::ReluDescriptor>();
+  return d.negative_slope == 0 && std::isinf(d.max_value);
+}
+
+const char* refuses_odd_relu(const KernelCall& call) {
+  const auto& d = call.descriptor<ops::ReluDescriptor>();
+  if (d.threshold != 0) return "the threshold is not 0";
+  if (d.max_value == 0) return "the maximum is 0";
+  return refuses_other_dtypes(call);
+}
+
+template <LoopsOf loops_of>
+void run_relu(const KernelCall& call) {
+  is_plain_relu(call) ? run_unary<loops_of, &Loops::relu>(call)
+                      : run_unary<loops_of, &Loops::bounded_relu, relu_parameters>(call);
+}
+
+template <LoopsOf loops_of>
+void run_relu_gradient(const KernelCall& call) {
+  is_plain_relu(call) ? run_gradient<loops_of, &Loops::relu_gradient>(call)
+                      : run_gradient<loops_of, &Loops::bounded_relu_gradient, relu_parameters>(call);
+}
+
+template <LoopsOf loops_of, class From, class To>
+bool try_cast(const KernelCall& call, DType from, DType to,
+              void (*Loops::*member)(const From*, To*, int64_t)) {
+  if (call.input(0).dtype() != from || call.output(0).dtype() != to) return false;
+  const auto loop = loops_of().*member;
+  const From* x = call.in<From>(0);
+  To* y = call.out<To>(0);
+  parallel_for(call.output(0).num_elements(), kGrain,
+               [&](int64_t begin, int64_t end) { loop(x + begin, y + begin, end - begin); });
+  return true;
+}
+
+const char* refuses_rare_casts(const KernelCall& call) {
+  const DType from = call.input(0).dtype(), to = call.output(0).dtype();
+  if (to == DType::float32 && from != DType::float16) return nullptr;
+  if (from != DType::float32) return "neither side is float32, or one is float16";
+  const bool known =
+      to == DType::uint8 || to == DType::int32 || to == DType::float64 || to == DType::bfloat16;
+  return known ? nullptr : "a cast from float32 to this dtype has no loop";
+}
+
+template <LoopsOf loops_of>
+void run_cast(const KernelCall& call) {
+  using enum DType;
+  // A bool is a byte of 0 or 1.
+  try_cast<loops_of>(call, uint8, float32, &Loops::uint8_to_float) ||
+      try_cast<loops_of>(call, bool_, float32, &Loops::uint8_to_float) ||
+      try_cast<loops_of>(call, int32, float32, &Loops::int32_to_float) ||
+      try_cast<loops_of>(call, int64, float32, &Loops::int64_to_float) ||
+      try_cast<loops_of>(call, float64, float32, &Loops::double_to_float) ||
+      try_cast<loops_of>(call, bfloat16, float32, &Loops::bfloat16_to_float) ||
+      try_cast<loops_of>(call, float32, uint8, &Loops::float_to_uint8) ||
+      try_cast<loops_of>(call, float32, int32, &Loops::float_to_int32) ||
+      try_cast<loops_of>(call, float32, float64, &Loops::float_to_double) ||
+      try_cast<loops_of>(call, float32, bfloat16, &Loops::float_to_bfloat16);
+}
+
+/// Adds the kernels of one CPU level.
+template <LoopsOf loops_of>
+class Level {
+ public:
+  Level(KernelTable& table, std::string_view name) : table_(table), name_(name) {}
+
+  void add_all() {
+    using namespace ops;
+    binary<&Loops::add>(kAdd);
+    binary<&Loops::subtract>(kSubtract);
+    binary<&Loops::multiply>(kMultiply);
+    binary<&Loops::divide>(kDivide);
+    binary<&Loops::maximum>(kMaximum);
+    binary<&Loops::minimum>(kMinimum);
+    binary<&Loops::squared_difference>(kSquaredDifference);
+    add(kAddInPlace, run_add_in_place<loops_of>);
+    add(kAffine, run_unary<loops_of, &Loops::affine, affine_parameters>);
+    add(kSigmoid, run_unary<loops_of, &Loops::sigmoid, no_parameters, kSlowGrain>);
+    add(kTanh, run_unary<loops_of, &Loops::tanh, no_parameters, kSlowGrain>);
+    add(kSilu, run_unary<loops_of, &Loops::silu, no_parameters, kSlowGrain>);
+    add(kElu, run_unary<loops_of, &Loops::elu, elu_parameters, kSlowGrain>);
+    add(kEluGradient, run_gradient<loops_of, &Loops::elu_gradient, elu_parameters>);
+    add(kSelu, run_unary<loops_of, &Loops::elu, selu_parameters, kSlowGrain>);
+    add(kSeluGradient, run_gradient<loops_of, &Loops::elu_gradient, selu_parameters>);
+    add(kGelu, run_unary<loops_of, &Loops::gelu, no_parameters, kSlowGrain>);
+    add(kGeluTanh, run_unary<loops_of, &Loops::gelu_tanh, no_parameters, kSlowGrain>);
+    add(kExp, run_unary<loops_of, &Loops::exp, no_parameters, kSlowGrain>);
+    add(kSqrt, run_unary<loops_of, &Loops::sqrt>);
+    add(kSquare, run_unary<loops_of, &Loops::square>);
+    add(kRelu, run_relu<loops_of>, refuses_odd_relu);
+    add(kSigmoidGradient, run_gradient<loops_of, &Loops::sigmoid_gradient>);
+    add(kTanhGradient, run_gradient<loops_of, &Loops::tanh_gradient>);
+    add(kSiluGradient, run_gradient<loops_of, &Loops::silu_gradient>);
+    add(kGeluGradient, run_gradient<loops_of, &Loops::gelu_gradient>);
+    add(kGeluTanhGradient, run_gradient<loops_of, &Loops::gelu_tanh_gradient>);
+    add(kSquareGradient, run_gradient<loops_of, &Loops::square_gradient>);
+    add(kReluGradient, run_relu_gradient<loops_of>, refuses_odd_relu);
+    add(kExpGradient, run_binary<loops_of, &Loops::multiply>);
+    add(kCast, run_cast<loops_of>, refuses_rare_casts);
+  }
+
+ private:
+  template <Loops::BinaryLoops Loops::*member>
+  void binary(const OpDef& op) {
+    add(op, run_binary<loops_of, member>, refuses_short_runs);
+  }
+
+  void add(const OpDef& op, void (*run)(const KernelCall&),
+           const char* (*refuses)(const KernelCall&) = refuses_other_dtypes) {
+    table_.add(op, DeviceKind::cpu, {.name = name_, .refuses = refuses, .run = run});
+  }
+
+  KernelTable& table_;
+  std::string_view name_;
+};
+
+}  // namespace
+
+void register_elementwise(KernelTable& table) {
+  if (cpu_level() >= CpuLevel::avx512) Level<elementwise_loops_avx512>(table, "avx512").add_all();
+  if (cpu_level() >= CpuLevel::avx2) Level<elementwise_loops_avx2>(table, "avx2").add_all();
+}
+
+}  // namespace nyala

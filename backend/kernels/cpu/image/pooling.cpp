@@ -1,0 +1,86 @@
+#include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/image/pooling.h>
+#include <nyala/backend/kernels/cpu/image/pooling_loops.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/pooling.h>
+#include <nyala/backend/runtime/parallel.h>
+
+namespace nyala {
+
+namespace {
+
+using LoopsOf = const PoolingLoops& (*)();
+
+const char* refuses(const KernelCall& call) {
+  return call.input(0).dtype() == DType::float32 ? nullptr : "float32 only";
+}
+
+/// All images of a call; `x` is the shape of what is pooled.
+struct Images {
+  PoolingLoops::Shape shape;
+  int64_t count, x_size, y_size;
+
+  Images(const KernelCall& call, const Shape& x) {
+    const ops::Pooling2DGeometry g =
+        ops::detail::pooling2d_geometry(call.descriptor<ops::Pooling2DDescriptor>(), x);
+    shape = {g.height,  g.width,      g.channels,   g.out_height, g.out_width, g.pool[0],
+             g.pool[1], g.strides[0], g.strides[1], g.pad_top,    g.pad_left};
+    count = g.batch;
+    x_size = g.height * g.width * g.channels;
+    y_size = g.out_height * g.out_width * g.channels;
+  }
+  /// Images that make a piece of work worth a thread.
+  int64_t grain() const { return x_size >= kParallelGrain ? 1 : (kParallelGrain + x_size - 1) / x_size; }
+};
+
+template <LoopsOf kLoops, PoolingLoops::Row PoolingLoops::*kRow>
+void forward(const KernelCall& call) {
+  const Images images(call, call.input(0).shape());
+  parallel_for(images.count, images.grain(), [&](int64_t first, int64_t last) {
+    for (int64_t n = first; n < last; ++n)
+      for (int64_t oy = 0; oy < images.shape.out_height; ++oy)
+        (kLoops().*kRow)(
+            images.shape, call.in<float>(0) + n * images.x_size, oy,
+            call.out<float>(0) + n * images.y_size + oy * (images.y_size / images.shape.out_height));
+  });
+}
+
+template <LoopsOf kLoops>
+void max_backward(const KernelCall& call) {
+  const Images images(call, call.input(1).shape());
+  parallel_for(images.count, images.grain(), [&](int64_t first, int64_t last) {
+    for (int64_t n = first; n < last; ++n)
+      kLoops().max_backward(images.shape, call.in<float>(0) + n * images.y_size,
+                            call.in<float>(1) + n * images.x_size, call.out<float>(0) + n * images.x_size);
+  });
+}
+
+template <LoopsOf kLoops>
+void average_backward(const KernelCall& call) {
+  const Images images(call, call.output(0).shape());
+  parallel_for(images.count, images.grain(), [&](int64_t first, int64_t last) {
+    for (int64_t n = first; n < last; ++n)
+      kLoops().average_backward(images.shape, call.in<float>(0) + n * images.y_size,
+                                call.out<float>(0) + n * images.x_size);
+  });
+}
+
+template <LoopsOf kLoops>
+void add(KernelTable& table, std::string_view name) {
+  table.add(ops::kMaxPooling2D, DeviceKind::cpu,
+            {name, refuses, nullptr, forward<kLoops, &PoolingLoops::max_row>});
+  table.add(ops::kAveragePooling2D, DeviceKind::cpu,
+            {name, refuses, nullptr, forward<kLoops, &PoolingLoops::average_row>});
+  table.add(ops::kMaxPooling2DBackward, DeviceKind::cpu, {name, refuses, nullptr, max_backward<kLoops>});
+  table.add(ops::kAveragePooling2DBackward, DeviceKind::cpu,
+            {name, refuses, nullptr, average_backward<kLoops>});
+}
+
+}  // namespace
+
+void register_pooling(KernelTable& table) {
+  if (cpu_level() >= CpuLevel::avx512) add<pooling_loops_avx512>(table, "avx512");
+  if (cpu_level() >= CpuLevel::avx2) add<pooling_loops_avx2>(table, "avx2");
+}
+
+}  // namespace nyala

@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <cmath>
+
+#include <nyala/backend/kernels/cpu/base/cpu_level.h>
+#include <nyala/backend/kernels/cpu/normalization/softmax.h>
+#include <nyala/backend/kernels/cpu/normalization/softmax_loops.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/crossentropy.h>
+#include <nyala/backend/ops/nn/softmax.h>
+#include <nyala/backend/runtime/parallel.h>
+
+namespace nyala {
+
+namespace {
+
+using LoopsOf = const SoftmaxLoops& (*)();
+
+/// Calls body(row) for all rows of `n` scores, on the team where it pays.
+template <class Body>
+void for_each_row(int64_t rows, int64_t n, Body&& body) {
+  constexpr int64_t kWorkPerScore = 16;
+  const int64_t grain = kParallelGrain / (n * kWorkPerScore) + 1;
+  parallel_for(rows, grain, [&](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) body(row);
+  });
+}
+
+// ---- softmax and log_softmax
+
+const char* refuses_softmax(const KernelCall& call) {
+  if (call.output(0).dtype() != DType::float32) return "float32 only";
+  return call.descriptor<ops::SoftmaxDescriptor>().axis == -1 ? nullptr : "the last axis only";
+}
+
+template <LoopsOf kLoops, bool kLogarithm>
+void softmax(const KernelCall& call) {
+  const int64_t n = call.input(0).shape().back();
+  for_each_row(call.input(0).num_elements() / n, n, [&](int64_t row) {
+    const float* x = call.in<float>(0) + row * n;
+    float* y = call.out<float>(0) + row * n;
+    const SoftmaxLoops::Total total = kLoops().total(x, n);
+    if (!kLogarithm) return kLoops().scaled_exp(x, n, total.largest, 1.0f / total.sum, y);
+    kLoops().shift(x, n, total.largest, y);
+    kLoops().shift(y, n, std::log(total.sum), y);
+  });
+}
+
+template <LoopsOf kLoops, bool kLogarithm>
+void softmax_backward(const KernelCall& call) {
+  const int64_t n = call.input(1).shape().back();
+  const auto loop = kLogarithm ? kLoops().log_softmax_backward : kLoops().softmax_backward;
+  for_each_row(call.input(1).num_elements() / n, n, [&](int64_t row) {
+    loop(call.in<float>(0) + row * n, call.in<float>(1) + row * n, n, call.out<float>(0) + row * n);
+  });
+}
+
+// ---- sparse categorical crossentropy
+
+const char* refuses_crossentropy(const KernelCall& call) {
+  const auto& d = call.descriptor<ops::SparseCrossentropyDescriptor>();
+  if (call.output(0).dtype() != DType::float32) return "float32 only";
+  return d.from_logits ? nullptr : "logits only";
+}
+
+template <LoopsOf kLoops>
+void crossentropy(const KernelCall& call) {
+  const auto& d = call.descriptor<ops::SparseCrossentropyDescriptor>();
+  const int64_t n = call.input(0).shape().back();
+  for_each_row(call.output(0).num_elements(), n, [&](int64_t row) {
+    const ops::SparseLabel label(d, call.input(1), row, n);
+    const float* x = call.in<float>(0) + row * n;
+    float* loss = call.out<float>(0) + row;
+    if (!label.valid()) {
+      *loss = label.report(*call.inputs.back());
+      return;
+    }
+    const SoftmaxLoops::Total total = kLoops().total(x, n);
+    *loss = std::log(total.sum) + (total.largest - x[label.index()]);
+  });
+}
+
+template <LoopsOf kLoops>
+void crossentropy_backward(const KernelCall& call) {
+  const auto& d = call.descriptor<ops::SparseCrossentropyDescriptor>();
+  const int64_t n = call.input(1).shape().back();
+  for_each_row(call.input(0).num_elements(), n, [&](int64_t row) {
+    const ops::SparseLabel label(d, call.input(2), row, n);
+    const float* x = call.in<float>(1) + row * n;
+    float* dx = call.out<float>(0) + row * n;
+    const float g = call.in<float>(0)[row];
+    if (!label.valid()) {
+      std::fill_n(dx, n, 0.0f);
+      return;
+    }
+    const SoftmaxLoops::Total total = kLoops().total(x, n);
+    kLoops().scaled_exp(x, n, total.largest, g / total.sum, dx);
+    dx[label.index()] -= g;
+  });
+}
+
+template <LoopsOf kLoops>
+void add(KernelTable& table, std::string_view name) {
+  constexpr DeviceKind cpu = DeviceKind::cpu;
+  table.add(ops::kSoftmax, cpu, {name, refuses_softmax, nullptr, softmax<kLoops, false>});
+  table.add(ops::kLogSoftmax, cpu, {name, refuses_softmax, nullptr, softmax<kLoops, true>});
+  table.add(ops::kSoftmaxBackward, cpu, {name, refuses_softmax, nullptr, softmax_backward<kLoops, false>});
+  table.add(ops::kLogSoftmaxBackward, cpu, {name, refuses_softmax, nullptr, softmax_backward<kLoops, true>});
+  table.add(ops::kSparseCategoricalCrossentropy, cpu,
+            {name, refuses_crossentropy, nullptr, crossentropy<kLoops>});
+  table.add(ops::kSparseCategoricalCrossentropyBackward, cpu,
+            {name, refuses_crossentropy, nullptr, crossentropy_backward<kLoops>});
+}
+
+}  // namespace
+
+void register_softmax(KernelTable& table) {
+  if (cpu_level() >= CpuLevel::avx512) add<softmax_loops_avx512>(table, "avx512");
+  if (cpu_level() >= CpuLevel::avx2) add<softmax_loops_avx2>(table, "avx2");
+}
+
+}  // namespace nyala

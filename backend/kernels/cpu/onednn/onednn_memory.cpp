@@ -1,0 +1,143 @@
+#include <nyala/backend/kernels/cpu/onednn/onednn_memory.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#if defined(__linux__) && defined(__x86_64__) && defined(__GLIBC__)
+#include <link.h>
+#endif
+
+namespace nyala::onednn {
+
+namespace {
+
+constexpr size_t kReserve = size_t{4} << 20;
+
+std::atomic<void*> g_reserve{nullptr};
+
+void fill_reserve() {
+  if (g_reserve.load(std::memory_order_relaxed)) return;
+  void* const fresh = mmap(nullptr, kReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* none = nullptr;
+  if (fresh != MAP_FAILED && !g_reserve.compare_exchange_strong(none, fresh)) munmap(fresh, kReserve);
+}
+
+void give_reserve_back() {
+  if (void* const reserve = g_reserve.exchange(nullptr)) munmap(reserve, kReserve);
+}
+
+#if defined(__linux__) && defined(__x86_64__) && defined(__GLIBC__)
+
+int guarded_posix_memalign(void** data, size_t alignment, size_t bytes) {
+  const int status = posix_memalign(data, alignment, bytes);
+  if (status != ENOMEM) return status;
+  give_reserve_back();
+  return posix_memalign(data, alignment, bytes);
+}
+
+// Also where it would throw: some of oneDNN's code is made inside of teams, which no exception may leave.
+void* guarded_new(size_t bytes) {
+  if (void* const data = ::operator new(bytes, std::nothrow)) return data;
+  give_reserve_back();
+  return ::operator new(bytes);
+}
+
+void* guarded_mmap(void* place, size_t bytes, int protection, int flags, int file, off_t offset) {
+  void* const data = mmap(place, bytes, protection, flags, file, offset);
+  if (data != MAP_FAILED || errno != ENOMEM) return data;
+  give_reserve_back();
+  return mmap(place, bytes, protection, flags, file, offset);
+}
+
+struct Part {
+  uintptr_t begin = 0, end = 0;
+  bool holds(uintptr_t address) const { return address >= begin && address < end; }
+};
+
+/// What a loaded library's dynamic section says about the functions that it calls.
+struct Calls {
+  const char* names = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
+  Part by_name, at_once;  // ElfW(Rela) of functions and of everything else
+  Part protected_again;   // read-only since it was loaded
+};
+
+Calls calls_of(const dl_phdr_info& library) {
+  Calls calls;
+  const ElfW(Dyn)* entry = nullptr;
+  for (int i = 0; i < library.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = library.dlpi_phdr[i];
+    const uintptr_t begin = library.dlpi_addr + header.p_vaddr;
+    if (header.p_type == PT_DYNAMIC) entry = reinterpret_cast<const ElfW(Dyn)*>(begin);
+    if (header.p_type == PT_GNU_RELRO) calls.protected_again = {begin, begin + header.p_memsz};
+  }
+  uintptr_t by_name_size = 0, at_once_size = 0;
+  for (; entry && entry->d_tag != DT_NULL; ++entry) {
+    const uintptr_t value = entry->d_un.d_ptr;
+    if (entry->d_tag == DT_STRTAB) calls.names = reinterpret_cast<const char*>(value);
+    if (entry->d_tag == DT_SYMTAB) calls.symbols = reinterpret_cast<const ElfW(Sym)*>(value);
+    if (entry->d_tag == DT_JMPREL) calls.by_name.begin = value;
+    if (entry->d_tag == DT_RELA) calls.at_once.begin = value;
+    if (entry->d_tag == DT_PLTRELSZ) by_name_size = value;
+    if (entry->d_tag == DT_RELASZ) at_once_size = value;
+  }
+  calls.by_name.end = calls.by_name.begin + by_name_size;
+  calls.at_once.end = calls.at_once.begin + at_once_size;
+  return calls;
+}
+
+void replace(const Calls& calls, uintptr_t slot, void* function) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  void* const start = reinterpret_cast<void*>(slot / page * page);
+  if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0) return;
+  reinterpret_cast<std::atomic<void*>*>(slot)->store(function);
+  if (calls.protected_again.holds(slot)) mprotect(start, page, PROT_READ);
+}
+
+int guard_library(dl_phdr_info* library, size_t, void*) {
+  if (!std::strstr(library->dlpi_name, "libdnnl.so")) return 0;
+  const Calls calls = calls_of(*library);
+  if (!calls.names || !calls.symbols) return 0;
+  for (const Part& part : {calls.by_name, calls.at_once})
+    for (auto at = part.begin; at < part.end; at += sizeof(ElfW(Rela))) {
+      const auto& place = *reinterpret_cast<const ElfW(Rela)*>(at);
+      const auto kind = ELF64_R_TYPE(place.r_info);
+      if (kind != R_X86_64_JUMP_SLOT && kind != R_X86_64_GLOB_DAT) continue;
+      const char* const name = calls.names + calls.symbols[ELF64_R_SYM(place.r_info)].st_name;
+      const uintptr_t slot = library->dlpi_addr + place.r_offset;
+      if (std::strcmp(name, "posix_memalign") == 0)
+        replace(calls, slot, reinterpret_cast<void*>(guarded_posix_memalign));
+      if (std::strcmp(name, "_Znwm") == 0) replace(calls, slot, reinterpret_cast<void*>(guarded_new));
+      if (std::strcmp(name, "mmap") == 0 || std::strcmp(name, "mmap64") == 0)
+        replace(calls, slot, reinterpret_cast<void*>(guarded_mmap));
+    }
+  return 0;
+}
+
+void guard_calls() { dl_iterate_phdr(guard_library, nullptr); }
+
+#else
+
+void guard_calls() {}
+
+#endif
+
+}  // namespace
+
+void guard_memory() noexcept {
+  [[maybe_unused]] static const bool guarded = [] {
+    guard_calls();
+    return true;
+  }();
+  fill_reserve();
+}
+
+}  // namespace nyala::onednn

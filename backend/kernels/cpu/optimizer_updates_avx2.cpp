@@ -1,8 +1,0 @@
-#include <nyala/backend/kernels/cpu/optimizer_updates.h>
-#include <nyala/backend/kernels/cpu/update_loops.h>
-
-namespace nyala {
-
-void add_optimizer_updates_avx2(KernelTable& table) { add_update_kernels(table, "avx2"); }
-
-}  // namespace nyala
