@@ -24,7 +24,7 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# Headers are included as <nyala/api/layers/dense.h>, in the tree as when installed: the build tree links its root.
+# Headers are included as <nyala/api/layers/core/dense.h>, in the tree as when installed: the build tree links its root.
 set(NYALA_INCLUDE_ROOT "${PROJECT_BINARY_DIR}/include")
 file(MAKE_DIRECTORY "${NYALA_INCLUDE_ROOT}")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}" "${NYALA_INCLUDE_ROOT}/nyala" SYMBOLIC)

@@ -2,7 +2,7 @@
 // step, and the whole back from its file.
 //
 //   vae [--rows 60000] [--epochs 5] [--devices 1] [--output vae.keras]
-#include <nyala/api/layers/seeded_node.h>
+#include <nyala/api/layers/base/seeded_node.h>
 #include <nyala/examples/support/strategy_argument.h>
 #include <nyala/nyala.h>
 

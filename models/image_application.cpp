@@ -3,11 +3,11 @@
 #include <cmath>
 #include <filesystem>
 
-#include <nyala/api/layers/dense.h>
-#include <nyala/api/layers/dropout.h>
-#include <nyala/api/layers/global_average_pooling2d.h>
-#include <nyala/api/layers/global_max_pooling2d.h>
-#include <nyala/api/model/graph.h>
+#include <nyala/api/graph/graph.h>
+#include <nyala/api/layers/core/dense.h>
+#include <nyala/api/layers/pooling/global_average_pooling2d.h>
+#include <nyala/api/layers/pooling/global_max_pooling2d.h>
+#include <nyala/api/layers/regularization/dropout.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/layers/padding_sizes2d.h>
+#include <nyala/api/layers/base/padding_sizes2d.h>
 #include <nyala/models/application_config.h>
 #include <nyala/models/pretrained_file.h>
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/layers/size.h>
+#include <nyala/api/layers/base/size.h>
 #include <nyala/backend/core/tensor.h>
 
 /// What the Inception networks are built of. Layers have automatic names: the order in which they are made is

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include <nyala/api/layers/input.h>
+#include <nyala/api/layers/core/input.h>
 
 namespace nyala {
 

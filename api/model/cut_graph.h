@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nyala/api/model/graph.h>
+#include <nyala/api/graph/graph.h>
 
 namespace nyala {
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <unordered_map>
 
-#include <nyala/api/layers/input.h>
-#include <nyala/api/model/fitted_input.h>
+#include <nyala/api/graph/fitted_input.h>
+#include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/input_dtype.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>

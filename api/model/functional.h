@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/model/fused_graph.h>
+#include <nyala/api/graph/fused_graph.h>
+#include <nyala/api/graph/placed_graph.h>
+#include <nyala/api/graph/topology.h>
 #include <nyala/api/model/model_node.h>
-#include <nyala/api/model/placed_graph.h>
-#include <nyala/api/model/topology.h>
 
 namespace nyala {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include <nyala/api/layers/mask.h>
+#include <nyala/api/layers/base/mask.h>
+#include <nyala/api/layers/base/takes_whole_numbers.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
-#include <nyala/api/model/takes_whole_numbers.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <nyala/api/model/graph_step.h>
+#include <nyala/api/graph/graph_step.h>
 
 namespace nyala::detail {
 

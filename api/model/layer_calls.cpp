@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include <nyala/api/layers/input.h>
-#include <nyala/api/layers/keep_output_shapes.h>
-#include <nyala/api/layers/layer.h>
-#include <nyala/api/layers/mask.h>
-#include <nyala/api/model/graph.h>
+#include <nyala/api/graph/graph.h>
+#include <nyala/api/layers/base/keep_output_shapes.h>
+#include <nyala/api/layers/base/layer.h>
+#include <nyala/api/layers/base/mask.h>
+#include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/model_node.h>
 #include <nyala/backend/core/error.h>
 

@@ -10,7 +10,7 @@
 
 #include <nyala/api/base/no_such_field.h>
 #include <nyala/api/callbacks/history.h>
-#include <nyala/api/layers/input.h>
+#include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/saving/load_report.h>
 #include <nyala/api/training/compile_config.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/base/layer.h>
 #include <nyala/api/metrics/metric.h>
 #include <nyala/api/optimizers/optimizer.h>
 #include <nyala/datasets/element.h>

@@ -1,7 +1,7 @@
 #include <nyala/api/model/sequential.h>
 
-#include <nyala/api/layers/input.h>
-#include <nyala/api/model/fitted_input.h>
+#include <nyala/api/graph/fitted_input.h>
+#include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/input_dtype.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/parameters/variable_changes.h>

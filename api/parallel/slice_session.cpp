@@ -1,6 +1,6 @@
 #include <nyala/api/parallel/slice_session.h>
 
-#include <nyala/api/layers/mask.h>
+#include <nyala/api/layers/base/mask.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/device_copy.h>

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include <nyala/api/layers/weight_source.h>
+#include <nyala/api/layers/base/weight_source.h>
 #include <nyala/api/saving/read_budget.h>
 #include <nyala/backend/runtime/context.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/base/layer.h>
 
 namespace nyala {
 

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include <nyala/api/callbacks/progbar_logger.h>
-#include <nyala/api/model/fitted_input.h>
+#include <nyala/api/graph/fitted_input.h>
 #include <nyala/api/model/input_dtype.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/check_status.h>

@@ -6,10 +6,10 @@
 #include <string>
 #include <typeinfo>
 
-#include <nyala/api/layers/call_arguments.h>
-#include <nyala/api/layers/input.h>
+#include <nyala/api/graph/graph.h>
+#include <nyala/api/layers/base/call_arguments.h>
+#include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/functional.h>
-#include <nyala/api/model/graph.h>
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>

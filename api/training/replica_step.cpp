@@ -4,8 +4,8 @@
 #include <set>
 
 #include <nyala/api/base/divide_no_nan.h>
-#include <nyala/api/layers/mask.h>
-#include <nyala/api/layers/seeded_node.h>
+#include <nyala/api/layers/base/mask.h>
+#include <nyala/api/layers/base/seeded_node.h>
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/metrics/mean_metric.h>
 #include <nyala/api/training/added_loss.h>

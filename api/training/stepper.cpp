@@ -6,8 +6,8 @@
 #include <mutex>
 #include <optional>
 
-#include <nyala/api/layers/keep_output_shapes.h>
-#include <nyala/api/model/fitted_input.h>
+#include <nyala/api/graph/fitted_input.h>
+#include <nyala/api/layers/base/keep_output_shapes.h>
 #include <nyala/api/model/input_dtype.h>
 
 #include <nyala/api/training/added_metrics.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/base/layer.h>
 #include <nyala/strategies/distributed_dataset.h>
 
 namespace nyala {

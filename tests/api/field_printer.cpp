@@ -4,7 +4,7 @@
 #include <nyala/api/activations/activation_argument.h>
 #include <nyala/api/constraints/constraint.h>
 #include <nyala/api/initializers/initializer.h>
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/base/layer.h>
 #include <nyala/api/regularizers/regularizer.h>
 #include <nyala/tests/api/field_printer.h>
 

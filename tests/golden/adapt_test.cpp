@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/discretization.h>
-#include <nyala/api/layers/normalization.h>
+#include <nyala/api/layers/preprocessing/discretization.h>
+#include <nyala/api/layers/preprocessing/normalization.h>
 #include <nyala/tests/golden/golden_data.h>
 
 namespace nyala::golden {

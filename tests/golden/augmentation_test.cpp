@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/random_crop.h>
+#include <nyala/api/layers/preprocessing/random_crop.h>
 #include <nyala/backend/ops/image/affine_transform.h>
 #include <nyala/backend/ops/image/image_transforms.h>
 #include <nyala/tests/golden/golden_data.h>

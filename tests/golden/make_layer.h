@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/base/layer.h>
 #include <nyala/tests/golden/golden_data.h>
 
 namespace nyala::golden {

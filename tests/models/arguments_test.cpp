@@ -1,8 +1,8 @@
 // What architectures refuse, and how their arguments change them. Keras' rules, with typed errors.
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/dropout.h>
-#include <nyala/api/layers/rescaling.h>
+#include <nyala/api/layers/preprocessing/rescaling.h>
+#include <nyala/api/layers/regularization/dropout.h>
 #include <nyala/models/all.h>
 #include <nyala/tests/models/shape_only_variables.h>
 

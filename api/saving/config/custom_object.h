@@ -10,7 +10,7 @@
 #include <nyala/api/base/custom_object.h>
 #include <nyala/api/constraints/constraint.h>
 #include <nyala/api/initializers/initializer.h>
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/base/layer.h>
 #include <nyala/api/losses/loss.h>
 #include <nyala/api/metrics/metric.h>
 #include <nyala/api/model/model.h>

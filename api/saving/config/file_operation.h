@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include <nyala/api/model/graph.h>
+#include <nyala/api/graph/graph.h>
 #include <nyala/api/saving/ops/op_config.h>
 
 namespace nyala {

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/layers/call_arguments.h>
-#include <nyala/api/layers/recurrent_layer.h>
+#include <nyala/api/layers/base/call_arguments.h>
+#include <nyala/api/layers/rnn/recurrent_layer.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include <nyala/api/layers/attention_inputs.h>
-#include <nyala/api/layers/call_arguments.h>
-#include <nyala/api/layers/input.h>
+#include <nyala/api/layers/attention/attention_inputs.h>
+#include <nyala/api/layers/base/call_arguments.h>
+#include <nyala/api/layers/core/input.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>

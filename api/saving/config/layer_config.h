@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/base/layer.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/config/load_scope.h>
 #include <nyala/files/json/strict_json.h>

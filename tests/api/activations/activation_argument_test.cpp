@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/activations/activations.h>
-#include <nyala/api/layers/fused_activation.h>
+#include <nyala/api/layers/base/fused_activation.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/callbacks/all.h>
-#include <nyala/api/layers/dense.h>
+#include <nyala/api/layers/core/dense.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>

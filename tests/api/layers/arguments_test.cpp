@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/all.h>
-#include <nyala/api/layers/arguments.h>
+#include <nyala/api/layers/base/arguments.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

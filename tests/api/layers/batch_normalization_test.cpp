@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/batch_normalization.h>
+#include <nyala/api/layers/normalization/batch_normalization.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/collectives.h>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/dropout.h>
+#include <nyala/api/layers/regularization/dropout.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/random.h>
 

@@ -7,7 +7,7 @@
 
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/layers/all.h>
-#include <nyala/api/layers/mask.h>
+#include <nyala/api/layers/base/mask.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/initializers/all.h>
-#include <nyala/api/layers/dense.h>
+#include <nyala/api/layers/core/dense.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/metrics/metric.h>
 #include <nyala/api/model/model.h>

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nyala/api/graph/graph.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/losses/all.h>
-#include <nyala/api/model/graph.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/regularizers/all.h>

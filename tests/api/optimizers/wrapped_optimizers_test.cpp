@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/dense.h>
-#include <nyala/api/layers/input.h>
+#include <nyala/api/layers/core/dense.h>
+#include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/saving/config/training_config.h>
 #include <nyala/api/saving/load_model.h>

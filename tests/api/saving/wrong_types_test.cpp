@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/base/layer.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/lambda.h>
+#include <nyala/api/layers/core/lambda.h>
 #include <nyala/nyala.h>
 #include <nyala/tests/support/forked.h>
 #include <nyala/tests/support/mirrored.h>

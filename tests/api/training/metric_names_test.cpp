@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/dense.h>
+#include <nyala/api/layers/core/dense.h>
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>

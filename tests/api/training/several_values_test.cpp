@@ -9,7 +9,7 @@
 
 #include <nyala/api/callbacks/csv_logger.h>
 #include <nyala/api/initializers/all.h>
-#include <nyala/api/layers/dense.h>
+#include <nyala/api/layers/core/dense.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/model/model.h>

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/dense.h>
-#include <nyala/api/layers/embedding.h>
-#include <nyala/api/layers/flatten.h>
+#include <nyala/api/layers/core/dense.h>
+#include <nyala/api/layers/core/embedding.h>
+#include <nyala/api/layers/reshaping/flatten.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/flatten.h>
-#include <nyala/api/layers/input.h>
+#include <nyala/api/layers/core/input.h>
+#include <nyala/api/layers/reshaping/flatten.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/backend/autograd/backward.h>

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/base/layer.h>
 
 namespace nyala::testing {
 

@@ -7,7 +7,7 @@
 
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/layers/all.h>
-#include <nyala/api/layers/builder.h>
+#include <nyala/api/layers/base/builder.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/utils/gradient_tape.h>

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/layers/layer.h>
+#include <nyala/api/layers/base/layer.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/central_storage.h>
 #include <nyala/strategies/mirrored.h>

@@ -1,0 +1,178 @@
+#include <nyala/api/graph/graph.h>
+
+#include <nyala/api/layers/base/draw_hook.h>
+#include <nyala/api/layers/rnn/recurrent_layer.h>
+#include <nyala/api/saving/ops/op_class.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/dispatch.h>
+#include <nyala/backend/ops/nn/einsum.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+const SymbolicNotes* symbolic(const Tensor& tensor) {
+  return dynamic_cast<const SymbolicNotes*>(tensor.notes().get());
+}
+
+GraphNode::~GraphNode() {
+  thread_local std::unique_ptr<Remains>* open = nullptr;  // of the outermost destructor on this thread
+  std::unique_ptr<Remains>& remains = place_.remains;
+  remains->inputs.swap(inputs);
+  remains->masks.swap(masks);
+  remains->output_masks.swap(output_masks);
+  if (open) {
+    remains->next = std::move(*open);
+    *open = std::move(remains);
+    return;
+  }
+  std::unique_ptr<Remains> own = std::move(remains);
+  open = &own;
+  while (own) {
+    const std::unique_ptr<Remains> now = std::move(own);
+    own = std::move(now->next);
+  }
+  open = nullptr;
+}
+
+bool GraphNode::has_own_mask(size_t i) const {
+  const SymbolicNotes* mask = i < masks.size() ? symbolic(masks[i]) : nullptr;
+  if (!mask) return false;
+  const SymbolicNotes& input = *symbolic(inputs[i]);
+  if (input.given) return true;
+  if (input.index >= input.producer->output_masks.size()) return true;
+  const SymbolicNotes* made = symbolic(input.producer->output_masks[input.index]);
+  return !made || made->producer != mask->producer || made->index != mask->index;
+}
+
+Tensors symbolic_outputs(const std::shared_ptr<const GraphNode>& node) {
+  Tensors out;
+  for (size_t i = 0; i < node->outputs.size(); ++i) {
+    Tensor tensor = node->outputs[i].shell();
+    tensor.set_notes(std::make_shared<SymbolicNotes>(node, i));
+    const bool masked = i < node->output_masks.size() && node->output_masks[i].defined();
+    out.push_back(masked ? with_mask(tensor, node->output_masks[i]) : std::move(tensor));
+  }
+  return out;
+}
+
+namespace {
+
+Device remembered_device() {
+  const ThreadContext& context = thread_context();
+  return context.is_placed() ? context.device : kNoPlacement;
+}
+
+/// Masks of a call's outputs become nodes of the graph, as in Keras; one that only the layer's inside knows
+/// stays without.
+void draw_masks(GraphNode& node) {
+  bool masked = node.layer.node().makes_mask();
+  for (const Tensor& input : node.inputs) masked = masked || mask_of(input).defined();
+  for (const Tensor& output : node.outputs) masked = masked || mask_of(output).defined();
+  if (!masked) return;
+  node.output_masks = node.layer.node().compute_mask(Inputs(node.inputs), node.outputs.size());
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (!node.output_masks[i].defined()) node.output_masks[i] = mask_of(node.outputs[i]);
+}
+
+/// Runs `layer` on shells of symbolic tensors and adds the call to the graph.
+Tensors draw_call(const Layer& layer, const Tensors& inputs) {
+  auto node = std::make_shared<GraphNode>();
+  node->layer = layer;
+  node->device = remembered_device();
+  node->arguments = inputs.empty() ? nullptr : call_arguments_of(inputs[0]);
+  node->inputs = inputs;
+  if (node->arguments) node->inputs[0] = with_call_arguments(inputs[0], nullptr);
+  Tensors shells;
+  Shapes shapes;
+  for (const Tensor& input : inputs) {
+    if (!symbolic(input))
+      throw InvalidArgumentError(
+          "layer " + in_quotes(layer.name()) +
+          ": a symbolic and an ordinary tensor were passed together; wrap constants in a layer");
+    const Tensor mask = mask_of(input);
+    shells.push_back(!mask.defined()         ? input.shell()
+                     : has_given_mask(input) ? given_mask(input.shell(), mask.shell())
+                                             : with_mask(input.shell(), mask.shell()));
+    shapes.push_back(input.shape());
+    if (!layer.node().uses_mask()) continue;
+    const bool used = inputs.size() == 1 || !takes_initial_states(layer) || has_given_mask(input);
+    node->masks.push_back(used ? mask : Tensor());
+  }
+  // Keras draws the masks of single inputs and of sequences with states; those of other layers travel alone.
+  if (inputs.size() > 1 && !takes_initial_states(layer))
+    for (size_t i = 0; i < node->masks.size(); ++i)
+      if (!node->has_own_mask(i)) node->masks[i] = Tensor();
+  // The graph holds what it calls, whoever draws it.
+  const ScopedValue<const RunningCall*> on_its_own(thread_context().running, nullptr);
+  layer.node().ensure_built(shapes);
+  shells[0] = with_call_arguments(shells[0], node->arguments);
+  Call call;
+  if (layer.node().takes_many() || shells.size() > 1)  // which a layer of one tensor refuses
+    node->outputs = layer.node().invoke(call, shells);
+  else
+    node->outputs = {layer.node().invoke(call, shells.at(0))};
+  draw_masks(*node);
+  layer.node().add_call(node);
+  return symbolic_outputs(node);
+}
+
+/// An einsum runs as the ops that it is made of, which depend on the sizes that only the run knows.
+class DrawnEinsum final : public GraphOperation {
+ public:
+  explicit DrawnEinsum(std::string equation) : equation_(std::move(equation)) {}
+  std::string class_name() const override { return "Einsum"; }
+  Tensors run(const Tensors& inputs) const override { return {ops::einsum(equation_, inputs)}; }
+
+ private:
+  std::string equation_;
+};
+
+/// Ops inside a layer's call see shells without marks and draw nothing; ops on marked tensors become nodes.
+void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+             std::span<Tensor> outputs) {
+  bool marked = false;
+  for (const Tensor* input : inputs) marked = marked || symbolic(*input);
+  if (!marked) return;
+  for (const Tensor* input : inputs)
+    if (input->is_abstract() && !symbolic(*input))
+      throw InvalidArgumentError(std::string(op.name) + ": a tensor of shape " + input->shape().to_string() +
+                                 " was made while the graph is drawn and has no values; make it in the call "
+                                 "of a layer, a Lambda say, "
+                                 "which runs with each batch");
+  auto node = std::make_shared<GraphNode>();
+  node->op = &op;
+  node->descriptor = descriptor;
+  if (&op == &ops::kEinsum)
+    node->operation = std::make_shared<DrawnEinsum>(descriptor.as<ops::EinsumDescriptor>().equation.data());
+  node->device = remembered_device();
+  node->op_class = op_class_of(op, descriptor);
+  node->name = unique_name(node->op_class);
+  for (const Tensor* input : inputs) node->inputs.push_back(*input);
+  node->outputs.assign(outputs.begin(), outputs.end());
+  const Tensors drawn = symbolic_outputs(node);
+  std::copy(drawn.begin(), drawn.end(), outputs.begin());
+}
+
+}  // namespace
+
+Tensors draw_operation(std::shared_ptr<const GraphOperation> operation, const std::string& name,
+                       const Tensors& inputs) {
+  auto node = std::make_shared<GraphNode>();
+  Tensors shells;
+  for (const Tensor& input : inputs) shells.push_back(input.shell());
+  node->outputs = operation->run(shells);
+  node->operation = std::move(operation);
+  node->device = remembered_device();
+  node->op_class = node->operation->class_name();
+  node->name = name.empty() ? unique_name(node->op_class) : name;
+  node->inputs = inputs;
+  return symbolic_outputs(node);
+}
+
+void enable_symbolic_ops() {
+  set_symbolic_hook(draw_op);
+  set_draw_hook(draw_call);
+}
+
+}  // namespace nyala

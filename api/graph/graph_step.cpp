@@ -1,0 +1,113 @@
+#include <nyala/api/graph/graph_step.h>
+
+#include <algorithm>
+
+#include <nyala/backend/ops/base/dispatch.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+namespace {
+
+/// A constant where the step's first value lies: a node of a graph has one.
+Tensor constant_of(const GraphStep& step, size_t input, const Tensors& values) {
+  const auto first =
+      std::find_if(step.inputs.begin(), step.inputs.end(), [](int value) { return value != kConstant; });
+  const Device device = values[static_cast<size_t>(*first)].device();
+  const Tensor& constant = step.node->inputs[input];
+  return constant.device() == device ? constant : constant.to(device);
+}
+
+/// The second tensor of a folded step leaves `values` with its last reader, whose result takes its bytes.
+Tensor run_folded(Call& c, const GraphStep& step, Tensors& values) {
+  const Tensor x = values[static_cast<size_t>(step.inputs[0])];
+  Tensor sum;
+  if (step.inputs.size() > 1) {
+    const int value = step.inputs[1];
+    const bool dies = std::find(step.last_uses.begin(), step.last_uses.end(), value) != step.last_uses.end();
+    Tensor& held = values[static_cast<size_t>(value)];
+    sum = dies ? std::move(held) : held;
+    if (dies) held = Tensor();
+  }
+  return step.folded->run(c, x, std::move(sum));
+}
+
+}  // namespace
+
+void run_step(Call& c, const GraphStep& step, Tensors& values) {
+  auto value = [&](int i) -> Tensor& { return values[static_cast<size_t>(i)]; };
+  if (step.folded) {
+    value(step.first_output) = run_folded(c, step, values);
+    return;
+  }
+  const GraphNode& node = *step.node;
+  auto given = [&](size_t i) {
+    for (const auto& [input, mask] : step.masks)
+      if (static_cast<size_t>(input) == i) return given_mask(value(step.inputs[i]), value(mask));
+    if (std::find(step.bare.begin(), step.bare.end(), i) != step.bare.end())
+      return with_mask(value(step.inputs[i]), {});
+    if (step.inputs[i] == kConstant) return constant_of(step, i, values);
+    return value(step.inputs[i]);
+  };
+  if (node.layer && !node.layer.node().takes_many()) {
+    const LayerNode& layer = node.layer.node();
+    value(step.first_output) =
+        step.fused.any() ? layer.invoke(c, given(0), {.parts = step.fused}) : layer.invoke(c, given(0));
+  } else {
+    Tensors inputs;
+    for (size_t i = 0; i < step.inputs.size(); ++i) inputs.push_back(given(i));
+    if (node.layer) {
+      if (node.arguments) inputs[0] = with_call_arguments(inputs[0], node.arguments);
+      Outputs outputs = node.layer.node().invoke(c, Inputs(inputs));
+      std::move(outputs.begin(), outputs.end(), values.begin() + step.first_output);
+    } else if (node.operation) {
+      for (Tensor& input : inputs) input = with_mask(input, {});
+      Outputs outputs = node.operation->run(inputs);
+      std::move(outputs.begin(), outputs.end(), values.begin() + step.first_output);
+    } else {
+      std::vector<const Tensor*> pointers;
+      for (const Tensor& input : inputs) pointers.push_back(&input);
+      dispatch(*node.op, node.descriptor, pointers,
+               std::span(values).subspan(static_cast<size_t>(step.first_output), node.outputs.size()));
+    }
+  }
+}
+
+void run_steps(Call& c, const std::vector<GraphStep>& steps, Tensors& values) {
+  for (const GraphStep& step : steps) {
+    run_step(c, step, values);
+    for (const int used : step.last_uses) values[static_cast<size_t>(used)] = Tensor();
+  }
+}
+
+void find_last_uses(GraphPlan& plan) {
+  std::vector<int> last_step(static_cast<size_t>(plan.num_values), -1);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    plan.steps[i].last_uses.clear();
+    for (int value : plan.steps[i].inputs)
+      if (value != kConstant) last_step[static_cast<size_t>(value)] = static_cast<int>(i);
+    for (const auto& [input, value] : plan.steps[i].masks)
+      last_step[static_cast<size_t>(value)] = static_cast<int>(i);
+  }
+  for (int value : plan.outputs) last_step[static_cast<size_t>(value)] = -1;
+  for (int value = 0; value < plan.num_values; ++value)
+    if (const int step = last_step[static_cast<size_t>(value)]; step >= 0)
+      plan.steps[static_cast<size_t>(step)].last_uses.push_back(value);
+}
+
+std::vector<ValueUse> find_uses(const GraphPlan& plan) {
+  std::vector<ValueUse> uses(static_cast<size_t>(plan.num_values));
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    for (const int value : plan.steps[i].inputs) {
+      if (value == kConstant) continue;
+      ++uses[static_cast<size_t>(value)].count;
+      uses[static_cast<size_t>(value)].reader = static_cast<int>(i);
+    }
+    for (const auto& [input, value] : plan.steps[i].masks) ++uses[static_cast<size_t>(value)].count;
+  }
+  for (const int value : plan.outputs) ++uses[static_cast<size_t>(value)].count;
+  return uses;
+}
+
+}  // namespace nyala

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <nyala/api/base/names_required.h>
+#include <nyala/api/layers/base/axes.h>
+#include <nyala/api/layers/base/layer.h>
+
+namespace nyala {
+
+struct SoftmaxConfig {
+  NamesRequired names_required = NamesRequired();
+  Axes axis = -1;
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// exp(x) / sum of exp(x) along one axis or over several together. What the input's mask leaves out counts
+/// for nothing and gives 0; each axis of the mask, from the last on, is 1 or that of the input.
+class Softmax : public Layer {
+ public:
+  using Config = SoftmaxConfig;
+  explicit Softmax(const Config& config = {});
+  explicit Softmax(Axes axis, Config config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <nyala/api/layers/base/layer.h>
+
+namespace nyala::detail {
+
+/// Adds a call on symbolic tensors to the graph that they belong to. Layers know no graph: whatever makes a
+/// symbolic tensor sets the hook first.
+using DrawHook = Tensors (*)(const Layer& layer, const Tensors& inputs);
+void set_draw_hook(DrawHook hook);
+Tensors drawn_call(const Layer& layer, const Tensors& inputs);
+
+}  // namespace nyala::detail

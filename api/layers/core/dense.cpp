@@ -1,0 +1,74 @@
+#include <nyala/api/layers/base/arguments.h>
+#include <nyala/api/layers/base/config_fields.h>
+#include <nyala/api/layers/core/dense.h>
+
+#include <nyala/api/layers/base/arguments.h>
+#include <nyala/api/layers/base/fusable.h>
+#include <nyala/api/layers/base/fused_activation.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/dense.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+void DenseConfig::fields(FieldVisitor& v) {
+  v.field("units", units);
+  visit_activation_and_weights(v, *this);
+}
+
+namespace {
+
+class DenseNode final : public LayerNode, public Fusable {
+ public:
+  explicit DenseNode(const DenseConfig& config) : config_(config), activation_(config.activation) {
+    if (config.units <= 0)
+      throw InvalidArgumentError("Dense: expected units > 0, received " + std::to_string(config.units));
+  }
+  std::string class_name() const override { return "Dense"; }
+  bool supports_masking() const override { return true; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+  void build(Builder& b, const Shape& input) override {
+    if (input.rank() < 2 || input.back() == None)
+      throw ShapeError("expected an input of rank 2 or more with a known last size, received " +
+                       input.to_string() + missing_batch_axis(input, 2));
+    kernel_ = b.weight("kernel", {input.back(), config_.units}, config_.kernel_initializer,
+                       {config_.kernel_regularizer, config_.kernel_constraint});
+    if (config_.use_bias)
+      bias_ = b.weight("bias", {config_.units}, config_.bias_initializer,
+                       {config_.bias_regularizer, config_.bias_constraint});
+  }
+
+  Tensor call(Call& c, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
+    const Tensor kernel = c[kernel_];
+    const Tensor bias = bias_ ? c[bias_] : Tensor();
+    const Tensor y = activation_.rest(ops::dense(x, kernel, bias, activation_.fused()));
+    if (config_.activity_regularizer) add_activity_loss(c, config_.activity_regularizer, y);
+    return y;
+  }
+
+  const Fusable* fusable() const override { return this; }
+  Variables weights() const override { return affine_weights(config_, kernel_, bias_); }
+  bool takes(const FusedParts& parts) const override {
+    return is_affine(config_) && !parts.sum && !parts.padding;
+  }
+  Tensor call_fused(Call&, const Tensor& x, const FusedCall& fused) const override {
+    return ops::dense(as_floating(x, dtype()), fused.kernel, fused.bias, fused.parts.activation);
+  }
+
+ private:
+  DenseConfig config_;
+  FusedActivation activation_;
+  Variable kernel_, bias_;
+};
+
+}  // namespace
+
+Dense::Dense(const Config& config) : Layer(node_from<DenseNode>(config)) {}
+
+Dense::Dense(int64_t units, Config config) : Dense(with(std::move(config), &Config::units, units)) {}
+
+}  // namespace nyala

@@ -1,0 +1,62 @@
+#include <nyala/api/layers/base/arguments.h>
+#include <nyala/api/layers/base/config_fields.h>
+#include <nyala/api/layers/base/takes_whole_numbers.h>
+#include <nyala/api/layers/core/embedding.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/shape/gather.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+void EmbeddingConfig::fields(FieldVisitor& v) {
+  v.field("input_dim", input_dim);
+  v.field("output_dim", output_dim);
+  v.field("embeddings_initializer", embeddings_initializer);
+  v.field("embeddings_regularizer", embeddings_regularizer);
+  v.field("embeddings_constraint", embeddings_constraint);
+  v.field("mask_zero", mask_zero);
+}
+
+namespace {
+
+class EmbeddingNode final : public LayerNode, public TakesWholeNumbers {
+ public:
+  explicit EmbeddingNode(const EmbeddingConfig& config) : config_(config) {
+    check_positive("Embedding", "input_dim", config.input_dim);
+    check_positive("Embedding", "output_dim", config.output_dim);
+  }
+  std::string class_name() const override { return "Embedding"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+  bool supports_masking() const override { return config_.mask_zero; }
+  bool makes_mask() const override { return config_.mask_zero; }
+  Tensors compute_mask(Inputs inputs, size_t) const override {
+    if (!config_.mask_zero) return {Tensor()};
+    return {ops::not_equal(inputs[0], 0.0)};
+  }
+
+  void build(Builder& b, const Shape&) override {
+    embeddings_ =
+        b.weight("embeddings", {config_.input_dim, config_.output_dim}, config_.embeddings_initializer,
+                 {config_.embeddings_regularizer, config_.embeddings_constraint});
+  }
+
+  Tensor call(Call& c, const Tensor& x) const override {
+    const bool index = x.dtype() == DType::int32 || x.dtype() == DType::int64 || x.dtype() == DType::uint8;
+    return ops::take(c[embeddings_], index ? x : ops::cast(x, DType::int64), 0);
+  }
+
+ private:
+  EmbeddingConfig config_;
+  Variable embeddings_;
+};
+
+}  // namespace
+
+Embedding::Embedding(const Config& config) : Layer(node_from<EmbeddingNode>(config)) {}
+
+Embedding::Embedding(int64_t input_dim, int64_t output_dim, Config config)
+    : Embedding(with(std::move(config), &Config::input_dim, input_dim, &Config::output_dim, output_dim)) {}
+
+}  // namespace nyala

@@ -1,0 +1,25 @@
+#include <nyala/api/layers/merging/average.h>
+
+#include <nyala/api/layers/merging/merge_layer.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+void AverageConfig::fields(FieldVisitor&) {}
+
+namespace {
+
+Tensor merge(Inputs inputs) {
+  Tensor sum = inputs[0];
+  for (const Tensor& input : inputs.subspan(1)) sum = ops::add(sum, input);
+  return sum / static_cast<double>(inputs.size());
+}
+
+}  // namespace
+
+Average::Average(const Config& config)
+    : Layer(make_merge_node({"Average", merge}, {config.name, config.trainable, config.dtype})) {}
+
+}  // namespace nyala

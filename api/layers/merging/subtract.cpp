@@ -1,0 +1,21 @@
+#include <nyala/api/layers/merging/subtract.h>
+
+#include <nyala/api/layers/merging/merge_layer.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+void SubtractConfig::fields(FieldVisitor&) {}
+
+namespace {
+
+Tensor merge(Inputs inputs) { return ops::subtract(inputs[0], inputs[1]); }
+
+}  // namespace
+
+Subtract::Subtract(const Config& config)
+    : Layer(make_merge_node({"Subtract", merge, 2}, {config.name, config.trainable, config.dtype})) {}
+
+}  // namespace nyala

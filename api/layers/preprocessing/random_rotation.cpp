@@ -1,0 +1,45 @@
+#include <nyala/api/layers/base/config_fields.h>
+#include <nyala/api/layers/preprocessing/random_rotation.h>
+
+#include <nyala/api/layers/preprocessing/image_augmentation.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+void RandomRotationConfig::fields(FieldVisitor& v) {
+  visit_factor(v, "factor", factor);
+  visit_motion(v, *this);
+}
+
+namespace {
+
+class RandomRotationNode final : public ImageAugmentation {
+ public:
+  explicit RandomRotationNode(const RandomRotationConfig& config)
+      : ImageAugmentation(config.seed, "RandomRotation", config.data_format), config_(config) {
+    config_.factor = standard_limits("RandomRotation", config.factor, -1.0);
+    sampling_ = sampling_of("RandomRotation", config.interpolation, config.fill_mode, config.fill_value);
+  }
+  std::string class_name() const override { return "RandomRotation"; }
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+
+ private:
+  Tensor changed(Call& c, const Tensor& images) const override {
+    const auto [lower, upper] = two_limits("RandomRotation", "factor", config_.factor);
+    const Tensor degrees = uniform_for_each(c, images, {{lower * 360.0, upper * 360.0}});
+    return moved(images, degrees, ops::ImageMotion::rotation, sampling_);
+  }
+
+  RandomRotationConfig config_;
+  ops::AffineOptions sampling_;
+};
+
+}  // namespace
+
+RandomRotation::RandomRotation(const Config& config) : Layer(node_from<RandomRotationNode>(config)) {}
+
+RandomRotation::RandomRotation(const FactorRange& factor, Config config)
+    : RandomRotation(with(std::move(config), &Config::factor, factor)) {}
+
+}  // namespace nyala

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <nyala/api/base/names_required.h>
+#include <nyala/api/layers/base/layer.h>
+
+namespace nyala {
+
+struct PermuteConfig {
+  NamesRequired names_required = NamesRequired();
+  std::vector<int64_t> dims = {};  // Keras has no default
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// The axes behind the batch in another order: axis i of the result is axis dims[i - 1], counted from 1.
+class Permute : public Layer {
+ public:
+  using Config = PermuteConfig;
+  /// Throws InvalidArgumentError unless dims names 1, 2, ... up to its size once each.
+  explicit Permute(const Config& config);
+  explicit Permute(std::vector<int64_t> dims, Config config = {});
+};
+
+}  // namespace nyala

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include <nyala/api/base/names_required.h>
+#include <nyala/api/layers/base/layer.h>
+
+namespace nyala {
+
+struct ReshapeConfig {
+  NamesRequired names_required = NamesRequired();
+  std::vector<int64_t> target_shape = {};  // without the batch; one size may be -1: what is left
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// The batch stays, the other axes become `target_shape`, row-major: `Reshape({4, 3})`, `Reshape({-1, 2})`.
+class Reshape : public Layer {
+ public:
+  using Config = ReshapeConfig;
+  /// Throws InvalidArgumentError for a size below -1 or several of -1.
+  explicit Reshape(const Config& config);
+  explicit Reshape(std::vector<int64_t> target_shape, Config config = {});
+};
+
+}  // namespace nyala

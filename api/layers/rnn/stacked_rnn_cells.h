@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include <nyala/api/layers/rnn/recurrent_cell.h>
+
+namespace nyala {
+
+struct StackedRNNCellsConfig {
+  std::vector<Layer> cells = {};
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// Cells one behind the other as one: each is fed with the output of the one before. Its states are those of
+/// all cells, in their order.
+class StackedRNNCells : public Layer {
+ public:
+  using Config = StackedRNNCellsConfig;
+  /// Throws InvalidArgumentError for no cells or a layer that is no cell.
+  explicit StackedRNNCells(const Config& config);
+  explicit StackedRNNCells(std::vector<Layer> cells, Config config = {});
+};
+
+}  // namespace nyala
