@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <nyala/api/layers/base/layer.h>
-#include <nyala/api/metrics/metric.h>
-#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/metrics/base/metric.h>
+#include <nyala/api/optimizers/base/optimizer.h>
 #include <nyala/datasets/element.h>
 #include <nyala/strategies/strategy.h>
 

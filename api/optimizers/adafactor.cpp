@@ -1,8 +1,8 @@
 #include <limits>
 
 #include <nyala/api/optimizers/adafactor.h>
-#include <nyala/api/optimizers/optimizer_config.h>
-#include <nyala/api/optimizers/variable_update.h>
+#include <nyala/api/optimizers/base/optimizer_config.h>
+#include <nyala/api/optimizers/base/variable_update.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/exponential.h>
 #include <nyala/backend/ops/elementwise/rounding.h>

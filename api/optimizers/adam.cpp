@@ -1,6 +1,6 @@
 #include <nyala/api/optimizers/adam.h>
 #include <nyala/api/optimizers/adam_node.h>
-#include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/api/optimizers/base/optimizer_config.h>
 
 namespace nyala {
 

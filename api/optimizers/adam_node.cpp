@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include <nyala/api/optimizers/adam_node.h>
-#include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/api/optimizers/base/optimizer_config.h>
 
 namespace nyala {
 

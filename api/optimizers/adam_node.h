@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer.h>
 
 namespace nyala {
 

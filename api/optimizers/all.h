@@ -9,6 +9,13 @@
 #include <nyala/api/optimizers/adam_node.h>
 #include <nyala/api/optimizers/adamax.h>
 #include <nyala/api/optimizers/adamw.h>
+#include <nyala/api/optimizers/base/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer_config.h>
+#include <nyala/api/optimizers/base/optimizer_group.h>
+#include <nyala/api/optimizers/base/partial_update.h>
+#include <nyala/api/optimizers/base/update_plan.h>
+#include <nyala/api/optimizers/base/update_slices.h>
+#include <nyala/api/optimizers/base/variable_update.h>
 #include <nyala/api/optimizers/ftrl.h>
 #include <nyala/api/optimizers/lamb.h>
 #include <nyala/api/optimizers/lion.h>
@@ -16,16 +23,9 @@
 #include <nyala/api/optimizers/multi_optimizer.h>
 #include <nyala/api/optimizers/muon.h>
 #include <nyala/api/optimizers/nadam.h>
-#include <nyala/api/optimizers/optimizer.h>
-#include <nyala/api/optimizers/optimizer_config.h>
-#include <nyala/api/optimizers/optimizer_group.h>
-#include <nyala/api/optimizers/partial_update.h>
 #include <nyala/api/optimizers/rmsprop.h>
 #include <nyala/api/optimizers/schedule_free_adamw.h>
 #include <nyala/api/optimizers/sgd.h>
-#include <nyala/api/optimizers/update_plan.h>
-#include <nyala/api/optimizers/update_slices.h>
-#include <nyala/api/optimizers/variable_update.h>
 
 namespace nyala {
 

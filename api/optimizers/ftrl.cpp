@@ -1,5 +1,5 @@
+#include <nyala/api/optimizers/base/optimizer_config.h>
 #include <nyala/api/optimizers/ftrl.h>
-#include <nyala/api/optimizers/optimizer_config.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

@@ -1,6 +1,6 @@
+#include <nyala/api/optimizers/base/optimizer_config.h>
+#include <nyala/api/optimizers/base/variable_update.h>
 #include <nyala/api/optimizers/lamb.h>
-#include <nyala/api/optimizers/optimizer_config.h>
-#include <nyala/api/optimizers/variable_update.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/elementwise/comparison.h>

@@ -1,5 +1,5 @@
+#include <nyala/api/optimizers/base/optimizer_config.h>
 #include <nyala/api/optimizers/lion.h>
-#include <nyala/api/optimizers/optimizer_config.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 

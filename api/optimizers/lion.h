@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer.h>
 
 namespace nyala {
 

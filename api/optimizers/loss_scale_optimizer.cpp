@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include <nyala/api/optimizers/optimizer_group.h>
-#include <nyala/api/optimizers/update_slices.h>
+#include <nyala/api/optimizers/base/optimizer_group.h>
+#include <nyala/api/optimizers/base/update_slices.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/finite_check.h>

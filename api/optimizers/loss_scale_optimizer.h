@@ -1,7 +1,7 @@
 #pragma once
 
 #include <nyala/api/base/names_required.h>
-#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer.h>
 
 namespace nyala {
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <regex>
 
-#include <nyala/api/optimizers/optimizer_group.h>
+#include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <nyala/api/base/names_required.h>
-#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer.h>
 
 namespace nyala {
 

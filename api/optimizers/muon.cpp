@@ -2,9 +2,9 @@
 #include <regex>
 
 #include <nyala/api/optimizers/adam_node.h>
+#include <nyala/api/optimizers/base/optimizer_config.h>
+#include <nyala/api/optimizers/base/variable_update.h>
 #include <nyala/api/optimizers/muon.h>
-#include <nyala/api/optimizers/optimizer_config.h>
-#include <nyala/api/optimizers/variable_update.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>

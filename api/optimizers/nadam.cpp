@@ -1,5 +1,5 @@
+#include <nyala/api/optimizers/base/optimizer_config.h>
 #include <nyala/api/optimizers/nadam.h>
-#include <nyala/api/optimizers/optimizer_config.h>
 
 namespace nyala {
 

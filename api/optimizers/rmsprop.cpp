@@ -1,4 +1,4 @@
-#include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/api/optimizers/base/optimizer_config.h>
 #include <nyala/api/optimizers/rmsprop.h>
 
 namespace nyala {

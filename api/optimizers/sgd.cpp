@@ -1,4 +1,4 @@
-#include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/api/optimizers/base/optimizer_config.h>
 #include <nyala/api/optimizers/sgd.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include <nyala/api/optimizers/optimizer_group.h>
+#include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/api/saving/own_optimizers.h>
 #include <nyala/api/saving/read_budget.h>
 #include <nyala/api/saving/stored_value.h>

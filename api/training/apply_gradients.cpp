@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <nyala/api/model/model_node.h>
-#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <nyala/api/losses/loss.h>
-#include <nyala/api/metrics/metric.h>
-#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/metrics/base/metric.h>
+#include <nyala/api/optimizers/base/optimizer.h>
 #include <nyala/api/training/per_output.h>
 
 namespace nyala {

@@ -7,7 +7,7 @@
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/base/seeded_node.h>
 #include <nyala/api/losses/configured_loss.h>
-#include <nyala/api/metrics/mean_metric.h>
+#include <nyala/api/metrics/base/mean_metric.h>
 #include <nyala/api/training/added_loss.h>
 #include <nyala/api/training/added_metrics.h>
 #include <nyala/api/training/training_state.h>

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/metrics/metric.h>
+#include <nyala/api/metrics/base/metric.h>
 #include <nyala/api/model/model_node.h>
-#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer.h>
 #include <nyala/strategies/reduce_op.h>
 #include <nyala/strategies/replica_context.h>
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer.h>
 #include <nyala/tests/golden/golden_data.h>
 
 namespace nyala::golden {

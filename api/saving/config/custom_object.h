@@ -12,9 +12,9 @@
 #include <nyala/api/initializers/initializer.h>
 #include <nyala/api/layers/base/layer.h>
 #include <nyala/api/losses/loss.h>
-#include <nyala/api/metrics/metric.h>
+#include <nyala/api/metrics/base/metric.h>
 #include <nyala/api/model/model.h>
-#include <nyala/api/optimizers/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer.h>
 #include <nyala/api/regularizers/regularizer.h>
 #include <nyala/api/schedules/learning_rate.h>
 

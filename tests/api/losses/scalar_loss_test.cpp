@@ -7,7 +7,7 @@
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/layers/core/dense.h>
 #include <nyala/api/losses/all.h>
-#include <nyala/api/metrics/metric.h>
+#include <nyala/api/metrics/base/metric.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/backend/core/error.h>

@@ -1,4 +1,4 @@
-#include <nyala/api/metrics/stateful_metric.h>
+#include <nyala/api/metrics/base/stateful_metric.h>
 
 #include <algorithm>
 

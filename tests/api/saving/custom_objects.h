@@ -7,10 +7,10 @@
 #include <nyala/api/initializers/initializer.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/losses/all.h>
-#include <nyala/api/metrics/stateful_metric.h>
+#include <nyala/api/metrics/base/stateful_metric.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
-#include <nyala/api/optimizers/optimizer_config.h>
+#include <nyala/api/optimizers/base/optimizer_config.h>
 #include <nyala/api/regularizers/regularizer.h>
 #include <nyala/api/saving/config/custom_object.h>
 #include <nyala/api/schedules/learning_rate.h>

@@ -1,0 +1,90 @@
+#include <nyala/api/metrics/base/metric_sums.h>
+
+#include <nyala/api/metrics/base/metric.h>
+#include <nyala/backend/runtime/collectives.h>
+#include <nyala/backend/runtime/context.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+namespace {
+
+size_t replica_index() {
+  const Collectives* const replica = thread_context().replica;
+  return replica ? static_cast<size_t>(replica->replica_id()) : 0;
+}
+
+}  // namespace
+
+// Not under the lock where there are replicas: each has a part of its own, and its update may wait for
+// others.
+void MetricSums::update(const MetricNode& metric, const Tensor& y_true, const Tensor& y_pred,
+                        const Tensor& sample_weight) {
+  const size_t index = replica_index();
+  std::unique_lock lock(mutex_);
+  if (index >= parts_.size()) parts_.resize(index + 1);
+  if (!parts_[index].defined()) parts_[index] = Tensor::from(metric.initial_state()).to(y_true.device());
+  const Tensor part = parts_[index];
+  if (thread_context().replica) lock.unlock();
+  metric.update_state(part, y_true, y_pred, sample_weight);
+}
+
+void MetricSums::set(const std::vector<double>& state) {
+  const std::lock_guard lock(mutex_);
+  parts_ = {Tensor::from(state)};
+}
+
+std::vector<double> MetricSums::read(const MetricNode& metric) const {
+  Tensors parts;
+  Collectives* const replica = thread_context().replica;
+  {
+    const std::lock_guard lock(mutex_);
+    parts = parts_;
+  }
+  if (replica) {
+    const size_t index = replica_index();
+    const Tensor own = index < parts.size() && parts[index].defined()
+                           ? parts[index]
+                           : Tensor::from(metric.initial_state()).to(thread_context().device);
+    parts = replica->all_values(own);
+  }
+  std::vector<std::vector<double>> states;
+  for (const Tensor& part : parts)
+    if (part.defined()) states.push_back(part.to_vector<double>());
+  return states.empty() ? metric.initial_state() : metric.merged(states);
+}
+
+void MetricSums::clear() {
+  const std::lock_guard lock(mutex_);
+  parts_.clear();
+}
+
+std::vector<std::vector<double>> MetricSums::parts(const MetricNode& metric) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::vector<double>> states;
+  for (const Tensor& part : parts_)
+    states.push_back(part.defined() ? part.to_vector<double>() : metric.initial_state());
+  return states;
+}
+
+void MetricSums::set_parts(const MetricNode& metric, const std::vector<std::vector<double>>& parts,
+                           const std::vector<Device>& places) {
+  Tensors moved;
+  if (parts.size() > places.size()) {
+    moved.push_back(Tensor::from(metric.merged(parts)).to(places.at(0)));
+  } else {
+    for (size_t i = 0; i < parts.size(); ++i) moved.push_back(Tensor::from(parts[i]).to(places[i]));
+  }
+  const std::lock_guard lock(mutex_);
+  parts_ = std::move(moved);
+}
+
+std::shared_ptr<const MetricNode> MetricSums::node(
+    const std::function<std::shared_ptr<const MetricNode>()>& make) {
+  const std::lock_guard lock(mutex_);
+  if (!node_) node_ = make();
+  return node_;
+}
+
+}  // namespace nyala
