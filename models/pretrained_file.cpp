@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include <nyala/api/utils/output.h>
+#include <nyala/api/base/output.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/io/fetch.h>

@@ -2,7 +2,7 @@
 
 #include <nyala/api/callbacks/backup_and_restore.h>
 #include <nyala/api/saving/checkpoint.h>
-#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 

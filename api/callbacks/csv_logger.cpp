@@ -2,8 +2,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/csv_logger.h>
-#include <nyala/api/callbacks/python_text.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/callbacks/callback.h>
+#include <nyala/api/callbacks/base/callback.h>
 
 namespace nyala {
 

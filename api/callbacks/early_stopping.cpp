@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/early_stopping.h>
-#include <nyala/api/callbacks/python_text.h>
 #include <nyala/api/model/model.h>
 
 namespace nyala {

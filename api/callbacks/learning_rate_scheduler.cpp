@@ -1,5 +1,5 @@
+#include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/learning_rate_scheduler.h>
-#include <nyala/api/callbacks/python_text.h>
 #include <nyala/api/model/model.h>
 #include <nyala/backend/core/error.h>
 

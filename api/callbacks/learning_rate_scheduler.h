@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include <nyala/api/callbacks/callback.h>
+#include <nyala/api/callbacks/base/callback.h>
 
 namespace nyala {
 

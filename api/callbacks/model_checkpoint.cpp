@@ -1,8 +1,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/model_checkpoint.h>
-#include <nyala/api/callbacks/python_text.h>
 #include <nyala/api/model/model.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>

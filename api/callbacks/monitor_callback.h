@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include <nyala/api/callbacks/callback.h>
+#include <nyala/api/callbacks/base/callback.h>
 
 namespace nyala {
 

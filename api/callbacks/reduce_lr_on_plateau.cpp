@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <nyala/api/callbacks/python_text.h>
+#include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/reduce_lr_on_plateau.h>
 #include <nyala/api/model/model.h>
 #include <nyala/backend/core/error.h>

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <nyala/api/callbacks/python_text.h>
+#include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/terminate_on_nan.h>
 #include <nyala/api/model/model.h>
 #include <nyala/backend/core/error.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nyala/api/callbacks/callback.h>
+#include <nyala/api/callbacks/base/callback.h>
 
 namespace nyala {
 

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include <nyala/api/base/no_such_field.h>
-#include <nyala/api/callbacks/history.h>
+#include <nyala/api/callbacks/base/history.h>
 #include <nyala/api/layers/core/input.h>
+#include <nyala/api/model/config/compile_config.h>
+#include <nyala/api/model/config/fit_config.h>
+#include <nyala/api/model/config/load_report.h>
 #include <nyala/api/model/model_node.h>
-#include <nyala/api/saving/load_report.h>
-#include <nyala/api/training/compile_config.h>
-#include <nyala/api/training/fit_config.h>
 
 namespace nyala {
 

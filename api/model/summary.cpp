@@ -6,10 +6,10 @@
 #include <map>
 #include <regex>
 
+#include <nyala/api/base/output.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/model/text_table.h>
-#include <nyala/api/utils/output.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/printable.h>

@@ -4,8 +4,8 @@
 #include <span>
 
 #include <nyala/api/saving/checkpoint.h>
-#include <nyala/api/saving/own_optimizers.h>
-#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/saving/weights/own_optimizers.h>
+#include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>

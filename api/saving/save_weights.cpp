@@ -1,8 +1,8 @@
+#include <nyala/api/saving/arrays/safetensors.h>
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/formats/legacy_weights.h>
-#include <nyala/api/saving/named_weights.h>
-#include <nyala/api/saving/safetensors.h>
-#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/saving/weights/named_weights.h>
+#include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>

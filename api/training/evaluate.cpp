@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include <nyala/api/callbacks/progbar_logger.h>
+#include <nyala/api/base/output.h>
+#include <nyala/api/callbacks/base/progbar_logger.h>
 #include <nyala/api/graph/fitted_input.h>
 #include <nyala/api/model/input_dtype.h>
 #include <nyala/api/training/callback_list.h>
@@ -12,7 +13,6 @@
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/resolve.h>
 #include <nyala/api/training/stepper.h>
-#include <nyala/api/utils/output.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/shape/concatenate.h>

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <nyala/api/training/class_weight.h>
-#include <nyala/api/training/data_argument.h>
+#include <nyala/api/model/config/class_weight.h>
+#include <nyala/api/model/config/data_argument.h>
 
 namespace nyala {
 

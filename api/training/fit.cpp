@@ -3,8 +3,9 @@
 #include <map>
 #include <optional>
 
-#include <nyala/api/callbacks/history.h>
-#include <nyala/api/callbacks/progbar_logger.h>
+#include <nyala/api/base/output.h>
+#include <nyala/api/callbacks/base/history.h>
+#include <nyala/api/callbacks/base/progbar_logger.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/evaluate.h>
@@ -12,7 +13,6 @@
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/stepper.h>
-#include <nyala/api/utils/output.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>

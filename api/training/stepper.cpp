@@ -10,9 +10,9 @@
 #include <nyala/api/layers/base/keep_output_shapes.h>
 #include <nyala/api/model/input_dtype.h>
 
+#include <nyala/api/model/config/data_argument.h>
 #include <nyala/api/training/added_metrics.h>
 #include <nyala/api/training/check_status.h>
-#include <nyala/api/training/data_argument.h>
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/no_rows_sink.h>
 #include <nyala/api/training/replica_step.h>

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/callbacks/callback.h>
+#include <nyala/api/callbacks/base/callback.h>
+#include <nyala/api/model/config/compile_config.h>
 #include <nyala/api/model/model_node.h>
-#include <nyala/api/training/compile_config.h>
 #include <nyala/backend/parameters/call.h>
 #include <nyala/backend/runtime/status_word.h>
 #include <nyala/datasets/element.h>

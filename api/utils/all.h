@@ -1,5 +1,5 @@
 #pragma once
 
+#include <nyala/api/base/output.h>
 #include <nyala/api/utils/gradient_tape.h>
-#include <nyala/api/utils/output.h>
 #include <nyala/api/utils/to_categorical.h>

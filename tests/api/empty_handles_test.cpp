@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nyala/api/callbacks/callback.h>
+#include <nyala/api/callbacks/base/callback.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/metrics/all.h>

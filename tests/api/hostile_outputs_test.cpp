@@ -13,7 +13,7 @@
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/training/progress_bar.h>
+#include <nyala/api/utils/progress_bar.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/printable.h>
 #include <nyala/tests/api/saving/scratch_folder.h>

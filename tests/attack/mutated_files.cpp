@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include <nyala/api/saving/arrays/safetensors.h>
 #include <nyala/api/saving/checkpoint.h>
-#include <nyala/api/saving/safetensors.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/datasets/cifar_files.h>
 #include <nyala/datasets/idx_arrays.h>

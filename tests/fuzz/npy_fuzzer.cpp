@@ -1,5 +1,5 @@
 // The readers of .npy and .npz.
-#include <nyala/api/saving/numpy.h>
+#include <nyala/api/saving/arrays/numpy.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/fuzz/input_file.h>
 

@@ -1,7 +1,7 @@
 // The reader of .safetensors; what it reads is written and read again.
 #include <cstdlib>
 
-#include <nyala/api/saving/safetensors.h>
+#include <nyala/api/saving/arrays/safetensors.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/fuzz/input_file.h>
 

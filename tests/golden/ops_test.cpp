@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/saving/model_json.h>
+#include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/nyala.h>
 #include <nyala/tests/api/saving/scratch_folder.h>

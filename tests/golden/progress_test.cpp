@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/training/progress_bar.h>
+#include <nyala/api/utils/progress_bar.h>
 #include <nyala/tests/golden/golden_data.h>
 
 namespace nyala::golden {

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/optimizers/all.h>
+#include <nyala/api/saving/arrays/numpy.h>
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/saving/numpy.h>
-#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/rounding.h>

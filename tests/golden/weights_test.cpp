@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/layers/all.h>
-#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/files/hdf5/file.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/tests/golden/make_model.h>

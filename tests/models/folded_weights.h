@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/model/model.h>
-#include <nyala/api/saving/numpy.h>
+#include <nyala/api/saving/arrays/numpy.h>
 
 namespace nyala {
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <nyala/api/saving/numpy.h>
+#include <nyala/api/saving/arrays/numpy.h>
 #include <nyala/backend/ops/all.h>
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/models/all.h>

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/saving/numpy.h>
+#include <nyala/api/saving/arrays/numpy.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/reduction/arg_reduction.h>
 #include <nyala/backend/ops/reduction/reduction.h>

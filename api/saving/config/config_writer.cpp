@@ -15,7 +15,7 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/saving/config/layer_config.h>
-#include <nyala/api/saving/save_notes.h>
+#include <nyala/api/saving/config/save_notes.h>
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/core/error.h>
 

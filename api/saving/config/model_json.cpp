@@ -1,10 +1,10 @@
-#include <nyala/api/saving/model_json.h>
+#include <nyala/api/saving/config/model_json.h>
 
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/config/save_notes.h>
 #include <nyala/api/saving/config/training_config.h>
-#include <nyala/api/saving/save_notes.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

@@ -6,7 +6,7 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/config_writer.h>
-#include <nyala/api/saving/save_notes.h>
+#include <nyala/api/saving/config/save_notes.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/api/saving/stored_array.h>
+#include <nyala/api/saving/arrays/stored_array.h>
 #include <nyala/files/base/file_bytes.h>
 #include <nyala/files/hdf5/file.h>
 #include <nyala/files/json/strict_json.h>

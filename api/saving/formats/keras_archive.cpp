@@ -3,9 +3,9 @@
 #include <ctime>
 #include <filesystem>
 
+#include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/formats/format.h>
-#include <nyala/api/saving/model_json.h>
-#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/version.h>
 #include <nyala/files/json/json_text.h>

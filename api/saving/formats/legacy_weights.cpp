@@ -5,10 +5,10 @@
 #include <numeric>
 #include <span>
 
-#include <nyala/api/saving/read_budget.h>
-#include <nyala/api/saving/stored_array.h>
-#include <nyala/api/saving/stored_value.h>
-#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/saving/arrays/stored_array.h>
+#include <nyala/api/saving/weights/read_budget.h>
+#include <nyala/api/saving/weights/stored_value.h>
+#include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>

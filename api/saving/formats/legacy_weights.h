@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include <nyala/api/model/config/load_report.h>
 #include <nyala/api/model/model.h>
-#include <nyala/api/saving/load_report.h>
 #include <nyala/files/hdf5/group.h>
 
 namespace nyala {

@@ -4,9 +4,9 @@
 #include <set>
 
 #include <nyala/api/saving/config/config_writer.h>
+#include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/formats/keras_archive.h>
-#include <nyala/api/saving/model_json.h>
-#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/files/json/json_text.h>
 

@@ -1,5 +1,5 @@
+#include <nyala/api/saving/arrays/safetensors.h>
 #include <nyala/api/saving/formats/format.h>
-#include <nyala/api/saving/safetensors.h>
 
 namespace nyala {
 

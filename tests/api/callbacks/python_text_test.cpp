@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/callbacks/python_text.h>
+#include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/backend/core/error.h>
 
 // The expected texts are what Python 3.11 prints.

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/saving/checkpoint.h>
-#include <nyala/api/saving/weights_file.h>
+#include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>

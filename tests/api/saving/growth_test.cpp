@@ -12,9 +12,9 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/model/sequential.h>
+#include <nyala/api/saving/arrays/numpy.h>
+#include <nyala/api/saving/arrays/safetensors.h>
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/saving/numpy.h>
-#include <nyala/api/saving/safetensors.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/json/strict_json.h>
 #include <nyala/tests/api/saving/scratch_folder.h>

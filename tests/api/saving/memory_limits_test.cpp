@@ -8,9 +8,9 @@
 #include <hdf5.h>
 
 #include <nyala/api/layers/all.h>
+#include <nyala/api/saving/arrays/numpy.h>
+#include <nyala/api/saving/arrays/safetensors.h>
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/saving/numpy.h>
-#include <nyala/api/saving/safetensors.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/files/zip/archive_writer.h>

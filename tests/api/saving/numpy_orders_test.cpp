@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/saving/numpy.h>
+#include <nyala/api/saving/arrays/numpy.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/tests/api/saving/scratch_folder.h>

@@ -7,7 +7,7 @@
 
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/model.h>
-#include <nyala/api/saving/safetensors.h>
+#include <nyala/api/saving/arrays/safetensors.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/all.h>
 #include <nyala/backend/runtime/random.h>

@@ -15,8 +15,8 @@
 
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/sequential.h>
+#include <nyala/api/saving/arrays/numpy.h>
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/saving/numpy.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/base/file_bytes.h>
 #include <nyala/tests/api/saving/scratch_folder.h>

@@ -13,7 +13,7 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/optimizers/all.h>
-#include <nyala/api/saving/weights_walk.h>
+#include <nyala/api/saving/weights/weights_walk.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/files/hdf5/file.h>

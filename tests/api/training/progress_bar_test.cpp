@@ -1,4 +1,4 @@
-#include <nyala/api/training/progress_bar.h>
+#include <nyala/api/utils/progress_bar.h>
 
 #include <cmath>
 #include <limits>

@@ -13,10 +13,10 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/regularizers/all.h>
+#include <nyala/api/saving/arrays/numpy.h>
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/saving/numpy.h>
 #include <nyala/api/schedules/all.h>
-#include <nyala/api/training/progress_bar.h>
+#include <nyala/api/utils/progress_bar.h>
 #include <nyala/api/utils/to_categorical.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>

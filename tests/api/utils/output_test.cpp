@@ -1,5 +1,5 @@
 // Where bars, summaries and messages go, and what fit, evaluate and predict show where nothing is said.
-#include <nyala/api/utils/output.h>
+#include <nyala/api/base/output.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,0 +1,24 @@
+#include <nyala/api/saving/arrays/stored_array.h>
+
+#include <nyala/backend/ops/base/cast.h>
+
+namespace nyala {
+
+NamedArrays read_all(const StoredArrays& arrays) {
+  NamedArrays values;
+  for (const StoredArray& array : arrays) values.emplace_back(array.name, array.read());
+  return values;
+}
+
+void load_array(const Variable& variable, const StoredArray& array) {
+  const bool lies_in_one_place = variable.num_copies() == 1 &&
+                                 variable.value(0).device().kind == DeviceKind::cpu &&
+                                 !variable.node().home.defined();
+  if (!array.copy || !lies_in_one_place || variable.dtype() != array.dtype)
+    return variable.assign(ops::cast(array.read(), variable.dtype()));
+  const Tensor& place = variable.value(0);
+  array.copy({static_cast<std::byte*>(place.raw()), place.bytes()});
+  if (place.bytes() > 0) place.storage()->bump_version();
+}
+
+}  // namespace nyala

@@ -1,0 +1,52 @@
+#include <nyala/api/saving/config/save_notes.h>
+
+#include <algorithm>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+namespace {
+
+thread_local SaveNotes* t_current = nullptr;
+
+std::string listed(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+}  // namespace
+
+SaveNotes::SaveNotes() : outer_(t_current) { t_current = this; }
+
+SaveNotes::~SaveNotes() { t_current = outer_; }
+
+void SaveNotes::unregistered(const std::string& class_name) {
+  if (t_current) t_current->classes_.insert(class_name);
+}
+
+void SaveNotes::left_out(const std::string& what) {
+  if (!t_current) return;
+  std::vector<std::string>& known = t_current->left_out_;
+  if (std::find(known.begin(), known.end(), what) == known.end()) known.push_back(what);
+}
+
+void SaveNotes::say(const std::string& what) const {
+  std::string text;
+  if (!left_out_.empty())
+    text += "no file can hold " + listed(left_out_) +
+            ": a C++ function is stored by its name, register_serializable(\"package\", \"name\", function); "
+            "or compile again after loading, with the optimizer of the loaded model";
+  if (!classes_.empty())
+    text += (text.empty() ? "" : "; ") + std::string("the file names classes that are not registered, ") +
+            quoted_list({classes_.begin(), classes_.end()}) + ": call register_serializable<" +
+            *classes_.begin() +
+            ">(\"package\") before loading, and best before saving, or load with .custom_objects";
+  if (!text.empty()) log(LogChannel::warning, what + ": " + text);
+}
+
+}  // namespace nyala
