@@ -32,9 +32,9 @@
 #include <nyala/backend/core/version.h>
 #include <nyala/backend/ops/all.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/datasets/base/dataset.h>
 #include <nyala/datasets/cifar10.h>
 #include <nyala/datasets/cifar100.h>
-#include <nyala/datasets/dataset.h>
 #include <nyala/datasets/fashion_mnist.h>
 #include <nyala/datasets/image/decode_image.h>
 #include <nyala/datasets/image/image_dataset.h>

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include <nyala/datasets/arrays.h>
+#include <nyala/datasets/base/arrays.h>
 
 namespace nyala::datasets {
 

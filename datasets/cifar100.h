@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include <nyala/datasets/arrays.h>
+#include <nyala/datasets/base/arrays.h>
 
 namespace nyala::datasets {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/datasets/arrays.h>
+#include <nyala/datasets/base/arrays.h>
 
 namespace nyala::datasets {
 

@@ -1,4 +1,4 @@
-#include <nyala/datasets/dataset.h>
+#include <nyala/datasets/base/dataset.h>
 
 #include <string>
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <nyala/datasets/arrays.h>
+#include <nyala/datasets/base/arrays.h>
 #include <nyala/datasets/io/fetch.h>
 
 namespace nyala::datasets {

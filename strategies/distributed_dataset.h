@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include <nyala/datasets/dataset.h>
+#include <nyala/datasets/base/dataset.h>
 
 namespace nyala {
 

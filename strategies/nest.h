@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <nyala/datasets/element.h>
+#include <nyala/datasets/base/element.h>
 #include <nyala/strategies/distributed_dataset.h>
 #include <nyala/strategies/per_replica.h>
 

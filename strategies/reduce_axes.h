@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nyala/strategies/reduce_op.h>
+#include <nyala/strategies/comm/reduce_op.h>
 
 namespace nyala {
 

@@ -8,7 +8,7 @@
 #include <nyala/api/layers/base/layer.h>
 #include <nyala/api/metrics/base/metric.h>
 #include <nyala/api/optimizers/base/optimizer.h>
-#include <nyala/datasets/element.h>
+#include <nyala/datasets/base/element.h>
 #include <nyala/strategies/strategy.h>
 
 namespace nyala {

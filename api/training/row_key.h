@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include <nyala/datasets/element.h>
+#include <nyala/datasets/base/element.h>
 
 namespace nyala {
 

@@ -10,7 +10,7 @@
 #include <nyala/api/model/model_node.h>
 #include <nyala/backend/parameters/call.h>
 #include <nyala/backend/runtime/status_word.h>
-#include <nyala/datasets/element.h>
+#include <nyala/datasets/base/element.h>
 
 namespace nyala {
 

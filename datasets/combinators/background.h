@@ -7,7 +7,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/fork.h>
 #include <nyala/backend/runtime/context.h>
-#include <nyala/datasets/dataset_node.h>
+#include <nyala/datasets/base/dataset_node.h>
 
 namespace nyala::combinators {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include <nyala/datasets/dataset.h>
+#include <nyala/datasets/base/dataset.h>
 
 /// One line per step of a pipeline; each is made in the file of its name. Arguments as in Dataset's methods.
 namespace nyala::combinators {

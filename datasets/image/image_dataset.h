@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/datasets/dataset.h>
+#include <nyala/datasets/base/dataset.h>
 #include <nyala/datasets/image/image_size.h>
 
 namespace nyala {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <nyala/backend/core/tensor.h>
-#include <nyala/strategies/reduce_op.h>
+#include <nyala/strategies/comm/reduce_op.h>
 
 namespace nyala {
 

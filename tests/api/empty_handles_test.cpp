@@ -18,7 +18,7 @@
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/nn/matmul.h>
-#include <nyala/datasets/dataset.h>
+#include <nyala/datasets/base/dataset.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/strategy.h>
 

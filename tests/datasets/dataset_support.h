@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/datasets/dataset.h>
+#include <nyala/datasets/base/dataset.h>
 
 namespace nyala {
 

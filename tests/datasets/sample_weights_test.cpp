@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/datasets/dataset.h>
+#include <nyala/datasets/base/dataset.h>
 
 namespace nyala {
 

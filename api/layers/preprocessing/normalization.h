@@ -3,7 +3,7 @@
 #include <nyala/api/base/names_required.h>
 #include <nyala/api/layers/base/axes.h>
 #include <nyala/api/layers/base/layer.h>
-#include <nyala/datasets/dataset.h>
+#include <nyala/datasets/base/dataset.h>
 
 namespace nyala {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include <nyala/datasets/arrays.h>
-#include <nyala/datasets/dataset.h>
+#include <nyala/datasets/base/arrays.h>
+#include <nyala/datasets/base/dataset.h>
 
 namespace nyala {
 

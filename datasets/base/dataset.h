@@ -10,10 +10,10 @@
 #include <vector>
 
 #include <nyala/backend/runtime/random.h>
-#include <nyala/datasets/arrays.h>
-#include <nyala/datasets/dataset_iterator.h>
-#include <nyala/datasets/dataset_node.h>
-#include <nyala/datasets/element.h>
+#include <nyala/datasets/base/arrays.h>
+#include <nyala/datasets/base/dataset_iterator.h>
+#include <nyala/datasets/base/dataset_node.h>
+#include <nyala/datasets/base/element.h>
 
 namespace nyala {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include <nyala/backend/core/tensor.h>
-#include <nyala/datasets/sample_weights.h>
+#include <nyala/datasets/base/sample_weights.h>
 
 namespace nyala {
 

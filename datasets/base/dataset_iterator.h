@@ -4,7 +4,7 @@
 #include <iterator>
 #include <memory>
 
-#include <nyala/datasets/dataset_node.h>
+#include <nyala/datasets/base/dataset_node.h>
 
 namespace nyala {
 

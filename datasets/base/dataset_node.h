@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include <nyala/datasets/element.h>
+#include <nyala/datasets/base/element.h>
 
 namespace nyala {
 

@@ -1,4 +1,4 @@
-#include <nyala/datasets/sample_weights.h>
+#include <nyala/datasets/base/sample_weights.h>
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include <nyala/datasets/dataset_iterator.h>
+#include <nyala/datasets/base/dataset_iterator.h>
 
 #include <string>
 

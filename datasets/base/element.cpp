@@ -1,4 +1,4 @@
-#include <nyala/datasets/element.h>
+#include <nyala/datasets/base/element.h>
 
 #include <string>
 
