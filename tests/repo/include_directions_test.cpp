@@ -22,10 +22,11 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"backend/parameters", {"backend/core", "backend/runtime", "backend/ops", "backend/autograd"}},
     {"backend/plan",
      {"backend/core", "backend/runtime", "backend/ops", "backend/autograd", "backend/parameters"}},
-    {"datasets", {"backend"}},
-    {"strategies", {"backend", "datasets"}},
-    {"api", {"backend", "datasets", "strategies"}},
-    {"models", {"backend", "datasets", "strategies", "api"}},
+    {"files", {"backend/core", "backend/runtime"}},
+    {"datasets", {"backend", "files"}},
+    {"strategies", {"backend", "files", "datasets"}},
+    {"api", {"backend", "files", "datasets", "strategies"}},
+    {"models", {"backend", "files", "datasets", "strategies", "api"}},
 };
 
 /// Folders that may include anything, and the two headers at the root.
@@ -109,6 +110,52 @@ TEST(IncludeDirections, NoCyclesAmongHeaders) {
   std::vector<std::string> headers;
   for (const auto& [header, targets] : edges) headers.push_back(header);
   for (const std::string& header : headers) visit(visit, header);
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+/// Folder to folder, with an include that leads there. An op's gradient is made of other ops, so the rooms of
+/// backend/ops count as one.
+using Folders = std::map<std::string, std::map<std::string, std::string>>;
+
+Folders folder_graph() {
+  const auto room = [](const std::string& path) {
+    return lies_in(path, "backend/ops") ? std::string("backend/ops") : folder_of(path);
+  };
+  Folders graph;
+  for (const SourceFile& file : cpp_files()) {
+    if (part_of(file.path).empty()) continue;
+    for (const Include& include : includes_of(file)) {
+      if (!include.header.starts_with("nyala/")) continue;
+      const std::string target = include.header.substr(6);
+      if (room(target) != room(file.path)) graph[room(file.path)].emplace(room(target), file.path + " includes " + target);
+    }
+  }
+  return graph;
+}
+
+TEST(IncludeDirections, NoCyclesAmongFolders) {
+  const Folders graph = folder_graph();
+  std::map<std::string, int> state;  // 1: being visited, 2: done
+  std::vector<std::string> path;
+  auto visit = [&](auto&& self, const std::string& folder) -> void {
+    if (state[folder] == 2) return;
+    state[folder] = 1;
+    if (const auto found = graph.find(folder); found != graph.end())
+      for (const auto& [next, why] : found->second) {
+        path.push_back(why);
+        if (state[next] == 1) {
+          std::string circle;
+          for (const std::string& step : path) circle += "\n  " + step;
+          ADD_FAILURE() << "folders include each other in a circle, which ends here:" << circle;
+        } else {
+          self(self, next);
+        }
+        path.pop_back();
+      }
+    state[folder] = 2;
+  };
+  for (const auto& [folder, targets] : graph) visit(visit, folder);
 }
 
 TEST(IncludeDirections, HeadersSayPragmaOnce) {

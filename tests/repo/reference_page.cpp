@@ -111,12 +111,11 @@ class Headers {
     }
   }
 
-  /// What the headers directly in a folder declare.
-  /// Of a folder's headers, or of one.
+  /// What the headers below a folder declare, or one header.
   std::vector<Declaration> in(const std::string& place) const {
     std::vector<Declaration> all;
     for (const auto& [path, declarations] : by_file_)
-      if (path == place || path.substr(0, path.rfind('/')) == place)
+      if (lies_in(path, place))
         all.insert(all.end(), declarations.begin(), declarations.end());
     return all;
   }
@@ -296,7 +295,8 @@ std::vector<ReferenceGroup> reference_groups() {
   std::vector<ReferenceGroup> groups;
   for (const Kind& kind : kClasses) groups.push_back(classes_group(headers, kind));
   groups.push_back(activations_group(headers));
-  groups.push_back(options_group(headers, {"Options of compile, fit, evaluate and predict", "api/training"}));
+  groups.push_back(options_group(headers, {"Options of compile, fit, evaluate and predict", "api/model/config"}));
+  groups.push_back(options_group(headers, {"Options of a progress bar", "api/utils/progress_bar.h"}));
   groups.push_back(options_group(headers, {"Options of a function that is a loss", "api/losses/loss.h"}));
   groups.push_back(options_group(headers, {"Options of strategies", "strategies"}));
   static const std::regex tensors(R"(^(?:inline )?[\w:<>, ]*Tensors?[\w<>, ]* (\w+)\()"),
