@@ -26,37 +26,58 @@
 #include <nyala/backend/kernels/cpu/recurrent/lstm.h>
 #include <nyala/backend/kernels/cpu/update/optimizer_updates.h>
 #include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/nn/conv2d.h>
+#include <nyala/backend/ops/nn/dense.h>
 
 namespace nyala {
 
+const std::vector<KernelOrder>& cpu_kernel_orders() {
+  static const auto& all = *new std::vector<KernelOrder>{
+      {&ops::kConv2D,
+       {"single_channel_avx512", "narrow_depthwise_avx512", "narrow_depthwise_avx2", "direct_avx512",
+        "direct_avx2", "tap_products", "onednn"}},
+      {&ops::kConv2DOnto, {"tap_products", "onednn"}},
+      {&ops::kConv2DBackwardInput,
+       {"narrow_depthwise_avx512", "narrow_depthwise_avx2", "depthwise_avx512", "depthwise_avx2",
+        "direct_avx512", "direct_avx2", "onednn_product", "onednn"}},
+      {&ops::kConv2DBackwardKernel,
+       {"narrow_depthwise_avx512", "narrow_depthwise_avx2", "depthwise_avx512", "depthwise_avx2",
+        "direct_avx512", "direct_avx2", "onednn_product", "tap_products", "onednn"}},
+      {&ops::kDense, {"small_avx512", "small_avx2", "onednn"}},
+      {&ops::kDenseBackwardKernel, {"small_avx512", "small_avx2", "onednn"}},
+  };
+  return all;
+}
+
 void register_cpu_kernels(KernelTable& table) {
-  register_elementwise(table);
-  register_reductions(table);
-  register_batch_normalization(table);
-  register_fused_activation(table);
-  register_layer_normalization(table);
-  register_softmax(table);
-  register_pooling(table);
-  register_resize_images(table);
   register_affine_transform(table);
-  register_single_channel(table);
-  register_narrow_depthwise(table);
+  register_batch_normalization(table);
+  register_conv2d(table);
+  register_copies(table);
+  register_dense(table);
   register_depthwise(table);
   register_direct_convolution(table);
-  register_pointwise(table);
-  register_tap_products(table);
-  register_conv2d(table);
-  register_small_dense(table);
-  register_dense(table);
-  register_optimizer_updates(table);
-  register_copies(table);
   register_dot_product_attention(table);
   register_dropout(table);
-  register_noise(table);
+  register_elementwise(table);
+  register_fused_activation(table);
   register_gather(table);
   register_gru(table);
+  register_layer_normalization(table);
   register_lstm(table);
   register_matmul(table);
+  register_narrow_depthwise(table);
+  register_noise(table);
+  register_optimizer_updates(table);
+  register_pointwise(table);
+  register_pooling(table);
+  register_reductions(table);
+  register_resize_images(table);
+  register_single_channel(table);
+  register_small_dense(table);
+  register_softmax(table);
+  register_tap_products(table);
+  for (const auto& [op, names] : cpu_kernel_orders()) table.order(*op, DeviceKind::cpu, names);
 }
 
 }  // namespace nyala

@@ -1,5 +1,6 @@
 #include <nyala/backend/ops/base/kernel_table.h>
 
+#include <algorithm>
 #include <string>
 
 #include <nyala/backend/core/error.h>
@@ -21,6 +22,19 @@ KernelTable& KernelTable::instance() {
 
 void KernelTable::add(const OpDef& op, DeviceKind kind, const Kernel& kernel) {
   fast_[&op][static_cast<size_t>(kind)].push_back(kernel);
+}
+
+void KernelTable::order(const OpDef& op, DeviceKind kind, std::span<const std::string_view> names) {
+  std::vector<Kernel>& kernels = fast_[&op][static_cast<size_t>(kind)];
+  const auto place = [&](const Kernel& kernel) {
+    const auto found = std::find(names.begin(), names.end(), kernel.name);
+    if (found == names.end())
+      throw InternalError("the list of kernels does not say when '" + std::string(op.name) + "' asks '" +
+                          std::string(kernel.name) + "'");
+    return found - names.begin();
+  };
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [&](const Kernel& a, const Kernel& b) { return place(a) < place(b); });
 }
 
 std::span<const Kernel> KernelTable::fast_kernels(const OpDef& op, DeviceKind kind) const {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +19,10 @@ class KernelTable {
 
   /// Appends a kernel; called only from register_kernels().
   void add(const OpDef& op, DeviceKind kind, const Kernel& kernel);
+
+  /// Sorts an op's kernels: they are asked in the order of `names`, of which this build or processor may lack
+  /// some. Throws InternalError where an op has a kernel that is not named.
+  void order(const OpDef& op, DeviceKind kind, std::span<const std::string_view> names);
 
   /// The kernel that takes `call` on `kind`. Throws NotFoundError with every refusal when there is none.
   const Kernel& select(const KernelCall& call, DeviceKind kind) const;
