@@ -20,8 +20,6 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"backend/kernels", {"backend/core", "backend/runtime", "backend/ops"}},
     {"backend/autograd", {"backend/core", "backend/runtime", "backend/ops"}},
     {"backend/parameters", {"backend/core", "backend/runtime", "backend/ops", "backend/autograd"}},
-    {"backend/plan",
-     {"backend/core", "backend/runtime", "backend/ops", "backend/autograd", "backend/parameters"}},
     {"files", {"backend/core", "backend/runtime"}},
     {"datasets", {"backend", "files"}},
     {"strategies", {"backend", "files", "datasets"}},
