@@ -37,6 +37,18 @@ Variables ModelNode::variables() const {
   return Layer(const_cast<ModelNode*>(this)->shared_from_this()).weights();
 }
 
+namespace {
+
+std::string home_of(const Variable& variable) {
+  try {
+    return "another strategy (" + strategy_of(variable)->name() + ")";
+  } catch (const StateError&) {
+    return "a strategy that is gone";
+  }
+}
+
+}  // namespace
+
 void ModelNode::check_variables() {
   const uint64_t now = variable_changes();
   if (checked_at_ == now) return;
@@ -44,9 +56,9 @@ void ModelNode::check_variables() {
     if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&strategy_->store()))
       throw StateError("model " + in_quotes(name()) + " belongs to " + strategy_->name() +
                        ", but its variable " + in_quotes(variable.path()) +
-                       " lies in another strategy: it was made outside, or moved with another model that "
-                       "shares its layer; make layers and model in one scope, or bring the whole model into "
-                       "one by strategy.adopt(model)");
+                       " lies in " + home_of(variable) +
+                       ": it was made outside, or moved with another model that shares its layer; make layers "
+                       "and model in one scope, or bring the whole model into one by strategy.adopt(model)");
   checked_at_ = now;
 }
 
