@@ -7,6 +7,7 @@
 #include <random>
 
 #include <nyala/nyala.h>
+#include <nyala/tests/api/saving/scratch_folder.h>
 
 namespace nyala {
 namespace {
@@ -120,7 +121,9 @@ TEST_F(SharedLayers, AModelThatIsLeftByItsStrategy) {
       MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).adopt(brief);
     }
     if (moves) {
-      EXPECT_THAT(state_error_of([&] { pair.b.predict(noise(1, {6, 4}), {.verbose = 0}); }),
+      EXPECT_THAT(state_error_of([&] {
+                    pair.b.predict(noise(1, {6, 4}), {.verbose = 0});
+                  }),
                   HasSubstr("a strategy that is gone"));
       get_strategy().adopt(pair.b);  // a finds its layer where it was
     }
@@ -247,7 +250,7 @@ class Program {
         if (moves_) move_all();
         break;
       case 1: {
-        const std::string file = testing::TempDir() + "/shared_layers.weights.h5";
+        const std::string file = folder_.file("model.weights.h5");
         model.save_weights(file);
         seen_.push_back(fit_once(model));
         model.load_weights(file);
@@ -281,7 +284,7 @@ class Program {
         break;
       }
       case 6: {
-        const std::string file = testing::TempDir() + "/shared_layers.checkpoint";
+        const std::string file = folder_.file("checkpoint");
         Checkpoint(model).save(file);
         seen_.push_back(fit_once(model));
         try {
@@ -299,6 +302,7 @@ class Program {
     }
   }
 
+  const ScratchFolder folder_{"shared_layers"};
   std::mt19937 choices_, places_;
   bool moves_;
   std::vector<Strategy> kept_;
