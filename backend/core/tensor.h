@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nyala/backend/core/axes.h>
@@ -35,6 +36,23 @@ struct TapeSlot {
   uint32_t serial = 0;  // changes when the tape is cleared or destroyed
 };
 
+/// A bool that leaves false behind where it is moved from.
+class MovedFlag {
+ public:
+  MovedFlag(bool value = false) : value_(value) {}
+  MovedFlag(const MovedFlag&) = default;
+  MovedFlag(MovedFlag&& other) noexcept : value_(std::exchange(other.value_, false)) {}
+  MovedFlag& operator=(const MovedFlag&) = default;
+  MovedFlag& operator=(MovedFlag&& other) noexcept {
+    value_ = std::exchange(other.value_, false);
+    return *this;
+  }
+  operator bool() const { return value_; }
+
+ private:
+  bool value_;
+};
+
 /// What a tensor carries besides its value: its place in a graph that is being drawn, and its Keras mask.
 struct TensorNotes {
   virtual ~TensorNotes() = default;
@@ -45,7 +63,7 @@ struct TensorNotes {
 /// What makes a tensor makes it on current_device() unless told where: a replica's on the replica's device. A
 /// scalar of cpu:0 follows the tensors that it meets in an op.
 /// An empty tensor (the default constructor's) has shape (), float32 and cpu:0 and no bytes; every member
-/// that needs a value throws StateError.
+/// that needs a value throws StateError. One that was moved from is empty, too, whatever shape it shows.
 /// Thread-safe for concurrent reads.
 class Tensor {
  public:
@@ -66,7 +84,8 @@ class Tensor {
   static Tensor view_of(StorageRef storage, size_t offset, const Shape& shape, DType dtype);
   /// Uninitialised memory on `device`, by default on the host: for loops that fill it.
   static Tensor empty(const Shape& shape, DType dtype = DType::float32, Device device = {});
-  /// These three are abstract where a size is unknown, as in a layer that is drawn.
+  /// These three are abstract where a size is unknown, inside a layer's call() while it is drawn. Elsewhere
+  /// that throws ShapeError.
   static Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
   static Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
   static Tensor full(const Shape& shape, Number value, DType dtype = DType::float32,
@@ -242,7 +261,7 @@ class Tensor {
   Shape shape_;
   Device device_;
   DType dtype_ = DType::float32;
-  bool defined_ = false;
+  MovedFlag defined_;
   bool one_of_copies_ = false;
   uint32_t serial_ = 0;
   uint32_t value_id_ = 0;

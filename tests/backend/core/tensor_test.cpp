@@ -88,6 +88,31 @@ TEST(TensorTest, ADeviceThatDoesNotExist) {
 }
 
 /// The texts are those of numpy's str().
+TEST(TensorTest, AMovedOneIsEmpty) {
+  Tensor x = Tensor::ones({2, 2});
+  const Tensor y = std::move(x);
+  EXPECT_FALSE(x.defined());
+  EXPECT_FALSE(x.is_abstract());
+  EXPECT_THROW(x.item(), StateError);
+  EXPECT_TRUE(y.defined());
+  x = y;
+  EXPECT_TRUE(x.defined());
+  Tensor z;
+  z = std::move(x);
+  EXPECT_FALSE(x.defined());
+  Tensor& same = z;
+  z = std::move(same);
+  EXPECT_EQ(z.to_vector<float>(), std::vector<float>(4, 1.0f));
+}
+
+TEST(TensorTest, UnknownSizesOutsideOfLayersAreErrors) {
+  EXPECT_THROW(Tensor::zeros({-1, 2}), ShapeError);
+  EXPECT_THROW(Tensor::ones({None, 2}), ShapeError);
+  EXPECT_THROW(Tensor::full({2, -1}, 3), ShapeError);
+  EXPECT_THROW(Tensor::empty({-1}), ShapeError);
+  EXPECT_THROW(Tensor::zeros({-2, 2}), ShapeError);
+}
+
 TEST(TensorTextTest, PrintsAsNumPy) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto text = [](std::vector<float> values, const Shape& shape) {
