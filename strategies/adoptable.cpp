@@ -40,6 +40,7 @@ void exchange(const Move& move) {
   std::swap(node.owner, twin.owner);
   std::swap(node.plain, twin.plain);
   node.diverged = false;
+  node.note_write();  // a tape that recorded the old bytes
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ void InProcessStrategy::update(UpdateRule& rule) {
 }
 
 void InProcessStrategy::apply(UpdateRule& rule, const InSlices& in_slices) {
-  store_->rejoin(rule.variables());
+  store_->begin_update(rule.variables());
   UpdatePlace place{store_.get(), 0, store_->sum_place(0), {}, 1};
   if (store_->num_weight_copies() == 1 && store_->weights_device(0).kind == DeviceKind::cpu) {
     place.num_slices = num_replicas_in_sync();

@@ -36,7 +36,10 @@ struct GradientOptions {
 /// can be differentiated again: `GradientTape outer; { GradientTape inner; ...; g = inner.gradient(y, {x}); }
 /// outer.gradient(f(g), variables)`. Second derivatives exist for elementwise ops, matmul, Dense, reductions,
 /// softmax and ops that move elements; through others they throw InvalidArgumentError.
-/// One thread at a time.
+///
+/// A tape keeps no copy of a variable's value: where a gradient needs one that was written since its use was
+/// recorded (by assign(), an optimizer, adopt()), gradient() throws StateError naming the variable. Ask
+/// first. One thread at a time.
 class GradientTape {
  public:
   using Config = GradientTapeConfig;

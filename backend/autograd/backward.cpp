@@ -124,6 +124,7 @@ class EntryContext final : public GradContext {
   const void* descriptor_data() const override { return entry_.descriptor.data(); }
   size_t num_inputs() const override { return entry_.num_inputs; }
   const Tensor& input(size_t i) const override {
+    tape_.check_unwritten(entry_, i);
     return reads_remade(tape_, entry_, i) ? walk_.remade(input_id(i)) : kept(i);
   }
   const Tensor& output(size_t i) const override {

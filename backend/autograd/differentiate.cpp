@@ -88,6 +88,7 @@ class EntryContext final : public GradContext {
   const void* descriptor_data() const override { return entry_.descriptor.data(); }
   size_t num_inputs() const override { return entry_.num_inputs; }
   const Tensor& input(size_t i) const override {
+    tape_.check_unwritten(entry_, i);
     if (is_remade_[i]) {
       tensors_[i] = remake(tape_, ids_[i]);
       is_remade_[i] = false;

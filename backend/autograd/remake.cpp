@@ -27,6 +27,7 @@ Tensor remake(Tape& tape, uint32_t value_id) {
   check_internal(entry != entries.end() && first_output(*entry) == value_id && entry->op->remake,
                  "a value that no entry can make again");
   Tensors kept;
+  for (size_t i = 0; i < entry->num_inputs; ++i) tape.check_unwritten(*entry, i);
   for (size_t i = 0; i < size_t{entry->num_inputs} + entry->num_outputs; ++i)
     kept.push_back(i < entry->num_inputs && reads_remade(tape, *entry, i)
                        ? remake(tape, tape.ids()[entry->first_id + i])

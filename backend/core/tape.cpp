@@ -48,6 +48,13 @@ Tape::~Tape() {
   pool.free.push_back(slot_);
 }
 
+void Tape::throw_written(const TapeSource& source) {
+  throw StateError(
+      "gradient: variable " + in_quotes(source.path()) +
+      " was written after the tape had recorded a use of its value, which the gradient needs; take "
+      "the gradient before you assign to the variable or update it, or record the use again");
+}
+
 void Tape::clear() {
   ++slot_->serial;
   entries_.clear();
@@ -62,7 +69,7 @@ uint32_t Tape::new_value(const Tensor& value, int32_t leaf) {
   return static_cast<uint32_t>(values_.size() - 1);
 }
 
-Tensor Tape::watch(const Tensor& value, int32_t leaf) {
+Tensor Tape::watch(const Tensor& value, int32_t leaf, const TapeSource* source) {
   check_internal(leaf >= 0, "a leaf key is negative");
   const size_t index = static_cast<size_t>(leaf);
   if (index >= leaf_values_.size()) leaf_values_.resize(index + 1, kUntracked);
@@ -72,6 +79,7 @@ Tensor Tape::watch(const Tensor& value, int32_t leaf) {
     id = find(leaf, value.raw());
     if (id == kUntracked) id = new_value(value, leaf);
   }
+  if (source && !values_[id].source) values_[id].source = source->shared_from_this();
   Tensor out = value;
   out.track(slot_, id);
   return out;
@@ -113,7 +121,8 @@ void Tape::record(const OpDef& op, const Descriptor& descriptor, TensorPointers 
                   static_cast<uint32_t>(tensors_.size()),
                   static_cast<uint32_t>(ids_.size()),
                   static_cast<uint16_t>(inputs.size()),
-                  static_cast<uint16_t>(outputs.size())};
+                  static_cast<uint16_t>(outputs.size()),
+                  TapeSource::writes()};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool tracked = inputs[i]->tape() == this;
     ids_.push_back(tracked ? inputs[i]->value_id() : kUntracked);

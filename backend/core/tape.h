@@ -1,14 +1,38 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <nyala/backend/core/op.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
+
+/// What stands behind a leaf and may be written while a tape still needs the value that it recorded: a
+/// variable. Writes are numbered through the whole process.
+class TapeSource : public std::enable_shared_from_this<TapeSource> {
+ public:
+  /// For errors: "dense_1/kernel".
+  virtual std::string_view path() const = 0;
+  /// The number of the last write; 0: none.
+  uint64_t written() const { return written_.load(std::memory_order_relaxed); }
+  void note_write() {
+    written_.store(writes_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  /// How many writes there have been.
+  static uint64_t writes() { return writes_.load(std::memory_order_relaxed); }
+
+ protected:
+  ~TapeSource() = default;
+
+ private:
+  inline static std::atomic<uint64_t> writes_{0};
+  std::atomic<uint64_t> written_{0};
+};
 
 /// Where a tracked value came from and who uses it.
 struct TapeValue {
@@ -19,6 +43,7 @@ struct TapeValue {
   /// Set after record() of an op with OpDef::remake: entries behind keep a shell of this value, and backward
   /// makes it again where a gradient reads it.
   bool remade = false;
+  std::shared_ptr<const TapeSource> source = nullptr;  // of a leaf that is a variable's value
 };
 
 /// One recorded op. Its tensors stand in Tape::tensors(): first the inputs, then the outputs; those that the
@@ -31,6 +56,7 @@ struct TapeEntry {
                       // output
   uint16_t num_inputs;
   uint16_t num_outputs;
+  uint64_t writes;  // TapeSource::writes() when it was recorded
 };
 
 /// The ops of one step as data. Recording costs no allocation once its vectors have grown. Walking back is
@@ -45,8 +71,9 @@ class Tape : public std::enable_shared_from_this<Tape> {
   Tape& operator=(const Tape&) = delete;
 
   /// Returns `value` tracked as a leaf. Backward reports its gradient under `leaf` (>= 0). A leaf that was
-  /// watched before, with the same bytes, is found again.
-  Tensor watch(const Tensor& value, int32_t leaf);
+  /// watched before, with the same bytes, is found again. `source`, if there is one, lives as long as the
+  /// record.
+  Tensor watch(const Tensor& value, int32_t leaf, const TapeSource* source = nullptr);
   /// The value of the leaf with this key and these bytes, kUntracked if it was never watched.
   uint32_t find(int32_t leaf, const void* address) const;
   /// Returns `value` tracked as a value of its own, which backward does not report.
@@ -58,6 +85,14 @@ class Tape : public std::enable_shared_from_this<Tape> {
   /// Records `op`: `outputs` become tracked. Called by the dispatcher when an input is tracked by this tape.
   void record(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
               std::span<Tensor> outputs);
+
+  /// Throws StateError naming the variable where input `i` of `entry`, a variable's own bytes, was written
+  /// since.
+  void check_unwritten(const TapeEntry& entry, size_t i) const {
+    const uint32_t id = ids_[entry.first_id + i];
+    if (id == kUntracked || !values_[id].source || values_[id].source->written() <= entry.writes) return;
+    if (!tensors_[entry.first_tensor + i].is_abstract()) throw_written(*values_[id].source);
+  }
 
   /// Forgets everything; tensors tracked until now are tracked no longer. Memory for entries is kept.
   void clear();
@@ -76,6 +111,7 @@ class Tape : public std::enable_shared_from_this<Tape> {
   TapeSlot* slot() { return slot_; }
 
  private:
+  [[noreturn]] static void throw_written(const TapeSource& source);
   uint32_t new_value(const Tensor& value, int32_t leaf);
 
   TapeSlot* slot_;

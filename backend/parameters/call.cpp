@@ -34,7 +34,7 @@ Tensor Call::operator[](const Variable& variable) const {
   Tensor value = node.copies[static_cast<size_t>(options_.replica_index) % node.copies.size()];
   if (node.copies.size() > 1) value.set_one_of_copies();
   if (options_.tape && options_.tape->recording && is_trained(node))
-    return options_.tape->watch(value, node.leaf);
+    return options_.tape->watch(value, node.leaf, &node);
   if (!node.trainable)
     for (const auto& [assigned, queued] : assignments_)
       if (assigned == variable) return queued;

@@ -26,6 +26,7 @@ Tensor detail::copy_to_update(const Variable& variable, int copy) {
 
 void detail::after_update(const Variable& variable) {
   VariableNode& node = variable.node();
+  node.note_write();
   if (node.home.defined())
     node.kind->fetch(node);
   else if (node.copies.size() > 1)

@@ -250,10 +250,12 @@ void ParameterStore::add_state_copies(VariableNode& node) {
   }
 }
 
-void ParameterStore::rejoin(const Variables& variables) {
-  for (const Variable& variable : variables)
-    if (VariableNode& node = variable.node(); node.diverged.load(std::memory_order_relaxed))
-      node.kind->rejoin(node);
+void ParameterStore::begin_update(const Variables& variables) {
+  for (const Variable& variable : variables) {
+    VariableNode& node = variable.node();
+    if (node.diverged.load(std::memory_order_relaxed)) node.kind->rejoin(node);
+    node.note_write();
+  }
 }
 
 void ParameterStore::fetch(const Variables& variables) {

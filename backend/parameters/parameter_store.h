@@ -96,8 +96,9 @@ class ParameterStore final : public VariableCreator,
   /// elsewhere.
   void fetch(const Variables& variables);
 
-  /// Called before an update writes weights(): brings copies together that replicas have written alone.
-  void rejoin(const Variables& variables);
+  /// Called before an update writes weights(): brings copies together that replicas have written alone, and
+  /// counts the write.
+  void begin_update(const Variables& variables);
 
   Tensor weights(int copy, DType dtype, const Segment& segment);
   Tensor gradients(int replica, DType dtype, const Segment& segment);

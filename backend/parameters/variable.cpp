@@ -146,11 +146,12 @@ Tensor Variable::value() const {
   Tensor out = node().kind->read(node(), place);
   if (node().copies.size() > 1 && place.context != VariablePlace::Context::update) out.set_one_of_copies();
   Tape* tape = thread_context().tape;
-  return tape && tape->recording && node().trainable ? tape->watch(out, node().leaf) : out;
+  return tape && tape->recording && node().trainable ? tape->watch(out, node().leaf, &node()) : out;
 }
 
 void Variable::write(const VariableWrite& write) const {
   node().kind->write(node(), place_of(node()), checked(node(), write));
+  node().note_write();
 }
 
 void Variable::assign(const Tensor& value) const { write({"assign", Kind::assign, value}); }

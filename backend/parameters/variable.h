@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <nyala/backend/core/held.h>
+#include <nyala/backend/core/tape.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -74,7 +75,7 @@ class SegmentOwner {
 };
 
 /// What a Variable handle shares. `copies[r]` is what replica r reads.
-struct VariableNode {
+struct VariableNode final : TapeSource {
   VariableSpec spec;
   const DistributedVariable* kind = nullptr;  // how reads and writes are brought together
   std::vector<Tensor> copies;
@@ -90,6 +91,7 @@ struct VariableNode {
   /// A replica has written its copy alone since all copies were written.
   std::atomic<bool> diverged{false};
   std::weak_ptr<SegmentOwner> owner;
+  std::string_view path() const override { return spec.path; }
   ~VariableNode() {
     if (auto store = owner.lock()) store->release(spec.dtype, segment, leaf);
   }

@@ -206,6 +206,86 @@ TEST(GradientTape, VariablesOfTwoStrategiesAreNotMistaken) {
   EXPECT_EQ(gradients[1].item(), 4.0);
 }
 
+TEST(GradientTape, AVariableWrittenSinceItsUseIsAnErrorWhereTheGradientReadsIt) {
+  const Variable v(2.0, {.name = "speed"});
+  const auto squared_after = [&](const std::function<void()>& write) {
+    v.assign(2.0);
+    GradientTape tape;
+    const Tensor y = v.value() * v.value();
+    write();
+    return tape.gradient(y, v);
+  };
+  EXPECT_FLOAT_EQ(squared_after([] {}).item(), 4.0);
+  const auto text = [&](const std::function<void()>& write) {
+    return error_text<StateError>([&] { squared_after(write); });
+  };
+  EXPECT_THAT(text([&] { v.assign(5.0); }), HasSubstr("variable 'speed' was written"));
+  EXPECT_THAT(text([&] { v.assign_add(1.0); }), HasSubstr("take the gradient before"));
+  EXPECT_THAT(text([&] { SGD(0.1).apply_gradients({Tensor(1.0f)}, {v}); }), HasSubstr("'speed'"));
+  EXPECT_THAT(text([&] { get_strategy().update(v, [](const Tensor& x) { x.copy_from(Tensor(3.0f)); }); }),
+              HasSubstr("'speed'"));
+  EXPECT_FLOAT_EQ(squared_after([&] { Variable(1.0).assign(5.0); }).item(), 4.0) << "another one";
+}
+
+TEST(GradientTape, AVariableMayBeWrittenWhereTheGradientDoesNotReadTheOldValue) {
+  const Variable v(2.0);
+  GradientTape tape({.persistent = true});
+  EXPECT_FLOAT_EQ(v.value().item(), 2.0);  // no use that a gradient needs
+  const Tensor sum = v.value() + 1.0;
+  v.assign(5.0);
+  const Tensor square = v.value() * v.value();
+  EXPECT_FLOAT_EQ(tape.gradient(sum, v).item(), 1.0);
+  EXPECT_FLOAT_EQ(tape.gradient(square, v).item(), 10.0);
+  v.assign(6.0);
+  EXPECT_THROW(tape.gradient(square, v), StateError);
+  const Tensor cube = v.value() * v.value() * v.value();  // recorded anew
+  EXPECT_FLOAT_EQ(tape.gradient(cube, v).item(), 108.0);
+}
+
+/// A tape for each of two models, as in adversarial training: the first model's gradient goes through the
+/// second.
+TEST(GradientTape, AnUpdateBetweenTwoGradientsIsAnErrorWhereTheSecondReadsIt) {
+  configure_logical_devices("cpu", 2);
+  for (const int devices : {1, 2}) {
+    MirroredStrategyConfig config{.devices = {"cpu:0"}};
+    if (devices == 2) config.devices.push_back("cpu:1");
+    const MirroredStrategy strategy(config);
+    const auto made = [](int64_t units) {
+      return Sequential({Input({2}), Dense(units, {.use_bias = false, .kernel_initializer = "ones"})});
+    };
+    const Sequential a = strategy.scope([&] { return made(2); }), b = strategy.scope([&] { return made(1); });
+    const SGD optimizer(0.1);
+    const auto step = [&](bool update_first) {
+      strategy.run([&] {
+        GradientTape of_a, of_b;
+        const Tensor y = ops::sum(b(a(Tensor::ones({1, 2}))));
+        const Tensors second = of_b.gradient(y, b.trainable_variables());
+        Tensors first;
+        if (!update_first) first = of_a.gradient(y, a.trainable_variables());
+        optimizer.apply_gradients(second, b.trainable_variables());
+        if (update_first) first = of_a.gradient(y, a.trainable_variables());
+        EXPECT_EQ(first[0].shape(), Shape({2, 2}));
+      });
+    };
+    step(false);
+    EXPECT_THAT(error_text<StateError>([&] { step(true); }), HasSubstr("kernel' was written"));
+    step(false);
+  }
+  configure_logical_devices("cpu", 1);
+}
+
+TEST(GradientTape, KeepsAVariableThatIsGone) {
+  GradientTape tape;
+  const Tensor x = tape.watch(Tensor(3.0f));
+  Tensor y;
+  {
+    const Variable v(2.0);
+    y = x * v.value();
+  }
+  const Variable recycled(7.0);  // would take the memory
+  EXPECT_FLOAT_EQ(tape.gradient(y, x).item(), 2.0);
+}
+
 TEST(SecondDerivatives, OfElementwiseFunctions) {
   const Tensor x = doubles({0.3, -0.7, 1.9, -2.4}), inside = doubles({0.3, -0.7, 0.9, -0.2}),
                positive = doubles({0.4, 1.7, 2.9, 5.1}), above = doubles({1.4, 1.7, 2.9, 5.1});
