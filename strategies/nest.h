@@ -110,6 +110,28 @@ decltype(auto) open(const T& value, int id) {
   }
 }
 
+/// Throws InvalidArgumentError naming `what` where a distributed value, also inside nests, was made for
+/// another number of replicas.
+template <class T>
+void check_replicas(const T& value, int replicas, const char* what) {
+  if constexpr (kIsDistributed<T>) {
+    size_t parts = 0;
+    if constexpr (std::is_same_v<T, DistributedBatch>)
+      parts = value.parts.size();
+    else
+      parts = value.size();
+    if (parts != static_cast<size_t>(replicas))
+      throw InvalidArgumentError(std::string(what) + ": an argument is distributed to " +
+                                 std::to_string(parts) + " replicas, but the strategy has " +
+                                 std::to_string(replicas) + "; use what this strategy distributed");
+  } else if constexpr (kHoldsDistributed<T>) {
+    nest::map(value, [&](const auto& leaf) {
+      nest::check_replicas(leaf, replicas, what);
+      return true;
+    });
+  }
+}
+
 /// Sizes that differ among the replicas' nests.
 [[noreturn]] inline void throw_unlike(size_t first, size_t other) {
   throw InvalidArgumentError("the replicas' results do not fit together: lists of " + std::to_string(first) +

@@ -40,10 +40,10 @@ class ReplicaGroup::Context final : public Collectives {
   int replica_id() const override { return id_; }
   int num_replicas() const override { return group_.size(); }
 
-  Tensor all_reduce_sum(const Tensor& value) override {
+  Tensor all_reduce_sum(const Tensor& value, const char* what) override {
     const Device device = value.device();
     Tensor sum;
-    exchange("all_reduce", value, same_kind, [&](const Tensors& shown) {
+    exchange(what, value, same_kind, [&](const Tensors& shown) {
       sum = shown[0].to(device).clone();
       for (size_t i = 1; i < shown.size(); ++i) sum = ops::add(sum, ops::seen_from(shown[i], device));
     });
@@ -61,9 +61,9 @@ class ReplicaGroup::Context final : public Collectives {
     return all;
   }
 
-  Tensors all_values(const Tensor& value) override {
+  Tensors all_values(const Tensor& value, const char* what) override {
     Tensors values;
-    exchange("all_gather", value, same_rank, [&](const Tensors& shown) {
+    exchange(what, value, same_rank, [&](const Tensors& shown) {
       for (const Tensor& other : shown) {
         values.push_back(Tensor::empty(other.shape(), other.dtype(), value.device()));
         values.back().copy_from(other);
@@ -94,9 +94,11 @@ class ReplicaGroup::Context final : public Collectives {
         value.device().kind == DeviceKind::cpu && fits == same_kind && value.bytes() <= kCopiedBytes;
     const Tensors& shown =
         group_.meet_at_table(id_, what, copied ? value.detached().clone() : value.detached()).shown;
-    for (const Tensor& other : shown)
-      if (!fits(other, value)) {
-        group_.cancel("replicas came to one collective with " + kind_of(value) + " and " + kind_of(other));
+    for (size_t id = 1; id < shown.size(); ++id)
+      if (!fits(shown[id], shown[0])) {
+        group_.cancel("replicas came to one " + std::string(what) +
+                      " with different tensors: replica 0 with " + kind_of(shown[0]) + ", replica " +
+                      std::to_string(id) + " with " + kind_of(shown[id]));
         break;
       }
     group_.check_whole();

@@ -3,6 +3,7 @@
 // The templates of Strategy and ReplicaContext; strategies/strategy.h brings both.
 #include <exception>
 #include <tuple>
+#include <typeinfo>
 
 #include <nyala/backend/parameters/distributed_variable.h>
 #include <nyala/strategies/strategy_handle.h>
@@ -55,9 +56,20 @@ auto merged_argument(const std::vector<const T*>& from_replicas) {
 /// What one replica brings to merge_call, and where its result goes.
 template <class Result, class... Args>
 struct MergeOffer {
+  const std::type_info* type;  // first, so that it can be read in the offer of a call with other arguments
   std::tuple<const Args*...> args;
   std::optional<Result>* result;
 };
+
+/// Throws CommunicationError where the replicas called merge_call with arguments of other types, or for
+/// results of another type.
+inline void check_same_merge(Collectives::Offers offers) {
+  const auto type = [&](size_t id) { return *static_cast<const std::type_info* const*>(offers[id]); };
+  for (size_t id = 1; id < offers.size(); ++id)
+    if (*type(id) != *type(0))
+      throw CommunicationError("merge_call(): replicas 0 and " + std::to_string(id) +
+                               " came with functions or arguments of different types");
+}
 
 template <class Offer, size_t Index>
 auto merged_argument_at(Collectives::Offers offers) {
@@ -91,8 +103,9 @@ auto ReplicaContext::merge_call(Function&& fn, const Args&... args) const {
   using Opened = typename detail::OpenedResult<Result>::type;
   using Offer = detail::MergeOffer<Opened, Args...>;
   std::optional<Opened> result;
-  const Offer mine{{&args...}, &result};
+  const Offer mine{&typeid(Offer), {&args...}, &result};
   auto once = [&](Collectives::Offers offers) {
+    detail::check_same_merge(offers);
     const InCrossReplica cross(*node);
     [&]<size_t... Index>(std::index_sequence<Index...>) {
       if constexpr (std::is_void_v<Result>) {
@@ -124,13 +137,14 @@ void ReplicaContext::update(const Variable& variable, Function&& fn, const Args&
   };
   const bool shared = num_replicas > 1 && variable.node().home.defined();
   if (!shared || !context) return write(id);
-  context->meet_once("update()", this, [&](Collectives::Offers) { write(0); });
+  context->meet_once("update() of " + variable.path(), this, [&](Collectives::Offers) { write(0); });
 }
 
 template <class Function, class... Args>
 auto Strategy::run(Function&& fn, const Args&... args) const {
   detail::check_cross_replica("run()");
   detail::check_not_mixed(node(), "run()");
+  (detail::nest::check_replicas(args, num_replicas_in_sync(), "run()"), ...);
   using Returned = decltype(detail::call_opened(fn, std::declval<Replica&>(), args...));
   if constexpr (std::is_void_v<Returned>) {
     node().run([&](Replica& replica) { detail::call_opened(fn, replica, args...); });
@@ -183,6 +197,7 @@ auto Strategy::gather(const Nest& values, int axis) const {
 template <class Nest>
 auto Strategy::local_results(const Nest& values) const {
   using Local = std::decay_t<decltype(detail::nest::open(values, 0))>;
+  detail::nest::check_replicas(values, num_replicas_in_sync(), "local_results()");
   std::vector<Local> results;
   const int replicas = detail::nest::kHoldsDistributed<Nest> ? num_replicas_in_sync() : 1;
   for (int id = 0; id < replicas; ++id) results.push_back(detail::nest::open(values, id));
@@ -207,6 +222,7 @@ auto Strategy::distribute_values_from_function(Function&& make) const {
 template <class Function, class... Args>
 void Strategy::update(const Variable& variable, Function&& fn, const Args&... args) const {
   detail::check_cross_replica("update()");
+  (detail::nest::check_replicas(args, num_replicas_in_sync(), "update()"), ...);
   for (const int copy : copies_of(variable)) {
     const InUpdate inside(node(), copy);
     fn(detail::copy_to_update(variable, copy), detail::nest::open(args, copy)...);

@@ -20,12 +20,14 @@ class Collectives {
   virtual int replica_id() const = 0;
   virtual int num_replicas() const = 0;
   /// The sum over all replicas, added in replica order, on this replica's device: the same bits everywhere.
-  virtual Tensor all_reduce_sum(const Tensor& value) = 0;
+  /// `what`, here and below, is a literal that names the meeting in errors, and what the sum is for: replicas
+  /// that come with different ones break it.
+  virtual Tensor all_reduce_sum(const Tensor& value, const char* what = "all_reduce") = 0;
   /// The values of all replicas stacked along a new axis 0 in replica order, on this replica's device.
   virtual Tensor all_gather(const Tensor& value) = 0;
   /// The values of all replicas in replica order, copied to this replica's device. Ranks and dtypes are
   /// equal, sizes need not be.
-  virtual Tensors all_values(const Tensor& value) = 0;
+  virtual Tensors all_values(const Tensor& value, const char* what = "all_gather") = 0;
   /// The replicas meet; replica 0's thread calls once(offers) outside of every replica, and all go on when it
   /// has returned. `what` names the meeting in errors. What `once` throws, replica 0 throws.
   virtual void meet_once(std::string_view what, const void* offer,

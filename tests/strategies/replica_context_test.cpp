@@ -46,6 +46,72 @@ TEST_P(Replicas, AllReduceOfNests) {
   });
 }
 
+/// The two texts stand in the error that replicas 0 and 1 get for doing different things at one meeting.
+template <class First, class Second>
+void expect_refused(const Strategy& under_test, First&& first, Second&& second, const std::string& one,
+                    const std::string& other) {
+  const std::string text = error_text<CommunicationError>([&] {
+    under_test.run([&](ReplicaContext& replica) {
+      if (replica.id == 1)
+        second(replica);
+      else
+        first(replica);
+    });
+  });
+  EXPECT_THAT(text, AllOf(HasSubstr(one), HasSubstr(other), HasSubstr("replica 0"), HasSubstr("replica 1")));
+  under_test.run([](ReplicaContext& replica) { replica.all_reduce("SUM", row(replica, {1})); });
+}
+
+TEST_P(Replicas, DifferentVerbsAtOneMeetingAreErrors) {
+  const Strategy under_test = strategy();
+  if (replicas() == 1) return;
+  const auto sum = [](ReplicaContext& r) { r.all_reduce("SUM", row(r, {1, 2})); };
+  const auto mean = [](ReplicaContext& r) { r.all_reduce("MEAN", row(r, {1, 2})); };
+  const auto gather = [](ReplicaContext& r) {
+    r.all_gather(Tensor::zeros({2, 2}, DType::float32, r.device));
+  };
+  const auto gather_1 = [](ReplicaContext& r) {
+    r.all_gather(Tensor::zeros({2, 2}, DType::float32, r.device), 1);
+  };
+  const auto longer = [](ReplicaContext& r) { r.all_reduce("SUM", row(r, {1, 2, 3})); };
+  const auto integers = [](ReplicaContext& r) {
+    r.all_reduce("SUM", Tensor::zeros({2}, DType::int32, r.device));
+  };
+  const auto merge = [](ReplicaContext& r) { r.merge_call([](const Strategy&) {}); };
+  expect_refused(under_test, sum, mean, "all_reduce(SUM)", "all_reduce(MEAN)");
+  expect_refused(under_test, mean, sum, "all_reduce(SUM)", "all_reduce(MEAN)");
+  expect_refused(under_test, sum, gather, "all_reduce(SUM)", "all_gather");
+  expect_refused(under_test, gather, gather_1, "all_gather", "all_gather(axis 1)");
+  expect_refused(under_test, sum, longer, "float32 (2,)", "float32 (3,)");
+  expect_refused(under_test, sum, integers, "float32 (2,)", "int32 (2,)");
+  expect_refused(under_test, sum, merge, "all_reduce(SUM)", "merge_call()");
+}
+
+TEST_P(Replicas, MergeCallsWithOtherArgumentsAreErrors) {
+  const Strategy under_test = strategy();
+  if (replicas() == 1) return;
+  const std::string text = error_text<CommunicationError>([&] {
+    under_test.run([&](ReplicaContext& replica) {
+      if (replica.id == 1)
+        replica.merge_call([](const Strategy&, const PerReplica<>&) { ADD_FAILURE(); }, row(replica, {1}));
+      else
+        replica.merge_call([](const Strategy&, const PerReplica<int>&) { ADD_FAILURE(); }, 7);
+    });
+  });
+  EXPECT_THAT(text, AllOf(HasSubstr("merge_call"), HasSubstr("replicas 0 and 1")));
+}
+
+TEST_P(Replicas, UpdatesOfDifferentVariablesAreErrors) {
+  const Strategy under_test = strategy();
+  const auto [a, b] = under_test.scope([] {
+    return std::pair{Variable(Tensor({1, 2}), {.name = "a"}), Variable(Tensor({1, 2}), {.name = "b"})};
+  });
+  if (replicas() == 1 || !a.node().home.defined()) return;  // each replica writes a copy of its own
+  expect_refused(
+      under_test, [&](ReplicaContext& r) { r.update(a, [](const Tensor&) {}); },
+      [&](ReplicaContext& r) { r.update(b, [](const Tensor&) {}); }, "update() of a", "update() of b");
+}
+
 TEST_P(Replicas, MeansOfIntegersAreRoundedDown) {
   const Strategy under_test = strategy();
   under_test.run([&](ReplicaContext& replica) {

@@ -27,6 +27,28 @@ class Run : public OnStrategies {
   }
 };
 
+TEST_P(Run, WhatAnotherNumberOfReplicasHasIsRefused) {
+  const Strategy under_test = strategy();
+  const int others = replicas() == 1 ? 2 : replicas() - 1;
+  const Strategy other = make_strategy({"", "cpu", others, SharedWeights::automatic});
+  const DistributedBatch batch = other.distribute(Batch{{Tensor::zeros({8, 2})}, {Tensor::zeros({8})}});
+  const auto expect_refused = [&](const auto& call) {
+    EXPECT_THAT(error_text<InvalidArgumentError>(call),
+                AllOf(HasSubstr("distributed to " + std::to_string(others) + " replicas"),
+                      HasSubstr("has " + std::to_string(replicas()))));
+  };
+  expect_refused([&] { under_test.run([](const Batch&) { ADD_FAILURE(); }, batch); });
+  expect_refused([&] { under_test.run([](const Tensor&) { ADD_FAILURE(); }, ids(other)); });
+  expect_refused([&] { under_test.run([](const Tensors&) { ADD_FAILURE(); }, std::vector{ids(other)}); });
+  expect_refused([&] { under_test.local_results(batch); });
+  const Variable variable = under_test.scope([] { return Variable(Tensor({1, 2})); });
+  expect_refused([&] {
+    under_test.update(
+        variable, [](const Tensor&, const Tensor&) { ADD_FAILURE(); }, ids(other));
+  });
+  other.run([](const Batch& part) { EXPECT_LE(part.x[0].shape()[0], 8); }, batch);
+}
+
 TEST_P(Run, OpensDistributedArgumentsAndPassesOthers) {
   const Strategy under_test = strategy();
   const PerReplica<> values = ids(under_test, 1);

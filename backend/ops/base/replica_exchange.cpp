@@ -23,12 +23,17 @@ void infer_all_gather(InferContext& c) {
   c.output(0, c.shape(0).with(d.axis, d.size), c.dtype(0));
 }
 
-Tensor reduced(const Tensor& x, Collectives& replica, bool mean) {
-  const Tensor sum = replica.all_reduce_sum(x);
+Tensor reduced(const Tensor& x, Collectives& replica, bool mean, const char* what) {
+  const Tensor sum = replica.all_reduce_sum(x, what);
   if (!mean) return sum;
   const Tensor count = Tensor::full({}, replica.num_replicas(), x.dtype(), x.device());
   return is_floating(x.dtype()) ? divide(sum, count) : floor_divide(sum, count);
 }
+
+/// What gathers along each axis are called.
+constexpr const char* kGathers[Shape::kMaxRank] = {
+    "all_gather",         "all_gather(axis 1)", "all_gather(axis 2)", "all_gather(axis 3)",
+    "all_gather(axis 4)", "all_gather(axis 5)", "all_gather(axis 6)", "all_gather(axis 7)"};
 
 /// Gradients go back among the replicas of the same step only.
 Collectives& still_inside(Collectives* replica, std::string_view op) {
@@ -40,12 +45,14 @@ Collectives& still_inside(Collectives* replica, std::string_view op) {
 
 void all_reduce_gradient(GradContext& c) {
   const auto& d = c.descriptor<ReplicaAllReduceDescriptor>();
-  c.set(0, reduced(c.grad(), still_inside(d.replica, "all_reduce"), d.mean));
+  c.set(0, reduced(c.grad(), still_inside(d.replica, "all_reduce"), d.mean,
+                   d.mean ? "the gradient of all_reduce(MEAN)" : "the gradient of all_reduce(SUM)"));
 }
 
 void all_gather_gradient(GradContext& c) {
   const auto& d = c.descriptor<ReplicaAllGatherDescriptor>();
-  const Tensor all = still_inside(d.replica, "all_gather").all_reduce_sum(c.grad());
+  const Tensor all =
+      still_inside(d.replica, "all_gather").all_reduce_sum(c.grad(), "the gradient of all_gather");
   const int64_t rows = c.input(0).shape()[d.axis];
   c.set(0, slice_axis(all, d.axis, {d.first, d.first + rows, 1}));
 }
@@ -75,7 +82,7 @@ const OpDef kReplicaAllGather = {.name = "replica_all_gather",
 
 Tensor detail::replica_all_reduce(const Tensor& x, Collectives* replica, bool mean) {
   if (!replica || replica->num_replicas() == 1) return x;
-  Tensor result = reduced(x.detached(), *replica, mean);
+  Tensor result = reduced(x.detached(), *replica, mean, mean ? "all_reduce(MEAN)" : "all_reduce(SUM)");
   record(kReplicaAllReduce, ReplicaAllReduceDescriptor{replica, mean}, x, result);
   return result;
 }
@@ -88,7 +95,7 @@ Tensor detail::replica_all_gather(const Tensor& x, Collectives* replica, int axi
                      x.shape().to_string());
   if (axis < 0) axis += x.rank();
   if (!replica || replica->num_replicas() == 1) return x;
-  const Tensors parts = replica->all_values(x.detached());
+  const Tensors parts = replica->all_values(x.detached(), kGathers[axis]);
   check_parts(parts, axis);
   Tensor result = concatenate(parts, axis);
   ReplicaAllGatherDescriptor descriptor{replica, axis, 0, result.shape()[axis]};

@@ -64,14 +64,14 @@ class TwoReplicas final : public Collectives {
   explicit TwoReplicas(Tensor other) : other_(std::move(other)) {}
   int replica_id() const override { return 0; }
   int num_replicas() const override { return 2; }
-  Tensor all_reduce_sum(const Tensor& value) override { return value + other_; }
+  Tensor all_reduce_sum(const Tensor& value, const char*) override { return value + other_; }
   Tensor all_gather(const Tensor& value) override {
     const Tensor both = Tensor::empty({2, value.shape()[0]}, value.dtype());
     both.rows(0, 1).copy_from(value.with_shape({1, value.shape()[0]}));
     both.rows(1, 1).copy_from(other_.with_shape({1, value.shape()[0]}));
     return both;
   }
-  Tensors all_values(const Tensor& value) override { return {value, other_}; }
+  Tensors all_values(const Tensor& value, const char*) override { return {value, other_}; }
   void meet_once(std::string_view, const void* offer, const std::function<void(Offers)>& once) override {
     once(Offers(&offer, 1));
   }

@@ -157,7 +157,7 @@ class Scripted final : public Collectives {
   Scripted(int id, std::vector<Tensors> values) : id_(id), values_(std::move(values)) {}
   int replica_id() const override { return id_; }
   int num_replicas() const override { return static_cast<int>(values_.size()); }
-  Tensor all_reduce_sum(const Tensor& value) override {
+  Tensor all_reduce_sum(const Tensor& value, const char*) override {
     std::vector<double> sum(static_cast<size_t>(value.num_elements()));
     for (int replica = 0; replica < num_replicas(); ++replica) {
       const std::vector<double> part = values_of(member(replica, 1, value));
@@ -173,7 +173,7 @@ class Scripted final : public Collectives {
       for (const double v : values_of(member(replica, 0, value))) all.push_back(v);
     return tensor_of(all, shape, value.dtype());
   }
-  Tensors all_values(const Tensor& value) override { return {value}; }
+  Tensors all_values(const Tensor& value, const char*) override { return {value}; }
   void meet_once(std::string_view, const void* offer, const std::function<void(Offers)>& once) override {
     once(Offers(&offer, 1));
   }
