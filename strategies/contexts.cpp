@@ -9,12 +9,12 @@ using namespace nyala::detail;
 
 namespace {
 
-StrategyNode* open_strategy() { return static_cast<StrategyNode*>(thread_context().strategy.get()); }
+StrategyNode* open_strategy() { return static_cast<StrategyNode*>(context_of_open_scopes().strategy.get()); }
 
 }  // namespace
 
 std::shared_ptr<StrategyNode> detail::current_strategy() {
-  auto open = std::static_pointer_cast<StrategyNode>(thread_context().strategy);
+  auto open = std::static_pointer_cast<StrategyNode>(context_of_open_scopes().strategy);
   return open ? open : default_strategy(thread_context().is_placed() ? Device{} : thread_context().device);
 }
 
@@ -56,23 +56,24 @@ StrategyScope::StrategyScope(std::shared_ptr<StrategyNode> node) {
   check_not_mixed(*node, "the scope");
   check_cross_replica("scope()");
   ThreadContext& context = thread_context();
-  if (context.scope_depth++ > 0) return;
-  context.creator = &node->store();
-  context.strategy = std::move(node);
+  if (!context.strategy) {
+    context.scopes = std::make_shared<std::atomic<int>>(0);
+    context.creator = &node->store();
+    context.strategy = std::move(node);
+  }
+  scopes_ = context.scopes;
+  if (scopes_) ++*scopes_;
 }
 
 StrategyScope::~StrategyScope() {
-  ThreadContext& context = thread_context();
-  if (--context.scope_depth > 0) return;
-  context.creator = nullptr;
-  context.strategy = nullptr;
+  if (scopes_ && --*scopes_ == 0) context_of_open_scopes();
 }
 
 SavedContext::SavedContext()
     : tape_(thread_context().tape),
       creator_(thread_context().creator),
       strategy_(std::move(thread_context().strategy)),
-      scope_depth_(thread_context().scope_depth),
+      scopes_(std::move(thread_context().scopes)),
       replica_(thread_context().replica),
       replica_context_(thread_context().replica_context),
       running_(thread_context().running),
@@ -83,7 +84,7 @@ SavedContext::~SavedContext() {
   context.tape = tape_;
   context.creator = creator_;
   context.strategy = std::move(strategy_);
-  context.scope_depth = scope_depth_;
+  context.scopes = std::move(scopes_);
   context.replica = replica_;
   context.replica_context = replica_context_;
   context.running = running_;
@@ -95,7 +96,7 @@ InReplica::InReplica(ReplicaContext& replica) {
   context.tape = nullptr;
   context.creator = &replica.node->store();
   context.strategy = handle_on(*replica.node);
-  context.scope_depth = 1;
+  context.scopes = nullptr;
   context.replica = replica.context;
   context.replica_context = &replica;
   context.running = nullptr;
@@ -107,7 +108,7 @@ InCrossReplica::InCrossReplica(StrategyNode& node) {
   context.tape = nullptr;
   context.creator = &node.store();
   context.strategy = handle_on(node);
-  context.scope_depth = 1;
+  context.scopes = nullptr;
   context.replica = nullptr;
   context.replica_context = nullptr;
   context.running = nullptr;

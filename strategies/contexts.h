@@ -44,7 +44,7 @@ void check_not_mixed(const StrategyNode& node, const char* what);
 
 /// Keeps a strategy's scope open: variables made on this thread belong to it. Scopes of one strategy may be
 /// nested and are counted, so the order in which they end does not matter; those of different strategies
-/// cannot be nested at all.
+/// cannot be nested at all. A scope that ends on another thread than it began on is closed on that first one.
 class StrategyScope {
  public:
   /// Throws StateError inside another strategy's scope, or inside run.
@@ -52,6 +52,9 @@ class StrategyScope {
   ~StrategyScope();
   StrategyScope(const StrategyScope&) = delete;
   StrategyScope& operator=(const StrategyScope&) = delete;
+
+ private:
+  std::shared_ptr<std::atomic<int>> scopes_;  // those of the thread it began on
 };
 
 /// Puts the thread's context back as it was.
@@ -66,7 +69,7 @@ class SavedContext {
   Tape* tape_;
   VariableCreator* creator_;
   std::shared_ptr<void> strategy_;
-  int scope_depth_;
+  std::shared_ptr<std::atomic<int>> scopes_;
   Collectives* replica_;
   ReplicaContext* replica_context_;
   const RunningCall* running_;

@@ -52,7 +52,7 @@ VariableSpec spec_of(const Tensor& value, const VariableConfig& config) {
 }
 
 VariableCreator& current_creator() {
-  if (VariableCreator* creator = thread_context().creator) return *creator;
+  if (VariableCreator* creator = context_of_open_scopes().creator) return *creator;
   return *default_store(thread_context().device);
 }
 

@@ -18,6 +18,16 @@ ThreadContext& detail::thread_context() {
   return *context;
 }
 
+ThreadContext& detail::context_of_open_scopes() {
+  ThreadContext& context = thread_context();
+  if (context.scopes && *context.scopes == 0) {
+    context.scopes = nullptr;
+    context.creator = nullptr;
+    context.strategy = nullptr;
+  }
+  return context;
+}
+
 Device current_device() { return thread_context().device; }
 
 DeviceGuard device(Device where) { return DeviceGuard(existing_device(where)); }

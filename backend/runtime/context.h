@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string_view>
 
@@ -35,7 +36,7 @@ struct ThreadContext {
   Tape* tape = nullptr;                // innermost recording GradientTape
   VariableCreator* creator = nullptr;  // the strategy whose scope is open
   std::shared_ptr<void> strategy;      // keeps that strategy alive (strategies/strategy.cpp knows its type)
-  int scope_depth = 0;                 // scopes of it that are open here
+  std::shared_ptr<std::atomic<int>> scopes;  // how many scopes opened it here; null: what runs here did
   Collectives* replica = nullptr;      // set inside Strategy::run where there are several replicas
   ReplicaContext* replica_context = nullptr;  // set inside Strategy::run (strategies/replica_context.h)
   const RunningCall* running = nullptr;       // the innermost one
@@ -55,6 +56,10 @@ struct ThreadContext {
 namespace detail {
 
 ThreadContext& thread_context();
+
+/// This thread's context without a strategy all of whose scopes were closed, the last one on another thread.
+/// For who asks for the strategy or its creator.
+ThreadContext& context_of_open_scopes();
 
 }  // namespace detail
 

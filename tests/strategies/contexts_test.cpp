@@ -1,4 +1,6 @@
+#include <memory>
 #include <optional>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,6 +45,24 @@ TEST_P(Contexts, InAScopeIsCrossReplica) {
     EXPECT_TRUE(in_cross_replica_context());
     EXPECT_EQ(get_strategy(), under_test);
   }
+  EXPECT_FALSE(has_strategy());
+}
+
+TEST_P(Contexts, AScopeThatEndsOnAnotherThreadIsClosedWhereItBegan) {
+  const Strategy under_test = strategy();
+  auto scope = std::make_unique<StrategyScope>(under_test.shared());
+  auto inner = std::make_unique<StrategyScope>(under_test.shared());
+  std::thread([&] {
+    scope = nullptr;
+    EXPECT_FALSE(has_strategy());
+  }).join();
+  EXPECT_TRUE(has_strategy()) << "one is open still";
+  std::thread([own = std::move(inner)]() mutable { own = nullptr; }).join();
+  EXPECT_FALSE(has_strategy());
+  EXPECT_EQ(get_strategy().num_replicas_in_sync(), 1);
+  const auto other = make_strategy({"", "cpu", 1, SharedWeights::automatic});
+  other.scope([&] { EXPECT_EQ(get_strategy(), other); });
+  under_test.scope([&] { EXPECT_EQ(get_strategy(), under_test); });
   EXPECT_FALSE(has_strategy());
 }
 

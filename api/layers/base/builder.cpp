@@ -30,7 +30,7 @@ Variable Builder::make(const std::string& name, const Shape& shape, const Initia
       initializer(value);
   };
   if (constraint) spec.constraint = constraint;
-  VariableCreator* creator = thread_context().creator;
+  VariableCreator* creator = context_of_open_scopes().creator;
   Variable variable = creator ? creator->create(spec) : current_strategy()->store().create(spec);
   variable.node().spec.initialize = nullptr;
   return variable;

@@ -135,7 +135,7 @@ class NormalizationNode final : public LayerNode {
     spec.synchronization = Synchronization::on_read;
     spec.aggregation = Aggregation::only_first_replica;
     spec.initialize = [](const Tensor& value) { ops::detail::fill_zero(value); };
-    VariableCreator* creator = thread_context().creator;
+    VariableCreator* creator = context_of_open_scopes().creator;
     return creator ? creator->create(spec) : current_strategy()->store().create(spec);
   }
 
