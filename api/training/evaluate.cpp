@@ -1,7 +1,7 @@
 #include <nyala/api/training/evaluate.h>
 
 #include <algorithm>
-#include <mutex>
+#include <atomic>
 
 #include <nyala/api/base/output.h>
 #include <nyala/api/callbacks/base/progbar_logger.h>
@@ -286,10 +286,9 @@ void Model::reset_metrics() const {
 namespace {
 
 void say_jit_compile_is_ignored() {
-  static std::once_flag said;
-  std::call_once(said, [] {
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true))
     log(LogChannel::warning, "compile: jit_compile is ignored, layers run kernels that are compiled already");
-  });
 }
 
 }  // namespace

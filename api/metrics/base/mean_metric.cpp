@@ -129,9 +129,8 @@ class LossMetricNode final : public MeanMetricNode {
 }  // namespace
 
 const std::string& AutomaticName::get() const {
-  std::call_once(once_, [this] {
-    if (name_.empty()) name_ = unique_name(class_name_);
-  });
+  const std::lock_guard lock(mutex_);
+  if (name_.empty()) name_ = unique_name(class_name_);
   return name_;
 }
 

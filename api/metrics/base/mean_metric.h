@@ -1,9 +1,9 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 
 #include <nyala/api/metrics/base/metric.h>
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala::metrics {
 
@@ -32,9 +32,9 @@ class AutomaticName {
   const std::string& get() const;
 
  private:
+  mutable Mutex mutex_{Mutex::AtFork::is_waited};
   mutable std::string name_;
   std::string class_name_;
-  mutable std::once_flag once_;
 };
 
 namespace detail {
