@@ -20,6 +20,7 @@ class BinaryCrossentropyNode final : public ConfiguredLoss<BinaryCrossentropyCon
  public:
   using ConfiguredLoss::ConfiguredLoss;
   std::string class_name() const override { return "BinaryCrossentropy"; }
+  bool compares_elements() const override { return true; }
   Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
     const auto [target, prediction] = comparable(y_true, y_pred);
     const Tensor each = ops::binary_crossentropy(

@@ -31,14 +31,16 @@ const CategoricalGeneralizedCrossEntropyConfig& checked(
 }  // namespace
 
 CategoricalGeneralizedCrossEntropy::CategoricalGeneralizedCrossEntropy(const Config& config)
-    : Loss(make_loss("CategoricalGeneralizedCrossEntropy", checked(config),
-                     [q = config.q](const Tensor& y_true, const Tensor& y_pred) {
-                       const bool column = y_true.rank() == y_pred.rank() && y_true.shape().back() == 1;
-                       const Tensor labels = column ? ops::squeeze(y_true, {-1}) : y_true;
-                       const Tensor one_hot = ops::one_hot(ops::cast(labels, DType::int64),
-                                                           y_pred.shape().back(), -1, y_pred.dtype());
-                       const Tensor p = ops::sum(y_pred * one_hot, {-1});
-                       return (1.0 - ops::power(p, q)) / q;
-                     })) {}
+    : Loss(make_loss(
+          "CategoricalGeneralizedCrossEntropy", checked(config),
+          [q = config.q](const Tensor& y_true, const Tensor& y_pred) {
+            const bool column = y_true.rank() == y_pred.rank() && y_true.shape().back() == 1;
+            const Tensor labels = column ? ops::squeeze(y_true, {-1}) : y_true;
+            const Tensor one_hot =
+                ops::one_hot(ops::cast(labels, DType::int64), y_pred.shape().back(), -1, y_pred.dtype());
+            const Tensor p = ops::sum(y_pred * one_hot, {-1});
+            return (1.0 - ops::power(p, q)) / q;
+          },
+          ValuesOf::rows)) {}
 
 }  // namespace nyala

@@ -29,29 +29,34 @@ class ConfiguredLoss : public LossNode {
   Reduction reduction_;
 };
 
+/// What the values of a loss depend on: on elements that are compared (LossNode::compares_elements()), on a
+/// row as a whole, or on other rows, too (LossNode::rows_are_independent()).
+enum class ValuesOf { elements, rows, batch };
+
 /// A loss whose values a function of y_true and y_pred gives.
 template <class Config>
 std::shared_ptr<const LossNode> make_loss(const char* class_name, const Config& config, Loss::Function values,
-                                          bool rows_are_independent = true) {
+                                          ValuesOf values_of = ValuesOf::elements) {
   class Node final : public ConfiguredLoss<Config> {
    public:
-    Node(const char* class_name, const Config& config, Loss::Function values, bool rows_are_independent)
+    Node(const char* class_name, const Config& config, Loss::Function values, ValuesOf values_of)
         : ConfiguredLoss<Config>(config),
           class_name_(class_name),
           values_(std::move(values)),
-          rows_are_independent_(rows_are_independent) {}
+          values_of_(values_of) {}
     std::string class_name() const override { return class_name_; }
     Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
       return values_(y_true, y_pred);
     }
-    bool rows_are_independent() const override { return rows_are_independent_; }
+    bool rows_are_independent() const override { return values_of_ != ValuesOf::batch; }
+    bool compares_elements() const override { return values_of_ == ValuesOf::elements; }
 
    private:
     const char* class_name_;
     Loss::Function values_;
-    bool rows_are_independent_;
+    ValuesOf values_of_;
   };
-  return std::make_shared<Node>(class_name, config, std::move(values), rows_are_independent);
+  return std::make_shared<Node>(class_name, config, std::move(values), values_of);
 }
 
 /// Keras' epsilon.

@@ -35,6 +35,6 @@ CosineSimilarity::CosineSimilarity(const Config& config)
           [config](const Tensor& y_true, const Tensor& y_pred) {
             return -cosine_similarity(y_true, y_pred, static_cast<int>(config.axis));
           },
-          config.axis != 0)) {}
+          config.axis != 0 ? ValuesOf::elements : ValuesOf::batch)) {}
 
 }  // namespace nyala

@@ -7,8 +7,9 @@ namespace nyala {
 void CTCConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
 
 CTC::CTC(const Config& config)
-    : Loss(make_loss("CTC", config, [](const Tensor& y_true, const Tensor& y_pred) {
-        return ops::ctc_loss(y_true, y_pred);
-      })) {}
+    : Loss(make_loss(
+          "CTC", config,
+          [](const Tensor& y_true, const Tensor& y_pred) { return ops::ctc_loss(y_true, y_pred); },
+          ValuesOf::rows)) {}
 
 }  // namespace nyala

@@ -19,6 +19,6 @@ Dice::Dice(const Config& config)
             const Tensor twice = sums.both * 2.0;
             return 1.0 - twice / (twice + sums.only_true + sums.only_pred + kLossEpsilon);
           },
-          detail::sums_within_rows(config.axis))) {}
+          detail::sums_within_rows(config.axis) ? ValuesOf::rows : ValuesOf::batch)) {}
 
 }  // namespace nyala

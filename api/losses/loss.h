@@ -43,6 +43,9 @@ class LossNode {
   /// False where a row's value depends on other rows of the batch: then per_sample() needs whole batches,
   /// also under several replicas.
   virtual bool rows_are_independent() const { return true; }
+  /// True where the loss compares elements, so that numbers of axes that differ are broadcast from the last
+  /// one: rows of the one tensor may stand against another axis of the other.
+  virtual bool compares_elements() const { return false; }
   /// Elements of the per-sample tensor that count in the denominator differ from its size (ignored classes,
   /// masks): then this returns, as a scalar tensor, how many there are; else an undefined tensor.
   virtual Tensor valid_count(const Tensor&, const Tensor&) const { return {}; }

@@ -21,6 +21,6 @@ Tversky::Tversky(const Config& config)
             return 1.0 - sums.both / (sums.both + sums.only_true * config.alpha +
                                       sums.only_pred * config.beta + kLossEpsilon);
           },
-          detail::sums_within_rows(config.axis))) {}
+          detail::sums_within_rows(config.axis) ? ValuesOf::rows : ValuesOf::batch)) {}
 
 }  // namespace nyala

@@ -1,7 +1,6 @@
 #include <nyala/api/training/replica_step.h>
 
 #include <algorithm>
-#include <set>
 
 #include <nyala/api/base/divide_no_nan.h>
 #include <nyala/api/layers/base/mask.h>
@@ -48,22 +47,7 @@ Tensor weights_like(const Tensor& weights, const Tensor& per_sample) {
 /// batch's, not a replica's.
 bool broadcasts_rows(const LossNode& loss, const Tensor& target, const Tensor& prediction) {
   const auto [y_true, y_pred] = fit_ranks(target, prediction);
-  if (y_true.rank() == y_pred.rank()) return false;
-  static const auto& of_elements = *new std::set<std::string>{"BinaryCrossentropy",
-                                                              "BinaryFocalCrossentropy",
-                                                              "CategoricalHinge",
-                                                              "CosineSimilarity",
-                                                              "Hinge",
-                                                              "Huber",
-                                                              "KLDivergence",
-                                                              "LogCosh",
-                                                              "MeanAbsoluteError",
-                                                              "MeanAbsolutePercentageError",
-                                                              "MeanSquaredError",
-                                                              "MeanSquaredLogarithmicError",
-                                                              "Poisson",
-                                                              "SquaredHinge"};
-  return of_elements.contains(loss.class_name());
+  return loss.compares_elements() && y_true.rank() != y_pred.rank();
 }
 
 void add(Tensor& total, const Tensor& loss) { total = total.defined() ? ops::add(total, loss) : loss; }
@@ -189,35 +173,62 @@ const Tensor& target_of(const TrainingState& state, const Batch& batch, size_t o
                              "; pass one y per output");
 }
 
+/// As Keras' "y_true and y_pred have different structures": what is too much would be ignored.
+void check_counts(const ModelNode& model, const TrainingState& state, const Batch& batch) {
+  const size_t outputs = state.outputs.size();
+  size_t weights = 0;
+  batch.sample_weight.for_each([&](const Tensor&) { ++weights; });
+  if (batch.y.size() <= outputs && weights <= outputs) return;
+  throw InvalidArgumentError("model " + in_quotes(model.name()) + ": expected at most one target and one " +
+                             "sample_weight for each of its " + std::to_string(outputs) +
+                             " output(s), the batch has " + std::to_string(batch.y.size()) + " and " +
+                             std::to_string(weights));
+}
+
 }  // namespace
 
 Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Batch& batch,
                             const Tensors& predictions) {
   const Tensor& prediction = predictions[index];
-  const LossNode& loss = output.loss.node();
+  const Loss& loss = output.loss;
   const Tensor given = fit_rank(target_of(state(), batch, index), prediction);
   const Tensor weights = batch.sample_weight[index];
-  if (!loss.rows_are_independent() || (replica_.context && broadcasts_rows(loss, given, prediction)))
-    return loss_of_whole_batch(output.loss, given, prediction, weights);
+  if (!loss.node().rows_are_independent()) return loss_of_whole_batch(loss, given, prediction, weights);
+  if (!replica_.context || !broadcasts_rows(loss.node(), given, prediction))
+    return loss_of_rows(loss, {given, prediction, weights});
+  const auto all = [this](const Tensor& x) {
+    return x.defined() ? ops::detail::replica_all_gather(x, replica_.context) : x;
+  };
+  const Tensor whole = loss_of_rows(
+      loss, {all(given), with_mask(all(prediction), all(mask_of(prediction))), all(weights), true});
+  return replica_.id == 0 ? whole : whole * 0.0;
+}
+
+Tensor ReplicaStep::loss_of_rows(const Loss& handle, const LossRows& rows) {
+  const auto& [given, prediction, weights, all] = rows;
+  const LossNode& loss = handle.node();
   const auto [target, seen] = in_loss_dtype(loss, given, prediction);
-  Tensor values = values_of(model_, output.loss, target, seen);
-  if (values.rank() == 0) return loss_of_mean(output.loss, values, prediction, weights);
-  check_values_of_rows(output.loss, values, prediction);
+  Tensor values = values_of(model_, handle, target, seen);
+  if (values.rank() == 0) return loss_of_mean(handle, values, prediction, weights);
+  check_values_of_rows(handle, values, prediction);
   const Tensor fitted =
-      weights.defined() ? fitting_weights(model_, output.loss, weights, values, global_rows()) : weights;
+      weights.defined() ? fitting_weights(model_, handle, weights, values, global_rows()) : weights;
   if (fitted.defined()) values = values * fitted;
   const Tensor counted = counted_values(loss.valid_mask(target, seen), mask_of(prediction), values);
   if (counted.defined()) values = values * counted;
   const Tensor sum = ops::sum(values);
   const Reduction reduction = loss.reduction();
   if (reduction == Reduction::sum) return sum;
-  if (reduction == Reduction::none) throw_no_reduction(output.loss);
+  if (reduction == Reduction::none) throw_no_reduction(handle);
   Tensor divisor;
   if (reduction == Reduction::mean_with_sample_weight && fitted.defined())
     divisor = ops::sum(counted.defined() ? fitted * counted : fitted);
   else
     divisor = counted.defined() ? ops::sum(counted) : loss.valid_count(target, seen);
-  if (divisor.defined()) return divide_no_nan(sum, all_reduced(ops::cast(divisor, sum.dtype())));
+  if (divisor.defined()) {
+    divisor = ops::cast(divisor, sum.dtype());
+    return divide_no_nan(sum, all ? divisor.detached() : all_reduced(divisor));
+  }
   const int64_t per_row = values.shape().slice(1, values.rank()).num_elements();
   return sum * (1.0 / static_cast<double>(std::max<int64_t>(global_rows() * per_row, 1)));
 }
@@ -230,6 +241,7 @@ Tensor ReplicaStep::compiled_loss(const Batch& batch, const Tensors& predictions
   for (size_t i = 0; i < state.outputs.size(); ++i) {
     const CompiledOutput& output = state.outputs[i];
     if (!output.loss) continue;
+    check_counts(model_, state, batch);
     const Tensor loss = loss_of(output, i, batch, predictions);
     if (state.several_losses)
       add_to_sums(1 + static_cast<int64_t>(i), loss * static_cast<double>(global_rows()));
@@ -280,6 +292,7 @@ Tensor masked_weights(const Metric& metric, const Tensor& weights, const Tensor&
 
 void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& predictions) {
   const ScopedValue<const RunningCall*> no_step(thread_context().running, nullptr);
+  if (!state().metrics.empty()) check_counts(model_, state(), batch);
   for (const CompiledMetric& compiled : state().metrics) {
     const Tensor& tracked = predictions[compiled.output];
     Tensor prediction = tracked.detached();
@@ -291,10 +304,8 @@ void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& pre
     const Tensor& sums = state().sums[static_cast<size_t>(replica_.id)];
     metric.update_state(sums.rows(compiled.first_sum, metric.state_size()), target, prediction, weights);
   }
-  count_added_metrics();
+  count_added_metrics(model_, call_);
 }
-
-void ReplicaStep::count_added_metrics() { nyala::count_added_metrics(model_, call_); }
 
 void ReplicaStep::log(const std::string& name, const Tensor& value, ReduceOp op) {
   if (value.num_elements() != 1)

@@ -75,13 +75,18 @@ class ReplicaStep {
  private:
   TrainingState& state() const;
   RandomKey next_draw(const char* what, const Shape& shape);
+  /// What a loss is computed from: this replica's rows or, the same on all replicas, those of the batch.
+  struct LossRows {
+    Tensor target, prediction, weights;
+    bool all = false;
+  };
   Tensor loss_of(const CompiledOutput& output, size_t index, const Batch& batch, const Tensors& predictions);
+  Tensor loss_of_rows(const Loss& loss, const LossRows& rows);
   Tensor loss_of_mean(const Loss& loss, const Tensor& mean, const Tensor& prediction, const Tensor& weights);
   Tensor loss_of_whole_batch(const Loss& loss, const Tensor& target, const Tensor& prediction,
                              const Tensor& weights);
   Tensor all_reduced(const Tensor& value) const;
   void add_to_sums(int64_t first, const Tensor& values);
-  void count_added_metrics();
 
   ModelNode& model_;
   ModelNode& forwarded_;

@@ -64,6 +64,20 @@ TEST_F(MaskedLosses, IgnoredStepsDoNotCountBesideAMask) {
   });
 }
 
+/// As many rows as steps, so that targets of (row, class) broadcast against the steps of each output: then
+/// all rows are gathered, and their masks with them.
+TEST_F(MaskedLosses, ALossThatBroadcastsRowsOverStepsHeedsTheMaskOnAnyNumberOfDevices) {
+  const Tensor targets = Tensor::from<float>({0.1f, 0.9f, 0.4f, 0.2f, 0.8f, 0.3f}, {3, 2});
+  std::vector<double> first;
+  on_each_number_of_devices([&] {
+    const Sequential model = tagger("mse");
+    const History history =
+        model.fit(kIds.rows(0, 3), targets, {.batch_size = 3, .epochs = 2, .verbose = 0, .shuffle = false});
+    if (first.empty()) first = history["loss"];
+    for (size_t epoch = 0; epoch < 2; ++epoch) EXPECT_NEAR(history["loss"][epoch], first[epoch], 1e-6);
+  });
+}
+
 TEST_F(MaskedLosses, TheMeanBySampleWeightCountsWeightsOfWhatIsLeft) {
   on_each_number_of_devices([] {
     expect_trained({.ignore_class = -1, .reduction = "mean_with_sample_weight"}, kIgnored, kWeights,

@@ -40,6 +40,34 @@ TEST_F(OutputWeights, OnePerOutput) {
   EXPECT_DOUBLE_EQ(logs["twice_mae"], 4.0);  // the mean by weight
 }
 
+/// Keras: "y_true and y_pred have different structures".
+TEST_F(OutputWeights, TooManyTargetsOrWeightsAreErrors) {
+  configure_logical_devices("cpu", 2);
+  for (const bool two_devices : {false, true}) {
+    const Model model =
+        two_devices ? MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).scope(two_outputs) : two_outputs();
+    const Tensors three{y[0], y[1], y[0]};
+    const auto expect_refused = [](const std::function<void()>& call, const char* counts) {
+      EXPECT_THAT(error_text<InvalidArgumentError>(call), HasSubstr(counts));
+    };
+    const char* const targets = "each of its 2 output(s), the batch has 3 and 0";
+    expect_refused([&] { model.fit(x, three, {.verbose = 0}); }, targets);
+    expect_refused([&] { model.evaluate(x, three, {.verbose = 0}); }, targets);
+    expect_refused(
+        [&] { model.fit(Dataset::from_tensor_slices(Element{.x = x, .y = three}).batch(2), {.verbose = 0}); },
+        targets);
+    const Element weighed{.x = x, .y = y, .sample_weight = Tensors{a, b, a}};
+    expect_refused([&] { model.fit(Dataset::from_tensor_slices(weighed).batch(2), {.verbose = 0}); },
+                   "each of its 2 output(s), the batch has 2 and 3");
+    model.fit(x, y, {.verbose = 0, .sample_weight = {a, b}});
+    const Sequential single({Input({1}), Dense(1)});
+    single.compile({.optimizer = "sgd", .loss = "mse", .metrics = {"mae"}});
+    expect_refused([&] { single.fit(x, y, {.verbose = 0}); },
+                   "each of its 1 output(s), the batch has 2 and 0");
+  }
+  configure_logical_devices("cpu", 1);
+}
+
 TEST_F(OutputWeights, ByName) {
   const Model model = two_outputs();
   const History history = model.fit(x, y, {.batch_size = 2, .verbose = 0, .sample_weight = {{"twice", b}}});
