@@ -1,11 +1,15 @@
 #include <gmock/gmock.h>
 
 #include <nyala/api/layers/all.h>
+#include <nyala/api/losses/all.h>
 #include <nyala/api/model/model.h>
+#include <nyala/api/optimizers/all.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/all.h>
+#include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala {
 namespace {
@@ -248,6 +252,46 @@ TEST(OpNodes, UnknownOperationsAreRefusedByNameAndPlace) {
     json.replace(at, 6, "\"Kron\"");
   EXPECT_THAT([&] { model_from_json(json); },
               ThrowsMessage<FileFormatError>(testing::AllOf(HasSubstr("'mean"), HasSubstr("Kron"))));
+}
+
+/// What is added to all keys does not change a softmax: the true gradient of their bias is zero, and what is
+/// computed is rounding, whose sign Lion takes.
+TEST(MultiHeadAttentionOnDevices, TrainsAlikeButForTheBiasOfTheKeysUnderLion) {
+  configure_logical_devices("cpu", 2);
+  std::vector<int32_t> ids, labels;
+  for (int row = 0; row < 26; ++row) {
+    for (int i = 0; i < 6; ++i) ids.push_back((row * row + 5 * i * row + i) % 12);
+    labels.push_back(row * 7 % 3);
+  }
+  const Tensor x(ids, Shape{26, 6}), y(labels, Shape{26});
+  const auto trained = [&](int devices, const Optimizer& optimizer) {
+    set_random_seed(5);
+    const Model model = mirrored(devices).scope([] {
+      const std::string dtype = "float64";
+      const Input input({6});
+      const Tensor e = Embedding(12, 8, {.dtype = dtype})(input);
+      const Tensor a = MultiHeadAttention(2, 4, {.dropout = 0.1, .dtype = dtype})({e, e});
+      const Tensor pooled =
+          GlobalAveragePooling1D({.dtype = dtype})(LayerNormalization({.dtype = dtype})(e + a));
+      return Model(input, Dense(3, {.dtype = dtype})(pooled));
+    });
+    model.compile({.optimizer = optimizer, .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+    model.fit(x, y, {.batch_size = 10, .epochs = 4, .verbose = 0, .shuffle = false});
+    return model;
+  };
+  const auto farthest = [](const Tensor& a, const Tensor& b) { return ops::max(ops::abs(a - b)).item(); };
+  for (const bool lion : {false, true}) {
+    const auto optimizer = [&] { return lion ? Optimizer(Lion(1e-3)) : Optimizer(SGD(0.1)); };
+    const Model one = trained(1, optimizer()), two = trained(2, optimizer());
+    for (size_t i = 0; i < one.weights().size(); ++i) {
+      const bool zero = one.weights()[i].path().ends_with("key/bias");
+      EXPECT_LT(farthest(one.get_weights()[i], two.get_weights()[i]),
+                lion && zero ? 2 * 12 * 1e-3 + 1e-9 : 1e-12)
+          << one.weights()[i].path();
+    }
+    EXPECT_LT(farthest(one.predict(x, {.verbose = 0}), two.predict(x, {.verbose = 0})), 1e-12);
+  }
+  configure_logical_devices("cpu", 1);
 }
 
 }  // namespace
