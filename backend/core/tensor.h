@@ -36,6 +36,8 @@ struct TapeSlot {
   uint32_t serial = 0;  // changes when the tape is cleared or destroyed
 };
 
+namespace detail {
+
 /// A bool that leaves false behind where it is moved from.
 class MovedFlag {
  public:
@@ -52,6 +54,8 @@ class MovedFlag {
  private:
   bool value_;
 };
+
+}  // namespace detail
 
 /// What a tensor carries besides its value: its place in a graph that is being drawn, and its Keras mask.
 struct TensorNotes {
@@ -261,7 +265,7 @@ class Tensor {
   Shape shape_;
   Device device_;
   DType dtype_ = DType::float32;
-  MovedFlag defined_;
+  detail::MovedFlag defined_;
   bool one_of_copies_ = false;
   uint32_t serial_ = 0;
   uint32_t value_id_ = 0;
