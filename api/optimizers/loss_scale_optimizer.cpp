@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include <nyala/api/base/names.h>
 #include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/api/optimizers/base/update_slices.h>
 #include <nyala/backend/core/c_locale_text.h>

@@ -3,6 +3,7 @@
 #include <map>
 #include <regex>
 
+#include <nyala/api/base/names.h>
 #include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/backend/core/error.h>
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nyala/api/base/names.h>
 #include <nyala/api/optimizers/base/optimizer.h>
 
 namespace nyala::detail {

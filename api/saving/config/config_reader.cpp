@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <nyala/api/activations/activation_argument.h>
+#include <nyala/api/base/registry.h>
 #include <nyala/api/constraints/all.h>
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/regularizers/all.h>

@@ -1,5 +1,6 @@
 #include <nyala/api/saving/config/layer_config.h>
 
+#include <nyala/api/base/registry.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
