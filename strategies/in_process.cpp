@@ -82,6 +82,7 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
   if (rule) {
     accumulate = rule->accumulates_into_existing();
     apply = rule->begin_step();
+    claim_gradients(*rule, rule, apply, accumulate);
     buckets_.begin(*rule, apply, accumulate);
   }
   first_error_.forget();

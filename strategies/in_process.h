@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -57,6 +58,11 @@ class InProcessStrategy final : public StrategyNode {
     const UpdateRule* rule;
     bool apply;
   };
+  /// Whose gradients lie in a variable's place, and whether another one has written there since.
+  struct Gathered {
+    const void* owner = nullptr;
+    bool is_lost = false;
+  };
   /// The right to use the replicas' threads, tapes and gradients.
   class Turn {
    public:
@@ -79,7 +85,10 @@ class InProcessStrategy final : public StrategyNode {
   void apply(UpdateRule& rule, const InSlices& in_slices);
   void apply_together(const Replica& replica, const GradientUpdate& update);
   void apply_alone(const GradientUpdate& update);
-  void begin_manual(UpdateRule& rule);
+  void begin_manual(UpdateRule& rule, const void* owner);
+  /// Called before a step of `owner` (an optimizer) writes gradients. Throws StateError where it is to add to
+  /// what it gathered, and another one has written there since.
+  void claim_gradients(const UpdateRule& rule, const void* owner, bool applies, bool accumulates);
   void feed(int replica, const GradientUpdate& update);
   void finish_manual(const InSlices& in_slices);
   void in_slices(const std::function<void(int)>& body);
@@ -92,6 +101,7 @@ class InProcessStrategy final : public StrategyNode {
   std::vector<std::unique_ptr<Tape>> tapes_;
   CaughtError first_error_;
   std::vector<Pending> pending_;
+  std::map<const VariableNode*, Gathered> gathered_;  // between steps that only gather
   UpdateRule* manual_ = nullptr;  // of the apply_gradients() that goes on
   bool manual_applies_ = false;
   bool run_has_rule_ = false;

@@ -95,7 +95,7 @@ void InProcessStrategy::apply_gradients(const GradientUpdate& update) {
 // bucket), and meet again to update. Weights are not read in between.
 void InProcessStrategy::apply_together(const Replica& replica, const GradientUpdate& update) {
   replica.context->meet_once("apply_gradients()", &update, [&](Offers offers) {
-    begin_manual(update.rule(with_gradients(alike(offers))));
+    begin_manual(update.rule(with_gradients(alike(offers))), update.optimizer);
   });
   feed(replica.id, update);
   replica.context->meet_once("apply_gradients()", &update, [this](Offers) {
@@ -110,7 +110,7 @@ void InProcessStrategy::apply_alone(const GradientUpdate& update) {
                       thread_context().strategy.get() == this;
   std::optional<Turn> turn;
   if (!merged) turn.emplace(*this);
-  begin_manual(update.rule(with_gradients({&update})));
+  begin_manual(update.rule(with_gradients({&update})), update.optimizer);
   feed(0, update);
   for (int id = 1; id < num_replicas_in_sync(); ++id) buckets_.finish(id);
   finish_manual([this, merged](const std::function<void(int)>& body) {
@@ -119,10 +119,33 @@ void InProcessStrategy::apply_alone(const GradientUpdate& update) {
   });
 }
 
-void InProcessStrategy::begin_manual(UpdateRule& rule) {
+// Optimizers that share variables share the place of their gradients.
+void InProcessStrategy::claim_gradients(const UpdateRule& rule, const void* owner, bool applies,
+                                        bool accumulates) {
+  if (applies && !accumulates && gathered_.empty()) return;
+  for (const Variable& variable : rule.variables()) {
+    const auto found = gathered_.find(&variable.node());
+    if (accumulates && found != gathered_.end() && found->second.owner == owner && found->second.is_lost)
+      throw StateError("the gradients of variable " + in_quotes(variable.path()) +
+                       " that were gathered over steps are lost: another optimizer, of a model that shares the "
+                       "variable, has made a step since; train others after an update, or compile() the model "
+                       "again");
+  }
+  for (const Variable& variable : rule.variables()) {
+    if (!applies) {
+      gathered_[&variable.node()] = {owner};
+    } else if (const auto found = gathered_.find(&variable.node()); found != gathered_.end()) {
+      found->second.is_lost = true;
+      if (found->second.owner == owner) gathered_.erase(found);
+    }
+  }
+}
+
+void InProcessStrategy::begin_manual(UpdateRule& rule, const void* owner) {
   const bool accumulate = rule.accumulates_into_existing();
   manual_ = &rule;
   manual_applies_ = rule.begin_step();
+  claim_gradients(rule, owner, manual_applies_, accumulate);
   buckets_.begin(rule, manual_applies_, accumulate);
 }
 

@@ -134,6 +134,24 @@ TEST_F(SharedLayers, AModelThatIsLeftByItsStrategy) {
   expect_near(run(true), expected);
 }
 
+TEST_F(SharedLayers, GatheredGradientsAreNotMixed) {
+  for (const int replicas : {1, 2}) {
+    const Strategy strategy =
+        replicas == 1 ? get_strategy() : MirroredStrategy({.devices = {"cpu:0", "cpu:1"}});
+    const Pair pair = strategy.scope([] { return Pair("sgd"); });
+    pair.a.compile(
+        {.optimizer = SGD({.learning_rate = 0.1, .gradient_accumulation_steps = 2}), .loss = "mse"});
+    const auto step = [](const Model& model) { model.train_on_batch(noise(1, {6, 4}), noise(2, {6, 4})); };
+    step(pair.a), step(pair.a), step(pair.b),
+        step(pair.a);  // b between updates of a, then in the middle of one
+    step(pair.b);
+    EXPECT_THAT(state_error_of([&] { step(pair.a); }), HasSubstr("shared/kernel'"));
+    pair.a.compile(
+        {.optimizer = SGD({.learning_rate = 0.1, .gradient_accumulation_steps = 2}), .loss = "mse"});
+    step(pair.a), step(pair.a);
+  }
+}
+
 TEST_F(SharedLayers, AnOptimizerOfALoopFollowsItsVariables) {
   const auto run = [&](bool moves) {
     set_random_seed(11);
