@@ -52,8 +52,8 @@ Variables with_gradients(const std::vector<const GradientUpdate*>& updates) {
     } else if (!std::all_of(updates.begin(), updates.end(), lacks)) {
       throw CommunicationError("apply_gradients: replica " + std::to_string(missing - updates.begin()) +
                                " brought no gradient for " + in_quotes(variable.path()) +
-                               ", which others have; expected one of every replica, zeros where its rows give "
-                               "none");
+                               ", which others have; expected one of every replica, zeros where its rows "
+                               "give none");
     }
   }
   if (out.empty()) throw InvalidArgumentError("apply_gradients: no gradients provided for any variable");

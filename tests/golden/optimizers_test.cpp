@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/api/constraints/constraint.h>
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/reduction/reduction.h>

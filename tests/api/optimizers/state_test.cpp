@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/api/constraints/constraint.h>
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/api/optimizers/bench.h>
