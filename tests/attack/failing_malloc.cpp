@@ -125,6 +125,9 @@ void* operator new(size_t bytes) {
   if (!made) throw std::bad_alloc();
   return made;
 }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return attack::fails(ATTACK_CALLER) ? nullptr : std::malloc(bytes);
+}
 void* operator new(size_t bytes, std::align_val_t alignment) {
   void* made = nullptr;
   if (attack::fails(ATTACK_CALLER) || posix_memalign(&made, static_cast<size_t>(alignment), bytes) != 0)
