@@ -76,8 +76,10 @@ ConfigObject object_of(const Json& json, const std::string& where) {
   if (json.is_string()) return {json.get<std::string>()};
   ConfigObject object{name.get<std::string>()};
   if (json.contains("config") && !json["config"].is_null()) object.config = json["config"];
-  if (json.contains("registered_name") && json["registered_name"].is_string())
+  if (json.contains("registered_name") && json["registered_name"].is_string()) {
     object.registered_name = json["registered_name"].get<std::string>();
+    if (!is_name(object.registered_name)) fail(where + ", 'registered_name'", "a name", json["registered_name"]);
+  }
   if (json.contains("module") && json["module"].is_string())
     object.module = json["module"].get<std::string>();
   if (json.contains(kBesideConfig) && object.config.is_object())

@@ -96,6 +96,10 @@ TEST_F(HostileNames, ThatAreOptionsOfLayers) {
                              R"(": "a\u001b[31m\nERROR: b\r\u009b2J"}}]}})";
     expect_harmless_error(key, [&] { model_from_json(text); });
   }
+  expect_harmless_error("registered name", [] {
+    model_from_json(R"({"class_name": "Sequential", "config": {"layers": [{"class_name": "Own",
+        "registered_name": "a\u001b[31m\nERROR: b", "config": {"name": "own"}}]}})");
+  });
   expect_harmless_error("class", [] {
     model_from_json(R"({"class_name": "Sequential", "config": {"layers": [{"class_name": "D\u001b\nERROR", "config": {}}]}})");
   });
