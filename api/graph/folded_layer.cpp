@@ -133,7 +133,8 @@ FoldedLayer::Weights FoldedLayer::fold(Call& c) const {
   const Tensor kernel = c[kernel_];
   Tensor bias = map.offset;
   if (bias_) bias = ops::cast(c[bias_], DType::float64) * map.scale + bias;
-  return {{}, fusable_->scaled(kernel, ops::cast(map.scale, kernel.dtype())), ops::cast(bias, kernel.dtype())};
+  return {
+      {}, fusable_->scaled(kernel, ops::cast(map.scale, kernel.dtype())), ops::cast(bias, kernel.dtype())};
 }
 
 void FoldedLayer::release() const {

@@ -39,23 +39,26 @@ TEST(OutsideCompilers, MacrosOfOthersChangeNothing) {
 /// A layer overrides one of two forms of build() and call(); it need not bring the other one in, but may.
 TEST(OutsideCompilers, ALayerOfOneFormIsNoWarning) {
   const std::string start = "std::string class_name() const override { return \"Mine\"; }\n";
-  const std::string one = start +
-                          "void build(nyala::Builder&, const nyala::Shape&) override {}\n"
-                          "nyala::Tensor call(nyala::Call&, const nyala::Tensor& x) const override { return x; }\n";
+  const std::string one =
+      start +
+      "void build(nyala::Builder&, const nyala::Shape&) override {}\n"
+      "nyala::Tensor call(nyala::Call&, const nyala::Tensor& x) const override { return x; }\n";
   const std::string many =
       start +
       "void build(nyala::Builder&, const nyala::Shapes&) override {}\n"
       "nyala::Outputs call(nyala::Call&, nyala::Inputs in) const override { return {in[0]}; }\n";
   const std::string stray = "using nyala::LayerNode::build;\nusing nyala::LayerNode::call;\n";
   const std::string program =
-      std::string(kInclude) + "struct One : nyala::LayerNode {\n" + one + "};\nstruct Many : nyala::LayerNode {\n" +
-      many + "};\nstruct StrayOne : nyala::LayerNode {\n" + stray + one +
+      std::string(kInclude) + "struct One : nyala::LayerNode {\n" + one +
+      "};\nstruct Many : nyala::LayerNode {\n" + many +
+      "};\nstruct StrayOne : nyala::LayerNode {\n" + stray + one +
       "};\nstruct StrayMany : nyala::LayerNode {\n" + stray + many +
       "};\nnyala::Layer one() { return nyala::make_layer<One>(), nyala::make_layer<StrayOne>(); }\n"
       "nyala::Layer many() { return nyala::make_layer<Many>(), nyala::make_layer<StrayMany>(); }\n";
   for (const std::string compiler : {"g++", "clang++"}) {
     if (!there_is_a_compiler(compiler)) continue;
-    EXPECT_EQ(what_the_compiler_says(program, compiler + " -std=c++20 -Wall -Wextra -Woverloaded-virtual"), "");
+    const std::string command = compiler + " -std=c++20 -Wall -Wextra -Woverloaded-virtual";
+    EXPECT_EQ(what_the_compiler_says(program, command), "") << compiler;
   }
 }
 

@@ -1,5 +1,6 @@
 #include <nyala/api/layers/merging/add.h>
 
+#include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/merging/merge_layer.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 
@@ -19,7 +20,6 @@ Tensor merge(Inputs inputs) {
 
 }  // namespace
 
-Add::Add(const Config& config)
-    : Layer(make_merge_node({"Add", merge}, {config.name, config.trainable, config.dtype})) {}
+Add::Add(const Config& config) : Layer(make_merge_node({"Add", merge}, options_of(config))) {}
 
 }  // namespace nyala

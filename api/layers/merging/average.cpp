@@ -1,5 +1,6 @@
 #include <nyala/api/layers/merging/average.h>
 
+#include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/merging/merge_layer.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 
@@ -19,7 +20,6 @@ Tensor merge(Inputs inputs) {
 
 }  // namespace
 
-Average::Average(const Config& config)
-    : Layer(make_merge_node({"Average", merge}, {config.name, config.trainable, config.dtype})) {}
+Average::Average(const Config& config) : Layer(make_merge_node({"Average", merge}, options_of(config))) {}
 
 }  // namespace nyala

@@ -1,5 +1,6 @@
 #include <nyala/api/layers/merging/minimum.h>
 
+#include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/merging/merge_layer.h>
 #include <nyala/backend/ops/elementwise/binary.h>
 
@@ -15,7 +16,6 @@ Tensor merge(Inputs inputs) { return merge_unmasked(inputs, ops::minimum); }
 
 }  // namespace
 
-Minimum::Minimum(const Config& config)
-    : Layer(make_merge_node({"Minimum", merge}, {config.name, config.trainable, config.dtype})) {}
+Minimum::Minimum(const Config& config) : Layer(make_merge_node({"Minimum", merge}, options_of(config))) {}
 
 }  // namespace nyala

@@ -1,5 +1,6 @@
 #include <nyala/api/layers/merging/multiply.h>
 
+#include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/merging/merge_layer.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/binary.h>
@@ -30,7 +31,6 @@ Tensor merge(Inputs inputs) {
 
 }  // namespace
 
-Multiply::Multiply(const Config& config)
-    : Layer(make_merge_node({"Multiply", merge}, {config.name, config.trainable, config.dtype})) {}
+Multiply::Multiply(const Config& config) : Layer(make_merge_node({"Multiply", merge}, options_of(config))) {}
 
 }  // namespace nyala

@@ -1,5 +1,6 @@
 #include <nyala/api/layers/merging/subtract.h>
 
+#include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/merging/merge_layer.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 
@@ -16,6 +17,6 @@ Tensor merge(Inputs inputs) { return ops::subtract(inputs[0], inputs[1]); }
 }  // namespace
 
 Subtract::Subtract(const Config& config)
-    : Layer(make_merge_node({"Subtract", merge, 2}, {config.name, config.trainable, config.dtype})) {}
+    : Layer(make_merge_node({"Subtract", merge, 2}, options_of(config))) {}
 
 }  // namespace nyala

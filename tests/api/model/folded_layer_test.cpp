@@ -327,7 +327,7 @@ Model small_model(int64_t channels = 8) {
   return Model(input, Dense(1)(x));
 }
 
-/// A layer of one's own that does what is behind it in its own pass, and one whose activation others may take.
+/// A layer of one's own that computes a relu behind it in its own pass, and one that is a relu.
 struct Scaled : LayerNode, Fusable {
   std::string class_name() const override { return "Scaled"; }
   Tensor call(Call&, const Tensor& x) const override { return x * 2.0; }
