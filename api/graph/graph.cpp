@@ -15,6 +15,11 @@ const SymbolicNotes* symbolic(const Tensor& tensor) {
   return dynamic_cast<const SymbolicNotes*>(tensor.notes().get());
 }
 
+GraphPlace place_of(const Tensor& tensor) {
+  const SymbolicNotes& notes = *symbolic(tensor);
+  return {notes.producer.get(), notes.index};
+}
+
 GraphNode::~GraphNode() {
   thread_local std::unique_ptr<Remains>* open = nullptr;  // of the outermost destructor on this thread
   std::unique_ptr<Remains>& remains = place_.remains;

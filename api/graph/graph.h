@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <nyala/api/layers/base/call_arguments.h>
@@ -79,6 +80,10 @@ struct SymbolicNotes final : MaskNotes {
 
 /// The mark of a symbolic tensor, or null.
 const SymbolicNotes* symbolic(const Tensor& tensor);
+
+/// Which output of which node a symbolic tensor is.
+using GraphPlace = std::pair<const GraphNode*, size_t>;
+GraphPlace place_of(const Tensor& symbolic);
 
 /// `node`'s outputs as symbolic tensors, with the masks that were drawn for them.
 Tensors symbolic_outputs(const std::shared_ptr<const GraphNode>& node);

@@ -11,7 +11,7 @@ void CategoricalHingeConfig::fields(FieldVisitor& v) { v.field("reduction", redu
 
 namespace {
 
-Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+Tensor categorical_hinge_of(const Tensor& y_true, const Tensor& y_pred) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   const Tensor own = ops::sum(target * prediction, {-1});
   const Tensor other = ops::max((1.0 - target) * prediction, {-1});
@@ -21,6 +21,6 @@ Tensor values(const Tensor& y_true, const Tensor& y_pred) {
 }  // namespace
 
 CategoricalHinge::CategoricalHinge(const Config& config)
-    : Loss(make_loss("CategoricalHinge", config, values)) {}
+    : Loss(make_loss("CategoricalHinge", config, categorical_hinge_of)) {}
 
 }  // namespace nyala

@@ -21,13 +21,13 @@ Tensor detail::hinge_labels(const Tensor& y_true) {
 
 namespace {
 
-Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+Tensor hinge_of(const Tensor& y_true, const Tensor& y_pred) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   return ops::mean(at_least(1.0 - hinge_labels(target) * prediction, 0.0), {-1});
 }
 
 }  // namespace
 
-Hinge::Hinge(const Config& config) : Loss(make_loss("Hinge", config, values)) {}
+Hinge::Hinge(const Config& config) : Loss(make_loss("Hinge", config, hinge_of)) {}
 
 }  // namespace nyala

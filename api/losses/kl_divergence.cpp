@@ -13,7 +13,7 @@ void KLDivergenceConfig::fields(FieldVisitor& v) { v.field("reduction", reductio
 
 namespace {
 
-Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+Tensor kl_divergence_of(const Tensor& y_true, const Tensor& y_pred) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   const Tensor p = ops::clip(target, kLossEpsilon, 1.0), q = ops::clip(prediction, kLossEpsilon, 1.0);
   return ops::sum(p * ops::log(p / q), {-1});
@@ -21,6 +21,6 @@ Tensor values(const Tensor& y_true, const Tensor& y_pred) {
 
 }  // namespace
 
-KLDivergence::KLDivergence(const Config& config) : Loss(make_loss("KLDivergence", config, values)) {}
+KLDivergence::KLDivergence(const Config& config) : Loss(make_loss("KLDivergence", config, kl_divergence_of)) {}
 
 }  // namespace nyala

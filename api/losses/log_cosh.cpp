@@ -14,7 +14,7 @@ void LogCoshConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
 
 namespace {
 
-Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+Tensor log_cosh_of(const Tensor& y_true, const Tensor& y_pred) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   const Tensor error = prediction - target;
   return ops::mean(error + ops::softplus(error * -2.0) - std::numbers::ln2, {-1});
@@ -22,6 +22,6 @@ Tensor values(const Tensor& y_true, const Tensor& y_pred) {
 
 }  // namespace
 
-LogCosh::LogCosh(const Config& config) : Loss(make_loss("LogCosh", config, values)) {}
+LogCosh::LogCosh(const Config& config) : Loss(make_loss("LogCosh", config, log_cosh_of)) {}
 
 }  // namespace nyala

@@ -12,7 +12,7 @@ void MeanAbsoluteErrorConfig::fields(FieldVisitor& v) { v.field("reduction", red
 
 namespace {
 
-Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+Tensor mean_absolute_error_of(const Tensor& y_true, const Tensor& y_pred) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   return ops::mean(ops::abs(ops::subtract(target, prediction)), {-1});
 }
@@ -20,6 +20,6 @@ Tensor values(const Tensor& y_true, const Tensor& y_pred) {
 }  // namespace
 
 MeanAbsoluteError::MeanAbsoluteError(const Config& config)
-    : Loss(make_loss("MeanAbsoluteError", config, values)) {}
+    : Loss(make_loss("MeanAbsoluteError", config, mean_absolute_error_of)) {}
 
 }  // namespace nyala

@@ -12,7 +12,7 @@ void MeanAbsolutePercentageErrorConfig::fields(FieldVisitor& v) { v.field("reduc
 
 namespace {
 
-Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+Tensor mean_absolute_percentage_error_of(const Tensor& y_true, const Tensor& y_pred) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   const Tensor size = at_least(ops::abs(target), kLossEpsilon);
   return ops::mean(ops::abs((target - prediction) / size), {-1}) * 100.0;
@@ -21,6 +21,6 @@ Tensor values(const Tensor& y_true, const Tensor& y_pred) {
 }  // namespace
 
 MeanAbsolutePercentageError::MeanAbsolutePercentageError(const Config& config)
-    : Loss(make_loss("MeanAbsolutePercentageError", config, values)) {}
+    : Loss(make_loss("MeanAbsolutePercentageError", config, mean_absolute_percentage_error_of)) {}
 
 }  // namespace nyala

@@ -11,7 +11,7 @@ void MeanSquaredErrorConfig::fields(FieldVisitor& v) { v.field("reduction", redu
 
 namespace {
 
-Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+Tensor mean_squared_error_of(const Tensor& y_true, const Tensor& y_pred) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   return ops::mean(ops::squared_difference(target, prediction), {-1});
 }
@@ -19,6 +19,6 @@ Tensor values(const Tensor& y_true, const Tensor& y_pred) {
 }  // namespace
 
 MeanSquaredError::MeanSquaredError(const Config& config)
-    : Loss(make_loss("MeanSquaredError", config, values)) {}
+    : Loss(make_loss("MeanSquaredError", config, mean_squared_error_of)) {}
 
 }  // namespace nyala

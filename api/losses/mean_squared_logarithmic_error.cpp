@@ -13,7 +13,7 @@ void MeanSquaredLogarithmicErrorConfig::fields(FieldVisitor& v) { v.field("reduc
 
 namespace {
 
-Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+Tensor mean_squared_logarithmic_error_of(const Tensor& y_true, const Tensor& y_pred) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   const auto log_of = [](const Tensor& x) { return ops::log(at_least(x, kLossEpsilon) + 1.0); };
   return ops::mean(ops::squared_difference(log_of(prediction), log_of(target)), {-1});
@@ -22,6 +22,6 @@ Tensor values(const Tensor& y_true, const Tensor& y_pred) {
 }  // namespace
 
 MeanSquaredLogarithmicError::MeanSquaredLogarithmicError(const Config& config)
-    : Loss(make_loss("MeanSquaredLogarithmicError", config, values)) {}
+    : Loss(make_loss("MeanSquaredLogarithmicError", config, mean_squared_logarithmic_error_of)) {}
 
 }  // namespace nyala

@@ -12,13 +12,13 @@ void PoissonConfig::fields(FieldVisitor& v) { v.field("reduction", reduction); }
 
 namespace {
 
-Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+Tensor poisson_of(const Tensor& y_true, const Tensor& y_pred) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   return ops::mean(prediction - target * ops::log(prediction + kLossEpsilon), {-1});
 }
 
 }  // namespace
 
-Poisson::Poisson(const Config& config) : Loss(make_loss("Poisson", config, values)) {}
+Poisson::Poisson(const Config& config) : Loss(make_loss("Poisson", config, poisson_of)) {}
 
 }  // namespace nyala

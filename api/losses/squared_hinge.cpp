@@ -13,13 +13,13 @@ void SquaredHingeConfig::fields(FieldVisitor& v) { v.field("reduction", reductio
 
 namespace {
 
-Tensor values(const Tensor& y_true, const Tensor& y_pred) {
+Tensor squared_hinge_of(const Tensor& y_true, const Tensor& y_pred) {
   const auto [target, prediction] = comparable(y_true, y_pred);
   return ops::mean(ops::square(at_least(1.0 - hinge_labels(target) * prediction, 0.0)), {-1});
 }
 
 }  // namespace
 
-SquaredHinge::SquaredHinge(const Config& config) : Loss(make_loss("SquaredHinge", config, values)) {}
+SquaredHinge::SquaredHinge(const Config& config) : Loss(make_loss("SquaredHinge", config, squared_hinge_of)) {}
 
 }  // namespace nyala

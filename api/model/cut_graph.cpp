@@ -13,10 +13,6 @@ using namespace nyala::detail;
 
 namespace {
 
-using Place = std::pair<const GraphNode*, size_t>;
-
-Place place_of(const Tensor& tensor) { return {symbolic(tensor)->producer.get(), symbolic(tensor)->index}; }
-
 class Cutter {
  public:
   Tensor input(const Tensor& tensor) {
@@ -79,7 +75,7 @@ class Cutter {
     return copies_[node.get()] = out;
   }
 
-  std::map<Place, Tensor> replaced_;
+  std::map<GraphPlace, Tensor> replaced_;
   std::map<const GraphNode*, Node> copies_;
   std::set<std::string> names_;
 };

@@ -32,14 +32,10 @@ Layer FunctionalNode::layer_of(const GraphNode& node) {
 
 namespace {
 
-using Place = std::pair<const GraphNode*, size_t>;
-
-Place place_of(const Tensor& tensor) { return {symbolic(tensor)->producer.get(), symbolic(tensor)->index}; }
-
 /// The inputs that an earlier call stripped of their masks, as (call, index), unless the mask was drawn as an
 /// argument.
-std::set<Place> inputs_without_masks(const Topology& topology) {
-  std::set<Place> bare, found;
+std::set<GraphPlace> inputs_without_masks(const Topology& topology) {
+  std::set<GraphPlace> bare, found;
   for (const auto& node : topology.run_order) {
     if (!node->layer) continue;
     for (size_t i = 0; i < node->inputs.size(); ++i)
@@ -85,7 +81,7 @@ void FunctionalNode::plan() {
     number[{symbolic(input)->producer.get(), symbolic(input)->index}] = plan.num_values;
     input_values_.push_back(plan.num_values++);
   }
-  const std::set<Place> bare = inputs_without_masks(topology_);
+  const std::set<GraphPlace> bare = inputs_without_masks(topology_);
   const std::set<const GraphNode*> needed = needed_nodes(topology_, outputs_, !bare.empty());
   for (const auto& node : topology_.nodes) {
     if (number.contains({node.get(), 0})) continue;  // an input of this model, perhaps made by a layer

@@ -20,10 +20,7 @@ using namespace nyala::detail;
 
 namespace {
 
-using Place = std::pair<const GraphNode*, size_t>;
 using Node = std::shared_ptr<const GraphNode>;
-
-Place place_of(const Tensor& tensor) { return {symbolic(tensor)->producer.get(), symbolic(tensor)->index}; }
 
 [[noreturn]] void refuse(const std::string& why) {
   throw InvalidArgumentError("cache_frozen_features: " + why);
@@ -151,7 +148,7 @@ class Splitter {
   Values draw_graph(const FunctionalNode& graph, const Values& inputs, const std::string& path) {
     if (!graph.placed_devices().empty())
       refuse("model " + in_quotes(model_.name()) + " has calls that were placed on devices");
-    std::map<Place, Value> values;
+    std::map<GraphPlace, Value> values;
     std::set<const GraphNode*> given;
     for (size_t i = 0; i < inputs.size(); ++i) {
       values.insert_or_assign(place_of(graph.inputs()[i]), inputs[i]);
@@ -164,7 +161,7 @@ class Splitter {
     return outputs;
   }
 
-  void draw_node(const GraphNode& node, std::map<Place, Value>& values, const std::string& path) {
+  void draw_node(const GraphNode& node, std::map<GraphPlace, Value>& values, const std::string& path) {
     if (has_masks(node)) refuse("model " + in_quotes(model_.name()) + " uses masks");
     Values inputs;
     bool cached = true;
@@ -176,7 +173,7 @@ class Splitter {
       const std::string why = reason_against(node);
       if (!why.empty() && can_enter(node)) {
         const Values results = draw(node.layer.node(), inputs, path + node.layer.name() + "/");
-        for (size_t i = 0; i < results.size(); ++i) values.insert_or_assign(Place(&node, i), results[i]);
+        for (size_t i = 0; i < results.size(); ++i) values.insert_or_assign(GraphPlace(&node, i), results[i]);
         return;
       }
       if (!why.empty() && first_reason_.empty()) first_reason_ = why;
@@ -201,7 +198,7 @@ class Splitter {
     return effect.empty() ? "" : who + effect;
   }
 
-  void copy(const GraphNode& node, const Values& inputs, bool cached, std::map<Place, Value>& values,
+  void copy(const GraphNode& node, const Values& inputs, bool cached, std::map<GraphPlace, Value>& values,
             const std::string& path) {
     const auto drawn = std::make_shared<GraphNode>(node);
     drawn->name = path + node.name;
@@ -210,7 +207,7 @@ class Splitter {
     if (cached && node.layer) has_weights_ = has_weights_ || has_variables(node.layer.node());
     const Tensors outputs = symbolic_outputs(drawn);
     for (size_t i = 0; i < outputs.size(); ++i)
-      values.insert_or_assign(Place(&node, i), Value{outputs[i], cached});
+      values.insert_or_assign(GraphPlace(&node, i), Value{outputs[i], cached});
   }
 
   /// In place of a feature the head has an input.

@@ -1,6 +1,7 @@
 #include <nyala/api/training/training_pass.h>
 
 #include <nyala/api/training/added_loss.h>
+#include <nyala/api/training/training_state.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
@@ -13,11 +14,6 @@ using namespace nyala::detail;
 namespace {
 
 int replica_id() { return thread_context().replica ? thread_context().replica->replica_id() : 0; }
-
-void collect(const LayerNode& node, std::vector<RegularizedWeight>& out) {
-  for (const RegularizedWeight& weight : node.regularized()) out.push_back(weight);
-  for (const auto& [attribute, layer] : node.sublayers()) collect(layer.node(), out);
-}
 
 TrainingPassConfig place_of(const DistributedBatch& batch, int64_t step) {
   TrainingPassConfig config{.global_rows = batch.rows, .step = step};
@@ -59,11 +55,9 @@ Outputs TrainingPass::operator()(const Layer& layer, const Tensors& inputs) {
 }
 
 Tensor TrainingPass::losses(const Layer& layer) {
-  std::vector<RegularizedWeight> weights;
-  collect(layer.node(), weights);
   Tensor total;
   const auto add = [&total](const Tensor& loss) { total = total.defined() ? ops::add(total, loss) : loss; };
-  for (const RegularizedWeight& weight : weights)
+  for (const RegularizedWeight& weight : regularized_weights(layer.node()))
     if (weight.variable.trainable()) add(weight.regularizer(call()[weight.variable]));
   for (const Tensor& loss : call_.losses()) add(added_loss(call_, loss));
   if (!total.defined()) return Tensor::zeros({}, layer.node().dtype(), thread_context().device);

@@ -116,9 +116,9 @@ bool TrainingState::trains(const Variable& variable) const {
   return leaf < trained_leaves.size() && trained_leaves[leaf];
 }
 
-std::vector<RegularizedWeight> regularized_weights(const ModelNode& model) {
+std::vector<RegularizedWeight> regularized_weights(const LayerNode& node) {
   std::vector<RegularizedWeight> out;
-  collect(model, out);
+  collect(node, out);
   return out;
 }
 

@@ -105,8 +105,8 @@ SavedSums saved_sums(const TrainingState& state);
 /// another number of replicas the first one takes all. Sums of other metrics are left out, with a warning.
 void restore_sums(TrainingState& state, SavedSums saved);
 
-/// The weights of a built model that have a regularizer.
-std::vector<RegularizedWeight> regularized_weights(const ModelNode& model);
+/// The weights of a built layer or model that have a regularizer.
+std::vector<RegularizedWeight> regularized_weights(const LayerNode& node);
 
 /// Gives the optimizer the model's trainable variables; the model is built.
 void build_optimizer(ModelNode& model);

@@ -10,10 +10,10 @@ namespace nyala {
 
 namespace {
 
-constexpr CrcTables kTables = crc_tables(0xedb88320);
+constexpr CrcTables kCrc32Tables = crc_tables(0xedb88320);
 
 uint32_t crc32_by_tables(uint32_t crc, std::span<const std::byte> bytes) {
-  return crc_by_tables(kTables, crc, bytes);
+  return crc_by_tables(kCrc32Tables, crc, bytes);
 }
 
 #if defined(__x86_64__)

@@ -13,7 +13,7 @@ namespace nyala {
 
 namespace {
 
-constexpr CrcTables kTables = crc_tables(0x82f63b78);
+constexpr CrcTables kCrc32cTables = crc_tables(0x82f63b78);
 
 #if defined(__x86_64__)
 
@@ -25,7 +25,7 @@ constexpr auto kBehindPart = [] {
   std::array<uint32_t, 32> bits{};
   for (size_t bit = 0; bit < 32; ++bit) {
     uint32_t crc = uint32_t{1} << bit;
-    for (size_t i = 0; i < kPart; ++i) crc = crc >> 8 ^ kTables[0][crc & 0xff];
+    for (size_t i = 0; i < kPart; ++i) crc = crc >> 8 ^ kCrc32cTables[0][crc & 0xff];
     bits[bit] = crc;
   }
   std::array<std::array<uint32_t, 256>, 4> tables{};
@@ -72,7 +72,7 @@ inline uint64_t word(const std::byte* at) {
 }  // namespace
 
 uint32_t crc32c_by_tables(uint32_t crc, std::span<const std::byte> bytes) {
-  return crc_by_tables(kTables, crc, bytes);
+  return crc_by_tables(kCrc32cTables, crc, bytes);
 }
 
 uint32_t crc32c(uint32_t crc, std::span<const std::byte> bytes) {

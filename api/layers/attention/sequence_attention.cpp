@@ -20,7 +20,7 @@ using namespace nyala::detail;
 
 namespace {
 
-constexpr double kHidden = 1.0e9;  // taken from a hidden score
+constexpr double kHiddenScore = 1.0e9;  // taken from a hidden score
 
 /// Where queries may look, for scores (batch, time, steps); undefined: everywhere.
 Tensor shown(const Tensor& value_mask, const Shape& scores, bool causal, Device device) {
@@ -72,7 +72,7 @@ Outputs SequenceAttentionNode::call(Call& c, Inputs inputs) const {
   } else {
     const bool causal = arguments && arguments->flag("use_causal_mask");
     const Tensor mask = shown(mask_of(inputs[1]), scores.shape(), causal, query.device());
-    if (mask.defined()) scores = ops::where(mask, scores, scores - kHidden);
+    if (mask.defined()) scores = ops::where(mask, scores, scores - kHiddenScore);
     weights = weights_after_dropout(c, ops::softmax(scores, -1), dropout_);
     y = ops::matmul(weights, value);
     if (const Tensor rows = mask_of(inputs[0]); rows.defined())

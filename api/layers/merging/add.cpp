@@ -12,7 +12,7 @@ void AddConfig::fields(FieldVisitor&) {}
 
 namespace {
 
-Tensor merge(Inputs inputs) {
+Tensor sum_of(Inputs inputs) {
   Tensor sum = inputs[0];
   for (const Tensor& input : inputs.subspan(1)) sum = ops::add(sum, input);
   return sum;
@@ -20,6 +20,6 @@ Tensor merge(Inputs inputs) {
 
 }  // namespace
 
-Add::Add(const Config& config) : Layer(make_merge_node({"Add", merge}, options_of(config))) {}
+Add::Add(const Config& config) : Layer(make_merge_node({"Add", sum_of}, options_of(config))) {}
 
 }  // namespace nyala

@@ -12,7 +12,7 @@ void AverageConfig::fields(FieldVisitor&) {}
 
 namespace {
 
-Tensor merge(Inputs inputs) {
+Tensor average_of(Inputs inputs) {
   Tensor sum = inputs[0];
   for (const Tensor& input : inputs.subspan(1)) sum = ops::add(sum, input);
   return sum / static_cast<double>(inputs.size());
@@ -20,6 +20,6 @@ Tensor merge(Inputs inputs) {
 
 }  // namespace
 
-Average::Average(const Config& config) : Layer(make_merge_node({"Average", merge}, options_of(config))) {}
+Average::Average(const Config& config) : Layer(make_merge_node({"Average", average_of}, options_of(config))) {}
 
 }  // namespace nyala

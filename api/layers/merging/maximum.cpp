@@ -12,10 +12,10 @@ void MaximumConfig::fields(FieldVisitor&) {}
 
 namespace {
 
-Tensor merge(Inputs inputs) { return merge_unmasked(inputs, ops::maximum); }
+Tensor maximum_of(Inputs inputs) { return merge_unmasked(inputs, ops::maximum); }
 
 }  // namespace
 
-Maximum::Maximum(const Config& config) : Layer(make_merge_node({"Maximum", merge}, options_of(config))) {}
+Maximum::Maximum(const Config& config) : Layer(make_merge_node({"Maximum", maximum_of}, options_of(config))) {}
 
 }  // namespace nyala

@@ -12,10 +12,10 @@ void MinimumConfig::fields(FieldVisitor&) {}
 
 namespace {
 
-Tensor merge(Inputs inputs) { return merge_unmasked(inputs, ops::minimum); }
+Tensor minimum_of(Inputs inputs) { return merge_unmasked(inputs, ops::minimum); }
 
 }  // namespace
 
-Minimum::Minimum(const Config& config) : Layer(make_merge_node({"Minimum", merge}, options_of(config))) {}
+Minimum::Minimum(const Config& config) : Layer(make_merge_node({"Minimum", minimum_of}, options_of(config))) {}
 
 }  // namespace nyala

@@ -14,7 +14,7 @@ void MultiplyConfig::fields(FieldVisitor&) {}
 
 namespace {
 
-Tensor merge(Inputs inputs) {
+Tensor product_of(Inputs inputs) {
   const Tensor one = Tensor::full({}, 1.0, inputs[0].dtype(), inputs[0].device());
   const Tensor none = Tensor::full({}, 0.0, inputs[0].dtype(), inputs[0].device());
   Tensor product, counts;
@@ -31,6 +31,6 @@ Tensor merge(Inputs inputs) {
 
 }  // namespace
 
-Multiply::Multiply(const Config& config) : Layer(make_merge_node({"Multiply", merge}, options_of(config))) {}
+Multiply::Multiply(const Config& config) : Layer(make_merge_node({"Multiply", product_of}, options_of(config))) {}
 
 }  // namespace nyala

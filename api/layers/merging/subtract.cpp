@@ -12,11 +12,11 @@ void SubtractConfig::fields(FieldVisitor&) {}
 
 namespace {
 
-Tensor merge(Inputs inputs) { return ops::subtract(inputs[0], inputs[1]); }
+Tensor difference_of(Inputs inputs) { return ops::subtract(inputs[0], inputs[1]); }
 
 }  // namespace
 
 Subtract::Subtract(const Config& config)
-    : Layer(make_merge_node({"Subtract", merge, 2}, options_of(config))) {}
+    : Layer(make_merge_node({"Subtract", difference_of, 2}, options_of(config))) {}
 
 }  // namespace nyala

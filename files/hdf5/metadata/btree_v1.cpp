@@ -8,9 +8,9 @@ constexpr int kAnyLevel = -1;
 /// Far more than 2^64 entries need with two per node.
 constexpr int kMaxLevel = 64;
 
-class Walk {
+class TreeWalkV1 {
  public:
-  Walk(const Image& image, BTreeV1Kind kind, const std::function<void(Cursor, uint64_t)>& visit)
+  TreeWalkV1(const Image& image, BTreeV1Kind kind, const std::function<void(Cursor, uint64_t)>& visit)
       : image_(image), kind_(kind), visit_(visit), budget_(image) {}
 
   void node(uint64_t address, int expected_level) {
@@ -48,7 +48,7 @@ class Walk {
 
 void walk_btree_v1(const Image& image, uint64_t root, BTreeV1Kind kind,
                    const std::function<void(Cursor, uint64_t)>& visit) {
-  Walk(image, kind, visit).node(root, kAnyLevel);
+  TreeWalkV1(image, kind, visit).node(root, kAnyLevel);
 }
 
 }  // namespace nyala::hdf5

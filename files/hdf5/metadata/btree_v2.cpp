@@ -26,9 +26,9 @@ struct Level {
 
 uint64_t bytes_for(uint64_t largest) { return (static_cast<uint64_t>(std::bit_width(largest)) + 7) / 8; }
 
-class Walk {
+class TreeWalkV2 {
  public:
-  Walk(const Image& image, BTreeV2Type type, const std::function<void(Cursor)>& visit)
+  TreeWalkV2(const Image& image, BTreeV2Type type, const std::function<void(Cursor)>& visit)
       : image_(image), type_(type), visit_(visit), budget_(image) {}
 
   void tree(uint64_t address) {
@@ -117,7 +117,7 @@ class Walk {
 
 void walk_btree_v2(const Image& image, uint64_t header_address, BTreeV2Type type,
                    const std::function<void(Cursor)>& visit) {
-  Walk(image, type, visit).tree(header_address);
+  TreeWalkV2(image, type, visit).tree(header_address);
 }
 
 }  // namespace nyala::hdf5
