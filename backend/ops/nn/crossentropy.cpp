@@ -1,3 +1,6 @@
+// Keras' losses on TensorFlow with its epsilon and its order of clipping. From logits nothing is clipped:
+// log(sum(exp)) with the largest logit taken out, and max(x, 0) - x t + log1p(exp(-|x|)) for two classes,
+// which overflow nowhere. From probabilities the gradient is 0 where clipping bites, as Keras' is.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -53,7 +56,6 @@ void infer_sparse(InferContext& c) {
 
 void infer_like_output(InferContext& c) { c.output(0, c.shape(1), c.dtype(1)); }
 
-/// -1 for a row to ignore, -2 for a label out of range.
 /// log(sum(exp(x))) of one row, its largest value taken out.
 template <class T>
 T log_sum_exp(const T* x, int64_t classes) {

@@ -1,3 +1,7 @@
+// Transposing, slicing, padding, repeating and joining are one thing: a copy with a stride per axis on either
+// side (StridedCopy). Axes that lie behind each other in both are merged first, so that often one or two are
+// left. Then whole lines are copied; where the axis that is dense in the source is not the last one, tiles of
+// 32 x 32, so that every line of the cache that is read is used up before it leaves.
 #include <algorithm>
 #include <cstring>
 

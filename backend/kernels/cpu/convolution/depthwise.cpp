@@ -1,3 +1,8 @@
+// Lanes are channels, so that a tap is one product of vectors. The gradient of x is gathered: each pixel adds
+// up the windows that reach it, so that each row of it is written once and rows can be shared out; scattering
+// windows over x would need locks or sums apart. Four neighbours one stride apart have the same taps and
+// share what is loaded of the kernel. The gradient of the kernel is summed in at most 16 pieces of rows, cut
+// by shape, which are added in their order. What oneDNN does well, it keeps: see the refusals.
 #include <algorithm>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>

@@ -1,3 +1,10 @@
+// Direct convolution on NHWC as it lies: the taps of a kernel row that lie side by side are one run of
+// floats, so that the image is neither packed nor copied but into a frame of zeros where there is padding.
+// The inner loops are those of GotoBLAS and BLIS (Goto and van de Geijn 2008): a block of pixels by filters
+// stays in registers (6 by 64 with AVX-512, 5 by 16 with AVX2), one value of the image is multiplied with
+// vectors of the kernel. The gradient of x is that product with the kernel turned, into columns of taps,
+// which each pixel then adds up. For few or odd channels, with which oneDNN would fill its blocks in part
+// only (compare Zhang et al., High Performance Zero-Memory Overhead Direct Convolutions, 2018).
 #include <algorithm>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>

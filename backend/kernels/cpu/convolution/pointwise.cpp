@@ -1,3 +1,8 @@
+// A convolution of one pixel is a product of matrices, (pixels, channels) by (channels, filters), and so are
+// its gradients. With strides the pixels that are read are gathered first, or the gradients put to their
+// places after. Pixels are shared out for the gradient of x, filters for that of the kernel, so that each
+// result is computed by one thread and no sums have to meet. The bounds are measured against oneDNN's
+// convolution.
 #include <algorithm>
 #include <cstring>
 

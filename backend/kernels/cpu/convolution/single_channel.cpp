@@ -1,3 +1,8 @@
+// With one channel and few filters (6 in LeNet-5) neither is as long as a vector. So lanes are (pixel,
+// filter) pairs as they lie in y, over a period that both divide: 6 filters make 48 floats, 8 pixels in three
+// vectors. The pixels of a period are loaded once per tap and spread over their lanes by a permutation,
+// kernel and bias are repeated over the period once per call, and a row of x serves four rows of y. AVX-512
+// only: its permutation reaches all 16 lanes.
 #include <numeric>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>

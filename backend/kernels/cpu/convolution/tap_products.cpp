@@ -1,3 +1,9 @@
+// Shifted products of matrices (Vasudevan, Anderson and Gregg 2017, "kn2row"): for each tap what the windows
+// read with it is gathered, multiplied by that tap's (channels, filters) and added to the windows. Only
+// windows whose tap lies on the image take part: of the products of a 3x3 kernel with padding "same" that is
+// 69 % on images of 4x4 and 44 % on 2x2; im2col and oneDNN's blocks multiply the zeros, too. Where all
+// windows have a tap, its product writes instead of adding. Many channels make the products efficient; the
+// bounds are measured.
 #include <algorithm>
 #include <limits>
 

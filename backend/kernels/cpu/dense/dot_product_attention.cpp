@@ -1,3 +1,9 @@
+// Per head and 128 queries: scores by a product of matrices, softmax over their rows in place, a product with
+// the values. No tensor (time, steps) exists; kept for backward are the largest score and 1 / the sum of each
+// row, from which it makes the probabilities again (Dao et al., FlashAttention, 2022). Unlike there keys are
+// not cut, so that softmax needs no rescaling: scratch is 128 * steps floats per thread, twice that in
+// backward. The blocks of one key head are one thread's, in their order, so that the gradients of keys and
+// values are plain sums.
 #include <algorithm>
 #include <omp.h>
 

@@ -1,3 +1,6 @@
+// The loops of direct_convolution.cpp on matrices: they read kernels as they lie, so that a product of up to
+// 2^16 multiplications starts at once, on the calling thread. oneDNN looks up a primitive, fills its
+// arguments and perhaps packs before it multiplies.
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
 #include <nyala/backend/kernels/cpu/convolution/direct_convolution_loops.h>
 #include <nyala/backend/kernels/cpu/dense/small_dense.h>

@@ -1,3 +1,6 @@
+// No mask is kept: a draw is a function of seed, step and place (ops::DropoutPlan), which backward computes
+// again. Philox blocks are computed side by side, one per lane; draws are numbered so that the words of 16
+// blocks are 64 elements in order and every store is a whole vector.
 #include <algorithm>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>

@@ -1,3 +1,8 @@
+// One loop per formula and kind of CPU over contiguous runs; the formulas are in elementwise_vector.h, exp
+// and tanh in vector_lanes.h. A broadcast pair becomes as few axes as possible (broadcast_plan.h) and is
+// walked by runs in which each input advances by one or stands still. A short row (a bias) is repeated into 4
+// KiB first, so that few channels still make long loops. Cheap loops run at the speed of memory: pieces are
+// large.
 #include <algorithm>
 #include <cmath>
 

@@ -1,3 +1,6 @@
+// The slope of the activations that layers fuse follows from their result y, so that z is never kept: relu y
+// > 0, sigmoid y (1 - y), tanh 1 - y^2. dz and its sums over rows, which are the gradient of the bias, come
+// from one pass. Sums per run are folded over the channels in double, in the order of the runs.
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
 #include <nyala/backend/kernels/cpu/elementwise/channel_runs.h>
 #include <nyala/backend/kernels/cpu/elementwise/fused_activation.h>

@@ -1,3 +1,8 @@
+// Backwards mapping: each pixel of the result asks where it comes from and mixes up to four neighbours; the
+// rule is ops::AffineSampler (TensorFlow's ImageProjectiveTransformV3). Where a transform moves all rows
+// alike (flips, shifts, zooms) the place of each column is found once per image and kept. Inside the image
+// the taps need no checks; pixels at its edge go the long way. The gradient adds to up to four pixels, so
+// that an image is one thread's.
 #include <nyala/backend/kernels/cpu/image/affine_transform.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Lanes are channels, rows of windows one loop. The gradient of a maximum finds the winner in x again; no
+// tensor of places is kept. Windows that share no pixels write their gradients, others add to zeros; where
+// windows cover x no zeros are written first.
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
 #include <nyala/backend/kernels/cpu/image/pooling.h>
 #include <nyala/backend/kernels/cpu/image/pooling_loops.h>

@@ -1,3 +1,8 @@
+// Every filter is separable, so two passes do: each row of the result is mixed from rows of the image into
+// one row of the old width, which is still in the cache when its columns are mixed. That is taps_y + taps_x
+// products for a value instead of taps_y * taps_x. The weights (ops/image/resize_axis.cpp) are made once per
+// call. The gradient is the transposed map, columns first; there rows meet in sums, so that work is cut along
+// them.
 #include <nyala/backend/kernels/cpu/image/resize_images.h>
 
 #include <algorithm>

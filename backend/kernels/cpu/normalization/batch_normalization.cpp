@@ -1,3 +1,9 @@
+// Ioffe and Szegedy 2015. Moments: each run (about 16384 floats, more with many channels) takes its mean and
+// then the squares around it while it is in the cache, and runs are merged in their order by the formula of
+// Chan, Golub and LeVeque (1979): memory is read once, and nothing cancels as in E[x^2] - E[x]^2. All passes
+// are affine functions of a channel in the end: y = scale * x + offset, dx = scale * g + by_x * x + constant,
+// with the factors computed in double. Where a fused relu was open is computed again from x; neither y nor a
+// mask is kept.
 #include <cmath>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>

@@ -1,3 +1,7 @@
+// Ba et al. 2016; Zhang and Sennrich 2019 (RMS). Per row mean, then squares around it, then y, while the row
+// is in the cache; chunks of 4096 values are added in double. Kept are mean and 1 / deviation of each row.
+// The gradient of x needs two sums per row; those of gamma and beta are taken in the same pass, for pieces of
+// rows that the shape alone decides, and the pieces are added in double in their order.
 #include <nyala/backend/kernels/cpu/normalization/layer_normalization.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Three passes over a row: the largest score, the sum of exp(x - largest), and the result, for which softmax
+// computes exp again instead of storing it. Crossentropy from logits never makes probabilities: the loss is
+// log(sum) + largest - x[label], its gradient softmax minus 1 at the label. A row is one thread's.
 #include <algorithm>
 #include <cmath>
 

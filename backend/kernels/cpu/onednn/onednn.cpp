@@ -1,3 +1,8 @@
+// A problem, as plain numbers with its number of threads, is the key of a primitive with all it needs, of
+// which 2048 are kept. Running one sets pointers in kept memory objects: nothing is created or allocated in a
+// warm step. Activations stay NHWC; only kernels are reordered into oneDNN's layout, a copy of which is kept
+// while the weights do not change (packed_weights.h). Where oneDNN has only its plain loops ("ref") it
+// refuses, so that the next kernel of the list is asked.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

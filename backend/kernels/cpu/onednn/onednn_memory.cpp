@@ -1,3 +1,6 @@
+// The addresses that libdnnl calls for posix_memalign, mmap and operator new stand in its global offset
+// table; its relocations (ELF, DT_JMPREL and DT_RELA, found by dl_iterate_phdr) say where. Ours are written
+// there. Interposing by name would change the functions for the whole process.
 #include <nyala/backend/kernels/cpu/onednn/onednn_memory.h>
 
 #include <sys/mman.h>

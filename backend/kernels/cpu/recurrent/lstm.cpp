@@ -1,3 +1,9 @@
+// Hochreiter and Schmidhuber 1997, gates in Keras' order i, f, g, o. x . kernel + bias of all steps is one
+// product made before (Appleyard et al., Optimizing Performance of Recurrent Neural Networks on GPUs, 2016);
+// a step is only h . recurrent_kernel, packed once per call into the order in which it is read. A block of
+// registers is some rows by the four gates of the same units, so that gates and states follow from sums that
+// were never stored. The gradient gives dz of all steps; that of the kernel is one product of it afterwards.
+// Rows run through all steps by themselves (recurrent_kernels.h).
 #include <algorithm>
 
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>

@@ -1,3 +1,7 @@
+// An optimizer's step is one pass over a whole segment of the arena: gradient, weight and slots of an element
+// are read and written once, whatever the formula. The formulas (update_formulas.h) are one-element functions
+// that the compiler vectorises; the same loops are compiled three times, each unit with another set of
+// instructions.
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
 #include <nyala/backend/kernels/cpu/update/optimizer_updates.h>
 #include <nyala/backend/kernels/cpu/update/update_loops.h>
