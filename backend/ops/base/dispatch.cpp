@@ -1,3 +1,7 @@
+// The way of every op: shape rule; on abstract inputs a node of a graph and the end; bringing inputs to one
+// device; memory for outputs that were not given; kernel and its workspace; launch on the device's stream; an
+// entry on the tape that tracks an input. An output's storage gets a new version, by which packed weights
+// know that they are old.
 #include <nyala/backend/ops/base/dispatch.h>
 
 #include <atomic>

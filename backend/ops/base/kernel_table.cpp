@@ -1,3 +1,6 @@
+// The first kernel of the list that has no reason to refuse runs; the reference is behind them all, but not
+// on a GPU. Reasons are constant texts: only the log and the error of a call that nobody takes make sentences
+// of them.
 #include <nyala/backend/ops/base/kernel_table.h>
 
 #include <algorithm>

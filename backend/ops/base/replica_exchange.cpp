@@ -1,3 +1,6 @@
+// The gradient of a sum over replicas is the sum of the gradients over replicas, that of a gathering the own
+// slice of that sum: replicas compute one function together, and each brings a part of its gradient. They are
+// recorded by hand, since what they run is no kernel of one device but a meeting.
 #include <nyala/backend/ops/base/replica_exchange.h>
 
 #include <nyala/backend/core/error.h>

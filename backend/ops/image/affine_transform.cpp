@@ -1,3 +1,7 @@
+// Backwards mapping as in TensorFlow's ImageProjectiveTransformV3: the transform takes a pixel of the result
+// to a place in the image, which is brought inside by the fill mode and read by its nearest or four
+// neighbouring pixels. All in float32 and in TensorFlow's order, so that a place on the border between two
+// pixels falls to the same one.
 #include <nyala/backend/ops/image/affine_transform.h>
 
 #include <algorithm>

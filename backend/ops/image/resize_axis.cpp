@@ -1,5 +1,8 @@
-// The weights of resizing along one axis. Numbers are float32 as in TensorFlow's kernels, so that a pixel on
-// the border between two is taken from the same one.
+// The weights of resizing along one axis: for each output the inputs under a filter at its centre, as a
+// matrix with few entries per row. Each way is one of TensorFlow's kernels: nearest, bilinear and bicubic
+// (Keys 1981, a = -1/2, from a table of 1024 steps) without antialias, ScaleAndTranslate for Lanczos and for
+// antialias, whose filter is stretched where the image shrinks, ResizeArea for "area". Numbers are float32 as
+// there, so that a pixel on the border between two is taken from the same one.
 #include <algorithm>
 #include <cmath>
 #include <limits>

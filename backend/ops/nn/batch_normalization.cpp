@@ -1,3 +1,7 @@
+// Training is five small ops instead of one, so that the replicas can meet between them: moments of the own
+// rows, their union over replicas (Chan et al. 1979), the affine pass; in backward two sums, their sum over
+// replicas, the gradient of x. The tape sees one op, kBatchNormalizationTrain, whose gradient calls the
+// others. dx = scale * (g - mean g - x_hat * mean (g * x_hat)), with means over the rows of all replicas.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,3 +1,5 @@
+// The gradient of a convolution by its input, run forwards, into a result of (n - 1) stride + span elements,
+// of which "same" cuts some off. Lengths and cuts are those of Keras 3.15 (see the header).
 #include <cstdlib>
 #include <limits>
 

@@ -1,3 +1,6 @@
+// The definition as loops, for 2 and 3 axes and groups: for each pixel of y the taps that lie on x, for each
+// tap a (channels, filters) product. An image is a volume of depth 1. As in Keras and TensorFlow it is a
+// correlation (the kernel is not turned), channels last. Every faster kernel is tested against this.
 #include <algorithm>
 
 #include <nyala/backend/ops/base/dispatch.h>

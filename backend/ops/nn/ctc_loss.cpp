@@ -1,3 +1,9 @@
+// The forward-backward algorithm of Graves et al. 2006: with blanks between the labels, alpha(t, s) is the
+// log probability of all readings that are at place s at time t, beta(t, s) of all that go on from there;
+// both follow from their neighbours in time, O(steps * labels). The loss is -alpha at the last two places,
+// its gradient by the logits softmax minus the share of readings that show a class at that time, alpha + beta
+// - total. In double and in logarithms, so that long sequences do not underflow; both come from one pass, so
+// the op has the gradient as its second output.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,3 +1,7 @@
+// Keras' definition (Vaswani et al. 2017), one query after the other: its scores, their softmax, the mean of
+// the values. Hidden scores become a large negative number, not minus infinity, so that a query that sees
+// nothing gives the mean of all values, not NaN, as in Keras. Backward makes the probabilities again from the
+// largest score and 1 / sum.
 #include <nyala/backend/ops/nn/dot_product_attention.h>
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Two tensors are one batched product of matrices: letters of both and of the result are the batch, letters
+// of both that vanish the inner axis, the rest rows and columns. Letters of one tensor alone that vanish are
+// summed before. Any order inside these four groups computes the same, so the orders of the result and of the
+// inputs are tried, and the one that copies the fewest elements is taken. A single loop over all letters
+// would be simpler and takes the product of all sizes without a kernel's speed: it is the reference.
 #include <nyala/backend/ops/nn/einsum.h>
 
 #include <algorithm>

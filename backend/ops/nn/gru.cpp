@@ -1,3 +1,7 @@
+// A step of one row after the other, by Keras' formulas: z = f(x_z + q_z), r = f(x_r + q_r), n = g(x_n + r
+// q_n), h = z h + (1 - z) n, where q = h . recurrent_kernel + bias. Backward walks the steps from the last
+// one with what forward kept; the gradients of recurrent kernel and bias are one product and one sum over all
+// steps, by ops that exist.
 #include <algorithm>
 #include <array>
 #include <vector>

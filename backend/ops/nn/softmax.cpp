@@ -1,3 +1,5 @@
+// exp(x - largest) / sum. The gradient needs y alone: y (g - sum(g y)), for the logarithm g - exp(y) sum(g).
+// Several axes go by logsumexp.
 #include <algorithm>
 #include <cmath>
 

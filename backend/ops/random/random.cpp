@@ -1,3 +1,7 @@
+// Counter-based: numbers 2 i and 2 i + 1 come from Philox under counter i, so that any thread can draw any
+// element. Normals are Box-Muller, which turns two uniforms into two normals without rejection; cut normals
+// are drawn again under the next attempt, which is part of the counter, so that one element's luck does not
+// move the others. Not a stream of one generator: its numbers would depend on who draws first.
 #include <array>
 #include <cmath>
 #include <memory>

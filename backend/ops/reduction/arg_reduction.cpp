@@ -1,3 +1,5 @@
+// Of equal values the first wins, as in NumPy. A NaN is chosen only where there is nothing else. top_k sorts
+// indices in part, O(n log k), equal values by their place.
 #include <algorithm>
 #include <array>
 #include <cmath>

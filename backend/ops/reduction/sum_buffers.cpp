@@ -1,3 +1,6 @@
+// The sum of R buffers, into the first or into all. Pairwise additions would read and write the sum R - 1
+// times; here it stays in a register, R being a template parameter up to 8. Added in the order of the
+// buffers.
 #include <nyala/backend/ops/reduction/sum_buffers.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Rows by index and, backwards, gradients added to rows by index, in the order of the indices. A bad index is
+// not an error at once, for which the host would have to wait: its row is NaN and the status word of the
+// device says what was wrong.
 #include <algorithm>
 #include <cstring>
 #include <limits>
