@@ -1,3 +1,7 @@
+// Errors' texts. What somebody may have meant is the candidate at the smallest distance (insert, delete,
+// replace, swap two neighbours: optimal string alignment), where that is at most a third of the letters (2 in
+// short names). Where it is more than two letters off, the shortest candidate that has all words of the name
+// goes first; where there is none of these, one that begins with the name.
 #include <nyala/backend/core/error.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A fork() copies one thread, and every lock as it is then. So mutexes that are waited for are all taken
+// before it (pthread_atfork), for a second at most, and are free in both processes after; of others the
+// owner's number tells the child that it was left behind, and locking one is an error instead of waiting for
+// ever. A std::mutex has no owner to ask.
 #include <nyala/backend/core/fork.h>
 
 #include <omp.h>

@@ -1,3 +1,7 @@
+// Reverse mode by a tape: an entry per op with the ids of what it read and gave, and those tensors that its
+// gradient needs. Values count their uses, so that the walk knows when a gradient is complete. Tensors name
+// their tape by a slot and a serial number, which the tape raises when it is cleared or ends: a tensor that
+// outlives its tape is untracked, not dangling. A leaf is known by its store's number and its address.
 #include <nyala/backend/core/tape.h>
 
 #include <deque>

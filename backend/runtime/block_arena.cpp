@@ -1,3 +1,8 @@
+// Best fit with free neighbours joined (Knuth, The Art of Computer Programming 1, 2.5) in bins of sizes, four
+// per power of two, as Lea's malloc has them. A segment of 64 MiB to 1 GiB is reserved at once; what was
+// never handed out has cost no page yet, so that a free block is taken first and the untouched rest last. A
+// request looks through the first bin that may hold it and takes the smallest block there. Nothing is
+// allocated on release: descriptions of blocks that were joined wait in a list of spare ones.
 #include <nyala/backend/runtime/block_arena.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// The share of time that the team's threads could run but had no core comes from Linux: the second number of
+// /proc/thread-self/schedstat, against the threads' own CPU clock. Looked at every 5 ms at most, and only
+// where 2 ms of work have come together. IdleThreads decides, Crowd does it: libgomp has no call to change
+// how long its threads spin once they exist.
 #include <nyala/backend/runtime/busy_cores.h>
 #include <nyala/backend/runtime/idle_threads.h>
 

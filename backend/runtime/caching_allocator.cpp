@@ -1,3 +1,7 @@
+// Small blocks lie in lists by size, four classes per power of two (as in jemalloc), so that at most a
+// quarter is lost and taking or giving one is O(1); they never become another size. Those above 1 MiB on the
+// host are cut out of segments (block_arena.cpp), because classes of large sizes would keep every size that a
+// model ever had. Only where the system has no more is everything given back, and tried once more.
 #include <nyala/backend/runtime/caching_allocator.h>
 
 #include <algorithm>

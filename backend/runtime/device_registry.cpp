@@ -1,3 +1,7 @@
+// Allocators and streams are made on first use and never destroyed. Looking one up is one atomic load in a
+// fixed table; only making it takes the lock. Visible devices map logical numbers to physical ones and are
+// fixed once an accelerator has been used. The cores that count are those of the affinity mask, cut by the
+// control group's quota and by OMP_NUM_THREADS.
 #include <nyala/backend/runtime/device_registry.h>
 
 #include <omp.h>

@@ -1,3 +1,7 @@
+// What a GPU would catch is caught here. Work waits in a queue that one thread per device empties, sometimes
+// after a random delay, so that a missing wait shows as a wrong number. Memory is mapped PROT_NONE and opened
+// by mprotect only while an item that names it runs, so that the host faults where it reads the device's
+// bytes. Kernels are the reference loops.
 #include <nyala/backend/runtime/ghost_device.h>
 
 #include <sys/mman.h>

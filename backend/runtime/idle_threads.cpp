@@ -1,3 +1,6 @@
+// Two thresholds, so that it does not flicker: blocking begins where 15 % of the time was waited for cores
+// and ends after a while below 5 %. Blocking itself makes cores look free, hence the while doubles, from 250
+// ms to 8 s, where it ended shortly before.
 #include <nyala/backend/runtime/idle_threads.h>
 
 #include <algorithm>

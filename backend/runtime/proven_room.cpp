@@ -1,3 +1,6 @@
+// Whether memory is there is asked by mapping as much and giving it back at once: where the address space or
+// the limit of commits is used up, that fails here, where it can be an error, and not in a library that does
+// not look. The lock keeps our own allocations out between the question and the use.
 #include <nyala/backend/runtime/proven_room.h>
 
 #include <sys/mman.h>

@@ -1,3 +1,7 @@
+// Philox4x32-10 (Salmon et al. 2011) is ten rounds of two multiplications on a counter: no state, any element
+// by itself, and it passes the tests of TestU01. Keys are mixed by SplitMix64's finaliser (Steele, Lea and
+// Flood 2014), names byte by byte. A number below a bound throws the few draws away that would favour small
+// results, so it has no bias; normals are Box-Muller, cut ones drawn again.
 #include <nyala/backend/runtime/random.h>
 
 #include <atomic>

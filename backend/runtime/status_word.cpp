@@ -1,3 +1,7 @@
+// A kernel cannot throw and the host does not wait for it, so what it finds wrong goes into a small tensor in
+// its device's memory: the first report wins by a compare and exchange on the code, its numbers follow as
+// pairs of 32 bits. The host looks where it need not wait for the device, at other devices' words when logs
+// are read and at the end of an epoch.
 #include <array>
 #include <atomic>
 #include <cstring>

@@ -1,3 +1,7 @@
+// libgomp ends the process where pthread_create fails. So a team that is larger than any before on this
+// thread is tried first: as many threads of our own, with the stacks that its threads would have, exist at
+// the same time and end; then the real team is made while room for its bookkeeping is proven. One trial per
+// size, nothing in a warm step.
 #include <nyala/backend/runtime/thread_team.h>
 
 #include <omp.h>

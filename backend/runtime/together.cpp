@@ -1,3 +1,7 @@
+// Kept threads instead of std::async, which makes and ends one for each part of each step. Worker i waits for
+// its round to change, spins a moment and then sleeps (a futex behind std::atomic::wait); the caller does the
+// first part itself. The workers of a call are leased, so that nested calls and other threads get others; a
+// child of fork() begins without any.
 #include <nyala/backend/runtime/together.h>
 
 #include <atomic>
