@@ -1,3 +1,7 @@
+// The tape is walked once, from the end. Gradients are kept by value id and released with the entry that made
+// the value; a leaf's is final when the uses that were counted while recording are all walked, and goes to
+// the sink at once, while the rest is still computed. The first contribution is written to the place that the
+// sink names, later ones are added in place; others are added in place where nobody else holds the bytes.
 #include <nyala/backend/autograd/backward.h>
 
 #include <map>

@@ -1,3 +1,7 @@
+// The walk for GradientTape: only entries between a source and the target are walked (marked forwards first),
+// the tape keeps everything, and with `record` the gradients' own ops are recorded on the same tape, so that
+// they can be differentiated again. An op that is not twice differentiable stands there as an opaque entry,
+// which throws if somebody asks for its derivative instead of giving zeros.
 #include <nyala/backend/autograd/differentiate.h>
 
 #include <nyala/backend/autograd/remake.h>

@@ -1,3 +1,7 @@
+// Recomputation for less memory (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016), op by op:
+// a value that is marked is not kept by those that read it; when a gradient asks, the entry that made it
+// computes it again from what it keeps, which may itself have to be made again. The entry is found by
+// bisection, since values are numbered as they are made.
 #include <nyala/backend/autograd/remake.h>
 
 #include <algorithm>

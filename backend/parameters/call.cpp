@@ -1,3 +1,7 @@
+// What a layer writes waits in a list, the last write of a variable counts, and is applied when the step has
+// succeeded. Random keys hang on layer, call and pass, not on the order in which replicas come: the first
+// draw of a pass out of training is a meeting, where one replica counts the pass and tells everybody the
+// place of its rows in the batch.
 #include <nyala/backend/parameters/call.h>
 
 #include <algorithm>

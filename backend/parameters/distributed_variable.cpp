@@ -1,3 +1,6 @@
+// Where a thread is decides what a read or write means, as in tf.distribute: inside a replica its copy, in an
+// update the copy that is updated, else the variable as a whole. Replicas that write one value meet, and one
+// thread makes one write of all and applies it everywhere.
 #include <nyala/backend/parameters/distributed_variable.h>
 
 #include <nyala/backend/core/error.h>

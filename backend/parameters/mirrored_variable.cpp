@@ -1,3 +1,6 @@
+// Where copies share their memory there is one set of bytes (home) and copies are views of it. A replica that
+// writes alone takes a copy of its own first, since others may be reading; the next update or assignment
+// brings the copies together from the first one.
 #include <nyala/backend/parameters/mirrored_variable.h>
 
 namespace nyala {

@@ -1,3 +1,8 @@
+// Weights of one dtype are segments of few large chunks, so that an optimizer updates neighbours in one loop
+// and a bucket of gradients is a range of memory. Chunks never move; free pieces are kept in order and
+// joined, the first that fits is taken. The same segment names an element in every plane (weights, gradients,
+// each slot), and what lies between segments stays zero, so that merged segments may be updated and measured
+// whole.
 #include <nyala/backend/parameters/parameter_store.h>
 
 #include <algorithm>

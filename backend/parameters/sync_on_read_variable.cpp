@@ -1,3 +1,6 @@
+// Each replica adds to its own copy without meeting the others; only a read between steps brings them
+// together: the sum or mean in the order of replicas. Assigning a total to a sum gives each copy its share,
+// integers so that the shares add up to the total exactly.
 #include <nyala/backend/parameters/sync_on_read_variable.h>
 
 #include <nyala/backend/core/error.h>

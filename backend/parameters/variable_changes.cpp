@@ -1,3 +1,5 @@
+// One counter for all variables of the process. Whoever keeps something that hangs on which variables there
+// are compares it with what it was, which costs one load per step instead of a walk over a model's layers.
 #include <nyala/backend/parameters/variable_changes.h>
 
 #include <atomic>
