@@ -1,3 +1,8 @@
+// Branches run at the same time, each with a tape of its own, since a tape is one thread's. The pass' tape
+// gets one entry for all of them: its inputs are what came in and every weight that a branch read, its
+// gradient walks the branches' tapes, again at the same time. On each of those an entry at the beginning
+// hands out what came in, and one at the end leads to all results, so that one walk serves several outputs.
+// Gradients meet in a fixed order, the last branch first.
 #include <nyala/api/graph/branches.h>
 
 #include <mutex>

@@ -1,3 +1,7 @@
+// A BatchNormalization out of training is y * scale + offset per channel, and so a kernel times scale and
+// another bias (Jacob et al. 2018, section 3.2): no pass over the values is left. The factors are computed in
+// float64. The result is kept with the storage and version of every variable that it is made of, and made
+// again when one of them differs: nobody has to tell it of a write.
 #include <nyala/api/graph/folded_layer.h>
 
 #include <nyala/api/layers/base/mask.h>

@@ -1,3 +1,7 @@
+// A graph is what calls leave behind: a symbolic tensor carries a note with the node that made it, and a node
+// holds its inputs, so that a model is what can be reached from its outputs. Shapes come from running the
+// layer on abstract tensors. Nodes hold each other in chains of any length, hence the destructor takes them
+// apart in a loop instead of by recursion, which would overflow the stack.
 #include <nyala/api/graph/graph.h>
 
 #include <nyala/api/layers/base/draw_hook.h>

@@ -1,3 +1,8 @@
+// Rewriting of a plan by neighbours: where only one step reads a value, the layer that makes it may take the
+// reader over, or the reader the zeros around its input. Which parts a layer takes it says itself (Fusable).
+// Activations and padding are fused in all passes, since they change no gradient; BatchNormalization and sums
+// only in the second plan, for passes out of training. That one works from the end, so that of two layers
+// that are added the later one takes the sum.
 #include <nyala/api/graph/graph_step.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 

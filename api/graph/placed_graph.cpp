@@ -1,3 +1,8 @@
+// The plan is made of levels: a step's level is the largest of those that it depends on, one more where that
+// lies on another device, so that the steps of one level and device follow each other and devices of one
+// level work at the same time. Besides values, steps that write the same variable depend on each other. How
+// many random numbers each step draws and what it writes is learned from a run on abstract tensors, so that
+// the numbers are those of a run in order.
 #include <nyala/api/graph/placed_graph.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// The order of Keras' map_graph (Function in keras/src/ops/function.py), which files and summaries show:
+// depth first from the outputs in post-order, depths from the outputs back (the longest way counts),
+// operations sorted by depth and, among equals, by when they were first met. A stack of its own instead of
+// recursion: graphs may be deeper than the thread's.
 #include <nyala/api/graph/topology.h>
 
 #include <algorithm>

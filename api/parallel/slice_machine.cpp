@@ -1,3 +1,6 @@
+// Kept threads with a meeting point (ReplicaGroup), for one call at a time. A slice that throws cancels the
+// meeting, so that the others do not wait for it, and the first error is thrown when all have ended. A single
+// slice takes no turn.
 #include <nyala/api/parallel/slice_machine.h>
 
 #include <nyala/backend/core/error.h>

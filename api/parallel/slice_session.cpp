@@ -1,3 +1,7 @@
+// Inputs are cut into consecutive pieces, one per device; each slice has its own Call, tape and thread and
+// sees the others as replicas see each other. Outputs are joined, losses and metrics count by the share of
+// rows, and what slices write to a variable becomes one write by its aggregation: they all read the same old
+// value, so that of a sum it is taken off all but once.
 #include <nyala/api/parallel/slice_session.h>
 
 #include <nyala/api/layers/base/mask.h>

@@ -1,3 +1,7 @@
+// To the tape outside the whole is one op with the inputs and all weights as its inputs. Its gradient
+// differentiates each slice's tape on its own device at the same time; several results of a slice become one
+// number whose gradient has all their seeds. Gradients of inputs are joined, those of a weight are summed in
+// the order of devices.
 #include <algorithm>
 
 #include <nyala/api/parallel/slice_session.h>
