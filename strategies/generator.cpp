@@ -1,3 +1,5 @@
+// A key per draw: seed, stream and how many draws the stream has made. The numbers of one draw are Philox
+// under that key, so that skipping is adding to a count and a state is two numbers per stream.
 #include <nyala/strategies/generator.h>
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Buckets of gradients, summed while backward runs (Li et al., PyTorch Distributed, 2020, section 3.2). A
+// counter per bucket counts variables times replicas down; whoever brings the last one sums the bucket, the
+// others go on. Gradients are written into the arena where buckets are ranges, so nothing is packed.
+// Gradients of tables that a step reads by rows travel as indices and values (as tf.IndexedSlices), once a
+// first step has shown which tables those are.
 #include <nyala/strategies/gradient_buckets.h>
 
 #include <algorithm>
@@ -111,8 +116,6 @@ void GradientBuckets::begin(const UpdateRule& rule, bool reduce, bool accumulate
 
 void GradientBuckets::finish(int replica) { sinks_[static_cast<size_t>(replica)]->finish(); }
 
-// Variables are made from the first layer to the last, gradients become final from the last to the first:
-// buckets are filled from the end of the arena, so that each is complete early.
 void GradientBuckets::disarm() noexcept {
   armed_.clear();
   armed_places_.clear();
@@ -120,6 +123,8 @@ void GradientBuckets::disarm() noexcept {
   buckets_.clear();
 }
 
+// Variables are made from the first layer to the last, gradients become final from the last to the first:
+// buckets are filled from the end of the arena, so that each is complete early.
 void GradientBuckets::arm(const UpdateRule& rule) {
   disarm();  // should this fail, nobody takes half of it for the whole
   places_.assign(static_cast<size_t>(store_.num_leaves()), Place());

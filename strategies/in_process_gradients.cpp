@@ -1,3 +1,6 @@
+// optimizer.apply_gradients inside a step: two meetings, between which the replicas give their gradients to
+// their buckets at the same time. Outside of replicas the gradients are those of the whole batch: replica 0
+// brings them, the others bring none.
 #include <algorithm>
 #include <optional>
 

@@ -1,3 +1,8 @@
+// A barrier with a generation number: the last one to arrive raises it and wakes the others, who spin a
+// little and then sleep. Collectives are two of them around a table on which everybody lays a value and reads
+// all, in the order of replicas, so that the sum is the same on each; of small values copies are laid there,
+// which saves the second meeting (two tables in turn make that safe). Who fails or ends breaks the group: an
+// error instead of waiting for ever.
 #include <nyala/strategies/replica_group.h>
 
 #include <algorithm>

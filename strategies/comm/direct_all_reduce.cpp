@@ -1,3 +1,5 @@
+// With common memory nothing has to travel: each thread reads its slice of all buffers once, adds them in
+// registers (ops::sum_buffers) and writes the sum where it is wanted.
 #include <nyala/strategies/comm/direct_all_reduce.h>
 
 #include <nyala/backend/ops/reduction/sum_buffers.h>

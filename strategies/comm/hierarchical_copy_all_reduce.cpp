@@ -1,3 +1,5 @@
+// A binomial tree for any N: strides 1, 2, 4 ... up, the same strides down. On CPUs the whole tree is run for
+// one small piece after the other, so that sums stay in the cache.
 #include <nyala/strategies/comm/hierarchical_copy_all_reduce.h>
 
 #include <nyala/strategies/comm/buffers.h>

@@ -1,3 +1,5 @@
+// Many small reductions cost more in starts than in bytes: entries of one dtype are laid end to end, reduced
+// in few pieces and cut apart as views, as TensorFlow's cross_device_ops packs gradients.
 #include <nyala/strategies/comm/packing.h>
 
 #include <map>

@@ -1,3 +1,6 @@
+// Patarasuk and Yuan 2009: values in N chunks, N - 1 rounds of adding and N - 1 of copying. A round is a loop
+// over replicas here, since one thread reduces; on CPUs it is cut into pieces for the team, no two of which
+// touch the same bytes.
 #include <nyala/strategies/comm/ring_all_reduce.h>
 
 #include <nyala/strategies/comm/buffers.h>
