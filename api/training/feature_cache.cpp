@@ -1,3 +1,7 @@
+// A row is known by a hash of its content, so that features are found whatever order a shuffle brings and no
+// index has to go through the data pipeline. Missing rows of a batch are computed together, kept as one
+// chunk, and the batch is put together by copies. The last row of the first batch is computed once more
+// alone, which shows whether rows depend on each other.
 #include <nyala/api/training/feature_cache.h>
 
 #include <cmath>

@@ -1,3 +1,8 @@
+// A node is computed once if everything that it reads is, and if it trains nothing, draws nothing, keeps no
+// state and keeps each row by itself; all others are the head. One pass over the graph in order copies each
+// node into one of two graphs, models inside are opened where only a part of them is frozen, and where the
+// head reads the other side it gets an input. Side effects are found by calling the layer on abstract
+// tensors, not from a list of layers.
 #include <nyala/api/training/frozen_split.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Who uses which layers is kept in one table under one lock, looked at when a call begins and ends, never
+// inside of steps. A use lists its layers with what it writes; two uses clash where one writes a layer that
+// the other has. A list is sorted when somebody first looks into it. It is an error, not a wait: two threads
+// that train one model are a mistake of the program.
 #include <nyala/api/training/model_use.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A step: split the batch by the strategy, run forward, loss and backward on each replica, write what layers
+// assigned, let the strategy update. Nothing in it reads a device: sums of loss and metrics stay there in
+// float64, the step's number is copied to each device, and what kernels found wrong is looked at in host
+// memory only. Tapes, calls and sums are kept from step to step, so that a warm one allocates nothing.
 #include <nyala/api/training/stepper.h>
 
 #include <algorithm>
