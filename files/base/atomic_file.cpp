@@ -1,3 +1,7 @@
+// Write beside, fsync, rename, fsync the folder: the order that leaves the old content or the new one,
+// whatever happens between. The writer holds a lock (flock) on its temporary file, which the system drops
+// when the process dies, so that the next writer knows by trying it which files nobody writes any more; a
+// process id alone would be reused.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>

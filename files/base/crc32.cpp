@@ -1,3 +1,6 @@
+// The remainder of a polynomial can be folded: 128 bits times x^n mod P are added n bits further on, four
+// lanes side by side, until one lane is left, which Barrett's reduction brings to 32 bits (Gopal et al. 2009,
+// whose constants for the reflected polynomial these are). Without the instruction by eight tables at once.
 #include <nyala/files/base/crc32.h>
 
 #if defined(__x86_64__)

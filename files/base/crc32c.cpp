@@ -1,3 +1,6 @@
+// The CRC instruction takes eight bytes and three cycles, but one can begin in each cycle: three parts of 1
+// KiB are summed at the same time and joined by tables of what 1 KiB of zeros behind it does to a checksum,
+// which is linear (Gopal et al., Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction, 2011).
 #include <nyala/files/base/crc32c.h>
 
 #include <array>

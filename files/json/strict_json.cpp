@@ -1,3 +1,6 @@
+// nlohmann's parser gives events, and the value is built here from them, under limits of depth and number of
+// values: a value takes up to 64 bytes of memory, however short its text. Python's NaN and Infinity, which
+// JSON lacks, are replaced in a copy of the text before, only where there are such words.
 #include <nyala/files/json/strict_json.h>
 
 #include <utility>

@@ -1,3 +1,7 @@
+// APPNOTE 6.3.10: the end record (section 4.3.16) is looked for from the end of the file, zip64's (4.3.14)
+// before it, then the central directory (4.3.12) is read and each member's local header compared with it. One
+// reading only: archives that two readers would take for different ones (bytes around it, members that
+// overlap, two of a name) are refused. Content is unpacked in pieces to exactly the size that was said.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
