@@ -1,3 +1,5 @@
+// A file as its head and a list of tensors: sent to a disk or an archive piece by piece; checksums that are
+// wanted are taken on the way. So what is saved is in memory once, not twice.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,3 +1,6 @@
+// libhdf5 writes the head of a file without the values, which so are never copied into memory of its own.
+// Then the layout message of each contiguous dataset (HDF5 File Format Specification 3.0, IV.A.2.i) gets the
+// address that its values will have behind the head, and the superblock the file's new end.
 #include <optional>
 #include <string_view>
 

@@ -1,3 +1,7 @@
+// Where a dataset's chunks lie, by all six indexes of the format (HDF5 File Format Specification 3.0,
+// sections III.A.1 and VII.A to E). Each gives chunks in an order of its own; here they become positions in
+// the grid as it is now, sorted, none twice. Arrays number the grid that the dataset may grow to, extensible
+// ones with the unlimited axis as the slowest, so that its growth only adds at the end.
 #include <algorithm>
 #include <numeric>
 

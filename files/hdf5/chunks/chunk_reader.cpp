@@ -1,3 +1,5 @@
+// Chunk after chunk: its bytes, the filters undone, the dtype converted, the rows that lie inside the dataset
+// copied to their places. Chunks at the edge are stored whole, with rows beyond the data.
 #include <algorithm>
 #include <cstring>
 #include <numeric>

@@ -1,3 +1,7 @@
+// HDF5 File Format Specification 3.0, section VII.D. Data blocks double in size at every second level, in
+// number at the others: an array of n elements has about sqrt(n) blocks, and an element's place follows from
+// its index. Addresses of the first blocks stand in the index block, those of later ones in secondary blocks,
+// which also have a bit for each page that was ever written.
 #include <bit>
 
 #include <nyala/files/hdf5/base/limits.h>

@@ -1,3 +1,5 @@
+// HDF5 File Format Specification 3.0, section VII.C: one block of elements, in pages with checksums of their
+// own where there are many; pages whose bit is not set were never written.
 #include <algorithm>
 
 #include <nyala/files/hdf5/base/limits.h>

@@ -1,3 +1,5 @@
+// HDF5 File Format Specification 3.0, section III.A.1: nodes of keys and children in turn, whose level goes
+// down by one to 0. A node that breaks this, or more nodes than the file can hold, is a fault.
 #include <nyala/files/hdf5/base/limits.h>
 #include <nyala/files/hdf5/metadata/btree_v1.h>
 

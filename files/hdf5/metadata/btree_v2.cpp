@@ -1,3 +1,7 @@
+// HDF5 File Format Specification 3.0, section III.A.2. How many records a node of each level may hold follows
+// from the sizes of nodes, records and pointers, and with it how many bytes a count takes: this is computed
+// from the leaves up before the walk. The depth is at most 32, nodes together are no larger than the file,
+// and the number of records must be the one that was declared: no circle ends up in an endless walk.
 #include <bit>
 #include <vector>
 

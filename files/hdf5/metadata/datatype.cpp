@@ -1,3 +1,6 @@
+// HDF5 File Format Specification 3.0, section IV.A.2.d. A type is told by the numbers of its bits, not by a
+// name: float32 is 8 bits of exponent from bit 23 on with bias 127, and so on; bool is h5py's enumeration of
+// a byte.
 #include <array>
 #include <vector>
 

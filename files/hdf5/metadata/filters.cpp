@@ -1,3 +1,7 @@
+// HDF5 File Format Specification 3.0, section IV.A.2.l: the filters of the pipeline undone from the last to
+// the first, those in a chunk's mask left out. How many bytes each must give is known before (a checksum adds
+// 4), so that inflating is given exactly that room, and a size that deflate cannot reach is refused before
+// memory is taken.
 #include <algorithm>
 #include <zlib.h>
 

@@ -1,3 +1,8 @@
+// HDF5 File Format Specification 3.0, section III.G. A heap is one space of addresses, cut into rows of
+// equally many blocks whose size doubles from the second row on; blocks that are too large for data are
+// tables of the same kind. An object's ID is its offset and length there, and the way down to its block is
+// arithmetic. Blocks that were found and verified are remembered, since every object of a group asks for one
+// of few. Small objects stand in the ID itself, huge ones outside with a B-tree of their own.
 #include <algorithm>
 #include <bit>
 #include <iterator>

@@ -1,3 +1,6 @@
+// HDF5 File Format Specification 3.0, section III.E: texts of any length lie in collections of numbered
+// objects. A collection is read once and its objects are found by number, since an array of texts names the
+// same one again and again.
 #include <nyala/files/hdf5/metadata/global_heap.h>
 
 namespace nyala::hdf5 {

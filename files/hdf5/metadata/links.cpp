@@ -1,3 +1,5 @@
+// The three ways to keep a group's links (HDF5 File Format Specification 3.0): a symbol table (III.B), link
+// messages (IV.A.2.g), or those messages in a fractal heap, found by a B-tree of names (III.G, III.A.2).
 #include <nyala/backend/core/error.h>
 #include <nyala/files/hdf5/metadata/btree_v2.h>
 #include <nyala/files/hdf5/metadata/fractal_heap.h>

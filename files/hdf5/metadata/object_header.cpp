@@ -1,3 +1,6 @@
+// HDF5 File Format Specification 3.0, section IV.A.1: messages in a first block and in blocks that
+// continuation messages name, read in that order by a loop, not by recursion. Version 2 has checksums. A
+// message of a kind that is not known is passed over unless its flags forbid that.
 #include <nyala/files/hdf5/base/limits.h>
 #include <nyala/files/hdf5/metadata/object_header.h>
 

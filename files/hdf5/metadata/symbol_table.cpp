@@ -1,3 +1,5 @@
+// HDF5 File Format Specification 3.0, sections III.B to D: a version 1 B-tree leads to nodes of entries,
+// whose names are offsets into a local heap.
 #include <nyala/files/hdf5/base/limits.h>
 #include <nyala/files/hdf5/metadata/btree_v1.h>
 #include <nyala/files/hdf5/metadata/symbol_table.h>
