@@ -1,3 +1,6 @@
+// Over arrays a batch never makes single elements: row numbers travel through shuffle, take and the like, and
+// the batch gathers its rows in one pass, or is a view where they follow each other. Other sources bring
+// elements, each copied to its row as it comes.
 #include <cstring>
 #include <string>
 

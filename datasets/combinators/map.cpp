@@ -1,3 +1,6 @@
+// Random numbers of f are keyed by seed, epoch and position, so that they do not depend on which worker runs
+// it. Workers take turns at the input and open a slot in the same lock, so that the order of slots is the
+// order of elements; f runs outside of it. A deque keeps slots where they are while others come and go.
 #include <deque>
 #include <mutex>
 #include <string>

@@ -1,3 +1,5 @@
+// One thread pulls ahead into a bounded queue; the consumer takes from the front. An error is an element of
+// the queue like any other, thrown when its turn comes, after what was read before it.
 #include <deque>
 #include <mutex>
 #include <string>

@@ -1,3 +1,5 @@
+// Passes are opened one after the other, each with an epoch of its own, so that shuffles inside differ and
+// skipping whole passes needs no element.
 #include <limits>
 #include <string>
 

@@ -9,8 +9,8 @@ using namespace nyala::detail;
 
 namespace {
 
-/// Vitter-like buffer shuffle: the buffer is filled up, then a random place of it goes out and the last item
-/// takes that place. With a buffer for all items this is the Fisher-Yates shuffle.
+/// A buffer of a fixed size, as tf.data's: it is filled up, then a random place of it goes out and the last
+/// item takes that place. With a buffer for all items this is the Fisher-Yates shuffle.
 template <class T>
 class ShuffleStream : public ItemStream<T> {
  public:

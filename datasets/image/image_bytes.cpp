@@ -1,3 +1,7 @@
+// A look through a picture's bytes before the decoder gets them: stb_image trusts tables, sizes and markers
+// that a damaged file does not have. For each format the structure is walked (JPEG segments, PNG chunks with
+// checksums, GIF blocks), and a size that its bytes cannot hold even at the best ratio of its packing is
+// refused before memory is taken.
 #include <nyala/datasets/image/image_bytes.h>
 
 #include <zlib.h>

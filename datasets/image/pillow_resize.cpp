@@ -1,3 +1,7 @@
+// Pillow's Resample.c with its numbers: weights of each pixel of the result in double, summed to one and
+// rounded to 22 bits behind the point, columns before rows, each pass rounded and cut to a byte. The filter
+// is stretched where the image shrinks, so every pixel counts. Colours are multiplied by their opacity before
+// and divided after. Keras' load_img resizes by Pillow; ops::resize_images is TensorFlow's.
 #include <nyala/datasets/image/pillow_resize.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Plain files and gzip by one interface: the first two bytes say which (RFC 1952), members of a gzip file
+// follow each other as one stream. What comes out is counted against a limit, since a small file may unpack
+// to anything.
 #include <nyala/datasets/io/byte_reader.h>
 
 #include <algorithm>

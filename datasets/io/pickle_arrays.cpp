@@ -1,3 +1,6 @@
+// What NumPy's pickles call: _reconstruct makes an empty array whose state follows, _frombuffer (protocol 5)
+// a whole one, dtype and scalar the rest. Each is a case here, none is looked up. Column-major bytes are read
+// with the axes reversed and transposed; the other byte order is turned element by element.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -1,3 +1,7 @@
+// A pickle is a program for a stack machine, and Python runs what it names. Here only opcodes that make data
+// are known (protocols 0 to 5), objects are records in one list, and a name outside of a fixed table (NumPy's
+// arrays and bytes) is an error before anything comes of it. No recursion: depth is the stack's. Objects are
+// counted, and arrays may not be larger together than the file.
 #include <nyala/datasets/io/pickle_reader.h>
 
 #include <bit>

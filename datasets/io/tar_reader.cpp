@@ -1,3 +1,5 @@
+// POSIX ustar: blocks of 512 bytes, a header with numbers in octal text, then the content, in one pass from
+// front to back, so that a packed archive is never unpacked to the disk.
 #include <nyala/datasets/io/tar_reader.h>
 
 #include <algorithm>
