@@ -1,3 +1,6 @@
+// NumPy's format (numpy/lib/format.py): a magic, a version, a Python dict as text, then the numbers. Of the
+// dict three keys are looked for, nothing is evaluated; the size that they say must be the file's to the
+// byte. Written as version 1, padded so that the numbers begin at a multiple of 64.
 #include <nyala/api/saving/arrays/numpy.h>
 
 #include <bit>

@@ -1,3 +1,6 @@
+// The format of Hugging Face's safetensors: eight bytes of length, JSON with dtype, shape and place of each
+// tensor, then their bytes. As there every byte must be one tensor's, so that a file has one meaning, and
+// dtypes are written widest first, which keeps each aligned.
 #include <nyala/api/saving/arrays/safetensors.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Calls are traced in the order of the file where that can be. One that needs a tensor which is not there yet
+// is put down behind every call that it waits for, and tried again when the last of these is done: linear in
+// the size of the graph, where going over the list until nothing changes would be quadratic. What is left at
+// the end waits for nothing or for itself.
 #include <algorithm>
 #include <deque>
 #include <map>

@@ -1,3 +1,7 @@
+// Keras 1 and 2 configurations are rewritten into Keras 3's form, so that one reader builds all: names of
+// classes and options by tables, calls of layers from nested lists to arguments, the input of a Sequential
+// from its first layer. What would mean something else today (time_major, old modes) is an error, not
+// ignored.
 #include <nyala/api/saving/formats/legacy_config.h>
 
 #include <array>

@@ -1,3 +1,6 @@
+// Arrays by a variable's path. Automatic names count on from model to model, so three ways are tried: equal
+// paths; paths below the two models' own names; and, where there are as many arrays as variables and none of
+// the names fit, their order, widest dtypes first as such files have them.
 #include <nyala/api/saving/weights/named_weights.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A file may name the same bytes many times and declare sizes without bytes. What is read from it is paid
+// from what all its datasets hold together.
 #include <nyala/api/saving/weights/read_budget.h>
 
 #include <nyala/backend/core/error.h>

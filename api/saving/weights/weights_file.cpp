@@ -1,3 +1,7 @@
+// Keras 3's .weights.h5: a group per layer by its path among attributes and lists (weights_walk.cpp), in it
+// datasets numbered in the layer's order. Names have changed since Keras 2.12; each group is looked for under
+// all that it has had. Everything is found and its shape compared before anything is assigned, so that a file
+// that does not fit leaves the model as it was.
 #include <algorithm>
 #include <set>
 

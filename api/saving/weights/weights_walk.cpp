@@ -1,3 +1,6 @@
+// Keras' _walk_saveable and _save_container_state (saving_lib.py): attributes in alphabetical order, lists
+// numbered by class name in snake case. A layer that is met again is not walked again, but counts in its
+// list.
 #include <map>
 #include <set>
 #include <utility>
