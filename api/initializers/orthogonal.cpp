@@ -1,3 +1,6 @@
+// Normal columns made orthonormal (Saxe et al. 2014). That is the Q of a QR decomposition with R's diagonal
+// positive, as Keras takes it, uniform among all such matrices. O(rows * columns^2) in double, no library for
+// linear algebra.
 #include <algorithm>
 #include <cmath>
 

@@ -1,3 +1,6 @@
+// Shazeer and Stern 2018: instead of a mean square per weight one per row and per column, whose product over
+// the mean is its rank-one estimate: rows + columns numbers instead of rows * columns. Keras keeps the
+// product as a slot, too, and so does this, for the same files.
 #include <limits>
 
 #include <nyala/api/optimizers/adafactor.h>

@@ -1,3 +1,6 @@
+// Jordan et al. 2024: matrices take a step along the nearest orthogonal matrix of their momentum, found by
+// ns_steps of Newton and Schulz' iteration, which needs only products (an SVD would be exact and slow); all
+// else follows Adam. Formulas and exclusions are Keras'.
 #include <algorithm>
 #include <regex>
 

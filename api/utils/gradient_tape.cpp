@@ -1,3 +1,6 @@
+// A range of entries of a record that several tapes, and the training step around them, may share: nested
+// tapes then see each other's ops, and a gradient that is recorded can be differentiated by the outer one.
+// Pauses are gaps between ranges; what lies in them counts as constant.
 #include <nyala/api/utils/gradient_tape.h>
 
 #include <algorithm>

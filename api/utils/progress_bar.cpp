@@ -1,3 +1,6 @@
+// Keras' Progbar (keras/src/utils/progbar.py) to the character: \b over what was written, then the line
+// again, padded where the old one was longer. Values are averages weighted by steps; the first step, which
+// builds, is left out of the time per step. To a file one line at the end.
 #include <nyala/api/utils/progress_bar.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Keras' Discretization: a summary is values with weights, at most about 1 / epsilon of them. New values are
+// sorted, every (n epsilon)th is kept and stands for those before it, both lists are merged, and the whole is
+// interpolated at even shares of the weight where it has grown too long. In float32 as there, so that
+// boundaries are the same.
 #include <nyala/api/layers/preprocessing/quantile_summary.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// The area under a curve of (x, y) at the thresholds, by Riemann sums with the mean, the smaller or the
+// larger height of each step. For PR "interpolation" is Davis and Goadrich's (2006): between thresholds true
+// positives grow linearly with all positives, and so the precision does not; the integral has a logarithm. As
+// Keras' AUC.
 #include <algorithm>
 #include <cmath>
 
