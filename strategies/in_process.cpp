@@ -1,3 +1,7 @@
+// One class for all strategies of a process. run(): each replica on its thread, gradients into buckets that
+// are summed meanwhile; update(): the rule over the sums, cut into slices for the same threads where one set
+// of weights in common memory is enough, else once per copy. The first error is kept and breaks the meetings,
+// so that no replica waits for one that has failed.
 #include <nyala/strategies/in_process.h>
 
 #include <nyala/backend/core/error.h>

@@ -1,3 +1,6 @@
+// A formula is a value and a slope, for numbers and, where it has a second derivative, for tensors; the
+// templates make ops of them. Slopes that follow from the result keep the result (relu, sigmoid, tanh),
+// others the input.
 #include <cmath>
 #include <numbers>
 

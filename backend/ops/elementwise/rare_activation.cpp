@@ -1,3 +1,6 @@
+// Formulas of keras.ops with their slopes. Sparsemax (Martins and Astudillo 2016) sorts a row and finds how
+// many of its largest entries are above the offset; the offset itself is Keras', which adds up the cumulated
+// sums of the support where the paper takes the last one.
 #include <nyala/backend/ops/elementwise/rare_activation.h>
 
 #include <algorithm>

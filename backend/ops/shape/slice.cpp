@@ -1,3 +1,5 @@
+// Python's slices: bounds below 0 count from the end, steps may be negative, and all of it becomes an offset
+// and a stride per axis (StridedCopy). The gradient is the same copy the other way round, into zeros.
 #include <algorithm>
 #include <cstring>
 #include <string>
