@@ -1,3 +1,6 @@
+// Keras' MultiHeadAttention._compute_attention_mask: the masks of query and value, the causal mask and the
+// sliding window are joined by "and" into one (batch, time, steps), raised to the scores' axes. Named
+// arguments of a call travel as notes of the query, since layers are given a list.
 #include <nyala/api/layers/attention/attention_inputs.h>
 
 #include <algorithm>

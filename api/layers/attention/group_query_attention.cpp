@@ -1,3 +1,5 @@
+// Ainslie et al. 2023: several query heads share a key and value head. The op reads shared heads in place;
+// only where scores or dropout are asked for are they repeated.
 #include <nyala/api/layers/attention/group_query_attention.h>
 #include <nyala/api/layers/base/config_fields.h>
 

@@ -1,3 +1,6 @@
+// Vaswani et al. 2017 as Keras has it: projections by EinsumDense, scores, softmax, values, a projection
+// back. With one attended axis and where neither dropout nor scores are asked for, the middle is one op that
+// never makes all scores (backend/ops/nn/dot_product_attention.h), else it is made of einsums.
 #include <nyala/api/layers/attention/multi_head_attention.h>
 #include <nyala/api/layers/base/config_fields.h>
 

@@ -1,3 +1,6 @@
+// What Keras' Attention (Luong et al. 2015) and AdditiveAttention (Bahdanau et al. 2015) share: scores by the
+// layer's own rule, hidden ones less 1e9, softmax, a mean of the values. Sequences have no heads, so these
+// are plain products.
 #include <nyala/api/layers/attention/sequence_attention.h>
 
 #include <nyala/api/layers/base/arguments.h>

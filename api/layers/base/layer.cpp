@@ -1,3 +1,7 @@
+// A call comes by one of three ways: on symbolic tensors it is drawn (a hook of the graph's room), inside a
+// call or step that runs it joins that one's Call and tape, else it is a call of its own, whose writes are
+// applied at its end. Every way goes through invoke(): the layer's dtype, the formula, masks, and the layer's
+// name in front of errors. A build that throws leaves the layer as it was, so that it may be tried again.
 #include <nyala/api/layers/base/layer.h>
 
 #include <atomic>

@@ -1,3 +1,5 @@
+// A mask travels with its tensor, as Keras' _keras_mask: notes that the tensor holds, shared by copies and
+// replaced, never changed. So no layer between has to pass it on by hand.
 #include <nyala/api/layers/base/mask.h>
 
 #include <nyala/api/layers/base/call_arguments.h>

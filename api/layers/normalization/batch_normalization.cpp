@@ -1,3 +1,7 @@
+// Ioffe and Szegedy 2015; the formulas are an op's (backend/ops/nn/batch_normalization.h). Statistics are
+// those of the global batch: replicas bring their moments together inside the op, and so the moving ones are
+// equal on all. Masked steps go by Keras' formula of weighted sums, made of plain ops. Axes other than the
+// last are moved to the end and back.
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/fusable.h>
 #include <nyala/api/layers/base/mask.h>

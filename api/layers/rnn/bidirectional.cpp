@@ -1,3 +1,5 @@
+// Two layers over the same input, one backwards; its sequence is turned around before both are joined. With
+// states of both, the first half of the initial ones is the forward layer's, as in Keras.
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/rnn/bidirectional.h>

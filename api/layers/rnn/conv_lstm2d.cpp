@@ -1,3 +1,5 @@
+// Shi et al. 2015: an LSTM whose products are convolutions. The input's convolution is one for the images of
+// all steps and all gates, the state's one per step, always "same", so that the state keeps its size.
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/window_sizes.h>

@@ -1,3 +1,6 @@
+// x . kernel + bias of all steps and gates is one product (project_gates); dropout by gate makes it one
+// product per gate. Masks of dropout are drawn once per pass and not per step (Gal and Ghahramani 2016), as
+// Keras does.
 #include <algorithm>
 
 #include <nyala/api/layers/base/seeded_node.h>

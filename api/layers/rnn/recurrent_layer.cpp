@@ -1,3 +1,7 @@
+// The cell projects the whole sequence at once, then a cell that has an op for sequences (LSTM, GRU with
+// known activations) runs all steps in it; any other goes step by step through ops, with masks by where(). A
+// stateful layer keeps the states of the whole batch: each replica writes its rows and zeros elsewhere, and
+// the variable's value is the sum.
 #include <algorithm>
 
 #include <nyala/api/layers/base/arguments.h>

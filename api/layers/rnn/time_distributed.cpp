@@ -1,3 +1,5 @@
+// Where the layer inside looks at rows alone, batch and time become one axis and it runs once; where it draws
+// numbers, keeps state or looks at masks, steps run one after the other, as Keras runs them.
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/base/time_steps.h>
