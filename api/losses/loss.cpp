@@ -1,3 +1,5 @@
+// A loss is a value per row and a reduction of them, in Keras' order: weights, mask, sum, divisor. An axis of
+// size 1 too many or too few is taken off or added first, as Keras' squeeze_or_expand_to_same_rank does.
 #include <map>
 
 #include <nyala/api/base/divide_no_nan.h>

@@ -1,3 +1,5 @@
+// A model from any tensor of a graph: the way from the outputs back to the new inputs is drawn again on fresh
+// Inputs, by calling the same layers; what does not depend on them is left, and shared with the first model.
 #include <nyala/api/model/cut_graph.h>
 
 #include <algorithm>

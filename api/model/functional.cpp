@@ -1,3 +1,6 @@
+// Drawn once into a plan: values numbered, steps in topological order, only what outputs need. Masks travel
+// with tensors while it runs; nodes that were drawn for masks run only where a call names one that its
+// input's producer did not give.
 #include <nyala/api/model/functional.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Keras' summary_utils.print_summary: which columns there are, the "connected to" column only where a graph
+// is no list, sizes and counts in its words.
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -1,3 +1,6 @@
+// The tables of Rich, which prints Keras' summaries: columns share equally what a line has too little of
+// (halves to even, as Python rounds), cells are wrapped before words that no longer fit, a word that is too
+// long ends in an ellipsis. Text is cut by characters with their style, so that escapes never count.
 #include <nyala/api/model/text_table.h>
 
 #include <algorithm>

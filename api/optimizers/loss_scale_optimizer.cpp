@@ -1,3 +1,6 @@
+// Micikevicius et al. 2018: the loss is multiplied so that small gradients survive in few bits; where a
+// gradient is not finite the step is left out and the scale halved, after some good steps it is doubled.
+// Numbers and their order are Keras'.
 #include <nyala/api/optimizers/loss_scale_optimizer.h>
 
 #include <atomic>

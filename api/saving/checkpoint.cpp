@@ -1,3 +1,6 @@
+// A .weights.h5 that Keras can load, with a group of its own for what training needs besides: step, seeds,
+// random keys of layers, running sums, gradients of an unfinished accumulation, and the place in the data.
+// All of it is read and compared before anything is changed.
 #include <bit>
 #include <limits>
 #include <set>

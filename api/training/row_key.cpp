@@ -1,3 +1,5 @@
+// A multiplying and rotating mix of 64-bit words into two halves, each step of which can be undone, finished
+// by MurmurHash3's finaliser. Fast rather than safe: rows are the user's own.
 #include <nyala/api/training/row_key.h>
 
 #include <bit>

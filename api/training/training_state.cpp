@@ -1,3 +1,6 @@
+// Running sums of an epoch are one float64 vector per replica, added up by the host when somebody reads them.
+// A checkpoint keeps them replica by replica, so that the same devices go on bit by bit; on another number of
+// devices the first takes all, and metrics split theirs by their own rule.
 #include <nyala/api/training/training_state.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// A mean is two sums that batches and replicas add to, values and weights. A function that gives one number
+// for its rows counts by them; one that is no mean over rows is computed from the rows of all replicas, and
+// one of them lets it count.
 #include <nyala/api/base/names.h>
 #include <nyala/api/metrics/base/mean_metric.h>
 #include <nyala/backend/core/error.h>

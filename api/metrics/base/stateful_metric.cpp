@@ -1,3 +1,5 @@
+// A state that batches replace: each replica has its own, and they are brought together when read by the
+// aggregation of each variable. A sum that begins at another number than 0 has it once, not once per replica.
 #include <nyala/api/metrics/base/stateful_metric.h>
 
 #include <algorithm>

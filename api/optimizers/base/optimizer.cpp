@@ -1,3 +1,7 @@
+// A step: numbers of the step into a tensor on the weights' device (learning rate, factors, a formula's own),
+// norms where gradients are clipped by them, then the formula over the plan's ranges, moving averages behind
+// it in the same slice, constraints at the end. Kernels read the numbers from memory, so that a step is
+// launched the same each time.
 #include <algorithm>
 
 #include <nyala/api/optimizers/base/optimizer.h>

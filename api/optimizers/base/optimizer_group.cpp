@@ -1,3 +1,5 @@
+// A group is the rule for all of its variables and hands each member its share. Members step together or not
+// at all: admits() looks at the sums once, before any of them has changed a weight.
 #include <nyala/api/optimizers/base/optimizer_group.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// An update as a list of ranges made once: neighbouring variables that decay alike are one range of the
+// arena, cut into slices of equal size for the replicas' threads. Clipping by norm needs sums over variables
+// first: squares are added in chunks of fixed size, in double, and the chunks in their order, so that the
+// slices do not change the norm.
 #include <algorithm>
 #include <map>
 

@@ -1,3 +1,6 @@
+// Keras 1 and 2 .h5: layers in the model's order with lists of arrays. Arrays are put to variables by name
+// where a layer holds others and all names are found, else by place; the orders that optimizers' slots have
+// had over the versions are tried one after the other, the first whose shapes fit is taken.
 #include <nyala/api/saving/formats/legacy_weights.h>
 
 #include <algorithm>
