@@ -1,3 +1,6 @@
+// Reductions are built on sum_in_place over flat buffers, so a new kind of exchange has that one function to
+// write. A mean is the sum, divided afterwards. Half-precision values are summed in float32, so the rounding
+// does not grow with the replicas. broadcast and gather are copies.
 #include <nyala/strategies/comm/cross_device_ops.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A double beside a tensor of integers is compared as an integer if it is whole, and otherwise both are
+// compared in float64: float32 does not hold every int32, so a comparison in it could be wrong.
 #include <cmath>
 #include <functional>
 

@@ -1,3 +1,6 @@
+// The slope of these activations can be taken from the result, so the input is not kept for the backward
+// pass. One op returns the gradient before the activation and the bias' sums, instead of two passes over the
+// same memory. When the gradient itself is recorded, differentiable ops are used instead.
 #include <algorithm>
 #include <array>
 #include <cmath>

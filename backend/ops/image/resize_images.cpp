@@ -1,3 +1,6 @@
+// A resize is a linear map on each axis, so its gradient is the transposed map: each output's slope is added
+// to the inputs that it read, by the same weights. The reference multiplies both axes' weights in one pass;
+// the CPU's kernel goes axis by axis. Integers are widened to float32 and rounded at the end.
 #include <nyala/backend/ops/image/resize_images.h>
 
 #include <algorithm>

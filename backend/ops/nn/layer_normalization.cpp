@@ -1,3 +1,7 @@
+// Layer normalization (Ba, Kiros and Hinton, "Layer Normalization", 2016). Each row is summed in double:
+// first the mean, then the squares around it, for the square of the mean would swallow a small variance. With
+// s the slope of x_hat the gradient of a row is inverse * (s - mean(s) - x_hat * mean(s * x_hat)). When the
+// gradient itself is recorded it is built from differentiable ops.
 #include <nyala/backend/ops/nn/layer_normalization.h>
 
 #include <array>

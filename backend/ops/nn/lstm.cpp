@@ -1,3 +1,7 @@
+// Keras' LSTM, step by step, as the reference that the CPU's kernel is compared with. The backward pass reads
+// the gates and states that the forward pass kept, instead of computing them again. The gradients of each
+// step's gates are collected, so the gradient of a kernel is one matrix product over all steps and not one
+// per step.
 #include <algorithm>
 #include <vector>
 

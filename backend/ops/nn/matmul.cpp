@@ -1,3 +1,6 @@
+// The gradients of a product are products with one side transposed. The transposed side is passed as a flag
+// to the kernel, so no copy of it is made. Where one side has no batch its gradient sums left^T right over
+// the batch, which is one taller product.
 #include <algorithm>
 #include <string>
 

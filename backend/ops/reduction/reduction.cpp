@@ -1,3 +1,7 @@
+// The reference sums in double or in int64; sums of bool and uint8 become int32. The gradient of a maximum is
+// shared equally among the elements that tie. The gradient of a product is the product of the other elements:
+// the whole product divided by the element where none is zero. With one zero only that element gets a
+// gradient, with two or more none does.
 #include <algorithm>
 #include <type_traits>
 
