@@ -1,3 +1,6 @@
+// The data set holds numbers of files, not pictures: a shuffle buffer of them is small, and a parallel map
+// decodes them behind it. The buffer holds 8 batches, as in Keras' image_dataset_from_directory. Broken
+// pictures come out empty and are filtered before they are batched.
 #include <nyala/datasets/image/image_dataset.h>
 
 #include <algorithm>

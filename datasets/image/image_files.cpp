@@ -1,3 +1,6 @@
+// The order of files is Keras' (index_directory): folders sorted by name, then names in each. Shuffling
+// follows NumPy's RandomState, so that a seed splits a folder as it does in Python: mt19937, numbers in a
+// range by masking and refusing those too large, and Fisher and Yates' swaps from the end.
 #include <nyala/datasets/image/image_files.h>
 
 #include <algorithm>

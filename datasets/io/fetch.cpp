@@ -1,3 +1,7 @@
+// A file is fetched into NAME.part under a lock (flock), so two programs do not write the same file. What is
+// there already is kept and the rest is asked for by a range, unless there is no digest to tell that both
+// belong together. The digest is checked before rename gives the file its name; a resumed file that fails it
+// is fetched once more from the start.
 #include <nyala/datasets/io/fetch.h>
 
 #include <cerrno>

@@ -1,3 +1,7 @@
+// Reads a data set from its object header's messages. Large sizes are checked against the stored bytes (times
+// the most that deflate can save) before memory is taken for them, so a damaged header cannot ask for any
+// amount. Plain values are read straight to their place. Where they are converted or summed up (CRC-32C) this
+// is done in pieces of 256 KiB, while these are in the cache.
 #include <algorithm>
 #include <cstring>
 

@@ -1,3 +1,6 @@
+// Only hard links are followed. A group whose address is that of a group above it is a cycle and is refused;
+// a walk over a whole file refuses any group that it meets twice. Walks keep their own stack instead of
+// recursing, so a deep file cannot overflow the thread's.
 #include <algorithm>
 #include <map>
 #include <set>

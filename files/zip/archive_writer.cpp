@@ -1,3 +1,5 @@
+// One pass: each entry's header is written first, and again with the CRC-32 when the data are known. An extra
+// field pads a header so that the data begin at a multiple of 64 bytes.
 #include <algorithm>
 
 #include <nyala/backend/core/error.h>

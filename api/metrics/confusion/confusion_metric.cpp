@@ -1,3 +1,6 @@
+// Evenly spaced thresholds are recognized, as in Keras' metrics_utils: the op then computes a value's bucket
+// instead of comparing it with each threshold. Other thresholds are compared one by one, in blocks of
+// kMaxThresholds, since the op's descriptor has a fixed size.
 #include <algorithm>
 #include <cmath>
 
