@@ -1,3 +1,7 @@
+// libhdf5 builds the file's metadata in memory (MemoryFile): groups, headers and attributes are as any HDF5
+// program expects them. The values do not pass through it: no space is reserved for them, and place_values
+// puts them behind the metadata and enters their addresses, so tensors are written from where they lie and
+// are not copied first.
 #include <algorithm>
 #include <cstring>
 #include <map>

@@ -1,3 +1,7 @@
+// Python's format specifications for numbers (fill, align, sign, 0, width, precision, type: "Format
+// Specification Mini-Language"), for file names like "{epoch:02d}-{val_loss:.2f}.keras", and repr of a float:
+// the shortest digits that read back as the same number (std::to_chars), with an exponent below 1e-4 and from
+// 1e16.
 #include <charconv>
 #include <cmath>
 #include <cstdlib>

@@ -59,8 +59,8 @@ std::string place(const LayerNode& node) {
   return "layer " + in_quotes(node.name()) + " (" + node.class_name() + "): ";
 }
 
-/// Layers are mostly called in the order in which they are held, and looked for when built and when called: each search
-/// begins with the last find.
+/// Layers are mostly called in the order in which they are held, and looked for when built and when called:
+/// each search begins with the last find.
 bool holds_directly(const LayerNode& owner, const LayerNode& node) {
   static thread_local size_t t_last = 0;
   const auto& held = owner.sublayers();

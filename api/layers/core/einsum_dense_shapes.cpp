@@ -1,3 +1,6 @@
+// Keras' EinsumDense: sizes are kept by letter. The result's come from output_shape, the others from the
+// input, and the kernel's axes look theirs up. An equation whose contracted letters end the input and begin
+// the kernel, in one order, is a plain product of matrices (is_plain_product).
 #include <nyala/api/layers/core/einsum_dense_shapes.h>
 
 #include <algorithm>

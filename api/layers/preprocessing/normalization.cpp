@@ -1,3 +1,7 @@
+// adapt() takes mean and variance in one pass over the data (RunningMoments), so data sets that do not fit in
+// memory will do. As in Keras the deviation is at least 1e-7, so that a feature that never changes is not
+// divided by zero, and the weights hold a count of int64 that nothing reads. Statistics that are given
+// instead may have fewer axes than are kept: they are laid along the last ones.
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/preprocessing/normalization.h>
 

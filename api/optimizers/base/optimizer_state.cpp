@@ -1,3 +1,8 @@
+// An optimizer's state is a list of entries (moving averages, accumulators, slots) in the order in which
+// Keras' file has them; saving, loading and moving all go through that list. Loading checks and casts every
+// value before the first is written, so a wrong file leaves the state as it was. Variables move to another
+// strategy without asking their optimizers. The state that was left behind is found by comparing each
+// variable's place with the one that the optimizer remembers, and is copied by way of the host.
 #include <algorithm>
 
 #include <nyala/api/optimizers/base/optimizer.h>

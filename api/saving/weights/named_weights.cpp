@@ -78,7 +78,8 @@ Pairs by_path(const Variables& variables, const std::string& root, const StoredA
 
 bool is_found(const std::pair<Variable, const StoredArray*>& pair) { return pair.second; }
 
-// Numbers in automatic names count on: without by_name the names below two models pair them only where all do.
+// Numbers in automatic names count on: without by_name the names below two models pair them only where all
+// do.
 Pairs pairs_of(const Model& model, const StoredArrays& arrays, bool by_name) {
   const Variables variables = model.weights();
   const Pairs same = by_path(variables, "", arrays, "");

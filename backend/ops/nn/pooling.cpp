@@ -1,3 +1,7 @@
+// The reference: every window is cut to the part that lies on x, so padding is never looked at and an average
+// is over the real pixels only, as TensorFlow's. The gradient of a maximum goes to the first largest pixel;
+// it is found again in x, instead of keeping an index for each output. NaN is chosen only where there is
+// nothing else.
 #include <algorithm>
 #include <cmath>
 #include <limits>

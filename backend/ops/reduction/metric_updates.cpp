@@ -1,3 +1,7 @@
+// One op turns a batch into the two sums that a mean needs, in double: the weighted total and the weights'
+// sum, both per sample as Keras' Mean counts them. So no tensor of the batch's size is made in between, and
+// the result is two numbers. A label is in the top k if fewer than k scores are larger, as TensorFlow's
+// in_top_k: no sorting, and a score that is not finite is a miss.
 #include <algorithm>
 #include <cmath>
 

@@ -1,3 +1,7 @@
+// Constant padding fills the result and copies x into its middle; its gradient is a slice. A mirrored pad
+// reads from the position reflected at the edge (at the outermost pixel's middle: "reflect", at its border:
+// "symmetric", as NumPy and TensorFlow name them); its gradient adds all that an element was shown at. Wider
+// mirrors than the axis are refused, so one reflection is enough.
 #include <algorithm>
 #include <string>
 

@@ -1,3 +1,6 @@
+// Memory knows fewer types than a file: small integers are widened to int32 (uint8 stays), uint32 to int64,
+// and a uint64 is refused where int64 does not hold it. Values of the other byte order are turned around one
+// by one. Numbers that lie in the file as in memory (is_native) are copied as they are, or not at all.
 #include <algorithm>
 #include <array>
 #include <bit>

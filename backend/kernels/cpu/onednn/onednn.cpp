@@ -523,8 +523,8 @@ class Team {
   int before_;
 };
 
-/// Switches oneDNN's own cache of primitives off as long as this lives. Where making a primitive throws, that
-/// cache keeps an entry whose key points at freed memory. It is emptied by this; ours stands before it anyway.
+/// Switches oneDNN's own cache of primitives off as long as this lives, and empties it. Where making a
+/// primitive throws, that cache keeps an entry whose key points at freed memory. Ours stands before it anyway.
 class WithoutOwnCache {
  public:
   WithoutOwnCache() {
