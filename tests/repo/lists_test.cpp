@@ -81,6 +81,37 @@ TEST(Lists, NameEveryKernel) {
   EXPECT_GT(found, 0);
 }
 
+TEST(Lists, NameEveryStrategy) {
+  const SourceFile* umbrella = find_file("nyala.h");
+  ASSERT_NE(umbrella, nullptr);
+  int found = 0;
+  for (const SourceFile& file : cpp_files()) {
+    if (!lies_in(file.path, "strategies") || file.text.find(" : public Strategy {") == std::string::npos)
+      continue;
+    EXPECT_NE(umbrella->text.find("<nyala/" + file.path + ">"), std::string::npos)
+        << umbrella->path << " does not name " << file.path;
+    ++found;
+  }
+  EXPECT_GT(found, 2);
+}
+
+TEST(Lists, NameEveryFormat) {
+  static const std::regex definition(R"(\n(?:extern )?const Format (k\w+) =)");
+  const SourceFile* list = find_file("api/saving/formats/list.cpp");
+  ASSERT_NE(list, nullptr);
+  const std::string asked = list->text.substr(list->text.find("std::vector<Format>{"));
+  int found = 0;
+  for (const SourceFile& file : cpp_files()) {
+    std::smatch match;
+    if (!lies_in(file.path, "api/saving/formats") || !std::regex_search(file.text, match, definition))
+      continue;
+    EXPECT_TRUE(std::regex_search(asked, std::regex("\\b" + match[1].str() + "\\b")))
+        << list->path << " does not name " << match[1] << " of " << file.path;
+    ++found;
+  }
+  EXPECT_GT(found, 3);
+}
+
 TEST(Lists, UmbrellaHeaderBringsEveryList) {
   const SourceFile* umbrella = find_file("nyala.h");
   ASSERT_NE(umbrella, nullptr);

@@ -32,16 +32,11 @@ struct Format {
   StoredModel (*read)(const std::shared_ptr<const FileBytes>& file);
 };
 
-/// Every format that load_model knows. One line each.
+/// Every format that load_model knows.
 const std::vector<Format>& formats();
 /// The members of a .keras archive as files of a folder.
 StoredModel read_unzipped_archive(const std::string& folder);
 /// Reads a file of whatever kind, or such a folder. Throws IoError, FileFormatError.
 StoredModel read_stored_model(const std::string& path);
-extern const Format kKerasArchive;
-extern const Format kLegacyHdf5;
-extern const Format kNpz;
-extern const Format kSafetensors;
-extern const Format kShardedWeights;
 
 }  // namespace nyala

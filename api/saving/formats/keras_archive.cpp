@@ -56,7 +56,7 @@ StoredModel read(const std::shared_ptr<const FileBytes>& file) {
 
 }  // namespace
 
-const Format kKerasArchive = {
+extern const Format kKerasArchive = {
     "keras",
     [](const std::shared_ptr<const FileBytes>& file) { return zip::Archive::looks_like(StoredBytes(file)); },
     read};

@@ -31,6 +31,6 @@ StoredModel read(const std::shared_ptr<const FileBytes>& file) {
 
 }  // namespace
 
-const Format kLegacyHdf5 = {"hdf5", recognises, read};
+extern const Format kLegacyHdf5 = {"hdf5", recognises, read};
 
 }  // namespace nyala

@@ -5,6 +5,9 @@
 
 namespace nyala {
 
+// Every format: one name here, one below in the order in which they are asked.
+extern const Format kKerasArchive, kLegacyHdf5, kNpz, kSafetensors, kShardedWeights;
+
 const std::vector<Format>& formats() {
   static const std::vector<Format>& all =
       *new std::vector<Format>{kNpz, kKerasArchive, kLegacyHdf5, kSafetensors, kShardedWeights};

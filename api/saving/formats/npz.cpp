@@ -25,6 +25,6 @@ StoredModel read(const std::shared_ptr<const FileBytes>& file) {
 
 }  // namespace
 
-const Format kNpz = {"npz", recognises, read};
+extern const Format kNpz = {"npz", recognises, read};
 
 }  // namespace nyala

@@ -16,7 +16,7 @@ StoredModel read(const std::shared_ptr<const FileBytes>& file) {
 
 }  // namespace
 
-const Format kSafetensors = {
+extern const Format kSafetensors = {
     "safetensors",
     [](const std::shared_ptr<const FileBytes>& file) { return looks_like_safetensors(StoredBytes(file)); },
     read};

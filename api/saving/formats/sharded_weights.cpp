@@ -60,6 +60,6 @@ StoredModel read(const std::shared_ptr<const FileBytes>& file) {
 
 }  // namespace
 
-const Format kShardedWeights = {"sharded weights", recognises, read};
+extern const Format kShardedWeights = {"sharded weights", recognises, read};
 
 }  // namespace nyala
