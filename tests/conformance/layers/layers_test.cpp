@@ -65,6 +65,11 @@ TEST(LayerConformance, BatchNormalization) {
   run<BatchNormalization>({.axis = 1, .center = false}, {{3, 2, 4}});
 }
 
+TEST(LayerConformance, LayerScale) {
+  run<LayerScale>({.init_values = 0.5, .projection_dim = 3}, {{2, 3}});
+  run<LayerScale>({.init_values = 0.5, .projection_dim = 2}, {{2, 4, 2}});
+}
+
 TEST(LayerConformance, Dropout) {
   run<Dropout>({.rate = 0.4, .seed = 1}, {{4, 5}});
   run<Dropout>({.rate = 0.4, .noise_shape = {None, 1, 3}, .seed = 2}, {{3, 4, 3}});
