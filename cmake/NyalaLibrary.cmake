@@ -4,7 +4,7 @@
 #   Sources below a folder `cuda` are left to NyalaCuda.cmake; no_cuda.cpp is their twin without the toolkit.
 #   A folder without sources becomes an interface library, so that the chain of libraries stays whole.
 function(nyala_add_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE;HEADER_ONLY")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE;HEADER_ONLY;ALONE")
   set(target nyala_${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "/cuda/")
@@ -24,6 +24,7 @@ function(nyala_add_library folder)
     target_link_options(${target} PRIVATE $<$<BOOL:${BUILD_SHARED_LIBS}>:LINKER:-z,nodelete>)
     nyala_target_settings(${target})
     nyala_precompile_headers(${target})
+    nyala_unity_build(${target} ${sources} EXCEPT ${arg_ALONE})
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE})
     foreach(library IN LISTS arg_HEADER_ONLY)
       target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${library}>)
