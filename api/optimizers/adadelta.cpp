@@ -27,7 +27,7 @@ class AdadeltaNode final : public OptimizerNode {
     return {learning_rate, config_.rho, 1.0 - config_.rho, config_.epsilon};
   }
   bool prepares() const override { return true; }
-  void update(const UpdateRange& range) const override { run_update(ops::kAdadeltaUpdate, range); }
+  void update(const UpdateRange& range) const override { run_update<formulas::Adadelta>(range); }
 
  private:
   AdadeltaConfig config_;

@@ -26,7 +26,7 @@ class AdagradNode final : public OptimizerNode {
     return {learning_rate, config_.epsilon};
   }
   bool prepares() const override { return true; }
-  void update(const UpdateRange& range) const override { run_update(ops::kAdagradUpdate, range); }
+  void update(const UpdateRange& range) const override { run_update<formulas::Adagrad>(range); }
 
  private:
   AdagradConfig config_;

@@ -19,7 +19,7 @@ T corrected_rate(const AdamNumbers& numbers, int64_t step, double learning_rate,
 }  // namespace
 
 std::vector<double> detail::adam_scalars(const AdamNumbers& numbers, int64_t step, double learning_rate,
-                                 DType dtype) {
+                                         DType dtype) {
   const double alpha = dtype == DType::float64 ? corrected_rate<double>(numbers, step, learning_rate, dtype)
                                                : corrected_rate<float>(numbers, step, learning_rate, dtype);
   return {alpha, 1.0 - numbers.beta_1, 1.0 - numbers.beta_2, numbers.epsilon};
@@ -36,7 +36,7 @@ std::vector<double> AdamNode::step_scalars(int64_t step, double learning_rate, D
 }
 
 void AdamNode::update(const UpdateRange& range) const {
-  run_update(numbers_.amsgrad ? ops::kAdamAmsgradUpdate : ops::kAdamUpdate, range);
+  numbers_.amsgrad ? run_update<formulas::AdamAmsgrad>(range) : run_update<formulas::Adam>(range);
 }
 
 }  // namespace nyala

@@ -27,7 +27,7 @@ class AdamaxNode final : public OptimizerNode {
     return {learning_rate, 1.0 - config_.beta_1, config_.beta_2, correction, config_.epsilon};
   }
   bool prepares() const override { return true; }
-  void update(const UpdateRange& range) const override { run_update(ops::kAdamaxUpdate, range); }
+  void update(const UpdateRange& range) const override { run_update<formulas::Adamax>(range); }
 
  private:
   AdamaxConfig config_;

@@ -45,7 +45,7 @@ class FtrlNode final : public OptimizerNode {
             config_.l2_shrinkage_regularization_strength};
   }
   bool prepares() const override { return true; }
-  void update(const UpdateRange& range) const override { run_update(ops::kFtrlUpdate, range); }
+  void update(const UpdateRange& range) const override { run_update<formulas::Ftrl>(range); }
 
  private:
   FtrlConfig config_;

@@ -21,8 +21,7 @@ class LionNode final : public OptimizerNode {
   explicit LionNode(const LionConfig& config)
       : OptimizerNode(optimizer_options(config, "Lion")), config_(config) {
     if (!(config.beta_1 > 0.0 && config.beta_1 <= 1.0))
-      throw InvalidArgumentError("Lion: expected beta_1 in (0, 1], received " +
-                                 number_text(config.beta_1));
+      throw InvalidArgumentError("Lion: expected beta_1 in (0, 1], received " + number_text(config.beta_1));
   }
   std::string class_name() const override { return "Lion"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
@@ -31,7 +30,7 @@ class LionNode final : public OptimizerNode {
     return {learning_rate, config_.beta_1, 1.0 - config_.beta_1, config_.beta_2, 1.0 - config_.beta_2};
   }
   bool prepares() const override { return true; }
-  void update(const UpdateRange& range) const override { run_update(ops::kLionUpdate, range); }
+  void update(const UpdateRange& range) const override { run_update<formulas::Lion>(range); }
 
  private:
   LionConfig config_;

@@ -83,7 +83,7 @@ class MuonNode final : public OptimizerNode {
   }
 
   void update(const UpdateRange& range) const override {
-    if (follows_adam(range.variable)) return run_update(ops::kAdamUpdate, range);
+    if (follows_adam(range.variable)) return run_update<formulas::Adam>(range);
     prepare(range);
     const VariableUpdate v(range);
     const Tensor g = v.gradient(), w = v.weight();

@@ -35,7 +35,7 @@ class NadamNode final : public OptimizerNode {
             config_.epsilon};
   }
   bool prepares() const override { return true; }
-  void update(const UpdateRange& range) const override { run_update(ops::kNadamUpdate, range); }
+  void update(const UpdateRange& range) const override { run_update<formulas::Nadam>(range); }
 
  private:
   double momentum_of(double t) const { return config_.beta_1 * (1.0 - 0.5 * std::pow(0.96, t)); }

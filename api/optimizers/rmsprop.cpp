@@ -35,9 +35,10 @@ class RmspropNode final : public OptimizerNode {
   bool prepares() const override { return true; }
   void update(const UpdateRange& range) const override {
     if (has_momentum())
-      run_update(config_.centered ? ops::kRmspropMomentumCenteredUpdate : ops::kRmspropMomentumUpdate, range);
+      config_.centered ? run_update<formulas::RmspropMomentumCentered>(range)
+                       : run_update<formulas::RmspropMomentum>(range);
     else
-      run_update(config_.centered ? ops::kRmspropCenteredUpdate : ops::kRmspropUpdate, range);
+      config_.centered ? run_update<formulas::RmspropCentered>(range) : run_update<formulas::Rmsprop>(range);
   }
 
  private:

@@ -33,7 +33,7 @@ class ScheduleFreeAdamWNode final : public OptimizerNode {
             config_.epsilon,      1.0 / t};
   }
   bool prepares() const override { return true; }
-  void update(const UpdateRange& range) const override { run_update(ops::kScheduleFreeAdamwUpdate, range); }
+  void update(const UpdateRange& range) const override { run_update<formulas::ScheduleFreeAdamw>(range); }
 
  private:
   ScheduleFreeAdamWConfig config_;

@@ -34,10 +34,11 @@ class SgdNode final : public OptimizerNode {
   }
   bool prepares() const override { return true; }
   void update(const UpdateRange& range) const override {
-    run_update(config_.momentum == 0.0 ? ops::kSgdUpdate
-               : config_.nesterov      ? ops::kSgdNesterovUpdate
-                                       : ops::kSgdMomentumUpdate,
-               range);
+    if (config_.momentum == 0.0)
+      run_update<formulas::Sgd>(range);
+    else
+      config_.nesterov ? run_update<formulas::NesterovMomentum>(range)
+                       : run_update<formulas::PlainMomentum>(range);
   }
 
  private:

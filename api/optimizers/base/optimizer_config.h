@@ -2,6 +2,7 @@
 
 #include <nyala/api/base/names.h>
 #include <nyala/api/optimizers/base/optimizer.h>
+#include <nyala/backend/ops/update/update_formulas.h>
 
 namespace nyala::detail {
 
@@ -46,8 +47,14 @@ void visit_optimizer_options(FieldVisitor& v, Config& c) {
 /// so are the weights.
 double power_of(double base, int64_t exponent, DType dtype);
 
-/// Runs a formula of backend/ops/update/optimizer_updates.h on a range.
+/// Runs an update op on a range.
 void run_update(const OpDef& op, const UpdateRange& range);
+
+/// Runs a formula of backend/ops/update/update_formulas.h on a range: run_update<formulas::Lion>(range).
+template <template <class> class Formula>
+void run_update(const UpdateRange& range) {
+  run_update(ops::update_op<Formula>(), range);
+}
 
 /// The config with another learning rate.
 template <class Config>

@@ -29,12 +29,17 @@ void reference(const KernelCall& call) {
 }
 
 template <template <class> class Formula>
-constexpr OpDef update_op(std::string_view name) {
+constexpr OpDef formula_op() {
   constexpr size_t kOutputs = 1 + Formula<float>::kSlots;
-  return {.name = name,
+  return {.name = Formula<float>::kName,
           .num_outputs = kOutputs,
           .infer = infer_update<kOutputs>,
           .reference = reference<Formula>};
+}
+
+template <template <class> class... Formula>
+constexpr std::array<OpDef, sizeof...(Formula)> formula_ops(formulas::FormulaList<Formula...>) {
+  return {formula_op<Formula>()...};
 }
 
 void prepare_reference(const KernelCall& call) {
@@ -94,23 +99,8 @@ void clip_factors_reference(const KernelCall& call) {
 
 }  // namespace
 
-const OpDef kSgdUpdate = update_op<formulas::Sgd>("sgd_update");
-const OpDef kSgdMomentumUpdate = update_op<formulas::PlainMomentum>("sgd_momentum_update");
-const OpDef kSgdNesterovUpdate = update_op<formulas::NesterovMomentum>("sgd_nesterov_update");
-const OpDef kAdamUpdate = update_op<formulas::Adam>("adam_update");
-const OpDef kAdamAmsgradUpdate = update_op<formulas::AdamAmsgrad>("adam_amsgrad_update");
-const OpDef kRmspropUpdate = update_op<formulas::Rmsprop>("rmsprop_update");
-const OpDef kRmspropMomentumUpdate = update_op<formulas::RmspropMomentum>("rmsprop_momentum_update");
-const OpDef kRmspropCenteredUpdate = update_op<formulas::RmspropCentered>("rmsprop_centered_update");
-const OpDef kRmspropMomentumCenteredUpdate =
-    update_op<formulas::RmspropMomentumCentered>("rmsprop_momentum_centered_update");
-const OpDef kAdagradUpdate = update_op<formulas::Adagrad>("adagrad_update");
-const OpDef kAdadeltaUpdate = update_op<formulas::Adadelta>("adadelta_update");
-const OpDef kAdamaxUpdate = update_op<formulas::Adamax>("adamax_update");
-const OpDef kNadamUpdate = update_op<formulas::Nadam>("nadam_update");
-const OpDef kFtrlUpdate = update_op<formulas::Ftrl>("ftrl_update");
-const OpDef kLionUpdate = update_op<formulas::Lion>("lion_update");
-const OpDef kScheduleFreeAdamwUpdate = update_op<formulas::ScheduleFreeAdamw>("schedule_free_adamw_update");
+constinit const std::array<OpDef, formulas::Formulas::kSize> kFormulaUpdates =
+    formula_ops(formulas::Formulas());
 
 const OpDef kPrepareUpdate = {
     .name = "prepare_update", .num_outputs = 2, .infer = infer_update<2>, .reference = prepare_reference};

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
+#include <type_traits>
 
 #include <nyala/backend/ops/update/optimizer_updates.h>
 
@@ -11,20 +15,24 @@ namespace nyala::formulas {
 
 namespace {
 
-/// Keras' optimizers on one element: `g` is ready, `w` and the slots are changed.
+// Keras' optimizers on one element: the numbers of a step, which are the scalars that the formula reads, all
+// of type T and in this order; and the function that changes `w` and the slots by a gradient that is ready.
+
+/// w -= lr g.
 template <class T>
 struct Sgd {
+  static constexpr std::string_view kName = "sgd_update";
   static constexpr int kSlots = 0;
   T rate;
-  explicit Sgd(const double* s) : rate(static_cast<T>(s[0])) {}
   void operator()(T g, T& w) const { w -= g * rate; }
 };
 
+/// m = momentum m - lr g; w += m, or with Nesterov's w += momentum m - lr g.
 template <class T, bool nesterov>
 struct SgdMomentum {
+  static constexpr std::string_view kName = nesterov ? "sgd_nesterov_update" : "sgd_momentum_update";
   static constexpr int kSlots = 1;
   T rate, momentum;
-  explicit SgdMomentum(const double* s) : rate(static_cast<T>(s[0])), momentum(static_cast<T>(s[1])) {}
   void operator()(T g, T& w, T& m) const {
     const T step = g * rate;
     m = m * momentum - step;
@@ -32,15 +40,12 @@ struct SgdMomentum {
   }
 };
 
+/// m += (g - m) (1 - beta_1); v += (g^2 - v) (1 - beta_2); w -= alpha m / (sqrt(v) + epsilon).
 template <class T>
 struct Adam {
+  static constexpr std::string_view kName = "adam_update";
   static constexpr int kSlots = 2;
   T alpha, rest_1, rest_2, epsilon;
-  explicit Adam(const double* s)
-      : alpha(static_cast<T>(s[0])),
-        rest_1(static_cast<T>(s[1])),
-        rest_2(static_cast<T>(s[2])),
-        epsilon(static_cast<T>(s[3])) {}
   void operator()(T g, T& w, T& m, T& v) const {
     m += (g - m) * rest_1;
     v += (g * g - v) * rest_2;
@@ -48,10 +53,11 @@ struct Adam {
   }
 };
 
+/// Adam with the largest v so far.
 template <class T>
 struct AdamAmsgrad : Adam<T> {
+  static constexpr std::string_view kName = "adam_amsgrad_update";
   static constexpr int kSlots = 3;
-  using Adam<T>::Adam;
   void operator()(T g, T& w, T& m, T& v, T& largest) const {
     m += (g - m) * this->rest_1;
     v += (g * g - v) * this->rest_2;
@@ -60,15 +66,11 @@ struct AdamAmsgrad : Adam<T> {
   }
 };
 
+/// v = rho v + (1 - rho) g^2; step = lr g / sqrt(v + epsilon), centered lr g / sqrt(v - a^2 + epsilon) with
+/// a = rho a + (1 - rho) g; with momentum b = momentum b + step; w -= b, else w -= step. Slots v (, b) (, a).
 template <class T>
 struct RmspropNumbers {
   T rate, rho, rest, epsilon, momentum;
-  explicit RmspropNumbers(const double* s)
-      : rate(static_cast<T>(s[0])),
-        rho(static_cast<T>(s[1])),
-        rest(static_cast<T>(s[2])),
-        epsilon(static_cast<T>(s[3])),
-        momentum(static_cast<T>(s[4])) {}
   T step(T g, T& v) const {
     v = rho * v + rest * (g * g);
     return rate * g / std::sqrt(v + epsilon);
@@ -82,15 +84,15 @@ struct RmspropNumbers {
 
 template <class T>
 struct Rmsprop : RmspropNumbers<T> {
+  static constexpr std::string_view kName = "rmsprop_update";
   static constexpr int kSlots = 1;
-  using RmspropNumbers<T>::RmspropNumbers;
   void operator()(T g, T& w, T& v) const { w -= this->step(g, v); }
 };
 
 template <class T>
 struct RmspropMomentum : RmspropNumbers<T> {
+  static constexpr std::string_view kName = "rmsprop_momentum_update";
   static constexpr int kSlots = 2;
-  using RmspropNumbers<T>::RmspropNumbers;
   void operator()(T g, T& w, T& v, T& b) const {
     b = this->momentum * b + this->step(g, v);
     w -= b;
@@ -99,41 +101,40 @@ struct RmspropMomentum : RmspropNumbers<T> {
 
 template <class T>
 struct RmspropCentered : RmspropNumbers<T> {
+  static constexpr std::string_view kName = "rmsprop_centered_update";
   static constexpr int kSlots = 2;
-  using RmspropNumbers<T>::RmspropNumbers;
   void operator()(T g, T& w, T& v, T& a) const { w -= this->centered_step(g, v, a); }
 };
 
 template <class T>
 struct RmspropMomentumCentered : RmspropNumbers<T> {
+  static constexpr std::string_view kName = "rmsprop_momentum_centered_update";
   static constexpr int kSlots = 3;
-  using RmspropNumbers<T>::RmspropNumbers;
   void operator()(T g, T& w, T& v, T& b, T& a) const {
     b = this->momentum * b + this->centered_step(g, v, a);
     w -= b;
   }
 };
 
+/// a += g^2; w -= lr g / sqrt(a + epsilon).
 template <class T>
 struct Adagrad {
+  static constexpr std::string_view kName = "adagrad_update";
   static constexpr int kSlots = 1;
   T rate, epsilon;
-  explicit Adagrad(const double* s) : rate(static_cast<T>(s[0])), epsilon(static_cast<T>(s[1])) {}
   void operator()(T g, T& w, T& a) const {
     a += g * g;
     w -= rate * g / std::sqrt(a + epsilon);
   }
 };
 
+/// a = rho a + (1 - rho) g^2; step = g sqrt(d + epsilon) / sqrt(a + epsilon); d = rho d + (1 - rho) step^2;
+/// w -= lr step.
 template <class T>
 struct Adadelta {
+  static constexpr std::string_view kName = "adadelta_update";
   static constexpr int kSlots = 2;
   T rate, rho, rest, epsilon;
-  explicit Adadelta(const double* s)
-      : rate(static_cast<T>(s[0])),
-        rho(static_cast<T>(s[1])),
-        rest(static_cast<T>(s[2])),
-        epsilon(static_cast<T>(s[3])) {}
   void operator()(T g, T& w, T& a, T& d) const {
     a = rho * a + rest * (g * g);
     const T step = std::sqrt(d + epsilon) * g / std::sqrt(a + epsilon);
@@ -142,16 +143,12 @@ struct Adadelta {
   }
 };
 
+/// m += (g - m) (1 - beta_1); u = max(beta_2 u, |g|); w -= lr m / (correction (u + epsilon)).
 template <class T>
 struct Adamax {
+  static constexpr std::string_view kName = "adamax_update";
   static constexpr int kSlots = 2;
   T rate, rest_1, beta_2, correction, epsilon;
-  explicit Adamax(const double* s)
-      : rate(static_cast<T>(s[0])),
-        rest_1(static_cast<T>(s[1])),
-        beta_2(static_cast<T>(s[2])),
-        correction(static_cast<T>(s[3])),
-        epsilon(static_cast<T>(s[4])) {}
   void operator()(T g, T& w, T& m, T& u) const {
     m += (g - m) * rest_1;
     const T decayed = beta_2 * u, size = std::abs(g);
@@ -160,20 +157,13 @@ struct Adamax {
   }
 };
 
+/// m += (g - m) (1 - beta_1); v += (g^2 - v) (1 - beta_2);
+/// w -= lr (next m / rest_next + (1 - now) g / rest) / (sqrt(v / correction) + epsilon).
 template <class T>
 struct Nadam {
+  static constexpr std::string_view kName = "nadam_update";
   static constexpr int kSlots = 2;
   T rate, rest_1, rest_2, next, rest_next, rest_now, rest, correction, epsilon;
-  explicit Nadam(const double* s)
-      : rate(static_cast<T>(s[0])),
-        rest_1(static_cast<T>(s[1])),
-        rest_2(static_cast<T>(s[2])),
-        next(static_cast<T>(s[3])),
-        rest_next(static_cast<T>(s[4])),
-        rest_now(static_cast<T>(s[5])),
-        rest(static_cast<T>(s[6])),
-        correction(static_cast<T>(s[7])),
-        epsilon(static_cast<T>(s[8])) {}
   void operator()(T g, T& w, T& m, T& v) const {
     m += (g - m) * rest_1;
     v += (g * g - v) * rest_2;
@@ -182,16 +172,13 @@ struct Nadam {
   }
 };
 
+/// n' = n + g^2; z += g + 2 shrinkage w - (n'^p - n^p) / lr w; w = (clip(z, -l1, l1) - z) / (n'^p / lr + 2
+/// l2); n = n'.
 template <class T>
 struct Ftrl {
+  static constexpr std::string_view kName = "ftrl_update";
   static constexpr int kSlots = 2;
   T rate, power, l1, l2, shrinkage;
-  explicit Ftrl(const double* s)
-      : rate(static_cast<T>(s[0])),
-        power(static_cast<T>(s[1])),
-        l1(static_cast<T>(s[2])),
-        l2(static_cast<T>(s[3])),
-        shrinkage(static_cast<T>(s[4])) {}
   void operator()(T g, T& w, T& n, T& z) const {
     const T grown = n + g * g, root = std::pow(grown, power);
     z += g + T(2) * shrinkage * w - (root - std::pow(n, power)) / rate * w;
@@ -201,16 +188,12 @@ struct Ftrl {
   }
 };
 
+/// w -= lr sign(beta_1 m + (1 - beta_1) g); m = beta_2 m + (1 - beta_2) g.
 template <class T>
 struct Lion {
+  static constexpr std::string_view kName = "lion_update";
   static constexpr int kSlots = 1;
   T rate, beta_1, rest_1, beta_2, rest_2;
-  explicit Lion(const double* s)
-      : rate(static_cast<T>(s[0])),
-        beta_1(static_cast<T>(s[1])),
-        rest_1(static_cast<T>(s[2])),
-        beta_2(static_cast<T>(s[3])),
-        rest_2(static_cast<T>(s[4])) {}
   void operator()(T g, T& w, T& m) const {
     const T ahead = m * beta_1 + g * rest_1;
     w -= ahead > T(0) ? rate : ahead < T(0) ? -rate : ahead;  // NaN stays
@@ -218,17 +201,13 @@ struct Lion {
   }
 };
 
+/// v += (g^2 - v) (1 - beta_2); x = (w - (1 - beta_1) z) / beta_1; z -= lr g / (sqrt(v / correction) +
+/// epsilon); x += (z - x) share; w = (1 - beta_1) z + beta_1 x.
 template <class T>
 struct ScheduleFreeAdamw {
+  static constexpr std::string_view kName = "schedule_free_adamw_update";
   static constexpr int kSlots = 2;
   T rate, beta_1, rest_2, correction, epsilon, share;
-  explicit ScheduleFreeAdamw(const double* s)
-      : rate(static_cast<T>(s[0])),
-        beta_1(static_cast<T>(s[1])),
-        rest_2(static_cast<T>(s[2])),
-        correction(static_cast<T>(s[3])),
-        epsilon(static_cast<T>(s[4])),
-        share(static_cast<T>(s[5])) {}
   void operator()(T g, T& w, T& z, T& v) const {
     v += (g * g - v) * rest_2;
     const T x = (w - (T(1) - beta_1) * z) / beta_1;
@@ -241,6 +220,35 @@ template <class T>
 using PlainMomentum = SgdMomentum<T, false>;
 template <class T>
 using NesterovMomentum = SgdMomentum<T, true>;
+
+template <template <class> class... Formula>
+struct FormulaList {
+  static constexpr size_t kSize = sizeof...(Formula);
+};
+
+/// Every formula: each becomes an op, and a loop for each instruction set.
+using Formulas = FormulaList<Sgd, PlainMomentum, NesterovMomentum, Adam, AdamAmsgrad, Rmsprop,
+                             RmspropMomentum, RmspropCentered, RmspropMomentumCentered, Adagrad, Adadelta,
+                             Adamax, Nadam, Ftrl, Lion, ScheduleFreeAdamw>;
+
+template <template <class> class Wanted, template <class> class... Formula>
+constexpr size_t place_of(FormulaList<Formula...>) {
+  constexpr bool is_wanted[] = {std::is_same_v<Wanted<float>, Formula<float>>...};
+  size_t place = 0;
+  while (!is_wanted[place]) ++place;  // does not compile for one that is not listed
+  return place;
+}
+
+/// The formula with the numbers of a step.
+template <class T, class Formula>
+Formula with_numbers(const double* scalars) {
+  constexpr size_t kCount = sizeof(Formula) / sizeof(T);
+  struct {
+    T of[kCount];
+  } numbers;
+  for (size_t i = 0; i < kCount; ++i) numbers.of[i] = static_cast<T>(scalars[i]);
+  return std::bit_cast<Formula>(numbers);
+}
 
 /// What is done before the formula.
 template <class T>
@@ -263,7 +271,7 @@ struct Preparation {
 template <class T, class Formula>
 void update_elements(const KernelCall& call, int64_t begin, int64_t end) {
   const Preparation<T> prepare(call);
-  const Formula formula(call.in<double>(2) + ops::kFirstFormulaScalar);
+  const auto formula = with_numbers<T, Formula>(call.in<double>(2) + ops::kFirstFormulaScalar);
   const T* __restrict gradient = call.in<T>(0);
   T* __restrict weight = call.out<T>(0);
   if constexpr (Formula::kSlots == 0) {
@@ -338,3 +346,20 @@ void squared_sum_chunks(const KernelCall& call, int64_t begin, int64_t end) {
 }  // namespace
 
 }  // namespace nyala::formulas
+
+namespace nyala::ops {
+
+/// The ops of formulas::Formulas, in that order.
+extern const std::array<OpDef, formulas::Formulas::kSize> kFormulaUpdates;
+
+namespace {
+
+/// The op of a formula: update_op<formulas::Lion>().
+template <template <class> class Formula>
+constexpr const OpDef& update_op() {
+  return kFormulaUpdates[formulas::place_of<Formula>(formulas::Formulas())];
+}
+
+}  // namespace
+
+}  // namespace nyala::ops

@@ -5,7 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/kernel_table.h>
-#include <nyala/backend/ops/update/optimizer_updates.h>
+#include <nyala/backend/ops/update/update_formulas.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/api/optimizers/bench.h>
@@ -101,9 +101,9 @@ TEST(OptimizerSlices, TheGhostDeviceGivesTheNumbersOfTheCpu) {
 
 TEST(OptimizerSlices, EveryKernelAgreesWithTheReference) {
   const KernelTable& table = KernelTable::instance();
-  ASSERT_FALSE(table.fast_kernels(ops::kAdamUpdate, DeviceKind::cpu).empty());
+  ASSERT_FALSE(table.fast_kernels(ops::update_op<formulas::Adam>(), DeviceKind::cpu).empty());
   const size_t kinds = elementwise_optimizers().size();
-  for (const Kernel& kernel : table.fast_kernels(ops::kAdamUpdate, DeviceKind::cpu))
+  for (const Kernel& kernel : table.fast_kernels(ops::update_op<formulas::Adam>(), DeviceKind::cpu))
     for (const DType dtype : {DType::float32, DType::float64})
       for (size_t kind = 0; kind < kinds; ++kind) {
         const std::vector<double> expected = [&] {

@@ -1,8 +1,11 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/dispatch.h>
-#include <nyala/backend/ops/update/optimizer_updates.h>
+#include <nyala/backend/ops/base/kernel_table.h>
+#include <nyala/backend/ops/update/update_formulas.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala::testing {
@@ -15,22 +18,22 @@ struct Update {
 
 std::vector<Update> updates() {
   const std::vector<double> rmsprop = {0.01, 0.9, 0.1, 1e-3, 0.5};
-  return {{&ops::kSgdUpdate, {0.1}},
-          {&ops::kSgdMomentumUpdate, {0.1, 0.9}},
-          {&ops::kSgdNesterovUpdate, {0.1, 0.9}},
-          {&ops::kAdamUpdate, {0.01, 0.1, 0.001, 1e-3}},
-          {&ops::kAdamAmsgradUpdate, {0.01, 0.1, 0.001, 1e-3}},
-          {&ops::kRmspropUpdate, rmsprop},
-          {&ops::kRmspropMomentumUpdate, rmsprop},
-          {&ops::kRmspropCenteredUpdate, rmsprop},
-          {&ops::kRmspropMomentumCenteredUpdate, rmsprop},
-          {&ops::kAdagradUpdate, {0.1, 1e-3}},
-          {&ops::kAdadeltaUpdate, {0.1, 0.9, 0.1, 1e-3}},
-          {&ops::kAdamaxUpdate, {0.01, 0.1, 0.99, 0.5, 1e-3}},
-          {&ops::kNadamUpdate, {0.01, 0.1, 0.001, 0.5, 0.7, 0.5, 0.5, 0.1, 1e-3}},
-          {&ops::kFtrlUpdate, {0.1, 0.5, 0.01, 0.02, 0.03}},
-          {&ops::kLionUpdate, {0.01, 0.9, 0.1, 0.99, 0.01}},
-          {&ops::kScheduleFreeAdamwUpdate, {0.01, 0.9, 0.001, 0.5, 1e-3, 0.25}},
+  return {{&ops::update_op<formulas::Sgd>(), {0.1}},
+          {&ops::update_op<formulas::PlainMomentum>(), {0.1, 0.9}},
+          {&ops::update_op<formulas::NesterovMomentum>(), {0.1, 0.9}},
+          {&ops::update_op<formulas::Adam>(), {0.01, 0.1, 0.001, 1e-3}},
+          {&ops::update_op<formulas::AdamAmsgrad>(), {0.01, 0.1, 0.001, 1e-3}},
+          {&ops::update_op<formulas::Rmsprop>(), rmsprop},
+          {&ops::update_op<formulas::RmspropMomentum>(), rmsprop},
+          {&ops::update_op<formulas::RmspropCentered>(), rmsprop},
+          {&ops::update_op<formulas::RmspropMomentumCentered>(), rmsprop},
+          {&ops::update_op<formulas::Adagrad>(), {0.1, 1e-3}},
+          {&ops::update_op<formulas::Adadelta>(), {0.1, 0.9, 0.1, 1e-3}},
+          {&ops::update_op<formulas::Adamax>(), {0.01, 0.1, 0.99, 0.5, 1e-3}},
+          {&ops::update_op<formulas::Nadam>(), {0.01, 0.1, 0.001, 0.5, 0.7, 0.5, 0.5, 0.1, 1e-3}},
+          {&ops::update_op<formulas::Ftrl>(), {0.1, 0.5, 0.01, 0.02, 0.03}},
+          {&ops::update_op<formulas::Lion>(), {0.01, 0.9, 0.1, 0.99, 0.01}},
+          {&ops::update_op<formulas::ScheduleFreeAdamw>(), {0.01, 0.9, 0.001, 0.5, 1e-3, 0.25}},
           {&ops::kPrepareUpdate, {}}};
 }
 
@@ -62,6 +65,16 @@ OpFunction updated(const OpDef& op, const ops::UpdateDescriptor& descriptor, siz
   };
 }
 
+TEST(OptimizerUpdates, EachFormulaOfTheListIsAnOpALoopAndTested) {
+  const std::vector<Update> tested = updates();
+  for (const OpDef& op : ops::kFormulaUpdates) {
+    EXPECT_TRUE(std::ranges::any_of(tested, [&](const Update& u) { return u.op == &op; })) << op.name;
+    EXPECT_FALSE(KernelTable::instance().fast_kernels(op, DeviceKind::cpu).empty()) << op.name;
+  }
+  EXPECT_EQ(ops::update_op<formulas::Lion>().name, "lion_update");
+  EXPECT_EQ(ops::update_op<formulas::NesterovMomentum>().name, "sgd_nesterov_update");
+}
+
 TEST(OptimizerUpdates, KernelsAgree) {
   for (const Update& update : updates())
     for (const int64_t count : {0, 7, 64, 70001})
@@ -70,8 +83,8 @@ TEST(OptimizerUpdates, KernelsAgree) {
                      std::to_string(which));
         const Tensors inputs = inputs_of(update, count);
         // Ftrl takes roots of nearly equal numbers from each other.
-        const Tolerance tolerance = {.relative = 1e-5,
-                                     .absolute = update.op == &ops::kFtrlUpdate ? 1e-4 : 1e-6};
+        const Tolerance tolerance = {
+            .relative = 1e-5, .absolute = update.op == &ops::update_op<formulas::Ftrl>() ? 1e-4 : 1e-6};
         expect_kernels_agree(updated(*update.op, {}, which), inputs, tolerance);
         expect_kernels_agree(updated(*update.op, {.decay = 1.0, .clip_value = 0.3}, which), inputs,
                              tolerance);
@@ -122,7 +135,8 @@ TEST(OptimizerUpdates, WrongTensorsAreRefused) {
   const Tensor factor32 = tensor_of({1.0}, {1}), flat = inputs[0], square = inputs[0].with_shape({2, 2});
   Tensor out = inputs[3].clone();
   const auto run = [&](const Tensor& gradient, const Tensor& factor, Tensor weight) {
-    dispatch_into(ops::kSgdUpdate, ops::UpdateDescriptor{}, {&gradient, &factor, &inputs[2]}, weight);
+    dispatch_into(ops::update_op<formulas::Sgd>(), ops::UpdateDescriptor{}, {&gradient, &factor, &inputs[2]},
+                  weight);
   };
   EXPECT_THROW(run(flat, factor32, out), ShapeError);
   EXPECT_THROW(run(square, inputs[1], out), ShapeError);

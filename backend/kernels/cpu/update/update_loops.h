@@ -37,22 +37,10 @@ void add_update_kernels(KernelTable& table, std::string_view name) {
   const auto add = [&](const OpDef& op, void (*run)(const KernelCall&)) {
     table.add(op, DeviceKind::cpu, {.name = name, .run = run});
   };
-  add(ops::kSgdUpdate, run_update<formulas::Sgd>);
-  add(ops::kSgdMomentumUpdate, run_update<formulas::PlainMomentum>);
-  add(ops::kSgdNesterovUpdate, run_update<formulas::NesterovMomentum>);
-  add(ops::kAdamUpdate, run_update<formulas::Adam>);
-  add(ops::kAdamAmsgradUpdate, run_update<formulas::AdamAmsgrad>);
-  add(ops::kRmspropUpdate, run_update<formulas::Rmsprop>);
-  add(ops::kRmspropMomentumUpdate, run_update<formulas::RmspropMomentum>);
-  add(ops::kRmspropCenteredUpdate, run_update<formulas::RmspropCentered>);
-  add(ops::kRmspropMomentumCenteredUpdate, run_update<formulas::RmspropMomentumCentered>);
-  add(ops::kAdagradUpdate, run_update<formulas::Adagrad>);
-  add(ops::kAdadeltaUpdate, run_update<formulas::Adadelta>);
-  add(ops::kAdamaxUpdate, run_update<formulas::Adamax>);
-  add(ops::kNadamUpdate, run_update<formulas::Nadam>);
-  add(ops::kFtrlUpdate, run_update<formulas::Ftrl>);
-  add(ops::kLionUpdate, run_update<formulas::Lion>);
-  add(ops::kScheduleFreeAdamwUpdate, run_update<formulas::ScheduleFreeAdamw>);
+  const auto add_formulas = [&]<template <class> class... Formula>(formulas::FormulaList<Formula...>) {
+    (add(ops::update_op<Formula>(), run_update<Formula>), ...);
+  };
+  add_formulas(formulas::Formulas());
   add(ops::kMovingAverage, run_average);
   add(ops::kSquaredSums, run_squared_sums);
 }
