@@ -48,8 +48,8 @@ class ModelNode : public LayerNode, public Adoptable {
   virtual std::string summary_note() const { return {}; }
 
   /// Keras' hooks. fit, evaluate and predict call them once per replica and batch, at the same time on every
-  /// replica, each with its rows: they change nothing but metrics and what goes through Call. A batch may have
-  /// no rows here.
+  /// replica, each with its rows: they change nothing but metrics and what goes through Call. A batch may
+  /// have no rows here.
   ///
   /// compute_loss() gives this replica's part of the loss, the sum over its rows divided by the count of the
   /// whole batch: the loss of compile(), step.compiled_loss(), unless it is overridden.
@@ -60,15 +60,15 @@ class ModelNode : public LayerNode, public Adoptable {
   virtual void train_step(ReplicaStep& step, const Batch& batch);
   virtual void test_step(ReplicaStep& step, const Batch& batch);
   virtual Tensors predict_step(ReplicaStep& step, const Batch& batch);
-  /// False for a model that only its train_step() knows how to run (a GAN): then fit builds nothing by itself,
-  /// the parts of the model are built when they are made, and the losses of compile() do not exist.
+  /// False for a model that only its train_step() knows how to run (a GAN): then fit builds nothing by
+  /// itself, the parts of the model are built when they are made, and the losses of compile() do not exist.
   virtual bool has_call() const { return true; }
   /// Metrics of the model's own: fit sets them to zero with each epoch and shows their results.
   const std::vector<Metric>& own_metrics() const { return own_metrics_; }
   /// Optimizers of the model's own, by the attribute under which files know their state.
   const std::vector<std::pair<std::string, Optimizer>>& own_optimizers() const { return own_optimizers_; }
   /// Whether it is that of compile() or one of own_optimizers(), here or in a model inside.
-  bool holds(const OptimizerNode& optimizer) const;
+  bool holds(const BaseOptimizer& optimizer) const;
 
   const std::shared_ptr<StrategyNode>& strategy() const { return strategy_; }
   /// Strategy::adopt: the optimizers' states move with the variables, models inside this one come along, sums

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include <nyala/api/optimizers/base/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer_node.h>
 
 namespace nyala {
 

@@ -9,10 +9,14 @@
 #include <nyala/api/optimizers/adam_node.h>
 #include <nyala/api/optimizers/adamax.h>
 #include <nyala/api/optimizers/adamw.h>
+#include <nyala/api/optimizers/base/base_optimizer.h>
 #include <nyala/api/optimizers/base/optimizer.h>
 #include <nyala/api/optimizers/base/optimizer_config.h>
 #include <nyala/api/optimizers/base/optimizer_group.h>
+#include <nyala/api/optimizers/base/optimizer_node.h>
+#include <nyala/api/optimizers/base/optimizer_state.h>
 #include <nyala/api/optimizers/base/partial_update.h>
+#include <nyala/api/optimizers/base/update_formula.h>
 #include <nyala/api/optimizers/base/update_plan.h>
 #include <nyala/api/optimizers/base/update_slices.h>
 #include <nyala/api/optimizers/base/variable_update.h>

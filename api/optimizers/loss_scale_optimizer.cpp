@@ -41,7 +41,7 @@ void check(const LossScaleOptimizerConfig& config) {
     throw InvalidArgumentError("LossScaleOptimizer: " + message);
   };
   if (!config.inner_optimizer) refuse("expected an inner_optimizer, received none");
-  const OptimizerNode& inner = config.inner_optimizer.node();
+  const BaseOptimizer& inner = config.inner_optimizer.node();
   if (dynamic_cast<const OptimizerGroup*>(&inner)) refuse("cannot wrap a " + inner.class_name());
   if (inner.options().gradient_accumulation_steps > 0)
     refuse(
@@ -99,7 +99,7 @@ class LossScaleNode final : public OptimizerGroup {
   }
 
  private:
-  OptimizerNode& inner() const { return members().front().node(); }
+  BaseOptimizer& inner() const { return members().front().node(); }
   void set_scale(float scale) {
     scale_ = scale;
     inner().set_loss_scale_factor(scale);
@@ -112,7 +112,7 @@ class LossScaleNode final : public OptimizerGroup {
   bool finished_a_step_ = false;
 };
 
-std::shared_ptr<OptimizerNode> checked_node(const LossScaleOptimizerConfig& config) {
+std::shared_ptr<BaseOptimizer> checked_node(const LossScaleOptimizerConfig& config) {
   check(config);
   return std::make_shared<LossScaleNode>(config);
 }

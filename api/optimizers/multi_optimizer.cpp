@@ -47,7 +47,6 @@ class MultiNode final : public OptimizerGroup {
   void fields(FieldVisitor& v) override { v.optional("loss_scale_factor", options_.loss_scale_factor); }
   int64_t iterations() const override { return steps_; }
   int64_t steps() const override { return steps_; }
-  bool made_no_step() const override { return steps_ == 0; }
   double learning_rate() const override { refuse_rate(); }
   void set_learning_rate(double) override { refuse_rate(); }
   const OptimizerMap* optimizer_map() const override { return &map_; }

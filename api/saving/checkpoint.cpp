@@ -66,7 +66,7 @@ std::vector<std::pair<std::string, Optimizer>> gathering_optimizers(const Model&
 
 /// In the middle of gradient accumulation the replicas hold gradients that are not summed yet; to be summed
 /// in the same order again they are kept apart.
-void write_gathered(const Model& model, const std::string& name, const OptimizerNode& optimizer,
+void write_gathered(const Model& model, const std::string& name, const BaseOptimizer& optimizer,
                     hdf5::Writer& writer) {
   if (!optimizer.built() || !optimizer.accumulates_into_existing()) return;
   ParameterStore& store = store_of(model);
@@ -96,7 +96,7 @@ Tensors read_gathered(const Model& model, const std::string& name, const hdf5::G
   return all;
 }
 
-void restore_gathered(const Model& model, const OptimizerNode& optimizer, const Tensors& all) {
+void restore_gathered(const Model& model, const BaseOptimizer& optimizer, const Tensors& all) {
   const Variables& variables = optimizer.variables();
   if (all.size() != variables.size()) return;
   ParameterStore& store = store_of(model);

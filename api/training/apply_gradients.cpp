@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <nyala/api/model/model_node.h>
-#include <nyala/api/optimizers/base/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer_node.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -27,7 +27,7 @@ std::string paths_of(const Variables& variables) {
   return quoted_list(paths);
 }
 
-void warn_of_missing(const OptimizerNode& optimizer, const Variables& listed, const Variables& active) {
+void warn_of_missing(const BaseOptimizer& optimizer, const Variables& listed, const Variables& active) {
   Variables missing;
   for (const Variable& variable : listed)
     if (!holds(active, variable)) missing.push_back(variable);
@@ -47,10 +47,10 @@ void check_one_store(const ParameterStore& store, const Variables& listed) {
 
 void OptimizerNode::check_known(const Variables& listed) const {
   for (const Variable& variable : listed)
-    if (!holds(variables_, variable))
+    if (!holds(variables(), variable))
       throw InvalidArgumentError(class_name() + ": unknown variable " + in_quotes(variable.path()) +
                                  "; an optimizer updates the variables that it was built with (" +
-                                 std::to_string(variables_.size()) +
+                                 std::to_string(variables().size()) +
                                  " here), make another one for other variables");
 }
 
@@ -59,7 +59,7 @@ UpdateRule& OptimizerNode::rule_for(ParameterStore& store, const Variables& list
   if (!built()) build(store, listed);
   follow(store);
   check_known(listed);
-  if (active.size() == variables_.size()) return *this;  // each is known and named once
+  if (active.size() == variables().size()) return *this;  // each is known and named once
   for (const auto& partial : partial_updates_)
     if (partial->variables() == active) return *partial;
   warn_of_missing(*this, listed, active);
@@ -71,7 +71,7 @@ UpdateRule& OptimizerNode::rule_for(ParameterStore& store, const Variables& list
 namespace {
 
 /// In a step of a model: what the model does not hold is in none of its files.
-void check_tracked(const OptimizerNode& optimizer) {
+void check_tracked(const BaseOptimizer& optimizer) {
   const RunningCall* const running = thread_context().running;
   if (!running || !running->is_step) return;
   const auto* model = dynamic_cast<const ModelNode*>(running->layer);
@@ -93,12 +93,12 @@ void Optimizer::build(const Variables& variables) const {
 }
 
 void Optimizer::apply_gradients(const Tensors& gradients, const Variables& variables) const {
-  OptimizerNode& rule = node();
+  BaseOptimizer& rule = node();
   check_tracked(rule);
   if (variables.empty())
     throw InvalidArgumentError("apply_gradients: expected gradients and variables, received none");
   const std::shared_ptr<StrategyNode> strategy = strategy_of(variables[0]);
-  const std::shared_ptr<OptimizerNode> kept = node_;
+  const std::shared_ptr<BaseOptimizer> kept = node_;
   strategy->apply_gradients({&rule, gradients, variables, [&](const Variables& active) -> UpdateRule& {
                                return rule.rule_for(strategy->store(), variables, active);
                              }});

@@ -27,7 +27,7 @@ std::vector<Optimizer> ModelNode::all_optimizers() const {
 
 namespace {
 
-bool holds_inside(const LayerNode& node, const OptimizerNode& optimizer) {
+bool holds_inside(const LayerNode& node, const BaseOptimizer& optimizer) {
   for (const auto& [attribute, layer] : node.sublayers()) {
     const auto* model = dynamic_cast<const ModelNode*>(&layer.node());
     if (model ? model->holds(optimizer) : holds_inside(layer.node(), optimizer)) return true;
@@ -37,7 +37,7 @@ bool holds_inside(const LayerNode& node, const OptimizerNode& optimizer) {
 
 }  // namespace
 
-bool ModelNode::holds(const OptimizerNode& optimizer) const {
+bool ModelNode::holds(const BaseOptimizer& optimizer) const {
   if (training && training->optimizer && &training->optimizer.node() == &optimizer) return true;
   for (const auto& [attribute, own] : own_optimizers_)
     if (&own.node() == &optimizer) return true;

@@ -128,7 +128,7 @@ std::vector<RegularizedWeight> regularized_weights(const LayerNode& node) {
 namespace {
 
 [[noreturn]] void throw_foreign_optimizer(const ModelNode& model) {
-  const OptimizerNode& optimizer = model.training->optimizer.node();
+  const BaseOptimizer& optimizer = model.training->optimizer.node();
   throw StateError("model " + detail::in_quotes(model.name()) + ": its optimizer (" + optimizer.class_name() +
                    ") updates the variables of another model (" +
                    detail::in_quotes(optimizer.variables().front().path()) +
@@ -183,7 +183,7 @@ void check_none_was_added(const ModelNode& model, const Variables& own, const No
 
 void follow_variables(ModelNode& model) {
   TrainingState& state = *model.training;
-  OptimizerNode& optimizer = state.optimizer.node();
+  BaseOptimizer& optimizer = state.optimizer.node();
   const Variables& updated = optimizer.variables();
   const auto is_foreign = [&state](const Variable& variable) { return !state.trains(variable); };
   const uint64_t now = detail::variable_changes();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <nyala/api/base/names.h>
-#include <nyala/api/optimizers/base/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer_node.h>
 #include <nyala/backend/ops/update/update_formulas.h>
 
 namespace nyala::detail {

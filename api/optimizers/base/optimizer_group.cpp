@@ -44,7 +44,7 @@ constexpr size_t kMaxRules = 8;
 
 }  // namespace
 
-OptimizerGroup::OptimizerGroup(OptimizerOptions options) : OptimizerNode(std::move(options)) {}
+OptimizerGroup::OptimizerGroup(OptimizerOptions options) : BaseOptimizer(std::move(options)) {}
 
 OptimizerGroup::~OptimizerGroup() = default;
 
@@ -73,7 +73,7 @@ std::vector<Variables> OptimizerGroup::shares_of(const Variables& variables) {
 namespace {
 
 /// `owner` begins with `variables`: none of its members may have begun with those of another model.
-void check_members(const OptimizerNode& owner, const std::vector<Optimizer>& members,
+void check_members(const BaseOptimizer& owner, const std::vector<Optimizer>& members,
                    const Variables& variables) {
   for (const Optimizer& member : members) {
     const Variables& known = member.node().variables();
@@ -205,19 +205,6 @@ void OptimizerGroup::load_variables(const std::vector<Tensor>& values) {
     member.node().load_variables(Tensors(begin, begin + static_cast<std::ptrdiff_t>(count)));
     first += count;
   }
-}
-
-void OptimizerGroup::move_to(ParameterStore& store, const std::vector<Tensor>& state) {
-  build(store, Variables(variables_));
-  load_variables(state);
-}
-
-std::vector<double> OptimizerGroup::step_scalars(int64_t, double, DType) const {
-  throw StateError(class_name() + ": has no formula of its own");
-}
-
-void OptimizerGroup::update(const UpdateRange&) const {
-  throw StateError(class_name() + ": has no formula of its own");
 }
 
 }  // namespace nyala

@@ -13,7 +13,7 @@ class OptimizerMap;
 
 /// An optimizer that leaves its variables to other optimizers, each to one of them: what a wrapper derives
 /// from. The state of the variables is theirs; files hold the group's own variables before those of each.
-class OptimizerGroup : public OptimizerNode {
+class OptimizerGroup : public BaseOptimizer {
  public:
   ~OptimizerGroup() override;
 
@@ -27,7 +27,6 @@ class OptimizerGroup : public OptimizerNode {
   std::vector<OptimizerVariable> shared_variables_for_file() const override;
   std::vector<OptimizerVariable> variables_before_build() const override;
   void load_variables(const std::vector<Tensor>& values) override;
-  void move_to(ParameterStore& store, const std::vector<Tensor>& state) override;
   void finalize_averages() override;
   UpdateRule& rule_for(ParameterStore& store, const Variables& listed, const Variables& active) override;
 
@@ -37,11 +36,6 @@ class OptimizerGroup : public OptimizerNode {
   void apply(const UpdatePlace& place) override;
   void end_step() override;
   void end_gathering() override;
-
-  /// The members have formulas, the group has none: these throw StateError.
-  std::vector<double> step_scalars(int64_t step, double learning_rate, DType dtype) const override;
-  void update(const UpdateRange& range) const override;
-  std::vector<std::string> slot_names() const override { return {}; }
 
  protected:
   explicit OptimizerGroup(OptimizerOptions options);

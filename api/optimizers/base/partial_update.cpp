@@ -1,6 +1,6 @@
 #include <nyala/api/optimizers/base/partial_update.h>
 
-#include <nyala/api/optimizers/base/optimizer.h>
+#include <nyala/api/optimizers/base/optimizer_node.h>
 
 namespace nyala {
 

@@ -16,8 +16,8 @@ struct UpdateRange {
   Tensor average;
   /// What gradients are multiplied by: float64 (1) on the device.
   Tensor factor;
-  /// The numbers of this step, float64 on the device: three common ones (backend/ops/update/optimizer_updates.h),
-  /// then those of OptimizerNode::step_scalars.
+  /// The numbers of this step, float64 on the device: three common ones
+  /// (backend/ops/update/optimizer_updates.h), then those of UpdateFormula::step_scalars.
   Tensor scalars;
   /// Where whole variables are wanted: which one this is, and its shape.
   Variable variable;
@@ -51,8 +51,8 @@ struct UpdatePlanOptions {
 /// once: later steps take no memory. Where it is cut changes no result.
 class UpdatePlan {
  public:
-  UpdatePlan(const UpdatePlanOptions& options, ParameterStore& store, int copy, std::vector<Plane>& slot_planes,
-             Plane* averages);
+  UpdatePlan(const UpdatePlanOptions& options, ParameterStore& store, int copy,
+             std::vector<Plane>& slot_planes, Plane* averages);
 
   /// Takes the gradients of `replica` and makes `slices` slices, unless that is how things are.
   void arrange(int replica, int slices);

@@ -17,7 +17,7 @@ class VariableUpdate {
   Tensor slot(size_t i, const Shape& shape) const {
     return range_.slot_tensors[i].rows(0, shape.num_elements()).with_shape(shape);
   }
-  /// Number `i` of OptimizerNode::step_scalars, a scalar tensor.
+  /// Number `i` of UpdateFormula::step_scalars, a scalar tensor.
   Tensor number(int64_t i) const;
 
   /// Writes `value` to a tensor of the above; returns it.

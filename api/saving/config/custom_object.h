@@ -98,8 +98,8 @@ CustomObject custom_object() {
     return detail::check_config<T, LossNode>(), detail::object_maker<Loss, T>();
   else if constexpr (std::derived_from<T, MetricNode>)
     return detail::check_config<T, MetricNode>(), detail::object_maker<Metric, T>();
-  else if constexpr (std::derived_from<T, OptimizerNode>)
-    return detail::check_config<T, OptimizerNode>(), detail::object_maker<Optimizer, T>();
+  else if constexpr (std::derived_from<T, BaseOptimizer>)
+    return detail::check_config<T, BaseOptimizer>(), detail::object_maker<Optimizer, T>();
   else if constexpr (std::derived_from<T, LearningRateScheduleNode>)
     return detail::check_config<T, LearningRateScheduleNode>(), detail::object_maker<LearningRate, T>();
   else if constexpr (std::derived_from<T, InitializerNode>)

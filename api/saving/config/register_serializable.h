@@ -21,7 +21,7 @@ constexpr bool names_its_class() {
              std::is_same_v<Said, decltype(&ModelNode::class_name)> ||
              std::is_same_v<Said, decltype(&LossNode::class_name)> ||
              std::is_same_v<Said, decltype(&MetricNode::class_name)> ||
-             std::is_same_v<Said, decltype(&OptimizerNode::class_name)> ||
+             std::is_same_v<Said, decltype(&BaseOptimizer::class_name)> ||
              std::is_same_v<Said, decltype(&LearningRateScheduleNode::class_name)> ||
              std::is_same_v<Said, decltype(&InitializerNode::class_name)> ||
              std::is_same_v<Said, decltype(&RegularizerNode::class_name)> ||

@@ -223,7 +223,7 @@ MultiOptimizer multi_from_json(const Json& config, const std::string& where, Loa
 
 }  // namespace
 
-Json optimizer_to_json(OptimizerNode& optimizer) {
+Json optimizer_to_json(BaseOptimizer& optimizer) {
   Json config = {{"name", optimizer.name()}};
   const Json fields = config_of(optimizer);
   for (const auto& [key, value] : fields.items()) config[key] = value;

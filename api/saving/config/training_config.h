@@ -15,7 +15,7 @@ Json compile_to_json(const Model& model);
 /// Compiles the model as such a text says. Throws FileFormatError naming `where`.
 void compile_from_json(const Model& model, const Json& config, const std::string& where, LoadScope& scope);
 
-Json optimizer_to_json(OptimizerNode& optimizer);
+Json optimizer_to_json(BaseOptimizer& optimizer);
 Optimizer optimizer_from_json(const Json& json, const std::string& where, LoadScope& scope);
 Loss loss_from_json(const Json& json, const std::string& where, LoadScope& scope);
 Metric metric_from_json(const Json& json, const std::string& where, LoadScope& scope);

@@ -300,7 +300,7 @@ bool fits(const SlotOrder& order, std::span<const Stored> slots,
 }
 
 /// The first order that fits `stored`; as they stand where none does.
-SlotOrder slot_order(const OptimizerNode& optimizer, bool before_keras3, std::span<const Stored> stored,
+SlotOrder slot_order(const BaseOptimizer& optimizer, bool before_keras3, std::span<const Stored> stored,
                      std::span<const OptimizerVariable> expected) {
   SlotOrder as_they_stand(stored.size());
   std::iota(as_they_stand.begin(), as_they_stand.end(), 0);
@@ -337,7 +337,7 @@ void read_legacy_optimizer(const Model& model, const hdf5::Group& root, const st
   const bool made_no_step = arrays.size() <= 2 && (arrays.empty() || arrays[0].value.num_elements() != 1 ||
                                                    arrays[0].value.item() == 0.0);
   if (made_no_step) return;
-  OptimizerNode& optimizer = model.optimizer().node();
+  BaseOptimizer& optimizer = model.optimizer().node();
   if (!optimizer.built()) build_optimizer(model.model_node());
   const std::vector<OptimizerVariable> now = optimizer.shared_variables_for_file();
   const bool has_rate = arrays.size() > 1 && arrays[1].name.find("learning_rate") != std::string::npos;

@@ -99,7 +99,7 @@ void write_layers(Writer& writer, const Model& model) {
 }
 
 void write_optimizer(Writer& writer, const Model& model) {
-  const OptimizerNode& optimizer = model.optimizer().node();
+  const BaseOptimizer& optimizer = model.optimizer().node();
   std::vector<std::string> names;
   std::set<std::string> taken;
   const std::vector<OptimizerVariable> state = state_for_file(optimizer);

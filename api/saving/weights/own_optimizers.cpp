@@ -43,12 +43,12 @@ Variables variables_in_file(const OwnOptimizer& own, const WeightsTree& tree) {
   return variables;
 }
 
-bool is_of_the_beginning(const OptimizerNode& optimizer, const Tensors& values) {
+bool is_of_the_beginning(const BaseOptimizer& optimizer, const Tensors& values) {
   return values.size() <= optimizer.variables_before_build().size() && values[0].num_elements() == 1 &&
          values[0].item() == 0.0;
 }
 
-void check_fits(const OptimizerNode& optimizer, const Tensors& values) {
+void check_fits(const BaseOptimizer& optimizer, const Tensors& values) {
   const std::vector<OptimizerVariable> expected = optimizer.shared_variables_for_file();
   if (values.size() != expected.size())
     throw ShapeError("expected " + std::to_string(expected.size()) + " optimizer variables, received " +
@@ -61,7 +61,7 @@ void check_fits(const OptimizerNode& optimizer, const Tensors& values) {
 
 /// Whether there is a state to load, which fits then.
 bool is_ready(const OwnOptimizer& own, const WeightsTree& tree, const Tensors& values) {
-  OptimizerNode& optimizer = own.optimizer.node();
+  BaseOptimizer& optimizer = own.optimizer.node();
   if (values.empty()) throw NotFoundError("the file has no state of it");
   if (is_of_the_beginning(optimizer, values)) {
     if (optimizer.built() && !optimizer.made_no_step())

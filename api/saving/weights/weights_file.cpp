@@ -139,7 +139,7 @@ Tensors read_optimizer(const WeightsTree& tree, const std::string& group, const 
 void load_optimizer_state(const Model& model, const Tensors& values, const std::string& file_name,
                           OptimizerMismatch mismatch) {
   if (!model.compiled() || values.empty()) return;
-  OptimizerNode& optimizer = model.optimizer().node();
+  BaseOptimizer& optimizer = model.optimizer().node();
   const bool without_slots = values.size() <= std::max<size_t>(optimizer.variables_before_build().size(), 2);
   if (without_slots && values[0].num_elements() == 1 && values[0].item() == 0.0) return;
   if (!optimizer.built()) build_optimizer(model.model_node());
@@ -169,7 +169,7 @@ void check_built(const Model& model, const std::string& what) {
 
 Tensor read_tensor(const hdf5::Dataset& dataset) { return StoredValue(dataset).read(); }
 
-std::vector<OptimizerVariable> state_for_file(const OptimizerNode& optimizer) {
+std::vector<OptimizerVariable> state_for_file(const BaseOptimizer& optimizer) {
   return optimizer.made_no_step() ? optimizer.variables_before_build()
                                   : optimizer.shared_variables_for_file();
 }
@@ -189,7 +189,7 @@ void write_members(hdf5::Writer& writer, const std::string& path, const Optimize
                    SlotsInFile slots) {
   std::set<std::string> taken;
   for (const Optimizer& optimizer : group.members()) {
-    const OptimizerNode& member = optimizer.node();
+    const BaseOptimizer& member = optimizer.node();
     const std::string plain =
         group.optimizer_map() ? "optimizers/" + snake_case(member.class_name()) : "inner_optimizer";
     std::string name = plain;
@@ -201,7 +201,7 @@ void write_members(hdf5::Writer& writer, const std::string& path, const Optimize
 
 }  // namespace
 
-void write_optimizer(hdf5::Writer& writer, const std::string& group, const OptimizerNode& optimizer,
+void write_optimizer(hdf5::Writer& writer, const std::string& group, const BaseOptimizer& optimizer,
                      SlotsInFile slots) {
   write_state(
       writer, vars_of(group), optimizer.name(),

@@ -24,20 +24,20 @@ Tensor read_tensor(const hdf5::Dataset& dataset);
 
 /// The optimizer's state as files hold it: count of steps and rate alone before the first step, as in Keras,
 /// which makes slots in the first one. Shared with the optimizer.
-std::vector<OptimizerVariable> state_for_file(const OptimizerNode& optimizer);
+std::vector<OptimizerVariable> state_for_file(const BaseOptimizer& optimizer);
 
 /// Whether an optimizer that made no step has its slots in the file: Keras has none then, a checkpoint needs
 /// them to bring an optimizer back to its beginning.
 enum class SlotsInFile { after_first_step, always };
 
-/// Puts a model's weights, and its optimizers' states where there are any, into `writer` in the layout of Keras
-/// 3's `.weights.h5`; they are not copied and must not change until the file is written. No name of a device,
-/// replica or strategy enters the file. Throws StateError for a model that is not built.
+/// Puts a model's weights, and its optimizers' states where there are any, into `writer` in the layout of
+/// Keras 3's `.weights.h5`; they are not copied and must not change until the file is written. No name of a
+/// device, replica or strategy enters the file. Throws StateError for a model that is not built.
 void write_weights(const Model& model, hdf5::Writer& writer,
                    SlotsInFile slots = SlotsInFile::after_first_step);
 
 /// Puts an optimizer's state below `group`, and that of optimizers inside of it.
-void write_optimizer(hdf5::Writer& writer, const std::string& group, const OptimizerNode& optimizer,
+void write_optimizer(hdf5::Writer& writer, const std::string& group, const BaseOptimizer& optimizer,
                      SlotsInFile slots);
 /// The state that a file has below `group`, or nothing.
 Tensors read_optimizer(const WeightsTree& tree, const std::string& group, const std::string& file_name);
@@ -50,8 +50,8 @@ enum class OptimizerMismatch { warn, fail };
 void load_optimizer_state(const Model& model, const Tensors& values, const std::string& file_name,
                           OptimizerMismatch mismatch);
 
-/// Reads weights from such a file; with them the optimizers' states where model and file have them. Groups that
-/// the model has no layer for are left alone, with a warning. Throws StateError for a model that is not
+/// Reads weights from such a file; with them the optimizers' states where model and file have them. Groups
+/// that the model has no layer for are left alone, with a warning. Throws StateError for a model that is not
 /// built, NotFoundError or ShapeError naming the layer unless `config` skips it; nothing is changed then.
 LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::string& file_name,
                         const LoadWeightsConfig& config = {},

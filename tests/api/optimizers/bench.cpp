@@ -58,7 +58,7 @@ std::vector<std::vector<double>> Bench::gradients(int step, double scale) const 
 }
 
 void Bench::step(const std::vector<std::vector<double>>& gradients) {
-  OptimizerNode& node = optimizer.node();
+  BaseOptimizer& node = optimizer.node();
   const bool adds = node.accumulates_into_existing();
   for (int replica = 0; replica < store->num_replicas(); ++replica)
     for (size_t i = 0; i < variables.size(); ++i) {

@@ -126,7 +126,7 @@ TEST(OptimizerSlices, AWarmUpdateTakesNoMemory) {
   for (const Optimizer& optimizer : elementwise_optimizers()) {
     Bench bench(optimizer, {.shapes = kShapes, .dtype = DType::float32});
     for (int step = 0; step < 4; ++step) bench.step(bench.gradients(step));
-    OptimizerNode& node = optimizer.node();
+    BaseOptimizer& node = optimizer.node();
     const uint64_t before = allocator_stats(Device{}).requests;
     for (int step = 0; step < 3; ++step) {
       if (!node.begin_step()) {

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <concepts>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -20,6 +21,11 @@ namespace nyala::testing {
 namespace {
 
 using Gradients = std::vector<std::vector<double>>;
+
+// A group has no formula, slots or plan that it would have to refuse; a user's wrapper is one, too.
+static_assert(std::derived_from<OptimizerNode, UpdateFormula>);
+static_assert(!std::derived_from<OptimizerGroup, UpdateFormula>);
+static_assert(std::derived_from<OptimizerGroup, BaseOptimizer>);
 
 /// What a scaled loss gives.
 Gradients times(Gradients gradients, double scale) {
