@@ -122,7 +122,7 @@ bool OptimizerNode::begin_step() { return (steps_ + 1) % accumulation_steps() ==
 bool OptimizerNode::accumulates_into_existing() const { return steps_ % accumulation_steps() != 0; }
 
 std::unique_ptr<UpdatePlan> OptimizerNode::make_plan(int copy, const Variables& variables) {
-  return std::make_unique<UpdatePlan>(plan_options(variables), state_.store(), copy, state_.slots(copy),
+  return std::make_unique<UpdatePlan>(plan_options(variables), state_.store(), copy, state_.slot_planes(copy),
                                       state_.average(copy));
 }
 

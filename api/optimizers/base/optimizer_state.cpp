@@ -71,7 +71,7 @@ OptimizerState::Copy OptimizerState::make_copy(int copy) const {
   const Device device = store_->weights_device(copy);
   Copy made;
   for (size_t slot = 0; slot < formula_.slot_names().size(); ++slot)
-    made.slots.emplace_back(device, dtype(), formula_.slot_initial(slot));
+    made.slot_planes.emplace_back(device, dtype(), formula_.slot_initial(slot));
   if (averages_) made.averages.emplace_back(device, dtype());
   return made;
 }
@@ -84,10 +84,10 @@ void OptimizerState::reset_segments(int index, const Nodes& kept) {
     if (kept.contains(&variable.node())) continue;
     const Segment& segment = variable.node().segment;
     const Segment whole = ArenaLayout::with_gap(segment);
-    for (size_t slot = 0; slot < copy.slots.size(); ++slot) {
-      copy.slots[slot].reset(layout, whole);
+    for (size_t slot = 0; slot < copy.slot_planes.size(); ++slot) {
+      copy.slot_planes[slot].reset(layout, whole);
       if (formula_.slot_begins_as_weight(slot))
-        copy.slots[slot].view(layout, segment).copy_from(store_->weights(index, dtype(), segment));
+        copy.slot_planes[slot].view(layout, segment).copy_from(store_->weights(index, dtype(), segment));
     }
     for (Plane& average : copy.averages) average.reset(layout, whole);
   }
@@ -156,7 +156,7 @@ void OptimizerState::add_slot_entries(std::vector<StateEntry>& entries) const {
 
 Tensor OptimizerState::view_of(const StateEntry& entry, Copy& copy) const {
   const bool is_average = entry.kind == StateEntry::Kind::average;
-  Plane& plane = is_average ? copy.averages.front() : copy.slots[entry.slot];
+  Plane& plane = is_average ? copy.averages.front() : copy.slot_planes[entry.slot];
   return plane.view(store_->layout(dtype()), entry.place)
       .rows(0, entry.shape.num_elements())
       .with_shape(entry.shape);

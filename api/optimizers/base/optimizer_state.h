@@ -34,7 +34,7 @@ class OptimizerState {
   const Variables& variables() const { return variables_; }
   DType dtype() const { return variables_.front().dtype(); }
   int num_copies() const { return static_cast<int>(copies_.size()); }
-  std::vector<Plane>& slots(int copy) { return copies_.at(static_cast<size_t>(copy)).slots; }
+  std::vector<Plane>& slot_planes(int copy) { return copies_.at(static_cast<size_t>(copy)).slot_planes; }
   /// Null where none are kept.
   Plane* average(int copy);
 
@@ -59,7 +59,7 @@ class OptimizerState {
  private:
   /// The state that belongs to one set of weights.
   struct Copy {
-    std::vector<Plane> slots;
+    std::vector<Plane> slot_planes;
     std::vector<Plane> averages;  // one or none
   };
   using Nodes = std::set<const VariableNode*>;

@@ -13,6 +13,7 @@
 #include <nyala/api/saving/weights/stored_value.h>
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/training/training_state.h>
+#include <nyala/api/optimizers/base/update_formula.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/base/cast.h>
@@ -299,13 +300,19 @@ bool fits(const SlotOrder& order, std::span<const Stored> slots,
   return true;
 }
 
+/// 0 for a group, whose members have them.
+size_t num_slots(const BaseOptimizer& optimizer) {
+  const auto* formula = dynamic_cast<const UpdateFormula*>(&optimizer);
+  return formula ? formula->slot_names().size() : 0;
+}
+
 /// The first order that fits `stored`; as they stand where none does.
 SlotOrder slot_order(const BaseOptimizer& optimizer, bool before_keras3, std::span<const Stored> stored,
                      std::span<const OptimizerVariable> expected) {
   SlotOrder as_they_stand(stored.size());
   std::iota(as_they_stand.begin(), as_they_stand.end(), 0);
   const Variables& variables = optimizer.variables();
-  const size_t slots = optimizer.slot_names().size();
+  const size_t slots = num_slots(optimizer);
   std::vector<size_t> in_order(variables.size());
   std::iota(in_order.begin(), in_order.end(), 0);
   std::vector<SlotOrder> orders{slot_by_slot(slots, in_order),
@@ -345,8 +352,7 @@ void read_legacy_optimizer(const Model& model, const hdf5::Group& root, const st
   // RMSprop of Keras 1 and 2 does not file its count of steps.
   const bool has_count = arrays[0].value.rank() == 0;
   const size_t first = has_count + has_rate, first_now = wants_rate ? 2 : 1;
-  if (!has_rate && optimizer.slot_names().size() == 2)
-    drop_unused_maxima(arrays, first, optimizer.variables().size());
+  if (!has_rate && num_slots(optimizer) == 2) drop_unused_maxima(arrays, first, optimizer.variables().size());
   Tensors values = {has_count ? ops::cast(arrays[0].value, DType::int64) : now[0].value};
   if (wants_rate) values.push_back(has_rate ? arrays[1].value : now[1].value);
   // tf.keras from 2.11 has a rate of its own or says "Adam/m/dense/kernel:0".
