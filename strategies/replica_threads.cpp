@@ -80,7 +80,6 @@ void ReplicaThreads::run(const std::function<void(int)>& body) {
 }
 
 void ReplicaThreads::work(int replica) {
-  flush_denormals();
   if (spins_ == 0) wake_politely();
   uint32_t seen = 0;
   for (;;) {

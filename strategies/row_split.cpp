@@ -46,7 +46,7 @@ void detail::check_device_weights(std::span<const double> weights, size_t num_de
     throw InvalidArgumentError(std::string(strategy) + ": expected one device weight per device, " +
                                std::to_string(num_devices) + ", received " + std::to_string(weights.size()));
   for (size_t i = 0; i < weights.size(); ++i)
-    if (!(weights[i] > 0) || !std::isnormal(weights[i]))  // threads of replicas take subnormal numbers for 0
+    if (!(weights[i] > 0) || !std::isnormal(weights[i]))  // shares of subnormal numbers are too coarse
       throw InvalidArgumentError(std::string(strategy) + ": device weight " + std::to_string(i) +
                                  " must be a positive number, received " + number_text(weights[i]));
 }

@@ -51,7 +51,6 @@ class Worker {
   static constexpr int kSpins = 2000;
 
   void work() {
-    flush_denormals();
     uint32_t seen = 0;
     for (;;) {
       for (int spin = 0; spin < kSpins && round_.load(std::memory_order_acquire) == seen; ++spin)

@@ -45,6 +45,16 @@ class InProcessTest : public ::testing::TestWithParam<std::tuple<int, bool>> {
   static InProcessOptions own_options() { return options(replicas(), std::get<1>(GetParam())); }
 };
 
+TEST_P(InProcessTest, SubnormalNumbersAreThoseOfOneThread) {
+  InProcessStrategy strategy(own_options());
+  volatile float tiny = 1e-30f, factor = 1e-10f;
+  const float expected = tiny * factor;
+  ASSERT_GT(expected, 0.0f);
+  std::vector<float> products(static_cast<size_t>(replicas()));
+  strategy.run([&](Replica& replica) { products[static_cast<size_t>(replica.id)] = tiny * factor; }, nullptr);
+  EXPECT_EQ(products, std::vector<float>(products.size(), expected));
+}
+
 TEST_P(InProcessTest, GradientsOfAllReplicasAreSummedAndAppliedOnce) {
   InProcessStrategy strategy(own_options());
   const Variable weight = make_variable(strategy.store(), "w", {20}, 100);

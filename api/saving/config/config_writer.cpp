@@ -32,9 +32,9 @@ Json envelope(const std::string& module, const std::string& class_name, Json con
 
 namespace {
 
-template <class... Classes>
-std::set<std::string> names_of(ClassList<Classes...>) {
-  return {class_name_of<Classes>()...};
+template <class... Classes, class... More>
+std::set<std::string> names_of(ClassList<Classes...>, const More&... more) {
+  return {class_name_of<Classes>()..., more...};
 }
 
 /// Whether Keras' module has such a class and this library, too.
@@ -43,7 +43,7 @@ bool is_built_in(const std::string& module, const std::string& class_name) {
       *new std::map<std::string, std::set<std::string>>{{"keras.layers", names_of(Layers{})},
                                                         {"keras.losses", names_of(Losses{})},
                                                         {"keras.metrics", names_of(Metrics{})},
-                                                        {"keras.optimizers", names_of(Optimizers{})},
+                                                        {"keras.optimizers", names_of(Optimizers{}, "LossScaleOptimizer")},
                                                         {"keras.optimizers.schedules", names_of(Schedules{})},
                                                         {"keras.initializers", names_of(Initializers{})},
                                                         {"keras.regularizers", names_of(Regularizers{})},

@@ -83,6 +83,12 @@ TEST(LossScaleOptimizer, SkipsStepsThatAreNotFinite) {
     }
 }
 
+TEST(LossScaleOptimizer, IsAClassOfKerasInFiles) {
+  const Json json = optimizer_to_json(LossScaleOptimizer(Adam(0.05)).node());
+  EXPECT_EQ(json["module"], "keras.optimizers");
+  EXPECT_TRUE(json["registered_name"].is_null());
+}
+
 TEST(LossScaleOptimizer, AStateOfSkippedStepsTravels) {
   const LossScaleOptimizer first(Adam(0.05)), second(Adam(0.05));
   EXPECT_TRUE(first.node().made_no_step());
