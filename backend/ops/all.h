@@ -59,4 +59,3 @@
 #include <nyala/backend/ops/shape/slice.h>
 #include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/backend/ops/update/optimizer_updates.h>
-#include <nyala/backend/ops/update/update_formulas.h>

@@ -104,7 +104,8 @@ class Reader {
       ++at_;
     } else if (begins(declaration.head, "namespace")) {
       const size_t name = declaration.head.find(' ');
-      spaces_.push_back(name == std::string::npos ? "" : declaration.head.substr(name + 1));
+      // What lies in an unnamed namespace is no more public than what lies in detail.
+      spaces_.push_back(name == std::string::npos ? "detail" : declaration.head.substr(name + 1));
       comment_.clear(), group_comment_.clear();
       ++at_;
       return;

@@ -53,7 +53,7 @@ void run_update(const OpDef& op, const UpdateRange& range);
 /// Runs a formula of backend/ops/update/update_formulas.h on a range: run_update<formulas::Lion>(range).
 template <template <class> class Formula>
 void run_update(const UpdateRange& range) {
-  run_update(ops::update_op<Formula>(), range);
+  run_update(ops::detail::update_op<Formula>(), range);
 }
 
 /// The config with another learning rate.

@@ -99,7 +99,7 @@ void clip_factors_reference(const KernelCall& call) {
 
 }  // namespace
 
-constinit const std::array<OpDef, formulas::Formulas::kSize> kFormulaUpdates =
+constinit const std::array<OpDef, formulas::Formulas::kSize> detail::kFormulaUpdates =
     formula_ops(formulas::Formulas());
 
 const OpDef kPrepareUpdate = {

@@ -347,7 +347,7 @@ void squared_sum_chunks(const KernelCall& call, int64_t begin, int64_t end) {
 
 }  // namespace nyala::formulas
 
-namespace nyala::ops {
+namespace nyala::ops::detail {
 
 /// The ops of formulas::Formulas, in that order.
 extern const std::array<OpDef, formulas::Formulas::kSize> kFormulaUpdates;
@@ -362,4 +362,4 @@ constexpr const OpDef& update_op() {
 
 }  // namespace
 
-}  // namespace nyala::ops
+}  // namespace nyala::ops::detail

@@ -101,9 +101,9 @@ TEST(OptimizerSlices, TheGhostDeviceGivesTheNumbersOfTheCpu) {
 
 TEST(OptimizerSlices, EveryKernelAgreesWithTheReference) {
   const KernelTable& table = KernelTable::instance();
-  ASSERT_FALSE(table.fast_kernels(ops::update_op<formulas::Adam>(), DeviceKind::cpu).empty());
+  ASSERT_FALSE(table.fast_kernels(ops::detail::update_op<formulas::Adam>(), DeviceKind::cpu).empty());
   const size_t kinds = elementwise_optimizers().size();
-  for (const Kernel& kernel : table.fast_kernels(ops::update_op<formulas::Adam>(), DeviceKind::cpu))
+  for (const Kernel& kernel : table.fast_kernels(ops::detail::update_op<formulas::Adam>(), DeviceKind::cpu))
     for (const DType dtype : {DType::float32, DType::float64})
       for (size_t kind = 0; kind < kinds; ++kind) {
         const std::vector<double> expected = [&] {

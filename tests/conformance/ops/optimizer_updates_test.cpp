@@ -18,22 +18,22 @@ struct Update {
 
 std::vector<Update> updates() {
   const std::vector<double> rmsprop = {0.01, 0.9, 0.1, 1e-3, 0.5};
-  return {{&ops::update_op<formulas::Sgd>(), {0.1}},
-          {&ops::update_op<formulas::PlainMomentum>(), {0.1, 0.9}},
-          {&ops::update_op<formulas::NesterovMomentum>(), {0.1, 0.9}},
-          {&ops::update_op<formulas::Adam>(), {0.01, 0.1, 0.001, 1e-3}},
-          {&ops::update_op<formulas::AdamAmsgrad>(), {0.01, 0.1, 0.001, 1e-3}},
-          {&ops::update_op<formulas::Rmsprop>(), rmsprop},
-          {&ops::update_op<formulas::RmspropMomentum>(), rmsprop},
-          {&ops::update_op<formulas::RmspropCentered>(), rmsprop},
-          {&ops::update_op<formulas::RmspropMomentumCentered>(), rmsprop},
-          {&ops::update_op<formulas::Adagrad>(), {0.1, 1e-3}},
-          {&ops::update_op<formulas::Adadelta>(), {0.1, 0.9, 0.1, 1e-3}},
-          {&ops::update_op<formulas::Adamax>(), {0.01, 0.1, 0.99, 0.5, 1e-3}},
-          {&ops::update_op<formulas::Nadam>(), {0.01, 0.1, 0.001, 0.5, 0.7, 0.5, 0.5, 0.1, 1e-3}},
-          {&ops::update_op<formulas::Ftrl>(), {0.1, 0.5, 0.01, 0.02, 0.03}},
-          {&ops::update_op<formulas::Lion>(), {0.01, 0.9, 0.1, 0.99, 0.01}},
-          {&ops::update_op<formulas::ScheduleFreeAdamw>(), {0.01, 0.9, 0.001, 0.5, 1e-3, 0.25}},
+  return {{&ops::detail::update_op<formulas::Sgd>(), {0.1}},
+          {&ops::detail::update_op<formulas::PlainMomentum>(), {0.1, 0.9}},
+          {&ops::detail::update_op<formulas::NesterovMomentum>(), {0.1, 0.9}},
+          {&ops::detail::update_op<formulas::Adam>(), {0.01, 0.1, 0.001, 1e-3}},
+          {&ops::detail::update_op<formulas::AdamAmsgrad>(), {0.01, 0.1, 0.001, 1e-3}},
+          {&ops::detail::update_op<formulas::Rmsprop>(), rmsprop},
+          {&ops::detail::update_op<formulas::RmspropMomentum>(), rmsprop},
+          {&ops::detail::update_op<formulas::RmspropCentered>(), rmsprop},
+          {&ops::detail::update_op<formulas::RmspropMomentumCentered>(), rmsprop},
+          {&ops::detail::update_op<formulas::Adagrad>(), {0.1, 1e-3}},
+          {&ops::detail::update_op<formulas::Adadelta>(), {0.1, 0.9, 0.1, 1e-3}},
+          {&ops::detail::update_op<formulas::Adamax>(), {0.01, 0.1, 0.99, 0.5, 1e-3}},
+          {&ops::detail::update_op<formulas::Nadam>(), {0.01, 0.1, 0.001, 0.5, 0.7, 0.5, 0.5, 0.1, 1e-3}},
+          {&ops::detail::update_op<formulas::Ftrl>(), {0.1, 0.5, 0.01, 0.02, 0.03}},
+          {&ops::detail::update_op<formulas::Lion>(), {0.01, 0.9, 0.1, 0.99, 0.01}},
+          {&ops::detail::update_op<formulas::ScheduleFreeAdamw>(), {0.01, 0.9, 0.001, 0.5, 1e-3, 0.25}},
           {&ops::kPrepareUpdate, {}}};
 }
 
@@ -67,12 +67,12 @@ OpFunction updated(const OpDef& op, const ops::UpdateDescriptor& descriptor, siz
 
 TEST(OptimizerUpdates, EachFormulaOfTheListIsAnOpALoopAndTested) {
   const std::vector<Update> tested = updates();
-  for (const OpDef& op : ops::kFormulaUpdates) {
+  for (const OpDef& op : ops::detail::kFormulaUpdates) {
     EXPECT_TRUE(std::ranges::any_of(tested, [&](const Update& u) { return u.op == &op; })) << op.name;
     EXPECT_FALSE(KernelTable::instance().fast_kernels(op, DeviceKind::cpu).empty()) << op.name;
   }
-  EXPECT_EQ(ops::update_op<formulas::Lion>().name, "lion_update");
-  EXPECT_EQ(ops::update_op<formulas::NesterovMomentum>().name, "sgd_nesterov_update");
+  EXPECT_EQ(ops::detail::update_op<formulas::Lion>().name, "lion_update");
+  EXPECT_EQ(ops::detail::update_op<formulas::NesterovMomentum>().name, "sgd_nesterov_update");
 }
 
 TEST(OptimizerUpdates, KernelsAgree) {
@@ -84,7 +84,7 @@ TEST(OptimizerUpdates, KernelsAgree) {
         const Tensors inputs = inputs_of(update, count);
         // Ftrl takes roots of nearly equal numbers from each other.
         const Tolerance tolerance = {
-            .relative = 1e-5, .absolute = update.op == &ops::update_op<formulas::Ftrl>() ? 1e-4 : 1e-6};
+            .relative = 1e-5, .absolute = update.op == &ops::detail::update_op<formulas::Ftrl>() ? 1e-4 : 1e-6};
         expect_kernels_agree(updated(*update.op, {}, which), inputs, tolerance);
         expect_kernels_agree(updated(*update.op, {.decay = 1.0, .clip_value = 0.3}, which), inputs,
                              tolerance);
@@ -135,7 +135,7 @@ TEST(OptimizerUpdates, WrongTensorsAreRefused) {
   const Tensor factor32 = tensor_of({1.0}, {1}), flat = inputs[0], square = inputs[0].with_shape({2, 2});
   Tensor out = inputs[3].clone();
   const auto run = [&](const Tensor& gradient, const Tensor& factor, Tensor weight) {
-    dispatch_into(ops::update_op<formulas::Sgd>(), ops::UpdateDescriptor{}, {&gradient, &factor, &inputs[2]},
+    dispatch_into(ops::detail::update_op<formulas::Sgd>(), ops::UpdateDescriptor{}, {&gradient, &factor, &inputs[2]},
                   weight);
   };
   EXPECT_THROW(run(flat, factor32, out), ShapeError);

@@ -2,7 +2,7 @@
 set(CMAKE_MODULE_PATH "mine")
 find_package(nyala CONFIG QUIET COMPONENTS backend speech)
 set(why "${nyala_NOT_FOUND_MESSAGE}")
-if(nyala_FOUND OR NOT why MATCHES "no component 'speech': they are backend datasets")
+if(nyala_FOUND OR NOT why MATCHES "no component 'speech': they are backend files")
   message(FATAL_ERROR "an unknown component: found ${nyala_FOUND}, '${why}'")
 endif()
 

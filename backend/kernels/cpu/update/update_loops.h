@@ -38,7 +38,7 @@ void add_update_kernels(KernelTable& table, std::string_view name) {
     table.add(op, DeviceKind::cpu, {.name = name, .run = run});
   };
   const auto add_formulas = [&]<template <class> class... Formula>(formulas::FormulaList<Formula...>) {
-    (add(ops::update_op<Formula>(), run_update<Formula>), ...);
+    (add(ops::detail::update_op<Formula>(), run_update<Formula>), ...);
   };
   add_formulas(formulas::Formulas());
   add(ops::kMovingAverage, run_average);
