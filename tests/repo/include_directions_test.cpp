@@ -89,71 +89,60 @@ TEST(IncludeDirections, OwnHeadersExistAndAreIncludedByTheirFullName) {
   }
 }
 
-TEST(IncludeDirections, NoCyclesAmongHeaders) {
-  std::map<std::string, std::vector<std::string>> edges;
-  for (const SourceFile& file : cpp_files()) {
-    if (!is_header(file.path)) continue;
-    for (const Include& include : includes_of(file)) {
-      if (include.header.starts_with("nyala/")) edges[file.path].push_back(include.header.substr(6));
-    }
-  }
-  std::map<std::string, int> state;  // 1: being visited, 2: done
-  auto visit = [&](auto&& self, const std::string& header) -> void {
-    if (state[header] == 2) return;
-    ASSERT_NE(state[header], 1) << header << " includes itself through other headers";
-    state[header] = 1;
-    for (const std::string& next : edges[header]) self(self, next);
-    state[header] = 2;
-  };
-  std::vector<std::string> headers;
-  for (const auto& [header, targets] : edges) headers.push_back(header);
-  for (const std::string& header : headers) visit(visit, header);
-}
+/// From each header or folder to those that it includes, with an include that leads there.
+using Graph = std::map<std::string, std::map<std::string, std::string>>;
 
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-/// Folder to folder, with an include that leads there. An op's gradient is made of other ops, so the rooms of
-/// backend/ops count as one.
-using Folders = std::map<std::string, std::map<std::string, std::string>>;
-
-Folders folder_graph() {
-  const auto room = [](const std::string& path) {
-    return lies_in(path, "backend/ops") ? std::string("backend/ops") : folder_of(path);
-  };
-  Folders graph;
-  for (const SourceFile& file : cpp_files()) {
-    if (part_of(file.path).empty()) continue;
-    for (const Include& include : includes_of(file)) {
-      if (!include.header.starts_with("nyala/")) continue;
-      const std::string target = include.header.substr(6);
-      if (room(target) != room(file.path)) graph[room(file.path)].emplace(room(target), file.path + " includes " + target);
-    }
-  }
-  return graph;
-}
-
-TEST(IncludeDirections, NoCyclesAmongFolders) {
-  const Folders graph = folder_graph();
+void expect_no_cycles(const Graph& graph) {
   std::map<std::string, int> state;  // 1: being visited, 2: done
   std::vector<std::string> path;
-  auto visit = [&](auto&& self, const std::string& folder) -> void {
-    if (state[folder] == 2) return;
-    state[folder] = 1;
-    if (const auto found = graph.find(folder); found != graph.end())
+  auto visit = [&](auto&& self, const std::string& node) -> void {
+    if (state[node] == 2) return;
+    state[node] = 1;
+    if (const auto found = graph.find(node); found != graph.end())
       for (const auto& [next, why] : found->second) {
         path.push_back(why);
         if (state[next] == 1) {
           std::string circle;
           for (const std::string& step : path) circle += "\n  " + step;
-          ADD_FAILURE() << "folders include each other in a circle, which ends here:" << circle;
+          ADD_FAILURE() << "includes lead in a circle, which ends here:" << circle;
         } else {
           self(self, next);
         }
         path.pop_back();
       }
-    state[folder] = 2;
+    state[node] = 2;
   };
-  for (const auto& [folder, targets] : graph) visit(visit, folder);
+  for (const auto& [node, targets] : graph) visit(visit, node);
+}
+
+/// The includes of our own headers, f(file, header).
+template <class F>
+void for_own_includes(F&& f) {
+  for (const SourceFile& file : cpp_files())
+    for (const Include& include : includes_of(file))
+      if (include.header.starts_with("nyala/")) f(file.path, include.header.substr(6));
+}
+
+TEST(IncludeDirections, NoCyclesAmongHeaders) {
+  Graph graph;
+  for_own_includes([&](const std::string& file, const std::string& target) {
+    if (is_header(file)) graph[file].emplace(target, file + " includes " + target);
+  });
+  expect_no_cycles(graph);
+}
+
+/// An op's gradient is made of other ops, so the rooms of backend/ops count as one.
+std::string room_of(const std::string& path) {
+  return lies_in(path, "backend/ops") ? std::string("backend/ops") : folder_of(path);
+}
+
+TEST(IncludeDirections, NoCyclesAmongFolders) {
+  Graph graph;
+  for_own_includes([&](const std::string& file, const std::string& target) {
+    if (!part_of(file).empty() && room_of(target) != room_of(file))
+      graph[room_of(file)].emplace(room_of(target), file + " includes " + target);
+  });
+  expect_no_cycles(graph);
 }
 
 TEST(IncludeDirections, HeadersSayPragmaOnce) {

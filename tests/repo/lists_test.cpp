@@ -12,11 +12,6 @@ namespace {
 
 constexpr const char* kListName = "all.h";
 
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
 const SourceFile* find_file(const std::string& path) {
   for (const SourceFile& file : cpp_files()) {
     if (file.path == path) return &file;

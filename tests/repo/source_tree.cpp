@@ -139,6 +139,11 @@ bool lies_in(const std::string& path, const std::string& folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
 bool is_header(const std::string& path) { return path.ends_with(".h") || path.ends_with(".cuh"); }
 
 }  // namespace nyala::repo

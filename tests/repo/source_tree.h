@@ -42,6 +42,9 @@ int count_lines(const std::string& text);
 /// Does the path lie in the folder (or is it that file)?
 bool lies_in(const std::string& path, const std::string& folder);
 
+/// The folder that the path lies in; "" at the root.
+std::string folder_of(const std::string& path);
+
 /// True for .h and .cuh.
 bool is_header(const std::string& path);
 
