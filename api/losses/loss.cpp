@@ -130,9 +130,7 @@ Reduction detail::parse_reduction(const std::string& name) {
                              ": expected one of " + quoted_list(known));
 }
 
-namespace {
-
-Tensor values_of(const LossNode& loss, const Tensor& y_true, const Tensor& y_pred) {
+Tensor detail::per_sample_of(const LossNode& loss, const Tensor& y_true, const Tensor& y_pred) {
   try {
     return loss.per_sample(y_true, y_pred);
   } catch (const ShapeError&) {
@@ -140,6 +138,8 @@ Tensor values_of(const LossNode& loss, const Tensor& y_true, const Tensor& y_pre
                         " and y_pred " + y_pred.shape().to_string() + ": ");
   }
 }
+
+namespace {
 
 /// A function or class of the user's.
 std::optional<Loss> registered_loss(const std::string& name) {
@@ -165,7 +165,7 @@ Loss::Loss(Function function, const FunctionLossConfig& config)
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
   const auto [target, prediction] = in_loss_dtype(node(), y_true, y_pred);
-  Tensor values = values_of(node(), target, prediction);
+  Tensor values = per_sample_of(node(), target, prediction);
   if (values.rank() == 0) return weighted_scalar(values, sample_weight, node().reduction());
   Tensor weights;
   if (sample_weight.defined()) {

@@ -131,14 +131,12 @@ void check_values_of_rows(const Loss& loss, const Tensor& values, const Tensor& 
                    "; one that is no mean over rows is made with {.rows_are_independent = false}");
 }
 
-/// The loss' values; shapes that do not fit are an error that names them.
+/// The loss' values; shapes that do not fit are an error that names the model, too.
 Tensor values_of(const ModelNode& model, const Loss& loss, const Tensor& target, const Tensor& prediction) {
   try {
-    return loss.node().per_sample(target, prediction);
+    return per_sample_of(loss.node(), target, prediction);
   } catch (const ShapeError&) {
-    rethrow_with_prefix("model " + in_quotes(model.name()) + ": loss " + in_quotes(loss.name()) +
-                        " of y_true " + target.shape().to_string() + " and y_pred " +
-                        prediction.shape().to_string() + ": ");
+    rethrow_with_prefix("model " + in_quotes(model.name()) + ": ");
   }
 }
 
