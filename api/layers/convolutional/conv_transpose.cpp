@@ -2,9 +2,7 @@
 #include <nyala/api/layers/base/channels_first.h>
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/fused_activation.h>
-#include <nyala/api/layers/convolutional/conv1d_transpose.h>
-#include <nyala/api/layers/convolutional/conv2d_transpose.h>
-#include <nyala/api/layers/convolutional/conv3d_transpose.h>
+#include <nyala/api/layers/convolutional/conv_transpose.h>
 #include <nyala/api/layers/convolutional/convolution_support.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>

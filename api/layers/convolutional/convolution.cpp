@@ -2,9 +2,7 @@
 #include <nyala/api/layers/base/channels_first.h>
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/fused_activation.h>
-#include <nyala/api/layers/convolutional/conv1d.h>
-#include <nyala/api/layers/convolutional/conv2d.h>
-#include <nyala/api/layers/convolutional/conv3d.h>
+#include <nyala/api/layers/convolutional/convolution.h>
 #include <nyala/api/layers/convolutional/convolution_support.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>

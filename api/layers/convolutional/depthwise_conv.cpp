@@ -3,8 +3,7 @@
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/fused_activation.h>
 #include <nyala/api/layers/convolutional/convolution_support.h>
-#include <nyala/api/layers/convolutional/depthwise_conv1d.h>
-#include <nyala/api/layers/convolutional/depthwise_conv2d.h>
+#include <nyala/api/layers/convolutional/depthwise_conv.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
