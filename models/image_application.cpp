@@ -5,8 +5,7 @@
 
 #include <nyala/api/graph/graph.h>
 #include <nyala/api/layers/core/dense.h>
-#include <nyala/api/layers/pooling/global_average_pooling2d.h>
-#include <nyala/api/layers/pooling/global_max_pooling2d.h>
+#include <nyala/api/layers/pooling/global_pooling.h>
 #include <nyala/api/layers/regularization/dropout.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>

@@ -2,12 +2,7 @@
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/base/window_sizes.h>
-#include <nyala/api/layers/pooling/global_average_pooling1d.h>
-#include <nyala/api/layers/pooling/global_average_pooling2d.h>
-#include <nyala/api/layers/pooling/global_average_pooling3d.h>
-#include <nyala/api/layers/pooling/global_max_pooling1d.h>
-#include <nyala/api/layers/pooling/global_max_pooling2d.h>
-#include <nyala/api/layers/pooling/global_max_pooling3d.h>
+#include <nyala/api/layers/pooling/global_pooling.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/binary.h>

@@ -4,12 +4,7 @@
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/fusable.h>
 #include <nyala/api/layers/base/window_sizes.h>
-#include <nyala/api/layers/pooling/average_pooling1d.h>
-#include <nyala/api/layers/pooling/average_pooling2d.h>
-#include <nyala/api/layers/pooling/average_pooling3d.h>
-#include <nyala/api/layers/pooling/max_pooling1d.h>
-#include <nyala/api/layers/pooling/max_pooling2d.h>
-#include <nyala/api/layers/pooling/max_pooling3d.h>
+#include <nyala/api/layers/pooling/pooling.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/nn/pooling.h>
 
