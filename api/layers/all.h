@@ -102,9 +102,7 @@
 #include <nyala/api/layers/reshaping/permute.h>
 #include <nyala/api/layers/reshaping/repeat_vector.h>
 #include <nyala/api/layers/reshaping/reshape.h>
-#include <nyala/api/layers/reshaping/up_sampling1d.h>
-#include <nyala/api/layers/reshaping/up_sampling2d.h>
-#include <nyala/api/layers/reshaping/up_sampling3d.h>
+#include <nyala/api/layers/reshaping/up_sampling.h>
 #include <nyala/api/layers/reshaping/zero_padding1d.h>
 #include <nyala/api/layers/reshaping/zero_padding2d.h>
 #include <nyala/api/layers/reshaping/zero_padding3d.h>
