@@ -91,9 +91,6 @@
 #include <nyala/api/layers/regularization/gaussian_dropout.h>
 #include <nyala/api/layers/regularization/gaussian_noise.h>
 #include <nyala/api/layers/regularization/spatial_dropout.h>
-#include <nyala/api/layers/regularization/spatial_dropout1d.h>
-#include <nyala/api/layers/regularization/spatial_dropout2d.h>
-#include <nyala/api/layers/regularization/spatial_dropout3d.h>
 #include <nyala/api/layers/regularization/stochastic_depth.h>
 #include <nyala/api/layers/reshaping/cropping1d.h>
 #include <nyala/api/layers/reshaping/cropping2d.h>

@@ -1,6 +1,9 @@
 #include <nyala/api/layers/regularization/spatial_dropout.h>
 
+#include <functional>
+
 #include <nyala/api/layers/base/arguments.h>
+#include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/seeded_node.h>
 
 namespace nyala {
@@ -9,6 +12,16 @@ using namespace nyala::detail;
 
 namespace {
 
+/// What tells SpatialDropout1D to 3D apart.
+struct SpatialDropoutKind {
+  const char* class_name;
+  int spatial_axes;
+  double rate;
+  std::string data_format;
+  int64_t seed;
+};
+
+/// In training whole channels become 0 at chance `rate`.
 class SpatialDropoutNode final : public SeededNode {
  public:
   SpatialDropoutNode(const SpatialDropoutKind& kind, std::function<void(FieldVisitor&)> fields)
@@ -37,11 +50,49 @@ class SpatialDropoutNode final : public SeededNode {
   std::function<void(FieldVisitor&)> fields_;
 };
 
+template <class Config>
+std::shared_ptr<LayerNode> spatial_dropout_node(const SpatialDropoutKind& kind, const Config& config) {
+  return finish_layer(std::make_shared<SpatialDropoutNode>(kind, detail::fields_of(config)),
+                      options_of(config));
+}
+
 }  // namespace
 
-std::shared_ptr<LayerNode> detail::make_spatial_dropout_node(const SpatialDropoutKind& kind,
-                                                     std::function<void(FieldVisitor&)> fields) {
-  return std::make_shared<SpatialDropoutNode>(kind, std::move(fields));
+void SpatialDropout1DConfig::fields(FieldVisitor& v) {
+  v.field("rate", rate);
+  v.optional("seed", seed, -1);
 }
+
+SpatialDropout1D::SpatialDropout1D(const Config& config)
+    : Layer(spatial_dropout_node({"SpatialDropout1D", 1, config.rate, "", config.seed}, config)) {}
+
+SpatialDropout1D::SpatialDropout1D(double rate, Config config)
+    : SpatialDropout1D(with(std::move(config), &Config::rate, rate)) {}
+
+void SpatialDropout2DConfig::fields(FieldVisitor& v) {
+  v.field("rate", rate);
+  v.field("data_format", data_format);
+  v.optional("seed", seed, -1);
+}
+
+SpatialDropout2D::SpatialDropout2D(const Config& config)
+    : Layer(spatial_dropout_node({"SpatialDropout2D", 2, config.rate, config.data_format, config.seed},
+                                 config)) {}
+
+SpatialDropout2D::SpatialDropout2D(double rate, Config config)
+    : SpatialDropout2D(with(std::move(config), &Config::rate, rate)) {}
+
+void SpatialDropout3DConfig::fields(FieldVisitor& v) {
+  v.field("rate", rate);
+  v.field("data_format", data_format);
+  v.optional("seed", seed, -1);
+}
+
+SpatialDropout3D::SpatialDropout3D(const Config& config)
+    : Layer(spatial_dropout_node({"SpatialDropout3D", 3, config.rate, config.data_format, config.seed},
+                                 config)) {}
+
+SpatialDropout3D::SpatialDropout3D(double rate, Config config)
+    : SpatialDropout3D(with(std::move(config), &Config::rate, rate)) {}
 
 }  // namespace nyala

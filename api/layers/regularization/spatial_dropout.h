@@ -1,29 +1,85 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-
-#include <nyala/api/layers/base/config_fields.h>
+#include <nyala/api/base/names_required.h>
 #include <nyala/api/layers/base/layer.h>
 
 namespace nyala {
 
-/// What tells SpatialDropout1D to 3D apart.
-struct SpatialDropoutKind {
-  const char* class_name;
-  int spatial_axes;
-  double rate;
-  std::string data_format;
-  int64_t seed;
+struct SpatialDropout1DConfig {
+  NamesRequired names_required = NamesRequired();
+  double rate = 0.0;  // Keras has no default
+  int64_t seed = -1;  // below 0: none
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
 };
 
-namespace detail {
+/// Dropout of whole channels: in training each channel of a row becomes 0 in all steps together at chance
+/// `rate`, and the others are divided by 1 - rate. Input (batch, steps, channels).
+class SpatialDropout1D : public Layer {
+ public:
+  using Config = SpatialDropout1DConfig;
+  /// Throws InvalidArgumentError for a rate outside [0, 1].
+  explicit SpatialDropout1D(const Config& config);
+  template <size_t N>
+  explicit SpatialDropout1D(const NoSuchField (&)[N]) = delete;
+  explicit SpatialDropout1D(double rate, Config config = {});
+  template <size_t N>
+  explicit SpatialDropout1D(double, const NoSuchField (&)[N]) = delete;
+};
 
-/// Their node: in training whole channels become 0 at chance `rate`. Throws InvalidArgumentError for a rate
-/// outside [0, 1] or another data format.
-std::shared_ptr<LayerNode> make_spatial_dropout_node(const SpatialDropoutKind& kind,
-                                                     std::function<void(FieldVisitor&)> fields);
+struct SpatialDropout2DConfig {
+  NamesRequired names_required = NamesRequired();
+  double rate = 0.0;             // Keras has no default
+  std::string data_format = {};  // "channels_last", or "channels_first"
+  int64_t seed = -1;             // below 0: none
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
 
-}  // namespace detail
+  void fields(FieldVisitor& v);
+};
+
+/// Dropout of whole channels: in training each channel of a row becomes 0 in all pixels together at chance
+/// `rate`, and the others are divided by 1 - rate. Input (batch, height, width, channels).
+class SpatialDropout2D : public Layer {
+ public:
+  using Config = SpatialDropout2DConfig;
+  /// Throws InvalidArgumentError for a rate outside [0, 1].
+  explicit SpatialDropout2D(const Config& config);
+  template <size_t N>
+  explicit SpatialDropout2D(const NoSuchField (&)[N]) = delete;
+  explicit SpatialDropout2D(double rate, Config config = {});
+  template <size_t N>
+  explicit SpatialDropout2D(double, const NoSuchField (&)[N]) = delete;
+};
+
+struct SpatialDropout3DConfig {
+  NamesRequired names_required = NamesRequired();
+  double rate = 0.0;             // Keras has no default
+  std::string data_format = {};  // "channels_last", or "channels_first"
+  int64_t seed = -1;             // below 0: none
+  std::string name = {};
+  bool trainable = true;
+  std::string dtype = "float32";
+
+  void fields(FieldVisitor& v);
+};
+
+/// Dropout of whole channels: in training each channel of a row becomes 0 in all voxels together at chance
+/// `rate`, and the others are divided by 1 - rate. Input (batch, depth, height, width, channels).
+class SpatialDropout3D : public Layer {
+ public:
+  using Config = SpatialDropout3DConfig;
+  /// Throws InvalidArgumentError for a rate outside [0, 1].
+  explicit SpatialDropout3D(const Config& config);
+  template <size_t N>
+  explicit SpatialDropout3D(const NoSuchField (&)[N]) = delete;
+  explicit SpatialDropout3D(double rate, Config config = {});
+  template <size_t N>
+  explicit SpatialDropout3D(double, const NoSuchField (&)[N]) = delete;
+};
 
 }  // namespace nyala
