@@ -52,15 +52,9 @@
 #include <nyala/api/layers/core/input.h>
 #include <nyala/api/layers/core/lambda.h>
 #include <nyala/api/layers/core/masking.h>
-#include <nyala/api/layers/merging/add.h>
-#include <nyala/api/layers/merging/average.h>
 #include <nyala/api/layers/merging/concatenate.h>
 #include <nyala/api/layers/merging/dot.h>
-#include <nyala/api/layers/merging/maximum.h>
 #include <nyala/api/layers/merging/merge_layer.h>
-#include <nyala/api/layers/merging/minimum.h>
-#include <nyala/api/layers/merging/multiply.h>
-#include <nyala/api/layers/merging/subtract.h>
 #include <nyala/api/layers/normalization/batch_normalization.h>
 #include <nyala/api/layers/normalization/group_normalization.h>
 #include <nyala/api/layers/normalization/layer_normalization.h>

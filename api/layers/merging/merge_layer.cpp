@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/elementwise/logical.h>
 #include <nyala/backend/ops/shape/shape.h>
@@ -12,7 +14,17 @@ namespace nyala {
 
 using namespace nyala::detail;
 
+void MergeConfig::fields(FieldVisitor&) {}
+
 namespace {
+
+/// What tells one merging layer from another: Keras' name, and what it makes of inputs of one rank, which may
+/// carry masks.
+struct MergeKind {
+  const char* class_name;
+  Tensor (*merge)(Inputs inputs);
+  size_t num_inputs = 0;  // 0: any
+};
 
 int largest_rank(const Shapes& shapes) {
   int rank = 0;
@@ -69,19 +81,20 @@ class MergeNode final : public LayerNode {
   MergeKind kind_;
 };
 
-}  // namespace
-
-std::shared_ptr<LayerNode> detail::make_merge_node(const MergeKind& kind, const LayerOptions& options) {
-  return finish_layer(std::make_shared<MergeNode>(kind), options);
+std::shared_ptr<LayerNode> merge_node(const MergeKind& kind, const MergeConfig& config) {
+  return finish_layer(std::make_shared<MergeNode>(kind), options_of(config));
 }
 
-Tensor detail::element_mask(const Tensor& x) {
+/// The mask of `x` as a condition for its elements, or an undefined tensor.
+Tensor element_mask(const Tensor& x) {
   Tensor mask = mask_of(x);
   while (mask.defined() && mask.rank() < x.rank()) mask = ops::expand_dims(mask, -1);
   return mask;
 }
 
-Tensor detail::merge_unmasked(Inputs inputs, Tensor (*merge)(const Operand&, const Operand&)) {
+/// Of neighbours from the first on: as Keras' Maximum and Minimum a step that its mask leaves out gives way
+/// to what the inputs in front made of it, and is replaced by what comes behind.
+Tensor merge_unmasked(Inputs inputs, Tensor (*merge)(const Operand&, const Operand&)) {
   Tensor result = inputs[0], counts = element_mask(inputs[0]);
   for (const Tensor& input : inputs.subspan(1)) {
     const Tensor mask = element_mask(input);
@@ -92,5 +105,48 @@ Tensor detail::merge_unmasked(Inputs inputs, Tensor (*merge)(const Operand&, con
   }
   return result;
 }
+
+Tensor sum_of(Inputs inputs) {
+  Tensor sum = inputs[0];
+  for (const Tensor& input : inputs.subspan(1)) sum = ops::add(sum, input);
+  return sum;
+}
+
+Tensor difference_of(Inputs inputs) { return ops::subtract(inputs[0], inputs[1]); }
+
+Tensor product_of(Inputs inputs) {
+  const Tensor one = Tensor::full({}, 1.0, inputs[0].dtype(), inputs[0].device());
+  const Tensor none = Tensor::full({}, 0.0, inputs[0].dtype(), inputs[0].device());
+  Tensor product, counts;
+  bool all_masked = true;
+  for (const Tensor& input : inputs) {
+    const Tensor mask = element_mask(input);
+    const Tensor x = mask.defined() ? ops::where(mask, input, one) : input;
+    product = product.defined() ? ops::multiply(product, x) : x;
+    all_masked = all_masked && mask.defined();
+    if (all_masked) counts = counts.defined() ? ops::logical_or(counts, mask) : mask;
+  }
+  return all_masked ? ops::where(counts, product, none) : product;
+}
+
+Tensor average_of(Inputs inputs) { return sum_of(inputs) / static_cast<double>(inputs.size()); }
+
+Tensor maximum_of(Inputs inputs) { return merge_unmasked(inputs, ops::maximum); }
+
+Tensor minimum_of(Inputs inputs) { return merge_unmasked(inputs, ops::minimum); }
+
+}  // namespace
+
+Add::Add(const Config& config) : Layer(merge_node({"Add", sum_of}, config)) {}
+
+Subtract::Subtract(const Config& config) : Layer(merge_node({"Subtract", difference_of, 2}, config)) {}
+
+Multiply::Multiply(const Config& config) : Layer(merge_node({"Multiply", product_of}, config)) {}
+
+Average::Average(const Config& config) : Layer(merge_node({"Average", average_of}, config)) {}
+
+Maximum::Maximum(const Config& config) : Layer(merge_node({"Maximum", maximum_of}, config)) {}
+
+Minimum::Minimum(const Config& config) : Layer(merge_node({"Minimum", minimum_of}, config)) {}
 
 }  // namespace nyala
