@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/printable.h>
 #include <nyala/files/base/atomic_file.h>
 #include <nyala/tools/images.h>
@@ -104,7 +104,7 @@ void compile(const Model& model, const Options& options) {
   if (!model.compiled() && options.loss.empty())
     throw StateError("the file does not say how to train: pass --loss (and --optimizer, --metrics)");
   CompileConfig config;
-  if (model.compiled()) config = model.model_node().training->config;
+  if (model.compiled()) config = model.model_node().compiled_training().config;
   if (!options.optimizer.empty()) config.optimizer = parse_optimizer(options.optimizer);
   if (!options.loss.empty()) config.loss = Loss(options.loss);
   if (!options.metrics.empty()) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/compiled_training.h>
 #include <nyala/files/base/file_bytes.h>
 
 namespace nyala::tools {
@@ -91,7 +91,7 @@ std::string label_mode(const Model& model, const std::vector<std::string>& class
                                "; make one for them: nyala new ... --classes " +
                                std::to_string(classes.size()));
   if (units == 1) return "binary";
-  const PerOutput<Loss>& loss = model.model_node().training->config.loss;
+  const PerOutput<Loss>& loss = model.model_node().compiled_training().config.loss;
   const std::string name = !loss.list().empty()    ? loss.list()[0].name()
                            : !loss.named().empty() ? loss.named().begin()->second.name()
                                                    : "";

@@ -3,7 +3,7 @@
 #include <nyala/api/callbacks/backup_and_restore.h>
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/weights/weights_file.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/resume_point.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -31,9 +31,9 @@ void BackupAndRestore::on_train_begin(Logs&) {
   unsaved_ = 0;
   if (!std::filesystem::exists(path())) return;
   const TrainingPosition position = Checkpoint(model()).restore(path());
-  TrainingState& state = *model().model_node().training;
-  state.resume_epoch = position.epoch;
-  state.resume_batch = position.batch;
+  ResumePoint& resume = model().model_node().resume_point();
+  resume.epoch = position.epoch;
+  resume.batch = position.batch;
   last_batch_ = position.batch - 1;
 }
 

@@ -2,7 +2,7 @@
 
 #include <nyala/api/callbacks/monitor_callback.h>
 #include <nyala/api/model/model.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 
@@ -14,9 +14,8 @@ namespace {
 
 /// The direction of the compiled metric called `name`, if there is one that has a direction.
 std::optional<bool> direction_of(const Model& model, const std::string& name) {
-  const auto& training = model.model_node().training;
-  if (!training) return {};
-  for (const CompiledMetric& compiled : training->metrics)
+  if (!model.compiled()) return {};
+  for (const CompiledMetric& compiled : model.model_node().compiled_training().metrics)
     if (compiled.name == name && !compiled.metric.is_pending() && compiled.metric.node().has_direction())
       return compiled.metric.node().larger_is_better();
   return {};

@@ -61,8 +61,8 @@ constexpr bool overrides_compute_loss() {
 /// Tells a node what its class overrides.
 template <class Node>
 void note_overrides(Node& node) {
-  node.has_own_train_step = overrides_train_step<Node>();
-  node.has_own_loss = overrides_compute_loss<Node>();
+  node.set_overrides(
+      {.train_step = overrides_train_step<Node>(), .compute_loss = overrides_compute_loss<Node>()});
 }
 
 template <class Node, class... Arguments>
@@ -176,11 +176,11 @@ class Model : public Layer {
 
   /// Throw StateError before compile.
   Optimizer optimizer() const;
-  bool compiled() const { return model_node().training != nullptr; }
+  bool compiled() const { return model_node().training() != nullptr; }
 
   /// Ends fit after the running batch.
-  void set_stop_training(bool stop) const { model_node().stop_training = stop; }
-  bool stop_training() const { return model_node().stop_training; }
+  void set_stop_training(bool stop) const { model_node().set_stop_training(stop); }
+  bool stop_training() const { return model_node().stop_training(); }
 
   /// By the end of the path: Keras' `.weights.h5` (all weights, and the optimizer's state once it exists), or
   /// `.safetensors` and `.npz` (the weights by variable path). Written beside and renamed. Throws

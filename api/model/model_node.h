@@ -14,7 +14,11 @@
 namespace nyala {
 
 class ReplicaStep;
-struct TrainingState;
+struct CompiledTraining;
+struct EpochSums;
+struct ModelTraining;
+struct ResumePoint;
+struct StepMemory;
 
 /// What a Model handle shares. Derive to write a model by subclassing: `track` its layers, override `call`.
 class ModelNode : public LayerNode, public Adoptable {
@@ -75,15 +79,31 @@ class ModelNode : public LayerNode, public Adoptable {
   /// of metrics begin anew.
   void leave_strategy() override;
   void enter_strategy(const std::shared_ptr<StrategyNode>& strategy) override;
-  /// What compile and fit know; null before compile.
-  std::shared_ptr<TrainingState> training;
-  bool stop_training = false;
+
+  /// What compile() and fit know, which copies of a model on several devices share; null before compile.
+  const std::shared_ptr<ModelTraining>& training() const { return training_; }
+  void set_training(std::shared_ptr<ModelTraining> training) { training_ = std::move(training); }
+  /// The parts of it; only after compile.
+  CompiledTraining& compiled_training() const;
+  EpochSums& epoch_sums() const;
+  StepMemory& step_memory() const;
+  ResumePoint& resume_point() const;
+
+  /// Ends fit after the running batch.
+  bool stop_training() const { return stop_training_; }
+  void set_stop_training(bool stop) { stop_training_ = stop; }
   /// The file that load_model made it from: errors of its calls name it. Empty for others.
-  std::string loaded_from;
+  const std::string& loaded_from() const { return loaded_from_; }
+  void set_loaded_from(std::string file) { loaded_from_ = std::move(file); }
   /// Of a model from a file, why it has no loss; empty where it has one, or was compiled since.
-  std::string no_loss_because;
-  /// Whether the class overrides the hook: make_model looks.
-  bool has_own_train_step = false, has_own_loss = false;
+  const std::string& no_loss_because() const { return no_loss_because_; }
+  void set_no_loss_because(std::string reason) { no_loss_because_ = std::move(reason); }
+  /// The hooks that the class overrides: make_model looks.
+  struct Overrides {
+    bool train_step = false, compute_loss = false;
+  };
+  const Overrides& overrides() const { return overrides_; }
+  void set_overrides(const Overrides& overrides) { overrides_ = overrides; }
 
   /// Throws StateError for a variable that lies outside the model's strategy: made there, or moved there with
   /// another model that shares it. For built models; looks only where something changed since it did.
@@ -112,6 +132,10 @@ class ModelNode : public LayerNode, public Adoptable {
   std::vector<Metric> own_metrics_;
   std::vector<std::pair<std::string, Optimizer>> own_optimizers_;
   std::shared_ptr<StrategyNode> strategy_;
+  std::shared_ptr<ModelTraining> training_;
+  bool stop_training_ = false;
+  std::string loaded_from_, no_loss_because_;
+  Overrides overrides_;
   /// Of optimizers that gather gradients, between leave_strategy() and enter_strategy(); of others nothing.
   std::vector<std::pair<Optimizer, Tensors>> moving_states_;
   std::atomic<uint64_t> checked_at_{0};  // variable_changes() of the last check

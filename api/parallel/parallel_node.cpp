@@ -19,7 +19,7 @@ void check_template(const Model& net, const std::string& who) {
     throw StateError(who + ": model " + in_quotes(net.name()) + " belongs to " + strategy.name() + " with " +
                      std::to_string(strategy.num_replicas_in_sync()) +
                      " replicas, which split its batches already; make it outside of that scope");
-  if (node.has_own_train_step || !node.has_call())
+  if (node.overrides().train_step || !node.has_call())
     throw InvalidArgumentError(who + ": model " + in_quotes(net.name()) +
                                " has a train_step() of its own, which would compute on one device; use a "
                                "strategy, which runs it on each");
@@ -30,8 +30,8 @@ void check_template(const Model& net, const std::string& who) {
 ParallelNode::ParallelNode(const Model& net, std::string class_name, DeviceSlicesOptions options)
     : net_(net), class_name_(std::move(class_name)), slices_(std::move(options)) {
   add_sublayer("model", net);
-  training = net.model_node().training;
-  has_own_loss = net.model_node().has_own_loss;
+  set_training(net.model_node().training());
+  set_overrides({.compute_loss = net.model_node().overrides().compute_loss});
   for (const Metric& metric : net.model_node().own_metrics()) track_metric(metric);
   if (net.built()) mark_built();
 }

@@ -10,7 +10,9 @@
 #include <nyala/api/saving/weights/own_optimizers.h>
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/training/model_use.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/check_status.h>
+#include <nyala/api/training/epoch_sums.h>
+#include <nyala/api/training/resume_point.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/status_word.h>
 #include <nyala/files/base/file_errors.h>
@@ -154,10 +156,10 @@ void restore_own_metrics(const Model& model, const OwnMetricStates& states) {
 }
 
 void write_training(const Model& model, hdf5::Writer& writer) {
-  const TrainingState& state = *model.model_node().training;
-  write_list<int64_t>(writer, "step", {state.train_step});
-  write_list<int64_t>(writer, "shuffle_seed", {std::bit_cast<int64_t>(state.shuffle_seed)});
-  const SavedSums sums = saved_sums(state);
+  const ResumePoint& resume = model.model_node().resume_point();
+  write_list<int64_t>(writer, "step", {resume.train_step});
+  write_list<int64_t>(writer, "shuffle_seed", {std::bit_cast<int64_t>(resume.shuffle_seed)});
+  const SavedSums sums = saved_sums(model.model_node().epoch_sums());
   if (sums.parts > 0) {
     write_list<double>(writer, "rows", {sums.rows});
     writer.write_dataset(at("sums"), {sums.parts, static_cast<int64_t>(sums.values.size()) / sums.parts},
@@ -220,10 +222,12 @@ void restore_content(const Model& model, Content content) {
   for (const auto& [optimizer, gathered] : content.gathered)
     restore_gathered(model, optimizer.node(), gathered);
   if (!model.compiled()) return;
-  TrainingState& state = *model.model_node().training;
-  if (content.step.size() == 1) state.train_step = content.step[0];
-  if (content.shuffle_seed.size() == 1) state.shuffle_seed = std::bit_cast<uint64_t>(content.shuffle_seed[0]);
-  restore_sums(state, std::move(content.sums));
+  const ModelNode& node = model.model_node();
+  ResumePoint& resume = node.resume_point();
+  if (content.step.size() == 1) resume.train_step = content.step[0];
+  if (content.shuffle_seed.size() == 1)
+    resume.shuffle_seed = std::bit_cast<uint64_t>(content.shuffle_seed[0]);
+  restore_sums(node.compiled_training(), node.epoch_sums(), std::move(content.sums));
 }
 
 }  // namespace
@@ -233,7 +237,7 @@ void Checkpoint::save(const std::string& path, const TrainingPosition& position)
     throw InvalidArgumentError("Checkpoint::save: expected an epoch and a batch of at least 0, received " +
                                std::to_string(position.epoch) + " and " + std::to_string(position.batch));
   const SharedUse use(model_.model_node(), "Checkpoint::save");
-  if (model_.compiled()) model_.model_node().training->status.check();
+  check_trained_status(model_.model_node());
   hdf5::Writer writer(hdf5::Checksums::crc32c);
   write_weights(model_, writer, SlotsInFile::always);
   write_list<int64_t>(writer, "version", {kVersion});

@@ -13,7 +13,7 @@
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/saving/weights/weights_from_file.h>
 #include <nyala/api/training/model_use.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/check_status.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/memory_report.h>
@@ -38,7 +38,7 @@ void compile_loaded(const Model& model, const StoredModel& stored, LoadScope& sc
     let_out_of_memory_pass(error);
     if (!stored.legacy) throw;
     log(LogChannel::warning, stored.name + ": the model is not compiled: " + error.what());
-    model.model_node().no_loss_because = std::string("it could not be restored: ") + error.what();
+    model.model_node().set_no_loss_because(std::string("it could not be restored: ") + error.what());
   }
 }
 
@@ -64,7 +64,7 @@ Model load(const std::string& path, const LoadModelConfig& config) {
   if (config.compile)
     compile_loaded(model, stored, scope);
   else
-    model.model_node().no_loss_because = "load_model was told .compile = false";
+    model.model_node().set_no_loss_because("load_model was told .compile = false");
   warn_of_unknown_options(scope, path);
   if (has_its_weights(model))
     read_stored_weights(model, stored);
@@ -72,7 +72,7 @@ Model load(const std::string& path, const LoadModelConfig& config) {
     throw FileFormatError(path + ": model " + detail::in_quotes(model.name()) +
                           " has weights, but the file does not say for which input; give it an Input, or "
                           "make the class again, build(shape) and load_weights");
-  model.model_node().loaded_from = path;
+  model.model_node().set_loaded_from(path);
   return model;
 }
 
@@ -115,7 +115,7 @@ void Model::save(const std::string& path) const {
   with_memory_errors(path.c_str(), [&] {
     const SharedUse use(model_node(), "save");
     if (const auto shared = model_node().template_model()) return Model(shared).save(path);
-    if (compiled()) model_node().training->status.check();  // weights of a step that went wrong unnoticed
+    check_trained_status(model_node());
     if (path.ends_with(".keras")) return write_keras_archive(*this, path);
     const bool is_hdf5 = path.ends_with(".h5") || path.ends_with(".hdf5");
     if (is_hdf5 && !path.ends_with(".weights.h5")) return write_legacy_hdf5(*this, path);

@@ -4,7 +4,7 @@
 #include <nyala/api/saving/weights/named_weights.h>
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/training/model_use.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/check_status.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/memory_report.h>
 #include <nyala/files/base/file_errors.h>
@@ -48,7 +48,7 @@ LoadReport read(const Model& model, const std::string& path, const LoadWeightsCo
 void Model::save_weights(const std::string& path) const {
   with_memory_errors(path.c_str(), [&] {
     const SharedUse use(model_node(), "save_weights");
-    if (compiled()) model_node().training->status.check();  // weights of a step that went wrong unnoticed
+    check_trained_status(model_node());
     write(*this, path);
   });
 }

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/model/model_node.h>
+#include <nyala/api/training/model_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
@@ -27,29 +28,29 @@ void put_into_logs(std::vector<LoggedValue>& logged, const std::string& name, co
 
 // Two sums each: the values and how many they are. What a replica without rows has is a mean over nothing.
 void count_added_metrics(const ModelNode& model, const Call& call) {
-  TrainingState& state = *model.training;
+  auto& [compiled, sums, memory, resume] = *model.training();
   const auto replica = static_cast<size_t>(call.options().replica_index);
   const int64_t rows = call.options().rows;
   const double share =
       static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(call.options().global_rows, 1));
-  size_t& next = state.counted_metrics[replica];
+  size_t& next = memory.counted_metrics[replica];
   for (; next < call.metrics().size(); ++next) {
     const auto& [name, value] = call.metrics()[next];
-    const auto& known = state.added_metrics;
+    const auto& known = compiled.added_metrics;
     const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end() && !state.steps_itself)
+    if (found == known.end() && !compiled.steps_itself)
       throw StateError("model " + detail::in_quotes(model.name()) + ": add_metric(\"" + name +
                        "\") was not called when the model was built; call it in every pass");
     if (rows == 0) continue;
     if (found == known.end()) {
-      put_into_logs(state.logged[replica], name, value, rows);
+      put_into_logs(sums.logged[replica], name, value, rows);
       continue;
     }
-    const int64_t first = state.first_added_sum + 2 * (found - known.begin());
+    const int64_t first = compiled.first_added_sum + 2 * (found - known.begin());
     const bool scalar = value.rank() == 0;
     const double count = scalar ? share : static_cast<double>(value.num_elements());
-    add_to(state.sums[replica].rows(first, 1), scalar ? value * share : ops::sum(value));
-    add_to(state.sums[replica].rows(first + 1, 1), Tensor::full({}, count, DType::float64, value.device()));
+    add_to(sums.of_replicas[replica].rows(first, 1), scalar ? value * share : ops::sum(value));
+    add_to(sums.of_replicas[replica].rows(first + 1, 1), Tensor::full({}, count, DType::float64, value.device()));
   }
 }
 

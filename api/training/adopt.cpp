@@ -1,19 +1,20 @@
 #include <nyala/api/model/model_node.h>
+#include <nyala/api/training/model_training.h>
 #include <nyala/api/training/model_use.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/optimizer_variables.h>
 
 namespace nyala {
 
 namespace {
 
 /// What a model keeps per replica: the next step makes it again.
-void forget_replicas(TrainingState& state) {
-  state.sums.clear();
-  state.calls.clear();
-  state.steps.clear();
-  state.tapes.clear();
-  state.logged.clear();
-  state.rows = 0;
+void forget_replicas(EpochSums& sums, StepMemory& memory) {
+  sums.of_replicas.clear();
+  sums.logged.clear();
+  sums.rows = 0;
+  memory.calls.clear();
+  memory.steps.clear();
+  memory.tapes.clear();
 }
 
 /// Calls f for every model inside `node`.
@@ -57,7 +58,7 @@ void ModelNode::enter_strategy(const std::shared_ptr<StrategyNode>& strategy) {
   for_models_inside(*this, [&](ModelNode& model) { model.enter_strategy(strategy); });
   strategy_ = strategy;
   checked_at_ = 0;
-  if (training) forget_replicas(*training);
+  if (training_) forget_replicas(training_->sums, training_->memory);
   for (const auto& [optimizer, state] : moving_states_) {
     const Variables moved = moved_ones(optimizer.node().variables(), strategy->store());
     if (state.empty() || moved.size() < optimizer.node().variables().size())
@@ -66,7 +67,7 @@ void ModelNode::enter_strategy(const std::shared_ptr<StrategyNode>& strategy) {
       optimizer.node().move_to(strategy->store(), state);
   }
   moving_states_.clear();
-  if (training && training->trained) find_trained(*training, strategy->store());
+  if (training_ && training_->compiled.trained) find_trained(training_->compiled, strategy->store());
 }
 
 }  // namespace nyala

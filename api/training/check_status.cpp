@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include <nyala/api/training/step_memory.h>
 #include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
@@ -35,6 +36,10 @@ std::string text_of(const Status& status, const Element* given) {
 }
 
 }  // namespace
+
+void check_trained_status(const ModelNode& model) {
+  if (model.training()) model.step_memory().status.check();
+}
 
 void check_status(StatusWords& status, const ModelNode& model, const Element* given) {
   naming_its_file(model, [&] {

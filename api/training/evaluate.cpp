@@ -10,7 +10,9 @@
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/api/training/feed.h>
+#include <nyala/api/training/model_training.h>
 #include <nyala/api/training/model_use.h>
+#include <nyala/api/training/optimizer_variables.h>
 #include <nyala/api/training/resolve.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/error.h>
@@ -30,7 +32,7 @@ std::vector<CallbackArgument> with_progress(std::vector<CallbackArgument> callba
 }
 
 int64_t steps_per_execution(const Model& model) {
-  return model.compiled() ? model.model_node().training->config.steps_per_execution : 1;
+  return model.compiled() ? model.model_node().compiled_training().config.steps_per_execution : 1;
 }
 
 /// Works on `batch` and those after it until `count` are done or the data ends.
@@ -44,11 +46,11 @@ void in_chunk(Feed& feed, Batch& batch, int64_t count, Work&& work) {
 
 }  // namespace
 
-TrainingState& compiled_state(const Model& model, const char* what) {
+CompiledTraining& compiled_training_of(const Model& model, const char* what) {
   if (!model.compiled())
     throw StateError("model " + in_quotes(model.name()) + ": call compile() before " + what + "()" +
                      why_no_loss(model.model_node()));
-  return *model.model_node().training;
+  return model.model_node().compiled_training();
 }
 
 void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const ModelNode& model,
@@ -95,7 +97,7 @@ void fit_inputs(DataArgument& data, const ModelNode& model) {
 
 Logs evaluate_data(const Model& model, const DataArgument& given, const EvaluateConfig& config,
                    FeatureCache* cache) {
-  compiled_state(model, "evaluate");
+  compiled_training_of(model, "evaluate");
   DataArgument data = given;
   give_weights(data, config.sample_weight, model.model_node(), "evaluate");
   fit_inputs(data, model.model_node());
@@ -185,7 +187,7 @@ Logs evaluate_alone(const Model& model, const DataArgument& data, const Evaluate
 template <class Step>
 Logs logs_of_step(const Model& model, const char* what, Writes writes, const Step& step) {
   return with_memory_errors(what, [&] {
-    compiled_state(model, what);
+    compiled_training_of(model, what);
     const ExclusiveUse alone(model.model_node(), what, writes);
     Stepper stepper(model.model_node());
     stepper.reset();
@@ -268,9 +270,9 @@ Tensor Model::predict_one_on_batch(const Tensors& x) const { return only(predict
 std::vector<Metric> Model::metrics() const {
   std::vector<Metric> all = model_node().own_metrics();
   if (!compiled()) return all;
-  const TrainingState& state = *model_node().training;
-  const std::vector<double> sums = summed(state, state.sums);
-  for (const CompiledMetric& metric : state.metrics) {
+  const CompiledTraining& compiled = model_node().compiled_training();
+  const std::vector<double> sums = summed(compiled, model_node().epoch_sums().of_replicas);
+  for (const CompiledMetric& metric : compiled.metrics) {
     const auto first = sums.begin() + metric.first_sum;
     all.push_back(
         metric.metric.renamed(metric.name).with_sums({first, first + metric.metric.node().state_size()}));
@@ -296,24 +298,26 @@ void say_jit_compile_is_ignored() {
 void Model::compile(const CompileConfig& config) const {
   refuse_inside_calls(model_node(), "compile");
   const ExclusiveUse alone(model_node(), "compile", Writes::nothing);
-  auto state = std::make_shared<TrainingState>();
-  state->config = config;
-  state->optimizer = config.optimizer;
+  auto training = std::make_shared<ModelTraining>();
+  training->compiled.config = config;
+  training->compiled.optimizer = config.optimizer;
   if (config.steps_per_execution < 1)
     throw InvalidArgumentError("compile: expected steps_per_execution >= 1, received " +
                                std::to_string(config.steps_per_execution));
   if (config.jit_compile) say_jit_compile_is_ignored();
-  state->shuffle_seed = next_unseeded_key();
-  if (const auto& old = model_node().training) state->train_step = old->train_step;
-  const auto before = std::exchange(model_node().training, state);
+  ModelNode& model = model_node();
+  const auto before = model.training();
+  training->resume.shuffle_seed = next_unseeded_key();
+  if (before) training->resume.train_step = before->resume.train_step;
+  model.set_training(training);
   try {
-    if (built()) build_optimizer(model_node());
+    if (built()) build_optimizer(model);
   } catch (...) {
-    model_node().training = before;
+    model.set_training(before);
     throw;
   }
-  if (const auto shared = model_node().template_model()) shared->training = state;
-  model_node().no_loss_because.clear();
+  if (const auto shared = model.template_model()) shared->set_training(training);
+  model.set_no_loss_because({});
 }
 
 }  // namespace nyala

@@ -5,10 +5,10 @@
 namespace nyala {
 
 class FeatureCache;
-struct TrainingState;
+struct CompiledTraining;
 
-/// What a compiled model keeps. Throws StateError before compile, naming the call `what`.
-TrainingState& compiled_state(const Model& model, const char* what);
+/// What compile() said. Throws StateError before it, naming the call `what`.
+CompiledTraining& compiled_training_of(const Model& model, const char* what);
 
 /// Puts sample weights into arrays. Throws InvalidArgumentError for a Dataset, for another number of weights
 /// than targets and for an output that the model does not have.

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include <nyala/api/training/stepper.h>
-#include <nyala/api/training/training_state.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/base/cast.h>
@@ -56,7 +55,7 @@ bool is_same(const Tensor& a, const Tensor& b) {
 
 FeatureCache::FeatureCache(ModelNode& model) : model_(model) {
   const std::string who = std::string(kOption) + "model " + in_quotes(model.name()) + " ";
-  if (model.has_own_train_step || model.has_own_loss)
+  if (model.overrides().train_step || model.overrides().compute_loss)
     throw InvalidArgumentError(who + "overrides train_step() or compute_loss(), which are given the data");
   if (model.template_model())
     throw InvalidArgumentError(who +
@@ -103,7 +102,7 @@ Tensors FeatureCache::gathered(const std::vector<RowKey>& keys) const {
 
 Batch FeatureCache::with_features(const Batch& batch, bool training) {
   const Tensors x = on_host(batch.x);
-  if (!split_.head) split_ = split_frozen(model_, *model_.training, x);
+  if (!split_.head) split_ = split_frozen(model_, model_.compiled_training(), x);
   std::vector<RowKey> keys, missing_keys;
   std::vector<int64_t> missing;
   for (int64_t row = 0; row < x[0].shape()[0]; ++row) {

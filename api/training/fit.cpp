@@ -8,10 +8,13 @@
 #include <nyala/api/callbacks/base/progbar_logger.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/training/callback_list.h>
+#include <nyala/api/training/compiled_training.h>
 #include <nyala/api/training/evaluate.h>
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/model_use.h>
+#include <nyala/api/training/optimizer_variables.h>
+#include <nyala/api/training/resume_point.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
@@ -66,7 +69,8 @@ class Fit {
 
   Model model_;
   const FitConfig& config_;
-  TrainingState& state_;
+  CompiledTraining& compiled_;
+  ResumePoint& resume_;
   std::pair<DataArgument, DataArgument> data_;
   std::optional<FeatureCache> cache_;
   Stepper stepper_;
@@ -109,7 +113,7 @@ std::pair<DataArgument, DataArgument> prepared(DataArgument data, const FitConfi
 FeedConfig Fit::training_feed(const Model& model, const FitConfig& config) {
   return {.batch_size = config.batch_size,
           .shuffle = config.shuffle,
-          .shuffle_seed = model.model_node().training->shuffle_seed,
+          .shuffle_seed = model.model_node().resume_point().shuffle_seed,
           .class_weight = config.class_weight,
           .steps_per_epoch = config.steps_per_epoch};
 }
@@ -117,7 +121,8 @@ FeedConfig Fit::training_feed(const Model& model, const FitConfig& config) {
 Fit::Fit(Model model, DataArgument data, const FitConfig& config)
     : model_(std::move(model)),
       config_(config),
-      state_(compiled_state(model_, "fit")),
+      compiled_(compiled_training_of(model_, "fit")),
+      resume_(model_.model_node().resume_point()),
       data_(prepared(std::move(data), config, model_.model_node())),
       stepper_(model_.model_node()),
       feed_(data_.first, training_feed(model_, config)),
@@ -138,14 +143,14 @@ std::vector<CallbackArgument> Fit::all_callbacks() {
 
 History Fit::run() {
   Logs logs;
-  if (state_.trained) {
+  if (compiled_.trained) {
     model_.model_node().check_variables();
     follow_variables(model_.model_node());
   }
   model_.set_stop_training(false);
   stepper_.clear_status();
-  state_.resume_epoch = -1;
-  state_.resume_batch = 0;
+  resume_.epoch = -1;
+  resume_.batch = 0;
   callbacks_.call(&Callback::on_train_begin, logs);
   Logs epoch_logs;
   for (int epoch = first_epoch(); epoch < config_.epochs && !model_.stop_training(); ++epoch) {
@@ -153,24 +158,24 @@ History Fit::run() {
     epoch_logs = end_of_epoch(epoch);
     callbacks_.call(&Callback::on_epoch_end, epoch, epoch_logs);
   }
-  state_.optimizer.node().finalize_averages();
+  compiled_.optimizer.node().finalize_averages();
   callbacks_.call(&Callback::on_train_end, epoch_logs);
   return history_;
 }
 
 int Fit::first_epoch() {
-  if (state_.resume_epoch < 0) return config_.initial_epoch;
+  if (resume_.epoch < 0) return config_.initial_epoch;
   feed_ = Feed(data_.first, training_feed(model_, config_));  // a backup brings the seed of the shuffles
-  return state_.resume_epoch;
+  return resume_.epoch;
 }
 
 /// The batch to begin with. Where a resumed epoch has none left, its metrics must be known without one.
 int64_t Fit::begin_epoch(int epoch) {
-  if (std::exchange(state_.resume_epoch, -1) < 0) {
+  if (std::exchange(resume_.epoch, -1) < 0) {
     feed_.begin_epoch(epoch);
     return 0;
   }
-  const int64_t done = feed_.resume(config_.initial_epoch, epoch, std::exchange(state_.resume_batch, 0));
+  const int64_t done = feed_.resume(config_.initial_epoch, epoch, std::exchange(resume_.batch, 0));
   if (done == 0) return 0;
   Feed shapes(data_.first, training_feed(model_, config_));
   Batch batch;
@@ -187,7 +192,7 @@ void Fit::train_epoch(int epoch) {
   Batch batch;
   while (!model_.stop_training() && feed_.next(batch)) {
     run_chunk(step, batch);
-    step += state_.config.steps_per_execution;
+    step += compiled_.config.steps_per_execution;
   }
   if (step == 0 && feed_.is_empty()) throw InvalidArgumentError("fit: the data has no batches");
   if (cache_) cache_->end_epoch(config_.steps_per_epoch > 0);
@@ -201,7 +206,7 @@ void Fit::train_epoch(int epoch) {
 void Fit::run_chunk(int64_t first, Batch& batch) {
   Logs none;
   callbacks_.call(&Callback::on_train_batch_begin, first, none);
-  const int64_t count = state_.config.steps_per_execution;
+  const int64_t count = compiled_.config.steps_per_execution;
   for (int64_t i = 0;;) {
     stepper_.train(batch);
     if (++i == count || !feed_.next(batch)) break;
@@ -213,8 +218,8 @@ void Fit::run_chunk(int64_t first, Batch& batch) {
 Logs Fit::end_of_epoch(int epoch) {
   Logs logs = stepper_.logs();
   stepper_.check_status();
-  if (!state_.warned_nan && logs.contains("loss") && std::isnan(logs["loss"])) {
-    state_.warned_nan = true;
+  if (!compiled_.warned_nan && logs.contains("loss") && std::isnan(logs["loss"])) {
+    compiled_.warned_nan = true;
     log(LogChannel::warning,
         "the loss is NaN; a smaller learning rate, clipping, or TerminateOnNaN may help");
   }

@@ -16,7 +16,7 @@
 #include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -43,11 +43,11 @@ Tensor placeholder(const Tensor& like, const std::string& name) {
                 .name = name});
 }
 
-bool trains(const LayerNode& node, const TrainingState& state) {
+bool trains(const LayerNode& node, const CompiledTraining& compiled) {
   for (const Variable& weight : node.own_weights())
-    if (state.trains(weight)) return true;
+    if (compiled.trains(weight)) return true;
   for (const auto& [attribute, layer] : node.sublayers())
-    if (trains(layer.node(), state)) return true;
+    if (trains(layer.node(), compiled)) return true;
   return false;
 }
 
@@ -88,7 +88,7 @@ std::string side_effect(const GraphNode& node) {
 
 class Splitter {
  public:
-  Splitter(ModelNode& model, const TrainingState& state) : model_(model), state_(state) {
+  Splitter(ModelNode& model, const CompiledTraining& compiled) : model_(model), compiled_(compiled) {
     count_names(model);
   }
 
@@ -197,7 +197,7 @@ class Splitter {
                " does not have the rows of the batch";
     if (!node.layer) return "";
     const std::string who = "layer " + in_quotes(node.layer.name()) + " (" + node.layer.class_name() + ") ";
-    if (trains(node.layer.node(), state_)) return who + "trains";
+    if (trains(node.layer.node(), compiled_)) return who + "trains";
     if (draws(node.layer.node())) return who + "draws random numbers";
     const std::string effect = side_effect(node);
     return effect.empty() ? "" : who + effect;
@@ -240,7 +240,7 @@ class Splitter {
   }
 
   ModelNode& model_;
-  const TrainingState& state_;
+  const CompiledTraining& compiled_;
   std::map<std::string, std::set<const LayerNode*>> named_;
   std::vector<std::pair<Tensor, Tensor>> cut_;  // a tensor of the prefix, and the head's input for it
   std::string first_reason_;
@@ -249,12 +249,12 @@ class Splitter {
 
 }  // namespace
 
-FrozenSplit split_frozen(ModelNode& model, const TrainingState& state, const Tensors& x) {
+FrozenSplit split_frozen(ModelNode& model, const CompiledTraining& compiled, const Tensors& x) {
   if (!is_graph(model))
     refuse("model " + in_quotes(model.name()) + " is a " + model.class_name() +
            " whose call is not known as a graph; expected a Sequential or functional model");
   const StrategyScope scope(model.strategy());
-  return Splitter(model, state).split(x);
+  return Splitter(model, compiled).split(x);
 }
 
 }  // namespace nyala

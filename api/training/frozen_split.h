@@ -6,7 +6,7 @@
 
 namespace nyala {
 
-struct TrainingState;
+struct CompiledTraining;
 
 /// A model in two parts that share its layers: prefix, from its inputs to features, and head, from the
 /// features to its outputs.
@@ -16,10 +16,10 @@ struct FrozenSplit {
 };
 
 /// Cuts a built Sequential or functional model behind everything that can be computed once: calls that depend
-/// on the inputs alone and whose layers train nothing (as `state` says), draw no random numbers, keep no
+/// on the inputs alone and whose layers train nothing (as `compiled` says), draw no random numbers, keep no
 /// state and add no losses or metrics. Models inside are cut, too. `x` are shells of a batch.
 /// Throws InvalidArgumentError, saying why, for a model of another kind, with masks or with calls placed on
 /// devices, and where no frozen weights stand in front.
-FrozenSplit split_frozen(ModelNode& model, const TrainingState& state, const Tensors& x);
+FrozenSplit split_frozen(ModelNode& model, const CompiledTraining& compiled, const Tensors& x);
 
 }  // namespace nyala

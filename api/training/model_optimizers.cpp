@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <nyala/api/model/model.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -11,7 +11,7 @@ using namespace nyala::detail;
 Optimizer Model::optimizer() const {
   if (!compiled())
     throw StateError("model " + in_quotes(name()) + " has no optimizer yet; call compile() first");
-  return model_node().training->optimizer;
+  return model_node().compiled_training().optimizer;
 }
 
 std::vector<Optimizer> ModelNode::all_optimizers() const {
@@ -20,7 +20,7 @@ std::vector<Optimizer> ModelNode::all_optimizers() const {
     const auto is_it = [&](const Optimizer& known) { return &known.node() == &optimizer.node(); };
     if (optimizer && std::ranges::none_of(all, is_it)) all.push_back(optimizer);
   };
-  if (training) add(training->optimizer);
+  if (training_) add(compiled_training().optimizer);
   for (const auto& [attribute, optimizer] : own_optimizers_) add(optimizer);
   return all;
 }
@@ -38,7 +38,8 @@ bool holds_inside(const LayerNode& node, const BaseOptimizer& optimizer) {
 }  // namespace
 
 bool ModelNode::holds(const BaseOptimizer& optimizer) const {
-  if (training && training->optimizer && &training->optimizer.node() == &optimizer) return true;
+  if (training_)
+    if (const Optimizer& own = compiled_training().optimizer; own && &own.node() == &optimizer) return true;
   for (const auto& [attribute, own] : own_optimizers_)
     if (&own.node() == &optimizer) return true;
   return holds_inside(*this, optimizer);

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <set>
 
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/fork.h>
 #include <nyala/backend/core/mutex.h>
@@ -75,8 +75,8 @@ class Beginning {
   Beginning(Uses& all, const LayerNode& root, const char* what, Writes writes)
       : root_(root), what_(what), writes_(writes) {
     const auto* model = dynamic_cast<const ModelNode*>(&root);
-    if (model && model->training && model->training->trained && !model->has_own_train_step)
-      trained_ = model->training.get();
+    if (model && model->training() && model->compiled_training().trained && !model->overrides().train_step)
+      trained_ = &model->compiled_training();
     for (auto& [node, use] : all.by_root)
       if (node != &root && is_in_the_way(use)) others_.push_back({node, &use});
   }
@@ -142,7 +142,7 @@ class Beginning {
   const LayerNode& root_;
   const char* what_;
   Writes writes_;
-  const TrainingState* trained_ = nullptr;
+  const CompiledTraining* trained_ = nullptr;
   std::vector<std::pair<const LayerNode*, Use*>> others_;
 };
 

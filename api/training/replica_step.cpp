@@ -9,7 +9,7 @@
 #include <nyala/api/metrics/base/mean_metric.h>
 #include <nyala/api/training/added_loss.h>
 #include <nyala/api/training/added_metrics.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/model_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
@@ -63,9 +63,9 @@ double ReplicaStep::share() const {
   return global_rows() > 0 ? static_cast<double>(rows()) / static_cast<double>(global_rows()) : 0.0;
 }
 
-TrainingState& ReplicaStep::state() const {
-  if (!state_) throw StateError("model " + in_quotes(model_.name()) + ": this needs compile()");
-  return *state_;
+ModelTraining& ReplicaStep::state() const {
+  if (!model_.training()) throw StateError("model " + in_quotes(model_.name()) + ": this needs compile()");
+  return *model_.training();
 }
 
 Tensor ReplicaStep::forward(const Tensor& x) { return forward(Tensors{x})[0]; }
@@ -163,17 +163,17 @@ Tensor counted_values(const Tensor& valid, const Tensor& mask, const Tensor& val
 }
 
 /// The batch that compile() was resolved for had one; later ones may lack it.
-const Tensor& target_of(const TrainingState& state, const Batch& batch, size_t output) {
+const Tensor& target_of(const CompiledTraining& compiled, const Batch& batch, size_t output) {
   if (output < batch.y.size() && batch.y[output].defined()) return batch.y[output];
-  throw InvalidArgumentError("output " + in_quotes(state.outputs[output].name) +
+  throw InvalidArgumentError("output " + in_quotes(compiled.outputs[output].name) +
                              " has a loss or a metric, but the batch has no target for it: it has " +
-                             std::to_string(batch.y.size()) + " of " + std::to_string(state.outputs.size()) +
+                             std::to_string(batch.y.size()) + " of " + std::to_string(compiled.outputs.size()) +
                              "; pass one y per output");
 }
 
 /// As Keras' "y_true and y_pred have different structures": what is too much would be ignored.
-void check_counts(const ModelNode& model, const TrainingState& state, const Batch& batch) {
-  const size_t outputs = state.outputs.size();
+void check_counts(const ModelNode& model, const CompiledTraining& compiled, const Batch& batch) {
+  const size_t outputs = compiled.outputs.size();
   size_t weights = 0;
   batch.sample_weight.for_each([&](const Tensor&) { ++weights; });
   if (batch.y.size() <= outputs && weights <= outputs) return;
@@ -189,7 +189,7 @@ Tensor ReplicaStep::loss_of(const CompiledOutput& output, size_t index, const Ba
                             const Tensors& predictions) {
   const Tensor& prediction = predictions[index];
   const Loss& loss = output.loss;
-  const Tensor given = fit_rank(target_of(state(), batch, index), prediction);
+  const Tensor given = fit_rank(target_of(state().compiled, batch, index), prediction);
   const Tensor weights = batch.sample_weight[index];
   if (!loss.node().rows_are_independent()) return loss_of_whole_batch(loss, given, prediction, weights);
   if (!replica_.context || !broadcasts_rows(loss.node(), given, prediction))
@@ -232,22 +232,22 @@ Tensor ReplicaStep::loss_of_rows(const Loss& handle, const LossRows& rows) {
 }
 
 Tensor ReplicaStep::compiled_loss(const Batch& batch, const Tensors& predictions) {
-  TrainingState& state = this->state();
+  const CompiledTraining& compiled = state().compiled;
   // As in Keras a layer inside a loss is no part of the step: it runs in inference mode.
   const ScopedValue<const RunningCall*> no_step(thread_context().running, nullptr);
   Tensor total;
-  for (size_t i = 0; i < state.outputs.size(); ++i) {
-    const CompiledOutput& output = state.outputs[i];
+  for (size_t i = 0; i < compiled.outputs.size(); ++i) {
+    const CompiledOutput& output = compiled.outputs[i];
     if (!output.loss) continue;
-    check_counts(model_, state, batch);
+    check_counts(model_, compiled, batch);
     const Tensor loss = loss_of(output, i, batch, predictions);
-    if (state.several_losses)
+    if (compiled.several_losses)
       add_to_sums(1 + static_cast<int64_t>(i), loss * static_cast<double>(global_rows()));
     add(total, output.weight == 1.0 ? loss : loss * output.weight);
   }
   Tensor once;  // regularisers and add_loss count once per batch, not once per replica
-  for (const RegularizedWeight& weight : state.regularized)
-    if (state.trains(weight.variable)) add(once, weight.regularizer(call()[weight.variable]));
+  for (const RegularizedWeight& weight : compiled.regularized)
+    if (compiled.trains(weight.variable)) add(once, weight.regularizer(call()[weight.variable]));
   for (const Tensor& loss : call_.losses()) add(once, added_loss(call_, loss));
   if (once.defined()) add(total, (total.defined() ? ops::cast(once, total.dtype()) : once) * share());
   if (!total.defined())
@@ -257,7 +257,7 @@ Tensor ReplicaStep::compiled_loss(const Batch& batch, const Tensors& predictions
 
 void ReplicaStep::track_loss(const Tensor& loss) {
   add_to_sums(0, loss * static_cast<double>(global_rows()));
-  state().loss_is_tracked = true;
+  state().sums.loss_is_tracked = true;
 }
 
 void ReplicaStep::track_loss(Metric& mean, const Tensor& loss) {
@@ -270,7 +270,7 @@ void ReplicaStep::track_loss(Metric& mean, const Tensor& loss) {
 
 void ReplicaStep::add_to_sums(int64_t first, const Tensor& values) {
   const Tensor flat = ops::cast(values.detached(), DType::float64);
-  const Tensor place = state().sums[static_cast<size_t>(replica_.id)].rows(first, flat.num_elements());
+  const Tensor place = state().sums.of_replicas[static_cast<size_t>(replica_.id)].rows(first, flat.num_elements());
   const Tensor source = flat.with_shape(place.shape());
   dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&source}, place);
 }
@@ -290,17 +290,18 @@ Tensor masked_weights(const Metric& metric, const Tensor& weights, const Tensor&
 
 void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& predictions) {
   const ScopedValue<const RunningCall*> no_step(thread_context().running, nullptr);
-  if (!state().metrics.empty()) check_counts(model_, state(), batch);
-  for (const CompiledMetric& compiled : state().metrics) {
-    const Tensor& tracked = predictions[compiled.output];
+  const CompiledTraining& compiled = state().compiled;
+  if (!compiled.metrics.empty()) check_counts(model_, compiled, batch);
+  const Tensor& sums = state().sums.of_replicas[static_cast<size_t>(replica_.id)];
+  for (const CompiledMetric& entry : compiled.metrics) {
+    const Tensor& tracked = predictions[entry.output];
     Tensor prediction = tracked.detached();
     if (tracked.notes()) prediction = with_mask(prediction, mask_of(tracked));
-    const Tensor target = fit_rank(target_of(state(), batch, compiled.output), prediction);
+    const Tensor target = fit_rank(target_of(compiled, batch, entry.output), prediction);
     const Tensor weights = masked_weights(
-        compiled.metric, compiled.weighted ? batch.sample_weight[compiled.output] : Tensor(), prediction);
-    const MetricNode& metric = compiled.metric.node();
-    const Tensor& sums = state().sums[static_cast<size_t>(replica_.id)];
-    metric.update_state(sums.rows(compiled.first_sum, metric.state_size()), target, prediction, weights);
+        entry.metric, entry.weighted ? batch.sample_weight[entry.output] : Tensor(), prediction);
+    const MetricNode& metric = entry.metric.node();
+    metric.update_state(sums.rows(entry.first_sum, metric.state_size()), target, prediction, weights);
   }
   count_added_metrics(model_, call_);
 }
@@ -308,7 +309,7 @@ void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& pre
 void ReplicaStep::log(const std::string& name, const Tensor& value, ReduceOp op) {
   if (value.num_elements() != 1)
     throw ShapeError("log(\"" + name + "\"): expected a scalar, received shape " + value.shape().to_string());
-  auto& logged = state().logged[static_cast<size_t>(replica_.id)];
+  auto& logged = state().sums.logged[static_cast<size_t>(replica_.id)];
   LoggedValue entry{name, op, value.detached(), rows()};
   for (LoggedValue& known : logged)
     if (known.name == name) {
@@ -318,9 +319,9 @@ void ReplicaStep::log(const std::string& name, const Tensor& value, ReduceOp op)
   logged.push_back(std::move(entry));
 }
 
-Variables ReplicaStep::trainable_variables() const { return state().optimizer.node().variables(); }
+Variables ReplicaStep::trainable_variables() const { return state().compiled.optimizer.node().variables(); }
 
-Optimizer ReplicaStep::optimizer() const { return state().optimizer; }
+Optimizer ReplicaStep::optimizer() const { return state().compiled.optimizer; }
 
 void ReplicaStep::apply_gradients(const Tensors& gradients) {
   apply_gradients(gradients, trainable_variables());
@@ -335,7 +336,7 @@ RandomKey ReplicaStep::next_draw(const char* what, const Shape& shape) {
   if (shape.rank() == 0 || shape[0] != rows())
     throw ShapeError(std::string(what) + ": expected a shape that begins with the " + std::to_string(rows()) +
                      " rows of the replica, step.rows(), received " + shape.to_string());
-  return call_.random_key(mix_key(state().shuffle_seed, "step"));
+  return call_.random_key(mix_key(state().resume.shuffle_seed, "step"));
 }
 
 Tensor ReplicaStep::random_normal(const Shape& shape, double mean, double stddev) {

@@ -12,6 +12,7 @@
 namespace nyala {
 
 struct CompiledOutput;
+struct ModelTraining;
 
 /// One replica's part of one step of fit, evaluate or predict: what ModelNode's train_step, test_step,
 /// predict_step, compute_loss and compute_metrics are given. Used on the replica's thread while they run.
@@ -21,7 +22,6 @@ class ReplicaStep {
   ReplicaStep(ModelNode& model, Replica& replica, Call& call, ModelNode* forwarded = nullptr)
       : model_(model),
         forwarded_(forwarded ? *forwarded : model),
-        state_(model.training.get()),
         replica_(replica),
         call_(call) {}
 
@@ -73,7 +73,7 @@ class ReplicaStep {
   Tensor random_uniform(const Shape& shape, double low = 0.0, double high = 1.0);
 
  private:
-  TrainingState& state() const;
+  ModelTraining& state() const;
   RandomKey next_draw(const char* what, const Shape& shape);
   /// What a loss is computed from: this replica's rows or, the same on all replicas, those of the batch.
   struct LossRows {
@@ -90,7 +90,6 @@ class ReplicaStep {
 
   ModelNode& model_;
   ModelNode& forwarded_;
-  TrainingState* state_;
   Replica& replica_;
   Call& call_;
 };

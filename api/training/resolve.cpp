@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -36,27 +37,27 @@ void check_count(size_t given, size_t outputs, const char* what) {
 
 class MetricList {
  public:
-  MetricList(TrainingState& state, const Tensors& targets, const Tensors& predictions)
-      : state_(state), targets_(targets), predictions_(predictions) {
-    for (const CompiledMetric& metric : state.metrics) names_.insert(metric.name);
+  MetricList(CompiledTraining& compiled, const Tensors& targets, const Tensors& predictions)
+      : compiled_(compiled), targets_(targets), predictions_(predictions) {
+    for (const CompiledMetric& metric : compiled.metrics) names_.insert(metric.name);
   }
 
   void add(const Metric& metric, size_t output, bool weighted) {
     if (output >= targets_.size())
       throw InvalidArgumentError("metric " + in_quotes(metric.name()) + " needs a target for output " +
-                                 in_quotes(state_.outputs[output].name) + ", the data has none");
-    CompiledMetric compiled;
-    compiled.metric = metric.resolved(targets_[output].shape(), predictions_[output].shape());
-    compiled.output = output;
-    compiled.weighted = weighted;
-    const std::string place = state_.outputs.size() > 1 ? state_.outputs[output].name + "_" : "";
+                                 in_quotes(compiled_.outputs[output].name) + ", the data has none");
+    CompiledMetric entry;
+    entry.metric = metric.resolved(targets_[output].shape(), predictions_[output].shape());
+    entry.output = output;
+    entry.weighted = weighted;
+    const std::string place = compiled_.outputs.size() > 1 ? compiled_.outputs[output].name + "_" : "";
     std::string name = place + metric.name();
     if (weighted && names_.contains(name)) name = place + "weighted_" + metric.name();
-    compiled.name = name;
-    for (int i = 1; !names_.insert(compiled.name).second; ++i) compiled.name = name + "_" + std::to_string(i);
-    compiled.first_sum = state_.num_sums;
-    state_.num_sums += compiled.metric.node().state_size();
-    state_.metrics.push_back(std::move(compiled));
+    entry.name = name;
+    for (int i = 1; !names_.insert(entry.name).second; ++i) entry.name = name + "_" + std::to_string(i);
+    entry.first_sum = compiled_.num_sums;
+    compiled_.num_sums += entry.metric.node().state_size();
+    compiled_.metrics.push_back(std::move(entry));
   }
 
   void add_named(const std::map<std::string, std::vector<Metric>>& by_output,
@@ -70,25 +71,25 @@ class MetricList {
 
   /// Keras: a flat list is the only output's, or has one entry per output.
   void add_all(const PerOutput<Metric>& metrics, bool weighted) {
-    const size_t outputs = state_.outputs.size();
+    const size_t outputs = compiled_.outputs.size();
     if (outputs > 1) check_count(metrics.list().size(), outputs, "metrics");
     for (size_t i = 0; i < metrics.list().size(); ++i) add(metrics.list()[i], outputs > 1 ? i : 0, weighted);
     for (size_t output = 0; output < outputs; ++output)
-      if (const auto found = metrics.named().find(state_.outputs[output].name);
+      if (const auto found = metrics.named().find(compiled_.outputs[output].name);
           found != metrics.named().end())
         add(found->second, output, weighted);
   }
 
  private:
-  TrainingState& state_;
+  CompiledTraining& compiled_;
   const Tensors& targets_;
   const Tensors& predictions_;
   std::set<std::string> names_;
 };
 
-void resolve_losses(TrainingState& state, const std::vector<std::string>& names, size_t num_targets,
+void resolve_losses(CompiledTraining& compiled, const std::vector<std::string>& names, size_t num_targets,
                     const ModelNode& model) {
-  const CompileConfig& config = state.config;
+  const CompileConfig& config = compiled.config;
   check_names(config.loss.named(), names, "a loss is given");
   check_names(config.loss_weights.named(), names, "a loss weight is given");
   check_count(config.loss.list().size(), names.size(), "losses");
@@ -104,22 +105,22 @@ void resolve_losses(TrainingState& state, const std::vector<std::string>& names,
                                  std::to_string(num_targets) +
                                  " target(s); pass one y per output");
     any = any || output.loss;
-    state.outputs.push_back(std::move(output));
+    compiled.outputs.push_back(std::move(output));
   }
-  if (!any && !model.has_own_loss && !model.has_own_train_step)
+  if (!any && !model.overrides().compute_loss && !model.overrides().train_step)
     throw InvalidArgumentError("no loss to compute: pass a loss to compile()" + why_no_loss(model));
 }
 
 }  // namespace
 
 std::string why_no_loss(const ModelNode& model) {
-  return model.no_loss_because.empty() ? "" : " (" + model.no_loss_because + ")";
+  return model.no_loss_because().empty() ? "" : " (" + model.no_loss_because() + ")";
 }
 
-void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors& targets,
+void resolve_outputs(CompiledTraining& compiled, const ModelNode& model, const Tensors& targets,
                      const Tensors& predictions) {
-  TrainingState fresh;  // nothing is half done if something throws
-  fresh.config = state.config;
+  CompiledTraining fresh;  // nothing is half done if something throws
+  fresh.config = compiled.config;
   const std::vector<std::string> names = model.output_names(predictions.size());
   resolve_losses(fresh, names, targets.size(), model);
   size_t losses = 0;
@@ -130,11 +131,11 @@ void resolve_outputs(TrainingState& state, const ModelNode& model, const Tensors
   list.add_named(fresh.config.metrics_by_output, names, false);
   list.add_all(fresh.config.weighted_metrics, true);
   list.add_named(fresh.config.weighted_metrics_by_output, names, true);
-  state.outputs = std::move(fresh.outputs);
-  state.metrics = std::move(fresh.metrics);
-  state.num_sums = fresh.num_sums;
-  state.several_losses = losses > 1;
-  state.resolved = true;
+  compiled.outputs = std::move(fresh.outputs);
+  compiled.metrics = std::move(fresh.metrics);
+  compiled.num_sums = fresh.num_sums;
+  compiled.several_losses = losses > 1;
+  compiled.resolved = true;
 }
 
 }  // namespace nyala

@@ -18,7 +18,9 @@
 #include <nyala/api/training/added_metrics.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/api/training/feature_cache.h>
+#include <nyala/api/training/model_training.h>
 #include <nyala/api/training/no_rows_sink.h>
+#include <nyala/api/training/optimizer_variables.h>
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/training/resolve.h>
 #include <nyala/backend/autograd/backward.h>
@@ -70,63 +72,63 @@ void Stepper::build(const Batch& batch) {
 }
 
 void Stepper::resolve(const Batch& batch) {
-  TrainingState& state = *model_.training;
+  CompiledTraining& compiled = model_.compiled_training();
   Call call;
   if (model_.has_call()) {
     const KeepOutputShapes kept;
     Tensors shells;
     for (const Tensor& x : batch.x) shells.push_back(x.shell());
-    resolve_outputs(state, model_, batch.y,
+    resolve_outputs(compiled, model_, batch.y,
                     model_.takes_many() || shells.size() > 1 ? model_.invoke(call, Inputs(shells))
                                                              : Tensors{model_.invoke(call, shells.at(0))});
   } else {
-    state.num_sums = 1;
-    state.resolved = true;
+    compiled.num_sums = 1;
+    compiled.resolved = true;
   }
-  state.steps_itself = model_.has_own_train_step;
-  state.added_metrics.clear();
-  state.first_added_sum = state.num_sums;
+  compiled.steps_itself = model_.overrides().train_step;
+  compiled.added_metrics.clear();
+  compiled.first_added_sum = compiled.num_sums;
   for (const auto& [name, value] : call.metrics())
-    if (std::ranges::find(state.added_metrics, name) == state.added_metrics.end())
-      state.added_metrics.push_back(name);
-  state.num_sums += 2 * static_cast<int64_t>(state.added_metrics.size());
-  state.regularized = regularized_weights(model_);
-  state.sums.clear();
+    if (std::ranges::find(compiled.added_metrics, name) == compiled.added_metrics.end())
+      compiled.added_metrics.push_back(name);
+  compiled.num_sums += 2 * static_cast<int64_t>(compiled.added_metrics.size());
+  compiled.regularized = regularized_weights(model_);
+  model_.epoch_sums().of_replicas.clear();
 }
 
 void Stepper::prepare(const Batch& batch, bool training) {
-  TrainingState& state = *model_.training;
+  auto& [compiled, sums, memory, resume] = *model_.training();
   build(batch);
-  if (!state.resolved) {
+  if (!compiled.resolved) {
     try {
       resolve(batch);
     } catch (...) {
-      state.resolved = false;  // the outputs may be, the rest is not
+      compiled.resolved = false;  // the outputs may be, the rest is not
       throw;
     }
   }
-  if (state.sums.empty()) {
+  if (sums.of_replicas.empty()) {
     const int replicas = strategy_.num_replicas_in_sync();
-    state.calls.resize(static_cast<size_t>(replicas));
-    state.logged.resize(static_cast<size_t>(replicas));
-    state.counted_metrics.resize(static_cast<size_t>(replicas));
-    state.steps.clear();
-    state.tapes.clear();
-    Tensors sums;  // of all replicas, or none are kept
+    memory.calls.resize(static_cast<size_t>(replicas));
+    sums.logged.resize(static_cast<size_t>(replicas));
+    memory.counted_metrics.resize(static_cast<size_t>(replicas));
+    memory.steps.clear();
+    memory.tapes.clear();
+    Tensors of_replicas;  // all, or none are kept
     for (int id = 0; id < replicas; ++id) {
       const Device device = strategy_.store().device(id);
-      sums.push_back(Tensor::empty({state.num_sums}, DType::float64, device));
-      begin_sums(state, sums.back());
-      state.steps.push_back(Tensor::zeros({}, DType::int64, device));
-      state.tapes.push_back(std::make_shared<Tape>());
-      state.tapes.back()->recorders = 1;  // for GradientTapes inside: this tape goes on without them
+      of_replicas.push_back(Tensor::empty({compiled.num_sums}, DType::float64, device));
+      begin_sums(compiled, of_replicas.back());
+      memory.steps.push_back(Tensor::zeros({}, DType::int64, device));
+      memory.tapes.push_back(std::make_shared<Tape>());
+      memory.tapes.back()->recorders = 1;  // for GradientTapes inside: this tape goes on without them
     }
-    state.sums = std::move(sums);
-    if (state.restored_sums.parts > 0) restore_sums(state, std::move(state.restored_sums));
+    sums.of_replicas = std::move(of_replicas);
+    if (sums.restored.parts > 0) restore_sums(compiled, sums, std::move(sums.restored));
   }
-  if (training && !state.trained) {  // layers may have been frozen since compile()
+  if (training && !compiled.trained) {  // layers may have been frozen since compile()
     build_optimizer(model_);
-    state.trained = true;
+    compiled.trained = true;
   } else if (training) {
     follow_variables(model_);
   }
@@ -137,13 +139,14 @@ void Stepper::learn_shapes(const Batch& batch) {
 }
 
 void Stepper::reset() {
-  if (!model_.training) return;
-  for (const Tensor& sums : model_.training->sums) begin_sums(*model_.training, sums);
-  for (auto& logged : model_.training->logged) logged.clear();
+  if (!model_.training()) return;
+  EpochSums& sums = model_.epoch_sums();
+  for (const Tensor& of_replica : sums.of_replicas) begin_sums(model_.compiled_training(), of_replica);
+  for (auto& logged : sums.logged) logged.clear();
   for (Metric metric : model_.own_metrics()) metric.reset_state();
-  model_.training->loss_is_tracked = false;
-  model_.training->restored_sums = {};
-  model_.training->rows = 0;
+  sums.loss_is_tracked = false;
+  sums.restored = {};
+  sums.rows = 0;
 }
 
 namespace {
@@ -174,7 +177,7 @@ class ClearedTape {
 /// here.
 void Stepper::check_reports(const Replica& replica) const {
   const bool alone = replica.num_replicas == 1;  // then with all devices that computed for it
-  if (model_.training->status.has_report_on_host(alone ? std::nullopt : std::optional(replica.device)))
+  if (model_.step_memory().status.has_report_on_host(alone ? std::nullopt : std::optional(replica.device)))
     throw NumericError("training met an id or a label out of range");  // run() says which
 }
 
@@ -188,7 +191,7 @@ void Stepper::check_nothing_trains(const ReplicaStep& step) const {
 
 /// Forward and backward where no train_step() says otherwise: buckets are reduced while backward runs.
 void Stepper::train_part(ReplicaStep& step, const Batch& part) {
-  Tape& tape = *model_.training->tapes[static_cast<size_t>(step.replica().id)];
+  Tape& tape = *model_.step_memory().tapes[static_cast<size_t>(step.replica().id)];
   const ClearedTape cleared(tape);
   Tensor loss;
   {
@@ -200,17 +203,17 @@ void Stepper::train_part(ReplicaStep& step, const Batch& part) {
   }
   check_reports(step.replica());
   if (!loss.tape()) return check_nothing_trains(step);
-  const double scale = model_.training->optimizer.node().loss_scale();  // the update divides by it
+  const double scale = model_.compiled_training().optimizer.node().loss_scale();  // the update divides by it
   GradientSink& sink = *step.replica().gradients;
   NoRowsSink empty(sink);
   backward(tape, scale == 1.0 ? loss : loss * scale, step.rows() > 0 ? sink : empty);
 }
 
 void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
-  TrainingState& state = *model_.training;
+  auto& [compiled, sums, memory, resume] = *model_.training();
   const int64_t global_rows = batch.x[0].shape()[0];
   const RowRange range = strategy_.rows_of(replica.id, global_rows);
-  Call& call = state.calls[static_cast<size_t>(replica.id)];
+  Call& call = memory.calls[static_cast<size_t>(replica.id)];
   call.restart({.training = mode != Mode::test,
                 .tape = nullptr,
                 .replica = replica.context,
@@ -218,14 +221,14 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
                 .first_row = range.first,
                 .rows = range.count,
                 .global_rows = global_rows,
-                .step = state.steps[static_cast<size_t>(replica.id)],
+                .step = memory.steps[static_cast<size_t>(replica.id)],
                 .pass = pass_,
-                .trained = state.trained ? &state.trained_leaves : nullptr,
+                .trained = compiled.trained ? &compiled.trained_leaves : nullptr,
                 .fold_batch_normalization = mode == Mode::test && folds_,
-                .recompute_batch_normalization = state.config.recompute_batch_normalization});
-  (mode == Mode::test ? *status_ : state.status).set_rows(replica.device, range.first, range.count);
-  state.logged[static_cast<size_t>(replica.id)].clear();
-  state.counted_metrics[static_cast<size_t>(replica.id)] = 0;
+                .recompute_batch_normalization = compiled.config.recompute_batch_normalization});
+  (mode == Mode::test ? *status_ : memory.status).set_rows(replica.device, range.first, range.count);
+  sums.logged[static_cast<size_t>(replica.id)].clear();
+  memory.counted_metrics[static_cast<size_t>(replica.id)] = 0;
   ReplicaStep step(model_, replica, call, cache_ ? cache_->head() : nullptr);
   const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
@@ -240,43 +243,42 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
 }
 
 void Stepper::run(const Batch& given, Mode mode) {
-  TrainingState& state = *model_.training;
+  auto& [compiled, sums, memory, resume] = *model_.training();
   Batch batch = adapted(given);
   num_rows(batch, "a batch");
   prepare(batch, mode != Mode::test);
   if (cache_) batch = cache_->with_features(batch, mode != Mode::test);
   if (mode != Mode::test)
-    for (const Tensor& step : state.steps) step.copy_from_host(&state.train_step);
+    for (const Tensor& step : memory.steps) step.copy_from_host(&resume.train_step);
   pass_ = mode == Mode::test ? model_.next_pass() : 0;
-  const StatusScope reports(mode == Mode::test ? *status_ : state.status);
+  const StatusScope reports(mode == Mode::test ? *status_ : memory.status);
   try {
     strategy_.run([&](Replica& replica) { run_part(replica, batch, mode); },
-                  mode == Mode::train ? &state.optimizer.node() : nullptr);
+                  mode == Mode::train ? &compiled.optimizer.node() : nullptr);
   } catch (const Error&) {
     if (mode != Mode::test)
-      nyala::check_status(state.status, model_,
+      nyala::check_status(memory.status, model_,
                           given_.get());  // the cause, in a text that knows the whole batch
     throw;
   }
-  state.rows += static_cast<double>(batch.x[0].shape()[0]);
+  sums.rows += static_cast<double>(batch.x[0].shape()[0]);
 }
 
 void Stepper::train(const Batch& batch) {
-  TrainingState& state = *model_.training;
-  const Mode mode = model_.has_own_train_step ? Mode::own_train : Mode::train;
+  const Mode mode = model_.overrides().train_step ? Mode::own_train : Mode::train;
   trains_ = true;
   naming_its_file(model_, [&] {
     run(batch, mode);
-    apply_assignments(model_.training->calls);
-    if (mode == Mode::train) strategy_.update(state.optimizer.node());
+    apply_assignments(model_.step_memory().calls);
+    if (mode == Mode::train) strategy_.update(model_.compiled_training().optimizer.node());
   });
-  ++state.train_step;
+  ++model_.resume_point().train_step;
 }
 
 void Stepper::test(const Batch& batch) {
   naming_its_file(model_, [&] {
     run(batch, Mode::test);
-    apply_assignments(model_.training->calls);
+    apply_assignments(model_.step_memory().calls);
   });
 }
 
@@ -360,22 +362,24 @@ namespace {
 
 using NamedValues = std::map<std::string, std::vector<double>>;
 
-Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, double rows) {
-  const std::vector<double> sums = summed(state, sums_of_replicas);
+Logs read_logs(const ModelTraining& training, const Tensors& sums_of_replicas, double rows) {
+  const CompiledTraining& compiled = training.compiled;
+  const std::vector<double> sums = summed(compiled, sums_of_replicas);
   const double count = std::max(rows, 1.0);
   NamedValues values;
-  if (!state.steps_itself || state.loss_is_tracked) values["loss"] = {sums.empty() ? 0.0 : sums[0] / count};
-  if (state.several_losses)
-    for (size_t i = 0; i < state.outputs.size(); ++i)
-      if (state.outputs[i].loss) values[state.outputs[i].name + "_loss"] = {sums[1 + i] / count};
-  for (const CompiledMetric& metric : state.metrics) {
+  if (!compiled.steps_itself || training.sums.loss_is_tracked)
+    values["loss"] = {sums.empty() ? 0.0 : sums[0] / count};
+  if (compiled.several_losses)
+    for (size_t i = 0; i < compiled.outputs.size(); ++i)
+      if (compiled.outputs[i].loss) values[compiled.outputs[i].name + "_loss"] = {sums[1 + i] / count};
+  for (const CompiledMetric& metric : compiled.metrics) {
     const auto first = sums.begin() + metric.first_sum;
     values[metric.name] =
         metric.metric.node().results(std::vector<double>(first, first + metric.metric.node().state_size()));
   }
-  for (size_t i = 0; i < state.added_metrics.size(); ++i) {
-    const size_t first = static_cast<size_t>(state.first_added_sum) + 2 * i;
-    values[state.added_metrics[i]] = {sums[first + 1] > 0 ? sums[first] / sums[first + 1] : 0.0};
+  for (size_t i = 0; i < compiled.added_metrics.size(); ++i) {
+    const size_t first = static_cast<size_t>(compiled.first_added_sum) + 2 * i;
+    values[compiled.added_metrics[i]] = {sums[first + 1] > 0 ? sums[first] / sums[first + 1] : 0.0};
   }
   Logs logs;
   for (const auto& [name, all] : values) logs.set(name, all);
@@ -383,9 +387,9 @@ Logs read_logs(const TrainingState& state, const Tensors& sums_of_replicas, doub
 }
 
 /// What a train_step() logged in the last step, brought together as it said.
-std::map<std::string, double> logged_values(const TrainingState& state) {
+std::map<std::string, double> logged_values(const EpochSums& sums) {
   std::map<std::string, double> totals, rows;
-  for (const auto& of_replica : state.logged)
+  for (const auto& of_replica : sums.logged)
     for (const LoggedValue& logged : of_replica) {
       const bool mean = logged.op == ReduceOp::mean;
       if (mean && logged.rows == 0) continue;  // the mean over no rows says nothing
@@ -402,7 +406,7 @@ std::map<std::string, double> logged_values(const TrainingState& state) {
 Logs with_own_values(const Logs& logs, const ModelNode& model) {
   NamedValues named;
   for (const auto& [name, value] : logs) named[name] = logs.values(name);
-  for (const auto& [name, value] : logged_values(*model.training)) named[name] = {value};
+  for (const auto& [name, value] : logged_values(model.epoch_sums())) named[name] = {value};
   for (const Metric& metric : model.own_metrics()) named[metric.name()] = metric.results();
   Logs all;
   for (const auto& [name, values] : named) all.set(name, values);
@@ -411,31 +415,33 @@ Logs with_own_values(const Logs& logs, const ModelNode& model) {
 
 bool has_own_values(const ModelNode& model) {
   bool any = !model.own_metrics().empty();
-  for (const auto& logged : model.training->logged) any = any || !logged.empty();
+  for (const auto& logged : model.epoch_sums().logged) any = any || !logged.empty();
   return any;
 }
 
 }  // namespace
 
+void Stepper::clear_status() const { model_.step_memory().status.clear(); }
+
 void Stepper::check_status() const {
-  if (trains_) nyala::check_status(model_.training->status, model_, given_.get());
+  if (trains_) nyala::check_status(model_.step_memory().status, model_, given_.get());
   nyala::check_status(*status_, model_, given_.get());
 }
 
 Logs Stepper::logs() const {
-  const Logs logs = read_logs(*model_.training, model_.training->sums, model_.training->rows);
+  const Logs logs = read_logs(*model_.training(), model_.epoch_sums().of_replicas, model_.epoch_sums().rows);
   return has_own_values(model_) ? with_own_values(logs, model_) : logs;
 }
 
 Logs Stepper::logs_of_now() const {
   if (has_own_values(model_)) return logs();  // their sums go on
   Tensors copies;
-  for (const Tensor& sums : model_.training->sums) copies.push_back(sums.clone());
+  for (const Tensor& sums : model_.epoch_sums().of_replicas) copies.push_back(sums.clone());
   const auto model = std::static_pointer_cast<ModelNode>(model_.shared_from_this());
-  return Logs([model, state = model_.training, status = status_, copies, rows = model_.training->rows,
+  return Logs([model, training = model_.training(), status = status_, copies, rows = model_.epoch_sums().rows,
                given = given_, trains = trains_](Logs& target) {
-    target = read_logs(*state, copies, rows);
-    if (trains) nyala::check_status(state->status, *model, given.get());
+    target = read_logs(*training, copies, rows);
+    if (trains) nyala::check_status(training->memory.status, *model, given.get());
     nyala::check_status(*status, *model, given.get());
   });
 }

@@ -2,7 +2,10 @@
 
 #include <vector>
 
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/callbacks/base/callback.h>
+#include <nyala/api/model/model_node.h>
+#include <nyala/backend/parameters/call.h>
+#include <nyala/backend/runtime/status_word.h>
 
 namespace nyala {
 
@@ -51,7 +54,7 @@ class Stepper {
   /// indices).
   void check_status() const;
   /// Forgets what training steps before have reported.
-  void clear_status() const { model_.training->status.clear(); }
+  void clear_status() const;
 
  private:
   enum class Mode { train, own_train, test };

@@ -7,7 +7,7 @@
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/config/save_notes.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 
@@ -292,7 +292,7 @@ Metric metric_from_json(const Json& json, const std::string& where, LoadScope& s
 
 Json compile_to_json(const Model& model) {
   if (!model.compiled()) return {};
-  const CompileConfig& compile = model.model_node().training->config;
+  const CompileConfig& compile = model.model_node().compiled_training().config;
   const bool several = model.model_node().output_names(1).size() > 1;
   try {
     Json out = {{"optimizer", optimizer_to_json(model.optimizer().node())},
@@ -312,10 +312,8 @@ Json compile_to_json(const Model& model) {
 }
 
 void compile_from_json(const Model& model, const Json& config, const std::string& where, LoadScope& scope) {
-  std::string& no_loss_because = model.model_node().no_loss_because;
   if (!config.is_object() || config.empty()) {  // Keras writes {} for a model that is not compiled
-    no_loss_because = where + " holds a model that was not compiled";
-    return;
+    return model.model_node().set_no_loss_because(where + " holds a model that was not compiled");
   }
   const std::string place = where + ", 'compile_config'";
   const auto loss = [&](const Json& json) { return loss_from_json(json, place + ", 'loss'", scope); };
@@ -340,10 +338,10 @@ void compile_from_json(const Model& model, const Json& config, const std::string
   }
   model.compile(compile);
   if (compile.loss.empty())
-    no_loss_because =
+    model.model_node().set_no_loss_because(
         where +
         " names no loss: the model had none, or a function that register_serializable() had not "
-        "named when it was saved";
+        "named when it was saved");
 }
 
 }  // namespace nyala

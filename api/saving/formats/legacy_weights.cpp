@@ -12,7 +12,7 @@
 #include <nyala/api/saving/weights/read_budget.h>
 #include <nyala/api/saving/weights/stored_value.h>
 #include <nyala/api/saving/weights/weights_file.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/optimizer_variables.h>
 #include <nyala/api/optimizers/base/update_formula.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>

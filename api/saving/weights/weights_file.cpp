@@ -11,7 +11,8 @@
 #include <nyala/api/saving/weights/stored_value.h>
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/saving/weights/weights_walk.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/optimizer_variables.h>
+#include <nyala/api/training/resume_point.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/base/cast.h>
@@ -146,7 +147,7 @@ void load_optimizer_state(const Model& model, const Tensors& values, const std::
   try {
     optimizer.load_variables(values);
     // Random draws go on where the training in the file had come to; a Checkpoint knows it exactly.
-    model.model_node().training->train_step = optimizer.steps();
+    model.model_node().resume_point().train_step = optimizer.steps();
   } catch (const InvalidArgumentError& error) {
     if (mismatch == OptimizerMismatch::fail) rethrow_with_prefix(file_name + ": ");
     log(LogChannel::warning,

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>
@@ -98,7 +98,7 @@ TEST_F(OwnObjects, AFunctionStillSeesTheWholeBatch) {
   model.fit(numbers({4, 3}), numbers({4, 1}), kTwoEpochs);
   model.save(path_);
   const Model loaded = load_model(path_);
-  const LossNode& loss = loaded.model_node().training->config.loss.list()[0].node();
+  const LossNode& loss = loaded.model_node().compiled_training().config.loss.list()[0].node();
   EXPECT_FALSE(loss.rows_are_independent());
   EXPECT_EQ(loss.reduction(), Reduction::sum);
 }

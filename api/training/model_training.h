@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/epoch_sums.h>
+#include <nyala/api/training/resume_point.h>
+#include <nyala/api/training/step_memory.h>
+
+namespace nyala {
+
+/// What a model keeps from compile() on. Who works on a part of it asks the model for that part.
+struct ModelTraining {
+  CompiledTraining compiled;
+  EpochSums sums;
+  StepMemory memory;
+  ResumePoint resume;
+};
+
+}  // namespace nyala
