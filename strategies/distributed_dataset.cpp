@@ -22,7 +22,7 @@ DistributedDataset::DistributedDataset(std::shared_ptr<StrategyNode> strategy, D
 int64_t DistributedDataset::cardinality() const {
   const int64_t batches = dataset_.cardinality();
   if (batches_ == BatchesAre::global || batches < 0) return batches;
-  const int64_t replicas = strategy_->num_replicas_in_sync();
+  const int64_t replicas = strategy_->num_local_replicas();
   return (batches + replicas - 1) / replicas;
 }
 
@@ -45,14 +45,14 @@ DistributedDataset::Iterator& DistributedDataset::Iterator::operator++() {
 DistributedBatch DistributedDataset::Iterator::one_for_each(const Batch& first) {
   DistributedBatch out;
   bool more = true;
-  for (int replica = 0; replica < strategy_->num_replicas_in_sync(); ++replica) {
+  for (int index = 0; index < strategy_->num_local_replicas(); ++index) {
     Batch part = first;
-    if (replica > 0) {
+    if (index > 0) {
       more = more && batches_->next(part);
       if (!more) part = nyala::detail::rows_of(first, 0, 0);
     }
     out.rows += num_rows(part, "distribute_datasets_from_function");
-    for_each_tensor(part, [&](Tensor& tensor) { tensor = strategy_->place(tensor, replica); });
+    for_each_tensor(part, [&](Tensor& tensor) { tensor = strategy_->place(tensor, index); });
     out.parts.push_back(std::move(part));
   }
   return out;

@@ -10,10 +10,11 @@ namespace nyala {
 
 class StrategyNode;
 
-/// A global batch, cut: parts[r] holds replica r's rows on its device, perhaps none.
+/// A global batch, cut: parts[i] holds the rows of replica i of this process on its device, perhaps none.
 struct DistributedBatch {
   std::vector<Batch> parts = {};
-  int64_t rows = 0;  // of the whole batch
+  int64_t rows = 0;       // of the whole batch
+  int64_t first_row = 0;  // where those of parts[0] begin in it
 };
 
 /// Whose rows a Dataset's batches hold: those of all replicas, or each one's after the other.

@@ -44,7 +44,7 @@ class GradientBuckets::Sink final : public GradientSink {
   bool take_rows(int32_t leaf, const Tensor& indices, const Tensor& values) override {
     const Place* place = buckets_.place_of(leaf);
     if (!place) return true;  // nobody wants it
-    const int64_t named = indices.num_elements() * buckets_.store_.num_replicas();
+    const int64_t named = indices.num_elements() * buckets_.store_.num_local_replicas();
     if (!buckets_.takes_rows() || named >= place->gradients[0].shape()[0]) return false;
     Rows* rows = rows_of(*place);
     if (!rows) {
@@ -85,7 +85,7 @@ GradientBuckets::GradientBuckets(ParameterStore& store, int64_t bucket_elements,
                                  std::shared_ptr<const CrossDeviceOps> ops)
     : store_(store), bucket_elements_(bucket_elements), ops_(std::move(ops)) {
   std::vector<Device> devices;
-  for (int replica = 0; replica < store.num_replicas(); ++replica) {
+  for (int replica = 0; replica < store.num_local_replicas(); ++replica) {
     sinks_.push_back(std::make_unique<Sink>(*this, replica));
     devices.push_back(store.device(replica));
   }
@@ -108,7 +108,7 @@ void GradientBuckets::begin(const UpdateRule& rule, bool reduce, bool accumulate
   reduce_ = reduce;
   accumulate_ = accumulate;
   for (Bucket& bucket : buckets_) {
-    bucket.missing = bucket.variables * store_.num_replicas();
+    bucket.missing = bucket.variables * store_.num_local_replicas();
     bucket.rows.assign(bucket.rows.size(), {});
   }
   for (const auto& sink : sinks_) sink->begin();
@@ -141,7 +141,7 @@ void GradientBuckets::arm(const UpdateRule& rule) {
       elements = 0;
       add_buckets({variable});
       buckets_.back().rows_shape = variable.shape();
-      buckets_.back().rows.resize(static_cast<size_t>(store_.num_replicas()));
+      buckets_.back().rows.resize(static_cast<size_t>(store_.num_local_replicas()));
       continue;
     }
     pending.push_back(variable);
@@ -173,7 +173,7 @@ void GradientBuckets::add_buckets(const Variables& variables) {
     const int index = static_cast<int>(buckets_.size());
     Bucket& bucket = buckets_.emplace_back();
     const DType dtype = variables.front().dtype();
-    for (int replica = 0; replica < store_.num_replicas(); ++replica)
+    for (int replica = 0; replica < store_.num_local_replicas(); ++replica)
       bucket.gradients.push_back(store_.gradients(replica, dtype, segment));
     if (store_.parameter_device()) bucket.sum = store_.gradients(store_.sum_place(0), dtype, segment);
     for (const Variable& variable : variables) {
@@ -183,7 +183,7 @@ void GradientBuckets::add_buckets(const Variables& variables) {
       if (!inside) continue;
       Place& place = places_[static_cast<size_t>(variable.node().leaf)];
       place.bucket = index;
-      for (int replica = 0; replica < store_.num_replicas(); ++replica)
+      for (int replica = 0; replica < store_.num_local_replicas(); ++replica)
         place.gradients.push_back(store_.gradient(replica, variable));
       ++bucket.variables;
     }

@@ -81,7 +81,7 @@ class GradientBuckets {
   void reduce_rows(const Bucket& bucket) const;
   void make_dense(Bucket& bucket) const;
   /// Whether gradients of this step may come as rows.
-  bool takes_rows() const { return reduce_ && !accumulate_ && store_.num_replicas() > 1; }
+  bool takes_rows() const { return reduce_ && !accumulate_ && store_.num_local_replicas() > 1; }
   void learn_rows(int32_t leaf);
 
   ParameterStore& store_;

@@ -18,6 +18,9 @@ InProcessOptions checked(InProcessOptions options) {
   for (Device device : options.devices) check_device_exists(device);
   if (options.parameter_device) check_device_exists(*options.parameter_device);
   check_device_weights(options.device_weights, options.devices.size(), options.name.c_str());
+  if (!options.device_weights.empty() && options.ids.all > 0)
+    throw InvalidArgumentError(options.name +
+                               ": device weights are for the replicas of one process; leave them out");
   return options;
 }
 
@@ -39,7 +42,7 @@ std::shared_ptr<ParameterStore> store_for(const InProcessOptions& options) {
 // any more. The same on any number of replicas, one included.
 void forget_gathered(ParameterStore& store, const UpdateRule& rule) {
   for (const Variable& variable : rule.variables())
-    for (int replica = 0; replica < store.num_replicas(); ++replica)
+    for (int replica = 0; replica < store.num_local_replicas(); ++replica)
       ops::detail::fill_zero(store.gradient(replica, variable));
 }
 
@@ -48,7 +51,7 @@ void forget_gathered(ParameterStore& store, const UpdateRule& rule) {
 InProcessStrategy::InProcessStrategy(InProcessOptions options)
     : options_(checked(std::move(options))),
       store_(store_for(options_)),
-      group_(options_.devices),
+      group_(options_.devices, options_.ids),
       buckets_(*store_, options_.bucket_elements, options_.cross_device_ops),
       threads_(options_.devices),
       registration_(*store_, *this) {
@@ -56,9 +59,9 @@ InProcessStrategy::InProcessStrategy(InProcessOptions options)
   for (size_t i = 0; i < options_.devices.size(); ++i) tapes_.push_back(std::make_unique<Tape>());
 }
 
-RowRange InProcessStrategy::rows_of(int replica, int64_t global_rows) const {
-  if (options_.device_weights.empty()) return StrategyNode::rows_of(replica, global_rows);
-  return split_rows(options_.device_weights, global_rows)[static_cast<size_t>(replica)];
+RowRange InProcessStrategy::rows_of(int replica_id, int64_t global_rows) const {
+  if (options_.device_weights.empty()) return StrategyNode::rows_of(replica_id, global_rows);
+  return split_rows(options_.device_weights, global_rows)[static_cast<size_t>(replica_id)];
 }
 
 InProcessStrategy::Turn::Turn(InProcessStrategy& strategy) : strategy_(strategy) {
@@ -73,8 +76,8 @@ InProcessStrategy::Turn::~Turn() { strategy_.runner_ = std::thread::id(); }
 
 bool InProcessStrategy::runs_on_this_thread() const {
   if (runner_.load() == std::this_thread::get_id()) return true;
-  for (int id = 0; id < group_.size(); ++id)
-    if (thread_context().replica == &group_.context(id)) return true;
+  for (int index = 0; index < group_.size(); ++index)
+    if (thread_context().replica == &group_.context(index)) return true;
   return false;
 }
 
@@ -84,6 +87,7 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
   group_.reset();
   bool apply = false, accumulate = false;
   if (rule) {
+    group_.check_complete("an update");
     accumulate = rule->accumulates_into_existing();
     apply = rule->begin_step();
     claim_gradients(*rule, rule, apply, accumulate);
@@ -92,14 +96,14 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
   first_error_.forget();
   run_has_rule_ = rule != nullptr;
   manual_ = nullptr;
-  profiler_.begin_run(num_replicas_in_sync());
-  threads_.run([&](int id) {
+  profiler_.begin_run(num_local_replicas());
+  threads_.run([&](int index) {
     try {
-      run_replica(id, fn, rule != nullptr);
+      run_replica(index, fn, rule != nullptr);
     } catch (...) {
-      fail(id);
+      fail(index);
     }
-    profiler_.end_replica(id);
+    profiler_.end_replica(index);
   });
   profiler_.end_run();
   if (first_error_.caught()) {
@@ -120,25 +124,26 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
 void InProcessStrategy::run_alone(const std::function<void(Replica&)>& fn) {
   Tape tape;
   threads_.run([&](int) {
-    Replica replica{0, 1, options_.devices[0], nullptr, nullptr, &tape, this};
+    Replica replica{.device = options_.devices[0], .tape = &tape, .node = this};
     const InReplica inside(replica);
     fn(replica);
   });
 }
 
-void InProcessStrategy::run_replica(int id, const std::function<void(Replica&)>& fn, bool has_rule) {
+void InProcessStrategy::run_replica(int index, const std::function<void(Replica&)>& fn, bool has_rule) {
   const bool several = num_replicas_in_sync() > 1;
-  Replica replica{id,
-                  num_replicas_in_sync(),
-                  options_.devices[static_cast<size_t>(id)],
-                  several ? &group_.context(id) : nullptr,
-                  has_rule ? &buckets_.sink(id) : nullptr,
-                  tapes_[static_cast<size_t>(id)].get(),
-                  this};
+  Replica replica{.id = replica_id(index),
+                  .num_replicas = num_replicas_in_sync(),
+                  .local_index = index,
+                  .device = options_.devices[static_cast<size_t>(index)],
+                  .context = several ? &group_.context(index) : nullptr,
+                  .gradients = has_rule ? &buckets_.sink(index) : nullptr,
+                  .tape = tapes_[static_cast<size_t>(index)].get(),
+                  .node = this};
   const InReplica inside(replica);
   fn(replica);
-  if (has_rule) buckets_.finish(id);
-  group_.leave(id);
+  if (has_rule) buckets_.finish(index);
+  group_.leave(index);
 }
 
 namespace {
@@ -159,10 +164,11 @@ bool comes_from_others(const ReplicaGroup& group) {
 
 // Called in a catch block. The first error is the cause; the others only follow from the cancelled
 // collectives.
-void InProcessStrategy::fail(int id) noexcept {
-  tapes_[static_cast<size_t>(id)]->clear();
+void InProcessStrategy::fail(int index) noexcept {
+  tapes_[static_cast<size_t>(index)]->clear();
   const bool named = num_replicas_in_sync() > 1 && !comes_from_others(group_);
-  group_.cancel(first_error_.keep(named ? place_of("replica", id, options_.devices) : std::string()));
+  const Device device = options_.devices[static_cast<size_t>(index)];
+  group_.cancel(first_error_.keep(named ? place_of("replica", replica_id(index), device) : std::string()));
 }
 
 bool InProcessStrategy::take_pending(const UpdateRule& rule) {
@@ -191,7 +197,7 @@ void InProcessStrategy::apply(UpdateRule& rule, const InSlices& in_slices) {
   store_->begin_update(rule.variables());
   UpdatePlace place{store_.get(), 0, store_->sum_place(0), {}, 1};
   if (store_->num_weight_copies() == 1 && store_->weights_device(0).kind == DeviceKind::cpu) {
-    place.num_slices = num_replicas_in_sync();
+    place.num_slices = num_local_replicas();
     place.parallel = [&in_slices](int, const std::function<void(int)>& body) { in_slices(body); };
     rule.apply(place);
   } else {

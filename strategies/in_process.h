@@ -30,6 +30,8 @@ struct InProcessOptions {
   std::shared_ptr<ParameterStore> store = nullptr;
   /// For programs that open no scope.
   bool is_default = false;
+  /// Which of all replicas those on `devices` are, where other processes have some, too.
+  ReplicaIds ids = {};
 };
 
 /// Synchronous replicas in this process, one thread each. One replica is the plain case. Steps of different
@@ -40,10 +42,11 @@ class InProcessStrategy final : public StrategyNode {
   explicit InProcessStrategy(InProcessOptions options);
 
   std::string name() const override { return options_.name; }
-  int num_replicas_in_sync() const override { return static_cast<int>(options_.devices.size()); }
+  int num_replicas_in_sync() const override { return group_.num_replicas(); }
+  int num_local_replicas() const override { return group_.size(); }
   std::string describe() const override;
   ParameterStore& store() override { return *store_; }
-  RowRange rows_of(int replica, int64_t global_rows) const override;
+  RowRange rows_of(int replica_id, int64_t global_rows) const override;
   void run(const std::function<void(Replica&)>& fn, UpdateRule* rule) override;
   void update(UpdateRule& rule) override;
   void apply_gradients(const GradientUpdate& update) override;
@@ -51,6 +54,9 @@ class InProcessStrategy final : public StrategyNode {
   const CrossDeviceOps& cross_device_ops() const override { return buckets_.ops(); }
 
   GradientBuckets& buckets() { return buckets_; }
+
+ protected:
+  int first_replica() const override { return group_.first_replica(); }
 
  private:
   /// What one run() with a rule left for update().
@@ -78,7 +84,7 @@ class InProcessStrategy final : public StrategyNode {
 
   bool runs_on_this_thread() const;
   void run_alone(const std::function<void(Replica&)>& fn);
-  void fail(int id) noexcept;
+  void fail(int local_index) noexcept;
   bool take_pending(const UpdateRule& rule);
   /// How slices of an update run at the same time.
   using InSlices = std::function<void(const std::function<void(int)>&)>;
@@ -89,10 +95,10 @@ class InProcessStrategy final : public StrategyNode {
   /// Called before a step of `owner` (an optimizer) writes gradients. Throws StateError where it is to add to
   /// what it gathered, and another one has written there since.
   void claim_gradients(const UpdateRule& rule, const void* owner, bool applies, bool accumulates);
-  void feed(int replica, const GradientUpdate& update);
+  void feed(int local_index, const GradientUpdate& update);
   void finish_manual(const InSlices& in_slices);
   void in_slices(const std::function<void(int)>& body);
-  void run_replica(int id, const std::function<void(Replica&)>& fn, bool has_rule);
+  void run_replica(int local_index, const std::function<void(Replica&)>& fn, bool has_rule);
 
   InProcessOptions options_;
   std::shared_ptr<ParameterStore> store_;

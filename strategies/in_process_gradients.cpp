@@ -100,7 +100,7 @@ void InProcessStrategy::apply_together(const Replica& replica, const GradientUpd
   replica.context->meet_once("apply_gradients()", &update, [&](Offers offers) {
     begin_manual(update.rule(with_gradients(alike(offers))), update.optimizer);
   });
-  feed(replica.id, update);
+  feed(replica.local_index, update);
   replica.context->meet_once("apply_gradients()", &update, [this](Offers) {
     finish_manual([this](const std::function<void(int)>& body) { group_.together(body); });
   });
@@ -115,10 +115,10 @@ void InProcessStrategy::apply_alone(const GradientUpdate& update) {
   if (!merged) turn.emplace(*this);
   begin_manual(update.rule(with_gradients({&update})), update.optimizer);
   feed(0, update);
-  for (int id = 1; id < num_replicas_in_sync(); ++id) buckets_.finish(id);
+  for (int index = 1; index < num_local_replicas(); ++index) buckets_.finish(index);
   finish_manual([this, merged](const std::function<void(int)>& body) {
     if (!merged) return in_slices(body);
-    for (int slice = 0; slice < num_replicas_in_sync(); ++slice) body(slice);
+    for (int slice = 0; slice < num_local_replicas(); ++slice) body(slice);
   });
 }
 
@@ -145,6 +145,7 @@ void InProcessStrategy::claim_gradients(const UpdateRule& rule, const void* owne
 }
 
 void InProcessStrategy::begin_manual(UpdateRule& rule, const void* owner) {
+  group_.check_complete("an update");
   const bool accumulate = rule.accumulates_into_existing();
   manual_ = &rule;
   manual_applies_ = rule.begin_step();
@@ -152,8 +153,8 @@ void InProcessStrategy::begin_manual(UpdateRule& rule, const void* owner) {
   buckets_.begin(rule, manual_applies_, accumulate);
 }
 
-void InProcessStrategy::feed(int replica, const GradientUpdate& update) {
-  GradientSink& sink = buckets_.sink(replica);
+void InProcessStrategy::feed(int local_index, const GradientUpdate& update) {
+  GradientSink& sink = buckets_.sink(local_index);
   for (size_t i = 0; i < update.variables.size(); ++i) {
     const Tensor& gradient = update.gradients[i];
     if (!gradient.defined()) continue;
@@ -163,10 +164,10 @@ void InProcessStrategy::feed(int replica, const GradientUpdate& update) {
       place.copy_from(gradient.detached());
       sink.ready(leaf, place);
     } else {
-      sink.ready(leaf, this->place(gradient.detached(), replica));
+      sink.ready(leaf, this->place(gradient.detached(), local_index));
     }
   }
-  buckets_.finish(replica);
+  buckets_.finish(local_index);
 }
 
 void InProcessStrategy::finish_manual(const InSlices& in_slices) {

@@ -10,7 +10,7 @@
 
 namespace nyala {
 
-/// One value per replica, in replica order. The values may differ, also in their sizes.
+/// One value per replica of this process, in replica order. The values may differ, also in their sizes.
 template <class T = Tensor>
 class PerReplica {
  public:

@@ -18,8 +18,11 @@ class StrategyNode;
 /// What it offers is called by all replicas alike; one that stays away breaks the step for all with an error
 /// that names it. Its functions throw StateError on another thread or after the run.
 struct ReplicaContext {
+  /// Its place among all replicas, in whatever process they are.
   int id = 0;
   int num_replicas = 1;
+  /// Its place among those of this process: of PerReplica values, copies of variables and threads.
+  int local_index = 0;
   Device device = {};
   /// What layers use to speak with the other replicas; null where there is only one.
   Collectives* context = nullptr;

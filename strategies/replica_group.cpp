@@ -30,10 +30,9 @@ int spins_for(size_t replicas) { return static_cast<int>(replicas) <= available_
 
 }  // namespace
 
-std::string place_of(const char* what, int index, const std::vector<Device>& devices) noexcept {
+std::string place_of(const char* what, int id, Device device) noexcept {
   try {
-    return std::string(what) + " " + std::to_string(index) + " on " +
-           devices[static_cast<size_t>(index)].to_string() + ": ";
+    return std::string(what) + " " + std::to_string(id) + " on " + device.to_string() + ": ";
   } catch (const std::bad_alloc&) {
     return {};
   }
@@ -41,9 +40,11 @@ std::string place_of(const char* what, int index, const std::vector<Device>& dev
 
 class ReplicaGroup::Context final : public Collectives {
  public:
-  Context(ReplicaGroup& group, int id) : group_(group), id_(id) {}
-  int replica_id() const override { return id_; }
-  int num_replicas() const override { return group_.size(); }
+  Context(ReplicaGroup& group, int local_index) : group_(group), index_(local_index) {}
+  int replica_id() const override { return group_.first_replica() + index_; }
+  int num_replicas() const override { return group_.num_replicas(); }
+  int local_index() const override { return index_; }
+  int num_local_replicas() const override { return group_.size(); }
 
   Tensor all_reduce_sum(const Tensor& value, const char* what) override {
     const Device device = value.device();
@@ -78,7 +79,7 @@ class ReplicaGroup::Context final : public Collectives {
   }
 
   void meet_once(std::string_view what, const void* offer, const std::function<void(Offers)>& once) override {
-    group_.meet_once(id_, what, offer, once);
+    group_.meet_once(index_, what, offer, once);
   }
 
  private:
@@ -95,20 +96,21 @@ class ReplicaGroup::Context final : public Collectives {
   void exchange(const char* what, const Tensor& value, bool (*fits)(const Tensor&, const Tensor&),
                 Read&& read) {
     group_.check_whole();
+    group_.check_complete(what);
     const bool copied =
         value.device().kind == DeviceKind::cpu && fits == same_kind && value.bytes() <= kCopiedBytes;
     const Tensors& shown =
-        group_.meet_at_table(id_, what, copied ? value.detached().clone() : value.detached()).shown;
-    for (size_t id = 1; id < shown.size(); ++id)
-      if (!fits(shown[id], shown[0])) {
-        group_.cancel("replicas came to one " + std::string(what) +
-                      " with different tensors: replica 0 with " + kind_of(shown[0]) + ", replica " +
-                      std::to_string(id) + " with " + kind_of(shown[id]));
+        group_.meet_at_table(index_, what, copied ? value.detached().clone() : value.detached()).shown;
+    for (size_t other = 1; other < shown.size(); ++other)
+      if (!fits(shown[other], shown[0])) {
+        group_.cancel("replicas came to one " + std::string(what) + " with different tensors: " +
+                      group_.replica(0) + " with " + kind_of(shown[0]) + ", " +
+                      group_.replica(static_cast<int>(other)) + " with " + kind_of(shown[other]));
         break;
       }
     group_.check_whole();
     read(shown);
-    if (!copied) group_.meet(id_, what);
+    if (!copied) group_.meet(index_, what);
   }
 
   static std::string kind_of(const Tensor& value) {
@@ -116,18 +118,19 @@ class ReplicaGroup::Context final : public Collectives {
   }
 
   ReplicaGroup& group_;
-  int id_;
+  int index_;
 };
 
-ReplicaGroup::ReplicaGroup(std::vector<Device> devices)
+ReplicaGroup::ReplicaGroup(std::vector<Device> devices, ReplicaIds ids)
     : devices_(std::move(devices)),
+      ids_(ids.all > 0 ? ids : ReplicaIds{0, static_cast<int>(devices_.size())}),
       spins_(spins_for(devices_.size())),
       waiting_(devices_.size()),
       turns_(devices_.size()),
       names_(devices_.size()),
       offers_(devices_.size()) {
   for (Table& table : tables_) table = {Tensors(devices_.size()), std::vector<const char*>(devices_.size())};
-  for (int id = 0; id < size(); ++id) contexts_.push_back(std::make_unique<Context>(*this, id));
+  for (int index = 0; index < size(); ++index) contexts_.push_back(std::make_unique<Context>(*this, index));
 }
 
 ReplicaGroup::~ReplicaGroup() = default;
@@ -148,10 +151,21 @@ void ReplicaGroup::reset() {
   for (auto& waiting : waiting_) waiting = nullptr;
 }
 
-std::string ReplicaGroup::awaited_from(int id) const {
+std::string ReplicaGroup::replica(int local_index) const {
+  return "replica " + std::to_string(ids_.first + local_index);
+}
+
+void ReplicaGroup::check_complete(const char* what) const {
+  if (ids_.all == size()) return;
+  throw StateError(std::string(what) + ": " + std::to_string(ids_.all - size()) + " of the " +
+                   std::to_string(ids_.all) +
+                   " replicas are in other processes, and nothing was given that reaches them");
+}
+
+std::string ReplicaGroup::awaited_from(int index) const {
   for (int other = 0; other < size(); ++other) {
     const char* what = waiting_[static_cast<size_t>(other)].load();
-    if (other == id || !what) continue;
+    if (other == index || !what) continue;
     if (what != kOnce) return what;
     std::lock_guard lock(mutex_);
     return names_[static_cast<size_t>(other)];
@@ -159,12 +173,12 @@ std::string ReplicaGroup::awaited_from(int id) const {
   return "a collective";
 }
 
-void ReplicaGroup::leave(int id) {
-  last_left_ = id;
+void ReplicaGroup::leave(int index) {
+  last_left_ = index;
   left_.fetch_add(1);
   if (arrived_.load() == 0) return;
-  const std::string what = awaited_from(id);
-  cancel("replica " + std::to_string(id) + " did not come to " + what +
+  const std::string what = awaited_from(index);
+  cancel(replica(index) + " did not come to " + what +
          ": it ended its step while others wait there" +
          (what == "merge_call()" ? ". Some replicas made a different number of merge_call() calls" : ""));
 }
@@ -191,37 +205,37 @@ void ReplicaGroup::check_whole() const {
 }
 
 void ReplicaGroup::check_same_meeting(const Table& table) {
-  for (int id = 1; id < size(); ++id) {
-    const char *first = table.kinds[0], *other = table.kinds[static_cast<size_t>(id)];
+  for (int index = 1; index < size(); ++index) {
+    const char *first = table.kinds[0], *other = table.kinds[static_cast<size_t>(index)];
     if (first == other && first != kOnce) continue;
     std::unique_lock lock(mutex_);
     const std::string one = first == kOnce ? names_[0] : first;
-    const std::string two = other == kOnce ? names_[static_cast<size_t>(id)] : other;
+    const std::string two = other == kOnce ? names_[static_cast<size_t>(index)] : other;
     lock.unlock();
     if (one != two)
-      cancel("replicas do different things at one time: replica 0 came to " + one + ", replica " +
-             std::to_string(id) + " to " + two);
+      cancel("replicas do different things at one time: " + replica(0) + " came to " + one + ", " +
+             replica(index) + " to " + two);
   }
   check_whole();
 }
 
-const ReplicaGroup::Table& ReplicaGroup::meet_at_table(int id, const char* what, const Tensor& value) {
-  const size_t own = static_cast<size_t>(id);
+const ReplicaGroup::Table& ReplicaGroup::meet_at_table(int index, const char* what, const Tensor& value) {
+  const size_t own = static_cast<size_t>(index);
   Table &table = tables_[turns_[own] % 2], &last = tables_[++turns_[own] % 2];
   table.shown[own] = value;
   table.kinds[own] = what;
-  meet(id, what);
+  meet(index, what);
   last.shown[own] = Tensor();
   check_same_meeting(table);
   return table;
 }
 
-void ReplicaGroup::meet(int id, const char* what) {
+void ReplicaGroup::meet(int index, const char* what) {
   // Read first: a cancellation from here on is a new generation, one before is seen by check_whole().
   const uint32_t generation = generation_.load(std::memory_order_acquire);
   check_whole();
-  const StepProfiler::Scope scope(profiler, id, StepProfiler::Phase::wait);
-  std::atomic<const char*>& waiting = waiting_[static_cast<size_t>(id)];
+  const StepProfiler::Scope scope(profiler, index, StepProfiler::Phase::wait);
+  std::atomic<const char*>& waiting = waiting_[static_cast<size_t>(index)];
   waiting.store(what);
   if (arrived_.fetch_add(1) + 1 == size()) {
     waiting.store(nullptr);
@@ -232,9 +246,9 @@ void ReplicaGroup::meet(int id, const char* what) {
   }
   // Looked at in this order: whoever left before the meeting was complete will not come.
   if (left_.load() > 0 && generation_.load() == generation) {
-    const std::string place = what == kOnce ? names_[static_cast<size_t>(id)] : what;
-    cancel("replica " + std::to_string(last_left_.load()) + " did not come to " + place +
-           ": it had ended its step when replica " + std::to_string(id) + " came" +
+    const std::string place = what == kOnce ? names_[static_cast<size_t>(index)] : what;
+    cancel(replica(last_left_.load()) + " did not come to " + place + ": it had ended its step when " +
+           replica(index) + " came" +
            (place == "merge_call()" ? ". Some replicas made a different number of merge_call() calls" : ""));
   }
   for (int spin = 0; spin < spins_ && generation_.load(std::memory_order_acquire) == generation; ++spin)
@@ -244,17 +258,17 @@ void ReplicaGroup::meet(int id, const char* what) {
   check_whole();
 }
 
-void ReplicaGroup::meet_once(int id, std::string_view what, const void* offer,
+void ReplicaGroup::meet_once(int index, std::string_view what, const void* offer,
                              const std::function<void(Collectives::Offers)>& once) {
-  const size_t own = static_cast<size_t>(id);
+  const size_t own = static_cast<size_t>(index);
   check_whole();
   {
     std::lock_guard lock(mutex_);
     names_[own] = what;
   }
   offers_[own] = offer;
-  meet_at_table(id, kOnce);
-  if (id != 0) return wait_for_replica_0(id);
+  meet_at_table(index, kOnce);
+  if (index != 0) return wait_for_the_first(index);
   {
     ThreadContext& context = thread_context();
     const ScopedValue<Collectives*> outside(context.replica, nullptr);
@@ -263,22 +277,22 @@ void ReplicaGroup::meet_once(int id, std::string_view what, const void* offer,
     const ScopedValue<const RunningCall*> outside_of_steps(context.running, nullptr);
     once(offers_);
   }
-  meet(id, kOnce);
+  meet(index, kOnce);
 }
 
 // Until there is no more job.
-void ReplicaGroup::wait_for_replica_0(int id) {
+void ReplicaGroup::wait_for_the_first(int index) {
   for (;;) {
-    meet(id, kOnce);
+    meet(index, kOnce);
     if (!job_) return;
-    run_job(id);
-    meet(id, kOnce);
+    run_job(index);
+    meet(index, kOnce);
   }
 }
 
-void ReplicaGroup::run_job(int id) {
+void ReplicaGroup::run_job(int index) {
   try {
-    (*job_)(id);
+    (*job_)(index);
   } catch (...) {
     job_error_.keep();
   }

@@ -16,31 +16,43 @@
 namespace nyala {
 
 /// "replica 1 on cpu:1: ", for the text of an error; empty where there is no memory for it.
-std::string place_of(const char* what, int index, const std::vector<Device>& devices) noexcept;
+std::string place_of(const char* what, int id, Device device) noexcept;
+
+/// Which of all replicas those of one process are.
+struct ReplicaIds {
+  int first = 0;
+  int all = 0;  // 0: there are no others
+};
 
 /// A meeting point of the replicas of one process. A replica that fails or leaves early breaks it: everybody
 /// who waits or comes later gets an error instead of waiting for ever.
 class ReplicaGroup {
  public:
-  explicit ReplicaGroup(std::vector<Device> devices);
+  explicit ReplicaGroup(std::vector<Device> devices, ReplicaIds ids = {});
   ~ReplicaGroup();
 
+  /// Those that meet here. They are counted from 0; their ids among all replicas follow each other.
   int size() const { return static_cast<int>(devices_.size()); }
-  Collectives& context(int replica) const { return *contexts_[static_cast<size_t>(replica)]; }
+  int num_replicas() const { return ids_.all; }
+  int first_replica() const { return ids_.first; }
+  Collectives& context(int local_index) const { return *contexts_[static_cast<size_t>(local_index)]; }
 
   /// Makes the group whole for the next step.
   void reset();
-  /// Replica `id` will come to no more meetings of this step.
-  void leave(int id);
+  /// A replica will come to no more meetings of this step.
+  void leave(int local_index);
   /// Breaks every meeting of this step.
   void cancel(std::string reason) noexcept;
   bool broken() const { return broken_.load(); }
 
   /// Waits for all replicas. Throws CommunicationError when the group is broken. `what` is a literal that
   /// names the meeting in errors.
-  void meet(int id, const char* what = "a collective");
+  void meet(int local_index, const char* what = "a collective");
 
-  /// For replica 0 inside the function of a meet_once(): calls body(id) on all replicas' threads at the same
+  /// Throws StateError where there are replicas in other processes that nothing reaches.
+  void check_complete(const char* what) const;
+
+  /// For the first replica inside the function of a meet_once(): calls body(id) on all replicas' threads at the same
   /// time, and returns when all have. Throws the first error.
   void together(const std::function<void(int)>& body);
 
@@ -57,20 +69,23 @@ class ReplicaGroup {
     Tensors shown;
     std::vector<const char*> kinds;  // literals; kOnce stands for the name in names_, null for nothing
   };
-  /// Lays `value` and `what` on the table of replica `id`'s next collective, meets, and checks that all came
-  /// to the same.
-  const Table& meet_at_table(int id, const char* what, const Tensor& value = {});
+  /// Lays `value` and `what` on the table of a replica's next collective, meets, and checks that all came to
+  /// the same.
+  const Table& meet_at_table(int local_index, const char* what, const Tensor& value = {});
 
   void check_whole() const;
   void check_same_meeting(const Table& table);
-  void meet_once(int id, std::string_view what, const void* offer,
+  void meet_once(int local_index, std::string_view what, const void* offer,
                  const std::function<void(Collectives::Offers)>& once);
-  void wait_for_replica_0(int id);
-  void run_job(int id);
+  void wait_for_the_first(int local_index);
+  void run_job(int local_index);
   /// What some other replica waits in, "" if none does.
-  std::string awaited_from(int id) const;
+  std::string awaited_from(int local_index) const;
+  /// "replica 3", by its id among all.
+  std::string replica(int local_index) const;
 
   std::vector<Device> devices_;
+  ReplicaIds ids_;
   std::vector<std::unique_ptr<Collectives>> contexts_;
   int spins_;
   uint32_t begun_in_ = forks();

@@ -17,7 +17,7 @@ DistributedDataset Strategy::distribute_datasets_from_function(
 
 Mirrored<> Strategy::mirror(const Tensor& value) const {
   std::vector<Device> devices;
-  for (int id = 0; id < num_replicas_in_sync(); ++id) devices.push_back(node().device(id));
+  for (int index = 0; index < num_local_replicas(); ++index) devices.push_back(node().device(index));
   return Mirrored<>(node().cross_device_ops().broadcast(value.detached(), devices));
 }
 

@@ -37,6 +37,8 @@ class Strategy {
   }
 
   int num_replicas_in_sync() const { return node().num_replicas_in_sync(); }
+  /// Those of this process: as many parts has a PerReplica.
+  int num_local_replicas() const { return node().num_local_replicas(); }
   std::string describe() const { return node().describe(); }
   /// Begins (or ends) measuring where the time of steps goes: describe() then tells it, too.
   void profile(bool on = true) const { node().profiler().set_enabled(on); }

@@ -86,34 +86,48 @@ std::shared_ptr<StrategyNode> detail::strategy_of(const Variable& variable) {
   return handle_on(*found->second);
 }
 
-RowRange StrategyNode::rows_of(int replica, int64_t global_rows) const {
-  const int64_t replicas = num_replicas_in_sync(), id = replica;
+RowRange StrategyNode::rows_of(int replica_id, int64_t global_rows) const {
+  const int64_t replicas = num_replicas_in_sync(), id = replica_id;
   const int64_t share = global_rows / replicas, larger = global_rows % replicas;
   return {id * share + std::min(id, larger), share + (id < larger ? 1 : 0)};
 }
 
-Tensor StrategyNode::place(const Tensor& value, int replica) {
-  return ops::seen_from(value, device(replica));
+Tensor StrategyNode::place(const Tensor& value, int local_index) {
+  return ops::seen_from(value, device(local_index));
 }
 
-Tensor StrategyNode::shard(const Tensor& batch, int replica) {
-  const RowRange range = rows_of(replica, batch.shape()[0]);
-  return place(batch.rows(range.first, range.count), replica);
+Tensor StrategyNode::shard(const Tensor& batch, int local_index) {
+  const RowRange range = rows_of(replica_id(local_index), batch.shape()[0]);
+  return place(batch.rows(range.first, range.count), local_index);
 }
 
 DistributedBatch StrategyNode::distribute(const Batch& batch) {
   DistributedBatch out;
   out.rows = num_rows(batch, "distribute");
-  for (int replica = 0; replica < num_replicas_in_sync(); ++replica) {
+  out.first_row = rows_of(replica_id(0), out.rows).first;
+  for (int index = 0; index < num_local_replicas(); ++index) {
     Batch part = batch;
-    for_each_tensor(part, [&](Tensor& tensor) { tensor = shard(tensor, replica); });
+    for_each_tensor(part, [&](Tensor& tensor) { tensor = shard(tensor, index); });
     out.parts.push_back(std::move(part));
   }
   return out;
 }
 
+namespace {
+
+void check_reached(StrategyNode& node, const char* what) {
+  const int others = node.num_replicas_in_sync() - node.num_local_replicas();
+  if (others > 0 && !node.processes())
+    throw StateError(std::string(what) + ": " + std::to_string(others) + " of the " +
+                     std::to_string(node.num_replicas_in_sync()) +
+                     " replicas are in other processes, and nothing was given that reaches them");
+}
+
+}  // namespace
+
 Tensor StrategyNode::reduce(ReduceOp op, const PerReplica<>& values, const ReduceAxes& axes) {
-  check_values("reduce", values, num_replicas_in_sync());
+  check_values("reduce", values, num_local_replicas());
+  check_reached(*this, "reduce()");
   if (!axes.list.empty() && op == ReduceOp::mean) return mean_along(values, axes);
   Tensors parts;
   for (const Tensor& value : values)
@@ -136,7 +150,8 @@ Tensor StrategyNode::mean_along(const PerReplica<>& values, const ReduceAxes& ax
 }
 
 Tensor StrategyNode::gather(const PerReplica<>& values, int axis) {
-  check_values("gather", values, num_replicas_in_sync());
+  check_values("gather", values, num_local_replicas());
+  check_reached(*this, "gather()");
   const int rank = values[0].rank();
   if (rank > 0 && (axis < -rank || axis >= rank))
     throw ShapeError("gather: axis " + std::to_string(axis) + " does not exist in " +

@@ -36,7 +36,13 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   virtual ~StrategyNode() = default;
 
   virtual std::string name() const = 0;
+  /// All replicas, in whatever process they are.
   virtual int num_replicas_in_sync() const = 0;
+  /// Those of this process. They are counted from 0 by their local index, and have consecutive ids among all.
+  virtual int num_local_replicas() const { return num_replicas_in_sync(); }
+  int replica_id(int local_index) const { return first_replica() + local_index; }
+  /// What asks the other processes between steps; null: there are none.
+  virtual ProcessExchange* processes() { return nullptr; }
   /// Text for people: replicas, devices, how gradients are reduced.
   virtual std::string describe() const = 0;
   /// True for what programs without a strategy run on.
@@ -44,21 +50,22 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
 
   /// Verb 1, create_variables: variables made in scope() come from here.
   virtual ParameterStore& store() = 0;
-  /// Where replica `replica` computes.
-  virtual Device device(int replica) { return store().device(replica); }
+  /// Where a replica of this process computes.
+  virtual Device device(int local_index) { return store().device(local_index); }
 
   /// Verb 2, distribute: the rows of a global batch that belong to a replica. G rows are cut into N
   /// consecutive pieces whose sizes differ by at most one, larger first; a replica beyond the rows gets none
   /// and still takes part. Device weights make pieces in their proportion (split_rows()).
-  virtual RowRange rows_of(int replica, int64_t global_rows) const;
-  /// The rows of `batch` that belong to `replica`, on its device (no copy among CPU devices).
-  Tensor shard(const Tensor& batch, int replica);
-  /// `value` on a replica's device (no copy among CPU devices).
-  Tensor place(const Tensor& value, int replica);
-  /// A whole batch, cut.
+  virtual RowRange rows_of(int replica_id, int64_t global_rows) const;
+  /// The rows of a whole batch that belong to a replica of this process, on its device (no copy among CPU
+  /// devices).
+  Tensor shard(const Tensor& batch, int local_index);
+  /// `value` on the device of a replica of this process (no copy among CPU devices).
+  Tensor place(const Tensor& value, int local_index);
+  /// A whole batch, cut for the replicas of this process.
   DistributedBatch distribute(const Batch& batch);
 
-  /// Verb 3, run: fn once per replica, at the same time; returns when all have. A replica that throws cancels
+  /// Verb 3, run: fn once per replica of this process, at the same time; returns when all have. A replica that throws cancels
   /// the others' collectives; the first error is thrown, with replica and device in its text.
   /// With a rule the replicas' sinks take the gradients of the rule's variables.
   virtual void run(const std::function<void(Replica&)>& fn, UpdateRule* rule = nullptr) = 0;
@@ -72,6 +79,7 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   virtual void apply_gradients(const GradientUpdate& update) = 0;
 
   /// Verb 5, reduce and gather: one value on the first replica's device from one per replica (replica order).
+  /// `values` are those of this process; those of others count, too.
   /// With axes each value is first reduced along these; a mean is then that of all elements, exact also where
   /// replicas hold different numbers of them.
   Tensor reduce(ReduceOp op, const PerReplica<>& values, const ReduceAxes& axes = {});
@@ -85,6 +93,9 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   StepProfiler& profiler() { return profiler_; }
 
  protected:
+  /// The id of this process' first replica.
+  virtual int first_replica() const { return 0; }
+
   StepProfiler profiler_;
 
  private:

@@ -22,7 +22,7 @@ decltype(auto) call_replica(Function& fn, Replica& replica, const Args&... args)
 
 template <class Function, class... Args>
 decltype(auto) call_opened(Function& fn, Replica& replica, const Args&... args) {
-  return call_replica(fn, replica, detail::nest::open(args, replica.id)...);
+  return call_replica(fn, replica, detail::nest::open(args, replica.local_index)...);
 }
 
 /// Leaves of arguments that merge_call hands over one per replica.
@@ -136,7 +136,7 @@ void ReplicaContext::update(const Variable& variable, Function&& fn, const Args&
     detail::after_update(variable);
   };
   const bool shared = num_replicas > 1 && variable.node().home.defined();
-  if (!shared || !context) return write(id);
+  if (!shared || !context) return write(local_index);
   context->meet_once("update() of " + variable.path(), this, [&](Collectives::Offers) { write(0); });
 }
 
@@ -144,15 +144,15 @@ template <class Function, class... Args>
 auto Strategy::run(Function&& fn, const Args&... args) const {
   detail::check_cross_replica("run()");
   detail::check_not_mixed(node(), "run()");
-  (detail::nest::check_replicas(args, num_replicas_in_sync(), "run()"), ...);
+  (detail::nest::check_replicas(args, num_local_replicas(), "run()"), ...);
   using Returned = decltype(detail::call_opened(fn, std::declval<Replica&>(), args...));
   if constexpr (std::is_void_v<Returned>) {
     node().run([&](Replica& replica) { detail::call_opened(fn, replica, args...); });
   } else {
     using Result = std::decay_t<Returned>;
-    std::vector<std::optional<Result>> returned(static_cast<size_t>(num_replicas_in_sync()));
+    std::vector<std::optional<Result>> returned(static_cast<size_t>(num_local_replicas()));
     node().run([&](Replica& replica) {
-      returned[static_cast<size_t>(replica.id)].emplace(detail::call_opened(fn, replica, args...));
+      returned[static_cast<size_t>(replica.local_index)].emplace(detail::call_opened(fn, replica, args...));
     });
     std::vector<Result> results;
     for (std::optional<Result>& result : returned) results.push_back(std::move(*result));
@@ -197,10 +197,10 @@ auto Strategy::gather(const Nest& values, int axis) const {
 template <class Nest>
 auto Strategy::local_results(const Nest& values) const {
   using Local = std::decay_t<decltype(detail::nest::open(values, 0))>;
-  detail::nest::check_replicas(values, num_replicas_in_sync(), "local_results()");
+  detail::nest::check_replicas(values, num_local_replicas(), "local_results()");
   std::vector<Local> results;
-  const int replicas = detail::nest::kHoldsDistributed<Nest> ? num_replicas_in_sync() : 1;
-  for (int id = 0; id < replicas; ++id) results.push_back(detail::nest::open(values, id));
+  const int replicas = detail::nest::kHoldsDistributed<Nest> ? num_local_replicas() : 1;
+  for (int index = 0; index < replicas; ++index) results.push_back(detail::nest::open(values, index));
   return results;
 }
 
@@ -209,20 +209,22 @@ auto Strategy::distribute_values_from_function(Function&& make) const {
   detail::check_cross_replica("distribute_values_from_function()");
   using Value = std::decay_t<std::invoke_result_t<Function&, ValueContext>>;
   std::vector<Value> values;
-  for (int id = 0; id < num_replicas_in_sync(); ++id)
-    values.push_back(detail::nest::map(make(ValueContext{id, num_replicas_in_sync()}), [&](const auto& leaf) {
+  for (int index = 0; index < num_local_replicas(); ++index) {
+    const ValueContext context{node().replica_id(index), num_replicas_in_sync()};
+    values.push_back(detail::nest::map(make(context), [&](const auto& leaf) {
       if constexpr (std::is_same_v<std::decay_t<decltype(leaf)>, Tensor>)
-        return node().place(leaf, id);
+        return node().place(leaf, index);
       else
         return leaf;
     }));
+  }
   return detail::nest::regroup(values);
 }
 
 template <class Function, class... Args>
 void Strategy::update(const Variable& variable, Function&& fn, const Args&... args) const {
   detail::check_cross_replica("update()");
-  (detail::nest::check_replicas(args, num_replicas_in_sync(), "update()"), ...);
+  (detail::nest::check_replicas(args, num_local_replicas(), "update()"), ...);
   for (const int copy : copies_of(variable)) {
     const InUpdate inside(node(), copy);
     fn(detail::copy_to_update(variable, copy), detail::nest::open(args, copy)...);

@@ -117,7 +117,7 @@ std::vector<FoldedLayer::Source> FoldedLayer::sources(const Call& c) const {
 }
 
 std::shared_ptr<const FoldedLayer::Weights> FoldedLayer::weights(Call& c) const {
-  const size_t replica = static_cast<size_t>(c.options().replica_index);
+  const size_t replica = static_cast<size_t>(c.options().local_index);
   const std::vector<Source> now = sources(c);
   {
     const std::lock_guard lock(mutex_);

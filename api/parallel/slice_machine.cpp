@@ -39,7 +39,7 @@ void SliceMachine::on_one(const std::function<void(int)>& body) {
       const ScopedValue<ReplicaContext*> no_replica(thread_context().replica_context, nullptr);
       body(i);
     } catch (...) {
-      error.keep(place_of("slice", i, options.devices));
+      error.keep(place_of("slice", i, options.devices[static_cast<size_t>(i)]));
     }
   });
   error.rethrow();
@@ -47,7 +47,7 @@ void SliceMachine::on_one(const std::function<void(int)>& body) {
 
 // Called in a catch block.
 void SliceMachine::fail(int i) noexcept {
-  group_.cancel(first_error_.keep(place_of("slice", i, options.devices)));
+  group_.cancel(first_error_.keep(place_of("slice", i, options.devices[static_cast<size_t>(i)])));
 }
 
 }  // namespace nyala

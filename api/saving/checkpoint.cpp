@@ -74,10 +74,10 @@ void write_gathered(const Model& model, const std::string& name, const BaseOptim
   ParameterStore& store = store_of(model);
   for (size_t i = 0; i < optimizer.variables().size(); ++i) {
     const Variable& variable = optimizer.variables()[i];
-    Shape shape{store.num_replicas()};
+    Shape shape{store.num_local_replicas()};
     for (int64_t size : variable.shape()) shape.append(size);
     const Tensor parts = Tensor::empty(shape, variable.dtype());
-    for (int replica = 0; replica < store.num_replicas(); ++replica)
+    for (int replica = 0; replica < store.num_local_replicas(); ++replica)
       parts.rows(replica, 1).with_shape(variable.shape()).copy_from(store.gradient(replica, variable));
     writer.write_dataset(at(name + "/" + std::to_string(i)), parts);
   }
@@ -90,7 +90,7 @@ Tensors read_gathered(const Model& model, const std::string& name, const hdf5::G
   const hdf5::Group group = root.group(at(name));
   for (size_t i = 0; i < group.names().size(); ++i) {
     const hdf5::Dataset dataset = group.dataset(std::to_string(i));
-    if (dataset.shape().empty() || dataset.shape()[0] != store_of(model).num_replicas()) return {};
+    if (dataset.shape().empty() || dataset.shape()[0] != store_of(model).num_local_replicas()) return {};
     const Tensor parts = Tensor::empty(dataset.shape(), dataset.dtype());
     dataset.read({static_cast<std::byte*>(parts.raw()), parts.bytes()});
     all.push_back(parts);
@@ -105,7 +105,7 @@ void restore_gathered(const Model& model, const BaseOptimizer& optimizer, const 
   for (size_t i = 0; i < all.size(); ++i) {
     const bool fits = all[i].dtype() == variables[i].dtype() &&
                       all[i].shape().slice(1, all[i].rank()) == variables[i].shape();
-    for (int replica = 0; fits && replica < store.num_replicas(); ++replica)
+    for (int replica = 0; fits && replica < store.num_local_replicas(); ++replica)
       store.gradient(replica, variables[i])
           .copy_from(all[i].rows(replica, 1).with_shape(variables[i].shape()));
   }
@@ -149,7 +149,7 @@ OwnMetricStates read_own_metrics(const Model& model, const hdf5::Group& root) {
 void restore_own_metrics(const Model& model, const OwnMetricStates& states) {
   const std::vector<Metric>& metrics = model.model_node().own_metrics();
   std::vector<Device> places;
-  for (int replica = 0; replica < store_of(model).num_replicas(); ++replica)
+  for (int replica = 0; replica < store_of(model).num_local_replicas(); ++replica)
     places.push_back(store_of(model).device(replica));
   for (size_t i = 0; i < states.size(); ++i)
     metrics[i].sums().set_parts(metrics[i].node(), states[i], places);

@@ -29,7 +29,7 @@ void put_into_logs(std::vector<LoggedValue>& logged, const std::string& name, co
 // Two sums each: the values and how many they are. What a replica without rows has is a mean over nothing.
 void count_added_metrics(const ModelNode& model, const Call& call) {
   auto& [compiled, sums, memory, resume] = *model.training();
-  const auto replica = static_cast<size_t>(call.options().replica_index);
+  const auto replica = static_cast<size_t>(call.options().local_index);
   const int64_t rows = call.options().rows;
   const double share =
       static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(call.options().global_rows, 1));

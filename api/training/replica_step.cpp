@@ -270,7 +270,7 @@ void ReplicaStep::track_loss(Metric& mean, const Tensor& loss) {
 
 void ReplicaStep::add_to_sums(int64_t first, const Tensor& values) {
   const Tensor flat = ops::cast(values.detached(), DType::float64);
-  const Tensor place = state().sums.of_replicas[static_cast<size_t>(replica_.id)].rows(first, flat.num_elements());
+  const Tensor place = state().sums.of_replicas[static_cast<size_t>(replica_.local_index)].rows(first, flat.num_elements());
   const Tensor source = flat.with_shape(place.shape());
   dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&source}, place);
 }
@@ -292,7 +292,7 @@ void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& pre
   const ScopedValue<const RunningCall*> no_step(thread_context().running, nullptr);
   const CompiledTraining& compiled = state().compiled;
   if (!compiled.metrics.empty()) check_counts(model_, compiled, batch);
-  const Tensor& sums = state().sums.of_replicas[static_cast<size_t>(replica_.id)];
+  const Tensor& sums = state().sums.of_replicas[static_cast<size_t>(replica_.local_index)];
   for (const CompiledMetric& entry : compiled.metrics) {
     const Tensor& tracked = predictions[entry.output];
     Tensor prediction = tracked.detached();
@@ -309,7 +309,7 @@ void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& pre
 void ReplicaStep::log(const std::string& name, const Tensor& value, ReduceOp op) {
   if (value.num_elements() != 1)
     throw ShapeError("log(\"" + name + "\"): expected a scalar, received shape " + value.shape().to_string());
-  auto& logged = state().sums.logged[static_cast<size_t>(replica_.id)];
+  auto& logged = state().sums.logged[static_cast<size_t>(replica_.local_index)];
   LoggedValue entry{name, op, value.detached(), rows()};
   for (LoggedValue& known : logged)
     if (known.name == name) {

@@ -108,15 +108,15 @@ void Stepper::prepare(const Batch& batch, bool training) {
     }
   }
   if (sums.of_replicas.empty()) {
-    const int replicas = strategy_.num_replicas_in_sync();
+    const int replicas = strategy_.num_local_replicas();
     memory.calls.resize(static_cast<size_t>(replicas));
     sums.logged.resize(static_cast<size_t>(replicas));
     memory.counted_metrics.resize(static_cast<size_t>(replicas));
     memory.steps.clear();
     memory.tapes.clear();
     Tensors of_replicas;  // all, or none are kept
-    for (int id = 0; id < replicas; ++id) {
-      const Device device = strategy_.store().device(id);
+    for (int index = 0; index < replicas; ++index) {
+      const Device device = strategy_.store().device(index);
       of_replicas.push_back(Tensor::empty({compiled.num_sums}, DType::float64, device));
       begin_sums(compiled, of_replicas.back());
       memory.steps.push_back(Tensor::zeros({}, DType::int64, device));
@@ -152,9 +152,9 @@ void Stepper::reset() {
 namespace {
 
 /// A replica's rows of a batch.
-Batch part_of(StrategyNode& strategy, const Batch& batch, int replica) {
+Batch part_of(StrategyNode& strategy, const Batch& batch, int local_index) {
   Batch part = batch;
-  for_each_tensor(part, [&](Tensor& tensor) { tensor = strategy.shard(tensor, replica); });
+  for_each_tensor(part, [&](Tensor& tensor) { tensor = strategy.shard(tensor, local_index); });
   return part;
 }
 
@@ -191,7 +191,7 @@ void Stepper::check_nothing_trains(const ReplicaStep& step) const {
 
 /// Forward and backward where no train_step() says otherwise: buckets are reduced while backward runs.
 void Stepper::train_part(ReplicaStep& step, const Batch& part) {
-  Tape& tape = *model_.step_memory().tapes[static_cast<size_t>(step.replica().id)];
+  Tape& tape = *model_.step_memory().tapes[static_cast<size_t>(step.replica().local_index)];
   const ClearedTape cleared(tape);
   Tensor loss;
   {
@@ -213,26 +213,26 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
   auto& [compiled, sums, memory, resume] = *model_.training();
   const int64_t global_rows = batch.x[0].shape()[0];
   const RowRange range = strategy_.rows_of(replica.id, global_rows);
-  Call& call = memory.calls[static_cast<size_t>(replica.id)];
+  Call& call = memory.calls[static_cast<size_t>(replica.local_index)];
   call.restart({.training = mode != Mode::test,
                 .tape = nullptr,
                 .replica = replica.context,
-                .replica_index = replica.id,
+                .local_index = replica.local_index,
                 .first_row = range.first,
                 .rows = range.count,
                 .global_rows = global_rows,
-                .step = memory.steps[static_cast<size_t>(replica.id)],
+                .step = memory.steps[static_cast<size_t>(replica.local_index)],
                 .pass = pass_,
                 .trained = compiled.trained ? &compiled.trained_leaves : nullptr,
                 .fold_batch_normalization = mode == Mode::test && folds_,
                 .recompute_batch_normalization = compiled.config.recompute_batch_normalization});
   (mode == Mode::test ? *status_ : memory.status).set_rows(replica.device, range.first, range.count);
-  sums.logged[static_cast<size_t>(replica.id)].clear();
-  memory.counted_metrics[static_cast<size_t>(replica.id)] = 0;
+  sums.logged[static_cast<size_t>(replica.local_index)].clear();
+  memory.counted_metrics[static_cast<size_t>(replica.local_index)] = 0;
   ReplicaStep step(model_, replica, call, cache_ ? cache_->head() : nullptr);
   const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
-  const Batch part = part_of(strategy_, batch, replica.id);
+  const Batch part = part_of(strategy_, batch, replica.local_index);
   if (mode == Mode::train)
     train_part(step, part);
   else if (mode == Mode::own_train)
@@ -318,18 +318,18 @@ Tensors Stepper::outputs_of(const Batch& given, bool training) {
   const Batch batch = adapted(given);
   build(batch);
   const int64_t rows = batch.x[0].shape()[0];
-  std::vector<Tensors> parts(static_cast<size_t>(strategy_.num_replicas_in_sync()));
+  std::vector<Tensors> parts(static_cast<size_t>(strategy_.num_local_replicas()));
   std::vector<Call> calls(parts.size());
   const uint64_t pass = training ? 0 : model_.next_pass();
   StatusWords status;
   std::optional<StatusScope> reports(status);
   strategy_.run([&](Replica& replica) {
     const RowRange range = strategy_.rows_of(replica.id, rows);
-    Call& call = calls[static_cast<size_t>(replica.id)];
+    Call& call = calls[static_cast<size_t>(replica.local_index)];
     call.restart({.training = training,
                   .tape = nullptr,
                   .replica = replica.context,
-                  .replica_index = replica.id,
+                  .local_index = replica.local_index,
                   .first_row = range.first,
                   .rows = range.count,
                   .global_rows = rows,
@@ -340,7 +340,7 @@ Tensors Stepper::outputs_of(const Batch& given, bool training) {
     ReplicaStep step(model_, replica, call);
     const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
     const ScopedValue<const RunningCall*> running(thread_context().running, &own);
-    parts[static_cast<size_t>(replica.id)] = model_.predict_step(step, part_of(strategy_, batch, replica.id));
+    parts[static_cast<size_t>(replica.local_index)] = model_.predict_step(step, part_of(strategy_, batch, replica.local_index));
   });
   reports.reset();
   nyala::check_status(status, model_, given_.get());
@@ -349,9 +349,9 @@ Tensors Stepper::outputs_of(const Batch& given, bool training) {
   for (size_t i = 0; i < parts[0].size(); ++i) {
     const Tensor& sample = parts[0][i];
     const Tensor whole = Tensor::empty(sample.shape().with(0, rows), sample.dtype());
-    for (size_t id = 0; id < parts.size(); ++id) {
-      const RowRange range = strategy_.rows_of(static_cast<int>(id), rows);
-      whole.rows(range.first, range.count).copy_from(parts[id][i]);
+    for (size_t index = 0; index < parts.size(); ++index) {
+      const RowRange range = strategy_.rows_of(strategy_.replica_id(static_cast<int>(index)), rows);
+      whole.rows(range.first, range.count).copy_from(parts[index][i]);
     }
     outputs.push_back(whole);
   }

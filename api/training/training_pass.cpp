@@ -13,17 +13,17 @@ using namespace nyala::detail;
 
 namespace {
 
-int replica_id() { return thread_context().replica ? thread_context().replica->replica_id() : 0; }
+int local_index() { return thread_context().replica ? thread_context().replica->local_index() : 0; }
 
 TrainingPassConfig place_of(const DistributedBatch& batch, int64_t step) {
-  TrainingPassConfig config{.global_rows = batch.rows, .step = step};
-  for (int id = 0; id < replica_id(); ++id)
-    config.first_row += batch.parts.at(static_cast<size_t>(id)).x.at(0).shape()[0];
+  TrainingPassConfig config{.global_rows = batch.rows, .first_row = batch.first_row, .step = step};
+  for (int before = 0; before < local_index(); ++before)
+    config.first_row += batch.parts.at(static_cast<size_t>(before)).x.at(0).shape()[0];
   return config;
 }
 
 int64_t own_rows(const DistributedBatch& batch) {
-  return batch.parts.at(static_cast<size_t>(replica_id())).x.at(0).shape()[0];
+  return batch.parts.at(static_cast<size_t>(local_index())).x.at(0).shape()[0];
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ TrainingPass::TrainingPass(int64_t rows, Config config)
   call_.restart({.training = true,
                  .tape = thread_context().tape,
                  .replica = thread_context().replica,
-                 .replica_index = replica_id(),
+                 .local_index = local_index(),
                  .first_row = config.first_row,
                  .rows = rows,
                  .global_rows = config.global_rows > 0 ? config.global_rows : rows,

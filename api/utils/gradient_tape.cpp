@@ -27,7 +27,7 @@ std::shared_ptr<Tape> shared_record() {
 /// The copy of a variable that this thread's replica reads.
 const Tensor& own_copy(const Variable& variable) {
   const Collectives* const replica = thread_context().replica;
-  return variable.value(replica ? static_cast<size_t>(replica->replica_id()) % variable.num_copies() : 0);
+  return variable.value(replica ? static_cast<size_t>(replica->local_index()) % variable.num_copies() : 0);
 }
 
 Tensor for_unconnected(const Tensor& like, const GradientOptions& options) {

@@ -35,7 +35,7 @@ bool Call::is_trained(const VariableNode& node) const {
 Tensor Call::operator[](const Variable& variable) const {
   const VariableNode& node = variable.node();
   check_held(node);
-  Tensor value = node.copies[static_cast<size_t>(options_.replica_index) % node.copies.size()];
+  Tensor value = node.copies[static_cast<size_t>(options_.local_index) % node.copies.size()];
   if (node.copies.size() > 1) value.set_one_of_copies();
   if (options_.tape && options_.tape->recording && is_trained(node))
     return options_.tape->watch(value, node.leaf, &node);

@@ -24,7 +24,7 @@ struct CallOptions {
   bool training = false;
   Tape* tape = nullptr;            // null: nothing is recorded
   Collectives* replica = nullptr;  // null: one replica
-  int replica_index = 0;           // whose copies of the variables are read
+  int local_index = 0;             // whose copies of the variables are read: Collectives' local_index()
   int64_t first_row = 0;           // position of this replica's rows in the global batch
   int64_t rows = 0;                // rows of this replica
   int64_t global_rows = 0;         // rows of the whole batch; 0: unknown

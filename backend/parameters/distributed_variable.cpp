@@ -16,7 +16,7 @@ VariablePlace detail::place_of(const VariableNode& node) {
   using Context = VariablePlace::Context;
   const ThreadContext& thread = thread_context();
   if (thread.update_replica >= 0) return {Context::update, thread.update_replica, nullptr};
-  if (thread.replica) return {Context::replica, thread.replica->replica_id(), thread.replica};
+  if (thread.replica) return {Context::replica, thread.replica->local_index(), thread.replica};
   if (thread.replica_context || node.plain) return {Context::replica, 0, nullptr};
   return {};
 }
@@ -37,7 +37,7 @@ void detail::after_update(const Variable& variable) {
 }
 
 const Tensor& DistributedVariable::own_copy(const VariableNode& node, const VariablePlace& place) {
-  return node.copies[static_cast<size_t>(place.replica) % node.copies.size()];
+  return node.copies[static_cast<size_t>(place.local_index) % node.copies.size()];
 }
 
 void DistributedVariable::write_all(const VariableNode& node, const VariableWrite& write) {
@@ -63,7 +63,7 @@ void DistributedVariable::write_together(VariableNode& node, const VariablePlace
 
 void DistributedVariable::check_own_strategy(const VariableNode& node, const VariablePlace& place,
                                              const VariableWrite& write) {
-  const size_t replicas = place.others ? static_cast<size_t>(place.others->num_replicas()) : 1;
+  const size_t replicas = place.others ? static_cast<size_t>(place.others->num_local_replicas()) : 1;
   if (node.copies.size() == replicas && !(node.plain && replicas > 1)) return;
   throw StateError(place_of(node, write) + "the variable has " + std::to_string(node.copies.size()) +
                    (node.copies.size() == 1 ? " copy" : " copies") + ", but " + std::to_string(replicas) +

@@ -16,7 +16,7 @@ struct VariablePlace {
     update,         // inside Strategy::update
   };
   Context context = Context::cross_replica;
-  int replica = 0;                // whose copy, unless cross_replica
+  int local_index = 0;            // whose copy, unless cross_replica
   Collectives* others = nullptr;  // replica: null where there is only one
 };
 

@@ -28,11 +28,11 @@ void MirroredVariable::write(VariableNode& node, const VariablePlace& place,
   if (place.context == VariablePlace::Context::update) {
     if (node.home.defined()) return write_all(node, write);
     if (node.copies.size() > 1) node.diverged = true;
-    return apply(write, node.copies.at(static_cast<size_t>(place.replica)));
+    return apply(write, node.copies.at(static_cast<size_t>(place.local_index)));
   }
   check_own_strategy(node, place, write);
   if (!place.others || node.spec.aggregation == Aggregation::none)
-    return write_alone(node, place.replica, write);
+    return write_alone(node, place.local_index, write);
   write_together(node, place, write);
 }
 

@@ -152,7 +152,7 @@ ParameterStore::Arena& ParameterStore::arena(DType dtype) {
   Arena made;
   for (int copy = 0; copy < num_weight_copies(); ++copy)
     made.weights.emplace_back(weights_device(copy), dtype);
-  for (int replica = 0; replica < num_replicas(); ++replica) {
+  for (int replica = 0; replica < num_local_replicas(); ++replica) {
     made.gradients.emplace_back(device(replica), dtype);
     if (!reads_weights(replica)) made.fetched.emplace(replica, Plane(device(replica), dtype));
   }
@@ -233,9 +233,9 @@ const DistributedVariable* ParameterStore::kind_of(const VariableSpec& spec) con
 void ParameterStore::add_arena_copies(VariableNode& node) {
   const DType dtype = node.spec.dtype;
   Arena& own = arena(dtype);
-  if (parameter_device_ || (share_weights_ && num_replicas() > 1))
+  if (parameter_device_ || (share_weights_ && num_local_replicas() > 1))
     node.home = view_weights(0, dtype, node.segment).with_shape(node.spec.shape);
-  for (int replica = 0; replica < num_replicas(); ++replica) {
+  for (int replica = 0; replica < num_local_replicas(); ++replica) {
     const auto fetched = own.fetched.find(replica);
     const Tensor flat = fetched != own.fetched.end()
                             ? fetched->second.view(own.layout, node.segment)
@@ -248,7 +248,7 @@ void ParameterStore::add_state_copies(VariableNode& node) {
   const VariableSpec& spec = node.spec;
   if (parameter_device_ && spec.synchronization != Synchronization::on_read)
     node.home = Tensor::empty(spec.shape, spec.dtype, *parameter_device_);
-  for (int replica = 0; replica < num_replicas(); ++replica) {
+  for (int replica = 0; replica < num_local_replicas(); ++replica) {
     const bool reads_home = node.home.defined() && reads_weights(replica);
     node.copies.push_back(reads_home ? node.home.alias_on(device(replica))
                                      : Tensor::empty(spec.shape, spec.dtype, device(replica)));
@@ -296,7 +296,7 @@ Tensor ParameterStore::weights(int copy, DType dtype, const Segment& segment) {
 Tensor ParameterStore::gradients(int replica, DType dtype, const Segment& segment) {
   std::lock_guard lock(mutex_);
   Arena& of_dtype = arena(dtype);
-  if (replica == num_replicas() && reads_weights(0))  // the sum is made in the first replica's bytes
+  if (replica == num_local_replicas() && reads_weights(0))  // the sum is made in the first replica's bytes
     return of_dtype.gradients[0].view(of_dtype.layout, segment).alias_on(*parameter_device_);
   return of_dtype.gradients[static_cast<size_t>(replica)].view(of_dtype.layout, segment);
 }

@@ -79,19 +79,20 @@ class ParameterStore final : public VariableCreator,
   /// `spec.initialize` makes once.
   Variable create(const VariableSpec& spec) override;
 
-  int num_replicas() const { return static_cast<int>(devices_.size()); }
+  /// Those of this process; replicas and copies are counted among them.
+  int num_local_replicas() const { return static_cast<int>(devices_.size()); }
   Device device(int replica) const { return devices_[static_cast<size_t>(replica)]; }
   /// Whether an update writes one set of weights for all replicas.
   bool shares_weights() const { return share_weights_; }
   /// Sets of weights that an update must write: 1 where shared, else one per replica.
-  int num_weight_copies() const { return share_weights_ ? 1 : num_replicas(); }
+  int num_weight_copies() const { return share_weights_ ? 1 : num_local_replicas(); }
   /// Where weights(copy) lie.
   Device weights_device(int copy) const { return parameter_device_.value_or(device(copy)); }
   /// Set by make_central().
   const std::optional<Device>& parameter_device() const { return parameter_device_; }
   /// The `replica` for gradients() whose bytes take the sum that weights(copy) are updated with: `copy`
   /// itself, or one behind the last replica for a central store.
-  int sum_place(int copy) const { return parameter_device_ ? num_replicas() : copy; }
+  int sum_place(int copy) const { return parameter_device_ ? num_local_replicas() : copy; }
   /// Copies weights of this store to the replicas that cannot read the parameter device. Nothing to do
   /// elsewhere.
   void fetch(const Variables& variables);
@@ -111,6 +112,11 @@ class ParameterStore final : public VariableCreator,
   int32_t num_leaves() const;
 
   void release(DType dtype, const Segment& segment, int32_t leaf) noexcept override;
+
+  /// Set before the first variable is made where other processes have replicas, too: from then on create() is
+  /// called by all of them, and what rank 0 makes is the first value everywhere.
+  void set_processes(std::shared_ptr<ProcessExchange> processes) { processes_ = std::move(processes); }
+  ProcessExchange* processes() const override { return processes_.get(); }
 
   friend std::shared_ptr<ParameterStore> detail::default_store(Device device);
 
@@ -136,6 +142,7 @@ class ParameterStore final : public VariableCreator,
   bool share_weights_;
   std::optional<Device> parameter_device_;
   bool plain_ = false;
+  std::shared_ptr<ProcessExchange> processes_;
   mutable Mutex mutex_;
   std::map<DType, Arena> arenas_;
   int32_t next_leaf_ = 0;

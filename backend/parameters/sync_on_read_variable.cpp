@@ -84,7 +84,7 @@ void SyncOnReadVariable::write(VariableNode& node, const VariablePlace& place,
   if (place.context == VariablePlace::Context::cross_replica) return write_everywhere(node, write);
   if (place.context == VariablePlace::Context::replica) check_own_strategy(node, place, write);
   if (node.copies.size() > 1) node.diverged = true;
-  apply(write, node.copies.at(static_cast<size_t>(place.replica)));
+  apply(write, node.copies.at(static_cast<size_t>(place.local_index)));
 }
 
 void SyncOnReadVariable::write_everywhere(VariableNode& node, const VariableWrite& write) {

@@ -16,6 +16,7 @@
 namespace nyala {
 
 class DistributedVariable;
+class ProcessExchange;
 struct VariableWrite;
 
 /// When the copies of a variable are brought together (tf.distribute's names). `automatic`: on_write.
@@ -72,6 +73,8 @@ class SegmentOwner {
  public:
   virtual ~SegmentOwner() = default;
   virtual void release(DType dtype, const Segment& segment, int32_t leaf) noexcept = 0;
+  /// What speaks with the other processes that hold the variable; null: there are none.
+  virtual ProcessExchange* processes() const { return nullptr; }
 };
 
 /// What a Variable handle shares. `copies[r]` is what replica r reads.

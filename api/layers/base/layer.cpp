@@ -310,7 +310,7 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
   Collectives* const replica = thread_context().replica;
   Call call({.tape = thread_context().tape,
              .replica = replica,
-             .replica_index = replica ? replica->replica_id() : 0,
+             .local_index = replica ? replica->local_index() : 0,
              .rows = shapes[0].empty() ? 0 : shapes[0][0],
              .global_rows = shapes[0].empty() ? 0 : shapes[0][0],
              .step = {},

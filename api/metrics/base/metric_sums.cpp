@@ -10,9 +10,9 @@ using namespace nyala::detail;
 
 namespace {
 
-size_t replica_index() {
+size_t local_index() {
   const Collectives* const replica = thread_context().replica;
-  return replica ? static_cast<size_t>(replica->replica_id()) : 0;
+  return replica ? static_cast<size_t>(replica->local_index()) : 0;
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ size_t replica_index() {
 // others.
 void MetricSums::update(const MetricNode& metric, const Tensor& y_true, const Tensor& y_pred,
                         const Tensor& sample_weight) {
-  const size_t index = replica_index();
+  const size_t index = local_index();
   std::unique_lock lock(mutex_);
   if (index >= parts_.size()) parts_.resize(index + 1);
   if (!parts_[index].defined()) parts_[index] = Tensor::from(metric.initial_state()).to(y_true.device());
@@ -43,7 +43,7 @@ std::vector<double> MetricSums::read(const MetricNode& metric) const {
     parts = parts_;
   }
   if (replica) {
-    const size_t index = replica_index();
+    const size_t index = local_index();
     const Tensor own = index < parts.size() && parts[index].defined()
                            ? parts[index]
                            : Tensor::from(metric.initial_state()).to(thread_context().device);

@@ -21,7 +21,7 @@ void check_shape(const Tensor& value, const Shape& expected, const std::string& 
 Tensor accumulated(ParameterStore& store, const Variable& variable, double scale) {
   Tensor sum = Tensor::zeros(variable.shape(), variable.dtype());
   dispatch_real(variable.dtype(), "optimizer", [&]<class T>(T) {
-    for (int replica = 0; replica < store.num_replicas(); ++replica) {
+    for (int replica = 0; replica < store.num_local_replicas(); ++replica) {
       const std::vector<T> part = store.gradient(replica, variable).to_vector<T>();
       const std::span<T> total = sum.data<T>();
       for (size_t i = 0; i < part.size(); ++i) total[i] += static_cast<T>(part[i] / scale);
@@ -35,7 +35,7 @@ void set_accumulated(ParameterStore& store, const Variable& variable, const Tens
   dispatch_real(variable.dtype(), "optimizer", [&]<class T>(T) {
     for (T& element : scaled.data<T>()) element = static_cast<T>(element * scale);
   });
-  for (int replica = 0; replica < store.num_replicas(); ++replica)
+  for (int replica = 0; replica < store.num_local_replicas(); ++replica)
     store.gradient(replica, variable)
         .copy_from(replica == 0 ? scaled : Tensor::zeros(variable.shape(), variable.dtype()));
 }

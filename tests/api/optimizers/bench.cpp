@@ -60,7 +60,7 @@ std::vector<std::vector<double>> Bench::gradients(int step, double scale) const 
 void Bench::step(const std::vector<std::vector<double>>& gradients) {
   BaseOptimizer& node = optimizer.node();
   const bool adds = node.accumulates_into_existing();
-  for (int replica = 0; replica < store->num_replicas(); ++replica)
+  for (int replica = 0; replica < store->num_local_replicas(); ++replica)
     for (size_t i = 0; i < variables.size(); ++i) {
       const Tensor place = store->gradient(replica, variables[i]);
       std::vector<double> values = gradients[i];
