@@ -60,4 +60,9 @@ void write_model(const Model& model, const std::string& path);
 /// Text as the only line, or on a terminal as progress; never to standard output.
 bool on_terminal();
 
+/// Thrown to end the program with a status, after everything that was to be said.
+struct ExitStatus {
+  int status;
+};
+
 }  // namespace nyala::tools

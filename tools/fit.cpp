@@ -1,3 +1,4 @@
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -9,9 +10,9 @@
 
 #include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/printable.h>
+#include <nyala/backend/runtime/signal_watch.h>
 #include <nyala/files/base/atomic_file.h>
 #include <nyala/tools/images.h>
-#include <nyala/tools/interruption.h>
 #include <nyala/tools/options.h>
 
 namespace nyala::tools {
@@ -29,7 +30,7 @@ struct Options {
   int64_t batch_size = 32, seed = -1;
   bool no_shuffle = false, cache = false, skip_broken = false;
   double validation_split = 0.0;
-  std::string data, preprocess;
+  std::string data, preprocess, preemption_checkpoint;
   std::vector<int64_t> size;
 };
 
@@ -41,10 +42,15 @@ struct SayNotKept : Callback {
 };
 
 /// Ends training after the step in which a signal came.
-struct StopOnInterrupt : Callback {
+class StopOnSignal : public Callback {
+ public:
+  explicit StopOnSignal(const SignalWatch& watch) : watch_(watch) {}
   void on_train_batch_end(int64_t, Logs&) override {
-    if (Interruption::signal()) model().set_stop_training(true);
+    if (watch_.signal()) model().set_stop_training(true);
   }
+
+ private:
+  const SignalWatch& watch_;
 };
 
 std::vector<std::string> split(const std::string& list) {
@@ -143,6 +149,11 @@ void check_data(const Options& options) {
     throw InvalidArgumentError(
         "fit: expected --input and --target (arrays), or --data (a folder of pictures)");
   preprocessing(options.preprocess);  // a wrong name before long work
+  const bool is_drawn = !options.data.empty() && !options.no_shuffle && options.seed < 0;
+  if (!options.preemption_checkpoint.empty() && is_drawn)
+    throw InvalidArgumentError(
+        "fit: --preemption-checkpoint goes on in the order in which pictures were shuffled: expected --seed or "
+        "--no-shuffle");
 }
 
 /// The history replaces what is at its path: not what else the command reads or writes.
@@ -185,6 +196,30 @@ History fit_images(const Model& model, const Options& options, FitConfig config)
   return model.fit(data.train, config);
 }
 
+/// A preemption comes first: then nothing else hears of the signal.
+std::vector<CallbackArgument> callbacks_of(const Options& options, const SignalWatch& watch) {
+  std::vector<CallbackArgument> callbacks;
+  if (!options.preemption_checkpoint.empty())
+    callbacks.emplace_back(PreemptionCheckpointHandler(options.preemption_checkpoint));
+  callbacks.emplace_back(StopOnSignal(watch));
+  if (options.output.empty()) callbacks.emplace_back(SayNotKept());
+  return callbacks;
+}
+
+History train(const Model& model, const Options& options, const SignalWatch& watch) {
+  const FitConfig config = {.epochs = options.epochs,
+                            .verbose = options.verbose,
+                            .callbacks = callbacks_of(options, watch),
+                            .class_weight = class_weight_of(options.class_weight),
+                            .cache_frozen_features = options.cache};
+  try {
+    return options.data.empty() ? fit_arrays(model, options, config) : fit_images(model, options, config);
+  } catch (const PreemptedError&) {
+    std::cerr << "preempted; the same command goes on from " << options.preemption_checkpoint << "\n";
+    throw ExitStatus{preemption_exit_code};
+  }
+}
+
 void fit(const Options& options) {
   check_data(options);
   if (!options.output.empty()) check_model_output(options.output);
@@ -196,18 +231,11 @@ void fit(const Options& options) {
     compile(loaded, options);
     return loaded;
   });
-  const Interruption interruption;
-  FitConfig config = {.epochs = options.epochs,
-                      .verbose = options.verbose,
-                      .callbacks = {StopOnInterrupt()},
-                      .class_weight = class_weight_of(options.class_weight),
-                      .cache_frozen_features = options.cache};
-  if (options.output.empty()) config.callbacks.emplace_back(SayNotKept());
-  const History history =
-      options.data.empty() ? fit_arrays(model, options, config) : fit_images(model, options, config);
+  const SignalWatch watch({SIGINT, SIGTERM, SIGHUP});
+  const History history = train(model, options, watch);
   if (!options.output.empty()) write_model(model, options.output);
   if (!options.history.empty()) write_history(history, options.history);
-  if (const int signal = Interruption::signal()) {
+  if (const int signal = watch.signal()) {
     std::cerr << "interrupted"
               << (options.output.empty() ? "; nothing was saved (no --output)" : "; saved " + options.output)
               << "\n";
@@ -252,6 +280,8 @@ void add_fit(CLI::App& app) {
       "--output", o->output,
       "the trained model, .keras or .h5; or its weights alone, .weights.h5, .safetensors or .npz");
   command->add_option("--history", o->history, "loss and metrics of each epoch, as JSON");
+  command->add_option("--preemption-checkpoint", o->preemption_checkpoint,
+                      "a folder: SIGTERM ends the step, saves there and exits with 42; the same command goes on");
   command->add_option("--verbose", o->verbose, "0 silent, 1 a bar, 2 a line per epoch")
       ->transform(whole_number(0, 2));
   only_with(*command, "--data", {"--preprocess", "--size", "--skip-broken"});

@@ -6,7 +6,6 @@
 
 #include <nyala/backend/core/printable.h>
 #include <nyala/tools/command.h>
-#include <nyala/tools/interruption.h>
 
 namespace {
 

@@ -12,5 +12,7 @@
 #include <nyala/api/callbacks/learning_rate_scheduler.h>
 #include <nyala/api/callbacks/model_checkpoint.h>
 #include <nyala/api/callbacks/monitor_callback.h>
+#include <nyala/api/callbacks/preemption_checkpoint_handler.h>
 #include <nyala/api/callbacks/reduce_lr_on_plateau.h>
 #include <nyala/api/callbacks/terminate_on_nan.h>
+#include <nyala/api/callbacks/training_backup.h>

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <nyala/api/callbacks/base/callback.h>
+#include <nyala/api/callbacks/training_backup.h>
 
 namespace nyala {
 
@@ -35,9 +36,7 @@ class BackupAndRestore : public Callback {
   void on_train_end(Logs& logs) override;
 
  private:
-  std::string path() const;
-
-  std::string backup_dir_;
+  detail::TrainingBackup backup_;
   Config config_;
   int epoch_ = 0;
   int64_t last_batch_ = -1;  // of this epoch

@@ -192,5 +192,47 @@ TEST_F(ToolFit, ASecondSignalEndsAtOnceAndTheOldFileIsWhole) {
   EXPECT_NO_THROW(load_model(file("out.keras")));
 }
 
+/// Killed kindly again and again, the command ends with the file of an undisturbed run.
+TEST_F(ToolFit, APreemptionExitsWith42AndTheSameCommandGoesOn) {
+  const Sequential model({Input({4}), Dense(6, {.activation = "tanh"}), Dropout(0.3), Dense(2)});
+  model.compile({.optimizer = Adam(0.001), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  model.save(file("m.keras"));
+  for (const std::string devices : {"cpu:0", "cpu:0,cpu:1"}) {
+    const auto command = [&](const std::string& output) {
+      return std::vector<std::string>{"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"),
+                                      "--epochs", "300", "--seed", "4", "--verbose", "2", "--devices", devices,
+                                      "--output", file(output)};
+    };
+    run_well(command("whole.keras"));
+    std::vector<std::string> again = command("parts.keras");
+    again.insert(again.end(), {"--preemption-checkpoint", file("preempted")});
+    int preemptions = 0;
+    for (ToolRun run; run.status != 0;) {
+      NyalaProcess process(folder_.path().string(), again);
+      if (preemptions < 2) {
+        ASSERT_TRUE(process.has_written(200, 60)) << "no epoch ended";
+        process.send(SIGTERM);
+      }
+      run = process.wait();
+      ASSERT_EQ(run.status, preemptions < 2 ? 42 : 0) << run.err;
+      if (run.status == 0) break;
+      ++preemptions;
+      EXPECT_NE(run.err.find("preempted; the same command goes on from " + file("preempted")), std::string::npos)
+          << run.err;
+    }
+    EXPECT_EQ(preemptions, 2);
+    expect_same_weights(load_model(file("parts.keras")), load_model(file("whole.keras")));
+    EXPECT_FALSE(std::filesystem::exists(file("preempted")));
+    std::filesystem::remove(file("parts.keras"));
+  }
+}
+
+TEST_F(ToolFit, PicturesInADrawnOrderCannotGoOn) {
+  const ToolRun said = run({"fit", file("m.keras"), "--data", folder_.path().string(), "--preemption-checkpoint",
+                            file("preempted")});
+  EXPECT_EQ(said.status, 1);
+  EXPECT_NE(said.err.find("expected --seed or --no-shuffle"), std::string::npos) << said.err;
+}
+
 }  // namespace
 }  // namespace nyala

@@ -46,7 +46,15 @@ class NyalaProcess {
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 1, out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
     posix_spawn_file_actions_addopen(&files, 2, err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    const int error = ::posix_spawn(&id_, program.c_str(), &files, nullptr, list.data(), ::environ);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t heard;  // whatever the process that runs the tests was told to ignore
+    sigemptyset(&heard);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&heard, signal);
+    posix_spawnattr_setsigdefault(&attributes, &heard);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    const int error = ::posix_spawn(&id_, program.c_str(), &files, &attributes, list.data(), ::environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     if (error) throw std::runtime_error("cannot run " + program + " (build the target nyala_command)");
   }

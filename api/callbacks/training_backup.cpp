@@ -1,0 +1,41 @@
+#include <nyala/api/callbacks/training_backup.h>
+
+#include <filesystem>
+
+#include <nyala/api/saving/weights/weights_file.h>
+#include <nyala/api/training/resume_point.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala::detail {
+
+namespace fs = std::filesystem;
+
+TrainingBackup::TrainingBackup(std::string folder, std::string who)
+    : folder_(std::move(folder)), who_(std::move(who)) {
+  if (folder_.empty()) throw InvalidArgumentError(who_ + ": expected the path of a folder");
+}
+
+TrainingPosition TrainingBackup::begin(const Model& model) const {
+  if (!has_its_weights(model))
+    throw StateError(
+        who_ + ": model " + in_quotes(model.name()) +
+        " is not built, so a backup could not be restored; begin it with an Input or call build() "
+        "before fit()");
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) throw IoError(who_ + ": cannot make folder '" + folder_ + "': " + error.message());
+  if (!fs::exists(path())) return {};
+  const TrainingPosition position = Checkpoint(model).restore(path());
+  ResumePoint& resume = model.model_node().resume_point();
+  resume.epoch = position.epoch;
+  resume.batch = position.batch;
+  return position;
+}
+
+void TrainingBackup::remove() const {
+  std::error_code ignored;  // a backup that cannot be removed does no harm; a folder with other files stays
+  fs::remove(path(), ignored);
+  if (fs::is_directory(fs::symlink_status(folder_, ignored))) fs::remove(folder_, ignored);
+}
+
+}  // namespace nyala::detail

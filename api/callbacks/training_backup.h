@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include <nyala/api/model/model.h>
+#include <nyala/api/saving/checkpoint.h>
+
+namespace nyala::detail {
+
+/// The checkpoint from which fit goes on, latest.weights.h5 in a folder: what callbacks that make training
+/// survive share. Two of them may share the folder, too.
+class TrainingBackup {
+ public:
+  /// `who` begins the errors. Throws InvalidArgumentError for an empty path.
+  TrainingBackup(std::string folder, std::string who);
+
+  std::string path() const { return folder_ + "/latest.weights.h5"; }
+  /// For on_train_begin: makes the folder; where there is a backup the model becomes it and fit is told to go
+  /// on there. Returns its position. Throws StateError for a model that is not built (as Keras), IoError
+  /// where the folder cannot be made, and what Checkpoint::restore throws.
+  TrainingPosition begin(const Model& model) const;
+  /// The file, and the folder where nothing else is in it. What cannot be removed stays.
+  void remove() const;
+
+ private:
+  std::string folder_, who_;
+};
+
+}  // namespace nyala::detail

@@ -1,0 +1,180 @@
+#include <csignal>
+#include <filesystem>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/callbacks/lambda_callback.h>
+#include <nyala/api/callbacks/preemption_checkpoint_handler.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/tests/api/saving/interrupted_training.h>
+#include <nyala/tests/support/forked.h>
+
+namespace nyala {
+namespace {
+
+using namespace interrupted;
+
+/// Where in training the signal comes.
+enum class Moment { step, last_step_of_an_epoch, first_epoch_end, validation, last_epoch_end };
+
+/// Sends the process a SIGTERM, once.
+class Preempt : public Callback {
+ public:
+  explicit Preempt(Moment moment) : moment_(moment) {}
+  void on_epoch_begin(int epoch, Logs&) override { epoch_ = epoch; }
+  void on_train_batch_end(int64_t batch, Logs&) override {
+    if (epoch_ == 1 && moment_ == Moment::step && batch >= 3) send();
+    if (epoch_ == 1 && moment_ == Moment::last_step_of_an_epoch && batch == kRows / kBatch) send();
+  }
+  void on_test_batch_end(int64_t, Logs&) override {
+    if (epoch_ == 1 && moment_ == Moment::validation) send();
+  }
+  void on_epoch_end(int epoch, Logs&) override {
+    if (epoch == 0 && moment_ == Moment::first_epoch_end) send();
+    if (epoch == kEpochs - 1 && moment_ == Moment::last_epoch_end) send();
+  }
+
+ private:
+  void send() {
+    if (!std::exchange(sent_, true)) std::raise(SIGTERM);
+  }
+
+  Moment moment_;
+  int epoch_ = 0;
+  bool sent_ = false;
+};
+
+class PreemptionTest : public testing::Test {
+ protected:
+  void SetUp() override { configure_logical_devices("cpu", 2); }
+  void TearDown() override { configure_logical_devices("cpu", 1); }
+
+  std::string backup() const { return folder_.file("backup"); }
+
+  /// Trains once without and once with a signal in the middle, and compares. `others` are in the list, too.
+  void expect_goes_on(
+      const Training& training, Moment moment,
+      const std::function<std::vector<CallbackArgument>()>& others = [] {
+        return std::vector<CallbackArgument>();
+      }) const {
+    SCOPED_TRACE(static_cast<int>(moment));
+    set_random_seed(11);
+    const Model whole = model_of(training);
+    const History expected = fit(whole, training, {});
+    set_random_seed(11);
+    PreemptionCheckpointHandler handler(backup());
+    std::vector<CallbackArgument> callbacks = others();
+    callbacks.insert(callbacks.begin(), {Preempt(moment), handler});
+    EXPECT_THROW(fit(model_of(training), training, callbacks), PreemptedError);
+    EXPECT_TRUE(handler.preempted());
+    ASSERT_TRUE(std::filesystem::exists(backup() + "/latest.weights.h5"));
+    set_random_seed(999);  // nothing of the new process' own random state may matter
+    const Model second = model_of(training);
+    callbacks = others();
+    callbacks.insert(callbacks.begin(), handler);
+    const History rest = fit(second, training, callbacks);
+    EXPECT_FALSE(handler.preempted());
+    EXPECT_EQ(bits_of(second), bits_of(whole));
+    if (moment != Moment::last_epoch_end) expect_same_end(expected, rest);
+    EXPECT_FALSE(std::filesystem::exists(backup()));
+  }
+
+  ScratchFolder folder_{"preemption"};
+};
+
+TEST_F(PreemptionTest, TrainingGoesOnBitByBit) {
+  Training t;
+  t.validation = true;
+  for (const Moment moment : {Moment::step, Moment::last_step_of_an_epoch, Moment::first_epoch_end,
+                              Moment::validation, Moment::last_epoch_end})
+    expect_goes_on(t, moment);
+}
+
+TEST_F(PreemptionTest, SoItDoesOnTwoDevicesAndInTheMiddleOfAccumulation) {
+  for (const int replicas : {1, 2})
+    expect_goes_on({.replicas = replicas, .optimizer = accumulating, .steps_per_execution = 2}, Moment::step);
+}
+
+TEST_F(PreemptionTest, BackupAndRestoreMayShareTheFolder) {
+  const std::string folder = backup();
+  for (const Moment moment : {Moment::step, Moment::first_epoch_end})
+    expect_goes_on({}, moment, [folder] {
+      return std::vector<CallbackArgument>{BackupAndRestore(folder, {.save_freq = 2})};
+    });
+}
+
+/// Neither an end of the epoch nor one of training is made up.
+TEST_F(PreemptionTest, NoOtherHookIsCalled) {
+  int ends = 0;
+  LambdaCallback count({.on_epoch_end = [&](int, Logs&) { ++ends; }, .on_train_end = [&](Logs&) { ++ends; }});
+  const PreemptionCheckpointHandler handler(backup(), {.termination_watcher_fn = [] { return true; }});
+  EXPECT_THROW(fit(model_of({}), {}, {PreemptionCheckpointHandler(handler), count}), PreemptedError);
+  EXPECT_EQ(ends, 0);
+}
+
+TEST_F(PreemptionTest, AFunctionCanAnnounceItInsteadOfASignal) {
+  int asked = 0;
+  PreemptionCheckpointHandler handler(
+      backup(), {.termination_signals = {}, .termination_watcher_fn = [&] { return ++asked == 3; }});
+  try {
+    fit(model_of({}), {}, {handler});
+    FAIL() << "it was not preempted";
+  } catch (const PreemptedError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "fit: preempted; '" + backup() +
+                  "/latest.weights.h5' has epoch 0, batch 3: exit with "
+                  "preemption_exit_code, fit goes on there when the program is started again");
+  }
+  EXPECT_EQ(preemption_exit_code, 42);
+}
+
+void (*handler_of(int signal))(int) {
+  struct sigaction action = {};
+  ::sigaction(signal, nullptr, &action);
+  return action.sa_handler;
+}
+
+/// Also where the fit ends otherwise.
+TEST_F(PreemptionTest, WhatTheSignalDidBeforeComesBack) {
+  fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())});
+  EXPECT_EQ(handler_of(SIGTERM), SIG_DFL);
+  EXPECT_THROW(fit(model_of({}), {}, {PreemptionCheckpointHandler(backup()), Preempt(Moment::step)}),
+               PreemptedError);
+  EXPECT_EQ(handler_of(SIGTERM), SIG_DFL);
+  EXPECT_THROW(fit(model_of({}), {}, {PreemptionCheckpointHandler(backup()), Interrupt(2, 1)}), Interruption);
+  EXPECT_EQ(handler_of(SIGTERM), SIG_DFL);
+}
+
+TEST_F(PreemptionTest, ASecondSignalEndsTheProcess) {
+  const ForkedEnd end = in_forked_child([] {
+    const SignalWatch watch({SIGTERM, SIGUSR1});
+    const SignalWatch inner({SIGUSR1});
+    std::raise(SIGUSR1);
+    if (watch.signal() != SIGUSR1 || inner.signal() != SIGUSR1) return false;
+    std::raise(SIGTERM);
+    return false;
+  });
+  EXPECT_EQ(end.signal, SIGTERM);
+}
+
+TEST_F(PreemptionTest, AnIgnoredSignalStaysSo) {
+  EXPECT_TRUE(in_forked_child([] {
+                std::signal(SIGHUP, SIG_IGN);
+                const SignalWatch watch({SIGHUP, SIGTERM});
+                std::raise(SIGHUP);
+                return watch.signal() == 0 && handler_of(SIGHUP) == SIG_IGN;
+              }).worked());
+}
+
+TEST_F(PreemptionTest, WhatCannotWorkIsSaid) {
+  EXPECT_THROW(PreemptionCheckpointHandler(""), InvalidArgumentError);
+  EXPECT_THROW(fit(model_of({}), {},
+                   {PreemptionCheckpointHandler(backup(), {.termination_signals = {SIGTERM, SIGKILL}})}),
+               InvalidArgumentError);
+  EXPECT_EQ(handler_of(SIGTERM), SIG_DFL);
+}
+
+}  // namespace
+}  // namespace nyala
