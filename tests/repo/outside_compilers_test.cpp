@@ -29,7 +29,8 @@ TEST(OutsideCompilers, MacrosOfOthersChangeNothing) {
       "#define Complex int\n#define min(a, b) ((a) < (b) ? (a) : (b))\n"
       "#define max(a, b) ((a) > (b) ? (a) : (b))\n#define near\n#define far\n#define small char\n"
       "#define interface struct\n#define IN\n#define OUT\n#define ERROR 0\n#define DELETE 1\n"
-      "#define check(x) x\n#define verify(x) x\n#define require(x) x\n#define major(x) x\n#define DEBUG 1\n" +
+      "#define check(x) x\n#define verify(x) x\n#define require(x) x\n#define major(x) x\n#define DEBUG 1\n"
+      "#include <nyala/fwd.h>\n" +
       std::string(kInclude) +
       "nyala::Input input() { return nyala::Input({nyala::kNone, 4}); }\n"
       "nyala::Tensor rows(nyala::Tensor x) { return x[nyala::slice(2, nyala::kNone)]; }\n");
@@ -76,9 +77,11 @@ TEST(OutsideCompilers, NoTypesAtRunTimeIsOneError) {
   EXPECT_THAT(text, HasSubstr("-fno-rtti"));
 }
 
+/// Also says where fwd.h calls a struct a class.
 TEST(OutsideCompilers, ClangTakesTheHeaders) {
   if (!there_is_a_compiler("clang++")) GTEST_SKIP() << "no clang++ here";
-  EXPECT_EQ(what_the_compiler_says(kInclude, "clang++ -std=c++20 -Wall -Wextra"), "");
+  const std::string source = "#include <nyala/fwd.h>\n" + std::string(kInclude);
+  EXPECT_EQ(what_the_compiler_says(source, "clang++ -std=c++20 -Wall -Wextra"), "");
 }
 
 }  // namespace

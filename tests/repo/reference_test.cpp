@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/tests/repo/forward_page.h>
 #include <nyala/tests/repo/reference_page.h>
 #include <nyala/tests/repo/source_tree.h>
 
@@ -23,6 +24,15 @@ TEST(Reference, IsWhatTheHeadersSay) {
   EXPECT_TRUE(text_of("docs/reference.md") == reference_page())
       << "docs/reference.md is not up to date: NYALA_WRITE_REFERENCE=1 build/release/tests/test_repo "
          "--gtest_filter='Reference.*' writes it";
+}
+
+TEST(Reference, IsDeclaredInAHeaderOfNames) {
+  if (std::getenv("NYALA_WRITE_REFERENCE")) std::ofstream(root() / "fwd.h") << forward_page();
+  EXPECT_TRUE(text_of("fwd.h") == forward_page())
+      << "fwd.h is not up to date: NYALA_WRITE_REFERENCE=1 build/release/tests/test_repo "
+         "--gtest_filter='Reference.*' writes it";
+  for (const char* name : {"class Conv2D;", "struct DenseConfig;", "class Model;", "class MirroredStrategy;"})
+    EXPECT_NE(text_of("fwd.h").find(name), std::string::npos) << name;
 }
 
 /// The lists of names and the page find classes in different ways.
