@@ -59,7 +59,7 @@ std::string Status::to_string() const {
 StatusWords::Word& StatusWords::word_of(Device device) {
   for (Word& word : words_)
     if (word.device == device) return word;
-  return words_.emplace_back(device, Tensor::zeros({std::tuple_size_v<Places>}, DType::int32, device));
+  return words_.emplace_back(Word{device, Tensor::zeros({std::tuple_size_v<Places>}, DType::int32, device)});
 }
 
 Tensor StatusWords::word(Device device) {
