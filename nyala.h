@@ -46,6 +46,7 @@
 #include <nyala/datasets/pad_sequences.h>
 #include <nyala/models/all.h>
 #include <nyala/strategies/central_storage.h>
+#include <nyala/strategies/cluster/all.h>
 #include <nyala/strategies/comm/all.h>
 #include <nyala/strategies/generator.h>
 #include <nyala/strategies/mirrored.h>

@@ -1,0 +1,62 @@
+#include <nyala/strategies/cluster/choose_cluster_resolver.h>
+
+#include <algorithm>
+#include <initializer_list>
+
+#include <nyala/strategies/cluster/kubernetes_cluster_resolver.h>
+#include <nyala/strategies/cluster/mpi_cluster_resolver.h>
+#include <nyala/strategies/cluster/simple_cluster_resolver.h>
+#include <nyala/strategies/cluster/slurm_cluster_resolver.h>
+#include <nyala/strategies/cluster/tf_config_cluster_resolver.h>
+#include <nyala/strategies/cluster/torchrun_cluster_resolver.h>
+
+namespace nyala {
+
+namespace {
+
+using MakeResolver = std::shared_ptr<const ClusterResolver> (*)(const Environment&);
+
+template <class Resolver>
+std::shared_ptr<const ClusterResolver> resolver_of(const Environment& environment) {
+  return std::make_shared<const Resolver>(typename Resolver::Config{.environment = environment});
+}
+
+template <MPIFlavor flavor>
+std::shared_ptr<const ClusterResolver> mpi_resolver(const Environment& environment) {
+  return std::make_shared<const MPIClusterResolver>(
+      MPIClusterResolverConfig{.flavor = flavor, .environment = environment});
+}
+
+struct Launcher {
+  std::initializer_list<const char*> variables;
+  const char* reason;
+  MakeResolver make;
+};
+
+}  // namespace
+
+ChosenClusterResolver choose_cluster_resolver(const ClusterResolverOption& given,
+                                              const Environment& environment) {
+  if (given.get()) return {given.get(), "the program names it"};
+  const Launcher launchers[] = {
+      {{"TF_CONFIG"}, "TF_CONFIG is set", resolver_of<TFConfigClusterResolver>},
+      {{"RANK", "WORLD_SIZE"},
+       "RANK and WORLD_SIZE are set, as by torchrun",
+       resolver_of<TorchrunClusterResolver>},
+      {{"OMPI_COMM_WORLD_SIZE"},
+       "OMPI_COMM_WORLD_SIZE is set, as by mpirun",
+       mpi_resolver<MPIFlavor::open_mpi>},
+      {{"SLURM_STEP_ID"}, "SLURM_STEP_ID is set, as by srun", resolver_of<SlurmClusterResolver>},
+      {{"PMI_SIZE"}, "PMI_SIZE is set, as by mpiexec", mpi_resolver<MPIFlavor::pmi>},
+      {{"NYALA_NUM_WORKERS", "NYALA_SERVICE"},
+       "NYALA_NUM_WORKERS and NYALA_SERVICE are set",
+       resolver_of<KubernetesClusterResolver>}};
+  for (const Launcher& launcher : launchers) {
+    const auto is_set = [&](const char* name) { return environment.has(name); };
+    if (std::all_of(launcher.variables.begin(), launcher.variables.end(), is_set))
+      return {launcher.make(environment), launcher.reason};
+  }
+  return {std::make_shared<const SimpleClusterResolver>(), "no launcher has set its variables"};
+}
+
+}  // namespace nyala

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <nyala/strategies/cluster/cluster_resolver.h>
+#include <nyala/strategies/cluster/environment.h>
+
+namespace nyala {
+
+struct ChosenClusterResolver {
+  std::shared_ptr<const ClusterResolver> resolver;
+  std::string reason;  ///< "TF_CONFIG is set"
+};
+
+/// The resolver that fits how this process was started. The first of these that holds:
+///
+/// | what is there                                    | resolver                   | started by |
+/// |--------------------------------------------------|----------------------------|-----------------------------|
+/// | `given`                                          | that                       | - | | TF_CONFIG |
+/// TFConfigClusterResolver    | nyala launch, TFJob         | | RANK and WORLD_SIZE | TorchrunClusterResolver
+/// | torchrun, PyTorchJob        | | OMPI_COMM_WORLD_SIZE                             | MPIClusterResolver |
+/// mpirun (Open MPI), MPIJob   | | SLURM_STEP_ID                                    | SlurmClusterResolver |
+/// srun                        | | PMI_SIZE                                         | MPIClusterResolver |
+/// mpiexec (MPICH, Intel MPI)  | | NYALA_NUM_WORKERS and NYALA_SERVICE              |
+/// KubernetesClusterResolver  | an Indexed Job, StatefulSet | | nothing | SimpleClusterResolver({})  | a
+/// shell: one process        |
+///
+/// Throws what the resolver's constructor throws: variables that contradict each other never become another
+/// choice.
+ChosenClusterResolver choose_cluster_resolver(const ClusterResolverOption& given = {},
+                                              const Environment& environment = {});
+
+}  // namespace nyala

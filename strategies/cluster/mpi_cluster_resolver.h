@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include <nyala/strategies/cluster/cluster_resolver.h>
+#include <nyala/strategies/cluster/environment.h>
+
+namespace nyala {
+
+/// Whose variables say rank and size: OMPI_COMM_WORLD_RANK and _SIZE, or PMI_RANK and PMI_SIZE (MPICH's
+/// hydra, Intel MPI).
+enum class MPIFlavor { open_mpi, pmi };
+
+struct MPIClusterResolverConfig {
+  MPIFlavor flavor = MPIFlavor::open_mpi;
+  std::string rpc_layer = "grpc";
+  Environment environment = {};
+};
+
+/// The processes that mpirun started; MPI itself is not used. All are workers. MPI does not say where they
+/// are: where all are on one host, worker 0 is at 127.0.0.1 and a port that follows from the name of the job,
+/// else at MASTER_ADDR and MASTER_PORT (29500 where it is not set), which mpirun has to pass on. The
+/// addresses of the others are empty. Read once, when the resolver is made.
+class MPIClusterResolver final : public ClusterResolver {
+ public:
+  using Config = MPIClusterResolverConfig;
+  /// Throws NotFoundError for a variable that is not set, InvalidArgumentError for one with another form.
+  explicit MPIClusterResolver(const Config& config = {});
+
+  ClusterSpec cluster_spec() const override { return cluster_; }
+  std::string task_type() const override { return "worker"; }
+  int task_id() const override { return task_id_; }
+  std::string rpc_layer() const override { return rpc_layer_; }
+
+ private:
+  ClusterSpec cluster_;
+  std::string rpc_layer_;
+  int task_id_ = 0;
+};
+
+}  // namespace nyala
