@@ -14,7 +14,7 @@ struct Failing final : LayerNode {
   explicit Failing(std::shared_ptr<std::atomic<int>> who) : victim(std::move(who)) {}
   std::string class_name() const override { return "Failing"; }
   Tensor call(Call& c, const Tensor& x) const override {
-    if (!c.training() || x.is_abstract() || c.options().replica_index != *victim) return x;
+    if (!c.training() || x.is_abstract() || c.options().local_index != *victim) return x;
     *victim = -1;
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     throw InvalidArgumentError("planted by the test");
