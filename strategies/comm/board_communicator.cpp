@@ -23,7 +23,8 @@ constexpr int kBoardSpins = 1000;
 constexpr int64_t kLookAfter = 50'000'000;
 
 std::string peer_name(int peer, const RankLine& line) {
-  return "rank " + std::to_string(peer) + " (process " + std::to_string(line.process.load()) + ")";
+  const int process = line.process.load();
+  return "rank " + std::to_string(peer) + (process > 0 ? " (process " + std::to_string(process) + ")" : "");
 }
 
 }  // namespace
@@ -44,6 +45,7 @@ BoardCommunicator::~BoardCommunicator() {
 }
 
 void BoardCommunicator::run(const Collective& call) {
+  check_unbroken(call);  // a call that the others gave up is not done by who comes late, though all is there
   mine().headers[call.header.number % 2] = call.header;
   switch (call.header.kind) {
     case CollectiveKind::all_reduce:
@@ -210,17 +212,20 @@ void BoardCommunicator::wait_for(const Collective& call, int peer, ProgressWord 
   }
 }
 
+void BoardCommunicator::check_unbroken(const Collective& call) {
+  const uint32_t broken = board_.header().broken.load(std::memory_order_acquire);
+  if (broken == 0) return;
+  const int by = static_cast<int>((broken - 1) % static_cast<uint32_t>(size()));
+  const RankLine& line = board_.line(by);
+  const size_t length = ::strnlen(line.failure_text, sizeof line.failure_text);
+  const auto kind = static_cast<Failure::Kind>(std::min<uint8_t>(line.failure_kind, 2));
+  const int lost = line.failure_peer >= 0 && line.failure_peer < size() ? line.failure_peer : -1;
+  fail(call, {kind, lost, "told by " + peer_name(by, line) + ": " + std::string(line.failure_text, length)});
+}
+
 /// Throws where nobody will come any more.
 void BoardCommunicator::check_whole(const Collective& call, int peer) {
-  if (const uint32_t broken = board_.header().broken.load(std::memory_order_acquire)) {
-    const int by = static_cast<int>(broken - 1) % size();
-    const RankLine& line = board_.line(by);
-    const size_t length = ::strnlen(line.failure_text, sizeof line.failure_text);
-    const auto kind = static_cast<Failure::Kind>(std::min<uint8_t>(line.failure_kind, 2));
-    const int lost = line.failure_peer >= 0 && line.failure_peer < size() ? line.failure_peer : -1;
-    fail(call,
-         {kind, lost, "told by " + peer_name(by, line) + ": " + std::string(line.failure_text, length)});
-  }
+  check_unbroken(call);
   const RankLine& awaited = board_.line(peer);
   if (const int lost = memory_->lost_rank(); lost >= 0)
     fail(call, {Failure::Kind::peer_lost, lost, peer_name(lost, board_.line(lost)) + " has ended"});

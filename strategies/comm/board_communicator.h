@@ -14,7 +14,7 @@ class BoardMemory {
   virtual std::string kind() const = 0;
   virtual std::byte* data() = 0;
   /// A rank whose process has ended; -1 where all live, as far as this one can tell.
-  virtual int lost_rank() const { return -1; }
+  virtual int lost_rank() { return -1; }
 };
 
 /// Ranks that see one board: each lays its data there, block by block, and takes what it needs of the
@@ -42,6 +42,7 @@ class BoardCommunicator final : public Communicator {
 
   void wait_for_all(const Collective& call, ProgressWord RankLine::*word, uint32_t target);
   void wait_for(const Collective& call, int peer, ProgressWord RankLine::*word, uint32_t target);
+  void check_unbroken(const Collective& call);
   void check_whole(const Collective& call, int peer);
   void check_headers(const Collective& call);
   RankLine& mine() const { return board_.line(rank()); }

@@ -20,7 +20,18 @@ void check_call(bool holds, const CallHeader& header, const std::string& what) {
   if (!holds) throw InvalidArgumentError(detail::call_text(header) + ": " + what);
 }
 
-void check_options(const CommunicatorOptions& options) {
+int64_t sum_of_sizes(const CallHeader& header, std::span<const int64_t> sizes) {
+  int64_t sum = 0;
+  for (const int64_t size : sizes) {
+    check_call(size >= 0, header, "a size is negative");
+    check_call(!__builtin_add_overflow(sum, size, &sum), header, "the sizes are too large");
+  }
+  return sum;
+}
+
+}  // namespace
+
+void detail::check_communicator_options(const CommunicatorOptions& options) {
   const auto refuse = [](const std::string& what) {
     throw InvalidArgumentError("CommunicatorOptions: " + what);
   };
@@ -40,17 +51,6 @@ void check_options(const CommunicatorOptions& options) {
     refuse("name is " + detail::in_quotes(options.name) + "; it is 1 to 40 letters, digits, '-', '_'");
 }
 
-int64_t sum_of_sizes(const CallHeader& header, std::span<const int64_t> sizes) {
-  int64_t sum = 0;
-  for (const int64_t size : sizes) {
-    check_call(size >= 0, header, "a size is negative");
-    check_call(!__builtin_add_overflow(sum, size, &sum), header, "the sizes are too large");
-  }
-  return sum;
-}
-
-}  // namespace
-
 struct Communicator::Exchange {
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
@@ -58,7 +58,7 @@ struct Communicator::Exchange {
 };
 
 Communicator::Communicator(CommunicatorOptions options) : options_(std::move(options)) {
-  check_options(options_);
+  detail::check_communicator_options(options_);
   equal_sizes_.resize(static_cast<size_t>(size()));
 }
 

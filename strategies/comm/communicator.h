@@ -47,6 +47,13 @@ struct CommunicatorOptions {
   bool trusted_network = false;
 };
 
+namespace detail {
+
+/// Throws InvalidArgumentError for options that no group can have.
+void check_communicator_options(const CommunicatorOptions& options);
+
+}  // namespace detail
+
 struct CollectiveOptions {
   /// What the call is for: in errors, and the same on all ranks ("gradients 3").
   std::string_view what = {};
@@ -132,7 +139,6 @@ class Communicator {
     std::string text;
   };
 
-  /// Throws InvalidArgumentError for options that no group can have.
   explicit Communicator(CommunicatorOptions options);
 
   /// "shared memory".

@@ -33,6 +33,7 @@ class LocalMemory final : public detail::BoardMemory {
 
 std::vector<std::shared_ptr<Communicator>> local_communicators(const CommunicatorOptions& options) {
   using detail::ExchangeBoard;
+  detail::check_communicator_options(options);
   std::vector<std::shared_ptr<Communicator>> all;
   const size_t slot = ExchangeBoard::slot_bytes_for(options.size, kLocalSlot);
   const auto memory = std::make_shared<LocalMemory>(ExchangeBoard::bytes_for(options.size, slot));

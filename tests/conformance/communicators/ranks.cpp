@@ -1,21 +1,71 @@
 #include <nyala/tests/conformance/communicators/ranks.h>
 
+#include <stdlib.h>
+
 #include <chrono>
+#include <filesystem>
 #include <ostream>
 #include <thread>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/strategies/comm/file_rendezvous.h>
 #include <nyala/strategies/comm/local_communicators.h>
+#include <nyala/strategies/comm/shared_memory_communicator.h>
 
 namespace nyala::testing {
 
-const std::vector<CommunicatorKind>& communicator_kinds() {
-  static const auto& kinds = *new std::vector<CommunicatorKind>{
-      {"local", [](const CommunicatorOptions& options) { return local_communicators(options); }},
+TestFolder::TestFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "nyala-ranks-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw IoError("no temporary folder");
+  path_ = name;
+}
+
+TestFolder::~TestFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::vector<std::shared_ptr<Communicator>> meeting_at(const CommunicatorOptions& options, const MakeRank& make) {
+  const TestFolder folder;
+  std::vector<std::shared_ptr<Communicator>> all(static_cast<size_t>(std::max(options.size, 1)));
+  std::vector<std::exception_ptr> errors(all.size());
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        CommunicatorOptions own = options;
+        own.rank = static_cast<int>(rank);
+        FileRendezvous rendezvous(folder.path());
+        all[rank] = make(own, rendezvous);
+      } catch (...) {
+        errors[rank] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+  return all;
+}
+
+const std::vector<ProcessKind>& process_kinds() {
+  static const auto& kinds = *new std::vector<ProcessKind>{
+      {"shared_memory", shared_memory_communicator},
   };
   return kinds;
 }
 
+const std::vector<CommunicatorKind>& communicator_kinds() {
+  static const auto& kinds = *new std::vector<CommunicatorKind>([] {
+    std::vector<CommunicatorKind> all = {{"local", local_communicators}};
+    for (const ProcessKind& kind : process_kinds())
+      all.push_back({kind.name, [&kind](const CommunicatorOptions& options) { return meeting_at(options, kind.make); }});
+    return all;
+  }());
+  return kinds;
+}
+
+void PrintTo(const ProcessKind& kind, std::ostream* out) { *out << kind.name; }
 void PrintTo(const CommunicatorKind& kind, std::ostream* out) { *out << kind.name; }
 
 void RankEnd::rethrow() const {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/strategies/comm/communicator.h>
+#include <nyala/strategies/comm/rendezvous.h>
 
 namespace nyala::testing {
 
@@ -21,6 +22,34 @@ struct CommunicatorKind {
 
 /// All that this build has.
 const std::vector<CommunicatorKind>& communicator_kinds();
+
+/// An empty folder that only this user sees, removed in the end.
+class TestFolder {
+ public:
+  TestFolder();
+  ~TestFolder();
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+using MakeRank = std::function<std::shared_ptr<Communicator>(const CommunicatorOptions&, Rendezvous&)>;
+
+/// A way to make communicators among processes.
+struct ProcessKind {
+  std::string name;
+  MakeRank make;
+};
+
+const std::vector<ProcessKind>& process_kinds();
+
+void PrintTo(const ProcessKind& kind, std::ostream* out);
+
+/// Ranks that meet at a folder, each made by a thread of its own. Throws the first error.
+std::vector<std::shared_ptr<Communicator>> meeting_at(const CommunicatorOptions& options, const MakeRank& make);
 
 void PrintTo(const CommunicatorKind& kind, std::ostream* out);
 
