@@ -187,6 +187,7 @@ void Communicator::check_alive(const Collective& call) const {
 }
 
 void Communicator::fail(const Collective& call, Failure failure) {
+  if (failed()) check_alive(call);  // abort() was first
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - call.begun;
   failure.text = place(call) + failure.text + " (after " + detail::fixed_text(waited.count(), 3) + " s)";
   die(failure);

@@ -41,7 +41,8 @@ bool write_whole(int file, std::string_view text) {
 FileRendezvous::FileRendezvous(std::string folder) : folder_(std::move(folder)) {
   descriptor_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor_ < 0)
-    throw IoError("FileRendezvous: cannot open the folder " + detail::in_quotes(folder_) + ": " + reason_of(errno));
+    throw IoError("FileRendezvous: cannot open the folder " + detail::in_quotes(folder_) + ": " +
+                  reason_of(errno));
   struct stat about {};
   const bool known = ::fstat(descriptor_, &about) == 0;
   if (known && about.st_uid == ::geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0) return;
@@ -61,19 +62,22 @@ void FileRendezvous::set(std::string_view key, std::string_view value) {
   static std::atomic<uint64_t> written{0};
   const std::string name = file_of_key(key);
   const std::string beside = "new-" + std::to_string(::getpid()) + "-" + std::to_string(written++);
-  const int file = ::openat(descriptor_, beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int file =
+      ::openat(descriptor_, beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) refuse("cannot write: " + reason_of(errno));
   bool done = write_whole(file, value);
   int error = errno;
   ::close(file);
-  if (done && ::renameat(descriptor_, beside.c_str(), descriptor_, name.c_str()) != 0) done = false, error = errno;
+  if (done && ::renameat(descriptor_, beside.c_str(), descriptor_, name.c_str()) != 0)
+    done = false, error = errno;
   if (done) return;
   ::unlinkat(descriptor_, beside.c_str(), 0);
   refuse("cannot write '" + std::string(key) + "': " + reason_of(error));
 }
 
 std::optional<std::string> FileRendezvous::get(std::string_view key) {
-  const int file = ::openat(descriptor_, file_of_key(key).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int file =
+      ::openat(descriptor_, file_of_key(key).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return std::nullopt;
   if (file < 0) refuse("cannot read '" + std::string(key) + "': " + reason_of(errno));
   std::string value(kMaxValue + 1, '\0');
@@ -97,8 +101,8 @@ std::string FileRendezvous::wait(std::string_view key, std::chrono::milliseconds
     if (auto value = get(key)) return *std::move(value);
     if (Clock::now() >= deadline) {
       const std::chrono::duration<double> waited = timeout;
-      throw TimeoutError("FileRendezvous " + detail::in_quotes(folder_) + ": nobody set '" + std::string(key) +
-                         "' within " + detail::number_text(waited.count()) + " s");
+      throw TimeoutError("FileRendezvous " + detail::in_quotes(folder_) + ": nobody set '" +
+                         std::string(key) + "' within " + detail::number_text(waited.count()) + " s");
     }
     std::this_thread::sleep_for(std::min<Clock::duration>(pause, deadline - Clock::now()));
   }

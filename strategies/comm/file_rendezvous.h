@@ -6,8 +6,8 @@
 
 namespace nyala {
 
-/// A Rendezvous of processes that see one folder: a file per key. The folder must exist, belong to this user and
-/// let nobody else write; what a former run left in it is in the way of one that uses the same keys.
+/// A Rendezvous of processes that see one folder: a file per key. The folder must exist, belong to this user
+/// and let nobody else write; what a former run left in it is in the way of one that uses the same keys.
 class FileRendezvous final : public Rendezvous {
  public:
   /// Throws IoError where `folder` is none, InvalidArgumentError where others may write there.

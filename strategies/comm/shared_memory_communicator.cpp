@@ -103,8 +103,8 @@ class Forming {
         refused = error.what();
       }
       if (Clock::now() + std::chrono::milliseconds(10) >= deadline_)
-        throw CommunicationError("rank " + std::to_string(options_.rank) + " finds no rank 0 by '" + key_ + "' of " +
-                                 rendezvous_.describe() + ": " + refused);
+        throw CommunicationError("rank " + std::to_string(options_.rank) + " finds no rank 0 by '" + key_ +
+                                 "' of " + rendezvous_.describe() + ": " + refused);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
@@ -122,8 +122,8 @@ class Forming {
     if (!same) throw CommunicationError("the memory is of another version, generation or number of ranks");
     int32_t nobody = 0;
     if (!board.line(options_.rank).process.compare_exchange_strong(nobody, ::getpid()))
-      throw CommunicationError("process " + std::to_string(nobody) + " is rank " + std::to_string(options_.rank) +
-                               " there already");
+      throw CommunicationError("process " + std::to_string(nobody) + " is rank " +
+                               std::to_string(options_.rank) + " there already");
     return segment;
   }
 

@@ -1,5 +1,5 @@
-// A memfd is reached by others as /proc/<process>/fd/<number>, which the kernel opens for the same user only (and
-// for root); it needs no place in the file system, and is gone when the last process is.
+// A memfd is reached by others as /proc/<process>/fd/<number>, which the kernel opens for the same user only
+// (and for root); it needs no place in the file system, and is gone when the last process is.
 #include <nyala/strategies/comm/shared_segment.h>
 
 #include <fcntl.h>
@@ -44,8 +44,10 @@ void check_is_memfd(std::string_view name, const std::string& path) {
   char target[128];
   const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
   if (length < 0)
-    refuse_segment(name, reason_now() + "; its process has ended, or is another user's or of another container");
-  if (!std::string_view(target, static_cast<size_t>(length)).starts_with("/memfd:" + std::string(kSegmentName)))
+    refuse_segment(name,
+                   reason_now() + "; its process has ended, or is another user's or of another container");
+  if (!std::string_view(target, static_cast<size_t>(length))
+           .starts_with("/memfd:" + std::string(kSegmentName)))
     refuse_segment(name, "is something else by now: of a process that has ended");
 }
 
@@ -55,7 +57,8 @@ SharedSegment::SharedSegment(size_t bytes) : bytes_(bytes) {
   descriptor_ = ::memfd_create(kSegmentName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor_ < 0) throw IoError("shared memory: memfd_create: " + reason_now());
   const int error = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
-  const bool sealed = error == 0 && ::fchmod(descriptor_, 0600) == 0 && ::fcntl(descriptor_, F_ADD_SEALS, kSeals) == 0;
+  const bool sealed =
+      error == 0 && ::fchmod(descriptor_, 0600) == 0 && ::fcntl(descriptor_, F_ADD_SEALS, kSeals) == 0;
   if (!sealed) {
     const std::string why = error != 0 ? std::generic_category().message(error) : reason_now();
     ::close(descriptor_);
@@ -67,7 +70,8 @@ SharedSegment::SharedSegment(size_t bytes) : bytes_(bytes) {
 SharedSegment::SharedSegment(std::string_view name, size_t bytes) : bytes_(bytes) {
   const auto numbers = parse_segment_name(name);
   if (!numbers) refuse_segment(name, "is no name of any");
-  const std::string path = "/proc/" + std::to_string(numbers->first) + "/fd/" + std::to_string(numbers->second);
+  const std::string path =
+      "/proc/" + std::to_string(numbers->first) + "/fd/" + std::to_string(numbers->second);
   check_is_memfd(name, path);
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor_ < 0) refuse_segment(name, reason_now());
@@ -75,11 +79,16 @@ SharedSegment::SharedSegment(std::string_view name, size_t bytes) : bytes_(bytes
   const int seals = ::fcntl(descriptor_, F_GET_SEALS);
   const bool known = ::fstat(descriptor_, &about) == 0 && S_ISREG(about.st_mode) && seals >= 0;
   const char* wrong = nullptr;
-  if (!known) wrong = "is no sealed memory";
-  else if (about.st_uid != ::geteuid()) wrong = "is another user's";
-  else if ((about.st_mode & 077) != 0) wrong = "is open to other users";
-  else if (about.st_size != static_cast<off_t>(bytes)) wrong = "has another size: of another version or number of ranks";
-  else if ((seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW)) wrong = "could be shrunk";
+  if (!known)
+    wrong = "is no sealed memory";
+  else if (about.st_uid != ::geteuid())
+    wrong = "is another user's";
+  else if ((about.st_mode & 077) != 0)
+    wrong = "is open to other users";
+  else if (about.st_size != static_cast<off_t>(bytes))
+    wrong = "has another size: of another version or number of ranks";
+  else if ((seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW))
+    wrong = "could be shrunk";
   if (wrong != nullptr) {
     ::close(descriptor_);
     refuse_segment(name, wrong);
@@ -102,7 +111,9 @@ void SharedSegment::map(int descriptor) {
   data_ = static_cast<std::byte*>(at);
 }
 
-std::string SharedSegment::name() const { return std::to_string(::getpid()) + " " + std::to_string(descriptor_); }
+std::string SharedSegment::name() const {
+  return std::to_string(::getpid()) + " " + std::to_string(descriptor_);
+}
 
 void SharedSegment::forget_name() {
   if (descriptor_ >= 0) ::close(descriptor_);

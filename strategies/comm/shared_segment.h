@@ -13,8 +13,8 @@ class SharedSegment {
  public:
   /// Makes one; all bytes are zero. Throws OutOfMemoryError.
   explicit SharedSegment(size_t bytes);
-  /// Opens the one that name() of another process says. Throws CommunicationError where there is none any more
-  /// (its process has ended), or it is another one's: of another size, another user, or not sealed.
+  /// Opens the one that name() of another process says. Throws CommunicationError where there is none any
+  /// more (its process has ended), or it is another one's: of another size, another user, or not sealed.
   SharedSegment(std::string_view name, size_t bytes);
   ~SharedSegment();
   SharedSegment(const SharedSegment&) = delete;

@@ -20,7 +20,8 @@ namespace nyala {
 
 namespace {
 
-constexpr const char *kRank = "NYALA_TEST_RANK", *kSize = "NYALA_TEST_RANKS", *kFolder = "NYALA_TEST_RANK_FOLDER";
+constexpr const char *kRank = "NYALA_TEST_RANK", *kSize = "NYALA_TEST_RANKS",
+                     *kFolder = "NYALA_TEST_RANK_FOLDER";
 
 std::string text_of(const char* name) {
   const char* const value = std::getenv(name);

@@ -9,9 +9,9 @@
 
 namespace nyala {
 
-/// The test that runs, once more in processes of its own: this program is started `size` times with this test as
-/// its only one. A test begins with `if (RankProcesses::rank()) return work();`, and what it expects there counts.
-/// All are killed in the end.
+/// The test that runs, once more in processes of its own: this program is started `size` times with this test
+/// as its only one. A test begins with `if (RankProcesses::rank()) return work();`, and what it expects there
+/// counts. All are killed in the end.
 class RankProcesses {
  public:
   /// How one ended: its exit code, or -1 and a signal, and what it printed.

@@ -11,9 +11,9 @@
 namespace nyala::testing {
 namespace {
 
+using std::chrono::milliseconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using std::chrono::milliseconds;
 
 void sum(Communicator& all, int64_t count, const CollectiveOptions& how = {}) {
   std::vector<float> values(static_cast<size_t>(count), 1.f);
@@ -23,14 +23,16 @@ void sum(Communicator& all, int64_t count, const CollectiveOptions& how = {}) {
 class CommunicatorFailures : public Communicators {
  protected:
   /// Every rank ends with CommunicationError, and is dead afterwards.
-  static std::vector<RankEnd> fails(int size, const RankBody& body, milliseconds timeout = milliseconds(20'000)) {
+  static std::vector<RankEnd> fails(int size, const RankBody& body,
+                                    milliseconds timeout = milliseconds(20'000)) {
     CommunicatorOptions options = group_of(size);
     options.timeout = timeout;
     const auto ranks = GetParam().make(options);
     const std::vector<RankEnd> ends = run_ranks(ranks, body);
     for (size_t rank = 0; rank < ends.size(); ++rank) {
       EXPECT_TRUE(ends[rank].ended_with<CommunicationError>()) << "rank " << rank;
-      EXPECT_THAT(ends[rank].text(), HasSubstr("rank " + std::to_string(rank) + " of " + std::to_string(size)));
+      EXPECT_THAT(ends[rank].text(),
+                  HasSubstr("rank " + std::to_string(rank) + " of " + std::to_string(size)));
       EXPECT_TRUE(ranks[rank]->failed());
       EXPECT_THAT(ranks[rank]->describe(), HasSubstr("dead: " + ranks[rank]->failure()));
       for (const int again : {0, 1}) {
@@ -49,8 +51,9 @@ class CommunicatorFailures : public Communicators {
 TEST_P(CommunicatorFailures, DifferentSizes) {
   for (const int64_t large : {11, 5000, 2'000'000}) {
     const auto ends = fails(2, [&](Communicator& all) { sum(all, all.rank() == 0 ? 10 : large); });
-    EXPECT_THAT(ends[0].text() + ends[1].text(),
-                AllOf(HasSubstr("sum of 10 float32"), HasSubstr("sum of " + std::to_string(large) + " float32")));
+    EXPECT_THAT(
+        ends[0].text() + ends[1].text(),
+        AllOf(HasSubstr("sum of 10 float32"), HasSubstr("sum of " + std::to_string(large) + " float32")));
   }
 }
 
@@ -61,15 +64,15 @@ TEST_P(CommunicatorFailures, OneOfThreeHasAnotherSize) {
 TEST_P(CommunicatorFailures, DifferentDTypesOpsAndNames) {
   fails(2, [](Communicator& all) {
     int64_t words[2] = {1, 2};
-    all.all_reduce({words, all.rank() == 0 ? 1 : 2, all.rank() == 0 ? DType::int64 : DType::int32}, CollectiveOp::sum);
+    all.all_reduce({words, all.rank() == 0 ? 1 : 2, all.rank() == 0 ? DType::int64 : DType::int32},
+                   CollectiveOp::sum);
   });
   fails(2, [](Communicator& all) {
     float one = 1;
     all.all_reduce({&one, 1, DType::float32}, all.rank() == 0 ? CollectiveOp::sum : CollectiveOp::max);
   });
-  const auto ends = fails(2, [](Communicator& all) {
-    sum(all, 7, {.what = all.rank() == 0 ? "gradients 3" : "gradients 4"});
-  });
+  const auto ends = fails(
+      2, [](Communicator& all) { sum(all, 7, {.what = all.rank() == 0 ? "gradients 3" : "gradients 4"}); });
   EXPECT_THAT(ends[0].text() + ends[1].text(), AllOf(HasSubstr("'gradients 3'"), HasSubstr("'gradients 4'")));
 }
 
@@ -89,7 +92,8 @@ TEST_P(CommunicatorFailures, DifferentOrder) {
 
 TEST_P(CommunicatorFailures, UnevenGatherWithOtherSizes) {
   fails(2, [](Communicator& all) {
-    const std::vector<int64_t> sizes = all.rank() == 0 ? std::vector<int64_t>{4, 8} : std::vector<int64_t>{6, 6};
+    const std::vector<int64_t> sizes =
+        all.rank() == 0 ? std::vector<int64_t>{4, 8} : std::vector<int64_t>{6, 6};
     const std::vector<std::byte> mine(static_cast<size_t>(sizes[static_cast<size_t>(all.rank())]));
     std::vector<std::byte> gathered(12);
     all.all_gather_v(mine, sizes, gathered);
@@ -150,7 +154,8 @@ TEST_P(CommunicatorFailures, AbortWakesThoseWhoWait) {
       if (beside.joinable()) beside.join();
     });
     for (const RankEnd& end : ends) {
-      EXPECT_THAT(end.text(), HasSubstr("rank " + std::to_string(by) + " aborted: replica 1 threw: no memory"));
+      EXPECT_THAT(end.text(),
+                  HasSubstr("rank " + std::to_string(by) + " aborted: replica 1 threw: no memory"));
       EXPECT_LT(end.seconds, 4);
     }
   }
@@ -204,8 +209,10 @@ TEST_P(CommunicatorFailures, WrongArgumentsKillNothing) {
     std::vector<std::byte> bytes(8);
     EXPECT_THROW(all.all_reduce({&one, -1, DType::float32}, CollectiveOp::sum), InvalidArgumentError);
     EXPECT_THROW(all.all_reduce({nullptr, 1, DType::float32}, CollectiveOp::sum), InvalidArgumentError);
-    EXPECT_THROW(all.all_reduce({bytes.data() + 1, 1, DType::float32}, CollectiveOp::sum), InvalidArgumentError);
-    EXPECT_THROW(all.all_reduce({&one, int64_t{1} << 62, DType::float32}, CollectiveOp::sum), InvalidArgumentError);
+    EXPECT_THROW(all.all_reduce({bytes.data() + 1, 1, DType::float32}, CollectiveOp::sum),
+                 InvalidArgumentError);
+    EXPECT_THROW(all.all_reduce({&one, int64_t{1} << 62, DType::float32}, CollectiveOp::sum),
+                 InvalidArgumentError);
     EXPECT_THROW(all.all_gather(bytes, bytes), InvalidArgumentError);
     EXPECT_THROW(all.all_gather_v(bytes, std::vector<int64_t>{8}, bytes), InvalidArgumentError);
     EXPECT_THROW(all.all_gather_v(bytes, std::vector<int64_t>{-8, 16}, bytes), InvalidArgumentError);
@@ -228,8 +235,10 @@ TEST_P(CommunicatorFailures, OneRankCanDieAlone) {
 }
 
 TEST_P(CommunicatorFailures, DescribeNamesTheGroup) {
-  const auto ranks = GetParam().make({.size = 2, .generation = 12, .name = "steps", .timeout = milliseconds(1500)});
-  EXPECT_THAT(ranks[1]->describe(), AllOf(HasSubstr("'steps', rank 1 of 2 on "), HasSubstr(", generation 12, timeout 1.5 s")));
+  const auto ranks =
+      GetParam().make({.size = 2, .generation = 12, .name = "steps", .timeout = milliseconds(1500)});
+  EXPECT_THAT(ranks[1]->describe(),
+              AllOf(HasSubstr("'steps', rank 1 of 2 on "), HasSubstr(", generation 12, timeout 1.5 s")));
 }
 
 TEST(CommunicatorOptionsTest, SayWhatIsWrong) {

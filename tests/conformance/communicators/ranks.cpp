@@ -25,7 +25,8 @@ TestFolder::~TestFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-std::vector<std::shared_ptr<Communicator>> meeting_at(const CommunicatorOptions& options, const MakeRank& make) {
+std::vector<std::shared_ptr<Communicator>> meeting_at(const CommunicatorOptions& options,
+                                                      const MakeRank& make) {
   const TestFolder folder;
   std::vector<std::shared_ptr<Communicator>> all(static_cast<size_t>(std::max(options.size, 1)));
   std::vector<std::exception_ptr> errors(all.size());
@@ -59,7 +60,8 @@ const std::vector<CommunicatorKind>& communicator_kinds() {
   static const auto& kinds = *new std::vector<CommunicatorKind>([] {
     std::vector<CommunicatorKind> all = {{"local", local_communicators}};
     for (const ProcessKind& kind : process_kinds())
-      all.push_back({kind.name, [&kind](const CommunicatorOptions& options) { return meeting_at(options, kind.make); }});
+      all.push_back({kind.name,
+                     [&kind](const CommunicatorOptions& options) { return meeting_at(options, kind.make); }});
     return all;
   }());
   return kinds;

@@ -49,7 +49,8 @@ const std::vector<ProcessKind>& process_kinds();
 void PrintTo(const ProcessKind& kind, std::ostream* out);
 
 /// Ranks that meet at a folder, each made by a thread of its own. Throws the first error.
-std::vector<std::shared_ptr<Communicator>> meeting_at(const CommunicatorOptions& options, const MakeRank& make);
+std::vector<std::shared_ptr<Communicator>> meeting_at(const CommunicatorOptions& options,
+                                                      const MakeRank& make);
 
 void PrintTo(const CommunicatorKind& kind, std::ostream* out);
 
