@@ -7,8 +7,7 @@
 namespace nyala {
 
 /// The checksum of ZIP (CRC-32, polynomial 0x04c11db7) of what `crc` is that of and `bytes` behind it; begin
-/// with 0. Carry-less multiplication where the processor has it (Gopal et al., "Fast CRC Computation for
-/// Generic Polynomials Using PCLMULQDQ", 2009), else by tables, eight bytes at a time.
+/// with 0.
 uint32_t crc32(uint32_t crc, std::span<const std::byte> bytes);
 
 }  // namespace nyala

@@ -7,11 +7,7 @@
 namespace nyala {
 
 /// The CRC-32C (Castagnoli's polynomial 0x1edc6f41, as in iSCSI, RFC 3720) of what `crc` is that of and
-/// `bytes` behind it; begin with 0. By the processor's instruction for it where there is one, three parts of
-/// the bytes at a time, else by tables.
+/// `bytes` behind it; begin with 0.
 uint32_t crc32c(uint32_t crc, std::span<const std::byte> bytes);
-
-/// The same by tables.
-uint32_t crc32c_by_tables(uint32_t crc, std::span<const std::byte> bytes);
 
 }  // namespace nyala

@@ -21,8 +21,6 @@
 namespace nyala::hdf5 {
 namespace {
 
-enum class Entry { group, dataset };
-
 void check_text(std::string_view text, const char* what) {
   if (text.find('\0') != std::string_view::npos)
     throw InvalidArgumentError(std::string("HDF5 writer: the ") + what + " " + detail::in_quotes(text) +
@@ -167,6 +165,8 @@ size_t stored_bytes(const std::vector<std::string>& values, StringStorage storag
 }  // namespace
 
 struct Writer::State {
+  enum class Entry { group, dataset };
+
   MemoryFile file;
   std::map<std::string, Entry> entries{{"/", Entry::group}};
   NamedValues values;  // of all datasets that have any
@@ -257,7 +257,7 @@ void Writer::write_dataset(std::string_view path, const Tensor& values) {
   const Handle dataset(
       H5Dcreate2(s.file.id(), normal.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
       "make the dataset '" + normal + "'");
-  s.entries.emplace(normal, Entry::dataset);
+  s.entries.emplace(normal, State::Entry::dataset);
   if (values.bytes() > 0) s.values.emplace(normal, values);
   if (values.bytes() > 0 && s.checksums == Checksums::crc32c) {
     write_checksum(dataset, Dataset::kChecksum, 0);  // place_values finds where it stands
