@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <nyala/backend/kernels/cpu/convolution/tap_products.h>
+#include <nyala/backend/kernels/cpu/convolution/shifted_gemm.h>
 #include <nyala/backend/kernels/cpu/onednn/onednn.h>
 #include <nyala/backend/ops/base/kernel_table.h>
 #include <nyala/backend/ops/nn/conv2d.h>
@@ -214,11 +214,11 @@ void backward_kernel(const KernelCall& call) {
 
 }  // namespace
 
-void register_tap_products(KernelTable& table) {
+void register_shifted_gemm(KernelTable& table) {
   for (const OpDef* op : {&ops::kConv2D, &ops::kConv2DOnto})
-    table.add(*op, DeviceKind::cpu, {"tap_products", refuses_forward, workspace, forward});
+    table.add(*op, DeviceKind::cpu, {"shifted_gemm", refuses_forward, workspace, forward});
   table.add(ops::kConv2DBackwardKernel, DeviceKind::cpu,
-            {"tap_products", refuses_any, workspace, backward_kernel});
+            {"shifted_gemm", refuses_any, workspace, backward_kernel});
 }
 
 }  // namespace nyala

@@ -32,7 +32,7 @@ Tensors inputs(const Case& c) {
   return {random_tensor(c.x, 1, -1.0, 1.0), random_tensor(c.kernel, 2, -1.0, 1.0)};
 }
 
-TEST(TapProducts, KernelsAgree) {
+TEST(ShiftedGemm, KernelsAgree) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.x.to_string() + " by " + c.kernel.to_string());
     const Tensors t = inputs(c);
@@ -57,7 +57,7 @@ TEST(TapProducts, KernelsAgree) {
   }
 }
 
-TEST(TapProducts, WithABiasASumAndAnActivation) {
+TEST(ShiftedGemm, WithABiasASumAndAnActivation) {
   for (const size_t i : {0, 3}) {
     const Case c = cases()[i];
     const Tensors t = inputs(c);
@@ -83,16 +83,16 @@ TEST(TapProducts, WithABiasASumAndAnActivation) {
   }
 }
 
-TEST(TapProducts, RunForTheLastStageOfAResNet) {
+TEST(ShiftedGemm, RunForTheLastStageOfAResNet) {
   const auto ran = kernels_that_run(
       [](const Tensors& t) { return ops::conv2d(t[0], t[1], {}, {.padding = "same"}); }, inputs(cases()[0]));
   EXPECT_EQ(std::count_if(ran.begin(), ran.end(),
-                          [](const std::string& k) { return k.find("tap_products") != k.npos; }),
+                          [](const std::string& k) { return k.find("shifted_gemm") != k.npos; }),
             2)
       << ::testing::PrintToString(ran);
 }
 
-TEST(TapProducts, ThreadsChangeLittle) {
+TEST(ShiftedGemm, ThreadsChangeLittle) {
   const Case c = cases()[2];
   const auto run = [&](int threads) {
     thread_context().compute_threads = threads;
