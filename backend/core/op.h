@@ -98,7 +98,7 @@ struct Kernel {
   std::string_view name;
   /// Null or "" where the kernel takes the call, else the reason why not (a string literal). May be null:
   /// takes all.
-  const char* (*refuses)(const KernelCall&) = nullptr;
+  const char* (*unsupported_reason)(const KernelCall&) = nullptr;
   /// Bytes of scratch memory for this call. May be null: none.
   size_t (*workspace)(const KernelCall&) = nullptr;
   void (*run)(const KernelCall&) = nullptr;

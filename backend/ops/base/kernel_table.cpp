@@ -70,17 +70,17 @@ std::string_view wanted_kernel(std::span<const Kernel> fast) {
   return {};
 }
 
-const char* refusal(const Kernel& kernel, const KernelCall& call, std::string_view only) {
+const char* unsupported_reason(const Kernel& kernel, const KernelCall& call, std::string_view only) {
   if (!only.empty() && only != kernel.name) return "a test asks for another kernel";
   if (kernel.name != "reference" && !call.op->fast_kernels_take_empty && has_empty_input(call))
     return "an input is empty";
-  const char* reason = kernel.refuses ? kernel.refuses(call) : nullptr;
+  const char* reason = kernel.unsupported_reason ? kernel.unsupported_reason(call) : nullptr;
   return reason && *reason ? reason : nullptr;
 }
 
 void log_choice(const KernelCall& call, const Kernel& kernel, const char* reason) {
-  std::string text =
-      std::string(call.op->name) + ": " + std::string(kernel.name) + (reason ? " refuses: " : " runs");
+  std::string text = std::string(call.op->name) + ": " + std::string(kernel.name) +
+                     (reason ? " does not support this: " : " runs");
   if (reason) text += reason;
   for (const Tensor* input : call.inputs) text += " " + input->shape().to_string();
   log(LogChannel::kernels, text);
@@ -88,11 +88,12 @@ void log_choice(const KernelCall& call, const Kernel& kernel, const char* reason
 
 /// Every kernel's reason on a line of its own, for the error alone: a call that finds a kernel allocates
 /// nothing.
-std::string all_refusals(std::span<const Kernel> fast, const KernelCall& call, bool with_reference) {
+std::string all_unsupported_reasons(std::span<const Kernel> fast, const KernelCall& call,
+                                    bool with_reference) {
   const std::string_view only = wanted_kernel(fast);
   std::string text;
   auto add = [&](const Kernel& kernel) {
-    const char* reason = refusal(kernel, call, only);
+    const char* reason = unsupported_reason(kernel, call, only);
     text += "\n  " + std::string(kernel.name) + ": " + (reason ? reason : "takes it");
   };
   for (const Kernel& kernel : fast) add(kernel);
@@ -107,7 +108,7 @@ const Kernel& KernelTable::select(const KernelCall& call, DeviceKind kind) const
   const std::span<const Kernel> fast = fast_kernels(*call.op, kind);
   const std::string_view only = wanted_kernel(fast);
   auto takes = [&](const Kernel& kernel) {
-    const char* reason = refusal(kernel, call, only);
+    const char* reason = unsupported_reason(kernel, call, only);
     if (logging) log_choice(call, kernel, reason);
     return reason == nullptr;
   };
@@ -116,7 +117,7 @@ const Kernel& KernelTable::select(const KernelCall& call, DeviceKind kind) const
   const bool with_reference = kind != DeviceKind::gpu && call.op->reference.run;
   if (with_reference && takes(call.op->reference)) return call.op->reference;
   throw NotFoundError("no kernel of '" + std::string(call.op->name) + "' on " + std::string(name_of(kind)) +
-                      " takes this call" + all_refusals(fast, call, with_reference));
+                      " takes this call" + all_unsupported_reasons(fast, call, with_reference));
 }
 
 }  // namespace nyala

@@ -143,7 +143,7 @@ void run_slice_backward(const KernelCall& call) {
   copy_parallel(ops::detail::slice_backward_copy(call), call.input(0), y);
 }
 
-const char* pad_refuses(const KernelCall& call) {
+const char* unsupported_pad(const KernelCall& call) {
   return call.descriptor<ops::PadDescriptor>().mode == ops::PadMode::constant ? nullptr
                                                                               : "constant padding only";
 }
@@ -206,7 +206,8 @@ void register_copies(KernelTable& table) {
   add(ops::kTile, run_copy<ops::detail::repeat_copy>);
   add(ops::kSliceBackward, run_slice_backward);
   add(ops::kConcatenate, run_concatenate);
-  table.add(ops::kPad, DeviceKind::cpu, {.name = "strided", .refuses = pad_refuses, .run = run_pad});
+  table.add(ops::kPad, DeviceKind::cpu,
+            {.name = "strided", .unsupported_reason = unsupported_pad, .run = run_pad});
 }
 
 }  // namespace nyala

@@ -27,9 +27,9 @@ onednn::ConvolutionProblem problem_of(const KernelCall& call) {
   return problem;
 }
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
-  return onednn::refuses(problem_of(call));
+  return onednn::unsupported_reason(problem_of(call));
 }
 
 size_t workspace(const KernelCall& call) { return onednn::workspace(problem_of(call)); }
@@ -42,7 +42,7 @@ void run(const KernelCall& call) {
 }  // namespace
 
 void register_conv2d(KernelTable& table) {
-  const Kernel kernel{"onednn", refuses, workspace, run};
+  const Kernel kernel{"onednn", unsupported_reason, workspace, run};
   for (const OpDef* op :
        {&ops::kConv2D, &ops::kConv2DOnto, &ops::kConv2DBackwardInput, &ops::kConv2DBackwardKernel,
         &ops::kConv3D, &ops::kConv3DBackwardInput, &ops::kConv3DBackwardKernel})

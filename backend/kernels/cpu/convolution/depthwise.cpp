@@ -35,7 +35,7 @@ struct Work {
   int64_t kernel_size() const { return taps() * g.channels; }
 };
 
-const char* refuses_any(const KernelCall& call, const ops::ConvolutionGeometry& g) {
+const char* unsupported_any(const KernelCall& call, const ops::ConvolutionGeometry& g) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   if (g.groups == 1 || g.in_per_group != 1 || g.out_per_group != 1) return "not one kernel for each channel";
   if (g.kernel_width > Loops::kMaxKernel) return "a wide kernel";
@@ -46,9 +46,9 @@ bool dilated(const ops::ConvolutionGeometry& g) { return g.dilation[0] > 1 || g.
 
 // ---- gradient of x
 
-const char* refuses_input(const KernelCall& call) {
+const char* unsupported_input(const KernelCall& call) {
   const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
-  return dilated(g) ? refuses_any(call, g) : "oneDNN is faster without dilation";
+  return dilated(g) ? unsupported_any(call, g) : "oneDNN is faster without dilation";
 }
 
 template <LoopsOf kLoops>
@@ -68,10 +68,10 @@ void backward_input(const KernelCall& call) {
 
 constexpr int64_t kSumPieces = 16;
 
-const char* refuses_kernel(const KernelCall& call) {
+const char* unsupported_kernel(const KernelCall& call) {
   const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   if (!dilated(g) && g.kernel_width <= 3) return "oneDNN is faster for narrow kernels";
-  return refuses_any(call, g);
+  return unsupported_any(call, g);
 }
 
 size_t backward_kernel_workspace(const KernelCall& call) {
@@ -101,9 +101,9 @@ void backward_kernel(const KernelCall& call) {
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
   table.add(ops::kConv2DBackwardInput, DeviceKind::cpu,
-            {name, refuses_input, nullptr, backward_input<kLoops>});
+            {name, unsupported_input, nullptr, backward_input<kLoops>});
   table.add(ops::kConv2DBackwardKernel, DeviceKind::cpu,
-            {name, refuses_kernel, backward_kernel_workspace, backward_kernel<kLoops>});
+            {name, unsupported_kernel, backward_kernel_workspace, backward_kernel<kLoops>});
 }
 
 }  // namespace

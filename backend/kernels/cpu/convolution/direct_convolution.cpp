@@ -60,7 +60,7 @@ struct Work {
   }
 };
 
-const char* refuses_any(const KernelCall& call, const ops::ConvolutionGeometry& g) {
+const char* unsupported_any(const KernelCall& call, const ops::ConvolutionGeometry& g) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   if (g.groups != 1 || g.dilation[0] != 1 || g.dilation[1] != 1) return "no groups, no dilation";
   if (PaddedImages(g).size() > kLargestFrame) return "large padded images";
@@ -76,13 +76,13 @@ bool even_channels(int64_t channels) { return channels % 8 == 0; }
 
 constexpr int64_t kImagePieces = 32;
 
-const char* refuses_forward(const KernelCall& call) {
+const char* unsupported_forward(const KernelCall& call) {
   const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   if (ops::detail::convolution_activation(call) == ops::Activation::relu6) return "relu6";
   if (even_channels(g.channels)) return "oneDNN is faster for channels by the eight";
   if (g.channels < 4 || g.out_channels % 16 != 0)
     return "oneDNN is faster but for 4 or more channels to 16 filters";
-  return refuses_any(call, g);
+  return unsupported_any(call, g);
 }
 
 size_t forward_workspace(const KernelCall& call) {
@@ -120,11 +120,11 @@ void forward(const KernelCall& call) {
 
 // ---- gradient of x
 
-const char* refuses_gradient(const KernelCall& call) {
+const char* unsupported_gradient(const KernelCall& call) {
   const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   if (even_channels(g.channels)) return "oneDNN is faster for channels by the eight";
   if (g.kernel_width * g.channels < 16) return "fewer taps side by side than lanes";
-  return refuses_any(call, g);
+  return unsupported_any(call, g);
 }
 
 size_t backward_input_workspace(const KernelCall& call) {
@@ -200,11 +200,11 @@ void backward_kernel(const KernelCall& call) {
 
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
-  table.add(ops::kConv2D, DeviceKind::cpu, {name, refuses_forward, forward_workspace, forward<kLoops>});
+  table.add(ops::kConv2D, DeviceKind::cpu, {name, unsupported_forward, forward_workspace, forward<kLoops>});
   table.add(ops::kConv2DBackwardInput, DeviceKind::cpu,
-            {name, refuses_gradient, backward_input_workspace, backward_input<kLoops>});
+            {name, unsupported_gradient, backward_input_workspace, backward_input<kLoops>});
   table.add(ops::kConv2DBackwardKernel, DeviceKind::cpu,
-            {name, refuses_gradient, backward_kernel_workspace, backward_kernel<kLoops>});
+            {name, unsupported_gradient, backward_kernel_workspace, backward_kernel<kLoops>});
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ struct Work {
   }
 };
 
-const char* refuses_any(const KernelCall& call, const ops::ConvolutionGeometry& g) {
+const char* unsupported_any(const KernelCall& call, const ops::ConvolutionGeometry& g) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   if (g.groups == 1 || g.in_per_group != 1 || g.out_per_group != 1) return "not one kernel for each channel";
   if (g.kernel_width != 3 && g.kernel_width != 5) return "a kernel of neither 3 nor 5 columns";
@@ -62,34 +62,34 @@ const char* refuses_any(const KernelCall& call, const ops::ConvolutionGeometry& 
 }
 
 /// Whether at most half a kernel lies beside an image, `before` and `after` it.
-const char* refuses_edges(const ops::ConvolutionGeometry& g, int64_t before, int64_t after) {
+const char* unsupported_edges(const ops::ConvolutionGeometry& g, int64_t before, int64_t after) {
   return std::max(before, after) > g.kernel_width / 2 ? "much padding" : nullptr;
 }
 
-const char* refuses_windows(const KernelCall& call) {
+const char* unsupported_windows(const KernelCall& call) {
   const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
-  if (const char* reason = refuses_any(call, g)) return reason;
-  return refuses_edges(g, g.pad_left,
-                       (g.out_width - 1) * g.strides[1] + g.kernel_width - g.pad_left - g.width);
+  if (const char* reason = unsupported_any(call, g)) return reason;
+  return unsupported_edges(g, g.pad_left,
+                           (g.out_width - 1) * g.strides[1] + g.kernel_width - g.pad_left - g.width);
 }
 
 /// Loops::backward_input_row reads the windows that reach a pixel: those beside the result count.
-const char* refuses_backward_input(const KernelCall& call) {
+const char* unsupported_backward_input(const KernelCall& call) {
   const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
-  if (const char* reason = refuses_any(call, g)) return reason;
+  if (const char* reason = unsupported_any(call, g)) return reason;
   const int64_t stride = g.strides[1], reach = (g.kernel_width - 1) / stride, first = g.pad_left / stride,
                 last = (g.width - 1 + g.pad_left) / stride;
   if (last - first < 1 && g.kernel_width == 5 && stride == 2) return "a narrow image";
-  return refuses_edges(g, reach - first, last - (g.out_width - 1));
+  return unsupported_edges(g, reach - first, last - (g.out_width - 1));
 }
 
 // ---- forward
 
-const char* refuses_forward(const KernelCall& call) {
+const char* unsupported_forward(const KernelCall& call) {
   const ops::Activation activation = ops::detail::convolution_activation(call);
   if (activation == ops::Activation::sigmoid || activation == ops::Activation::tanh)
     return "no sigmoid or tanh";
-  return refuses_windows(call);
+  return unsupported_windows(call);
 }
 
 Loops::Activation activation_of(const KernelCall& call) {
@@ -170,11 +170,11 @@ void backward_kernel(const KernelCall& call) {
 
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
-  table.add(ops::kConv2D, DeviceKind::cpu, {name, refuses_forward, nullptr, forward<kLoops>});
+  table.add(ops::kConv2D, DeviceKind::cpu, {name, unsupported_forward, nullptr, forward<kLoops>});
   table.add(ops::kConv2DBackwardInput, DeviceKind::cpu,
-            {name, refuses_backward_input, nullptr, backward_input<kLoops>});
+            {name, unsupported_backward_input, nullptr, backward_input<kLoops>});
   table.add(ops::kConv2DBackwardKernel, DeviceKind::cpu,
-            {name, refuses_windows, backward_kernel_workspace, backward_kernel<kLoops>});
+            {name, unsupported_windows, backward_kernel_workspace, backward_kernel<kLoops>});
 }
 
 }  // namespace

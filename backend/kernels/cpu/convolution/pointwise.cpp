@@ -44,7 +44,7 @@ struct Work {
   }
 };
 
-const char* refuses_any(const KernelCall& call, const Work& work) {
+const char* unsupported_any(const KernelCall& call, const Work& work) {
   const ops::ConvolutionGeometry& g = work.g;
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   if (g.groups != 1 || g.kernel_height != 1 || g.kernel_width != 1) return "groups or a larger kernel";
@@ -72,11 +72,11 @@ size_t workspace(const KernelCall& call) {
 
 // ---- gradient of x: dz by the kernel with its axes swapped
 
-const char* refuses_input(const KernelCall& call) {
+const char* unsupported_input(const KernelCall& call) {
   constexpr int64_t kLargeKernel = 1 << 19;
   const Work work(call);
   if (work.kernel_size() < kLargeKernel) return "oneDNN is faster for a small kernel";
-  return refuses_any(call, work);
+  return unsupported_any(call, work);
 }
 
 void backward_input(const KernelCall& call) {
@@ -99,13 +99,13 @@ void backward_input(const KernelCall& call) {
 
 // ---- gradient of the kernel: x transposed by dz
 
-const char* refuses_kernel(const KernelCall& call) {
+const char* unsupported_kernel(const KernelCall& call) {
   constexpr int64_t kFewChannels = 64, kFewFilters = 128;
   const Work work(call);
   if (work.g.channels < kFewChannels || work.g.out_channels < kFewFilters)
     return "oneDNN is faster for few channels or filters";
   if (work.g.channels >= 4 * work.g.out_channels) return "oneDNN is faster for many channels to few filters";
-  return refuses_any(call, work);
+  return unsupported_any(call, work);
 }
 
 void backward_kernel(const KernelCall& call) {
@@ -131,9 +131,9 @@ void backward_kernel(const KernelCall& call) {
 
 void register_pointwise(KernelTable& table) {
   table.add(ops::kConv2DBackwardInput, DeviceKind::cpu,
-            {"onednn_product", refuses_input, workspace, backward_input});
+            {"onednn_product", unsupported_input, workspace, backward_input});
   table.add(ops::kConv2DBackwardKernel, DeviceKind::cpu,
-            {"onednn_product", refuses_kernel, workspace, backward_kernel});
+            {"onednn_product", unsupported_kernel, workspace, backward_kernel});
 }
 
 }  // namespace nyala

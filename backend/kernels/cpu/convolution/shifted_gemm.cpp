@@ -73,7 +73,7 @@ struct Work {
   }
 };
 
-const char* refuses_any(const KernelCall& call) {
+const char* unsupported_any(const KernelCall& call) {
   constexpr int64_t kManyChannels = 256, kManyRows = 256;
   constexpr double kMostRead = 0.75, kMostReadByMany = 0.85;  // of the taps
   const Work work(call);
@@ -99,11 +99,11 @@ size_t workspace(const KernelCall& call) {
 
 // ---- forward: images are shared out
 
-const char* refuses_forward(const KernelCall& call) {
+const char* unsupported_forward(const KernelCall& call) {
   const ops::Activation activation = ops::detail::convolution_activation(call);
   if (activation == ops::Activation::sigmoid || activation == ops::Activation::tanh)
     return "no sigmoid or tanh";
-  return refuses_any(call);
+  return unsupported_any(call);
 }
 
 /// The images of one thread; `space` is its part of the workspace.
@@ -216,9 +216,9 @@ void backward_kernel(const KernelCall& call) {
 
 void register_shifted_gemm(KernelTable& table) {
   for (const OpDef* op : {&ops::kConv2D, &ops::kConv2DOnto})
-    table.add(*op, DeviceKind::cpu, {"shifted_gemm", refuses_forward, workspace, forward});
+    table.add(*op, DeviceKind::cpu, {"shifted_gemm", unsupported_forward, workspace, forward});
   table.add(ops::kConv2DBackwardKernel, DeviceKind::cpu,
-            {"shifted_gemm", refuses_any, workspace, backward_kernel});
+            {"shifted_gemm", unsupported_any, workspace, backward_kernel});
 }
 
 }  // namespace nyala

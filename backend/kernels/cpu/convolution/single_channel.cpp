@@ -51,7 +51,7 @@ struct Work {
   }
 };
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   constexpr int64_t kLargestFrame = 1 << 18;  // floats
   const ops::ConvolutionGeometry g = ops::detail::convolution_geometry(call);
   if (call.output(0).dtype() != DType::float32) return "float32 only";
@@ -115,7 +115,8 @@ void forward(const KernelCall& call) {
 
 void register_single_channel(KernelTable& table) {
   if (cpu_level() < CpuLevel::avx512) return;
-  table.add(ops::kConv2D, DeviceKind::cpu, {"single_channel_avx512", refuses, forward_workspace, forward});
+  table.add(ops::kConv2D, DeviceKind::cpu,
+            {"single_channel_avx512", unsupported_reason, forward_workspace, forward});
 }
 
 }  // namespace nyala

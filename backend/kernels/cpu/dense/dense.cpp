@@ -25,9 +25,9 @@ onednn::MatmulProblem problem_of(const KernelCall& call) {
   return {.rows = a.shape().back(), .inner = rows_of(a), .columns = b.shape().back(), .transpose_a = true};
 }
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
-  return onednn::refuses(problem_of(call));
+  return onednn::unsupported_reason(problem_of(call));
 }
 
 size_t workspace(const KernelCall& call) { return onednn::workspace(problem_of(call)); }
@@ -40,7 +40,7 @@ void run(const KernelCall& call) {
 }  // namespace
 
 void register_dense(KernelTable& table) {
-  const Kernel kernel{"onednn", refuses, workspace, run};
+  const Kernel kernel{"onednn", unsupported_reason, workspace, run};
   for (const OpDef* op : {&ops::kDense, &ops::kDenseBackwardInput, &ops::kDenseBackwardKernel})
     table.add(*op, DeviceKind::cpu, kernel);
 }

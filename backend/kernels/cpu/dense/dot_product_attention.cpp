@@ -26,7 +26,7 @@ constexpr int64_t kBlock =
     128;  // queries: 128 x 128 scores are 64 KiB, half of a level 2 cache with their gradients
 constexpr int64_t kLine = 16;  // floats
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   return call.output(0).dtype() == DType::float32 ? nullptr : "float32 only";
 }
 
@@ -152,8 +152,9 @@ void backward(const KernelCall& call) {
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
   constexpr DeviceKind cpu = DeviceKind::cpu;
-  table.add(ops::kDotProductAttention, cpu, {name, refuses, workspace<1>, forward<kLoops>});
-  table.add(ops::kDotProductAttentionBackward, cpu, {name, refuses, workspace<2>, backward<kLoops>});
+  table.add(ops::kDotProductAttention, cpu, {name, unsupported_reason, workspace<1>, forward<kLoops>});
+  table.add(ops::kDotProductAttentionBackward, cpu,
+            {name, unsupported_reason, workspace<2>, backward<kLoops>});
 }
 
 }  // namespace

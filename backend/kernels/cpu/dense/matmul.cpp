@@ -23,9 +23,9 @@ onednn::MatmulProblem problem_of(const KernelCall& call) {
           .transpose_b = d.transpose_b};
 }
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
-  return onednn::refuses(problem_of(call));
+  return onednn::unsupported_reason(problem_of(call));
 }
 
 size_t workspace(const KernelCall& call) { return onednn::workspace(problem_of(call)); }
@@ -53,7 +53,7 @@ void run(const KernelCall& call) {
 }  // namespace
 
 void register_matmul(KernelTable& table) {
-  table.add(ops::kMatmul, DeviceKind::cpu, {"onednn", refuses, workspace, run});
+  table.add(ops::kMatmul, DeviceKind::cpu, {"onednn", unsupported_reason, workspace, run});
 }
 
 }  // namespace nyala

@@ -26,7 +26,7 @@ struct Sizes {
         units(call.op == &ops::kDense ? call.input(1).shape()[1] : call.input(1).shape().back()) {}
 };
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   const Sizes s(call);
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   if (call.op == &ops::kDense &&
@@ -91,8 +91,9 @@ void backward_kernel(const KernelCall& call) {
 
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
-  table.add(ops::kDense, DeviceKind::cpu, {name, refuses, nullptr, forward<kLoops>});
-  table.add(ops::kDenseBackwardKernel, DeviceKind::cpu, {name, refuses, nullptr, backward_kernel<kLoops>});
+  table.add(ops::kDense, DeviceKind::cpu, {name, unsupported_reason, nullptr, forward<kLoops>});
+  table.add(ops::kDenseBackwardKernel, DeviceKind::cpu,
+            {name, unsupported_reason, nullptr, backward_kernel<kLoops>});
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 using RunDraws = void (*)(const DropoutRun&);
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   return call.descriptor<ops::DropoutDescriptor>().rate < 1.0 ? nullptr : "a rate below 1 only";
 }
@@ -86,7 +86,7 @@ void run_dropout(const KernelCall& call) {
 
 void register_dropout(KernelTable& table) {
   const auto add = [&](std::string_view name, void (*run)(const KernelCall&)) {
-    table.add(ops::kDropout, DeviceKind::cpu, {name, refuses, workspace, run});
+    table.add(ops::kDropout, DeviceKind::cpu, {name, unsupported_reason, workspace, run});
   };
   if (cpu_level() >= CpuLevel::avx512) add("avx512", run_dropout<dropout_run_avx512>);
   if (cpu_level() >= CpuLevel::avx2) add("avx2", run_dropout<dropout_run_avx2>);

@@ -34,7 +34,7 @@ constexpr int64_t kGrain = 65536;
 constexpr int64_t kSlowGrain = 32768;
 constexpr int64_t kRepeated = 1024;  // floats of a short row, repeated so that loops are long
 
-const char* refuses_other_dtypes(const KernelCall& call) {
+const char* unsupported_other_dtypes(const KernelCall& call) {
   if (call.output(0).dtype() != DType::float32) return "the result is not float32";
   for (const Tensor* input : call.inputs)
     if (input->dtype() != DType::float32) return "an input is not float32";
@@ -63,8 +63,8 @@ bool is_repeated(const BroadcastPlan& plan) {
   return plan.run() <= kRepeated / 4 && (plan.a_repeats() || plan.b_repeats());
 }
 
-const char* refuses_short_runs(const KernelCall& call) {
-  if (const char* reason = refuses_other_dtypes(call)) return reason;
+const char* unsupported_short_runs(const KernelCall& call) {
+  if (const char* reason = unsupported_other_dtypes(call)) return reason;
   const BroadcastPlan plan(call.input(0).shape(), call.input(1).shape(), call.output(0).shape());
   return plan.rank() > 1 && plan.run() < 8 && !is_repeated(plan)
              ? "runs along the last axis are shorter than 8"
@@ -145,11 +145,11 @@ bool is_plain_relu(const KernelCall& call) {
   return d.negative_slope == 0 && std::isinf(d.max_value);
 }
 
-const char* refuses_odd_relu(const KernelCall& call) {
+const char* unsupported_odd_relu(const KernelCall& call) {
   const auto& d = call.descriptor<ops::ReluDescriptor>();
   if (d.threshold != 0) return "the threshold is not 0";
   if (d.max_value == 0) return "the maximum is 0";
-  return refuses_other_dtypes(call);
+  return unsupported_other_dtypes(call);
 }
 
 template <LoopsOf loops_of>
@@ -176,7 +176,7 @@ bool try_cast(const KernelCall& call, DType from, DType to,
   return true;
 }
 
-const char* refuses_rare_casts(const KernelCall& call) {
+const char* unsupported_rare_casts(const KernelCall& call) {
   const DType from = call.input(0).dtype(), to = call.output(0).dtype();
   if (to == DType::float32 && from != DType::float16) return nullptr;
   if (from != DType::float32) return "neither side is float32, or one is float16";
@@ -230,27 +230,27 @@ class Level {
     add(kExp, run_unary<loops_of, &Loops::exp, no_parameters, kSlowGrain>);
     add(kSqrt, run_unary<loops_of, &Loops::sqrt>);
     add(kSquare, run_unary<loops_of, &Loops::square>);
-    add(kRelu, run_relu<loops_of>, refuses_odd_relu);
+    add(kRelu, run_relu<loops_of>, unsupported_odd_relu);
     add(kSigmoidGradient, run_gradient<loops_of, &Loops::sigmoid_gradient>);
     add(kTanhGradient, run_gradient<loops_of, &Loops::tanh_gradient>);
     add(kSiluGradient, run_gradient<loops_of, &Loops::silu_gradient>);
     add(kGeluGradient, run_gradient<loops_of, &Loops::gelu_gradient>);
     add(kGeluTanhGradient, run_gradient<loops_of, &Loops::gelu_tanh_gradient>);
     add(kSquareGradient, run_gradient<loops_of, &Loops::square_gradient>);
-    add(kReluGradient, run_relu_gradient<loops_of>, refuses_odd_relu);
+    add(kReluGradient, run_relu_gradient<loops_of>, unsupported_odd_relu);
     add(kExpGradient, run_binary<loops_of, &Loops::multiply>);
-    add(kCast, run_cast<loops_of>, refuses_rare_casts);
+    add(kCast, run_cast<loops_of>, unsupported_rare_casts);
   }
 
  private:
   template <Loops::BinaryLoops Loops::*member>
   void binary(const OpDef& op) {
-    add(op, run_binary<loops_of, member>, refuses_short_runs);
+    add(op, run_binary<loops_of, member>, unsupported_short_runs);
   }
 
   void add(const OpDef& op, void (*run)(const KernelCall&),
-           const char* (*refuses)(const KernelCall&) = refuses_other_dtypes) {
-    table_.add(op, DeviceKind::cpu, {.name = name_, .refuses = refuses, .run = run});
+           const char* (*unsupported_reason)(const KernelCall&) = unsupported_other_dtypes) {
+    table_.add(op, DeviceKind::cpu, {.name = name_, .unsupported_reason = unsupported_reason, .run = run});
   }
 
   KernelTable& table_;

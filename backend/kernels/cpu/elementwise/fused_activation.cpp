@@ -18,7 +18,7 @@ ChannelRuns runs_of(const KernelCall& call) {
   return {call.input(0).num_elements(), with_channels ? call.input(0).shape().back() : 1};
 }
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   if (call.input(0).dtype() != DType::float32) return "float32 only";
   return runs_of(call).possible() ? nullptr : "too many channels that are no multiple of 16";
 }
@@ -75,9 +75,10 @@ void activation_backward(const KernelCall& call) {
 
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
-  table.add(ops::kBiasGradient, DeviceKind::cpu, {name, refuses, workspace, bias_gradient<kLoops>});
+  table.add(ops::kBiasGradient, DeviceKind::cpu,
+            {name, unsupported_reason, workspace, bias_gradient<kLoops>});
   for (const OpDef* op : {&ops::kActivationBackward, &ops::kActivationBackwardWithBias})
-    table.add(*op, DeviceKind::cpu, {name, refuses, workspace, activation_backward<kLoops>});
+    table.add(*op, DeviceKind::cpu, {name, unsupported_reason, workspace, activation_backward<kLoops>});
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ int64_t index_at(const I* indices, int64_t position, int64_t size) {
   return index < 0 || index >= size ? -1 : index;
 }
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   const DType dtype = call.input(1).dtype();
   return dtype == DType::int32 || dtype == DType::int64 ? nullptr : "indices of int32 or int64 only";
@@ -84,9 +84,10 @@ void run_take_backward(const KernelCall& call) {
 }  // namespace
 
 void register_gather(KernelTable& table) {
-  table.add(ops::kTake, DeviceKind::cpu, {.name = "rows", .refuses = refuses, .run = run_take});
+  table.add(ops::kTake, DeviceKind::cpu,
+            {.name = "rows", .unsupported_reason = unsupported_reason, .run = run_take});
   table.add(ops::kTakeBackward, DeviceKind::cpu,
-            {.name = "rows", .refuses = refuses, .run = run_take_backward});
+            {.name = "rows", .unsupported_reason = unsupported_reason, .run = run_take_backward});
 }
 
 }  // namespace nyala

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kGrain = 2048;  // a number costs as much as dozens of sums
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   return call.output(0).dtype() == DType::float32 ? nullptr : "float32 only";
 }
 
@@ -23,7 +23,7 @@ void noise(const KernelCall& call) {
 }  // namespace
 
 void register_noise(KernelTable& table) {
-  table.add(ops::kNoise, DeviceKind::cpu, {"threads", refuses, nullptr, noise});
+  table.add(ops::kNoise, DeviceKind::cpu, {"threads", unsupported_reason, nullptr, noise});
 }
 
 }  // namespace nyala

@@ -52,7 +52,7 @@ Cut cut_of(const KernelCall& call) {
   return Cut(ReductionAxes(call.input(0).shape(), call.descriptor<ops::ReductionDescriptor>().axes));
 }
 
-const char* refuses_sum(const KernelCall& call) {
+const char* unsupported_sum(const KernelCall& call) {
   if (call.input(0).dtype() != DType::float32) return "the input is not float32";
   const ReductionAxes axes(call.input(0).shape(), call.descriptor<ops::ReductionDescriptor>().axes);
   return axes.is_block() ? nullptr : "the reduced axes are not neighbours";
@@ -140,7 +140,7 @@ void run_sum(const KernelCall& call) {
   cut.runs ? sum_runs<loops_of>(call, cut, scale) : sum_columns<loops_of>(call, cut, scale);
 }
 
-const char* refuses_spread(const KernelCall& call) {
+const char* unsupported_spread(const KernelCall& call) {
   if (call.input(0).dtype() != DType::float32) return "the input is not float32";
   const auto& d = call.descriptor<ops::SpreadDescriptor>();
   return ReductionAxes(d.shape, d.axes).is_block() ? nullptr : "the reduced axes are not neighbours";
@@ -169,8 +169,8 @@ void run_spread(const KernelCall& call) {
 
 template <LoopsOf loops_of>
 void add_sums(KernelTable& table, std::string_view name) {
-  table.add(ops::kSum, DeviceKind::cpu, {name, refuses_sum, partial_bytes, run_sum<loops_of, false>});
-  table.add(ops::kMean, DeviceKind::cpu, {name, refuses_sum, partial_bytes, run_sum<loops_of, true>});
+  table.add(ops::kSum, DeviceKind::cpu, {name, unsupported_sum, partial_bytes, run_sum<loops_of, false>});
+  table.add(ops::kMean, DeviceKind::cpu, {name, unsupported_sum, partial_bytes, run_sum<loops_of, true>});
 }
 
 }  // namespace
@@ -178,7 +178,7 @@ void add_sums(KernelTable& table, std::string_view name) {
 void register_reductions(KernelTable& table) {
   if (cpu_level() >= CpuLevel::avx512) add_sums<elementwise_loops_avx512>(table, "avx512");
   if (cpu_level() >= CpuLevel::avx2) add_sums<elementwise_loops_avx2>(table, "avx2");
-  table.add(ops::kSpread, DeviceKind::cpu, {"blocks", refuses_spread, nullptr, run_spread});
+  table.add(ops::kSpread, DeviceKind::cpu, {"blocks", unsupported_spread, nullptr, run_spread});
 }
 
 }  // namespace nyala

@@ -22,7 +22,7 @@ using ops::AxisTaps;
 
 constexpr int64_t kPieceRows = 16;
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   return call.output(0).dtype() == DType::float32 ? nullptr : "float32 only";
 }
 
@@ -146,8 +146,9 @@ void affine_backward(const KernelCall& call) {
 }  // namespace
 
 void register_affine_transform(KernelTable& table) {
-  table.add(ops::kAffineTransform, DeviceKind::cpu, {"threads", refuses, workspace, affine});
-  table.add(ops::kAffineTransformBackward, DeviceKind::cpu, {"threads", refuses, nullptr, affine_backward});
+  table.add(ops::kAffineTransform, DeviceKind::cpu, {"threads", unsupported_reason, workspace, affine});
+  table.add(ops::kAffineTransformBackward, DeviceKind::cpu,
+            {"threads", unsupported_reason, nullptr, affine_backward});
 }
 
 }  // namespace nyala

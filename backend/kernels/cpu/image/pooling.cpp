@@ -14,7 +14,7 @@ namespace {
 
 using LoopsOf = const PoolingLoops& (*)();
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   return call.input(0).dtype() == DType::float32 ? nullptr : "float32 only";
 }
 
@@ -71,12 +71,13 @@ void average_backward(const KernelCall& call) {
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
   table.add(ops::kMaxPooling2D, DeviceKind::cpu,
-            {name, refuses, nullptr, forward<kLoops, &PoolingLoops::max_row>});
+            {name, unsupported_reason, nullptr, forward<kLoops, &PoolingLoops::max_row>});
   table.add(ops::kAveragePooling2D, DeviceKind::cpu,
-            {name, refuses, nullptr, forward<kLoops, &PoolingLoops::average_row>});
-  table.add(ops::kMaxPooling2DBackward, DeviceKind::cpu, {name, refuses, nullptr, max_backward<kLoops>});
+            {name, unsupported_reason, nullptr, forward<kLoops, &PoolingLoops::average_row>});
+  table.add(ops::kMaxPooling2DBackward, DeviceKind::cpu,
+            {name, unsupported_reason, nullptr, max_backward<kLoops>});
   table.add(ops::kAveragePooling2DBackward, DeviceKind::cpu,
-            {name, refuses, nullptr, average_backward<kLoops>});
+            {name, unsupported_reason, nullptr, average_backward<kLoops>});
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace nyala {
 
 namespace {
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   return call.output(0).dtype() == DType::float32 ? nullptr : "float32 only";
 }
 
@@ -106,8 +106,9 @@ void resize_backward(const KernelCall& call) {
 }  // namespace
 
 void register_resize_images(KernelTable& table) {
-  table.add(ops::kResizeImages, DeviceKind::cpu, {"separable", refuses, workspace, resize});
-  table.add(ops::kResizeImagesBackward, DeviceKind::cpu, {"separable", refuses, workspace, resize_backward});
+  table.add(ops::kResizeImages, DeviceKind::cpu, {"separable", unsupported_reason, workspace, resize});
+  table.add(ops::kResizeImagesBackward, DeviceKind::cpu,
+            {"separable", unsupported_reason, workspace, resize_backward});
 }
 
 }  // namespace nyala

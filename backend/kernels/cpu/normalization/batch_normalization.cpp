@@ -33,7 +33,7 @@ ChannelRuns runs_of(const KernelCall& call) {
   return {x.num_elements(), x.shape().back()};
 }
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   if (call.input(0).dtype() != DType::float32) return "float32 only";
   return runs_of(call).possible() ? nullptr : "too many channels that are no multiple of 16";
 }
@@ -238,15 +238,16 @@ void backward(const KernelCall& call) {
 
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
-  table.add(ops::kBatchMoments, DeviceKind::cpu, {name, refuses, moments_workspace, moments<kLoops>});
+  table.add(ops::kBatchMoments, DeviceKind::cpu,
+            {name, unsupported_reason, moments_workspace, moments<kLoops>});
   table.add(ops::kBatchNormalizationForward, DeviceKind::cpu,
-            {name, refuses, forward_workspace, forward<kLoops>});
+            {name, unsupported_reason, forward_workspace, forward<kLoops>});
   table.add(ops::kBatchNormalizationApply, DeviceKind::cpu,
-            {name, refuses, forward_workspace, apply<kLoops>});
+            {name, unsupported_reason, forward_workspace, apply<kLoops>});
   table.add(ops::kBatchNormalizationSums, DeviceKind::cpu,
-            {name, refuses, sums_workspace, gradient_sums<kLoops>});
+            {name, unsupported_reason, sums_workspace, gradient_sums<kLoops>});
   table.add(ops::kBatchNormalizationBackward, DeviceKind::cpu,
-            {name, refuses, backward_workspace, backward<kLoops>});
+            {name, unsupported_reason, backward_workspace, backward<kLoops>});
 }
 
 }  // namespace

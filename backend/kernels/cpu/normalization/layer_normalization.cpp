@@ -22,7 +22,7 @@ using Rows = ops::LayerNormalizationRows;
 constexpr int64_t kValuesPerPiece = 65536;
 constexpr int64_t kFewestRows = 8, kMostRows = 1024;  // of one partial sum: few sums, few roundings in each
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   return call.input(0).dtype() == DType::float32 ? nullptr : "float32 only";
 }
 
@@ -100,9 +100,9 @@ void backward(const KernelCall& call) {
 
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
-  table.add(ops::kLayerNormalization, DeviceKind::cpu, {name, refuses, nullptr, forward<kLoops>});
+  table.add(ops::kLayerNormalization, DeviceKind::cpu, {name, unsupported_reason, nullptr, forward<kLoops>});
   table.add(ops::kLayerNormalizationBackward, DeviceKind::cpu,
-            {name, refuses, backward_workspace, backward<kLoops>});
+            {name, unsupported_reason, backward_workspace, backward<kLoops>});
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ void for_each_row(int64_t rows, int64_t n, Body&& body) {
 
 // ---- softmax and log_softmax
 
-const char* refuses_softmax(const KernelCall& call) {
+const char* unsupported_softmax(const KernelCall& call) {
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   return call.descriptor<ops::SoftmaxDescriptor>().axis == -1 ? nullptr : "the last axis only";
 }
@@ -59,7 +59,7 @@ void softmax_backward(const KernelCall& call) {
 
 // ---- sparse categorical crossentropy
 
-const char* refuses_crossentropy(const KernelCall& call) {
+const char* unsupported_crossentropy(const KernelCall& call) {
   const auto& d = call.descriptor<ops::SparseCrossentropyDescriptor>();
   if (call.output(0).dtype() != DType::float32) return "float32 only";
   return d.from_logits ? nullptr : "logits only";
@@ -104,14 +104,16 @@ void crossentropy_backward(const KernelCall& call) {
 template <LoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
   constexpr DeviceKind cpu = DeviceKind::cpu;
-  table.add(ops::kSoftmax, cpu, {name, refuses_softmax, nullptr, softmax<kLoops, false>});
-  table.add(ops::kLogSoftmax, cpu, {name, refuses_softmax, nullptr, softmax<kLoops, true>});
-  table.add(ops::kSoftmaxBackward, cpu, {name, refuses_softmax, nullptr, softmax_backward<kLoops, false>});
-  table.add(ops::kLogSoftmaxBackward, cpu, {name, refuses_softmax, nullptr, softmax_backward<kLoops, true>});
+  table.add(ops::kSoftmax, cpu, {name, unsupported_softmax, nullptr, softmax<kLoops, false>});
+  table.add(ops::kLogSoftmax, cpu, {name, unsupported_softmax, nullptr, softmax<kLoops, true>});
+  table.add(ops::kSoftmaxBackward, cpu,
+            {name, unsupported_softmax, nullptr, softmax_backward<kLoops, false>});
+  table.add(ops::kLogSoftmaxBackward, cpu,
+            {name, unsupported_softmax, nullptr, softmax_backward<kLoops, true>});
   table.add(ops::kSparseCategoricalCrossentropy, cpu,
-            {name, refuses_crossentropy, nullptr, crossentropy<kLoops>});
+            {name, unsupported_crossentropy, nullptr, crossentropy<kLoops>});
   table.add(ops::kSparseCategoricalCrossentropyBackward, cpu,
-            {name, refuses_crossentropy, nullptr, crossentropy_backward<kLoops>});
+            {name, unsupported_crossentropy, nullptr, crossentropy_backward<kLoops>});
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ struct Plan {
   memory::desc plain_desc;     // how the repacked tensor lies outside
   size_t packed_bytes = 0;
   dnnl::reorder repack;
-  const char* refusal = nullptr;
+  const char* unsupported_reason = nullptr;
 };
 
 // ---- The two APIs. Version 3 dropped operation descriptors and the scale of post-ops.
@@ -145,7 +145,8 @@ template <class PrimitiveDesc>
 void finish(Plan& plan, const PrimitiveDesc& desc) {
   plan.scratch_bytes = desc.scratchpad_desc().get_size();
   const char* implementation = desc.impl_info_str();
-  if (std::strncmp(implementation, "ref", 3) == 0) plan.refusal = "oneDNN has only its plain loops for this";
+  if (std::strncmp(implementation, "ref", 3) == 0)
+    plan.unsupported_reason = "oneDNN has only its plain loops for this";
 }
 
 Plan plan_of(const MatmulProblem& p) {
@@ -343,9 +344,9 @@ constexpr size_t kRoomOfAPrimitive = size_t{32} << 20;
 class Compiled {
  public:
   explicit Compiled(Plan plan) : plan_(std::move(plan)) {}
-  explicit Compiled(const char* refusal) { plan_.refusal = refusal; }
+  explicit Compiled(const char* unsupported_reason) { plan_.unsupported_reason = unsupported_reason; }
 
-  const char* refusal() const { return plan_.refusal; }
+  const char* unsupported_reason() const { return plan_.unsupported_reason; }
   size_t workspace() const { return plan_.packed_bytes + plan_.scratch_bytes + 64; }
 
   void run(const Operands& operands) {
@@ -605,8 +606,12 @@ class Cache {
 
 }  // namespace
 
-const char* refuses(const MatmulProblem& problem) { return Cache::instance().get(problem)->refusal(); }
-const char* refuses(const ConvolutionProblem& problem) { return Cache::instance().get(problem)->refusal(); }
+const char* unsupported_reason(const MatmulProblem& problem) {
+  return Cache::instance().get(problem)->unsupported_reason();
+}
+const char* unsupported_reason(const ConvolutionProblem& problem) {
+  return Cache::instance().get(problem)->unsupported_reason();
+}
 
 size_t workspace(const MatmulProblem& problem) { return Cache::instance().get(problem)->workspace(); }
 size_t workspace(const ConvolutionProblem& problem) { return Cache::instance().get(problem)->workspace(); }

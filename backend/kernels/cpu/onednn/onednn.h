@@ -43,8 +43,8 @@ struct Operands {
 };
 
 /// Null where oneDNN has a good kernel for the problem, else why not.
-const char* refuses(const MatmulProblem& problem);
-const char* refuses(const ConvolutionProblem& problem);
+const char* unsupported_reason(const MatmulProblem& problem);
+const char* unsupported_reason(const ConvolutionProblem& problem);
 
 /// Bytes of Operands::workspace.
 size_t workspace(const MatmulProblem& problem);

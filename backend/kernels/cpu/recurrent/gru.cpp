@@ -14,7 +14,7 @@ namespace nyala {
 
 namespace {
 
-const char* refuses(const KernelCall& call) {
+const char* unsupported_reason(const KernelCall& call) {
   return call.output(0).dtype() == DType::float32 ? nullptr : "float32 only";
 }
 
@@ -124,9 +124,10 @@ void backward(const KernelCall& call) {
 
 template <RecurrentLoopsOf kLoops>
 void add(KernelTable& table, std::string_view name) {
-  table.add(ops::kGru, DeviceKind::cpu, {name, refuses, forward_workspace<kLoops>, forward<kLoops>});
+  table.add(ops::kGru, DeviceKind::cpu,
+            {name, unsupported_reason, forward_workspace<kLoops>, forward<kLoops>});
   table.add(ops::kGruBackward, DeviceKind::cpu,
-            {name, refuses, backward_workspace<kLoops>, backward<kLoops>});
+            {name, unsupported_reason, backward_workspace<kLoops>, backward<kLoops>});
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ void run_all_kernels(const OpDef& op, const Descriptor& descriptor, const std::v
     if (kernel.name == "onednn") continue;
     Tensor result = guarded(output);
     const KernelCall call{&op, &kernel, descriptor.data(), pointers, {&result, 1}, {}};
-    if (kernel.refuses && kernel.refuses(call)) continue;
+    if (kernel.unsupported_reason && kernel.unsupported_reason(call)) continue;
     ScopedValue<std::string_view> only(thread_context().only_kernel, kernel.name);
     dispatch(op, descriptor, pointers, std::span(&result, 1));
   }
@@ -110,7 +110,7 @@ TEST(GuardedMemory, OneDnnStaysInItsScratchMemory) {
       if (kernel.name != "onednn") continue;
       const Tensor result = guarded({1, 1, channels, 16});
       KernelCall call{&ops::kConv2DBackwardKernel, &kernel, descriptor.data(), inputs, {&result, 1}, {}};
-      if (const char* refusal = kernel.refuses(call); refusal && *refusal) continue;
+      if (const char* reason = kernel.unsupported_reason(call); reason && *reason) continue;
       const size_t bytes = kernel.workspace(call);
       call.workspace = Tensor::from(std::vector<uint8_t>(bytes + kGuard, kMark));
       kernel.run(call);
