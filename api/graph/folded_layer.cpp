@@ -86,7 +86,7 @@ Tensor FoldedLayer::run(Call& c, const Tensor& x, Tensor sum) const {
     const DType dtype = layer_.node().dtype();
     const bool cast = is_floating(x.dtype()) && x.dtype() != dtype;
     const Tensor y = compute(c, cast ? ops::cast(x, dtype) : x, std::move(sum));
-    const Tensor mask = x.notes() ? mask_of(x) : Tensor();
+    const Tensor mask = x.metadata() ? mask_of(x) : Tensor();
     return mask.defined() && layer_.node().supports_masking() ? with_mask(y, mask) : y;
   } catch (const Error&) {
     rethrow_with_prefix("layer " + in_quotes(layer_.name()) + " (" + layer_.class_name() + "): ");

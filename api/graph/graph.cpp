@@ -15,13 +15,13 @@ namespace nyala {
 
 using namespace nyala::detail;
 
-const SymbolicNotes* symbolic(const Tensor& tensor) {
-  return dynamic_cast<const SymbolicNotes*>(tensor.notes().get());
+const SymbolicMetadata* symbolic(const Tensor& tensor) {
+  return dynamic_cast<const SymbolicMetadata*>(tensor.metadata().get());
 }
 
 GraphPlace place_of(const Tensor& tensor) {
-  const SymbolicNotes& notes = *symbolic(tensor);
-  return {notes.producer.get(), notes.index};
+  const SymbolicMetadata& metadata = *symbolic(tensor);
+  return {metadata.producer.get(), metadata.index};
 }
 
 GraphNode::~GraphNode() {
@@ -45,12 +45,12 @@ GraphNode::~GraphNode() {
 }
 
 bool GraphNode::has_own_mask(size_t i) const {
-  const SymbolicNotes* mask = i < masks.size() ? symbolic(masks[i]) : nullptr;
+  const SymbolicMetadata* mask = i < masks.size() ? symbolic(masks[i]) : nullptr;
   if (!mask) return false;
-  const SymbolicNotes& input = *symbolic(inputs[i]);
+  const SymbolicMetadata& input = *symbolic(inputs[i]);
   if (input.given) return true;
   if (input.index >= input.producer->output_masks.size()) return true;
-  const SymbolicNotes* made = symbolic(input.producer->output_masks[input.index]);
+  const SymbolicMetadata* made = symbolic(input.producer->output_masks[input.index]);
   return !made || made->producer != mask->producer || made->index != mask->index;
 }
 
@@ -58,7 +58,7 @@ Tensors symbolic_outputs(const std::shared_ptr<const GraphNode>& node) {
   Tensors out;
   for (size_t i = 0; i < node->outputs.size(); ++i) {
     Tensor tensor = node->outputs[i].shell();
-    tensor.set_notes(std::make_shared<SymbolicNotes>(node, i));
+    tensor.set_metadata(std::make_shared<SymbolicMetadata>(node, i));
     const bool masked = i < node->output_masks.size() && node->output_masks[i].defined();
     out.push_back(masked ? with_mask(tensor, node->output_masks[i]) : std::move(tensor));
   }

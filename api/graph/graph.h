@@ -67,19 +67,19 @@ struct GraphNode {
 };
 
 /// Marks a symbolic tensor: output `index` of `producer`.
-struct SymbolicNotes final : MaskNotes {
-  SymbolicNotes(std::shared_ptr<const GraphNode> node, size_t output)
+struct SymbolicMetadata final : MaskMetadata {
+  SymbolicMetadata(std::shared_ptr<const GraphNode> node, size_t output)
       : producer(std::move(node)), index(output) {}
   std::shared_ptr<const GraphNode> producer;
   size_t index;
   std::shared_ptr<LayerNode> input_layer = {};  // keeps an Input alive as long as its tensor is used
 
-  std::shared_ptr<MaskNotes> clone() const override { return std::make_shared<SymbolicNotes>(*this); }
+  std::shared_ptr<MaskMetadata> clone() const override { return std::make_shared<SymbolicMetadata>(*this); }
   bool is_symbolic() const override { return true; }
 };
 
 /// The mark of a symbolic tensor, or null.
-const SymbolicNotes* symbolic(const Tensor& tensor);
+const SymbolicMetadata* symbolic(const Tensor& tensor);
 
 /// Which output of which node a symbolic tensor is.
 using GraphPlace = std::pair<const GraphNode*, size_t>;

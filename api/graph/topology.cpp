@@ -123,7 +123,7 @@ class Sorter {
     const Tensors &inputs = open.node->inputs, &masks = open.node->masks;
     while (open.next < inputs.size() + masks.size()) {
       const size_t i = open.next++;
-      if (const SymbolicNotes* made = symbolic(i < inputs.size() ? inputs[i] : masks[i - inputs.size()]))
+      if (const SymbolicMetadata* made = symbolic(i < inputs.size() ? inputs[i] : masks[i - inputs.size()]))
         return &made->producer;
     }
     return nullptr;

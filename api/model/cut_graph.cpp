@@ -28,11 +28,11 @@ class Cutter {
     if (!symbolic(tensor)) return tensor;
     const auto found = replaced_.find(place_of(tensor));
     if (found != replaced_.end()) return found->second;
-    const SymbolicNotes& notes = *symbolic(tensor);
-    const auto node = drawn(notes.producer);
-    if (node == notes.producer) return tensor;
-    Tensor out = symbolic_outputs(node)[notes.index];
-    return notes.given ? given_mask(out, drawn(notes.mask)) : out;
+    const SymbolicMetadata& metadata = *symbolic(tensor);
+    const auto node = drawn(metadata.producer);
+    if (node == metadata.producer) return tensor;
+    Tensor out = symbolic_outputs(node)[metadata.index];
+    return metadata.given ? given_mask(out, drawn(metadata.mask)) : out;
   }
 
  private:

@@ -77,8 +77,8 @@ void FunctionalNode::plan() {
   GraphPlan plan;
   std::map<std::pair<const GraphNode*, size_t>, int> number;
   auto value_of = [&](const Tensor& tensor) {
-    const SymbolicNotes* notes = symbolic(tensor);
-    return number.at({notes->producer.get(), notes->index});
+    const SymbolicMetadata* metadata = symbolic(tensor);
+    return number.at({metadata->producer.get(), metadata->index});
   };
   for (const Tensor& input : inputs_) {
     number[{symbolic(input)->producer.get(), symbolic(input)->index}] = plan.num_values;

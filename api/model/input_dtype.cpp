@@ -44,7 +44,7 @@ void check_fits(const Tensor& x, const Tensor& drawn, const InputPlace& place) {
 
 Tensor cast_with_mask(const Tensor& x, DType dtype) {
   const Tensor converted = ops::cast(x, dtype);
-  return x.notes() ? with_mask(converted, mask_of(x)) : converted;
+  return x.metadata() ? with_mask(converted, mask_of(x)) : converted;
 }
 
 }  // namespace

@@ -206,13 +206,13 @@ class Summary {
     for (const GraphNode* call : calls_.at(key))
       for (const Tensor& input : call->inputs) {
         if (!symbolic(input)) continue;
-        const SymbolicNotes& notes = *symbolic(input);
-        const Layer producer = FunctionalNode::layer_of(*notes.producer);
+        const SymbolicMetadata& metadata = *symbolic(input);
+        const Layer producer = FunctionalNode::layer_of(*metadata.producer);
         cell.push_back(
-            {(cell.empty() ? "" : ", ") + (producer ? producer.name() : notes.producer->name) + "[", ""});
-        cell.push_back({std::to_string(call_index_.at(notes.producer.get())), kNumber});
+            {(cell.empty() ? "" : ", ") + (producer ? producer.name() : metadata.producer->name) + "[", ""});
+        cell.push_back({std::to_string(call_index_.at(metadata.producer.get())), kNumber});
         cell.push_back({"][", ""});
-        cell.push_back({std::to_string(notes.index), kNumber});
+        cell.push_back({std::to_string(metadata.index), kNumber});
         cell.push_back({"]", ""});
       }
     if (cell.empty()) cell.push_back({"-", ""});

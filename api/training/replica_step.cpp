@@ -296,7 +296,7 @@ void ReplicaStep::update_compiled_metrics(const Batch& batch, const Tensors& pre
   for (const CompiledMetric& entry : compiled.metrics) {
     const Tensor& tracked = predictions[entry.output];
     Tensor prediction = tracked.detached();
-    if (tracked.notes()) prediction = with_mask(prediction, mask_of(tracked));
+    if (tracked.metadata()) prediction = with_mask(prediction, mask_of(tracked));
     const Tensor target = fit_rank(target_of(compiled, batch, entry.output), prediction);
     const Tensor weights = masked_weights(
         entry.metric, entry.weighted ? batch.sample_weight[entry.output] : Tensor(), prediction);

@@ -62,7 +62,7 @@ void* Tensor::host_data(DType wanted) const {
 Tensor Tensor::detached() const {
   Tensor out = *this;
   out.slot_ = nullptr;
-  out.notes_ = nullptr;
+  out.metadata_ = nullptr;
   return out;
 }
 

@@ -58,8 +58,8 @@ class MovedFlag {
 }  // namespace detail
 
 /// What a tensor carries besides its value: its place in a graph that is being drawn, and its Keras mask.
-struct TensorNotes {
-  virtual ~TensorNotes() = default;
+struct TensorMetadata {
+  virtual ~TensorMetadata() = default;
 };
 
 /// A handle on a dense, row-major array of one dtype on one device. Copying shares the bytes.
@@ -240,7 +240,7 @@ class Tensor {
     serial_ = slot->serial;
     value_id_ = value_id;
   }
-  /// The same value, not tracked by any tape and without notes.
+  /// The same value, not tracked by any tape and without metadata.
   Tensor detached() const;
   /// The same host bytes under the name of another CPU device: logical CPU devices share their memory.
   /// Throws InvalidArgumentError unless both devices are CPUs (or the same device).
@@ -252,8 +252,8 @@ class Tensor {
   /// Shape, dtype and device without the bytes.
   Tensor shell() const { return abstract(shape_, dtype_, device_); }
 
-  const std::shared_ptr<const TensorNotes>& notes() const { return notes_; }
-  void set_notes(std::shared_ptr<const TensorNotes> notes) { notes_ = std::move(notes); }
+  const std::shared_ptr<const TensorMetadata>& metadata() const { return metadata_; }
+  void set_metadata(std::shared_ptr<const TensorMetadata> metadata) { metadata_ = std::move(metadata); }
 
  private:
   static Tensor from_bytes(const void* values, size_t count, const Shape& shape, DType dtype, Device device);
@@ -272,7 +272,7 @@ class Tensor {
   TapeSlot* slot_ = nullptr;
   StorageRef storage_;
   size_t offset_ = 0;
-  std::shared_ptr<const TensorNotes> notes_;
+  std::shared_ptr<const TensorMetadata> metadata_;
 };
 
 using Tensors = std::vector<Tensor>;

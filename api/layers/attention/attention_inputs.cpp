@@ -1,6 +1,6 @@
 // Keras' MultiHeadAttention._compute_attention_mask: the masks of query and value, the causal mask and the
 // sliding window are joined by "and" into one (batch, time, steps), raised to the scores' axes. Named
-// arguments of a call travel as notes of the query, since layers are given a list.
+// arguments of a call travel as metadata of the query, since layers are given a list.
 #include <nyala/api/layers/attention/attention_inputs.h>
 
 #include <algorithm>
@@ -133,7 +133,7 @@ Tensor detail::masked_softmax(const Tensor& scores, const Tensor& mask, int axes
 
 Tensor detail::unmasked(const Tensor& x) {
   Tensor out = x;
-  out.set_notes(nullptr);
+  out.set_metadata(nullptr);
   return out;
 }
 

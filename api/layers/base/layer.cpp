@@ -164,13 +164,13 @@ Tensor in_dtype(const Tensor& input, DType dtype) {
   if (!is_floating(input.dtype()) || input.dtype() == dtype) return input;
   const Tensor converted = with_call_arguments(ops::cast(input, dtype), call_arguments_of(input));
   if (has_given_mask(input)) return given_mask(converted, mask_of(input));
-  return input.notes() ? with_mask(converted, mask_of(input)) : converted;
+  return input.metadata() ? with_mask(converted, mask_of(input)) : converted;
 }
 
 /// Gives outputs their masks.
 void pass_masks(const LayerNode& node, Inputs inputs, std::span<Tensor> outputs) {
   bool masked = node.makes_mask(), missing = false;
-  for (const Tensor& input : inputs) masked = masked || (input.notes() && mask_of(input).defined());
+  for (const Tensor& input : inputs) masked = masked || (input.metadata() && mask_of(input).defined());
   if (!masked) return;
   for (const Tensor& output : outputs) missing = missing || !mask_of(output).defined();
   if (!missing) return;

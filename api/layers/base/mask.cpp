@@ -1,4 +1,4 @@
-// A mask travels with its tensor, as Keras' _keras_mask: notes that the tensor holds, shared by copies and
+// A mask travels with its tensor, as Keras' _keras_mask: metadata that the tensor holds, shared by copies and
 // replaced, never changed. So no layer between has to pass it on by hand.
 #include <nyala/api/layers/base/mask.h>
 
@@ -8,32 +8,32 @@
 namespace nyala {
 
 Tensor mask_of(const Tensor& x) {
-  if (!x.notes()) return {};
-  const auto* notes = dynamic_cast<const MaskNotes*>(x.notes().get());
-  return notes ? notes->mask : Tensor();
+  if (!x.metadata()) return {};
+  const auto* metadata = dynamic_cast<const MaskMetadata*>(x.metadata().get());
+  return metadata ? metadata->mask : Tensor();
 }
 
 namespace {
 
-/// The notes of `x` to change, or fresh ones.
-std::shared_ptr<MaskNotes> copied_notes(const Tensor& x) {
-  const auto* notes = dynamic_cast<const MaskNotes*>(x.notes().get());
-  return notes ? notes->clone() : std::make_shared<MaskNotes>();
+/// The metadata of `x` to change, or new.
+std::shared_ptr<MaskMetadata> copied_metadata(const Tensor& x) {
+  const auto* metadata = dynamic_cast<const MaskMetadata*>(x.metadata().get());
+  return metadata ? metadata->clone() : std::make_shared<MaskMetadata>();
 }
 
-Tensor with_notes(const Tensor& x, std::shared_ptr<MaskNotes> notes) {
+Tensor with_metadata(const Tensor& x, std::shared_ptr<MaskMetadata> metadata) {
   Tensor out = x;
-  if (!notes->is_symbolic() && !notes->mask.defined() && !notes->arguments) notes = nullptr;
-  out.set_notes(std::move(notes));
+  if (!metadata->is_symbolic() && !metadata->mask.defined() && !metadata->arguments) metadata = nullptr;
+  out.set_metadata(std::move(metadata));
   return out;
 }
 
 Tensor marked(const Tensor& x, const Tensor& mask, bool given) {
-  if (!x.notes() && !mask.defined()) return x;
-  std::shared_ptr<MaskNotes> notes = copied_notes(x);
-  notes->mask = mask;
-  notes->given = given;
-  return with_notes(x, std::move(notes));
+  if (!x.metadata() && !mask.defined()) return x;
+  std::shared_ptr<MaskMetadata> metadata = copied_metadata(x);
+  metadata->mask = mask;
+  metadata->given = given;
+  return with_metadata(x, std::move(metadata));
 }
 
 }  // namespace
@@ -43,25 +43,25 @@ Tensor with_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, f
 Tensor given_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, mask.defined()); }
 
 Tensor detail::with_call_arguments(const Tensor& x, std::shared_ptr<const CallArguments> arguments) {
-  if (!x.notes() && !arguments) return x;
-  std::shared_ptr<MaskNotes> notes = copied_notes(x);
-  notes->arguments = std::move(arguments);
-  return with_notes(x, std::move(notes));
+  if (!x.metadata() && !arguments) return x;
+  std::shared_ptr<MaskMetadata> metadata = copied_metadata(x);
+  metadata->arguments = std::move(arguments);
+  return with_metadata(x, std::move(metadata));
 }
 
 std::shared_ptr<const CallArguments> detail::call_arguments_of(const Tensor& x) {
-  const auto* notes = x.notes() ? dynamic_cast<const MaskNotes*>(x.notes().get()) : nullptr;
-  return notes ? notes->arguments : nullptr;
+  const auto* metadata = x.metadata() ? dynamic_cast<const MaskMetadata*>(x.metadata().get()) : nullptr;
+  return metadata ? metadata->arguments : nullptr;
 }
 
 bool detail::is_symbolic(const Tensor& x) {
-  const auto* notes = dynamic_cast<const MaskNotes*>(x.notes().get());
-  return notes && notes->is_symbolic();
+  const auto* metadata = dynamic_cast<const MaskMetadata*>(x.metadata().get());
+  return metadata && metadata->is_symbolic();
 }
 
 bool detail::has_given_mask(const Tensor& x) {
-  const auto* notes = dynamic_cast<const MaskNotes*>(x.notes().get());
-  return notes && notes->given;
+  const auto* metadata = dynamic_cast<const MaskMetadata*>(x.metadata().get());
+  return metadata && metadata->given;
 }
 
 Tensor detail::merged_mask(Inputs inputs) {

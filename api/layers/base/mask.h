@@ -12,13 +12,13 @@ struct CallArguments;
 
 /// What a tensor with a mask carries, and the first one of a call with arguments (call_arguments.h). Keras'
 /// masks are booleans of shape (batch, time): false marks a step that layers and losses leave out.
-struct MaskNotes : TensorNotes {
+struct MaskMetadata : TensorMetadata {
   Tensor mask;
   bool given = false;  // by given_mask()
   std::shared_ptr<const CallArguments> arguments;
 
   /// A copy to change, of the same type.
-  virtual std::shared_ptr<MaskNotes> clone() const { return std::make_shared<MaskNotes>(*this); }
+  virtual std::shared_ptr<MaskMetadata> clone() const { return std::make_shared<MaskMetadata>(*this); }
   /// Whether they mark a symbolic tensor, which has a place in a graph.
   virtual bool is_symbolic() const { return false; }
 };

@@ -26,9 +26,9 @@ class InputNode final : public LayerNode {
   const InputConfig& config() const { return config_; }
   Tensor tensor() {
     Tensor out = graph_node_->outputs[0];
-    auto notes = std::make_shared<SymbolicNotes>(graph_node_, 0);
-    notes->input_layer = shared_from_this();
-    out.set_notes(std::move(notes));
+    auto metadata = std::make_shared<SymbolicMetadata>(graph_node_, 0);
+    metadata->input_layer = shared_from_this();
+    out.set_metadata(std::move(metadata));
     return out;
   }
   void draw() {

@@ -41,8 +41,8 @@ class GraphWriter {
   }
 
   Json history(const Tensor& tensor) const {
-    const SymbolicNotes& notes = *symbolic(tensor);
-    return {name_of_node(*notes.producer), place_.at(notes.producer.get()), notes.index};
+    const SymbolicMetadata& metadata = *symbolic(tensor);
+    return {name_of_node(*metadata.producer), place_.at(metadata.producer.get()), metadata.index};
   }
 
   Json keras_tensor(const Tensor& tensor) const {

@@ -48,8 +48,8 @@ bool same_call(const GraphNode& a, const GraphNode& b);
 
 /// Whether two tensors are computed alike: a mask that layers make stands in a file once more, as operations.
 bool same_value(const Tensor& a, const Tensor& b) {
-  const SymbolicNotes* const left = symbolic(a);
-  const SymbolicNotes* const right = symbolic(b);
+  const SymbolicMetadata* const left = symbolic(a);
+  const SymbolicMetadata* const right = symbolic(b);
   return left && right && left->index == right->index &&
          (left->producer == right->producer || same_call(*left->producer, *right->producer));
 }

@@ -25,7 +25,7 @@ Tensor copied(const Tensor& x, Device device) {
 
 Tensor moved(const Tensor& x, Device device, bool share) {
   if (!x.defined()) throw_empty_tensor("to");
-  if (x.device() == device || (x.is_abstract() && x.notes())) return x;
+  if (x.device() == device || (x.is_abstract() && x.metadata())) return x;
   Tensor out = x.is_abstract()                             ? Tensor::abstract(x.shape(), x.dtype(), device)
                : share && share_memory(x.device(), device) ? x.alias_on(device)
                                                            : copied(x, device);

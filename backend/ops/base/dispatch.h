@@ -28,7 +28,7 @@ void dispatch_into(const OpDef& op, const Descriptor& descriptor, std::initializ
 /// The tape that tracks one of the inputs and is recording, or null. Throws StateError for two tapes at once.
 Tape* recording_tape(TensorPointers inputs);
 
-/// Hook of the layer above: called for an op on symbolic inputs (TensorNotes present) to add a graph node.
+/// Hook of the layer above: called for an op on symbolic inputs (TensorMetadata present) to add a graph node.
 using SymbolicHook = void (*)(const OpDef&, const Descriptor&, TensorPointers, std::span<Tensor>);
 void set_symbolic_hook(SymbolicHook hook);
 

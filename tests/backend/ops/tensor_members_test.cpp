@@ -347,8 +347,8 @@ TEST(EmptyTensorTest, TheOtherMembersAnswer) {
   EXPECT_EQ(x.tape(), nullptr);
   EXPECT_FALSE(x.detached().defined());
   EXPECT_FALSE(x.alias_on("cpu:0").defined());
-  EXPECT_EQ(x.notes(), nullptr);
-  x.set_notes(nullptr);
+  EXPECT_EQ(x.metadata(), nullptr);
+  x.set_metadata(nullptr);
 }
 
 }  // namespace
