@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include <nyala/backend/autograd/remake.h>
+#include <nyala/backend/autograd/recompute.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/ops/base/dispatch.h>
@@ -35,14 +35,14 @@ class Walk {
   const TapeValue& value(uint32_t id) const { return tape_.values()[id]; }
 
   /// A value that its readers do not keep, from the entry that made it; kept until that is walked.
-  const Tensor& remade(uint32_t id) {
-    Tensor& known = remade_[id];
-    if (!known.defined()) known = remake(tape_, id);
+  const Tensor& recomputed(uint32_t id) {
+    Tensor& known = recomputed_[id];
+    if (!known.defined()) known = recompute(tape_, id);
     return known;
   }
   void forget(uint32_t id) {
     gradients_[id] = Tensor();
-    if (value(id).remade) remade_.erase(id);
+    if (value(id).recomputed) recomputed_.erase(id);
   }
   Tensor& gradient(uint32_t id) { return gradients_[id]; }
 
@@ -117,7 +117,7 @@ class Walk {
   GradientSink& sink_;
   std::vector<Tensor>& scratch_;
   std::vector<Tensor> gradients_;
-  std::map<uint32_t, Tensor> remade_;
+  std::map<uint32_t, Tensor> recomputed_;
   uint32_t taken_ = Tape::kUntracked;  // a leaf whose gradient the sink has as rows
 };
 
@@ -129,7 +129,7 @@ class EntryContext final : public GradContext {
   size_t num_inputs() const override { return entry_.num_inputs; }
   const Tensor& input(size_t i) const override {
     tape_.check_unwritten(entry_, i);
-    return reads_remade(tape_, entry_, i) ? walk_.remade(input_id(i)) : kept(i);
+    return reads_recomputed(tape_, entry_, i) ? walk_.recomputed(input_id(i)) : kept(i);
   }
   const Tensor& output(size_t i) const override {
     return tape_.tensors()[entry_.first_tensor + entry_.num_inputs + i];

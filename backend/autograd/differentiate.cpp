@@ -4,7 +4,7 @@
 // which throws if somebody asks for its derivative instead of giving zeros.
 #include <nyala/backend/autograd/differentiate.h>
 
-#include <nyala/backend/autograd/remake.h>
+#include <nyala/backend/autograd/recompute.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/base/grad_context.h>
@@ -82,9 +82,10 @@ class EntryContext final : public GradContext {
     const size_t count = size_t{entry_.num_inputs} + entry_.num_outputs;
     for (size_t i = 0; i < count; ++i) {
       ids_.push_back(tape.ids()[entry_.first_id + i]);
-      const bool remade = i < entry_.num_inputs && reads_remade(tape, entry_, i);
-      tensors_.push_back(remade && records ? remake(tape, ids_[i]) : tape.tensors()[entry_.first_tensor + i]);
-      is_remade_.push_back(remade && !records);
+      const bool recomputed = i < entry_.num_inputs && reads_recomputed(tape, entry_, i);
+      tensors_.push_back(recomputed && records ? recompute(tape, ids_[i])
+                                               : tape.tensors()[entry_.first_tensor + i]);
+      is_recomputed_.push_back(recomputed && !records);
       if (records && ids_[i] != Tape::kUntracked) tensors_[i].track(tape.slot(), ids_[i]);
     }
   }
@@ -93,9 +94,9 @@ class EntryContext final : public GradContext {
   size_t num_inputs() const override { return entry_.num_inputs; }
   const Tensor& input(size_t i) const override {
     tape_.check_unwritten(entry_, i);
-    if (is_remade_[i]) {
-      tensors_[i] = remake(tape_, ids_[i]);
-      is_remade_[i] = false;
+    if (is_recomputed_[i]) {
+      tensors_[i] = recompute(tape_, ids_[i]);
+      is_recomputed_[i] = false;
     }
     return tensors_[i];
   }
@@ -184,7 +185,7 @@ class EntryContext final : public GradContext {
   bool records_;
   std::vector<uint32_t> ids_;
   mutable Tensors tensors_;
-  mutable std::vector<bool> is_remade_;  // once it is read
+  mutable std::vector<bool> is_recomputed_;  // once it is read
   Tensors detached_;  // gradients of the outputs while an op that is not twice differentiable is walked
   Tensors opaque_;    // and what it gives
 };

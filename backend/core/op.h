@@ -145,8 +145,8 @@ struct OpDef {
   /// derivatives go through it. Others refuse them with an error.
   bool twice_differentiable = false;
   /// Output 0 again, with the same bits, from the entry's tensors on the tape (inputs, then outputs, those
-  /// that the gradient keeps): for values marked TapeValue::remade. Null: it cannot.
-  Tensor (*remake)(const void* descriptor, std::span<const Tensor> kept) = nullptr;
+  /// that the gradient keeps): for values marked TapeValue::recomputed. Null: it cannot.
+  Tensor (*recompute)(const void* descriptor, std::span<const Tensor> kept) = nullptr;
 };
 
 }  // namespace nyala

@@ -132,7 +132,7 @@ void Tape::record(const OpDef& op, const Descriptor& descriptor, TensorPointers 
     ids_.push_back(tracked ? inputs[i]->value_id() : kUntracked);
     if (tracked) ++values_[inputs[i]->value_id()].uses;
     const bool kept = (op.keep_inputs == kKeepAll || (i < 32 && (op.keep_inputs >> i & 1u))) &&
-                      !(tracked && values_[inputs[i]->value_id()].remade);
+                      !(tracked && values_[inputs[i]->value_id()].recomputed);
     tensors_.push_back(kept ? inputs[i]->detached() : inputs[i]->shell());
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -40,9 +40,9 @@ struct TapeValue {
   int32_t leaf = -1;              // key given to watch(), -1 for others
   uint32_t uses = 0;              // entries that read it
   const void* address = nullptr;  // of a leaf's bytes
-  /// Set after record() of an op with OpDef::remake: entries behind keep a shell of this value, and backward
-  /// makes it again where a gradient reads it.
-  bool remade = false;
+  /// Set after record() of an op with OpDef::recompute: entries behind keep a shell of this value, and
+  /// backward makes it again where a gradient reads it.
+  bool recomputed = false;
   std::shared_ptr<const TapeSource> source = nullptr;  // of a leaf that is a variable's value
 };
 

@@ -280,7 +280,7 @@ void apply_gradient(GradContext& c) {
 }
 
 /// The forward pass on what the tape keeps: x, gamma, beta, a shell of y, the statistics.
-Tensor remake_output(const void* descriptor, std::span<const Tensor> kept) {
+Tensor recompute_output(const void* descriptor, std::span<const Tensor> kept) {
   const auto& d = *static_cast<const BatchNormalizationDescriptor*>(descriptor);
   Inputs inputs = Inputs().add(kept[0]).add(kept.back());
   for (const Tensor& parameter : kept.subspan(1, kept.size() - 3)) inputs.add(parameter);
@@ -322,7 +322,7 @@ const OpDef kBatchNormalizationTrain = {.name = "batch_normalization_train",
                                         .keep_inputs = kKeepAll,
                                         .keep_outputs = keep(1),
                                         .reference = {},
-                                        .remake = remake_output};
+                                        .recompute = recompute_output};
 const OpDef kBatchNormalizationApply = {.name = "batch_normalization",
                                         .infer = infer_apply,
                                         .gradient = apply_gradient,
@@ -353,7 +353,7 @@ BatchNormalizationResult detail::batch_normalization_train(const Tensor& given, 
   const Tensor mean = outputs[1].rows(1, channels), variance = outputs[1].rows(1 + channels, channels);
   if (Tape* tape = recording_tape(inputs.span())) {
     tape->record(kBatchNormalizationTrain, descriptor, inputs.span(), outputs);
-    tape->values()[outputs[0].value_id()].remade = options.recompute;
+    tape->values()[outputs[0].value_id()].recomputed = options.recompute;
   }
   return {outputs[0], mean, variance};
 }

@@ -2,7 +2,7 @@
 // a value that is marked is not kept by those that read it; when a gradient asks, the entry that made it
 // computes it again from what it keeps, which may itself have to be made again. The entry is found by
 // bisection, since values are numbered as they are made.
-#include <nyala/backend/autograd/remake.h>
+#include <nyala/backend/autograd/recompute.h>
 
 #include <algorithm>
 
@@ -12,14 +12,14 @@ namespace nyala {
 
 using namespace nyala::detail;
 
-bool reads_remade(const Tape& tape, const TapeEntry& entry, size_t i) {
+bool reads_recomputed(const Tape& tape, const TapeEntry& entry, size_t i) {
   const bool reads = entry.op->keep_inputs == kKeepAll || (i < 32 && (entry.op->keep_inputs >> i & 1u));
   if (!reads) return false;
   const uint32_t id = tape.ids()[entry.first_id + i];
-  return id != Tape::kUntracked && tape.values()[id].remade;
+  return id != Tape::kUntracked && tape.values()[id].recomputed;
 }
 
-Tensor remake(Tape& tape, uint32_t value_id) {
+Tensor recompute(Tape& tape, uint32_t value_id) {
   const std::vector<TapeEntry>& entries = tape.entries();
   const auto first_output = [&](const TapeEntry& entry) {
     return tape.ids()[entry.first_id + entry.num_inputs];
@@ -28,15 +28,15 @@ Tensor remake(Tape& tape, uint32_t value_id) {
   const auto entry = std::partition_point(entries.begin(), entries.end(), [&](const TapeEntry& earlier) {
     return first_output(earlier) < value_id;
   });
-  check_internal(entry != entries.end() && first_output(*entry) == value_id && entry->op->remake,
+  check_internal(entry != entries.end() && first_output(*entry) == value_id && entry->op->recompute,
                  "a value that no entry can make again");
   Tensors kept;
   for (size_t i = 0; i < entry->num_inputs; ++i) tape.check_unwritten(*entry, i);
   for (size_t i = 0; i < size_t{entry->num_inputs} + entry->num_outputs; ++i)
-    kept.push_back(i < entry->num_inputs && reads_remade(tape, *entry, i)
-                       ? remake(tape, tape.ids()[entry->first_id + i])
+    kept.push_back(i < entry->num_inputs && reads_recomputed(tape, *entry, i)
+                       ? recompute(tape, tape.ids()[entry->first_id + i])
                        : tape.tensors()[entry->first_tensor + i]);
-  return entry->op->remake(entry->descriptor.data(), kept);
+  return entry->op->recompute(entry->descriptor.data(), kept);
 }
 
 }  // namespace nyala

@@ -5,7 +5,7 @@
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/autograd/differentiate.h>
-#include <nyala/backend/autograd/remake.h>
+#include <nyala/backend/autograd/recompute.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/nn/batch_normalization.h>
@@ -62,55 +62,56 @@ struct Network {
   }
 };
 
-TEST(Remake, GivesTheSameBits) {
+TEST(Recompute, GivesTheSameBits) {
   for (const ops::Activation activation :
        {ops::Activation::linear, ops::Activation::relu, ops::Activation::relu6}) {
-    Network kept(5, false, activation), remade(5, true, activation);
-    EXPECT_EQ(kept.loss.item(), remade.loss.item());
+    Network kept(5, false, activation), recomputed(5, true, activation);
+    EXPECT_EQ(kept.loss.item(), recomputed.loss.item());
     Gradients expected, received;
     backward(*kept.tape, kept.loss, expected);
-    backward(*remade.tape, remade.loss, received);
+    backward(*recomputed.tape, recomputed.loss, received);
     EXPECT_EQ(received.of, expected.of);
     EXPECT_EQ(received.of.size(), 16u);
   }
 }
 
-TEST(Remake, KeepsNoOutputs) {
+TEST(Recompute, KeepsNoOutputs) {
   const size_t image = static_cast<size_t>(kImages.num_elements()) * sizeof(float);
-  const Network kept(7, false), remade(7, true);
+  const Network kept(7, false), recomputed(7, true);
   // Of seven outputs the last one is read by a sum, which keeps its input only where it says so.
-  EXPECT_GE(kept.kept_bytes, remade.kept_bytes + 6 * image);
+  EXPECT_GE(kept.kept_bytes, recomputed.kept_bytes + 6 * image);
 }
 
-TEST(Remake, LetsGoOnTheWay) {
+TEST(Recompute, LetsGoOnTheWay) {
   const size_t before = allocator_stats(Device{}).live_bytes;
   {
-    Network remade(7, true);
+    Network recomputed(7, true);
     Gradients received;
-    backward(*remade.tape, remade.loss, received);
-    remade.x = Tensor();
+    backward(*recomputed.tape, recomputed.loss, received);
+    recomputed.x = Tensor();
     EXPECT_LT(allocator_stats(Device{}).live_bytes, before + 4096);
   }
 }
 
-TEST(Remake, TwoWalksAndTheOtherWayOfDifferentiating) {
-  Network kept(4, false), remade(4, true);
+TEST(Recompute, TwoWalksAndTheOtherWayOfDifferentiating) {
+  Network kept(4, false), recomputed(4, true);
   Gradients expected, first, second;
   backward_keep(*kept.tape, kept.loss, expected);
-  backward_keep(*remade.tape, remade.loss, first);
-  backward_keep(*remade.tape, remade.loss, second);
+  backward_keep(*recomputed.tape, recomputed.loss, first);
+  backward_keep(*recomputed.tape, recomputed.loss, second);
   EXPECT_EQ(first.of, expected.of);
   EXPECT_EQ(second.of, expected.of);
   for (const bool record : {false, true}) {
-    const DerivativeRequest request{
-        .sources = {remade.x.value_id()}, .ranges = {{0, remade.tape->entries().size()}}, .record = record};
-    const Tensors gradients = differentiate(*remade.tape, remade.loss, request);
+    const DerivativeRequest request{.sources = {recomputed.x.value_id()},
+                                    .ranges = {{0, recomputed.tape->entries().size()}},
+                                    .record = record};
+    const Tensors gradients = differentiate(*recomputed.tape, recomputed.loss, request);
     EXPECT_EQ(gradients[0].to_vector<float>(), expected.of[0]);
   }
 }
 
 /// One normalization behind another: to make the second again the first has to be there.
-TEST(Remake, OutOfRemadeValues) {
+TEST(Recompute, OutOfRecomputedValues) {
   const auto gradients = [](bool recompute) {
     auto tape = std::make_shared<Tape>();
     const Tensor x = tape->watch(numbers({6, 5}, 2), 0), gamma = tape->watch(numbers({5}, 3), 1);
