@@ -39,7 +39,7 @@ Layer direction(const Layer& layer, const std::string& prefix, bool backwards) {
   RecurrentSettings settings = node.settings();
   settings.go_backwards = backwards;
   settings.zero_output_for_mask = settings.return_sequences;
-  return node.remade(with_prefix(prefix, layer.name()), settings);
+  return node.clone(with_prefix(prefix, layer.name()), settings);
 }
 
 void check_settings(const RecurrentSettings& forward, const RecurrentSettings& backward) {

@@ -143,7 +143,7 @@ class ConvLstm2DNode final : public RecurrentNode {
   std::string class_name() const override { return "ConvLSTM2D"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  Layer remade(const std::string& name, const RecurrentSettings& settings) const override {
+  Layer clone(const std::string& name, const RecurrentSettings& settings) const override {
     return ConvLSTM2D(with_settings(config_, name, trainable(), settings));
   }
 

@@ -26,7 +26,7 @@ class GruNode final : public RecurrentNode {
   std::string class_name() const override { return "GRU"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  Layer remade(const std::string& name, const RecurrentSettings& settings) const override {
+  Layer clone(const std::string& name, const RecurrentSettings& settings) const override {
     return GRU(with_settings(config_, name, trainable(), settings));
   }
 

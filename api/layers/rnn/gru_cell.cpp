@@ -32,7 +32,7 @@ class GruCellNode final : public RecurrentCellNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
   uint64_t* random_key() override { return dropout_.key(); }
   std::vector<int64_t> state_sizes() const override { return {config_.units}; }
-  Layer remade() const override { return GRUCell(config_); }
+  Layer clone() const override { return GRUCell(config_); }
 
   void build(Builder& b, const Shape& input) override {
     if (input.back() == None)

@@ -27,7 +27,7 @@ class LstmNode final : public RecurrentNode {
   std::string class_name() const override { return "LSTM"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  Layer remade(const std::string& name, const RecurrentSettings& settings) const override {
+  Layer clone(const std::string& name, const RecurrentSettings& settings) const override {
     return LSTM(with_settings(config_, name, trainable(), settings));
   }
 

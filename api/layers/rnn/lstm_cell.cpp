@@ -30,7 +30,7 @@ class LstmCellNode final : public RecurrentCellNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
   uint64_t* random_key() override { return dropout_.key(); }
   std::vector<int64_t> state_sizes() const override { return {config_.units, config_.units}; }
-  Layer remade() const override { return LSTMCell(config_); }
+  Layer clone() const override { return LSTMCell(config_); }
 
   void build(Builder& b, const Shape& input) override {
     if (input.back() == None)

@@ -25,8 +25,8 @@ Shapes RecurrentCellNode::state_shapes() const {
 
 CellPass RecurrentCellNode::begin(Call&, const Tensor&) const { return {}; }
 
-Layer RecurrentCellNode::remade() const {
-  throw StateError("a cell of class " + class_name() + " cannot be made a second time; override remade()");
+Layer RecurrentCellNode::clone() const {
+  throw StateError("a cell of class " + class_name() + " cannot be made a second time; override clone()");
 }
 
 Outputs RecurrentCellNode::call(Call& c, Inputs inputs) const {

@@ -45,7 +45,7 @@ class RecurrentCellNode : public LayerNode {
   /// All steps at once: {output, last states...}; empty where the cell can only go step by step.
   virtual Outputs run(Call&, const CellSequence&) const { return {}; }
   /// A cell of the same configuration with weights of its own. Throws StateError where a class cannot.
-  virtual Layer remade() const;
+  virtual Layer clone() const;
 
   Outputs call(Call& c, Inputs inputs) const override;
   bool takes_many() const override { return true; }

@@ -39,7 +39,7 @@ RecurrentSettings settings_of(const Config& config) {
   return settings;
 }
 
-/// A layer's Config with another name and other settings, for RecurrentNode::remade.
+/// A layer's Config with another name and other settings, for RecurrentNode::clone.
 template <class Config>
 Config with_settings(Config config, const std::string& name, bool trainable,
                      const RecurrentSettings& settings) {
@@ -63,7 +63,7 @@ class RecurrentNode : public LayerNode {
   const RecurrentSettings& settings() const { return settings_; }
   const RecurrentCellNode& cell() const { return *cell_node_; }
   /// A layer of the same configuration with other settings and weights of its own, for Bidirectional.
-  virtual Layer remade(const std::string& name, const RecurrentSettings& settings) const = 0;
+  virtual Layer clone(const std::string& name, const RecurrentSettings& settings) const = 0;
   /// Zeros as states of a stateful layer.
   void reset_state() const;
   /// For Bidirectional, which decides this for both of its layers.

@@ -21,9 +21,9 @@ class RnnNode final : public RecurrentNode {
   std::string class_name() const override { return "RNN"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
-  Layer remade(const std::string& name, const RecurrentSettings& settings) const override {
+  Layer clone(const std::string& name, const RecurrentSettings& settings) const override {
     RNNConfig config = with_settings(config_, name, trainable(), settings);
-    config.cell = cell().remade();
+    config.cell = cell().clone();
     return RNN(config);
   }
 

@@ -26,7 +26,7 @@ class SimpleRnnCellNode final : public RecurrentCellNode {
   void fields(FieldVisitor& v) override { config_.fields(v); }
   uint64_t* random_key() override { return dropout_.key(); }
   std::vector<int64_t> state_sizes() const override { return {config_.units}; }
-  Layer remade() const override { return SimpleRNNCell(config_); }
+  Layer clone() const override { return SimpleRNNCell(config_); }
 
   void build(Builder& b, const Shape& input) override {
     if (input.back() == None)

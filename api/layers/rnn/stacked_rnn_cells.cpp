@@ -34,9 +34,9 @@ class StackedCellsNode final : public RecurrentCellNode {
     return shapes;
   }
   int64_t output_size() const override { return nodes_.back()->output_size(); }
-  Layer remade() const override {
+  Layer clone() const override {
     StackedRNNCellsConfig config = config_;
-    for (size_t i = 0; i < nodes_.size(); ++i) config.cells[i] = nodes_[i]->remade();
+    for (size_t i = 0; i < nodes_.size(); ++i) config.cells[i] = nodes_[i]->clone();
     return StackedRNNCells(config);
   }
 
