@@ -57,7 +57,7 @@ bool GraphNode::has_own_mask(size_t i) const {
 Tensors symbolic_outputs(const std::shared_ptr<const GraphNode>& node) {
   Tensors out;
   for (size_t i = 0; i < node->outputs.size(); ++i) {
-    Tensor tensor = node->outputs[i].shell();
+    Tensor tensor = node->outputs[i].as_abstract();
     tensor.set_metadata(std::make_shared<SymbolicMetadata>(node, i));
     const bool masked = i < node->output_masks.size() && node->output_masks[i].defined();
     out.push_back(masked ? with_mask(tensor, node->output_masks[i]) : std::move(tensor));
@@ -84,7 +84,7 @@ void draw_masks(GraphNode& node) {
     if (!node.output_masks[i].defined()) node.output_masks[i] = mask_of(node.outputs[i]);
 }
 
-/// Runs `layer` on shells of symbolic tensors and adds the call to the graph.
+/// Runs `layer` on abstract copies of symbolic tensors and adds the call to the graph.
 Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   auto node = std::make_shared<GraphNode>();
   node->layer = layer;
@@ -92,7 +92,7 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   node->arguments = inputs.empty() ? nullptr : call_arguments_of(inputs[0]);
   node->inputs = inputs;
   if (node->arguments) node->inputs[0] = with_call_arguments(inputs[0], nullptr);
-  Tensors shells;
+  Tensors abstract;
   Shapes shapes;
   for (const Tensor& input : inputs) {
     if (!symbolic(input))
@@ -100,9 +100,9 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
           "layer " + in_quotes(layer.name()) +
           ": a symbolic and an ordinary tensor were passed together; wrap constants in a layer");
     const Tensor mask = mask_of(input);
-    shells.push_back(!mask.defined()         ? input.shell()
-                     : has_given_mask(input) ? given_mask(input.shell(), mask.shell())
-                                             : with_mask(input.shell(), mask.shell()));
+    abstract.push_back(!mask.defined()         ? input.as_abstract()
+                       : has_given_mask(input) ? given_mask(input.as_abstract(), mask.as_abstract())
+                                               : with_mask(input.as_abstract(), mask.as_abstract()));
     shapes.push_back(input.shape());
     if (!layer.node().uses_mask()) continue;
     const bool used = inputs.size() == 1 || !takes_initial_states(layer) || has_given_mask(input);
@@ -115,12 +115,12 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
   // The graph holds what it calls, whoever draws it.
   const ScopedValue<const RunningCall*> on_its_own(thread_context().running, nullptr);
   layer.node().ensure_built(shapes);
-  shells[0] = with_call_arguments(shells[0], node->arguments);
+  abstract[0] = with_call_arguments(abstract[0], node->arguments);
   Call call;
-  if (layer.node().takes_many() || shells.size() > 1)  // which a layer of one tensor refuses
-    node->outputs = layer.node().invoke(call, shells);
+  if (layer.node().takes_many() || abstract.size() > 1)  // which a layer of one tensor refuses
+    node->outputs = layer.node().invoke(call, abstract);
   else
-    node->outputs = {layer.node().invoke(call, shells.at(0))};
+    node->outputs = {layer.node().invoke(call, abstract.at(0))};
   draw_masks(*node);
   layer.node().add_call(node);
   return symbolic_outputs(node);
@@ -137,7 +137,8 @@ class DrawnEinsum final : public GraphOperation {
   std::string equation_;
 };
 
-/// Ops inside a layer's call see shells without marks and draw nothing; ops on marked tensors become nodes.
+/// Ops inside a layer's call see abstract tensors without marks and draw nothing; ops on marked tensors
+/// become nodes.
 void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
              std::span<Tensor> outputs) {
   bool marked = false;
@@ -168,9 +169,9 @@ void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers input
 Tensors draw_operation(std::shared_ptr<const GraphOperation> operation, const std::string& name,
                        const Tensors& inputs) {
   auto node = std::make_shared<GraphNode>();
-  Tensors shells;
-  for (const Tensor& input : inputs) shells.push_back(input.shell());
-  node->outputs = operation->run(shells);
+  Tensors abstract;
+  for (const Tensor& input : inputs) abstract.push_back(input.as_abstract());
+  node->outputs = operation->run(abstract);
   node->operation = std::move(operation);
   node->device = remembered_device();
   node->op_class = node->operation->class_name();

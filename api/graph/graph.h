@@ -34,7 +34,7 @@ struct GraphNode {
   mutable std::string name;                             // of the op's node; changed only by sort_graph
   std::string op_class;                                 // of the op's node, as Keras calls it: "Add"
   Tensors inputs;                                       // symbolic; empty for an Input
-  Tensors outputs;                                      // shells of what it produces
+  Tensors outputs;                                      // abstract
   Device device = kNoPlacement;  // of the device() guard that was open when it was drawn
   // Of a layer that uses masks, what was drawn as the mask of each input; undefined where there is none.
   Tensors masks;

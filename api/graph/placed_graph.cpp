@@ -34,20 +34,20 @@ Tensor fetched(const Tensor& x, Device device) {
 
 }  // namespace
 
-PlacedGraph::PlacedGraph(std::vector<PlacedStep> steps, std::vector<int> outputs, Tensors shells,
+PlacedGraph::PlacedGraph(std::vector<PlacedStep> steps, std::vector<int> outputs, Tensors abstract,
                          RunStep run_step)
     : steps_(std::move(steps)),
       outputs_(std::move(outputs)),
       run_step_(std::move(run_step)),
-      num_values_(shells.size()) {
-  learn_effects(shells);
+      num_values_(abstract.size()) {
+  learn_effects(abstract);
 }
 
-void PlacedGraph::learn_effects(const Tensors& shells) {
+void PlacedGraph::learn_effects(const Tensors& abstract) {
   std::vector<std::set<const VariableNode*>> written(steps_.size());
   for (const bool training : {false, true}) {
     uint64_t draws = 0;
-    Tensors values = shells;
+    Tensors values = abstract;
     for (size_t step = 0; step < steps_.size(); ++step) {
       Call c({.training = training, .step = Tensor::abstract({}, DType::int64)});
       c.set_draws(draws);
@@ -214,7 +214,7 @@ void PlacedGraph::run_steps(Pass& pass, const Segment& segment, Tape* tape, Tens
         call.assign(variable, fetched(value, segment.device));
     run_step_(call, step, local);
     check_internal(call.draws() == pass.c.draws() + draws[step + 1],
-                   "a layer draws another number of random numbers than on shells");
+                   "a layer draws another number of random numbers than on abstract tensors");
     pass.losses[step] = call.losses();
     for (const int dead : segment.dead_after[i]) at(local, dead) = Tensor();
   }

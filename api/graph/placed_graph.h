@@ -28,9 +28,9 @@ class PlacedGraph {
   /// Runs step number `step` on `values`.
   using RunStep = std::function<void(Call& c, size_t step, Tensors& values)>;
 
-  /// `shells`: abstract tensors of the model's inputs, at the places of their values. Runs every step on
-  /// shells, in training and out of it, to learn its random draws and the state that it writes.
-  PlacedGraph(std::vector<PlacedStep> steps, std::vector<int> outputs, Tensors shells, RunStep run_step);
+  /// `abstract`: tensors of the model's inputs, at the places of their values. Runs every step on
+  /// abstract tensors, in training and out of it, to learn its random draws and the state that it writes.
+  PlacedGraph(std::vector<PlacedStep> steps, std::vector<int> outputs, Tensors abstract, RunStep run_step);
 
   /// Fills `values`, which hold the inputs, up to the outputs; those end on the device where the work begins:
   /// that of the open guard, else that of `values[first_input]`.
@@ -54,7 +54,7 @@ class PlacedGraph {
   using Plan = std::vector<Level>;
   struct Pass;
 
-  void learn_effects(const Tensors& shells);
+  void learn_effects(const Tensors& abstract);
   const Plan& plan_for(Device home) const;
   Plan make_plan(Device home) const;
   std::vector<int> levels_of(Device home) const;

@@ -120,14 +120,15 @@ void FunctionalNode::place() {
     std::erase(steps.back().inputs, kConstant);
     for (const auto& [input, value] : step.masks) steps.back().inputs.push_back(value);
   }
-  Tensors shells(static_cast<size_t>(plan.num_values));
+  Tensors abstract_values(static_cast<size_t>(plan.num_values));
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Tensor mask = mask_of(inputs_[i]);
-    Tensor& shell = shells[static_cast<size_t>(input_values_[i])];
-    shell = mask.defined() ? with_mask(inputs_[i].shell(), mask.shell()) : inputs_[i].shell();
+    Tensor& abstract = abstract_values[static_cast<size_t>(input_values_[i])];
+    abstract =
+        mask.defined() ? with_mask(inputs_[i].as_abstract(), mask.as_abstract()) : inputs_[i].as_abstract();
   }
   placed_ = std::make_unique<PlacedGraph>(
-      std::move(steps), plan.outputs, std::move(shells),
+      std::move(steps), plan.outputs, std::move(abstract_values),
       [this](Call& c, size_t step, Tensors& values) { run_step(c, graph_.plan().steps[step], values); });
 }
 

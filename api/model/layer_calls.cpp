@@ -169,12 +169,13 @@ Shapes Layer::compute_output_shapes(const Shapes& inputs) const {
   layer.ensure_built(inputs);
   const KeepOutputShapes kept;
   const Tensors own = own_tensors(layer, Side::in);
-  Tensors shells;
+  Tensors abstract;
   for (size_t i = 0; i < inputs.size(); ++i)
-    shells.push_back(Tensor::abstract(inputs[i], i < own.size() ? own[i].dtype() : layer.dtype()));
+    abstract.push_back(Tensor::abstract(inputs[i], i < own.size() ? own[i].dtype() : layer.dtype()));
   Call call;
-  const Outputs outputs = layer.takes_many() || shells.size() > 1 ? layer.invoke(call, Inputs(shells))
-                                                                  : Outputs{layer.invoke(call, shells[0])};
+  const Outputs outputs = layer.takes_many() || abstract.size() > 1
+                              ? layer.invoke(call, Inputs(abstract))
+                              : Outputs{layer.invoke(call, abstract[0])};
   Shapes shapes;
   for (const Tensor& output : outputs) shapes.push_back(output.shape());
   return shapes;

@@ -14,17 +14,17 @@ ModelNode::ModelNode() : strategy_(current_strategy()) {}
 
 ModelNode::~ModelNode() = default;
 
-// Layers build themselves for the shells that they are called with.
+// Layers build themselves for the abstract tensors that they are called with.
 void ModelNode::build(Builder&, const Shapes& inputs) {
-  Tensors shells;
-  for (const Shape& shape : inputs) shells.push_back(Tensor::abstract(shape, dtype()));
+  Tensors abstract;
+  for (const Shape& shape : inputs) abstract.push_back(Tensor::abstract(shape, dtype()));
   Call c;
   const RunningCall drawing{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &drawing);
   if (takes_many())
-    call(c, Inputs(shells));
+    call(c, Inputs(abstract));
   else
-    call(c, shells.at(0));
+    call(c, abstract.at(0));
 }
 
 const Tensors& ModelNode::inputs() const {

@@ -28,7 +28,8 @@ class ModelNode : public LayerNode, public Adoptable {
   ~ModelNode() override;
 
   std::string class_name() const override { return "Model"; }
-  /// Subclassed models are built by running call() on shells: layers that they call must be tracked.
+  /// Subclassed models are built by running call() on abstract tensors: layers that they call must be
+  /// tracked.
   void build(Builder& builder, const Shapes& inputs) override;
 
   Variables variables() const override;

@@ -69,17 +69,17 @@ bool has_masks(const GraphNode& node) {
          std::any_of(node.output_masks.begin(), node.output_masks.end(), defined);
 }
 
-/// What a call does besides computing its outputs, found by a call on shells; empty: nothing.
+/// What a call does besides computing its outputs, found by a call on abstract tensors; empty: nothing.
 std::string side_effect(const GraphNode& node) {
-  Tensors shells;
-  for (const Tensor& input : node.inputs) shells.push_back(input.shell());
-  shells[0] = with_call_arguments(shells[0], node.arguments);
+  Tensors abstract;
+  for (const Tensor& input : node.inputs) abstract.push_back(input.as_abstract());
+  abstract[0] = with_call_arguments(abstract[0], node.arguments);
   Call probe({.training = true, .step = {}});
   const LayerNode& layer = node.layer.node();
   if (layer.takes_many())
-    layer.invoke(probe, Inputs(shells));
+    layer.invoke(probe, Inputs(abstract));
   else
-    layer.invoke(probe, shells[0]);
+    layer.invoke(probe, abstract[0]);
   if (probe.draws() > 0) return "draws random numbers";
   if (!probe.assignments().empty()) return "keeps state that training changes";
   if (!probe.losses().empty() || !probe.metrics().empty()) return "adds losses or metrics";

@@ -17,7 +17,7 @@ struct FrozenSplit {
 
 /// Cuts a built Sequential or functional model behind everything that can be computed once: calls that depend
 /// on the inputs alone and whose layers train nothing (as `compiled` says), draw no random numbers, keep no
-/// state and add no losses or metrics. Models inside are cut, too. `x` are shells of a batch.
+/// state and add no losses or metrics. Models inside are cut, too. `x` are abstract tensors of a batch.
 /// Throws InvalidArgumentError, saying why, for a model of another kind, with masks or with calls placed on
 /// devices, and where no frozen weights stand in front.
 FrozenSplit split_frozen(ModelNode& model, const CompiledTraining& compiled, const Tensors& x);

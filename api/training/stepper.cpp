@@ -76,11 +76,11 @@ void Stepper::resolve(const Batch& batch) {
   Call call;
   if (model_.has_call()) {
     const KeepOutputShapes kept;
-    Tensors shells;
-    for (const Tensor& x : batch.x) shells.push_back(x.shell());
+    Tensors abstract;
+    for (const Tensor& x : batch.x) abstract.push_back(x.as_abstract());
     resolve_outputs(compiled, model_, batch.y,
-                    model_.takes_many() || shells.size() > 1 ? model_.invoke(call, Inputs(shells))
-                                                             : Tensors{model_.invoke(call, shells.at(0))});
+                    model_.takes_many() || abstract.size() > 1 ? model_.invoke(call, Inputs(abstract))
+                                                             : Tensors{model_.invoke(call, abstract.at(0))});
   } else {
     compiled.num_sums = 1;
     compiled.resolved = true;

@@ -84,7 +84,8 @@ class Walk {
     Tensor& sum = gradients_[id];
     if (!sum.defined()) {
       sum = sink_.destination(leaf.leaf);
-      if (!sum.defined()) sum = Tensor::empty(leaf.shell.shape(), leaf.shell.dtype(), leaf.shell.device());
+      if (!sum.defined())
+        sum = Tensor::empty(leaf.abstract.shape(), leaf.abstract.dtype(), leaf.abstract.device());
       ops::detail::fill_zero(sum);
     }
     sink_.ready(leaf.leaf, sum);

@@ -4,7 +4,7 @@
 
 namespace nyala {
 
-/// Whether the gradient of `entry` reads input `i` and the tape holds only a shell of it.
+/// Whether the gradient of `entry` reads input `i` and the tape holds only its shape.
 bool reads_recomputed(const Tape& tape, const TapeEntry& entry, size_t i);
 
 /// The value marked TapeValue::recomputed, computed again from what the entry that gave it keeps. Untracked;

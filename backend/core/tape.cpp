@@ -69,7 +69,7 @@ void Tape::clear() {
 }
 
 uint32_t Tape::new_value(const Tensor& value, int32_t leaf) {
-  values_.push_back({value.shell(), leaf, 0, leaf >= 0 ? value.raw() : nullptr});
+  values_.push_back({value.as_abstract(), leaf, 0, leaf >= 0 ? value.raw() : nullptr});
   return static_cast<uint32_t>(values_.size() - 1);
 }
 
@@ -103,11 +103,11 @@ Tensor Tape::watch_same(const TapeValue& leaf) {
   if (index >= leaf_values_.size()) leaf_values_.resize(index + 1, kUntracked);
   uint32_t id = find(leaf.leaf, leaf.address);
   if (id == kUntracked) {
-    id = new_value(leaf.shell, leaf.leaf);
+    id = new_value(leaf.abstract, leaf.leaf);
     values_[id].address = leaf.address;
     if (leaf_values_[index] == kUntracked) leaf_values_[index] = id;
   }
-  Tensor out = leaf.shell;
+  Tensor out = leaf.abstract;
   out.track(slot_, id);
   return out;
 }
@@ -133,12 +133,12 @@ void Tape::record(const OpDef& op, const Descriptor& descriptor, TensorPointers 
     if (tracked) ++values_[inputs[i]->value_id()].uses;
     const bool kept = (op.keep_inputs == kKeepAll || (i < 32 && (op.keep_inputs >> i & 1u))) &&
                       !(tracked && values_[inputs[i]->value_id()].recomputed);
-    tensors_.push_back(kept ? inputs[i]->detached() : inputs[i]->shell());
+    tensors_.push_back(kept ? inputs[i]->detached() : inputs[i]->as_abstract());
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     ids_.push_back(new_value(outputs[i], -1));
     const bool kept = op.keep_outputs == kKeepAll || (op.keep_outputs >> i & 1u);
-    tensors_.push_back(kept ? outputs[i].detached() : outputs[i].shell());
+    tensors_.push_back(kept ? outputs[i].detached() : outputs[i].as_abstract());
   }
   for (size_t i = 0; i < outputs.size(); ++i)
     outputs[i].track(slot_, ids_[entry.first_id + entry.num_inputs + i]);

@@ -36,18 +36,18 @@ class TapeSource : public std::enable_shared_from_this<TapeSource> {
 
 /// Where a tracked value came from and who uses it.
 struct TapeValue {
-  Tensor shell;                   // shape, dtype, device; no bytes
+  Tensor abstract;                // shape, dtype, device; no bytes
   int32_t leaf = -1;              // key given to watch(), -1 for others
   uint32_t uses = 0;              // entries that read it
   const void* address = nullptr;  // of a leaf's bytes
-  /// Set after record() of an op with OpDef::recompute: entries behind keep a shell of this value, and
+  /// Set after record() of an op with OpDef::recompute: entries behind keep only the shape of this value, and
   /// backward makes it again where a gradient reads it.
   bool recomputed = false;
   std::shared_ptr<const TapeSource> source = nullptr;  // of a leaf that is a variable's value
 };
 
 /// One recorded op. Its tensors stand in Tape::tensors(): first the inputs, then the outputs; those that the
-/// gradient does not read are shells.
+/// gradient does not read are abstract tensors.
 struct TapeEntry {
   const OpDef* op;
   Descriptor descriptor;

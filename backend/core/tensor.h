@@ -250,7 +250,7 @@ class Tensor {
   bool is_one_of_copies() const { return one_of_copies_; }
   void set_one_of_copies() { one_of_copies_ = true; }
   /// Shape, dtype and device without the bytes.
-  Tensor shell() const { return abstract(shape_, dtype_, device_); }
+  Tensor as_abstract() const { return abstract(shape_, dtype_, device_); }
 
   const std::shared_ptr<const TensorMetadata>& metadata() const { return metadata_; }
   void set_metadata(std::shared_ptr<const TensorMetadata> metadata) { metadata_ = std::move(metadata); }

@@ -69,7 +69,7 @@ class GroupQueryAttentionNode final : public ProjectedQueryNode<GroupQueryAttent
 
   Outputs call(Call& c, Inputs inputs) const override {
     const AttentionInputs in = attention_inputs(inputs);
-    if (in.query.is_abstract()) return shells(in);
+    if (in.query.is_abstract()) return abstract_outputs(in);
     check_floating(in.query);
     const Tensor query = query_dense_(c, unmasked(in.query)), key = key_dense_(c, unmasked(in.key)),
                  value = value_dense_(c, unmasked(in.value));
@@ -92,7 +92,7 @@ class GroupQueryAttentionNode final : public ProjectedQueryNode<GroupQueryAttent
   }
 
  private:
-  Outputs shells(const AttentionInputs& in) const {
+  Outputs abstract_outputs(const AttentionInputs& in) const {
     const Shape& query = in.query.shape();
     Outputs outputs{Tensor::abstract(query, dtype(), in.query.device())};
     if (in.return_attention_scores)

@@ -82,7 +82,7 @@ class MultiHeadAttentionNode final : public ProjectedQueryNode<MultiHeadAttentio
           "Keras ignores a query_mask that is given, and so would files: pass it as attention_mask, (batch, "
           "time, "
           "1)");
-    if (in.query.is_abstract()) return shells(in);
+    if (in.query.is_abstract()) return abstract_outputs(in);
     check_floating(in.query);
     const Tensor query = query_dense_(c, unmasked(in.query)), key = key_dense_(c, unmasked(in.key)),
                  value = value_dense_(c, unmasked(in.value));
@@ -129,7 +129,7 @@ class MultiHeadAttentionNode final : public ProjectedQueryNode<MultiHeadAttentio
     equations_ = attention_equations(rank + 1, axes_);
   }
 
-  Outputs shells(const AttentionInputs& in) const {
+  Outputs abstract_outputs(const AttentionInputs& in) const {
     Shape out = in.query.shape().slice(0, in.query.rank() - 1);
     if (config_.output_shape.empty()) out.append(in.query.shape().back());
     for (const int64_t size : config_.output_shape) out.append(size);

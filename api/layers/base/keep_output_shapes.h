@@ -4,8 +4,8 @@
 
 namespace nyala {
 
-/// While it lives, calls on shells on this thread leave LayerNode::output_shapes() as they are: a question
-/// about shapes must not change what summary() shows.
+/// While it lives, calls on abstract tensors on this thread leave LayerNode::output_shapes() as they are: a
+/// question about shapes must not change what summary() shows.
 class KeepOutputShapes {
  public:
   KeepOutputShapes() : keeps_(detail::thread_context().keeps_output_shapes, true) {}

@@ -115,7 +115,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   DType dtype() const { return dtype_; }
   void set_dtype(DType dtype) { dtype_ = dtype; }
 
-  /// Shapes of the outputs of the last call on shells, as summary() shows them.
+  /// Shapes of the outputs of the last call on abstract tensors, as summary() shows them.
   const Shapes& output_shapes() const { return output_shapes_; }
 
   /// The calls that drew a graph, in order, as long as a model or a tensor behind them exists.
@@ -192,8 +192,8 @@ class Layer {
   /// All outputs of a layer that has several.
   Outputs call_all(const std::vector<Tensor>& inputs) const;
   Outputs call_all(const std::vector<Tensor>& inputs, const LayerCall& call) const;
-  /// Inside another layer's call(). While that layer is being built, its inputs are shells and this one is
-  /// built for them too.
+  /// Inside another layer's call(). While that layer is being built, its inputs are abstract tensors and this
+  /// one is built for them too.
   Tensor operator()(Call& c, const Tensor& input) const;
   Tensor operator()(Call& c, const Tensor& input, const LayerCall& call) const;
   Outputs operator()(Call& c, Inputs inputs) const;

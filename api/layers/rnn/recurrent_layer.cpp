@@ -168,7 +168,7 @@ Outputs RecurrentNode::run_steps(Call& c, const CellSequence& sequence) const {
     states.assign(step.begin() + 1, step.end());
   }
   if (steps.empty()) {
-    outputs = run_abstract(c, {.x = sequence.x.shell(), .states = sequence.states, .mask = {}});
+    outputs = run_abstract(c, {.x = sequence.x.as_abstract(), .states = sequence.states, .mask = {}});
     outputs[0] = Tensor::zeros(outputs[0].shape(), dtype(), sequence.x.device());
   } else {
     outputs = {settings_.return_sequences ? ops::stack(outputs, 1) : outputs.back()};

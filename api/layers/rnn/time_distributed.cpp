@@ -80,7 +80,7 @@ class TimeDistributedNode final : public LayerNode {
     for (size_t t = 0; t < steps.size(); ++t)
       steps[t] = config_.layer(c, masks.empty() ? steps[t] : with_mask(steps[t], masks[t]));
     if (!steps.empty()) return ops::stack(steps, 1);
-    const Tensor step = drawn(c, x.shell());
+    const Tensor step = drawn(c, x.as_abstract());
     return Tensor::zeros(step.shape(), step.dtype(), x.device());
   }
 

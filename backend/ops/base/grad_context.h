@@ -6,9 +6,9 @@
 
 namespace nyala {
 
-/// What a gradient function sees: the recorded inputs and outputs (shells where not kept), the gradients of
-/// the outputs, and a place for each input's gradient. Tensors in here are untracked and nothing is recorded,
-/// unless records() says otherwise.
+/// What a gradient function sees: the recorded inputs and outputs (abstract tensors where not kept), the
+/// gradients of the outputs, and a place for each input's gradient. Tensors in here are untracked and nothing
+/// is recorded, unless records() says otherwise.
 class GradContext {
  public:
   virtual ~GradContext() = default;

@@ -279,7 +279,7 @@ void apply_gradient(GradContext& c) {
                c.spare_grad(0)));
 }
 
-/// The forward pass on what the tape keeps: x, gamma, beta, a shell of y, the statistics.
+/// The forward pass on what the tape keeps: x, gamma, beta, only the shape of y, the statistics.
 Tensor recompute_output(const void* descriptor, std::span<const Tensor> kept) {
   const auto& d = *static_cast<const BatchNormalizationDescriptor*>(descriptor);
   Inputs inputs = Inputs().add(kept[0]).add(kept.back());

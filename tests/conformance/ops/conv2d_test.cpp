@@ -68,7 +68,7 @@ std::vector<Case> larger_cases() {
 
 /// Straight from the definition: y[n, i, j, o] = sum over taps of the image put into a frame of zeros.
 Tensor direct(const Tensors& t, const Conv2DOptions& options) {
-  const Shape y_shape = ops::conv2d(t[0].shell(), t[1].shell(), {}, options).shape();
+  const Shape y_shape = ops::conv2d(t[0].as_abstract(), t[1].as_abstract(), {}, options).shape();
   const ops::Conv2DDescriptor d{{options.strides[0], options.strides[1]},
                                 {options.dilation[0], options.dilation[1]},
                                 options.groups,
@@ -193,7 +193,8 @@ TEST(Conv2D, GradientOpsAgreeKernelByKernel) {
                                   c.options.padding,
                                   Activation::relu};
     const Tensors t = inputs(c);
-    const Tensor dz = random_tensor(ops::conv2d(t[0].shell(), t[1].shell(), {}, c.options).shape(), 5);
+    const Tensor dz =
+        random_tensor(ops::conv2d(t[0].as_abstract(), t[1].as_abstract(), {}, c.options).shape(), 5);
     const ops::Conv2DBackwardDescriptor input{d, {c.x[1], c.x[2]}}, kernel{d, {c.kernel[0], c.kernel[1]}};
     auto run = [](const OpDef& op, const Descriptor& descriptor) {
       return [&op, descriptor](const Tensors& in) { return dispatch(op, descriptor, {&in[0], &in[1]}); };

@@ -85,7 +85,8 @@ TEST(Depthwise, GradientKernelsAgree) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.text());
     const Tensors t = inputs(c);
-    const Tensor dz = random_tensor(ops::conv2d(t[0].shell(), t[1].shell(), {}, c.options).shape(), 5);
+    const Tensor dz =
+        random_tensor(ops::conv2d(t[0].as_abstract(), t[1].as_abstract(), {}, c.options).shape(), 5);
     const ops::Conv2DBackwardDescriptor input{descriptor(c), {c.x[1], c.x[2]}},
         kernel{descriptor(c), {c.rows, c.columns}};
     expect_kernels_agree(

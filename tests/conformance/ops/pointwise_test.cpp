@@ -40,8 +40,8 @@ TEST(Pointwise, GradientKernelsAgree) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.x.to_string() + " to " + std::to_string(c.filters));
     const Tensors t = inputs(c);
-    const Tensor dz =
-        random_tensor(ops::conv2d(t[0].shell(), t[1].shell(), {}, c.options).shape(), 5, -1.0, 1.0);
+    const Tensor dz = random_tensor(
+        ops::conv2d(t[0].as_abstract(), t[1].as_abstract(), {}, c.options).shape(), 5, -1.0, 1.0);
     const ops::Conv2DDescriptor d{
         {c.options.strides[0], c.options.strides[1]}, {1, 1}, 1, c.options.padding, {}};
     const ops::Conv2DBackwardDescriptor input{d, {c.x[1], c.x[2]}}, kernel{d, {1, 1}};

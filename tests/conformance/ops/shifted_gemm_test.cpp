@@ -46,7 +46,7 @@ TEST(ShiftedGemm, KernelsAgree) {
           return dispatch(ops::kConv2D, d, {&in[0], &in[1]}).detached();
         },
         t, {1e-4, 2e-4});
-    const Shape y_shape = ops::conv2d(t[0].shell(), t[1].shell(), {}, c.options).shape();
+    const Shape y_shape = ops::conv2d(t[0].as_abstract(), t[1].as_abstract(), {}, c.options).shape();
     const Tensor dz = random_tensor(y_shape, 5, -1.0, 1.0);
     const ops::Conv2DBackwardDescriptor kernel{d, {c.kernel[0], c.kernel[1]}};
     expect_kernels_agree(
@@ -61,7 +61,7 @@ TEST(ShiftedGemm, WithABiasASumAndAnActivation) {
   for (const size_t i : {0, 3}) {
     const Case c = cases()[i];
     const Tensors t = inputs(c);
-    const Shape y_shape = ops::conv2d(t[0].shell(), t[1].shell(), {}, c.options).shape();
+    const Shape y_shape = ops::conv2d(t[0].as_abstract(), t[1].as_abstract(), {}, c.options).shape();
     const Tensor bias = random_tensor({c.kernel[3]}, 7), sum = random_tensor(y_shape, 8, -9.0, 9.0);
     for (const ops::Activation a : {ops::Activation::linear, ops::Activation::relu, ops::Activation::relu6}) {
       ops::Conv2DOptions options = c.options;
