@@ -106,7 +106,7 @@ Model subclassed(int64_t n) {
   return model;
 }
 
-/// The model's config with its list of layers turned around: a reader that waits for what is not drawn yet
+/// The model's config with its list of layers turned around: a reader that waits for what is not traced yet
 /// must not look at all of them again and again.
 std::string reversed_layers(const std::string& json) {
   const std::string key = "\"layers\":[";

@@ -4,7 +4,7 @@
 // apart in a loop instead of by recursion, which would overflow the stack.
 #include <nyala/api/graph/graph.h>
 
-#include <nyala/api/layers/base/draw_hook.h>
+#include <nyala/api/layers/base/trace_hook.h>
 #include <nyala/api/layers/rnn/recurrent_layer.h>
 #include <nyala/api/saving/ops/op_class.h>
 #include <nyala/backend/core/error.h>
@@ -74,7 +74,7 @@ Device remembered_device() {
 
 /// Masks of a call's outputs become nodes of the graph, as in Keras; one that only the layer's inside knows
 /// stays without.
-void draw_masks(GraphNode& node) {
+void trace_masks(GraphNode& node) {
   bool masked = node.layer.node().makes_mask();
   for (const Tensor& input : node.inputs) masked = masked || mask_of(input).defined();
   for (const Tensor& output : node.outputs) masked = masked || mask_of(output).defined();
@@ -85,7 +85,7 @@ void draw_masks(GraphNode& node) {
 }
 
 /// Runs `layer` on abstract copies of symbolic tensors and adds the call to the graph.
-Tensors draw_call(const Layer& layer, const Tensors& inputs) {
+Tensors trace_call(const Layer& layer, const Tensors& inputs) {
   auto node = std::make_shared<GraphNode>();
   node->layer = layer;
   node->device = remembered_device();
@@ -108,11 +108,11 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
     const bool used = inputs.size() == 1 || !takes_initial_states(layer) || has_given_mask(input);
     node->masks.push_back(used ? mask : Tensor());
   }
-  // Keras draws the masks of single inputs and of sequences with states; those of other layers travel alone.
+  // Keras traces the masks of single inputs and of sequences with states; those of other layers travel alone.
   if (inputs.size() > 1 && !takes_initial_states(layer))
     for (size_t i = 0; i < node->masks.size(); ++i)
       if (!node->has_own_mask(i)) node->masks[i] = Tensor();
-  // The graph holds what it calls, whoever draws it.
+  // The graph holds what it calls, whoever traces it.
   const ScopedValue<const RunningCall*> on_its_own(thread_context().running, nullptr);
   layer.node().ensure_built(shapes);
   abstract[0] = with_call_arguments(abstract[0], node->arguments);
@@ -121,15 +121,15 @@ Tensors draw_call(const Layer& layer, const Tensors& inputs) {
     node->outputs = layer.node().invoke(call, abstract);
   else
     node->outputs = {layer.node().invoke(call, abstract.at(0))};
-  draw_masks(*node);
+  trace_masks(*node);
   layer.node().add_call(node);
   return symbolic_outputs(node);
 }
 
 /// An einsum runs as the ops that it is made of, which depend on the sizes that only the run knows.
-class DrawnEinsum final : public GraphOperation {
+class TracedEinsum final : public GraphOperation {
  public:
-  explicit DrawnEinsum(std::string equation) : equation_(std::move(equation)) {}
+  explicit TracedEinsum(std::string equation) : equation_(std::move(equation)) {}
   std::string class_name() const override { return "Einsum"; }
   Tensors run(const Tensors& inputs) const override { return {ops::einsum(equation_, inputs)}; }
 
@@ -137,37 +137,37 @@ class DrawnEinsum final : public GraphOperation {
   std::string equation_;
 };
 
-/// Ops inside a layer's call see abstract tensors without marks and draw nothing; ops on marked tensors
+/// Ops inside a layer's call see abstract tensors without marks and trace nothing; ops on marked tensors
 /// become nodes.
-void draw_op(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
-             std::span<Tensor> outputs) {
+void trace_op(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
+              std::span<Tensor> outputs) {
   bool marked = false;
   for (const Tensor* input : inputs) marked = marked || symbolic(*input);
   if (!marked) return;
   for (const Tensor* input : inputs)
     if (input->is_abstract() && !symbolic(*input))
       throw InvalidArgumentError(std::string(op.name) + ": a tensor of shape " + input->shape().to_string() +
-                                 " was made while the graph is drawn and has no values; make it in the call "
+                                 " was made while the graph is traced and has no values; make it in the call "
                                  "of a layer, a Lambda say, "
                                  "which runs with each batch");
   auto node = std::make_shared<GraphNode>();
   node->op = &op;
   node->descriptor = descriptor;
   if (&op == &ops::kEinsum)
-    node->operation = std::make_shared<DrawnEinsum>(descriptor.as<ops::EinsumDescriptor>().equation.data());
+    node->operation = std::make_shared<TracedEinsum>(descriptor.as<ops::EinsumDescriptor>().equation.data());
   node->device = remembered_device();
   node->op_class = op_class_of(op, descriptor);
   node->name = unique_name(node->op_class);
   for (const Tensor* input : inputs) node->inputs.push_back(*input);
   node->outputs.assign(outputs.begin(), outputs.end());
-  const Tensors drawn = symbolic_outputs(node);
-  std::copy(drawn.begin(), drawn.end(), outputs.begin());
+  const Tensors traced = symbolic_outputs(node);
+  std::copy(traced.begin(), traced.end(), outputs.begin());
 }
 
 }  // namespace
 
-Tensors draw_operation(std::shared_ptr<const GraphOperation> operation, const std::string& name,
-                       const Tensors& inputs) {
+Tensors trace_operation(std::shared_ptr<const GraphOperation> operation, const std::string& name,
+                        const Tensors& inputs) {
   auto node = std::make_shared<GraphNode>();
   Tensors abstract;
   for (const Tensor& input : inputs) abstract.push_back(input.as_abstract());
@@ -181,8 +181,8 @@ Tensors draw_operation(std::shared_ptr<const GraphOperation> operation, const st
 }
 
 void enable_symbolic_ops() {
-  set_symbolic_hook(draw_op);
-  set_draw_hook(draw_call);
+  set_symbolic_hook(trace_op);
+  set_trace_hook(trace_call);
 }
 
 }  // namespace nyala

@@ -22,7 +22,8 @@ class GraphOperation {
   virtual Tensors run(const Tensors& inputs) const = 0;
 };
 
-/// One call of a layer, one op, or one input in a graph that was drawn by calling layers on symbolic tensors.
+/// One call of a layer, one op, or one input in a graph that was traced by calling layers on symbolic
+/// tensors.
 struct GraphNode {
   Layer layer;  // empty for an op and for an input
   // The Input's layer; it holds this node, so it is kept alive by the tensors' marks instead.
@@ -35,10 +36,10 @@ struct GraphNode {
   std::string op_class;                                 // of the op's node, as Keras calls it: "Add"
   Tensors inputs;                                       // symbolic; empty for an Input
   Tensors outputs;                                      // abstract
-  Device device = kNoPlacement;  // of the device() guard that was open when it was drawn
-  // Of a layer that uses masks, what was drawn as the mask of each input; undefined where there is none.
+  Device device = kNoPlacement;  // of the device() guard that was open when it was traced
+  // Of a layer that uses masks, what was traced as the mask of each input; undefined where there is none.
   Tensors masks;
-  Tensors output_masks;  // what was drawn as the mask of each output, perhaps undefined
+  Tensors output_masks;  // what was traced as the mask of each output, perhaps undefined
 
   GraphNode() = default;
   /// Not recursive, however long the chain of nodes that nothing else holds.
@@ -85,13 +86,13 @@ const SymbolicMetadata* symbolic(const Tensor& tensor);
 using GraphPlace = std::pair<const GraphNode*, size_t>;
 GraphPlace place_of(const Tensor& symbolic);
 
-/// `node`'s outputs as symbolic tensors, with the masks that were drawn for them.
+/// `node`'s outputs as symbolic tensors, with the masks that were traced for them.
 Tensors symbolic_outputs(const std::shared_ptr<const GraphNode>& node);
 
 /// Adds an operation on symbolic tensors to the graph under `name` (empty: an automatic one) and returns what
 /// it gives.
-Tensors draw_operation(std::shared_ptr<const GraphOperation> operation, const std::string& name,
-                       const Tensors& inputs);
+Tensors trace_operation(std::shared_ptr<const GraphOperation> operation, const std::string& name,
+                        const Tensors& inputs);
 
 /// Lets ops and layers on symbolic tensors add nodes to the graph; called by everything that makes a symbolic tensor.
 void enable_symbolic_ops();

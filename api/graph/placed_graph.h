@@ -11,7 +11,7 @@
 
 namespace nyala {
 
-/// What a placed graph knows of one call: where it was drawn and which values it reads and makes.
+/// What a placed graph knows of one call: where it was traced and which values it reads and makes.
 struct PlacedStep {
   Device device;  // kNoPlacement: where the model's inputs are
   std::vector<int> inputs;
@@ -19,7 +19,7 @@ struct PlacedStep {
   int num_outputs = 1;
 };
 
-/// The plan of a model some of whose calls were drawn under device() guards. Calls are cut into levels: a
+/// The plan of a model some of whose calls were traced under device() guards. Calls are cut into levels: a
 /// value that crosses from one device to another begins the next level, and so does state that calls on two
 /// devices write, which they do in the order of the graph. Within a level the devices work at
 /// the same time, each with its share of the compute threads.

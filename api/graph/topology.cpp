@@ -136,8 +136,8 @@ class Sorter {
   std::vector<Node> order_;
 };
 
-/// Layers and inputs have names of their own. Ops may clash, where one was drawn by itself, as masks are, and
-/// another comes from a file: the later one gets another name.
+/// Layers and inputs have names of their own. Ops may clash, where one was traced by itself, as masks are,
+/// and another comes from a file: the later one gets another name.
 void make_names_unique(const Topology& topology) {
   const auto is_op = [](const Node& node) { return !node->layer && !node->is_input(); };
   std::map<std::string, int> counts;

@@ -1,5 +1,6 @@
-// A model from any tensor of a graph: the way from the outputs back to the new inputs is drawn again on fresh
-// Inputs, by calling the same layers; what does not depend on them is left, and shared with the first model.
+// A model from any tensor of a graph: the way from the outputs back to the new inputs is traced again on
+// fresh Inputs, by calling the same layers; what does not depend on them is left, and shared with the first
+// model.
 #include <nyala/api/model/cut_graph.h>
 
 #include <algorithm>
@@ -23,16 +24,16 @@ class Cutter {
     return fresh;
   }
 
-  /// `tensor` drawn from the inputs; itself where it does not depend on a new one.
-  Tensor drawn(const Tensor& tensor) {
+  /// `tensor` traced from the inputs; itself where it does not depend on a new one.
+  Tensor traced(const Tensor& tensor) {
     if (!symbolic(tensor)) return tensor;
     const auto found = replaced_.find(place_of(tensor));
     if (found != replaced_.end()) return found->second;
     const SymbolicMetadata& metadata = *symbolic(tensor);
-    const auto node = drawn(metadata.producer);
+    const auto node = traced(metadata.producer);
     if (node == metadata.producer) return tensor;
     Tensor out = symbolic_outputs(node)[metadata.index];
-    return metadata.given ? given_mask(out, drawn(metadata.mask)) : out;
+    return metadata.given ? given_mask(out, traced(metadata.mask)) : out;
   }
 
  private:
@@ -51,26 +52,26 @@ class Cutter {
         .tensor();
   }
 
-  Tensors drawn(const Tensors& tensors, bool& changed) {
+  Tensors traced(const Tensors& tensors, bool& changed) {
     Tensors out;
     for (const Tensor& tensor : tensors) {
-      out.push_back(drawn(tensor));
+      out.push_back(traced(tensor));
       changed = changed || (symbolic(tensor) && place_of(tensor) != place_of(out.back()));
     }
     return out;
   }
 
-  Node drawn(const Node& node) {
+  Node traced(const Node& node) {
     const auto found = copies_.find(node.get());
     if (found != copies_.end()) return found->second;
     bool changed = false;
-    const Tensors inputs = drawn(node->inputs, changed), masks = drawn(node->masks, changed);
+    const Tensors inputs = traced(node->inputs, changed), masks = traced(node->masks, changed);
     Node out = node;
     if (changed) {
       const auto copy = std::make_shared<GraphNode>(*node);
       copy->inputs = inputs;
       copy->masks = masks;
-      copy->output_masks = drawn(node->output_masks, changed);
+      copy->output_masks = traced(node->output_masks, changed);
       if (copy->layer) copy->layer.node().add_call(copy);
       out = copy;
     }
@@ -93,7 +94,7 @@ GraphEnds cut_graph(const GraphEnds& ends) {
   Cutter cutter;
   GraphEnds out;
   for (const Tensor& input : ends.inputs) out.inputs.push_back(cutter.input(input));
-  for (const Tensor& output : ends.outputs) out.outputs.push_back(cutter.drawn(output));
+  for (const Tensor& output : ends.outputs) out.outputs.push_back(cutter.traced(output));
   return out;
 }
 

@@ -10,7 +10,7 @@ struct GraphEnds {
 };
 
 /// The same graph, where an input may be any tensor of one: in place of such an input stands an Input of its
-/// own, named after the call that made the tensor, and the calls behind it are drawn again, with the same
+/// own, named after the call that made the tensor, and the calls behind it are traced again, with the same
 /// layers (as Keras' Functional does). What does not depend on such inputs is left as it is.
 GraphEnds cut_graph(const GraphEnds& ends);
 

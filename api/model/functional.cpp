@@ -1,5 +1,5 @@
-// Drawn once into a plan: values numbered, steps in topological order, only what outputs need. Masks travel
-// with tensors while it runs; nodes that were drawn for masks run only where a call names one that its
+// Traced once into a plan: values numbered, steps in topological order, only what outputs need. Masks travel
+// with tensors while it runs; nodes that were traced for masks run only where a call names one that its
 // input's producer did not give.
 #include <nyala/api/model/functional.h>
 
@@ -35,8 +35,8 @@ Layer FunctionalNode::layer_of(const GraphNode& node) {
 
 namespace {
 
-/// The inputs that an earlier call stripped of their masks, as (call, index), unless the mask was drawn as an
-/// argument.
+/// The inputs that an earlier call stripped of their masks, as (call, index), unless the mask was traced as
+/// an argument.
 std::set<GraphPlace> inputs_without_masks(const Topology& topology) {
   std::set<GraphPlace> bare, found;
   for (const auto& node : topology.run_order) {
@@ -52,7 +52,7 @@ std::set<GraphPlace> inputs_without_masks(const Topology& topology) {
 }
 
 /// Whether the call is given a mask by the graph. Otherwise tensors carry the masks that layers make, and the
-/// nodes drawn for those need not run; unless `all` are given because one was taken off.
+/// nodes traced for those need not run; unless `all` are given because one was taken off.
 bool is_given_mask(const GraphNode& node, size_t i, bool all) {
   return node.has_own_mask(i) || (all && i < node.masks.size() && symbolic(node.masks[i]));
 }

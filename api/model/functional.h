@@ -12,7 +12,7 @@
 namespace nyala {
 
 /// A model that is the graph between symbolic inputs and outputs. Built when made. With one replica, calls
-/// that were drawn under device() guards run on those devices, at the same time where they do not depend on
+/// that were traced under device() guards run on those devices, at the same time where they do not depend on
 /// each other; with several, each replica runs all of them on its own device. Convolutions run with the zeros
 /// around their input; predict and evaluate fold more into them (folded_layer.h). The memory of folded
 /// weights is given back when the model trains.

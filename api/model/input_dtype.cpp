@@ -25,8 +25,8 @@ std::string place_text(const Shape& shape, int64_t number) {
 }
 
 template <class T>
-void check_fits(const Tensor& x, const Tensor& drawn, const InputPlace& place) {
-  const bool is_int32 = drawn.dtype() == DType::int32;
+void check_fits(const Tensor& x, const Tensor& input, const InputPlace& place) {
+  const bool is_int32 = input.dtype() == DType::int32;
   const int64_t least = is_int32 ? std::numeric_limits<int32_t>::min() : 0;
   const int64_t most = is_int32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<uint8_t>::max();
   const Tensor host = x.to(Device("cpu:0"));
@@ -34,12 +34,13 @@ void check_fits(const Tensor& x, const Tensor& drawn, const InputPlace& place) {
   const T* const end = begin + host.num_elements();
   const T* const wrong = std::find_if(begin, end, [&](T value) { return value < least || value > most; });
   if (wrong == end) return;
-  const std::string dtype(name_of(drawn.dtype()));
-  throw InvalidArgumentError("model " + in_quotes(place.model) + ", input " + std::to_string(place.index) + " (" +
-                             in_quotes(symbolic(drawn)->producer->name) + "): expected whole numbers that " + dtype +
-                             " holds, " + std::to_string(least) + " to " + std::to_string(most) + ", received " +
-                             std::to_string(*wrong) + " at " + place_text(x.shape(), wrong - begin) + place.within +
-                             "; an Input({.dtype = \"" + std::string(name_of(x.dtype())) + "\"}) takes it");
+  const std::string dtype(name_of(input.dtype()));
+  throw InvalidArgumentError("model " + in_quotes(place.model) + ", input " + std::to_string(place.index) +
+                             " (" + in_quotes(symbolic(input)->producer->name) +
+                             "): expected whole numbers that " + dtype + " holds, " + std::to_string(least) +
+                             " to " + std::to_string(most) + ", received " + std::to_string(*wrong) + " at " +
+                             place_text(x.shape(), wrong - begin) + place.within + "; an Input({.dtype = \"" +
+                             std::string(name_of(x.dtype())) + "\"}) takes it");
 }
 
 Tensor cast_with_mask(const Tensor& x, DType dtype) {
@@ -62,21 +63,22 @@ bool keeps_whole_numbers(const GraphPlan& plan, int value) {
   });
 }
 
-Tensor with_narrowed_integers(const Tensor& x, const Tensor& drawn, const InputPlace& place) {
+Tensor with_narrowed_integers(const Tensor& x, const Tensor& input, const InputPlace& place) {
   const bool narrows =
-      is_integer(x.dtype()) && is_integer(drawn.dtype()) && size_of(drawn.dtype()) < size_of(x.dtype());
+      is_integer(x.dtype()) && is_integer(input.dtype()) && size_of(input.dtype()) < size_of(x.dtype());
   if (!narrows) return x;
-  if (!x.is_abstract() && x.dtype() == DType::int64) check_fits<int64_t>(x, drawn, place);
-  if (!x.is_abstract() && x.dtype() == DType::int32) check_fits<int32_t>(x, drawn, place);
-  return cast_with_mask(x, drawn.dtype());
+  if (!x.is_abstract() && x.dtype() == DType::int64) check_fits<int64_t>(x, input, place);
+  if (!x.is_abstract() && x.dtype() == DType::int32) check_fits<int32_t>(x, input, place);
+  return cast_with_mask(x, input.dtype());
 }
 
-Tensor in_input_dtype(const Tensor& x, const Tensor& drawn, bool keeps_whole_numbers, const InputPlace& place) {
-  const DType dtype = drawn.dtype();
+Tensor in_input_dtype(const Tensor& x, const Tensor& input, bool keeps_whole_numbers,
+                      const InputPlace& place) {
+  const DType dtype = input.dtype();
   if (x.dtype() == dtype) return x;
   if (is_floating(x.dtype())) return is_floating(dtype) ? cast_with_mask(x, dtype) : x;
   if (is_integer(x.dtype()) && is_floating(dtype) && keeps_whole_numbers) return x;
-  const Tensor fits = with_narrowed_integers(x, drawn, place);
+  const Tensor fits = with_narrowed_integers(x, input, place);
   return fits.dtype() == dtype ? fits : cast_with_mask(fits, dtype);
 }
 

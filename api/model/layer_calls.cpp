@@ -62,8 +62,8 @@ Tensors own_tensors(LayerNode& node, Side side) {
 Tensors tensors_of(LayerNode& node, Side side, std::optional<int> call) {
   if (!call || is_input_layer(node))
     if (Tensors own = own_tensors(node, side); !own.empty()) return own;
-  const auto drawn = call_of(node, call.value_or(0));
-  return side == Side::in ? drawn->inputs : symbolic_outputs(drawn);
+  const auto traced = call_of(node, call.value_or(0));
+  return side == Side::in ? traced->inputs : symbolic_outputs(traced);
 }
 
 Tensor only(const LayerNode& node, Tensors tensors, const char* name) {
@@ -78,7 +78,7 @@ Shapes shapes_of(const Tensors& tensors) {
   return shapes;
 }
 
-bool is_drawn(LayerNode& node) { return !own_tensors(node, Side::in).empty() || !node.calls().empty(); }
+bool is_traced(LayerNode& node) { return !own_tensors(node, Side::in).empty() || !node.calls().empty(); }
 
 const Shapes& built_for(const LayerNode& node) {
   if (!node.built_for().empty()) return node.built_for();
@@ -147,10 +147,10 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs, const LayerCall& call
   return call_all(all);
 }
 
-Shapes Layer::input_shapes() const { return is_drawn(node()) ? shapes_of(inputs()) : built_for(node()); }
+Shapes Layer::input_shapes() const { return is_traced(node()) ? shapes_of(inputs()) : built_for(node()); }
 
 Shapes Layer::output_shapes() const {
-  return is_drawn(node()) ? shapes_of(outputs()) : compute_output_shapes(built_for(node()));
+  return is_traced(node()) ? shapes_of(outputs()) : compute_output_shapes(built_for(node()));
 }
 
 Shape Layer::input_shape() const { return only(node(), input_shapes(), "input"); }

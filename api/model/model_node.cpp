@@ -19,8 +19,8 @@ void ModelNode::build(Builder&, const Shapes& inputs) {
   Tensors abstract;
   for (const Shape& shape : inputs) abstract.push_back(Tensor::abstract(shape, dtype()));
   Call c;
-  const RunningCall drawing{.call = &c, .layer = this, .outer = thread_context().running};
-  const ScopedValue<const RunningCall*> running(thread_context().running, &drawing);
+  const RunningCall tracing{.call = &c, .layer = this, .outer = thread_context().running};
+  const ScopedValue<const RunningCall*> running(thread_context().running, &tracing);
   if (takes_many())
     call(c, Inputs(abstract));
   else

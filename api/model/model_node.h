@@ -41,7 +41,7 @@ class ModelNode : public LayerNode, public Adoptable {
   /// The shapes the model was made for, or none where it takes any.
   virtual Shapes input_shapes() const { return {}; }
   virtual size_t num_inputs() const { return 1; }
-  /// The symbolic tensors between which it was drawn, or none.
+  /// The symbolic tensors between which it was traced, or none.
   virtual const Tensors& inputs() const;
   virtual const Tensors& outputs() const { return ModelNode::inputs(); }
   /// Devices besides the strategy's on which its calls run.

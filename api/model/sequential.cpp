@@ -73,7 +73,7 @@ Tensor input_for(const Shape& shape, DType dtype) {
 
 }  // namespace
 
-// What was drawn from the Input stays when layers are added behind it.
+// What was traced from the Input stays when layers are added behind it.
 void SequentialNode::build(Builder&, const Shapes& inputs) {
   if (!input_ && chain_.empty())
     throw StateError("Sequential: the model cannot be built because it has no layers; call model.add(layer)");

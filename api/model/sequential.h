@@ -11,7 +11,7 @@
 
 namespace nyala {
 
-/// A chain of layers, drawn as a graph when built: when it begins with an Input, else for the first data it
+/// A chain of layers, traced as a graph when built: when it begins with an Input, else for the first data it
 /// sees. predict and
 /// evaluate fold layers as those of a functional model do.
 class SequentialNode final : public ModelNode {
@@ -39,7 +39,7 @@ class SequentialNode final : public ModelNode {
   const Layer& input() const { return input_; }
 
  private:
-  /// The plan of the calls drawn so far: made by the first pass, not by each of many add().
+  /// The plan of the calls traced so far: made by the first pass, not by each of many add().
   const FusedGraph& planned() const;
   void plan() const;
   /// Data in the dtype of the Input.

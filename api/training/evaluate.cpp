@@ -85,12 +85,12 @@ void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const Mo
 void fit_inputs(DataArgument& data, const ModelNode& model) {
   if (data.is_dataset()) return;
   const Shapes expected = model.input_shapes();
-  const Tensors& drawn = model.inputs();
+  const Tensors& inputs = model.inputs();
   Tensors& x = data.arrays().x;
   naming_its_file(model, [&] {
     for (size_t i = 0; i < expected.size() && i < x.size(); ++i) {
       (void)fitted_input(x[i], expected[i], model.name(), i);
-      if (i < drawn.size()) x[i] = with_narrowed_integers(x[i], drawn[i], {model.name(), i});
+      if (i < inputs.size()) x[i] = with_narrowed_integers(x[i], inputs[i], {model.name(), i});
     }
   });
 }

@@ -104,7 +104,7 @@ class Splitter {
     }
     Tensors outputs;
     bool all_cached = true;
-    for (const Value& value : draw(model_, inputs, "")) {
+    for (const Value& value : trace(model_, inputs, "")) {
       all_cached = all_cached && value.cached;
       outputs.push_back(in_head(value));
     }
@@ -141,16 +141,16 @@ class Splitter {
                        [&](const auto& sublayer) { return named_.at(sublayer.second.name()).size() == 1; });
   }
 
-  Values draw(LayerNode& model, const Values& inputs, const std::string& path) {
+  Values trace(LayerNode& model, const Values& inputs, const std::string& path) {
     if (typeid(model) == typeid(FunctionalNode))
-      return draw_graph(static_cast<const FunctionalNode&>(model), inputs, path);
+      return trace_graph(static_cast<const FunctionalNode&>(model), inputs, path);
     const Tensor x = placeholder(inputs.at(0).tensor, "x");
     Tensor y = x;
     for (const Layer& layer : static_cast<const SequentialNode&>(model).layers()) y = layer(y);
-    return draw_graph(FunctionalNode({x}, {y}), inputs, path);
+    return trace_graph(FunctionalNode({x}, {y}), inputs, path);
   }
 
-  Values draw_graph(const FunctionalNode& graph, const Values& inputs, const std::string& path) {
+  Values trace_graph(const FunctionalNode& graph, const Values& inputs, const std::string& path) {
     if (!graph.placed_devices().empty())
       refuse("model " + in_quotes(model_.name()) + " has calls that were placed on devices");
     std::map<GraphPlace, Value> values;
@@ -160,13 +160,13 @@ class Splitter {
       given.insert(place_of(graph.inputs()[i]).first);
     }
     for (const Node& node : graph.topology().nodes)
-      if (!given.contains(node.get())) draw_node(*node, values, path);
+      if (!given.contains(node.get())) trace_node(*node, values, path);
     Values outputs;
     for (const Tensor& output : graph.outputs()) outputs.push_back(values.at(place_of(output)));
     return outputs;
   }
 
-  void draw_node(const GraphNode& node, std::map<GraphPlace, Value>& values, const std::string& path) {
+  void trace_node(const GraphNode& node, std::map<GraphPlace, Value>& values, const std::string& path) {
     if (has_masks(node)) refuse("model " + in_quotes(model_.name()) + " uses masks");
     Values inputs;
     bool cached = true;
@@ -177,7 +177,7 @@ class Splitter {
     if (cached) {
       const std::string why = reason_against(node);
       if (!why.empty() && can_enter(node)) {
-        const Values results = draw(node.layer.node(), inputs, path + node.layer.name() + "/");
+        const Values results = trace(node.layer.node(), inputs, path + node.layer.name() + "/");
         for (size_t i = 0; i < results.size(); ++i) values.insert_or_assign(GraphPlace(&node, i), results[i]);
         return;
       }
@@ -205,12 +205,12 @@ class Splitter {
 
   void copy(const GraphNode& node, const Values& inputs, bool cached, std::map<GraphPlace, Value>& values,
             const std::string& path) {
-    const auto drawn = std::make_shared<GraphNode>(node);
-    drawn->name = path + node.name;
+    const auto traced = std::make_shared<GraphNode>(node);
+    traced->name = path + node.name;
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (symbolic(inputs[i].tensor)) drawn->inputs[i] = cached ? inputs[i].tensor : in_head(inputs[i]);
+      if (symbolic(inputs[i].tensor)) traced->inputs[i] = cached ? inputs[i].tensor : in_head(inputs[i]);
     if (cached && node.layer) has_weights_ = has_weights_ || has_variables(node.layer.node());
-    const Tensors outputs = symbolic_outputs(drawn);
+    const Tensors outputs = symbolic_outputs(traced);
     for (size_t i = 0; i < outputs.size(); ++i)
       values.insert_or_assign(GraphPlace(&node, i), Value{outputs[i], cached});
   }

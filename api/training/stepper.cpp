@@ -50,11 +50,11 @@ Batch Stepper::adapted(const Batch& batch) const {
                                std::to_string(expected.size()) + " input(s), received " +
                                std::to_string(batch.x.size()));
   Batch out = batch;
-  const Tensors& drawn = model_.inputs();
+  const Tensors& inputs = model_.inputs();
   for (size_t i = 0; i < expected.size(); ++i) {
     out.x[i] = fitted_input(batch.x[i], expected[i], model_.name(), i);
-    if (i < drawn.size())
-      out.x[i] = with_narrowed_integers(out.x[i], drawn[i], {model_.name(), i, " of its batch"});
+    if (i < inputs.size())
+      out.x[i] = with_narrowed_integers(out.x[i], inputs[i], {model_.name(), i, " of its batch"});
   }
   return out;
 }

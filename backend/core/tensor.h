@@ -57,13 +57,13 @@ class MovedFlag {
 
 }  // namespace detail
 
-/// What a tensor carries besides its value: its place in a graph that is being drawn, and its Keras mask.
+/// What a tensor carries besides its value: its place in a graph that is being traced, and its Keras mask.
 struct TensorMetadata {
   virtual ~TensorMetadata() = default;
 };
 
 /// A handle on a dense, row-major array of one dtype on one device. Copying shares the bytes.
-/// A tensor without storage is *abstract*: shape and dtype only, as while a graph is drawn.
+/// A tensor without storage is *abstract*: shape and dtype only, as while a graph is traced.
 /// What makes a tensor makes it on current_device() unless told where: a replica's on the replica's device. A
 /// scalar of cpu:0 follows the tensors that it meets in an op.
 /// An empty tensor (the default constructor's) has shape (), float32 and cpu:0 and no bytes; every member
@@ -88,7 +88,7 @@ class Tensor {
   static Tensor view_of(StorageRef storage, size_t offset, const Shape& shape, DType dtype);
   /// Uninitialised memory on `device`, by default on the host: for loops that fill it.
   static Tensor empty(const Shape& shape, DType dtype = DType::float32, Device device = {});
-  /// These three are abstract where a size is unknown, inside a layer's call() while it is drawn. Elsewhere
+  /// These three are abstract where a size is unknown, inside a layer's call() while it is traced. Elsewhere
   /// that throws ShapeError.
   static Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
   static Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
@@ -158,7 +158,7 @@ class Tensor {
   /// Copies `bytes()` bytes from the host.
   void copy_from_host(const void* source) const;
   /// The same values on `device`: a copy, or this tensor when it is there already. A tracked tensor's copy is
-  /// tracked, its gradient flows back to this device. A tensor that draws a graph is returned as it is: the
+  /// tracked, its gradient flows back to this device. A tensor that traces a graph is returned as it is: the
   /// graph moves values to where its calls run.
   Tensor to(Device device) const;
   /// A copy with its own bytes. Untracked.

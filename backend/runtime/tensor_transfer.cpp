@@ -22,12 +22,12 @@ void check_concrete(const Tensor& tensor, std::string_view what) {
                      "computes: ops::where(condition, a, b)");
 }
 
-/// A layer that is drawn makes tensors of as many rows as its symbolic input, which are unknown then.
-void check_drawn(const Shape& shape, std::string_view what) {
+/// A layer that is traced makes tensors of as many rows as its symbolic input, which are unknown then.
+void check_traced(const Shape& shape, std::string_view what) {
   const RunningCall* const running = thread_context().running;
   if (running && running->layer && !running->is_step) return;
   throw ShapeError(std::string(what) + ": expected sizes of at least 0, received shape " + shape.to_string() +
-                   "; an unknown size has a meaning only inside a layer's call() that is drawn");
+                   "; an unknown size has a meaning only inside a layer's call() that is traced");
 }
 
 }  // namespace
@@ -46,14 +46,14 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
 }
 
 Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
-  if (!shape.is_known()) return check_drawn(shape, "zeros"), abstract(shape, dtype, device);
+  if (!shape.is_known()) return check_traced(shape, "zeros"), abstract(shape, dtype, device);
   Tensor out = empty(shape, dtype, device);
   if (out.bytes() > 0) stream_of(device).fill_zero(out.raw(), out.bytes());
   return out;
 }
 
 Tensor Tensor::full(const Shape& shape, Number value, DType dtype, Device device) {
-  if (!shape.is_known()) return check_drawn(shape, "full"), abstract(shape, dtype, device);
+  if (!shape.is_known()) return check_traced(shape, "full"), abstract(shape, dtype, device);
   Tensor out = empty(shape, dtype, device);
   if (out.bytes() == 0) return out;
   dispatch_any(dtype, [&]<class T>(T) {
@@ -78,7 +78,7 @@ Tensor Tensor::full(const Shape& shape, Number value, DType dtype, Device device
 }
 
 Tensor Tensor::ones(const Shape& shape, DType dtype, Device device) {
-  if (!shape.is_known()) check_drawn(shape, "ones");
+  if (!shape.is_known()) check_traced(shape, "ones");
   return full(shape, 1.0, dtype, device);
 }
 

@@ -7,7 +7,7 @@
 
 namespace nyala {
 
-/// While one lives, variables that are made on its thread have a shape but no memory: enough to draw a model
+/// While one lives, variables that are made on its thread have a shape but no memory: enough to trace a model
 /// of any size, not to run it.
 class ShapeOnlyVariables final : public VariableCreator {
  public:

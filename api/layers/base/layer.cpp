@@ -1,4 +1,4 @@
-// A call comes by one of three ways: on symbolic tensors it is drawn (a hook of the graph's room), inside a
+// A call comes by one of three ways: on symbolic tensors it is traced (a hook of the graph's room), inside a
 // call or step that runs it joins that one's Call and tape, else it is a call of its own, whose writes are
 // applied at its end. Every way goes through invoke(): the layer's dtype, the formula, masks, and the layer's
 // name in front of errors. A build that throws leaves the layer as it was, so that it may be tried again.
@@ -7,10 +7,10 @@
 #include <atomic>
 
 #include <nyala/api/layers/base/call_arguments.h>
-#include <nyala/api/layers/base/draw_hook.h>
 #include <nyala/api/layers/base/fusable.h>
 #include <nyala/api/layers/base/keep_output_shapes.h>
 #include <nyala/api/layers/base/mask.h>
+#include <nyala/api/layers/base/trace_hook.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
@@ -235,13 +235,15 @@ Outputs LayerNode::invoke(Call& c, Inputs inputs) const {
 
 namespace {
 
-std::atomic<DrawHook> draw_hook{nullptr};
+std::atomic<TraceHook> trace_hook{nullptr};
 
 }  // namespace
 
-void detail::set_draw_hook(DrawHook hook) { draw_hook = hook; }
+void detail::set_trace_hook(TraceHook hook) { trace_hook = hook; }
 
-Tensors detail::drawn_call(const Layer& layer, const Tensors& inputs) { return draw_hook.load()(layer, inputs); }
+Tensors detail::traced_call(const Layer& layer, const Tensors& inputs) {
+  return trace_hook.load()(layer, inputs);
+}
 
 Layer::Layer(std::shared_ptr<LayerNode> node) : node_(std::move(node)) {}
 
@@ -300,7 +302,7 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
   for (const Tensor& input : inputs) {
     if (!input.defined())
       throw StateError(place(node()) + "expected a tensor, received an empty one, which was never made");
-    if (is_symbolic(input)) return drawn_call(*this, inputs);
+    if (is_symbolic(input)) return traced_call(*this, inputs);
   }
   const Shapes shapes = shapes_of(inputs);
   node().ensure_built(shapes);

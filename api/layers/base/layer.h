@@ -161,7 +161,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   Shapes built_for_;
   bool trainable_ = true;
   DType dtype_ = DType::float32;
-  mutable Shapes output_shapes_;  // written only while a graph is drawn or a layer is built
+  mutable Shapes output_shapes_;  // written only while a graph is traced or a layer is built
   mutable std::vector<std::weak_ptr<const GraphNode>> calls_;  // likewise; a call holds its layer
   Variables weights_, state_;
   std::vector<RegularizedWeight> regularized_;
@@ -169,10 +169,10 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   mutable std::atomic<uint64_t> passes_{0};
 };
 
-/// A handle on a layer; copies name the same layer. Calling it on a symbolic tensor draws a graph. On a
+/// A handle on a layer; copies name the same layer. Calling it on a symbolic tensor traces a graph. On a
 /// concrete one it computes: inside another layer's call() and in a step of a model (train_step) it follows
-/// that one, as `layer(c, x)` does; elsewhere in inference mode. All members of an empty handle throw StateError,
-/// but for `bool`, shared() and ==.
+/// that one, as `layer(c, x)` does; elsewhere in inference mode. All members of an empty handle throw
+/// StateError, but for `bool`, shared() and ==.
 class Layer {
  public:
   Layer() = default;
@@ -221,7 +221,7 @@ class Layer {
   void set_weights(const Tensors& values) const;
   int64_t count_params() const;
 
-  /// The symbolic tensors between which the layer stands, to draw on from there or to cut a model:
+  /// The symbolic tensors between which the layer stands, to go on from there or to cut a model:
   /// `Model(base.input(), base.get_layer("block_6_expand").output())`. Those of the first call, or of call
   /// `call`; of a model without `call` its own. Calls count whose tensor or model still exists. Throw
   /// StateError for a layer without such a call, and for several tensors where one is asked for.

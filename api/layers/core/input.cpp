@@ -31,7 +31,7 @@ class InputNode final : public LayerNode {
     out.set_metadata(std::move(metadata));
     return out;
   }
-  void draw() {
+  void trace() {
     Shape shape{config_.batch_size};
     for (int64_t size : config_.shape) shape.append(size);
     graph_node_ = std::make_shared<GraphNode>();
@@ -58,7 +58,7 @@ Input::Input(const Config& config) {
   auto node = std::make_shared<InputNode>(config);
   finish_layer(node, {config.name, true, "float32"});
   node_ = node;
-  node->draw();
+  node->trace();
 }
 
 Input::Input(const Shape& shape, Config config) : Input(with(std::move(config), &Config::shape, shape)) {}

@@ -20,7 +20,7 @@ Tensor cut_out(const Tensor& images, const ImageBox& box);
 /// Throws ShapeError unless the images are (batch, height, width, channels) or (height, width, channels).
 void check_images(const Shape& images);
 
-/// Images of another height and width, for graphs that are being drawn.
+/// Images of another height and width, for graphs that are being traced.
 Tensor abstract_images(const Tensor& images, int64_t height, int64_t width);
 
 }  // namespace detail

@@ -56,12 +56,12 @@ class TimeDistributedNode final : public LayerNode {
 
   Tensor call(Call& c, const Tensor& x) const override {
     const Tensor plain = with_mask(x, Tensor());
-    if (x.is_abstract()) return drawn(c, plain);
+    if (x.is_abstract()) return traced(c, plain);
     return only_computes_ && x.num_elements() > 0 ? at_once(c, plain) : step_by_step(c, plain, mask_of(x));
   }
 
  private:
-  Tensor drawn(Call& c, const Tensor& x) const {
+  Tensor traced(Call& c, const Tensor& x) const {
     const Tensor step = config_.layer(c, Tensor::abstract(x.shape().without(1), x.dtype(), x.device()));
     const Shape front{x.shape()[0], x.shape()[1]};
     return Tensor::abstract(joined(front, tail(step.shape(), 1)), step.dtype(), x.device());
@@ -80,7 +80,7 @@ class TimeDistributedNode final : public LayerNode {
     for (size_t t = 0; t < steps.size(); ++t)
       steps[t] = config_.layer(c, masks.empty() ? steps[t] : with_mask(steps[t], masks[t]));
     if (!steps.empty()) return ops::stack(steps, 1);
-    const Tensor step = drawn(c, x.as_abstract());
+    const Tensor step = traced(c, x.as_abstract());
     return Tensor::zeros(step.shape(), step.dtype(), x.device());
   }
 

@@ -1,5 +1,5 @@
 // Keras' serialization of functional models: layers by depth with all their calls, a tensor as (layer, number
-// of its call, number of its output). Masks that were drawn are arguments, as Keras writes them.
+// of its call, number of its output). Masks that were traced are arguments, as Keras writes them.
 #include <map>
 #include <string>
 #include <vector>

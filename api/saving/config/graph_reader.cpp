@@ -325,7 +325,7 @@ class GraphReader {
     if (inputs.empty()) throw FileFormatError(where + ": is called without a tensor of the graph");
     try {
       entry.outputs.push_back(
-          draw_operation(make_operation(std::move(op), where), entry.next == 0 ? entry.name : "", inputs));
+          trace_operation(make_operation(std::move(op), where), entry.next == 0 ? entry.name : "", inputs));
     } catch (const FileFormatError&) {
       throw;
     } catch (const Error& error) {

@@ -9,7 +9,7 @@ namespace nyala {
 
 /// Runs `op`: infers the outputs, takes memory for them, picks a kernel, launches it on the inputs' stream
 /// and records it on the tape that tracks an input. On abstract inputs it only infers (and adds an operation
-/// node to a graph that is being drawn). An output that is defined on entry is written into instead of being
+/// node to a graph that is being traced). An output that is defined on entry is written into instead of being
 /// allocated; its shape and dtype must be the inferred ones. Throws ShapeError or DTypeError from the shape
 /// rule, StateError for an empty input, InvalidArgumentError for inputs on different devices; but scalars of
 /// cpu:0 follow the others, and inside a replica all that lies on cpu:0 does. Under a device() guard inputs

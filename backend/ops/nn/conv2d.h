@@ -9,7 +9,7 @@ using Conv2DOptions = ConvolutionOptions<2>;
 
 /// activation(correlation of x with kernel + bias): x (batch, height, width, in), kernel (rows, columns, in /
 /// groups, out), bias (out) or undefined -> (batch, out height, out width, out). Sizes may be None while a
-/// graph is drawn. Throws ShapeError where channels or groups do not fit or the output would have no rows or
+/// graph is traced. Throws ShapeError where channels or groups do not fit or the output would have no rows or
 /// columns.
 Tensor conv2d(const Tensor& x, const Tensor& kernel, const Tensor& bias = {},
               const Conv2DOptions& options = {});

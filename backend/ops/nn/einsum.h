@@ -22,8 +22,8 @@ struct EinsumDescriptor {
   std::array<char, kMaxLength + 1> equation{};  // ends with 0
 };
 
-/// The whole sum as one op with its plain loop: what draws a graph and what einsum() is compared with. It has
-/// no gradient of its own; einsum() of tensors that hold values is made of ops that have.
+/// The whole sum as one op with its plain loop: what traces a graph and what einsum() is compared with. It
+/// has no gradient of its own; einsum() of tensors that hold values is made of ops that have.
 extern const OpDef kEinsum;
 
 }  // namespace nyala::ops

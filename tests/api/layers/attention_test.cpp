@@ -203,7 +203,7 @@ TEST(AttentionGraph, MasksEndAtMultiHeadAttention) {
   const Tensors one = alone.predict_all(rows, {.verbose = 0}),
                 other = behind.predict_all(rows, {.verbose = 0});
   EXPECT_EQ(one[1].to_vector<float>(), other[1].to_vector<float>())
-      << "a mask that was drawn as an argument stays";
+      << "a mask that was traced as an argument stays";
   EXPECT_EQ(one[0].to_vector<float>().back(), 0.0f);
   EXPECT_NE(other[0].to_vector<float>().back(), 0.0f);
 }

@@ -414,7 +414,7 @@ TEST(FoldedLayer, EvaluateAndHooksOfSingleBatches) {
   EXPECT_LT(folds, ops_of([&] { model.evaluate(x, y, {.verbose = 0, .fold_batch_normalization = false}); }));
   expect_close(model.predict_on_batch(x), predicted(model, {x}, false), 1e-5);
   EXPECT_NEAR(model.test_on_batch(x, y).at("loss"), plain.at("loss"), 1e-5);
-  expect_close(model(x), predicted(model, {x}, false), 0.0);  // a call is the graph as it was drawn
+  expect_close(model(x), predicted(model, {x}, false), 0.0);  // a call is the graph as it was traced
 }
 
 TEST(FoldedLayer, VariablesStayAsTheyWere) {

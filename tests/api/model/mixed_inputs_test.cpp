@@ -39,7 +39,7 @@ TEST_P(MixedInputs, AFloat64InputKeepsAllItsBits) {
   }
 }
 
-TEST_P(MixedInputs, OpsOfTheDrawnDtypesRun) {
+TEST_P(MixedInputs, OpsOfTheTracedDtypesRun) {
   const Tensor o = other_input(), f = Input({3}, {.dtype = "float64"});
   const Model model({.inputs = {o, f}, .outputs = {ops::where(f > 1.0, ops::minimum(f, 2.5), 0), o + 1}});
   const Tensors out = model.call_all({other(), doubles()});

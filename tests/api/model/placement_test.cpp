@@ -1,4 +1,4 @@
-// Models whose calls were drawn under device() guards: branches that run at the same time on several devices
+// Models whose calls were traced under device() guards: branches that run at the same time on several devices
 // give the numbers of the same model without guards.
 #include <atomic>
 #include <chrono>
@@ -123,10 +123,10 @@ struct Places {
   const char* join = nullptr;
 };
 
-Tensor drawn(const char* place, const std::function<Tensor()>& draw) {
-  if (!place) return draw();
+Tensor traced(const char* place, const std::function<Tensor()>& trace) {
+  if (!place) return trace();
   const auto on = device(place);
-  return draw();
+  return trace();
 }
 
 Tensor numbers(uint64_t key, const Shape& shape, DType dtype) {
@@ -164,12 +164,12 @@ class PlacementTest : public ::testing::Test {
     const Dropout drop(0.3, {.name = "drop", .dtype = dtype}),
         drop_right(0.2, {.name = "drop_right", .dtype = dtype});
     const Layer loud(finish_layer(std::make_shared<LoudNode>(), {"loud", true, dtype}));
-    const Tensor left = drawn(places.left, [&] { return loud(drop(normal(shared(a)))); });
-    const Tensor right = drawn(places.right, [&] {
+    const Tensor left = traced(places.left, [&] { return loud(drop(normal(shared(a)))); });
+    const Tensor right = traced(places.right, [&] {
       return Dense(4, {.activation = "relu", .name = "own", .dtype = dtype})(
           loud(drop_right(drop(normal(shared(b))))));
     });
-    const Tensor y = drawn(places.join, [&] {
+    const Tensor y = traced(places.join, [&] {
       return Dense(2, {.name = "join", .dtype = dtype})(
           drop(Concatenate({.name = "both", .dtype = dtype})({left, right})));
     });
@@ -325,12 +325,12 @@ TEST_F(PlacementTest, NestedBranchesDoNotWaitForEachOther) {
     fresh();
     const auto at = [with_devices](const char* place) { return with_devices ? place : nullptr; };
     const Tensor x = Input({4}, {.name = "x"});
-    const Tensor a = drawn(at("cpu:1"), [&] { return Dense(3, {.name = "a"})(x); });
-    const Tensor b = drawn(at("cpu:2"), [&] { return Dense(3, {.name = "b"})(x); });
+    const Tensor a = traced(at("cpu:1"), [&] { return Dense(3, {.name = "a"})(x); });
+    const Tensor b = traced(at("cpu:2"), [&] { return Dense(3, {.name = "b"})(x); });
     const Model inner(x, Add({.name = "sum"})({a, b}), {.name = "inner"});
     const Tensor p = Input({4}, {.name = "p"}), q = Input({4}, {.name = "q"});
-    const Tensor left = drawn(at("cpu:1"), [&] { return inner(p); });
-    const Tensor right = drawn(at("cpu:2"), [&] { return inner(q); });
+    const Tensor left = traced(at("cpu:1"), [&] { return inner(p); });
+    const Tensor right = traced(at("cpu:2"), [&] { return inner(q); });
     Model model({.inputs = {p, q}, .outputs = {Dense(2, {.name = "end"})(Concatenate()({left, right}))}});
     model.compile({.optimizer = SGD({.learning_rate = 0.1}), .loss = "mse", .metrics = {"mae"}});
     return model;
@@ -391,9 +391,9 @@ TEST_F(PlacementTest, WithSeveralReplicasTheReplicasDeviceWins) {
   const auto make = [&](bool with_devices) {
     fresh();
     const Tensor x = Input({4}, {.name = "x"});
-    const Tensor a = drawn(with_devices ? "cpu:3" : nullptr,
-                           [&] { return make_layer<WitnessNode>(seen)(Dense(3, {.name = "a"})(x)); });
-    const Tensor b = drawn(with_devices ? "cpu:2" : nullptr, [&] { return Dense(3, {.name = "b"})(x); });
+    const Tensor a = traced(with_devices ? "cpu:3" : nullptr,
+                            [&] { return make_layer<WitnessNode>(seen)(Dense(3, {.name = "a"})(x)); });
+    const Tensor b = traced(with_devices ? "cpu:2" : nullptr, [&] { return Dense(3, {.name = "b"})(x); });
     Model model(x, Add({.name = "sum"})({a, b}));
     model.compile({.optimizer = SGD({.learning_rate = 0.1}), .loss = "mse"});
     return model;
@@ -441,8 +441,8 @@ TEST_F(PlacementTest, AnErrorInABranchNamesItsLayerAndLeavesTheModelUsable) {
   const auto throwing = std::make_shared<ThrowingNode>();
   finish_layer(throwing, {"unlucky", true, "float32"});
   const Tensor x = Input({3});
-  const Tensor left = drawn("cpu:1", [&] { return Dense(2)(x); });
-  const Tensor right = drawn("cpu:2", [&] { return Layer(throwing)(Dense(2)(x)); });
+  const Tensor left = traced("cpu:1", [&] { return Dense(2)(x); });
+  const Tensor right = traced("cpu:2", [&] { return Layer(throwing)(Dense(2)(x)); });
   const Model model(x, Add()({left, right}));
   model.compile({.optimizer = SGD(), .loss = "mse"});
   const Tensor data = numbers(1, {4, 3}, DType::float32), target = numbers(2, {4, 2}, DType::float32);
@@ -456,8 +456,8 @@ TEST_F(PlacementTest, AnErrorInABranchNamesItsLayerAndLeavesTheModelUsable) {
 
 TEST_F(PlacementTest, AnIndexThatABranchCannotReadIsReported) {
   const Tensor x = Input({4});
-  const Tensor left = drawn("cpu:1", [&] { return Flatten()(Embedding(10, 3)(x)); });
-  const Tensor right = drawn("cpu:2", [&] { return Dense(12)(x); });
+  const Tensor left = traced("cpu:1", [&] { return Flatten()(Embedding(10, 3)(x)); });
+  const Tensor right = traced("cpu:2", [&] { return Dense(12)(x); });
   const Model model(x, Add()({left, right}));
   model.compile({.optimizer = SGD(), .loss = "mse"});
   const auto fit = [&](float index) {

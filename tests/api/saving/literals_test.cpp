@@ -12,15 +12,15 @@ constexpr int64_t kOdd = 9'007'199'254'740'993;  // no double
 
 class LiteralsInGraphs : public ::testing::Test {
  protected:
-  /// What a model of `draw` gives for x, after it went through a file.
+  /// What a model of `trace` gives for x, after it went through a file.
   template <class T>
-  std::vector<T> reread(const Tensor& x, Tensor (*draw)(const Tensor&)) {
+  std::vector<T> reread(const Tensor& x, Tensor (*trace)(const Tensor&)) {
     clear_session();
     const Input input({x.shape()[1]}, {.dtype = std::string(name_of(x.dtype()))});
-    const Model drawn(input, draw(input));
-    drawn.save(folder_.file("m.keras"));
+    const Model traced(input, trace(input));
+    traced.save(folder_.file("m.keras"));
     const Model loaded = load_model(folder_.file("m.keras"));
-    const Tensor eager = draw(x), before = drawn(x), after = loaded(x);
+    const Tensor eager = trace(x), before = traced(x), after = loaded(x);
     EXPECT_EQ(before.dtype(), eager.dtype());
     EXPECT_EQ(after.dtype(), eager.dtype());
     EXPECT_EQ(before.to_vector<T>(), eager.to_vector<T>());

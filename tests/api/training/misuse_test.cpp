@@ -239,7 +239,7 @@ TEST(Misuse, EndlessValidationDataAsksForItsSteps) {
       AllOf(HasSubstr("fit"), HasSubstr("validation_steps")));
 }
 
-/// The masks of Embedding are drawn as "not_equal_N": the file's own ops have such names, too.
+/// The masks of Embedding are traced as "not_equal_N": the file's own ops have such names, too.
 TEST(Misuse, AFileLoadsHoweverManyModelsThereWereBefore) {
   const Tensor ids = Input({5}, {.dtype = "int32"});
   const Tensor embedded = Embedding(7, 3, {.mask_zero = true})(ids);

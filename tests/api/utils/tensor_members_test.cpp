@@ -28,7 +28,7 @@ TEST(TensorMembers, AreDifferentiable) {
   EXPECT_THROW(x[0] = 1.0, StateError);
 }
 
-TEST(TensorMembers, DrawGraphs) {
+TEST(TensorMembers, TraceGraphs) {
   const Tensor x = Input({4, 3});
   const Tensor last = x(slice(), -1), all = x.reshape({-1, 12}).sum(-1, true);
   const Tensor first = x(ellipsis, 0).max(1, true);

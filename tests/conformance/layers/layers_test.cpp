@@ -108,7 +108,7 @@ class WrongGradient final : public LayerNode {
   Tensor call(Call&, const Tensor& x) const override { return x * 2.0 + x.detached(); }
 };
 
-/// Says one rank while it is drawn and another when it computes.
+/// Says one rank while it is traced and another when it computes.
 class WrongShape final : public LayerNode {
  public:
   std::string class_name() const override { return "WrongShape"; }
@@ -127,7 +127,7 @@ TEST(LayerConformance, FindsAWrongGradient) {
 
 TEST(LayerConformance, FindsAWrongShape) {
   EXPECT_FATAL_FAILURE(run_layer_test({.make = wrong_layer<WrongShape>, .inputs = {{1, 2, 2}}}),
-                       "drawn.rank()");
+                       "traced.rank()");
 }
 
 }  // namespace

@@ -66,13 +66,13 @@ Tensors symbolic_inputs(const LayerCase& layer_case) {
 
 void check_shapes(const LayerCase& layer_case) {
   const Layer layer = layer_case.make("float32");
-  const Tensor drawn = layer(symbolic_inputs(layer_case));
+  const Tensor traced = layer(symbolic_inputs(layer_case));
   EXPECT_TRUE(layer.built());
   const Tensor real = layer(random_inputs(layer_case, DType::float32));
-  EXPECT_EQ(drawn.dtype(), real.dtype());
-  ASSERT_EQ(drawn.rank(), real.rank());
-  EXPECT_EQ(drawn.shape()[0], None);
-  EXPECT_EQ(drawn.shape().with(0, real.shape()[0]), real.shape());
+  EXPECT_EQ(traced.dtype(), real.dtype());
+  ASSERT_EQ(traced.rank(), real.rank());
+  EXPECT_EQ(traced.shape()[0], None);
+  EXPECT_EQ(traced.shape().with(0, real.shape()[0]), real.shape());
 }
 
 class Gradients final : public GradientSink {

@@ -16,7 +16,7 @@ struct LayerCase {
 };
 
 /// Holds a layer to what every layer promises:
-/// - drawn on symbolic inputs with an unknown batch, it has the shape that it has when it computes;
+/// - traced on symbolic inputs with an unknown batch, it has the shape that it has when it computes;
 /// - its gradients, of inputs and weights, are the central differences of its values (float64);
 /// - inside a model one training step moves each trainable weight that has a gradient, and no other;
 /// - its weights written by save_weights and read by load_weights give the same predictions.
