@@ -15,7 +15,7 @@ void BackupAndRestore::on_train_begin(Logs&) {
   unsaved_ = 0;
 }
 
-// The epoch that is resumed begins behind its first batches.
+// The epoch that is resumed begins after its first batches.
 void BackupAndRestore::on_epoch_begin(int epoch, Logs&) { epoch_ = epoch; }
 
 // With steps_per_execution the hook comes for several batches at once. A resumed epoch whose data cannot be

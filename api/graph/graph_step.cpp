@@ -1,5 +1,5 @@
 // A plan is the graph as a list with numbered values: running it is a loop without look-ups. A value is given
-// up behind its last reader, which lets its bytes serve the next one; that is found once per plan by a pass
+// up after its last reader, which lets its bytes serve the next one; that is found once per plan by a pass
 // from front to back.
 #include <nyala/api/graph/graph_step.h>
 

@@ -75,7 +75,7 @@ class Trial {
     over_.store(true);
     over_.notify_all();
     for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
-    // A thread that was joined counts until the system has cleared up behind it.
+    // A thread that was joined counts until the system has cleared up after it.
     for (int i = 0; i < kPatience && count_threads() > before_; ++i) usleep(50);
   }
   Trial(const Trial&) = delete;

@@ -157,7 +157,7 @@ class ParallelMapStream : public ElementStream {
     {
       const std::lock_guard lock(mutex_);
       slot.ready = true;
-      input_ended_ = input_ended_ || ended;  // behind an exception nothing more is asked for
+      input_ended_ = input_ended_ || ended;  // after an exception nothing more is asked for
     }
     changed_.notify_all();
   }

@@ -1,6 +1,6 @@
 // Not mapped: a mapped file that another program cuts short is a SIGBUS. Pages of 64 KiB are read by pread
 // into room that is reserved as large as the file and takes memory as it is filled, so that spans stay where
-// they are. Size and time of the last change are looked at behind each read.
+// they are. Size and time of the last change are looked at after each read.
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>

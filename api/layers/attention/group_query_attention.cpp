@@ -44,7 +44,7 @@ class GroupQueryAttentionNode final : public ProjectedQueryNode<GroupQueryAttent
                                  std::to_string(config.num_query_heads));
   }
 
-  /// Keras' class behind its public name: files number its weights by this one.
+  /// Keras' class of its public name: files number its weights by this one.
   std::string class_name() const override { return "GroupedQueryAttention"; }
 
   void build(Builder& b, const Shapes& inputs) override {

@@ -38,7 +38,7 @@ struct MultiHeadAttentionConfig {
 /// (batch, heads, time, steps). Called as `mha(query, value)`, `mha(query, value, {.key = key,
 /// .use_causal_mask = true})` or with {query, value[, key]}. As in Keras a query whose keys are all hidden
 /// takes the mean of all values, but nothing where dropout is above 0 or scores are returned; and in a
-/// functional model the masks of query, value and key end here: calls that run behind this one see those
+/// functional model the masks of query, value and key end here: calls that run after this one see those
 /// tensors without.
 class MultiHeadAttention : public AttentionLayer {
  public:

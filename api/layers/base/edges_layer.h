@@ -21,7 +21,7 @@ struct EdgesLayer {
 
 namespace detail {
 
-/// The base of the nodes behind Cropping1D to 3D and ZeroPadding1D to 3D; `fields` shows the configuration.
+/// The base of the nodes of Cropping1D to 3D and ZeroPadding1D to 3D; `fields` shows the configuration.
 /// Throws InvalidArgumentError for a negative size or another data format.
 class EdgesNode : public LayerNode {
  public:

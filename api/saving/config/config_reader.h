@@ -27,7 +27,7 @@ struct ConfigObject {
 
 /// Throws FileFormatError naming `where` for anything else.
 ConfigObject object_of(const Json& json, const std::string& where);
-/// What is the user's behind such an object: one of custom_objects or, for what is not Keras' own, a
+/// What is the user's own in such an object: one of custom_objects or, for what is not Keras' own, a
 /// registered one. Empty where there is none.
 CustomObject find_custom(const ConfigObject& object, const LoadScope& scope);
 /// The same by the name of a function: a registered one with its package, since Keras' come first.

@@ -40,7 +40,7 @@ class RowMask {
   /// `mask` points to the row's (time) flags, null: every step counts.
   RowMask(const bool* mask, const RecurrentSizes& sizes, bool zero_output);
   bool counts(int64_t s) const { return !mask_ || mask_[sizes_.time_of(s)]; }
-  /// Whether the output of step `s` is the state h behind it; 0 otherwise.
+  /// Whether the output of step `s` is the state h after it; 0 otherwise.
   bool shows(int64_t s) const { return zero_output_ ? counts(s) : s >= first_; }
 
  private:

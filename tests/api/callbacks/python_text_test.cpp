@@ -70,7 +70,7 @@ TEST(LazyLogs, AreReadOnceAndOnlyWhenAsked) {
   EXPECT_EQ(reads, 0);
   logs.set("learning_rate", 0.1);
   EXPECT_EQ(reads, 1);
-  EXPECT_EQ(logs.begin()->first, "accuracy") << "what is set comes behind what is read";
+  EXPECT_EQ(logs.begin()->first, "accuracy") << "what is set comes after what is read";
   EXPECT_EQ(logs.size(), 3u);
   EXPECT_EQ(logs["loss"], 2.0);
   EXPECT_EQ(reads, 1);

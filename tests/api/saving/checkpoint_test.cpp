@@ -59,7 +59,7 @@ TEST_F(CheckpointTest, AGeneratorCannotBeReplayed) {
   EXPECT_EQ(second.optimizer().iterations(), 12 + 16);  // the whole of epoch 2 again
 }
 
-/// Whole epochs behind a generator resume like any other data.
+/// Whole epochs from a generator resume like any other data.
 TEST_F(CheckpointTest, AGeneratorResumesAtEpochs) {
   Training t;
   const Dataset rows = Dataset::from_tensor_slices(x(), y()).batch(kBatch);

@@ -1,4 +1,4 @@
-// Cho et al. 2014 in the form reset_after (Keras' default): the reset gate is applied behind the product with
+// Cho et al. 2014 in the form reset_after (Keras' default): the reset gate is applied after the product with
 // the recurrent kernel, so that one product of h serves all three gates. Otherwise as lstm.cpp; for backward
 // the recurrent part of n is kept beside the gates, because the gradient of r needs it.
 #include <algorithm>

@@ -39,7 +39,7 @@ class SequenceRows {
   bool is_output(int64_t s) const { return p_.options->return_sequences || s + 1 == p_.sizes.time; }
   /// A state to the step's place in a sequence of states.
   void spread(const float* state, float* sequence, int64_t s) const;
-  /// The state h behind step `s` as the output.
+  /// The state h after step `s` as the output.
   void show(const float* h, float* output, int64_t s) const;
   /// Adds the gradient of the output of step `s`.
   void add_output(const float* gradient, float* dh, int64_t s) const;

@@ -37,7 +37,7 @@ struct RecurrentLoops {
     const float *gates, *c_before;
     int64_t stride, c_stride;
     float* dz;       // as gates lie
-    float *dh, *dc;  // behind the step, replaced by those before it
+    float *dh, *dc;  // after the step, replaced by those before it
   };
 
   struct GruForward {
@@ -58,7 +58,7 @@ struct RecurrentLoops {
     int64_t gates_stride, h_stride;
     float *dx, *drecurrent;  // three gates each
     int64_t stride;
-    float* dh;  // behind the step, replaced by that before it
+    float* dh;  // after the step, replaced by that before it
   };
 
   int64_t lanes;
