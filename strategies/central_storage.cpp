@@ -19,9 +19,7 @@ Device parameter_device_of(const CentralStorageStrategyConfig& config, const std
 std::shared_ptr<const CrossDeviceOps> ops_of(const CentralStorageStrategyConfig& config,
                                              const std::vector<Device>& devices) {
   if (config.cross_device_ops.get()) return config.cross_device_ops.get();
-  const bool all_cpu = std::all_of(devices.begin(), devices.end(),
-                                   [](Device device) { return device.kind == DeviceKind::cpu; });
-  if (all_cpu) return std::make_shared<DirectAllReduce>();
+  if (std::ranges::all_of(devices, is_on_host)) return std::make_shared<DirectAllReduce>();
   return std::make_shared<ReductionToOneDevice>();
 }
 

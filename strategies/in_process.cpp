@@ -25,9 +25,8 @@ InProcessOptions checked(InProcessOptions options) {
 }
 
 bool can_share(const std::vector<Device>& devices) {
-  if (devices.size() == 1) return true;
-  for (Device device : devices)
-    if (device.kind != DeviceKind::cpu) return false;
+  for (const Device device : devices)
+    if (!share_memory(device, devices[0])) return false;
   return true;
 }
 
@@ -196,7 +195,7 @@ void InProcessStrategy::update(UpdateRule& rule) {
 void InProcessStrategy::apply(UpdateRule& rule, const InSlices& in_slices) {
   store_->begin_update(rule.variables());
   UpdatePlace place{store_.get(), 0, store_->sum_place(0), {}, 1};
-  if (store_->num_weight_copies() == 1 && store_->weights_device(0).kind == DeviceKind::cpu) {
+  if (store_->num_weight_copies() == 1 && is_on_host(store_->weights_device(0))) {
     place.num_slices = num_local_replicas();
     place.parallel = [&in_slices](int, const std::function<void(int)>& body) { in_slices(body); };
     rule.apply(place);

@@ -98,7 +98,7 @@ class ReplicaGroup::Context final : public Collectives {
     group_.check_whole();
     group_.check_complete(what);
     const bool copied =
-        value.device().kind == DeviceKind::cpu && fits == same_kind && value.bytes() <= kCopiedBytes;
+        is_on_host(value.device()) && fits == same_kind && value.bytes() <= kCopiedBytes;
     const Tensors& shown =
         group_.meet_at_table(index_, what, copied ? value.detached().clone() : value.detached()).shown;
     for (size_t other = 1; other < shown.size(); ++other)

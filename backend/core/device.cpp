@@ -10,17 +10,7 @@ namespace nyala {
 
 using namespace nyala::detail;
 
-std::string_view name_of(DeviceKind kind) {
-  switch (kind) {
-    case DeviceKind::cpu:
-      return "cpu";
-    case DeviceKind::gpu:
-      return "gpu";
-    case DeviceKind::ghost:
-      return "ghost";
-  }
-  return "unknown";
-}
+std::string_view name_of(DeviceKind kind) { return entry_of(kind).name; }
 
 namespace {
 
@@ -40,9 +30,9 @@ std::string_view without_task(std::string_view name, std::string_view text) {
 }
 
 DeviceKind parse_kind(std::string_view name, std::string_view kind) {
-  if (kind == "cpu") return DeviceKind::cpu;
-  if (kind == "gpu" || kind == "cuda") return DeviceKind::gpu;
-  if (kind == "ghost") return DeviceKind::ghost;
+  if (!kind.empty())
+    for (const DeviceKindEntry& entry : kDeviceKindList)
+      if (kind == entry.name || kind == entry.other_name) return entry.kind;
   throw_bad_name(name, kind.empty() ? "the kind of device is missing"
                                     : "there is no kind of device '" + std::string(kind) + "'");
 }

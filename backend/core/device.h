@@ -5,13 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include <nyala/backend/core/device_kind.h>
+
 namespace nyala {
-
-/// What a device is made of. `ghost` is the test device: asynchronous, its memory unreadable outside
-/// kernels and explicit copies, so that it shows every place that would break on a GPU.
-enum class DeviceKind : uint8_t { cpu, gpu, ghost };
-
-inline constexpr int kDeviceKinds = 3;
 
 /// Names one logical device: "cpu:0", "gpu:1". A value; whether the device exists is the runtime's business.
 struct Device {
@@ -33,11 +29,11 @@ struct Device {
   friend auto operator<=>(const Device&, const Device&) = default;
 };
 
-/// Whether one can read and write the other's memory in place: a device itself, and all logical devices of
-/// the one CPU.
-constexpr bool share_memory(Device a, Device b) {
-  return a == b || (a.kind == DeviceKind::cpu && b.kind == DeviceKind::cpu);
-}
+/// Whether the host reads and writes its memory in place, as that of all logical devices of the CPU.
+constexpr bool is_on_host(Device device) { return detail::entry_of(device.kind).on_host; }
+
+/// Whether one can read and write the other's memory in place: a device itself, and all on the host.
+constexpr bool share_memory(Device a, Device b) { return a == b || (is_on_host(a) && is_on_host(b)); }
 
 /// Where this thread makes new tensors: inside a replica its device, under device() the guard's, else cpu:0.
 Device current_device();

@@ -53,7 +53,7 @@ void* Tensor::host_data(DType wanted) const {
   if (wanted != dtype_) throw_dtype_mismatch(dtype_, wanted);
   if (!storage_)
     throw StateError("an abstract tensor of shape " + shape_.to_string() + " has no values to read");
-  if (device_.kind != DeviceKind::cpu)
+  if (!is_on_host(device_))
     throw StateError("data() reads host memory, but this tensor is on " + device_.to_string() +
                      "; use to_vector() or to(\"cpu:0\")");
   return raw();

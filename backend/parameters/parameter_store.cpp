@@ -105,7 +105,7 @@ void Plane::reset(const ArenaLayout& layout, const Segment& segment) {
   const auto index = static_cast<size_t>(segment.chunk);
   if (index >= chunks_.size() || !chunks_[index].defined()) return;
   const Tensor place = view(layout, segment);
-  if (device_.kind == DeviceKind::cpu && initial_ == 0.0)
+  if (is_on_host(device_) && initial_ == 0.0)
     std::memset(place.raw(), 0, place.bytes());
   else
     place.copy_from(Tensor::full(place.shape(), initial_, dtype_, device_));
@@ -142,8 +142,7 @@ std::shared_ptr<ParameterStore> detail::default_store(Device device) {
 
 bool ParameterStore::reads_weights(int replica) const {
   if (!parameter_device_) return true;
-  return device(replica) == *parameter_device_ ||
-         (device(replica).kind == DeviceKind::cpu && parameter_device_->kind == DeviceKind::cpu);
+  return share_memory(device(replica), *parameter_device_);
 }
 
 ParameterStore::Arena& ParameterStore::arena(DType dtype) {

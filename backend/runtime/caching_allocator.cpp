@@ -49,7 +49,7 @@ StorageRef CachingAllocator::allocate(size_t bytes) {
   if (Storage* const storage = try_allocate(bytes)) return StorageRef(storage);
   const AllocatorStats before = stats();
   release_cached();
-  if (device_.kind == DeviceKind::cpu) release_cached_host_memory();
+  if (is_on_host(device_)) release_cached_host_memory();
   if (Storage* const storage = try_allocate(bytes)) return StorageRef(storage);
   throw_out_of_memory([&] {
     return "no memory left on " + device_.to_string() + " for a tensor of " + readable_bytes(bytes) + " (" +

@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include <nyala/backend/core/op.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/host_memory.h>
 
 namespace nyala {
 
@@ -14,7 +16,19 @@ class DoneEvent final : public Event {
   void synchronize() override {}
 };
 
+/// The CPU is one device, however many logical ones it is split into.
+class CpuProvider final : public DeviceProvider {
+ public:
+  int count() const override { return 1; }
+  std::unique_ptr<MemorySource> make_memory(int) override { return std::make_unique<HostMemory>(); }
+  std::unique_ptr<Stream> make_stream(int index) override {
+    return std::make_unique<CpuStream>(Device(DeviceKind::cpu, index));
+  }
+};
+
 }  // namespace
+
+std::unique_ptr<DeviceProvider> make_cpu_provider() { return std::make_unique<CpuProvider>(); }
 
 void CpuStream::launch(const KernelCall& call) { call.kernel->run(call); }
 

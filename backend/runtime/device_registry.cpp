@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 
 #include <nyala/backend/core/c_locale_text.h>
@@ -24,13 +25,10 @@
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/context.h>
-#include <nyala/backend/runtime/cpu_stream.h>
-#include <nyala/backend/runtime/ghost_device.h>
-#include <nyala/backend/runtime/gpu_provider.h>
-#include <nyala/backend/runtime/host_memory.h>
 #include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/runtime/parallel.h>
 #include <nyala/backend/runtime/visible_devices.h>
+#include <nyala/backend/runtime/why_no_gpu.h>
 
 namespace nyala {
 
@@ -58,22 +56,10 @@ int count_cores() {
   return std::max(cores, 1);
 }
 
-class CpuProvider final : public DeviceProvider {
- public:
-  int count() const override { return count_; }
-  void set_count(int count) { count_ = count; }
-  std::unique_ptr<MemorySource> make_memory(int) override { return std::make_unique<HostMemory>(); }
-  std::unique_ptr<Stream> make_stream(int index) override {
-    return std::make_unique<CpuStream>(Device(DeviceKind::cpu, index));
-  }
-
- private:
-  std::atomic<int> count_{1};
-};
-
 constexpr int kMaxDevices = 256;
 
-constexpr DeviceKind kAccelerators[] = {DeviceKind::gpu, DeviceKind::ghost};
+/// All kinds but the CPU.
+std::span<const DeviceKindEntry> accelerators() { return std::span(kDeviceKindList).subspan(1); }
 
 /// Devices are made on first use and live as long as the process: tensors may outlive everything else.
 class Registry {
@@ -85,19 +71,15 @@ class Registry {
   };
 
   Registry() {
-    providers_[static_cast<size_t>(DeviceKind::cpu)].reset(cpu_);
-    providers_[static_cast<size_t>(DeviceKind::gpu)] = make_gpu_provider();
-    providers_[static_cast<size_t>(DeviceKind::ghost)] = make_ghost_provider();
+    for (const DeviceKindEntry& entry : kDeviceKindList)
+      providers_[static_cast<size_t>(entry.kind)] = entry.make_provider();
     if (const char* text = std::getenv("NYALA_VISIBLE_DEVICES")) show_only(parse_visible_devices(text));
   }
 
-  CpuProvider& cpu() { return *cpu_; }
-  void enable_ghost() { ghost_enabled_ = true; }
   std::atomic<bool> soft_placement{false};
+  std::atomic<int> logical_cpus{1};
 
   int physical_count(DeviceKind kind) const {
-    if (kind == DeviceKind::cpu) return 1;
-    if (kind == DeviceKind::ghost && !ghost_enabled_) return 0;
     return std::min(provider(kind).count(), kMaxDevices);
   }
 
@@ -108,18 +90,18 @@ class Registry {
   }
 
   int count(DeviceKind kind) {
-    if (kind == DeviceKind::cpu) return cpu_->count();
+    if (kind == DeviceKind::cpu) return logical_cpus;
     return static_cast<int>(visible(kind).size());
   }
 
   /// Checks nothing: the ghost devices that NYALA_VISIBLE_DEVICES names come into being later.
   void show_only(const std::vector<Device>& devices) {
-    for (const DeviceKind kind : kAccelerators) {
+    for (const DeviceKindEntry& entry : accelerators()) {
       std::vector<int> indices;
       for (const Device device : devices)
-        if (device.kind == kind) indices.push_back(device.index);
+        if (device.kind == entry.kind) indices.push_back(device.index);
       std::lock_guard lock(mutex_);
-      visible_[static_cast<size_t>(kind)] = std::move(indices);
+      visible_[static_cast<size_t>(entry.kind)] = std::move(indices);
     }
   }
   void show(DeviceKind kind, const std::vector<int>& indices) {
@@ -182,10 +164,8 @@ class Registry {
   }
 
   Mutex mutex_{Mutex::AtFork::is_waited};
-  CpuProvider* cpu_ = new CpuProvider;
   std::array<std::unique_ptr<DeviceProvider>, kDeviceKinds> providers_;
   std::array<std::optional<std::vector<int>>, kDeviceKinds> visible_;  // none: all
-  std::atomic<bool> ghost_enabled_{false};
   std::array<std::array<std::atomic<Entry*>, kMaxDevices>, kDeviceKinds> entries_{};
 };
 
@@ -243,17 +223,16 @@ void warn_of_soft_placement(Device device) {
 
 std::vector<Device> list_physical_devices(std::string_view kind) {
   std::vector<Device> devices;
-  for (int k = 0; k < kDeviceKinds; ++k) {
-    const auto of_kind = static_cast<DeviceKind>(k);
-    if (!kind.empty() && Device(kind).kind != of_kind) continue;
-    for (int i = 0; i < registry().physical_count(of_kind); ++i) devices.emplace_back(of_kind, i);
+  for (const DeviceKindEntry& entry : kDeviceKindList) {
+    if (!kind.empty() && Device(kind).kind != entry.kind) continue;
+    for (int i = 0; i < registry().physical_count(entry.kind); ++i) devices.emplace_back(entry.kind, i);
   }
   return devices;
 }
 
 void set_visible_devices(const std::vector<Device>& devices) {
   check_physical(devices);
-  for (const DeviceKind kind : kAccelerators) check_visibility_may_change(kind);
+  for (const DeviceKindEntry& entry : accelerators()) check_visibility_may_change(entry.kind);
   registry().show_only(devices);
 }
 
@@ -270,8 +249,8 @@ void set_visible_devices(std::string_view kind, const std::vector<int>& indices)
 
 std::vector<Device> get_visible_devices() {
   std::vector<Device> devices{Device{}};
-  for (const DeviceKind kind : kAccelerators)
-    for (const int index : registry().visible(kind)) devices.emplace_back(kind, index);
+  for (const DeviceKindEntry& entry : accelerators())
+    for (const int index : registry().visible(entry.kind)) devices.emplace_back(entry.kind, index);
   return devices;
 }
 
@@ -290,9 +269,8 @@ Device detail::existing_device(Device device) {
 
 std::vector<Device> list_logical_devices() {
   std::vector<Device> devices;
-  for (int kind = 0; kind < kDeviceKinds; ++kind)
-    for (int i = 0; i < registry().count(static_cast<DeviceKind>(kind)); ++i)
-      devices.emplace_back(static_cast<DeviceKind>(kind), i);
+  for (const DeviceKindEntry& entry : kDeviceKindList)
+    for (int i = 0; i < registry().count(entry.kind); ++i) devices.emplace_back(entry.kind, i);
   return devices;
 }
 
@@ -310,7 +288,7 @@ void configure_logical_devices(std::string_view kind, int count) {
   if (count < 1 || count > kMaxDevices)
     throw InvalidArgumentError("configure_logical_devices: expected 1 to " + std::to_string(kMaxDevices) +
                                " devices, received " + std::to_string(count));
-  registry().cpu().set_count(count);
+  registry().logical_cpus = count;
 }
 
 void detail::check_device_exists(Device device) {
@@ -346,9 +324,7 @@ int available_cores() {
   return cores;
 }
 
-int threads_per_cpu_device() { return std::max(1, available_cores() / registry().cpu().count()); }
-
-void enable_ghost_device() { registry().enable_ghost(); }
+int threads_per_cpu_device() { return std::max(1, available_cores() / registry().logical_cpus); }
 
 int compute_threads() {
   const int own = thread_context().compute_threads;

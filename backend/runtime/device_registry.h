@@ -9,7 +9,7 @@
 
 namespace nyala {
 
-/// The logical devices of one kind come from here; one provider per device kind.
+/// The devices of one kind come from here; kDeviceKindList (core/device_kind.h) names the provider of each.
 class DeviceProvider {
  public:
   virtual ~DeviceProvider() = default;

@@ -2,11 +2,10 @@
 // after a random delay, so that a missing wait shows as a wrong number. Memory is mapped PROT_NONE and opened
 // by mprotect only while an item that names it runs, so that the host faults where it reads the device's
 // bytes. Kernels are the reference loops.
-#include <nyala/backend/runtime/ghost_device.h>
-
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -20,6 +19,7 @@
 #include <nyala/backend/core/op.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/counters.h>
+#include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/backend/runtime/thread_team.h>
 
@@ -270,9 +270,11 @@ class GhostStream final : public Stream {
   std::thread thread_;
 };
 
+std::atomic<bool> ghosts_exist{false};
+
 class GhostProvider final : public DeviceProvider {
  public:
-  int count() const override { return 4; }
+  int count() const override { return ghosts_exist ? 4 : 0; }
   std::unique_ptr<MemorySource> make_memory(int) override { return std::make_unique<GhostMemory>(); }
   std::unique_ptr<Stream> make_stream(int index) override {
     return std::make_unique<GhostStream>(Device(DeviceKind::ghost, index));
@@ -282,5 +284,7 @@ class GhostProvider final : public DeviceProvider {
 }  // namespace
 
 std::unique_ptr<DeviceProvider> make_ghost_provider() { return std::make_unique<GhostProvider>(); }
+
+void enable_ghost_device() { ghosts_exist = true; }
 
 }  // namespace nyala

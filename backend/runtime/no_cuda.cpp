@@ -1,4 +1,5 @@
-#include <nyala/backend/runtime/gpu_provider.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/why_no_gpu.h>
 
 namespace nyala {
 

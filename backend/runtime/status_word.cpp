@@ -25,7 +25,7 @@ int64_t joined(int32_t low, int32_t high) {
 
 Status status_of(const Tensor& tensor) {
   Places word{};
-  if (tensor.device().kind == DeviceKind::cpu)
+  if (is_on_host(tensor.device()))
     std::memcpy(word.data(), tensor.raw(), sizeof word);  // its kernels have run
   else
     tensor.copy_to_host(word.data());
@@ -92,7 +92,7 @@ Status StatusWords::read() const { return first().second; }
 bool StatusWords::has_report_on_host(std::optional<Device> device) const {
   const std::lock_guard lock(mutex_);
   for (const Word& word : words_) {
-    if (word.device.kind != DeviceKind::cpu || (device && word.device != *device)) continue;
+    if (!is_on_host(word.device) || (device && word.device != *device)) continue;
     if (std::atomic_ref<int32_t>(*word.tensor.raw_as<int32_t>()).load() != 0) return true;
   }
   return false;

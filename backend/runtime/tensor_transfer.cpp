@@ -64,7 +64,7 @@ Tensor Tensor::full(const Shape& shape, Number value, DType dtype, Device device
         return value.as<T>();
     }();
     const size_t count = static_cast<size_t>(out.num_elements());
-    if (device.kind == DeviceKind::cpu) {
+    if (is_on_host(device)) {
       std::fill_n(out.raw_as<T>(), count, filling);
     } else if (count == 1) {
       stream_of(device).copy_from_host(out.raw(), &filling, out.bytes());
@@ -113,7 +113,7 @@ void Tensor::copy_from(const Tensor& source) const {
   if (bytes() == 0) return;
   if (source.device_ == device_) {
     stream_of(device_).copy(raw(), source.raw(), bytes());
-  } else if (source.device_.kind == DeviceKind::cpu) {
+  } else if (is_on_host(source.device_)) {
     stream_of(device_).copy_from_host(raw(), source.raw(), bytes());
   } else {
     stream_of(device_).copy_from_peer(raw(), source.raw(), bytes(), stream_of(source.device_));

@@ -67,7 +67,7 @@ DatasetNodePointer array_source(Element arrays) {
   const int64_t count = num_rows(arrays, "Dataset::from_tensor_slices");
   for_each_tensor(arrays, [](Tensor& tensor) {
     tensor = tensor.detached();
-    if (tensor.device().kind != DeviceKind::cpu) tensor = tensor.to(Device());
+    if (!is_on_host(tensor.device())) tensor = tensor.to(Device());
   });
   return std::make_shared<ArraySource>(std::move(arrays), count);
 }

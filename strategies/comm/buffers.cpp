@@ -9,8 +9,7 @@ namespace nyala {
 using namespace nyala::detail;
 
 bool all_on_cpu(std::span<const Tensor> buffers) {
-  return std::all_of(buffers.begin(), buffers.end(),
-                     [](const Tensor& buffer) { return buffer.device().kind == DeviceKind::cpu; });
+  return std::ranges::all_of(buffers, [](const Tensor& buffer) { return is_on_host(buffer.device()); });
 }
 
 Tensor copy_on(const Tensor& value, Device device) {

@@ -165,7 +165,7 @@ Tensor OptimizerState::view_of(const StateEntry& entry, Copy& copy) const {
 Tensor OptimizerState::shared(const StateEntry& entry) const {
   if (entry.kind == StateEntry::Kind::placeholder) return Tensor::zeros({}, DType::int32);
   const Tensor value = view_of(entry, copies_.front());
-  return value.device().kind == DeviceKind::cpu ? value : detail::copy_on_host(value);
+  return is_on_host(value.device()) ? value : detail::copy_on_host(value);
 }
 
 void OptimizerState::write(const StateEntry& entry, const Tensor& value) {

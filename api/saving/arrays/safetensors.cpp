@@ -226,7 +226,7 @@ void save_safetensors(const std::string& path, const NamedArrays& values) {
   file.write(length);
   file.write(std::as_bytes(std::span(header)));
   for (const auto& [name, value] : ordered) {
-    const Tensor host = value.device().kind == DeviceKind::cpu ? value : value.to(Device(DeviceKind::cpu, 0));
+    const Tensor host = is_on_host(value.device()) ? value : value.to(Device(DeviceKind::cpu, 0));
     file.write({static_cast<const std::byte*>(host.raw()), host.bytes()});
   }
   file.commit();

@@ -12,7 +12,7 @@ NamedArrays read_all(const StoredArrays& arrays) {
 
 void load_array(const Variable& variable, const StoredArray& array) {
   const bool lies_in_one_place = variable.num_copies() == 1 &&
-                                 variable.value(0).device().kind == DeviceKind::cpu &&
+                                 is_on_host(variable.value(0).device()) &&
                                  !variable.node().home.defined();
   if (!array.copy || !lies_in_one_place || variable.dtype() != array.dtype)
     return variable.assign(ops::cast(array.read(), variable.dtype()));

@@ -114,7 +114,7 @@ const Kernel& KernelTable::select(const KernelCall& call, DeviceKind kind) const
   };
   for (const Kernel& kernel : fast)
     if (takes(kernel)) return kernel;
-  const bool with_reference = kind != DeviceKind::gpu && call.op->reference.run;
+  const bool with_reference = entry_of(kind).runs_reference_loops && call.op->reference.run;
   if (with_reference && takes(call.op->reference)) return call.op->reference;
   throw NotFoundError("no kernel of '" + std::string(call.op->name) + "' on " + std::string(name_of(kind)) +
                       " takes this call" + all_unsupported_reasons(fast, call, with_reference));

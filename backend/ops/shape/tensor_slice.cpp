@@ -182,7 +182,7 @@ void Slice::assign(const Operand& given) const {
                      ", received " + value.shape().to_string());
   Tensor source = ops::cast(value.detached(), dtype);
   if (source.storage().get() == base_.storage().get()) source = source.clone();
-  if (base_.device().kind == DeviceKind::cpu) {
+  if (is_on_host(base_.device())) {
     write_on_host(base_, view_, ops::seen_from(source, base_.device()));
     base_.storage()->bump_version();
   } else {
