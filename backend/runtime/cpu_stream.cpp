@@ -14,6 +14,7 @@ namespace {
 class DoneEvent final : public Event {
  public:
   void synchronize() override {}
+  bool is_reached() const override { return true; }
 };
 
 /// The CPU is one device, however many logical ones it is split into.

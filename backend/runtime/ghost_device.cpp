@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -20,7 +21,9 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/counters.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/host_memory.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/backend/runtime/staging_ring.h>
 #include <nyala/backend/runtime/thread_team.h>
 
 namespace nyala {
@@ -113,6 +116,9 @@ class GhostEvent final : public Event {
     count_host_wait();
     done_.wait();
   }
+  bool is_reached() const override {
+    return done_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
   const std::shared_future<void>& done() const { return done_; }
 
  private:
@@ -166,6 +172,9 @@ class GhostStream final : public Stream {
   }
 
   void copy_from_host(void* destination, const void* source, size_t bytes) override {
+    if (bytes <= StagingRing::kBlockBytes)
+      return staging_.pass(source, bytes, *this,
+                           [&](const void* staged) { copy_staged(destination, staged, bytes); });
     auto staged = std::make_shared<std::vector<char>>(static_cast<const char*>(source),
                                                       static_cast<const char*>(source) + bytes);
     enqueue([=] {
@@ -224,6 +233,13 @@ class GhostStream final : public Stream {
   }
 
  private:
+  void copy_staged(void* destination, const void* staged, size_t bytes) {
+    enqueue([=] {
+      Opened open({destination});
+      std::memcpy(destination, staged, bytes);
+    });
+  }
+
   void enqueue(std::function<void()> item) {
     {
       std::lock_guard lock(mutex_);
@@ -262,6 +278,8 @@ class GhostStream final : public Stream {
 
   Device device_;
   DrawStream delays_;
+  HostMemory host_;
+  StagingRing staging_{host_};
   std::mutex mutex_;
   std::condition_variable wake_, idle_;
   std::deque<std::function<void()>> queue_;

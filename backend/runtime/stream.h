@@ -16,6 +16,8 @@ class Event {
   virtual ~Event() = default;
   /// Blocks the calling thread until all work queued before the event has run.
   virtual void synchronize() = 0;
+  /// Whether it has; waits for nothing.
+  virtual bool is_reached() const = 0;
 };
 
 /// The order of work on one device. All launches and copies pass a stream, so that a step can be recorded.

@@ -2,6 +2,7 @@
 
 #include <nyala/backend/core/op.h>
 
+#include <nyala/backend/runtime/counters.h>
 #include <nyala/backend/runtime/cuda/cuda_check.h>
 
 namespace nyala {
@@ -15,7 +16,16 @@ class CudaEvent final : public Event {
     cuda_check(cudaEventRecord(event_, stream), "recording an event");
   }
   ~CudaEvent() override { cudaEventDestroy(event_); }
-  void synchronize() override { cuda_check(cudaEventSynchronize(event_), "waiting for an event"); }
+  void synchronize() override {
+    count_host_wait();
+    cuda_check(cudaEventSynchronize(event_), "waiting for an event");
+  }
+  bool is_reached() const override {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status == cudaErrorNotReady) return false;
+    cuda_check(status, "looking at an event");
+    return true;
+  }
   cudaEvent_t handle() const { return event_; }
 
  private:
@@ -43,10 +53,13 @@ void CudaStream::launch(const KernelCall& call) {
 
 void CudaStream::copy_from_host(void* destination, const void* source, size_t bytes) {
   make_current();
-  cuda_check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyHostToDevice, stream_),
-             "copying to the device");
-  // The caller may reuse pageable memory at once; pinned staging comes with the kernels.
-  synchronize();
+  const auto queue = [&](const void* from) {
+    cuda_check(cudaMemcpyAsync(destination, from, bytes, cudaMemcpyHostToDevice, stream_),
+               "copying to the device");
+  };
+  if (bytes <= StagingRing::kBlockBytes) return staging_.pass(source, bytes, *this, queue);
+  queue(source);
+  synchronize();  // the caller may reuse its memory at once
 }
 
 void CudaStream::copy_to_host(void* destination, const void* source, size_t bytes) {
@@ -88,6 +101,7 @@ void CudaStream::wait(Event& event) {
 }
 
 void CudaStream::synchronize() {
+  count_host_wait();
   cuda_check(cudaStreamSynchronize(stream_), "waiting for " + device_.to_string());
 }
 

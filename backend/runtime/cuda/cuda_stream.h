@@ -2,11 +2,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include <nyala/backend/runtime/cuda/pinned_memory.h>
+#include <nyala/backend/runtime/staging_ring.h>
 #include <nyala/backend/runtime/stream.h>
 
 namespace nyala {
 
-/// One CUDA stream of one GPU. Launches and copies within the device return at once.
+/// One CUDA stream of one GPU. Launches, copies within the device and of small values to it return at once; a
+/// copy of larger ones from the host waits until the device has read them.
 class CudaStream final : public Stream {
  public:
   explicit CudaStream(Device device);
@@ -31,6 +34,8 @@ class CudaStream final : public Stream {
 
   Device device_;
   cudaStream_t stream_ = nullptr;
+  PinnedMemory pinned_;
+  StagingRing staging_{pinned_};
 };
 
 }  // namespace nyala
