@@ -11,6 +11,7 @@ namespace nyala {
 class Call;
 class Collectives;
 class LayerNode;
+class SaveNotes;
 class StatusWords;
 class Tape;
 class VariableCreator;
@@ -42,6 +43,8 @@ struct ThreadContext {
   const RunningCall* running = nullptr;       // the innermost one
   const LayerNode* building = nullptr;        // the innermost layer whose build() runs
   WeightSource* weight_source = nullptr;      // of layers that are built here; null: their initializers
+  SaveNotes* save_notes = nullptr;            // where what no file can hold is noted; null: nowhere
+  int layers_written = 0;                     // inside how many layers a config is that is being written
   bool keeps_output_shapes = false;           // KeepOutputShapes (api/layers)
   int update_replica = -1;                    // whose copy Strategy::update is writing
   int compute_threads = 0;                    // OpenMP team of this thread; 0: the device's share

@@ -272,7 +272,7 @@ void freeze_model_alone(const Layer& model) {
 }
 
 Json layer_to_json(const Layer& layer) {
-  thread_local int depth = 0;
+  int& depth = thread_context().layers_written;
   const ScopedValue<int> deeper(depth, depth + 1);
   if (depth > kMaxDepth)
     throw InvalidArgumentError("layers in layers deeper than " + std::to_string(kMaxDepth) +

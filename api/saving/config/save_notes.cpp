@@ -11,8 +11,6 @@ using namespace nyala::detail;
 
 namespace {
 
-thread_local SaveNotes* t_current = nullptr;
-
 std::string listed(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
@@ -21,17 +19,14 @@ std::string listed(const std::vector<std::string>& parts) {
 
 }  // namespace
 
-SaveNotes::SaveNotes() : outer_(t_current) { t_current = this; }
-
-SaveNotes::~SaveNotes() { t_current = outer_; }
-
 void SaveNotes::unregistered(const std::string& class_name) {
-  if (t_current) t_current->classes_.insert(class_name);
+  if (SaveNotes* notes = thread_context().save_notes) notes->classes_.insert(class_name);
 }
 
 void SaveNotes::left_out(const std::string& what) {
-  if (!t_current) return;
-  std::vector<std::string>& known = t_current->left_out_;
+  SaveNotes* notes = thread_context().save_notes;
+  if (!notes) return;
+  std::vector<std::string>& known = notes->left_out_;
   if (std::find(known.begin(), known.end(), what) == known.end()) known.push_back(what);
 }
 

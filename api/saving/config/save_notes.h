@@ -4,16 +4,15 @@
 #include <string>
 #include <vector>
 
+#include <nyala/backend/runtime/context.h>
+
 namespace nyala {
 
 /// While one lives on a thread, what a file being written there cannot hold, or opens only with the reader's
 /// help, is gathered, to be said in one warning.
 class SaveNotes {
  public:
-  SaveNotes();
-  ~SaveNotes();
-  SaveNotes(const SaveNotes&) = delete;
-  SaveNotes& operator=(const SaveNotes&) = delete;
+  SaveNotes() : here_(detail::thread_context().save_notes, this) {}
 
   /// A class that is not registered: the file names it, and whoever loads the file has to register it.
   static void unregistered(const std::string& class_name);
@@ -25,7 +24,7 @@ class SaveNotes {
  private:
   std::set<std::string> classes_;
   std::vector<std::string> left_out_;
-  SaveNotes* outer_;
+  ScopedValue<SaveNotes*> here_;
 };
 
 }  // namespace nyala
