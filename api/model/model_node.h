@@ -8,6 +8,7 @@
 #include <nyala/api/layers/base/layer.h>
 #include <nyala/api/metrics/base/metric.h>
 #include <nyala/api/optimizers/base/optimizer.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/datasets/base/element.h>
 #include <nyala/strategies/strategy.h>
 
@@ -81,6 +82,8 @@ class ModelNode : public LayerNode, public Adoptable {
   void leave_strategy() override;
   void enter_strategy(const std::shared_ptr<StrategyNode>& strategy) override;
 
+  /// Held by the thread that builds the model for its first rows; others that bring some wait for it.
+  RecursiveMutex& building() { return building_; }
   /// What compile() and fit know, which copies of a model on several devices share; null before compile.
   const std::shared_ptr<ModelTraining>& training() const { return training_; }
   void set_training(std::shared_ptr<ModelTraining> training) { training_ = std::move(training); }
@@ -133,6 +136,7 @@ class ModelNode : public LayerNode, public Adoptable {
   std::vector<Metric> own_metrics_;
   std::vector<std::pair<std::string, Optimizer>> own_optimizers_;
   std::shared_ptr<StrategyNode> strategy_;
+  RecursiveMutex building_{Mutex::AtFork::is_waited};
   std::shared_ptr<ModelTraining> training_;
   bool stop_training_ = false;
   std::string loaded_from_, no_loss_because_;

@@ -60,9 +60,7 @@ Batch Stepper::adapted(const Batch& batch) const {
 }
 
 void Stepper::build(const Batch& batch) {
-  static auto& mutex =
-      *new RecursiveMutex(Mutex::AtFork::is_waited);  // several threads may bring a model its first rows
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(model_.building());
   if (model_.built() || !model_.has_call()) return model_.check_variables();
   const StrategyScope scope(model_.strategy());
   Shapes shapes;

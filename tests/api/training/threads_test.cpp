@@ -1,4 +1,6 @@
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -53,6 +55,32 @@ TEST(ModelThreadsTest, PredictFromSeveralThreadsAtOnce) {
     EXPECT_EQ(results[0].size(), 30u);
   }
   configure_logical_devices("cpu", 1);
+}
+
+/// Its build waits until somebody lets it go on.
+class HeldAtBuild : public LayerNode {
+ public:
+  std::promise<void> entered;
+  std::future<void> go_on;
+  void build(Builder&, const Shapes&) override {
+    entered.set_value();
+    go_on.wait_for(std::chrono::seconds(20));
+  }
+  Tensor call(Call&, const Tensor& x) const override { return x; }
+};
+
+TEST(ModelThreadsTest, AModelThatIsBuiltHoldsUpNoOther) {
+  const auto layer = std::make_shared<HeldAtBuild>();
+  std::promise<void> other_is_done;
+  layer->go_on = other_is_done.get_future();
+  const Sequential held({Layer(layer)}), other({Dense(3)});
+  std::thread first([&] { held.predict(kX, {.verbose = 0}); });
+  layer->entered.get_future().wait();
+  auto second = std::async(std::launch::async, [&] { return other.predict(kX, {.verbose = 0}); });
+  EXPECT_EQ(second.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  other_is_done.set_value();
+  first.join();
+  EXPECT_EQ(second.get().shape(), (Shape{10, 3}));
 }
 
 TEST(ModelThreadsTest, AnotherThreadMayNotUseAModelInFit) {
