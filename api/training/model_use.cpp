@@ -1,13 +1,13 @@
 // Who uses which layers is kept in one table under one lock, looked at when a call begins and ends, never
 // inside of steps. A use lists its layers with what it writes; two uses clash where one writes a layer that
-// the other has. A list is sorted when somebody first looks into it. It is an error, not a wait: two threads
-// that train one model are a mistake of the program.
+// the other has. A list is sorted when somebody first looks into it. Entries of uses that ended serve the
+// next ones, so that a call allocates nothing. A clash is an error, not a wait: two threads that train one
+// model are a mistake of the program.
 #include <nyala/api/training/model_use.h>
 
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <set>
 
 #include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/error.h>
@@ -31,14 +31,43 @@ struct Use {
   uint64_t writer = 0;         // numbers of threads
   const char* what = nullptr;  // the writer's call; null: nobody writes
   int writes = 0;              // nested calls of the writer
-  std::multiset<uint64_t> readers = {};
+  std::vector<uint64_t> readers = {};
   std::vector<Part> parts = {};  // all layers, in no order until somebody looks for one
   bool sorted = false;
 };
 
-struct Uses {
+class Uses {
+ public:
+  using Entries = std::map<const LayerNode*, Use>;
+
   Mutex mutex{Mutex::AtFork::is_waited};
-  std::map<const LayerNode*, Use> by_root;
+  Entries by_root;
+  std::vector<Part> listed;  // by the use that begins
+
+  Use& of(const LayerNode& root) {
+    if (const auto entry = by_root.find(&root); entry != by_root.end()) return entry->second;
+    if (spare_.empty()) {
+      spare_.reserve(by_root.size() + 1);  // release() must not fail
+      return by_root[&root];
+    }
+    Entries::node_type entry = std::move(spare_.back());
+    spare_.pop_back();
+    entry.key() = &root;
+    return by_root.insert(std::move(entry)).position->second;
+  }
+
+  /// Gives up the entry of what nobody uses any more.
+  void release(const LayerNode& root) {
+    const auto entry = by_root.find(&root);
+    Use& use = entry->second;
+    if (use.writes > 0 || !use.readers.empty()) return;
+    use.parts.clear();
+    use.sorted = false;
+    spare_.push_back(by_root.extract(entry));
+  }
+
+ private:
+  std::vector<Entries::node_type> spare_;
 };
 
 Uses& uses() {
@@ -48,9 +77,8 @@ Uses& uses() {
 
 bool by_address(const Part& a, const Part& b) { return std::less<>()(a.node, b.node); }
 
-void release(Uses& all, const LayerNode& root) {
-  const auto entry = all.by_root.find(&root);
-  if (entry->second.writes == 0 && entry->second.readers.empty()) all.by_root.erase(entry);
+size_t times_in(const std::vector<uint64_t>& readers, uint64_t thread) {
+  return static_cast<size_t>(std::ranges::count(readers, thread));
 }
 
 std::string named(const LayerNode& node) {
@@ -73,7 +101,7 @@ std::string named(const LayerNode& node) {
 class Beginning {
  public:
   Beginning(Uses& all, const LayerNode& root, const char* what, Writes writes)
-      : root_(root), what_(what), writes_(writes) {
+      : root_(root), what_(what), writes_(writes), listed_(all.listed) {
     const auto* model = dynamic_cast<const ModelNode*>(&root);
     if (model && model->training() && model->compiled_training().trained && !model->overrides().train_step)
       trained_ = &model->compiled_training();
@@ -84,11 +112,10 @@ class Beginning {
   /// Throws StateError. Names the layers, unless `use` knows them.
   void look(Use& use) const {
     if (others_.empty() && !use.parts.empty() && writes_ == Writes::nothing) return;
-    std::vector<Part> parts;
-    parts.reserve(root_.sublayers().size() + 1);
-    add(root_, parts);
+    listed_.clear();
+    add(root_);
     if (writes_ == Writes::nothing && !use.parts.empty()) return;
-    use.parts.swap(parts);
+    use.parts.swap(listed_);
     use.sorted = false;
   }
 
@@ -98,17 +125,17 @@ class Beginning {
     const uint64_t own = thread_number();
     if (use.writes > 0) return use.writer != own;
     std::erase_if(use.readers, lost_in_fork);
-    return writes_ != Writes::nothing && use.readers.count(own) != use.readers.size();
+    return writes_ != Writes::nothing && times_in(use.readers, own) != use.readers.size();
   }
 
   // A layer that another thread writes, and may be building, is not looked at before the first check.
-  void add(const LayerNode& node, std::vector<Part>& parts) const {
+  void add(const LayerNode& node) const {
     check(node, writes_ == Writes::all);
     const bool written =
         writes_ == Writes::all || !node.built() || (writes_ == Writes::trained && trains(node));
     if (written) check(node, true);
-    parts.push_back({&node, written});
-    for (const auto& [attribute, layer] : node.sublayers()) add(layer.node(), parts);
+    listed_.push_back({&node, written});
+    for (const auto& [attribute, layer] : node.sublayers()) add(layer.node());
   }
 
   bool trains(const LayerNode& node) const {
@@ -142,6 +169,7 @@ class Beginning {
   const LayerNode& root_;
   const char* what_;
   Writes writes_;
+  std::vector<Part>& listed_;
   const CompiledTraining* trained_ = nullptr;
   std::vector<std::pair<const LayerNode*, Use*>> others_;
 };
@@ -149,8 +177,8 @@ class Beginning {
 /// Gives up an entry that was made for a use that cannot begin.
 class Entry {
  public:
-  Entry(Uses& all, const LayerNode& root) : all_(all), root_(root), use_(all.by_root[&root]) {}
-  ~Entry() { release(all_, root_); }
+  Entry(Uses& all, const LayerNode& root) : all_(all), root_(root), use_(all.of(root)) {}
+  ~Entry() { all_.release(root_); }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
   Use& use() const { return use_; }
@@ -184,7 +212,7 @@ ExclusiveUse::ExclusiveUse(LayerNode& root, const char* what, Writes writes) : r
   Use& use = entry.use();
   std::erase_if(use.readers, lost_in_fork);
   if (use.writes > 0 && use.writer != own) throw_busy(root, what, use);
-  if (use.readers.count(own) != use.readers.size()) throw_busy(root, what, use);
+  if (times_in(use.readers, own) != use.readers.size()) throw_busy(root, what, use);
   Beginning(all, root, what, writes).look(use);
   if (use.writes++ > 0) return;
   use.writer = own;
@@ -194,8 +222,8 @@ ExclusiveUse::ExclusiveUse(LayerNode& root, const char* what, Writes writes) : r
 ExclusiveUse::~ExclusiveUse() {
   Uses& all = uses();
   std::lock_guard lock(all.mutex);
-  --all.by_root[&root_].writes;
-  release(all, root_);
+  --all.by_root.find(&root_)->second.writes;
+  all.release(root_);
 }
 
 SharedUse::SharedUse(ModelNode& model, const char* what) : root_(model) {
@@ -207,15 +235,15 @@ SharedUse::SharedUse(ModelNode& model, const char* what) : root_(model) {
   std::erase_if(use.readers, lost_in_fork);
   if (use.writes > 0 && use.writer != own) throw_busy(model, what, use);
   Beginning(all, model, what, Writes::nothing).look(use);
-  use.readers.insert(own);
+  use.readers.push_back(own);
 }
 
 SharedUse::~SharedUse() {
   Uses& all = uses();
   std::lock_guard lock(all.mutex);
-  std::multiset<uint64_t>& readers = all.by_root[&root_].readers;
-  readers.erase(readers.find(thread_number()));
-  release(all, root_);
+  std::vector<uint64_t>& readers = all.by_root.find(&root_)->second.readers;
+  readers.erase(std::ranges::find(readers, thread_number()));
+  all.release(root_);
 }
 
 }  // namespace nyala

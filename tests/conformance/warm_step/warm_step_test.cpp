@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include <nyala/api/training/model_use.h>
 #include <nyala/backend/kernels/cpu/onednn/onednn.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/runtime/counters.h>
@@ -201,6 +202,20 @@ TEST(WarmStep, MeansOverTheRowsOfAllReplicasAllocateNothing) {
   const Batch batch = batch_of(25);
   expect_warm_step_is_free(centered(), 1, batch);
   expect_warm_step_is_free(MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).scope(centered), 2, batch);
+}
+
+// What keeps threads apart is looked at in every call, however small.
+TEST(WarmStep, BeginningToUseAModelAllocatesNothing) {
+  const Model model = lenet();
+  const auto use = [&] {
+    { const SharedUse shared(model.model_node(), "predict"); }
+    const ExclusiveUse alone(model.model_node(), "fit", Writes::trained);
+    const SharedUse inside(model.model_node(), "predict");
+  };
+  for (int i = 0; i < 3; ++i) use();
+  const uint64_t before = g_news;
+  use();
+  EXPECT_EQ(g_news, before);
 }
 
 TEST(WarmStep, OneDeviceAllocatesNothing) { expect_warm_step_is_free(lenet(), 1); }
