@@ -5,13 +5,13 @@
 #include <nyala/backend/runtime/together.h>
 
 #include <atomic>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <nyala/backend/core/caught_error.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/context.h>
@@ -34,16 +34,16 @@ class Worker {
     body_ = &body;
     index_ = index;
     context_ = &context;
-    error_ = nullptr;
     busy_.store(true, std::memory_order_relaxed);
     round_.fetch_add(1, std::memory_order_release);
     round_.notify_one();
   }
 
-  std::exception_ptr wait(int spins) {
+  /// Throws what the body threw.
+  void wait(int spins) {
     for (int spin = 0; spin < spins && busy_.load(std::memory_order_acquire); ++spin) spin_pause();
     busy_.wait(true, std::memory_order_acquire);
-    return std::exchange(error_, nullptr);
+    error_.rethrow();
   }
 
  private:
@@ -61,7 +61,7 @@ class Worker {
       try {
         (*body_)(index_);
       } catch (...) {
-        error_ = std::current_exception();
+        error_.keep();
       }
       if (forks() != made_in_) return;  // nobody waits in this process, which the body made
       thread_context() = {};
@@ -73,7 +73,7 @@ class Worker {
   const std::function<void(size_t)>* body_ = nullptr;
   const ThreadContext* context_ = nullptr;
   size_t index_ = 0;
-  std::exception_ptr error_;
+  CaughtError error_;
   std::atomic<uint32_t> round_{0};
   std::atomic<bool> busy_{false};
   const uint32_t made_in_ = forks();
@@ -145,17 +145,19 @@ void run_together(size_t count, const std::function<void(size_t)>& body) {
   const Lease lease(count - 1);
   const ThreadContext context = thread_context();
   for (size_t i = 1; i < count; ++i) lease.workers()[i - 1]->start(body, i, context);
-  std::exception_ptr error;
-  try {
-    body(0);
-  } catch (...) {
-    error = std::current_exception();
-  }
+  CaughtError error;  // keeps the first
+  const auto keeping = [&error](auto&& work) {
+    try {
+      work();
+    } catch (...) {
+      error.keep();
+    }
+  };
+  keeping([&] { body(0); });
   lease.check_here();
   const int spins = static_cast<int>(count) <= available_cores() ? 20000 : 0;
-  for (Worker* worker : lease.workers())
-    if (std::exception_ptr thrown = worker->wait(spins); thrown && !error) error = thrown;
-  if (error) std::rethrow_exception(error);
+  for (Worker* worker : lease.workers()) keeping([&] { worker->wait(spins); });
+  error.rethrow();
 }
 
 }  // namespace nyala
