@@ -8,15 +8,12 @@ namespace nyala {
 
 namespace {
 
-std::atomic<uint64_t>& counter() noexcept {
-  static constinit std::atomic<uint64_t> changes{1};
-  return changes;
-}
+constinit std::atomic<uint64_t> g_changes{1};
 
 }  // namespace
 
-uint64_t detail::variable_changes() noexcept { return counter().load(std::memory_order_acquire); }
+uint64_t detail::variable_changes() noexcept { return g_changes.load(std::memory_order_acquire); }
 
-void detail::note_variable_change() noexcept { counter().fetch_add(1, std::memory_order_acq_rel); }
+void detail::note_variable_change() noexcept { g_changes.fetch_add(1, std::memory_order_acq_rel); }
 
 }  // namespace nyala
