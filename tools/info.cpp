@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include <nyala/backend/kernels/cpu/onednn/onednn.h>
-#include <nyala/backend/runtime/parallel.h>
+#include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tools/command.h>
 
 namespace nyala::tools {
