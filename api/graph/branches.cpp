@@ -21,6 +21,12 @@ namespace nyala {
 
 using namespace nyala::detail;
 
+Tensor seen_with_mask(const Tensor& x, Device device) {
+  if (x.device() == device) return x;
+  const Tensor mask = mask_of(x), out = ops::seen_from(x, device);
+  return mask.defined() ? with_mask(out, ops::seen_from(mask, device)) : out;
+}
+
 namespace {
 
 /// What one branch leaves for backward. The indices count the inputs and outputs of the region's entry.
@@ -166,12 +172,6 @@ const OpDef kBranches = {.name = "branches on several devices",
                          .keep_inputs = keep(0),
                          .reference = {}};
 
-Tensor on_device(const Tensor& x, Device device) {
-  Tensor out = ops::seen_from(x, device);
-  if (const Tensor mask = mask_of(x); mask.defined()) out = with_mask(out, ops::seen_from(mask, device));
-  return out;
-}
-
 /// The values as the branch sees them: tracked by its tape where they were tracked by that of the pass.
 Tensors inputs_of(const Branch& branch, const Tape* tape, Part* part) {
   Tensors inputs, tracked;
@@ -185,7 +185,7 @@ Tensors inputs_of(const Branch& branch, const Tape* tape, Part* part) {
       if (branch.inputs[i].tape() == tape) inputs[i] = tracked[next++];
   }
   for (size_t i = 0; i < inputs.size(); ++i)
-    inputs[i] = on_device(with_mask(inputs[i], mask_of(branch.inputs[i])), branch.device);
+    inputs[i] = seen_with_mask(with_mask(inputs[i], mask_of(branch.inputs[i])), branch.device);
   return inputs;
 }
 

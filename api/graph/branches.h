@@ -20,6 +20,9 @@ struct Branch {
   std::function<Tensors(Tape* tape, const Tensors& inputs)> run;
 };
 
+/// ops::seen_from with the mask of `x`.
+Tensor seen_with_mask(const Tensor& x, Device device);
+
 /// Runs the branches at the same time and returns what each returned, tracked by `tape` where it depends on
 /// something that is. Each branch records on a tape of its own; the given one holds a single entry for all,
 /// whose gradient walks those tapes, again at the same time. Gradients of what several branches share are

@@ -10,9 +10,7 @@
 #include <set>
 
 #include <nyala/api/graph/branches.h>
-#include <nyala/api/layers/base/mask.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/parallel.h>
 
@@ -23,14 +21,6 @@ using namespace nyala::detail;
 namespace {
 
 Tensor& at(Tensors& values, int index) { return values[static_cast<size_t>(index)]; }
-
-/// Shares the bytes among CPU devices; the mask goes along.
-Tensor fetched(const Tensor& x, Device device) {
-  if (x.device() == device) return x;
-  const Tensor mask = mask_of(x);
-  const Tensor out = ops::seen_from(x, device);
-  return mask.defined() ? with_mask(out, ops::seen_from(mask, device)) : out;
-}
 
 }  // namespace
 
@@ -177,8 +167,8 @@ struct PlacedGraph::Pass {
   void merge(Device home) {
     for (size_t step = 0; step < calls.size(); ++step) {
       for (const auto& [variable, value] : calls[step].assignments()) c.assign(variable, value);
-      for (const auto& [name, value] : calls[step].metrics()) c.add_metric(name, fetched(value, home));
-      for (const Tensor& loss : losses[step]) c.add_loss(fetched(loss, home));
+      for (const auto& [name, value] : calls[step].metrics()) c.add_metric(name, seen_with_mask(value, home));
+      for (const Tensor& loss : losses[step]) c.add_loss(seen_with_mask(loss, home));
     }
   }
 };
@@ -197,7 +187,7 @@ void PlacedGraph::run(Call& c, Tensors& values, size_t first_input) const {
   }
   pass.merge(home);
   c.set_draws(c.draws() + draws_before_[c.training()].back());
-  for (const int output : outputs_) at(values, output) = fetched(at(values, output), home);
+  for (const int output : outputs_) at(values, output) = seen_with_mask(at(values, output), home);
 }
 
 void PlacedGraph::run_steps(Pass& pass, const Segment& segment, Tape* tape, Tensors& local) const {
@@ -211,7 +201,7 @@ void PlacedGraph::run_steps(Pass& pass, const Segment& segment, Tape* tape, Tens
     call.set_draws(pass.c.draws() + draws[step]);
     for (const size_t earlier : state_from_[step])
       for (const auto& [variable, value] : pass.calls[earlier].assignments())
-        call.assign(variable, fetched(value, segment.device));
+        call.assign(variable, seen_with_mask(value, segment.device));
     run_step_(call, step, local);
     check_internal(call.draws() == pass.c.draws() + draws[step + 1],
                    "a layer draws another number of random numbers than on abstract tensors");
@@ -223,7 +213,7 @@ void PlacedGraph::run_steps(Pass& pass, const Segment& segment, Tape* tape, Tens
 void PlacedGraph::run_alone(Pass& pass, const Segment& segment, Tensors& values) const {
   const DeviceGuard on(segment.device);
   Tensors local(num_values_);
-  for (const int input : segment.inputs) at(local, input) = fetched(at(values, input), segment.device);
+  for (const int input : segment.inputs) at(local, input) = seen_with_mask(at(values, input), segment.device);
   run_steps(pass, segment, pass.c.tape(), local);
   for (const int output : segment.outputs) at(values, output) = at(local, output);
 }
