@@ -50,7 +50,8 @@ void count_added_metrics(const ModelNode& model, const Call& call) {
     const bool scalar = value.rank() == 0;
     const double count = scalar ? share : static_cast<double>(value.num_elements());
     add_to(sums.of_replicas[replica].rows(first, 1), scalar ? value * share : ops::sum(value));
-    add_to(sums.of_replicas[replica].rows(first + 1, 1), Tensor::full({}, count, DType::float64, value.device()));
+    add_to(sums.of_replicas[replica].rows(first + 1, 1),
+           Tensor::full({}, count, DType::float64, value.device()));
   }
 }
 

@@ -15,8 +15,8 @@ CompiledTraining& compiled_training_of(const Model& model, const char* what);
 void give_weights(DataArgument& data, const PerOutput<Tensor>& weights, const ModelNode& model,
                   const char* what);
 
-/// Throws ShapeError where an array does not fit its input, as a batch of it would, but with its own shape. Whole
-/// numbers become those of a narrower Input; throws InvalidArgumentError for one that it does not hold.
+/// Throws ShapeError where an array does not fit its input, as a batch of it would, but with its own shape.
+/// Whole numbers become those of a narrower Input; throws InvalidArgumentError for one that it does not hold.
 void fit_inputs(DataArgument& data, const ModelNode& model);
 
 /// Loss and metrics over all batches of `data`, with the hooks of config.callbacks and, for verbose 1 and 2,

@@ -55,7 +55,8 @@ Nodes nodes_of(const Variables& variables) {
 
 /// Keras trains on without them, and says nothing.
 void check_none_was_added(const ModelNode& model, const Variables& own, const Nodes& known) {
-  if (model.overrides().train_step || !model.trainable()) return;  // its own optimizers say what they do not know
+  if (model.overrides().train_step || !model.trainable())
+    return;  // its own optimizers say what they do not know
   for (const Variable& variable : own)
     if (variable.trainable() && !known.contains(&variable.node()))
       throw StateError("model " + detail::in_quotes(model.name()) + ": the variable " +
@@ -75,7 +76,8 @@ void follow_variables(ModelNode& model) {
   if (compiled.looked_at != now) {
     const Variables own = model.variables();
     const Nodes known = nodes_of(compiled.known), held = nodes_of(own);
-    if (std::ranges::count(compiled.trained_leaves, true) != std::ssize(updated)) throw_foreign_optimizer(model);
+    if (std::ranges::count(compiled.trained_leaves, true) != std::ssize(updated))
+      throw_foreign_optimizer(model);
     check_none_was_added(model, own, known);
     Variables still;
     for (const Variable& variable : updated) {

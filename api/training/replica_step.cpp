@@ -167,8 +167,8 @@ const Tensor& target_of(const CompiledTraining& compiled, const Batch& batch, si
   if (output < batch.y.size() && batch.y[output].defined()) return batch.y[output];
   throw InvalidArgumentError("output " + in_quotes(compiled.outputs[output].name) +
                              " has a loss or a metric, but the batch has no target for it: it has " +
-                             std::to_string(batch.y.size()) + " of " + std::to_string(compiled.outputs.size()) +
-                             "; pass one y per output");
+                             std::to_string(batch.y.size()) + " of " +
+                             std::to_string(compiled.outputs.size()) + "; pass one y per output");
 }
 
 /// As Keras' "y_true and y_pred have different structures": what is too much would be ignored.
@@ -270,7 +270,8 @@ void ReplicaStep::track_loss(Metric& mean, const Tensor& loss) {
 
 void ReplicaStep::add_to_sums(int64_t first, const Tensor& values) {
   const Tensor flat = ops::cast(values.detached(), DType::float64);
-  const Tensor place = state().sums.of_replicas[static_cast<size_t>(replica_.local_index)].rows(first, flat.num_elements());
+  const Tensor& sums = state().sums.of_replicas[static_cast<size_t>(replica_.local_index)];
+  const Tensor place = sums.rows(first, flat.num_elements());
   const Tensor source = flat.with_shape(place.shape());
   dispatch_into(ops::kAddInPlace, NoDescriptor{}, {&source}, place);
 }
