@@ -19,9 +19,21 @@ find_package(CURL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(NyalaHdf5 REQUIRED)
 
+# Optional: between processes on several hosts.
+set(NYALA_HAS_GLOO OFF)
+if(NYALA_GLOO)
+  find_package(Gloo CONFIG QUIET)
+  set(NYALA_HAS_GLOO ${Gloo_FOUND})
+endif()
+
 find_path(NYALA_STB_INCLUDE_DIR stb/stb_image.h REQUIRED)
 mark_as_advanced(NYALA_STB_INCLUDE_DIR)
 add_library(nyala_stb INTERFACE)
 target_include_directories(nyala_stb SYSTEM INTERFACE "${NYALA_STB_INCLUDE_DIR}")
 
 message(STATUS "oneDNN ${dnnl_VERSION} (${dnnl_DIR})")
+if(NYALA_HAS_GLOO)
+  message(STATUS "Gloo ${GLOO_VERSION} (${Gloo_DIR})")
+else()
+  message(STATUS "Gloo: none (libgloo-dev), so that processes have to be on one host")
+endif()

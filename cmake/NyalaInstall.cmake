@@ -18,6 +18,10 @@ install(FILES "${PROJECT_BINARY_DIR}/nyalaConfig.cmake" "${PROJECT_BINARY_DIR}/n
         cmake/FindNyalaHdf5.cmake DESTINATION "${package_dir}")
 
 file(RELATIVE_PATH pc_to_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
+set(NYALA_GLOO_FILE $<TARGET_FILE:gloo>)
+if(NOT NYALA_HAS_GLOO)
+  set(NYALA_GLOO_FILE "")
+endif()
 configure_file(cmake/nyala.pc.in "${PROJECT_BINARY_DIR}/nyala.pc.in" @ONLY)
 file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/nyala.pc" INPUT "${PROJECT_BINARY_DIR}/nyala.pc.in")
 install(FILES "${PROJECT_BINARY_DIR}/nyala.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

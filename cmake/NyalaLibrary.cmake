@@ -1,13 +1,17 @@
 # nyala_add_library(<folder> [PUBLIC ...] [PRIVATE ...] [HEADER_ONLY ...])
 #   One library nyala_<folder> from all sources below <folder>, static unless BUILD_SHARED_LIBS is on. HEADER_ONLY names header libraries that only
 #   the .cpp files of the folder see: they are needed to build, not to use the installed package.
-#   Sources below a folder `cuda` are left to NyalaCuda.cmake; no_cuda.cpp is their twin without the toolkit.
+#   Sources below a folder `cuda` are left to NyalaCuda.cmake; no_cuda.cpp is their twin without the toolkit. So is
+#   no_gloo.cpp that of what NyalaGloo.cmake adds.
 #   A folder without sources becomes an interface library, so that the chain of libraries stays whole.
 function(nyala_add_library folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE;HEADER_ONLY;ALONE")
   set(target nyala_${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
-  list(FILTER sources EXCLUDE REGEX "/cuda/")
+  list(FILTER sources EXCLUDE REGEX "/cuda/|/gloo_communicator\\.cpp$")
+  if(NYALA_HAS_GLOO)
+    list(FILTER sources EXCLUDE REGEX "/no_gloo\\.cpp$")
+  endif()
   if(NYALA_CUDA)
     list(FILTER sources EXCLUDE REGEX "/no_cuda\\.cpp$")
   endif()

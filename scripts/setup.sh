@@ -49,6 +49,7 @@ explain_missing() {
     echo "  $package ($(probe_of "$package"))" >&2
   done
   echo "Install them with this system's package manager, or give CMake their places in CMAKE_PREFIX_PATH." >&2
+  echo "Without libgloo-dev, processes have to be on one host." >&2
   echo "Without dataset-fashion-mnist, the data set is downloaded when a program first asks for it." >&2
 }
 

@@ -2,6 +2,7 @@
 
 #include <nyala/backend/kernels/cpu/onednn/onednn.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/comm/gloo_communicator.h>
 #include <nyala/tools/command.h>
 
 namespace nyala::tools {
@@ -12,6 +13,7 @@ void info() {
   std::cout << "nyala " << version() << "\n"
             << "compiler: " << __VERSION__ << "\n"
             << "oneDNN: " << onednn::version() << "\n"
+            << "Gloo: " << (gloo_is_built() ? "built in" : "none (install libgloo-dev and build again)") << "\n"
             << "threads: " << available_cores() << "\n"
             << "devices:";
   for (const Device& device : list_logical_devices()) std::cout << " " << device.to_string();

@@ -244,8 +244,7 @@ void BoardCommunicator::check_headers(const Collective& call) {
         theirs.number == call.header.number ? "" : " as its call " + std::to_string(theirs.number);
     fail(call, {Failure::Kind::communication, -1,
                 peer_name(peer, line) + " came to " + call_text(theirs) + number + " instead, as call " +
-                    std::to_string(call.header.number) +
-                    "; all ranks have to make the same calls in the same order"});
+                    std::to_string(call.header.number) + kSameCalls});
   }
 }
 

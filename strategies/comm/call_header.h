@@ -36,6 +36,9 @@ static_assert(sizeof(CallHeader) == 96);
 
 bool same_call(const CallHeader& a, const CallHeader& b);
 
+/// What to tell those that are not.
+inline constexpr const char* kSameCalls = "; all ranks have to make the same calls in the same order";
+
 /// "all_reduce 'gradients 3' (sum of 12 float32)".
 std::string call_text(const CallHeader& header);
 

@@ -205,6 +205,16 @@ void Communicator::die(Failure failure) noexcept {
   interrupt(failure);
 }
 
+void Communicator::give_up(Communicator& part, const Failure& failure) noexcept {
+  Failure same;
+  same.kind = failure.kind;
+  try {
+    same.text = failure.text;
+  } catch (const std::bad_alloc&) {
+  }
+  part.die(std::move(same));
+}
+
 void Communicator::abort(std::string reason) noexcept {
   Failure failure;
   try {

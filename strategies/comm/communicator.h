@@ -149,6 +149,9 @@ class Communicator {
   /// time as run().
   virtual void interrupt(const Failure& failure) noexcept = 0;
 
+  /// interrupt() for a communicator that this one is made of, with the kind of the error.
+  static void give_up(Communicator& part, const Failure& failure) noexcept;
+
   /// Throws the error of `failure`, in the words of `call`: who waits for what since when.
   [[noreturn]] void fail(const Collective& call, Failure failure);
 

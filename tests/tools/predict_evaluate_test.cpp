@@ -129,7 +129,7 @@ TEST_F(ToolTest, SummaryAndInfo) {
   EXPECT_EQ(functional.at("layers")[0].at("output_shape"), Json::parse("[null, 4]"));
 
   const ToolRun info = run_well({"info"});
-  for (const char* part : {"nyala ", "oneDNN: ", "threads: ", "devices: ", "cpu:0"})
+  for (const char* part : {"nyala ", "oneDNN: ", "Gloo: ", "threads: ", "devices: ", "cpu:0"})
     EXPECT_NE(info.out.find(part), std::string::npos) << info.out;
 }
 

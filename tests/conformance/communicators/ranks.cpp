@@ -9,6 +9,8 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/strategies/comm/file_rendezvous.h>
+#include <nyala/strategies/comm/gloo_communicator.h>
+#include <nyala/strategies/comm/hierarchical_communicator.h>
 #include <nyala/strategies/comm/local_communicators.h>
 #include <nyala/strategies/comm/shared_memory_communicator.h>
 
@@ -27,7 +29,9 @@ TestFolder::~TestFolder() {
 
 std::vector<std::shared_ptr<Communicator>> meeting_at(const CommunicatorOptions& options,
                                                       const MakeRank& make) {
-  const TestFolder folder;
+  const auto folder = std::make_shared<TestFolder>();
+  const std::shared_ptr<Rendezvous> rendezvous(new FileRendezvous(folder->path()),
+                                               [folder](Rendezvous* one) { delete one; });
   std::vector<std::shared_ptr<Communicator>> all(static_cast<size_t>(std::max(options.size, 1)));
   std::vector<std::exception_ptr> errors(all.size());
   std::vector<std::thread> threads;
@@ -36,7 +40,6 @@ std::vector<std::shared_ptr<Communicator>> meeting_at(const CommunicatorOptions&
       try {
         CommunicatorOptions own = options;
         own.rank = static_cast<int>(rank);
-        FileRendezvous rendezvous(folder.path());
         all[rank] = make(own, rendezvous);
       } catch (...) {
         errors[rank] = std::current_exception();
@@ -49,16 +52,69 @@ std::vector<std::shared_ptr<Communicator>> meeting_at(const CommunicatorOptions&
   return all;
 }
 
+namespace {
+
+/// Ranks of even number on one host, those of odd number on another.
+struct Place {
+  CommunicatorOptions inside, between;
+  bool leads;
+  explicit Place(const CommunicatorOptions& options) : inside(options), between(options) {
+    const int host = options.rank % 2;
+    inside.rank = options.rank / 2;
+    inside.size = (options.size + 1 - host) / 2;
+    inside.name += "-host" + std::to_string(host);
+    between.rank = host;
+    between.size = std::min(options.size, 2);
+    between.name += "-hosts";
+    leads = inside.rank == 0;
+  }
+};
+
+std::vector<std::shared_ptr<Communicator>> local_hierarchy(const CommunicatorOptions& options) {
+  detail::check_communicator_options(options);
+  CommunicatorOptions own = options;
+  const auto between = local_communicators(Place(own).between);
+  std::vector<std::vector<std::shared_ptr<Communicator>>> inside;
+  for (own.rank = 0; own.rank < std::min(options.size, 2); ++own.rank)
+    inside.push_back(local_communicators(Place(own).inside));
+  return meeting_at(options, [&](const CommunicatorOptions& one, const auto&) {
+    const Place place(one);
+    const auto host = static_cast<size_t>(one.rank % 2);
+    return hierarchical_communicator(one, inside[host][static_cast<size_t>(place.inside.rank)],
+                                     place.leads ? between[host] : nullptr);
+  });
+}
+
+std::shared_ptr<Communicator> gloo_over_shared_memory(const CommunicatorOptions& options,
+                                                      const std::shared_ptr<Rendezvous>& rendezvous) {
+  const Place place(options);
+  const auto inside = shared_memory_communicator(place.inside, *rendezvous);
+  return hierarchical_communicator(options, inside,
+                                   place.leads ? gloo_communicator(place.between, rendezvous) : nullptr);
+}
+
+}  // namespace
+
 const std::vector<ProcessKind>& process_kinds() {
-  static const auto& kinds = *new std::vector<ProcessKind>{
-      {"shared_memory", shared_memory_communicator},
+  static auto& kinds = *new std::vector<ProcessKind>{
+      {"shared_memory",
+       [](const auto& options, const auto& rendezvous) {
+         return shared_memory_communicator(options, *rendezvous);
+       }},
   };
+  static const bool with_gloo [[maybe_unused]] = [] {
+    if (!gloo_is_built()) return false;
+    kinds.push_back({"gloo", gloo_communicator});
+    kinds.push_back({"hierarchical", gloo_over_shared_memory, false});
+    return true;
+  }();
   return kinds;
 }
 
 const std::vector<CommunicatorKind>& communicator_kinds() {
   static const auto& kinds = *new std::vector<CommunicatorKind>([] {
-    std::vector<CommunicatorKind> all = {{"local", local_communicators}};
+    std::vector<CommunicatorKind> all = {{"local", local_communicators},
+                                         {"local_hierarchy", local_hierarchy}};
     for (const ProcessKind& kind : process_kinds())
       all.push_back({kind.name,
                      [&kind](const CommunicatorOptions& options) { return meeting_at(options, kind.make); }});
@@ -104,7 +160,12 @@ std::vector<RankEnd> run_ranks(const std::vector<std::shared_ptr<Communicator>>&
 }
 
 void on_ranks(const CommunicatorKind& kind, CommunicatorOptions options, const RankBody& body) {
-  for (const RankEnd& end : run_ranks(kind.make(options), body)) end.rethrow();
+  auto ranks = kind.make(options);
+  const auto ends = run_ranks(ranks, [&](Communicator& all) {
+    body(all);
+    ranks[static_cast<size_t>(all.rank())].reset();
+  });
+  for (const RankEnd& end : ends) end.rethrow();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Communicators, ::testing::ValuesIn(communicator_kinds()),

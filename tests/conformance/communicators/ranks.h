@@ -36,12 +36,14 @@ class TestFolder {
   std::string path_;
 };
 
-using MakeRank = std::function<std::shared_ptr<Communicator>(const CommunicatorOptions&, Rendezvous&)>;
+using MakeRank = std::function<std::shared_ptr<Communicator>(const CommunicatorOptions&,
+                                                             const std::shared_ptr<Rendezvous>&)>;
 
 /// A way to make communicators among processes.
 struct ProcessKind {
   std::string name;
   MakeRank make;
+  bool all_know_who = true;  // is lost; otherwise only that one is
 };
 
 const std::vector<ProcessKind>& process_kinds();
