@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include <nyala/backend/runtime/busy_cores.h>
 #include <nyala/backend/runtime/cpu_hints.h>
-#include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/comm/combine.h>
 
 namespace nyala::detail {
@@ -34,7 +34,7 @@ BoardCommunicator::BoardCommunicator(CommunicatorOptions options, std::shared_pt
     : Communicator(std::move(options)),
       memory_(std::move(memory)),
       board_(memory_->data(), size(), slot_bytes),
-      cores_for_all_(size() <= available_cores()),
+      cores_for_all_(size() <= static_cast<int>(std::thread::hardware_concurrency())),
       sources_(static_cast<size_t>(size())) {}
 
 BoardCommunicator::~BoardCommunicator() {

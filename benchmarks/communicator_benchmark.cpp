@@ -1,0 +1,97 @@
+// The time of an all-reduce of float32 among processes of this host, beside that of a plain loop over two
+// buffers in one process and the load of the machine:
+//   communicator_benchmark [shared_memory|gloo] [ranks]
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/strategies/comm/file_rendezvous.h>
+#include <nyala/strategies/comm/gloo_communicator.h>
+#include <nyala/strategies/comm/shared_memory_communicator.h>
+
+namespace {
+
+using nyala::Communicator;
+using Clock = std::chrono::steady_clock;
+
+struct Times {
+  double least, median;  // microseconds
+};
+
+Times measure(int times, const std::function<void()>& body) {
+  std::vector<double> all;
+  for (int i = 0; i < times; ++i) {
+    const auto begun = Clock::now();
+    body();
+    all.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begun).count());
+  }
+  std::sort(all.begin(), all.end());
+  return {all.front(), all[all.size() / 2]};
+}
+
+void print(const char* what, size_t bytes, const Times& times) {
+  std::printf("%-24s %11zu bytes  median %9.1f us  least %9.1f us  %6.2f GB/s\n", what, bytes, times.median,
+              times.least, static_cast<double>(bytes) / times.median / 1e3);
+}
+
+void work(Communicator& all) {
+  for (const size_t count : {size_t{65}, size_t{68'000}, size_t{3'675'000}, size_t{25'000'000}}) {
+    std::vector<float> values(count), others(count);
+    const int times = static_cast<int>(std::clamp<size_t>(20'000'000 / count, 20, 3000));
+    all.barrier();
+    if (all.rank() == 0) {
+      const Times loop = measure(times, [&] {
+        for (size_t i = 0; i < count; ++i) values[i] += others[i];
+        asm volatile("" : : "r"(values.data()) : "memory");
+      });
+      print("two buffers, one process", count * sizeof(float), loop);
+    }
+    all.barrier();
+    const nyala::HostValues what{values.data(), static_cast<int64_t>(count), nyala::DType::float32};
+    const Times times_of_all = measure(times, [&] { all.all_reduce(what, nyala::CollectiveOp::sum); });
+    if (all.rank() == 0) print("all_reduce", count * sizeof(float), times_of_all);
+  }
+}
+
+int run_rank(const std::string& kind, const nyala::CommunicatorOptions& options, const std::string& folder) {
+  try {
+    const auto rendezvous = std::make_shared<nyala::FileRendezvous>(folder);
+    const auto all = kind == "gloo" ? nyala::gloo_communicator(options, rendezvous)
+                                    : nyala::shared_memory_communicator(options, *rendezvous);
+    if (options.rank == 0) std::printf("%s\n", all->describe().c_str());
+    work(*all);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "rank %d: %s\n", options.rank, error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string kind = count > 1 ? arguments[1] : "shared_memory";
+  const int ranks = count > 2 ? std::atoi(arguments[2]) : 2;
+  std::string folder = (std::filesystem::temp_directory_path() / "nyala-communicators-XXXXXX").string();
+  if (ranks < 1 || ::mkdtemp(folder.data()) == nullptr) return 1;
+  double load = 0;
+  ::getloadavg(&load, 1);
+  std::printf("load of this machine: %.1f\n", load);
+  std::fflush(stdout);
+  int rank = 0;
+  while (rank + 1 < ranks && ::fork() == 0) ++rank;  // each starts the next one
+  const int code = run_rank(kind, {.rank = rank, .size = ranks}, folder);
+  while (::wait(nullptr) > 0) {
+  }
+  if (rank == 0) std::filesystem::remove_all(folder);
+  return code;
+}
