@@ -1,0 +1,233 @@
+// Method: one thread that waits in poll() for signals (signalfd), for what the ranks write and for what can
+// be written.
+#include <nyala/tools/launch/launcher.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala::tools {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kPreempted = 42;
+
+/// Signals that are read from a stream from now on; the process ends with the launch, so that they stay
+/// blocked.
+int open_signals() {
+  sigset_t all;
+  sigemptyset(&all);
+  for (const int number : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&all, number);
+  struct sigaction hangup = {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&all, SIGHUP);  // nohup
+  ::sigprocmask(SIG_BLOCK, &all, nullptr);
+  return ::signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int open_log(const std::string& folder, int rank, const char* ending) {
+  if (folder.empty()) return -1;
+  const std::string path = folder + "/rank-" + std::to_string(rank) + ending;
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0)
+    throw IoError("launch: cannot write " + detail::in_quotes(path) + ": " + std::strerror(errno));
+  return file;
+}
+
+std::string signal_name(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  return name ? "SIG" + std::string(name) : "signal " + std::to_string(number);
+}
+
+}  // namespace
+
+Launcher::Launcher(LaunchConfig config)
+    : config_(std::move(config)),
+      output_(STDOUT_FILENO),
+      errors_(STDERR_FILENO),
+      restarts_left_(config_.restarts) {
+  if (!config_.logs.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(config_.logs, error);
+    if (error)
+      throw IoError("launch: cannot make the folder " + detail::in_quotes(config_.logs) + ": " +
+                    error.message());
+  }
+  for (RankPlan& plan : plan_ranks(config_)) {
+    const std::string prefix = "[" + std::to_string(plan.rank) + "] ";
+    Rank rank;
+    rank.output = std::make_unique<LineSource>(prefix, output_, open_log(config_.logs, plan.rank, ".out"));
+    rank.errors = std::make_unique<LineSource>(prefix, errors_, open_log(config_.logs, plan.rank, ".err"));
+    rank.plan = std::move(plan);
+    ranks_.push_back(std::move(rank));
+  }
+}
+
+int Launcher::run() {
+  signals_ = open_signals();
+  for (Rank& rank : ranks_) start(rank);
+  while (!is_done()) {
+    wait_for_something();
+    handle_signals();
+    collect_ended();
+    end_due_ranks();
+    start_due_ranks();
+  }
+  ::close(signals_);
+  if (broken_) throw IoError("cannot write to the standard output");
+  if (signal_ != 0) return preempted_ ? kPreempted : 128 + signal_;
+  return first_failure_;
+}
+
+std::string Launcher::name_of(const Rank& rank) const {
+  return "rank " + std::to_string(rank.plan.rank) + (rank.plan.is_local ? "" : " on " + rank.plan.host);
+}
+
+void Launcher::start(Rank& rank) {
+  const int restart = rank.starts++;
+  rank.start_at.reset();
+  rank.started = Clock::now();
+  rank.process =
+      std::make_unique<RankProcess>(ProcessStart{.arguments = arguments_of(config_, rank.plan, restart),
+                                                 .environment = environment_of(rank.plan, restart),
+                                                 .has_input = !rank.plan.is_local});
+  guard_.watch(rank.process->id());
+}
+
+void Launcher::start_due_ranks() {
+  for (Rank& rank : ranks_) {
+    if (!rank.start_at) continue;
+    if (terminate_at_ || kill_at_)
+      rank.start_at.reset();
+    else if (Clock::now() >= *rank.start_at)
+      start(rank);
+  }
+}
+
+bool Launcher::is_done() const {
+  const bool written = output_.is_empty() && errors_.is_empty();
+  return (written || (kill_at_ && Clock::now() > *kill_at_)) &&
+         std::none_of(ranks_.begin(), ranks_.end(),
+                      [](const Rank& rank) { return rank.process || rank.start_at; });
+}
+
+void Launcher::wait_for_something() {
+  std::vector<pollfd> streams = {{signals_, POLLIN, 0}};
+  for (const LineSink* const sink : {&output_, &errors_})
+    streams.push_back({sink->is_empty() ? -1 : sink->stream(), POLLOUT, 0});
+  const bool room = !output_.is_full() && !errors_.is_full();
+  for (const Rank& rank : ranks_)
+    for (const bool is_output : {true, false}) {
+      const int stream = !rank.process ? -1 : is_output ? rank.process->output() : rank.process->errors();
+      streams.push_back({room ? stream : -1, POLLIN, 0});
+    }
+  const bool soon = terminate_at_ || kill_at_ ||
+                    std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.start_at; });
+  ::poll(streams.data(), streams.size(), soon ? 50 : -1);
+  if (streams[1].revents) output_.write_some();
+  if (streams[2].revents) errors_.write_some();
+  for (size_t i = 0; i < ranks_.size(); ++i)
+    for (const size_t part : {0, 1}) {
+      if (!streams[3 + 2 * i + part].revents) continue;
+      LineSource& source = part == 0 ? *ranks_[i].output : *ranks_[i].errors;
+      source.read(streams[3 + 2 * i + part].fd);
+    }
+  if (output_.is_broken() && !broken_) {
+    broken_ = true;
+    let_end(0);
+  }
+}
+
+void Launcher::handle_signals() {
+  signalfd_siginfo info;
+  while (::read(signals_, &info, sizeof info) == sizeof info) {
+    const int number = static_cast<int>(info.ssi_signo);
+    if (number == SIGCHLD) continue;
+    if (signal_ != 0) {  // the second one
+      kill_at_ = Clock::now();
+      continue;
+    }
+    if (first_failure_ == 0) signal_ = number;
+    say(signal_name(number) + ": ending all ranks");
+    let_end(0);
+  }
+}
+
+void Launcher::let_end(double seconds) {
+  const auto at =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  if (!kill_at_) terminate_at_ = std::min(at, terminate_at_.value_or(at));
+}
+
+void Launcher::end_due_ranks() {
+  const auto send = [&](int number) {
+    for (const Rank& rank : ranks_)
+      if (rank.process) rank.process->signal(number);
+  };
+  const auto now = Clock::now();
+  if (terminate_at_ && now >= *terminate_at_) {
+    terminate_at_.reset();
+    send(SIGTERM);
+    kill_at_ =
+        now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(config_.grace));
+  }
+  if (kill_at_ && now >= *kill_at_) send(SIGKILL);
+}
+
+void Launcher::collect_ended() {
+  for (Rank& rank : ranks_) {
+    siginfo_t info = {};
+    if (!rank.process ||
+        ::waitid(P_PID, static_cast<id_t>(rank.process->id()), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid == 0)
+      continue;
+    guard_.forget(rank.process->id());
+    const int status = rank.process->collect();
+    for (const auto& [source, stream] : {std::pair(rank.output.get(), rank.process->output()),
+                                         std::pair(rank.errors.get(), rank.process->errors())}) {
+      pollfd more{stream, POLLIN, 0};
+      while (::poll(&more, 1, 0) == 1 && source->read(stream)) {
+      }
+      source->finish();
+    }
+    rank.process.reset();
+    note_end(rank, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+  }
+}
+
+void Launcher::note_end(Rank& rank, int status) {
+  if (status == 0) return;
+  preempted_ = preempted_ || status == kPreempted;
+  const bool by_signal = status > 128 && ::sigabbrev_np(status - 128);
+  const std::string how = name_of(rank) + (by_signal ? " was ended by " + signal_name(status - 128)
+                                                     : " ended with status " + std::to_string(status));
+  const bool is_ending = terminate_at_ || kill_at_;
+  if (is_ending) {
+    if (status != 128 + SIGTERM && status != 128 + SIGKILL) say(how);  // else it was the launcher
+    return;
+  }
+  if (status != kPreempted && restarts_left_ > 0) {
+    --restarts_left_;
+    say(how + "; it is started again, " + std::to_string(restarts_left_) + " more restarts are left");
+    rank.start_at = std::max(Clock::now(), rank.started + 1s);  // not faster than that
+    return;
+  }
+  first_failure_ = status;
+  say(how);
+  let_end(config_.grace);
+}
+
+}  // namespace nyala::tools

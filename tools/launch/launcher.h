@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nyala/tools/launch/group_guard.h>
+#include <nyala/tools/launch/line_streams.h>
+#include <nyala/tools/launch/rank_plan.h>
+#include <nyala/tools/launch/rank_process.h>
+
+namespace nyala::tools {
+
+/// Starts the ranks of a launch and stays with them to their end.
+class Launcher {
+ public:
+  /// Throws IoError where a folder for logs cannot be made.
+  explicit Launcher(LaunchConfig config);
+
+  /// The exit status: 0 where all ranks ended with it; that of the first rank that failed, 128 + its signal
+  /// where one ended it; after a signal to the launcher 42 where a rank says that it has saved and stops
+  /// before its time (exit status 42), else 128 + that signal. Throws IoError where a rank cannot be started.
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Rank {
+    RankPlan plan;
+    std::unique_ptr<LineSource> output, errors;
+    std::unique_ptr<RankProcess> process;
+    int starts = 0;
+    Clock::time_point started = {};
+    std::optional<Clock::time_point> start_at = {};
+  };
+
+  void start(Rank& rank);
+  void start_due_ranks();
+  bool is_done() const;
+  void wait_for_something();
+  void handle_signals();
+  void collect_ended();
+  void note_end(Rank& rank, int status);
+  void let_end(double seconds);
+  void end_due_ranks();
+  void say(const std::string& text) { errors_.add("nyala launch: " + text + "\n"); }
+  std::string name_of(const Rank& rank) const;
+
+  LaunchConfig config_;
+  GroupGuard guard_;
+  std::vector<Rank> ranks_;
+  LineSink output_, errors_;
+  int signals_ = -1;
+  int restarts_left_;
+  int first_failure_ = 0, signal_ = 0;
+  bool preempted_ = false, broken_ = false;
+  /// When the ranks that still run are sent SIGTERM, and when SIGKILL.
+  std::optional<Clock::time_point> terminate_at_, kill_at_;
+};
+
+}  // namespace nyala::tools

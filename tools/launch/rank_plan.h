@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nyala::tools {
+
+struct LaunchConfig {
+  int processes = 0;       ///< 0: as many as the hosts have places
+  std::string hosts = {};  ///< "a:2,b:2"; empty: all on this machine
+  std::string ssh = {};    ///< how a command runs on a host: words, with {host} and {command} in them
+  int restarts = 0;        ///< of ranks that failed, in all
+  std::string logs = {};   ///< folder for what each rank writes; empty: none
+  double grace = 10;       ///< seconds
+  std::vector<std::string> command = {};
+};
+
+/// Where one process runs, and what it is told.
+struct RankPlan {
+  int rank = 0, local_rank = 0, local_size = 1;
+  std::string host = {};
+  bool is_local = true;
+  std::vector<std::pair<std::string, std::string>> variables = {};
+};
+
+/// The ranks of a launch in order, by block: the first host's places first. Throws InvalidArgumentError for a
+/// list of hosts that is none, has too few places or mixes the loopback with others.
+std::vector<RankPlan> plan_ranks(const LaunchConfig& config);
+
+/// What this machine starts for a rank: the command itself, or with the ssh template one that takes it to its
+/// host. `restart` is how many times the rank was started before.
+std::vector<std::string> arguments_of(const LaunchConfig& config, const RankPlan& rank, int restart);
+
+/// The environment of a rank on this machine: the launcher's, with the rank's variables.
+std::vector<std::string> environment_of(const RankPlan& rank, int restart);
+
+}  // namespace nyala::tools
