@@ -1,7 +1,6 @@
 #include <memory>
 
 #include <nyala/tools/command.h>
-#include <nyala/tools/interruption.h>
 #include <nyala/tools/launch/launcher.h>
 #include <nyala/tools/options.h>
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/device.h>
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tensor.h>
 #include <nyala/backend/ops/base/kernel_table.h>
 #include <nyala/backend/runtime/device_registry.h>

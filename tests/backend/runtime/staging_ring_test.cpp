@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tensor.h>
 #include <nyala/backend/runtime/counters.h>
 #include <nyala/backend/runtime/device_registry.h>
