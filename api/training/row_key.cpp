@@ -46,7 +46,7 @@ class Mixer {
 RowKey row_key(const Tensors& tensors, int64_t row, uint64_t salt) {
   Mixer mixer(salt);
   for (const Tensor& tensor : tensors) {
-    mixer.add(static_cast<uint64_t>(tensor.dtype()));
+    mixer.add(uint64_t{tensor.dtype().index()});
     for (int axis = 1; axis < tensor.rank(); ++axis) mixer.add(static_cast<uint64_t>(tensor.shape()[axis]));
     const Tensor of_row = tensor.rows(row, 1);
     mixer.add_bytes(of_row.raw_as<char>(), of_row.bytes());

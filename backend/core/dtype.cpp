@@ -27,7 +27,7 @@ constexpr std::array<DTypeInfo, 8> kInfo = {{{"float32", 4, true, 5},
                                              {"bfloat16", 2, true, 4},
                                              {"float16", 2, true, 4}}};
 
-const DTypeInfo& info(DType dtype) { return kInfo[static_cast<size_t>(dtype)]; }
+const DTypeInfo& info(DType dtype) { return kInfo[dtype.index()]; }
 
 }  // namespace
 
@@ -40,12 +40,14 @@ bool is_floating(DType dtype) { return info(dtype).floating; }
 DType parse_dtype(std::string_view name) {
   std::vector<std::string> names;
   for (size_t i = 0; i < kInfo.size(); ++i) {
-    if (kInfo[i].name == name) return static_cast<DType>(i);
+    if (kInfo[i].name == name) return DType(static_cast<DType::Code>(i));
     names.emplace_back(kInfo[i].name);
   }
   throw InvalidArgumentError("unknown dtype " + in_quotes(name) + did_you_mean(name, names) + "; there are " +
                              quoted_list(names));
 }
+
+DType DType::of(std::string_view name) { return parse_dtype(name); }
 
 DType promote(DType a, DType b) {
   if (a == b) return a;

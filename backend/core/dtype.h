@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,8 +10,39 @@
 
 namespace nyala {
 
-/// Element types. Arithmetic runs on all but bfloat16 and float16, which can be stored, cast and copied.
-enum class DType : uint8_t { float32, float64, int32, int64, uint8, bool_, bfloat16, float16 };
+/// An element type: DType::int32, or its name in Keras wherever a DType is taken, x.astype("int32").
+/// Arithmetic runs on all but bfloat16 and float16, which can be stored, cast and copied.
+class DType {
+ public:
+  /// What `switch` compares, and the place in lists by dtype.
+  enum class Code : uint8_t { float32, float64, int32, int64, uint8, bool_, bfloat16, float16 };
+  static const DType float32, float64, int32, int64, uint8, bool_, bfloat16, float16;
+
+  constexpr DType() = default;
+  constexpr explicit DType(Code code) : code_(code) {}
+  /// Throws InvalidArgumentError with the nearest name.
+  template <class T>
+  requires std::convertible_to<const T&, std::string_view> DType(const T& name)
+      : DType(of(std::string_view(name))) {}
+
+  constexpr operator Code() const { return code_; }
+  constexpr size_t index() const { return static_cast<size_t>(code_); }
+  friend constexpr bool operator==(DType a, DType b) { return a.code_ == b.code_; }
+
+ private:
+  static DType of(std::string_view name);
+
+  Code code_ = Code::float32;
+};
+
+inline constexpr DType DType::float32{Code::float32};
+inline constexpr DType DType::float64{Code::float64};
+inline constexpr DType DType::int32{Code::int32};
+inline constexpr DType DType::int64{Code::int64};
+inline constexpr DType DType::uint8{Code::uint8};
+inline constexpr DType DType::bool_{Code::bool_};
+inline constexpr DType DType::bfloat16{Code::bfloat16};
+inline constexpr DType DType::float16{Code::float16};
 
 /// Bytes per element.
 size_t size_of(DType dtype);

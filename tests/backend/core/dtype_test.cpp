@@ -8,6 +8,11 @@
 
 #include <nyala/backend/core/dtype.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/tensor.h>
+#include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/ops/base/creation.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/parameters/variable.h>
 
 namespace nyala {
 
@@ -35,6 +40,21 @@ TEST(DTypeTest, AnUnknownNameGetsAHint) {
   } catch (const InvalidArgumentError& error) {
     EXPECT_NE(std::string(error.what()).find("did you mean 'float32'?"), std::string::npos) << error.what();
   }
+}
+
+TEST(DTypeTest, ItsNameStandsForItWhereverOneIsTaken) {
+  const Tensor x({1.5, -2.5});
+  EXPECT_EQ(x.astype("int32").to_vector<int32_t>(), (std::vector<int32_t>{1, -2}));
+  EXPECT_EQ(ops::cast(x, std::string("float64")).dtype(), DType::float64);
+  EXPECT_EQ(Tensor::zeros({2}, "bool").dtype(), DType::bool_);
+  EXPECT_EQ(ops::arange(0, 3, {.dtype = "int64"}).dtype(), DType::int64);
+  EXPECT_EQ(ops::ones_like(x, "uint8").dtype(), DType::uint8);
+  EXPECT_EQ(Variable(1.0, {.dtype = "float64"}).dtype(), DType::float64);
+  EXPECT_EQ(DType("bfloat16"), DType::bfloat16);
+  EXPECT_TRUE(x.dtype() == "float32");
+  EXPECT_THROW(x.astype("int23"), InvalidArgumentError);
+  const DType chosen = x.rank() == 1 ? DType::int32 : x.dtype();
+  EXPECT_EQ(chosen, DType::int32);
 }
 
 TEST(DTypeTest, PromotionIsALattice) {

@@ -187,18 +187,17 @@ const char* unsupported_rare_casts(const KernelCall& call) {
 
 template <LoopsOf loops_of>
 void run_cast(const KernelCall& call) {
-  using enum DType;
   // A bool is a byte of 0 or 1.
-  try_cast<loops_of>(call, uint8, float32, &Loops::uint8_to_float) ||
-      try_cast<loops_of>(call, bool_, float32, &Loops::uint8_to_float) ||
-      try_cast<loops_of>(call, int32, float32, &Loops::int32_to_float) ||
-      try_cast<loops_of>(call, int64, float32, &Loops::int64_to_float) ||
-      try_cast<loops_of>(call, float64, float32, &Loops::double_to_float) ||
-      try_cast<loops_of>(call, bfloat16, float32, &Loops::bfloat16_to_float) ||
-      try_cast<loops_of>(call, float32, uint8, &Loops::float_to_uint8) ||
-      try_cast<loops_of>(call, float32, int32, &Loops::float_to_int32) ||
-      try_cast<loops_of>(call, float32, float64, &Loops::float_to_double) ||
-      try_cast<loops_of>(call, float32, bfloat16, &Loops::float_to_bfloat16);
+  try_cast<loops_of>(call, DType::uint8, DType::float32, &Loops::uint8_to_float) ||
+      try_cast<loops_of>(call, DType::bool_, DType::float32, &Loops::uint8_to_float) ||
+      try_cast<loops_of>(call, DType::int32, DType::float32, &Loops::int32_to_float) ||
+      try_cast<loops_of>(call, DType::int64, DType::float32, &Loops::int64_to_float) ||
+      try_cast<loops_of>(call, DType::float64, DType::float32, &Loops::double_to_float) ||
+      try_cast<loops_of>(call, DType::bfloat16, DType::float32, &Loops::bfloat16_to_float) ||
+      try_cast<loops_of>(call, DType::float32, DType::uint8, &Loops::float_to_uint8) ||
+      try_cast<loops_of>(call, DType::float32, DType::int32, &Loops::float_to_int32) ||
+      try_cast<loops_of>(call, DType::float32, DType::float64, &Loops::float_to_double) ||
+      try_cast<loops_of>(call, DType::float32, DType::bfloat16, &Loops::float_to_bfloat16);
 }
 
 /// Adds the kernels of one CPU level.
