@@ -133,6 +133,7 @@ class EntryContext final : public GradContext {
     return reads_recomputed(tape_, entry_, i) ? walk_.recomputed(input_id(i)) : kept(i);
   }
   const Tensor& output(size_t i) const override {
+    tape_.check_unwritten(entry_, entry_.num_inputs + i);
     return tape_.tensors()[entry_.first_tensor + entry_.num_inputs + i];
   }
   const Tensor& grad(size_t i) const override { return walk_.gradient(output_id(i)); }

@@ -100,7 +100,10 @@ class EntryContext final : public GradContext {
     }
     return tensors_[i];
   }
-  const Tensor& output(size_t i) const override { return tensors_[entry_.num_inputs + i]; }
+  const Tensor& output(size_t i) const override {
+    tape_.check_unwritten(entry_, entry_.num_inputs + i);
+    return tensors_[entry_.num_inputs + i];
+  }
   const Tensor& grad(size_t i) const override {
     return detached_.empty() ? walk_.gradient(ids_[entry_.num_inputs + i]) : detached_[i];
   }

@@ -31,11 +31,12 @@ Tensor recompute(Tape& tape, uint32_t value_id) {
   check_internal(entry != entries.end() && first_output(*entry) == value_id && entry->op->recompute,
                  "a value that no entry can make again");
   Tensors kept;
-  for (size_t i = 0; i < entry->num_inputs; ++i) tape.check_unwritten(*entry, i);
-  for (size_t i = 0; i < size_t{entry->num_inputs} + entry->num_outputs; ++i)
+  for (size_t i = 0; i < size_t{entry->num_inputs} + entry->num_outputs; ++i) {
+    tape.check_unwritten(*entry, i);
     kept.push_back(i < entry->num_inputs && reads_recomputed(tape, *entry, i)
                        ? recompute(tape, tape.ids()[entry->first_id + i])
                        : tape.tensors()[entry->first_tensor + i]);
+  }
   return entry->op->recompute(entry->descriptor.data(), kept);
 }
 

@@ -36,6 +36,10 @@ class Storage {
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
+  /// Of the last write over bytes that a tape may hold: Tape::note_write.
+  uint64_t last_write() const { return last_write_.load(std::memory_order_relaxed); }
+  void set_last_write(uint64_t number) { last_write_.store(number, std::memory_order_relaxed); }
+
  private:
   friend class StorageRef;
   void* data_;
@@ -44,6 +48,7 @@ class Storage {
   StorageOwner* owner_;
   inline static std::atomic<uint64_t> births_{0};
   std::atomic<uint64_t> version_{births_.fetch_add(1, std::memory_order_relaxed) << 32};
+  std::atomic<uint64_t> last_write_{0};
   std::atomic<uint32_t> references_{0};
 };
 

@@ -4,6 +4,7 @@
 // outlives its tape is untracked, not dangling. A leaf is known by its store's number and its address.
 #include <nyala/backend/core/tape.h>
 
+#include <array>
 #include <deque>
 #include <mutex>
 
@@ -26,6 +27,45 @@ struct SlotPool {
 SlotPool& slot_pool() {
   static SlotPool* pool = new SlotPool;  // outlives static tensors
   return *pool;
+}
+
+/// The last writes that Tape::note_write numbered, by their bytes. Of older ones only the storage is known.
+class RecentWrites {
+ public:
+  void add(const Tensor& written) {
+    const auto begin = reinterpret_cast<uintptr_t>(written.raw());
+    std::lock_guard lock(mutex_);
+    const uint64_t number = TapeSource::next_write();
+    Write& place = writes_[next_++ % writes_.size()];
+    forgotten_ = place.number;
+    place = {begin, begin + written.bytes(), number};
+    written.storage()->set_last_write(number);
+  }
+
+  /// Whether bytes of `kept` were written after `number`.
+  bool touch(const Tensor& kept, uint64_t number) {
+    const auto begin = reinterpret_cast<uintptr_t>(kept.raw()), end = begin + kept.bytes();
+    std::lock_guard lock(mutex_);
+    if (forgotten_ > number) return true;
+    for (const Write& write : writes_)
+      if (write.number > number && write.begin < end && begin < write.end) return true;
+    return false;
+  }
+
+ private:
+  struct Write {
+    uintptr_t begin = 0, end = 0;
+    uint64_t number = 0;
+  };
+  Mutex mutex_{Mutex::AtFork::is_waited};
+  std::array<Write, 4096> writes_{};
+  size_t next_ = 0;
+  uint64_t forgotten_ = 0;
+};
+
+RecentWrites& recent_writes() {
+  static auto& writes = *new RecentWrites;
+  return writes;
 }
 
 }  // namespace
@@ -52,11 +92,25 @@ Tape::~Tape() {
   pool.free.push_back(slot_);
 }
 
-void Tape::throw_written(const TapeSource& source) {
-  throw StateError(
-      "gradient: variable " + in_quotes(source.path()) +
-      " was written after the tape had recorded a use of its value, which the gradient needs; take "
-      "the gradient before you assign to the variable or update it, or record the use again");
+void Tape::note_write(const Tensor& written) {
+  if (!written.storage().unique()) recent_writes().add(written);  // else no tape holds it
+}
+
+void Tape::check_kept(const TapeEntry& entry, size_t i) const {
+  const Tensor& kept = tensors_[entry.first_tensor + i];
+  if (kept.is_abstract() || kept.bytes() == 0) return;
+  const uint32_t id = ids_[entry.first_id + i];
+  if (id != kUntracked && values_[id].source && values_[id].source->written() > entry.writes)
+    throw StateError(
+        "gradient: variable " + in_quotes(values_[id].source->path()) +
+        " was written after the tape had recorded a use of its value, which the gradient needs; take "
+        "the gradient before you assign to the variable or update it, or record the use again");
+  if (kept.storage()->last_write() > entry.writes && recent_writes().touch(kept, entry.writes))
+    throw StateError("gradient: a tensor of shape " + kept.shape().to_string() +
+                     ", or a variable whose value it is, was written in place after the tape had recorded '" +
+                     std::string(entry.op->name) +
+                     "', whose gradient needs what it held; take the gradient before you write, or use a "
+                     "clone() on the tape");
 }
 
 void Tape::clear() {

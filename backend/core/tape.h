@@ -20,11 +20,11 @@ class TapeSource : public std::enable_shared_from_this<TapeSource> {
   virtual std::string_view path() const = 0;
   /// The number of the last write; 0: none.
   uint64_t written() const { return written_.load(std::memory_order_relaxed); }
-  void note_write() {
-    written_.store(writes_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  void note_write() { written_.store(next_write(), std::memory_order_relaxed); }
   /// How many writes there have been.
   static uint64_t writes() { return writes_.load(std::memory_order_relaxed); }
+  /// The number of a write that is made now.
+  static uint64_t next_write() { return writes_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
  protected:
   ~TapeSource() = default;
@@ -86,12 +86,15 @@ class Tape : public std::enable_shared_from_this<Tape> {
   void record(const OpDef& op, const Descriptor& descriptor, TensorPointers inputs,
               std::span<Tensor> outputs);
 
-  /// Throws StateError naming the variable where input `i` of `entry`, a variable's own bytes, was written
-  /// since.
+  /// Numbers a write over the bytes of `written`, in which a tape may hold a value: an assignment to a slice,
+  /// copy_from and copy_from_host, and with them every write to a variable that is not trained. For any
+  /// thread. Writes through data() and raw() are seen by nobody.
+  static void note_write(const Tensor& written);
+
+  /// Throws StateError where the bytes of tensor `i` of `entry` (its inputs, then its outputs) were written
+  /// since it was recorded.
   void check_unwritten(const TapeEntry& entry, size_t i) const {
-    const uint32_t id = ids_[entry.first_id + i];
-    if (id == kUntracked || !values_[id].source || values_[id].source->written() <= entry.writes) return;
-    if (!tensors_[entry.first_tensor + i].is_abstract()) throw_written(*values_[id].source);
+    if (TapeSource::writes() != entry.writes) check_kept(entry, i);
   }
 
   /// Forgets everything; tensors tracked until now are tracked no longer. Memory for entries is kept.
@@ -111,7 +114,7 @@ class Tape : public std::enable_shared_from_this<Tape> {
   TapeSlot* slot() { return slot_; }
 
  private:
-  [[noreturn]] static void throw_written(const TapeSource& source);
+  void check_kept(const TapeEntry& entry, size_t i) const;
   uint32_t new_value(const Tensor& value, int32_t leaf);
 
   TapeSlot* slot_;

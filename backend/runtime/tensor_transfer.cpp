@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/tape.h>
 #include <nyala/backend/core/tensor.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/counters.h>
@@ -95,6 +96,7 @@ void Tensor::copy_from_host(const void* source) const {
   check_concrete(*this, "copy_from_host");
   if (bytes() > 0) stream_of(device_).copy_from_host(raw(), source, bytes());
   storage_->bump_version();
+  Tape::note_write(*this);
 }
 
 void Tensor::copy_to_host(void* destination) const {
@@ -119,6 +121,7 @@ void Tensor::copy_from(const Tensor& source) const {
     stream_of(device_).copy_from_peer(raw(), source.raw(), bytes(), stream_of(source.device_));
   }
   storage_->bump_version();
+  Tape::note_write(*this);
 }
 
 Tensor Tensor::clone() const {

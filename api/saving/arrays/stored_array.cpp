@@ -18,7 +18,9 @@ void load_array(const Variable& variable, const StoredArray& array) {
     return variable.assign(ops::cast(array.read(), variable.dtype()));
   const Tensor& place = variable.value(0);
   array.copy({static_cast<std::byte*>(place.raw()), place.bytes()});
-  if (place.bytes() > 0) place.storage()->bump_version();
+  if (place.bytes() == 0) return;
+  place.storage()->bump_version();
+  Tape::note_write(place);
 }
 
 }  // namespace nyala

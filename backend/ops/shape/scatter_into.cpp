@@ -105,6 +105,7 @@ void detail::scatter_into(const Tensor& y, ScatterKind kind, const Tensor& indic
   const Tensor plain_indices = indices.detached(), plain_values = values.detached();
   dispatch_into(kScatterInto, ScatterIntoDescriptor{kind, y.shape()[0]}, {&plain_indices, &plain_values},
                 y.detached());
+  Tape::note_write(y);
 }
 
 }  // namespace nyala::ops

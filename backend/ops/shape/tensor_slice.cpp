@@ -1,4 +1,6 @@
 // Reading and writing what x[...] and x(...) name.
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include <nyala/backend/core/error.h>
@@ -146,6 +148,19 @@ void check_writable(const Tensor& base, const Tensor& value) {
              " and would not see it");
 }
 
+/// The bytes of `base` from the first element of the view to the last.
+Tensor spanned(const Tensor& base, const SliceView& view) {
+  int64_t first = view.offset, count = view.sizes.num_elements() > 0 ? 1 : 0;
+  for (int axis = 0; axis < view.sizes.rank() && count > 0; ++axis) {
+    const int64_t reach = (view.sizes[axis] - 1) * view.strides[static_cast<size_t>(axis)];
+    first += std::min<int64_t>(reach, 0);
+    count += std::abs(reach);
+  }
+  return Tensor::view_of(base.storage(),
+                         base.storage_offset() + static_cast<size_t>(first) * size_of(base.dtype()), {count},
+                         base.dtype());
+}
+
 /// Writes `value`, of the dtype of `base`, into the host bytes of `base`.
 void write_on_host(const Tensor& base, const SliceView& view, const Tensor& value) {
   const SliceView from = whole(value.shape());
@@ -185,6 +200,7 @@ void Slice::assign(const Operand& given) const {
   if (is_on_host(base_.device())) {
     write_on_host(base_, view_, ops::seen_from(source, base_.device()));
     base_.storage()->bump_version();
+    Tape::note_write(spanned(base_, view_));
   } else {
     const Tensor host = base_.detached().to(Device{});
     write_on_host(host, view_, source.to(Device{}));
