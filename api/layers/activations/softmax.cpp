@@ -57,7 +57,4 @@ class SoftmaxNode final : public LayerNode {
 
 Softmax::Softmax(const Config& config) : Layer(node_from<SoftmaxNode>(config)) {}
 
-Softmax::Softmax(Axes axis, Config config)
-    : Softmax(with(std::move(config), &Config::axis, std::move(axis))) {}
-
 }  // namespace nyala

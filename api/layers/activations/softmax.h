@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include <nyala/api/base/names_required.h>
 #include <nyala/api/layers/base/axes.h>
 #include <nyala/api/layers/base/layer.h>
@@ -22,7 +24,8 @@ class Softmax : public Layer {
  public:
   using Config = SoftmaxConfig;
   explicit Softmax(const Config& config = {});
-  explicit Softmax(Axes axis, Config config = {});
+  template <int = 0>  // behind the other where g++ takes {.axis = ...} for a list
+  explicit Softmax(Axes axis, Config config = {}) : Softmax((config.axis = std::move(axis), config)) {}
 };
 
 }  // namespace nyala

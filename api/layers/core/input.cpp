@@ -61,8 +61,6 @@ Input::Input(const Config& config) {
   node->trace();
 }
 
-Input::Input(const Shape& shape, Config config) : Input(with(std::move(config), &Config::shape, shape)) {}
-
 Tensor Input::tensor() const { return input_tensor(*node_); }
 
 const InputConfig& detail::input_config(const LayerNode& node) { return as_input(node).config(); }

@@ -17,7 +17,8 @@ class Input : public Layer {
  public:
   using Config = InputConfig;
   explicit Input(const Config& config);
-  explicit Input(const Shape& shape, Config config = {});
+  template <int = 0>  // behind the other where g++ takes {.shape = ...} for a list
+  explicit Input(const Shape& shape, Config config = {}) : Input((config.shape = shape, config)) {}
 
   /// The symbolic tensor (batch, shape...): the same one every time.
   Tensor tensor() const;

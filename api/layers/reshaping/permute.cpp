@@ -48,7 +48,4 @@ class PermuteNode final : public LayerNode {
 
 Permute::Permute(const Config& config) : Layer(node_from<PermuteNode>(config)) {}
 
-Permute::Permute(std::vector<int64_t> dims, Config config)
-    : Permute(with(std::move(config), &Config::dims, std::move(dims))) {}
-
 }  // namespace nyala

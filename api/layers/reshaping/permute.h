@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include <nyala/api/base/names_required.h>
 #include <nyala/api/layers/base/layer.h>
 
@@ -21,7 +23,9 @@ class Permute : public Layer {
   using Config = PermuteConfig;
   /// Throws InvalidArgumentError unless dims names 1, 2, ... up to its size once each.
   explicit Permute(const Config& config);
-  explicit Permute(std::vector<int64_t> dims, Config config = {});
+  template <int = 0>  // behind the other where g++ takes {.dims = ...} for a list
+  explicit Permute(std::vector<int64_t> dims, Config config = {})
+      : Permute((config.dims = std::move(dims), config)) {}
 };
 
 }  // namespace nyala

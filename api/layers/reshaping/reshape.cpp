@@ -74,7 +74,4 @@ class ReshapeNode final : public LayerNode {
 
 Reshape::Reshape(const Config& config) : Layer(node_from<ReshapeNode>(config)) {}
 
-Reshape::Reshape(std::vector<int64_t> target_shape, Config config)
-    : Reshape(with(std::move(config), &Config::target_shape, std::move(target_shape))) {}
-
 }  // namespace nyala

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include <nyala/api/base/names_required.h>
@@ -23,7 +24,9 @@ class Reshape : public Layer {
   using Config = ReshapeConfig;
   /// Throws InvalidArgumentError for a size below -1 or several of -1.
   explicit Reshape(const Config& config);
-  explicit Reshape(std::vector<int64_t> target_shape, Config config = {});
+  template <int = 0>  // behind the other where g++ takes {.target_shape = ...} for a list
+  explicit Reshape(std::vector<int64_t> target_shape, Config config = {})
+      : Reshape((config.target_shape = std::move(target_shape), config)) {}
 };
 
 }  // namespace nyala

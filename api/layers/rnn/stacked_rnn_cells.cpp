@@ -97,7 +97,4 @@ class StackedCellsNode final : public RecurrentCellNode {
 
 StackedRNNCells::StackedRNNCells(const Config& config) : Layer(node_from<StackedCellsNode>(config)) {}
 
-StackedRNNCells::StackedRNNCells(std::vector<Layer> cells, Config config)
-    : StackedRNNCells(with(std::move(config), &Config::cells, std::move(cells))) {}
-
 }  // namespace nyala

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include <nyala/api/layers/rnn/recurrent_cell.h>
@@ -22,7 +23,9 @@ class StackedRNNCells : public Layer {
   using Config = StackedRNNCellsConfig;
   /// Throws InvalidArgumentError for no cells or a layer that is no cell.
   explicit StackedRNNCells(const Config& config);
-  explicit StackedRNNCells(std::vector<Layer> cells, Config config = {});
+  template <int = 0>  // behind the other where g++ takes {.cells = ...} for a list
+  explicit StackedRNNCells(std::vector<Layer> cells, Config config = {})
+      : StackedRNNCells((config.cells = std::move(cells), config)) {}
 };
 
 }  // namespace nyala
