@@ -1,7 +1,7 @@
-// The reference sums in double or in int64; sums of bool and uint8 become int32. The gradient of a maximum is
-// shared equally among the elements that tie. The gradient of a product is the product of the other elements:
-// the whole product divided by the element where none is zero. With one zero only that element gets a
-// gradient, with two or more none does.
+// The reference sums in double or in int64; sums of bool become int32, those of uint8 int64. The gradient of
+// a maximum is shared equally among the elements that tie. The gradient of a product is the product of the
+// other elements: the whole product divided by the element where none is zero. With one zero only that
+// element gets a gradient, with two or more none does.
 #include <algorithm>
 #include <type_traits>
 
@@ -23,10 +23,12 @@ template <class T>
 using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
 /// What sums and products of T are.
 template <class T>
-using Total = std::conditional_t<std::is_same_v<T, bool> || std::is_same_v<T, uint8_t>, int32_t, T>;
+using Total = std::conditional_t<std::is_same_v<T, bool>, int32_t,
+                                 std::conditional_t<std::is_same_v<T, uint8_t>, int64_t, T>>;
 
 DType total_dtype(DType dtype) {
-  return dtype == DType::bool_ || dtype == DType::uint8 ? DType::int32 : dtype;
+  if (dtype == DType::uint8) return DType::int64;
+  return dtype == DType::bool_ ? DType::int32 : dtype;
 }
 
 Shape output_shape(InferContext& c) {

@@ -8,7 +8,8 @@ namespace nyala::ops {
 
 /// Reductions over `axes` (empty: all). With keepdims the reduced axes stay with size 1. Float32 sums are
 /// accumulated in double or by chunks of fixed size, so their bits do not depend on the number of threads.
-/// Sums and products of bool and uint8 are int32, as in Keras (which has uint32 for uint8).
+/// Sums and products of bool are int32, those of uint8 int64: Keras has uint32, which there is not here and
+/// whose every value int64 holds. Those of int32 and int64 keep their dtype, as in Keras, and wrap around.
 /// All throw ShapeError for an axis that does not exist or is named twice.
 Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 /// The mean of integers is float32; over nothing it is NaN.

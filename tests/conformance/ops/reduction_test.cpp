@@ -5,9 +5,12 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/nn/einsum.h>
+#include <nyala/backend/ops/nn/matmul.h>
 #include <nyala/backend/ops/reduction/arg_reduction.h>
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/ops/reduction/statistics.h>
+#include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/tests/conformance/ops/op_checks.h>
 
 namespace nyala {
@@ -106,7 +109,7 @@ TEST(ReductionTest, NothingToReduce) {
 
 TEST(ReductionTest, DtypesAreThoseOfKeras) {
   const std::vector<std::pair<DType, DType>> sums = {{DType::bool_, DType::int32},
-                                                     {DType::uint8, DType::int32},
+                                                     {DType::uint8, DType::int64},  // Keras' uint32
                                                      {DType::int32, DType::int32},
                                                      {DType::int64, DType::int64},
                                                      {DType::float64, DType::float64}};
@@ -120,6 +123,25 @@ TEST(ReductionTest, DtypesAreThoseOfKeras) {
     EXPECT_FALSE(ops::all(x).item());
   }
   EXPECT_THROW(ops::sum(Tensor::zeros({2}, DType::bfloat16)), DTypeError);
+}
+
+/// What Keras 3.15 gives as uint32 below 2^32; int32 held neither.
+TEST(ReductionTest, TotalsOfBytesLoseNothing) {
+  const Tensor x = Tensor::full({3, 3'000'000}, 255, DType::uint8);
+  EXPECT_EQ(ops::sum(x).to_vector<int64_t>(), (std::vector<int64_t>{2'295'000'000}));
+  EXPECT_EQ(ops::sum(x, {0}).to_vector<int64_t>()[2'999'999], 765);
+  EXPECT_EQ(ops::prod(Tensor::full({4}, 255, DType::uint8)).to_vector<int64_t>(),
+            (std::vector<int64_t>{4'228'250'625}));
+  EXPECT_EQ(ops::sum(Tensor::ones({3}, DType::bool_)).to_vector<int32_t>(), (std::vector<int32_t>{3}));
+  EXPECT_FLOAT_EQ(ops::mean(x).at<float>({}), 255);
+}
+
+/// Products of matrices keep their dtype and wrap around, as Keras' do on TensorFlow.
+TEST(ReductionTest, ProductsOfMatricesOfBytesWrapAround) {
+  const Tensor x = Tensor::full({1, 300}, 255, DType::uint8);
+  const Tensor product = ops::matmul(x, ops::transpose(x));
+  EXPECT_EQ(product.to_vector<uint8_t>(), (std::vector<uint8_t>{300 * 255 * 255 % 256}));
+  EXPECT_EQ(ops::einsum("ij,kj->ik", {x, x}).to_vector<uint8_t>(), product.to_vector<uint8_t>());
 }
 
 TEST(ReductionTest, NanAndInfinity) {
