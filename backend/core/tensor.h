@@ -172,7 +172,8 @@ class Tensor {
   std::string to_string() const;
   friend std::ostream& operator<<(std::ostream& out, const Tensor& x) { return write(out, x); }
 
-  // NumPy's ways, from here to the rows. They are ops: differentiable, and recorded on symbolic tensors.
+  // NumPy's ways, from here to the rows. They are ops: differentiable, and recorded on symbolic tensors. What
+  // shares this tensor's bytes says so; as of ops::, all others give bytes of their own.
 
   /// x[0], x[slice(1, 3)]: axis 0. Reads as a tensor of its own, and takes assignments: see Slice. Throws
   /// ShapeError for an index outside.
@@ -209,7 +210,7 @@ class Tensor {
   Tensor argmax(std::optional<int> axis = {}, bool keepdims = false) const;
   Tensor argmin(std::optional<int> axis = {}, bool keepdims = false) const;
 
-  /// One size may be -1: what is left.
+  /// One size may be -1: what is left. Shares the bytes, as ravel() and squeeze() do.
   Tensor reshape(const Shape& shape) const;
   /// All elements as one axis.
   Tensor ravel() const;
@@ -218,6 +219,7 @@ class Tensor {
   Tensor transpose(const Axes& axes = {}) const;
   Tensor T() const { return transpose(); }
   Tensor swapaxes(int first, int second) const;
+  /// x.astype("int32"). Shares the bytes where x has the dtype.
   Tensor astype(DType dtype) const;
   /// Every value cut to [low, high].
   Tensor clip(double low, double high) const;

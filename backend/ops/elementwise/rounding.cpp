@@ -5,6 +5,7 @@
 #include <nyala/backend/ops/base/unary_op.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/shape/repeat.h>
 
 namespace nyala::ops {
 
@@ -132,8 +133,12 @@ Tensor clip(const Tensor& x, double minimum, double maximum) {
 
 Tensor floor(const Tensor& x) { return apply(kFloor, real(x)); }
 Tensor ceil(const Tensor& x) { return apply(kCeil, real(x)); }
-Tensor trunc(const Tensor& x) { return is_floating(x.dtype()) ? apply(kTrunc, x) : x; }
-Tensor round(const Tensor& x) { return is_floating(x.dtype()) ? apply(kRound, x) : x; }
+Tensor trunc(const Tensor& x) {
+  return is_floating(x.dtype()) ? apply(kTrunc, x) : detail::with_bytes_apart(x, {&x, 1});
+}
+Tensor round(const Tensor& x) {
+  return is_floating(x.dtype()) ? apply(kRound, x) : detail::with_bytes_apart(x, {&x, 1});
+}
 Tensor isnan(const Tensor& x) { return apply(kIsnan, real(x)); }
 Tensor isinf(const Tensor& x) { return apply(kIsinf, real(x)); }
 Tensor isfinite(const Tensor& x) { return apply(kIsfinite, real(x)); }

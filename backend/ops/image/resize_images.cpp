@@ -14,6 +14,7 @@
 #include <nyala/backend/ops/base/grad_context.h>
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/elementwise/rounding.h>
+#include <nyala/backend/ops/shape/repeat.h>
 #include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala::ops {
@@ -160,7 +161,7 @@ Tensor resize_images(const Tensor& images, int64_t height, int64_t width, const 
                              : pad_to_proportions(images, height, width, options.fill_value),
                          height, width, {options.interpolation, options.antialias});
   if (shape.rank() == 3) return squeeze(resize_images(expand_dims(images, 0), height, width, options), {0});
-  if (shape[1] == height && shape[2] == width) return images;
+  if (shape[1] == height && shape[2] == width) return detail::with_bytes_apart(images, {&images, 1});
   const bool widens = !is_floating(images.dtype()) && options.interpolation != Interpolation::nearest;
   const Tensor x = widens ? cast(images, DType::float32) : images;
   const Tensor resized = dispatch(

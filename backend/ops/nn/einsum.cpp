@@ -15,6 +15,7 @@
 #include <nyala/backend/ops/nn/einsum_terms.h>
 #include <nyala/backend/ops/nn/matmul.h>
 #include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/repeat.h>
 #include <nyala/backend/ops/shape/shape.h>
 #include <nyala/backend/ops/shape/slice.h>
 #include <nyala/backend/ops/shape/transpose.h>
@@ -337,7 +338,7 @@ Tensor einsum(std::string_view equation, const Tensors& operands) {
     labelled.push_back({x[i], terms.inputs[i]});
     take_diagonals(labelled.back());
   }
-  if (labelled.size() == 1) return einsum_of_one(labelled[0], terms.output);
+  if (labelled.size() == 1) return with_bytes_apart(einsum_of_one(labelled[0], terms.output), operands);
   return einsum_of_many(labelled, terms.output);
 }
 

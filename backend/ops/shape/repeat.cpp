@@ -111,7 +111,6 @@ const OpDef kTile = {.name = "tile",
                      .twice_differentiable = true};
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
-  if (x.shape() == shape) return x;
   return dispatch(kBroadcastTo, BroadcastDescriptor{shape}, {&x});
 }
 
@@ -127,7 +126,13 @@ Tensor tile(const Tensor& x, const std::vector<int>& repeats) {
   for (size_t i = 0; i < repeats.size(); ++i)
     if (checked_count("tile", repeats[i]) != 1)
       out = dispatch(kTile, RepeatDescriptor{extra + static_cast<int>(i), repeats[i]}, {&out});
-  return out;
+  return detail::with_bytes_apart(out, {&x, 1});
+}
+
+Tensor detail::with_bytes_apart(const Tensor& y, std::span<const Tensor> inputs) {
+  for (const Tensor& x : inputs)
+    if (y.storage() && y.storage().get() == x.storage().get()) return broadcast_to(y, y.shape());
+  return y;
 }
 
 }  // namespace nyala::ops

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include <nyala/backend/core/op.h>
@@ -26,6 +27,11 @@ struct RepeatDescriptor {
 extern const OpDef kBroadcastTo, kRepeat, kTile;
 
 namespace detail {
+
+/// `y`, or a copy of it where it shares the bytes of an input: what an op gives has bytes of its own, but for
+/// those that only name other axes (reshape and its like) and those that have nothing to do (a cast to the
+/// dtype that is there).
+Tensor with_bytes_apart(const Tensor& y, std::span<const Tensor> inputs);
 
 /// What a call of one of these three moves.
 StridedCopy repeat_copy(const KernelCall& call);
