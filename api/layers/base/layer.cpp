@@ -161,10 +161,7 @@ Shapes shapes_of(Inputs inputs) {
 
 /// Keras' autocast: floating inputs take the layer's dtype.
 Tensor in_dtype(const Tensor& input, DType dtype) {
-  if (!is_floating(input.dtype()) || input.dtype() == dtype) return input;
-  const Tensor converted = with_call_arguments(ops::cast(input, dtype), call_arguments_of(input));
-  if (has_given_mask(input)) return given_mask(converted, mask_of(input));
-  return input.metadata() ? with_mask(converted, mask_of(input)) : converted;
+  return is_floating(input.dtype()) && input.dtype() != dtype ? cast_with_metadata(input, dtype) : input;
 }
 
 /// Gives outputs their masks.

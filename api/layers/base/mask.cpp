@@ -3,6 +3,7 @@
 #include <nyala/api/layers/base/mask.h>
 
 #include <nyala/api/layers/base/call_arguments.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/logical.h>
 
 namespace nyala {
@@ -62,6 +63,12 @@ bool detail::is_symbolic(const Tensor& x) {
 bool detail::has_given_mask(const Tensor& x) {
   const auto* metadata = dynamic_cast<const MaskMetadata*>(x.metadata().get());
   return metadata && metadata->given;
+}
+
+Tensor detail::cast_with_metadata(const Tensor& x, DType dtype) {
+  const Tensor out = ops::cast(x, dtype);
+  return x.metadata() ? with_call_arguments(marked(out, mask_of(x), has_given_mask(x)), call_arguments_of(x))
+                   : out;
 }
 
 Tensor detail::merged_mask(Inputs inputs) {

@@ -40,6 +40,9 @@ bool is_symbolic(const Tensor& x);
 
 bool has_given_mask(const Tensor& x);
 
+/// `x` cast to `dtype` with all that travels with it: its mask, given or not, and the arguments of its call.
+Tensor cast_with_metadata(const Tensor& x, DType dtype);
+
 /// The mask of a layer that merges its inputs element by element: true where that of any input is; undefined
 /// unless all have one.
 Tensor merged_mask(Inputs inputs);

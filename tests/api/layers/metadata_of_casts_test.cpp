@@ -1,0 +1,40 @@
+// What a tensor carries stays with it where a layer or a model changes its dtype.
+#include <gtest/gtest.h>
+
+#include <nyala/api/layers/base/call_arguments.h>
+#include <nyala/nyala.h>
+
+namespace nyala {
+
+namespace {
+
+const Tensor kMask = Tensor({{1, 1, 0, 0}}).astype("bool");
+
+TEST(NotesOfCasts, MasksAndArgumentsOfCallsStay) {
+  const Tensor x = Tensor::zeros({1, 4, 2});
+  const auto arguments = std::make_shared<CallArguments>(CallArguments{.tensors = {"query"}, .flags = {}});
+  const Tensor y =
+      detail::cast_with_metadata(detail::with_call_arguments(given_mask(x, kMask), arguments), "float64");
+  EXPECT_EQ(y.dtype(), DType::float64);
+  EXPECT_TRUE(detail::has_given_mask(y));
+  EXPECT_EQ(mask_of(y).to_vector<bool>(), kMask.to_vector<bool>());
+  EXPECT_EQ(detail::call_arguments_of(y), arguments);
+  EXPECT_FALSE(detail::has_given_mask(detail::cast_with_metadata(with_mask(x, kMask), "float64")));
+  EXPECT_FALSE(detail::cast_with_metadata(x, "float64").notes());
+}
+
+/// A recurrent layer with states looks at given masks alone: a model in front of it lost that it was given.
+TEST(NotesOfCasts, AModelsInputKeepsAGivenMask) {
+  const Tensor x = Input({4, 2}), h = Input({3}), c = Input({3});
+  const Model model({.inputs = {x, h, c}, .outputs = {LSTM(3)({x, h, c})}});
+  const Tensor steps = Tensor::arange(8).reshape({1, 4, 2}), state = Tensor::ones({1, 3});
+  const auto run = [&](const Tensor& given) { return model({given, state, state}).to_vector<float>(); };
+  const std::vector<float> masked = run(given_mask(steps.astype("float32"), kMask));
+  EXPECT_NE(masked, run(steps.astype("float32")));
+  EXPECT_EQ(run(given_mask(steps.astype("float64"), kMask)), masked);
+  EXPECT_EQ(run(given_mask(steps, kMask)), masked);
+}
+
+}  // namespace
+
+}  // namespace nyala
