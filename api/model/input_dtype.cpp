@@ -8,7 +8,6 @@
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala::detail {
 
@@ -43,11 +42,6 @@ void check_fits(const Tensor& x, const Tensor& input, const InputPlace& place) {
                              std::string(name_of(x.dtype())) + "\"}) takes it");
 }
 
-Tensor cast_with_mask(const Tensor& x, DType dtype) {
-  const Tensor converted = ops::cast(x, dtype);
-  return x.metadata() ? with_mask(converted, mask_of(x)) : converted;
-}
-
 }  // namespace
 
 bool takes_whole_numbers(const LayerNode& layer) {
@@ -64,22 +58,24 @@ bool keeps_whole_numbers(const GraphPlan& plan, int value) {
 }
 
 Tensor with_narrowed_integers(const Tensor& x, const Tensor& input, const InputPlace& place) {
+  if (is_floating(x.dtype()) && is_integer(input.dtype()))
+    return with_narrowed_integers(cast_with_metadata(x, DType::int64), input, place);
   const bool narrows =
       is_integer(x.dtype()) && is_integer(input.dtype()) && size_of(input.dtype()) < size_of(x.dtype());
   if (!narrows) return x;
   if (!x.is_abstract() && x.dtype() == DType::int64) check_fits<int64_t>(x, input, place);
   if (!x.is_abstract() && x.dtype() == DType::int32) check_fits<int32_t>(x, input, place);
-  return cast_with_mask(x, input.dtype());
+  return cast_with_metadata(x, input.dtype());
 }
 
 Tensor in_input_dtype(const Tensor& x, const Tensor& input, bool keeps_whole_numbers,
                       const InputPlace& place) {
   const DType dtype = input.dtype();
   if (x.dtype() == dtype) return x;
-  if (is_floating(x.dtype())) return is_floating(dtype) ? cast_with_mask(x, dtype) : x;
+  if (is_floating(x.dtype()) && !is_integer(dtype)) return cast_with_metadata(x, dtype);
   if (is_integer(x.dtype()) && is_floating(dtype) && keeps_whole_numbers) return x;
   const Tensor fits = with_narrowed_integers(x, input, place);
-  return fits.dtype() == dtype ? fits : cast_with_mask(fits, dtype);
+  return fits.dtype() == dtype ? fits : cast_with_metadata(fits, dtype);
 }
 
 }  // namespace nyala::detail

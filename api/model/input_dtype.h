@@ -18,14 +18,13 @@ struct InputPlace {
   const char* within = "";  // behind the place of a value: " of its batch"
 };
 
-/// Whole numbers that are wider than those of the Input `input` in its dtype, other data as it is. Throws
-/// InvalidArgumentError naming the first value that does not fit, where Keras keeps its lower bits only;
-/// values that lie on a device are waited for.
+/// Whole numbers that are wider than those of the Input `input` in its dtype, and floats, cut, where it takes
+/// whole numbers; other data as it is. Throws InvalidArgumentError naming the first value that does not fit,
+/// where Keras keeps its lower bits only; values that lie on a device are waited for.
 Tensor with_narrowed_integers(const Tensor& x, const Tensor& input, const InputPlace& place);
 
-/// `x` in the dtype of the Input `input`, as Keras converts data: bool and whole numbers always (but for a
-/// floating Input that keeps them), floats where the Input is floating. Throws as with_narrowed_integers().
-Tensor in_input_dtype(const Tensor& x, const Tensor& input, bool keeps_whole_numbers,
-                      const InputPlace& place);
+/// `x` in the dtype of the Input `input`, as Keras converts data: floats for whole numbers are cut; but whole
+/// numbers stay for a floating Input that keeps them. Throws as with_narrowed_integers().
+Tensor in_input_dtype(const Tensor& x, const Tensor& input, bool keeps_whole_numbers, const InputPlace& place);
 
 }  // namespace nyala::detail

@@ -26,11 +26,9 @@ class SoftmaxNode final : public LayerNode {
 
   bool uses_mask() const override { return true; }
   Tensor call(Call&, const Tensor& input) const override {
-    check_floating(input);
-    const Tensor mask = mask_of(input);
-    if (!mask.defined()) return ops::softmax(input, config_.axis);
-    check_mask(mask.shape(), input.shape());
-    const Tensor x = with_mask(input, {});
+    const Tensor mask = mask_of(input), x = as_floating(with_mask(input, {}), dtype());
+    if (!mask.defined()) return ops::softmax(x, config_.axis);
+    check_mask(mask.shape(), x.shape());
     const auto number = [&](double value) { return Tensor::full({}, value, x.dtype(), x.device()); };
     const Tensor kept = mask.dtype() == DType::bool_ ? mask : ops::greater(mask, number(0.5));
     const double hidden = x.dtype() == DType::float16 ? -3e4 : -1e9;

@@ -27,8 +27,8 @@ class UnitNormalizationNode final : public LayerNode {
 
   void build(Builder&, const Shape& input) override { TrailingAxes(config_.axis.list(), input); }
 
-  Tensor call(Call&, const Tensor& x) const override {
-    check_floating(x);
+  Tensor call(Call&, const Tensor& input) const override {
+    const Tensor x = as_floating(input, dtype());
     // The bound stands under the root, so that the gradient at 0 is a number.
     const Tensor squares = ops::sum(x * x, config_.axis.list(), true);
     const Tensor bound = Tensor::full({}, 1e-24, x.dtype(), x.device());

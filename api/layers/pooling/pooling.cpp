@@ -35,6 +35,12 @@ Tensor pool2d(const Tensor& x, const ops::Pooling2DOptions& options) {
   return kKind == PoolingKind::maximum ? ops::max_pooling2d(x, options) : ops::average_pooling2d(x, options);
 }
 
+/// Maxima of whole numbers are whole numbers; means of them are of the layer's dtype.
+template <PoolingKind kKind>
+Tensor poolable(const Tensor& x, DType dtype) {
+  return kKind == PoolingKind::maximum ? x : as_floating(x, dtype);
+}
+
 /// None where a size is.
 int64_t product(int64_t a, int64_t b) { return a == None || b == None ? None : a * b; }
 
@@ -65,7 +71,8 @@ class PoolingNode : public LayerNode, public Fusable {
     check_window(input, {config_.pool_size, config_.strides, 1, config_.padding});
   }
 
-  Tensor call(Call&, const Tensor& x) const override {
+  Tensor call(Call&, const Tensor& input) const override {
+    const Tensor x = poolable<kKind>(input, dtype());
     if constexpr (N == 3)
       return pool3d<kKind>(x, config_.pool_size, config_.strides, config_.padding);
     else

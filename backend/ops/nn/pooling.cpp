@@ -3,7 +3,6 @@
 // it is found again in x, instead of keeping an index for each output. NaN is chosen only where there is
 // nothing else.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include <nyala/backend/core/error.h>
@@ -23,18 +22,22 @@ WindowAxis window_of(const Pooling2DDescriptor& d, int axis) {
   return {d.pool[i], d.strides[i], 1};
 }
 
-void infer_pooling(InferContext& c) {
+void infer_max_pooling(InferContext& c) {
   const auto& d = c.descriptor<Pooling2DDescriptor>();
   const Shape& x = c.shape(0);
   if (x.rank() != 4) c.fail("expected x (batch, height, width, channels), received " + x.to_string());
-  if (!is_floating(c.dtype(0)))
-    c.fail("expected a floating dtype, received " + std::string(name_of(c.dtype(0))));
   const int64_t height = window_output_size(x[1], window_of(d, 0), d.padding, 0);
   const int64_t width = window_output_size(x[2], window_of(d, 1), d.padding, 1);
   if (height == 0 || width == 0 || x[1] == 0 || x[2] == 0)
     c.fail("Computed output size would be zero or negative. Received: inputs " + x.to_string() +
            ", pool size (" + std::to_string(d.pool[0]) + ", " + std::to_string(d.pool[1]) + ")");
   c.output(0, {x[0], height, width, x[3]}, c.dtype(0));
+}
+
+void infer_average_pooling(InferContext& c) {
+  if (!is_floating(c.dtype(0)))
+    c.fail("expected a floating dtype, received " + std::string(name_of(c.dtype(0))));
+  infer_max_pooling(c);
 }
 
 void infer_max_backward(InferContext& c) { c.output(0, c.shape(1), c.dtype(1)); }
@@ -76,7 +79,7 @@ template <class T>
 int64_t argmax(const Pooling2DGeometry& g, const Window& w, const T* x, int64_t c) {
   int64_t best = -1;
   for_each_pixel(g, w, [&](int64_t at) {
-    if (best < 0 || x[at + c] > x[best] || (std::isnan(x[best]) && !std::isnan(x[at + c]))) best = at + c;
+    if (best < 0 || x[at + c] > x[best] || (x[best] != x[best] && x[at + c] == x[at + c])) best = at + c;
   });
   return best;
 }
@@ -84,7 +87,7 @@ int64_t argmax(const Pooling2DGeometry& g, const Window& w, const T* x, int64_t 
 void max_reference(const KernelCall& call) {
   const Pooling2DGeometry g =
       pooling2d_geometry(call.descriptor<Pooling2DDescriptor>(), call.input(0).shape());
-  dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
+  dispatch_arithmetic(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     const T* x = call.in<T>(0);
     for_each_window(g, [&](const Window& w) {
       for (int64_t c = 0; c < g.channels; ++c) call.out<T>(0)[w.y + c] = x[argmax(g, w, x, c)];
@@ -135,6 +138,7 @@ void average_backward_reference(const KernelCall& call) {
 }
 
 void max_gradient(GradContext& c) {
+  if (!is_floating(c.input(0).dtype())) return;
   c.emit(0, kMaxPooling2DBackward, c.descriptor<Pooling2DDescriptor>(), {&c.grad(), &c.input(0)});
 }
 
@@ -185,12 +189,12 @@ Pooling2DGeometry detail::pooling2d_geometry(const Pooling2DDescriptor& d, const
 }
 
 const OpDef kMaxPooling2D = {.name = "max_pooling2d",
-                             .infer = infer_pooling,
+                             .infer = infer_max_pooling,
                              .gradient = max_gradient,
                              .keep_inputs = keep(0),
                              .reference = max_reference};
 const OpDef kAveragePooling2D = {.name = "average_pooling2d",
-                                 .infer = infer_pooling,
+                                 .infer = infer_average_pooling,
                                  .gradient = average_gradient,
                                  .reference = average_reference};
 const OpDef kMaxPooling2DBackward = {

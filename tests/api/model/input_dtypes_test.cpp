@@ -1,4 +1,5 @@
 // Whole numbers and truth values as data: every kind of model takes them as Keras does, in the dtype of its Input.
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -196,6 +197,38 @@ TEST_P(SeveralInputs, NumbersThatFitTrainAsThoseOfTheInput) {
     EXPECT_EQ(trained(DType::int64, false), expected);
     EXPECT_EQ(trained(DType::int64, true), expected);
     EXPECT_EQ(trained(DType::uint8, false), expected);
+  });
+}
+
+/// As Keras casts data; what does not fit is an error here.
+TEST_P(SeveralInputs, FloatsAreCutForWholeNumbers) {
+  mirrored(GetParam()).scope([] {
+    const Tensor ids = numbers({6, 2}, DType::int32), y = Tensor::ones({6, 1});
+    for (const char* dtype : {"float32", "float64"}) {
+      const Tensor floats = ids.astype(dtype) + 0.9;
+      const Model model = of_ids("int32");
+      EXPECT_EQ(model.predict(floats, {.verbose = 0}).to_vector<float>(),
+                model.predict(ids, {.verbose = 0}).to_vector<float>());
+      EXPECT_EQ(model(floats).to_vector<float>(), model(ids).to_vector<float>());
+      EXPECT_EQ(model.evaluate(floats, y, {.verbose = 0})["loss"],
+                model.evaluate(ids, y, {.verbose = 0})["loss"]);
+      const auto trained = [&](const Tensor& x) {
+        set_random_seed(4);
+        const Model fresh = of_ids("int32");
+        fresh.fit(x, y, {.batch_size = 3, .epochs = 2, .verbose = 0, .shuffle = false});
+        return fresh.predict(ids, {.verbose = 0}).to_vector<float>();
+      };
+      EXPECT_EQ(trained(floats), trained(ids));
+    }
+    const Tensor x = Input({1}, {.dtype = "int32"});
+    const Model same(x, x + 0);
+    EXPECT_EQ(same.predict(Tensor({{1.9}, {-1.9}}), {.verbose = 0}).to_vector<int32_t>(),
+              (std::vector<int32_t>{1, -1}));
+    EXPECT_THAT(message([&] {
+                  same.predict(Tensor({{1}, {3e9}}), {.verbose = 0});
+                }),
+                HasSubstr("received 3000000000 at [1, 0]"));
+    EXPECT_THAT(message([&] { same.predict(Tensor({{1}, {NAN}}), {.verbose = 0}); }), HasSubstr("at [1, 0]"));
   });
 }
 
