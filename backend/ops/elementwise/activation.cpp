@@ -41,7 +41,8 @@ T scaled(T slope, T x) {
   return slope == 0 && x == x ? T(0) : slope * x;
 }
 
-// The slope is told by y, so that a layer keeps one tensor only: y > 0 exactly where x > threshold >= 0.
+// The slope is told by y, so that a layer keeps one tensor only: y > 0 exactly where x > threshold >= 0. At
+// the kinks it is Keras': of a leaky ReLU that of the left side, else 0.
 struct Relu {
   using Parameters = ReluDescriptor;
   static constexpr bool kPiecewiseLinear = true;
@@ -57,7 +58,8 @@ struct Relu {
   template <class T>
   static T slope(T y, const Parameters& p) {
     if (y > 0) return static_cast<T>(std::isinf(p.max_value) || y < static_cast<T>(p.max_value));
-    return y == 0 && p.max_value == 0 ? T(0) : static_cast<T>(p.negative_slope);
+    const bool is_leaky = std::isinf(p.max_value) && p.threshold == 0;
+    return y == 0 && !is_leaky ? T(0) : static_cast<T>(p.negative_slope);
   }
 };
 struct Sigmoid : Formula {
@@ -88,8 +90,8 @@ struct Selu : Formula {
   static constexpr double kScale = 1.0507009873554804934193349852946;
   static constexpr double kScaledAlpha = kScale * 1.6732632423543772848170429916717;
   static Tensor slope_op(const Tensor& x, const Parameters&) {
-    return where(greater(x, zeros_like(x)), ones_like(x) * kScale,
-                 exp(minimum(x, zeros_like(x))) * kScaledAlpha);
+    return where(less(x, zeros_like(x)), exp(minimum(x, zeros_like(x))) * kScaledAlpha,
+                 ones_like(x) * kScale);
   }
   template <class T>
   static T value(T x, Parameters) {
@@ -97,7 +99,7 @@ struct Selu : Formula {
   }
   template <class T>
   static T slope(T x, Parameters) {
-    return x > 0 ? T(kScale) : T(kScaledAlpha) * std::exp(x);
+    return x < 0 ? T(kScaledAlpha) * std::exp(x) : T(kScale);
   }
 };
 struct Gelu : Formula {

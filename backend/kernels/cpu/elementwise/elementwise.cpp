@@ -223,7 +223,7 @@ class Level {
     add(kElu, run_unary<loops_of, &Loops::elu, elu_parameters, kSlowGrain>);
     add(kEluGradient, run_gradient<loops_of, &Loops::elu_gradient, elu_parameters>);
     add(kSelu, run_unary<loops_of, &Loops::elu, selu_parameters, kSlowGrain>);
-    add(kSeluGradient, run_gradient<loops_of, &Loops::elu_gradient, selu_parameters>);
+    add(kSeluGradient, run_gradient<loops_of, &Loops::selu_gradient, selu_parameters>);
     add(kGelu, run_unary<loops_of, &Loops::gelu, no_parameters, kSlowGrain>);
     add(kGeluTanh, run_unary<loops_of, &Loops::gelu_tanh, no_parameters, kSlowGrain>);
     add(kExp, run_unary<loops_of, &Loops::exp, no_parameters, kSlowGrain>);

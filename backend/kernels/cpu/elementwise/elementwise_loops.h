@@ -30,7 +30,7 @@ struct ElementwiseLoops {
   };
   using UnaryGradient = void (*)(const GradientRun& run, const float* parameters);
   UnaryGradient relu_gradient, bounded_relu_gradient, sigmoid_gradient, tanh_gradient, silu_gradient,
-      gelu_gradient, gelu_tanh_gradient, square_gradient, elu_gradient;
+      gelu_gradient, gelu_tanh_gradient, square_gradient, elu_gradient, selu_gradient;
 
   /// Casts; bfloat16 as its bits, bool as uint8.
   void (*uint8_to_float)(const uint8_t*, float*, int64_t);

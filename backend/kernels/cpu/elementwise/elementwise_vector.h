@@ -69,7 +69,8 @@ struct Formulas {
       return L::choose(x > 0.0f, L::choose(x > p[1], L::all(p[1]), x), low);
     }
     static F slope(F y, F dy, const float* p) {
-      return L::choose(y > 0.0f, L::choose(y >= p[1], L::all(0), dy), dy * p[0]);
+      const F low = p[1] == p[1] ? L::choose(y == 0.0f, L::all(0), dy * p[0]) : dy * p[0];
+      return L::choose(y > 0.0f, L::choose(y >= p[1], L::all(0), dy), low);
     }
   };
   struct Sigmoid {
@@ -123,6 +124,11 @@ struct Formulas {
     static F of(F x, const float* p) { return L::choose(x > 0.0f, x * p[0], L::expm1_below_0(x) * p[1]); }
     static F slope(F x, F dy, const float* p) {
       return dy * L::choose(x > 0.0f, L::all(p[0]), L::exp(x) * p[1]);
+    }
+  };
+  struct Selu {
+    static F slope(F x, F dy, const float* p) {
+      return dy * L::choose(x < 0.0f, L::exp(x) * p[1], L::all(p[0]));
     }
   };
   struct Exp {
@@ -268,6 +274,7 @@ constexpr ElementwiseLoops make_elementwise_loops() {
           .gelu_tanh_gradient = unary_gradient<kBytes, typename S::GeluTanh>,
           .square_gradient = unary_gradient<kBytes, typename S::Square>,
           .elu_gradient = unary_gradient<kBytes, typename S::Elu>,
+          .selu_gradient = unary_gradient<kBytes, typename S::Selu>,
           .uint8_to_float = convert<kBytes, uint8_t, float>,
           .int32_to_float = convert<kBytes, int32_t, float>,
           .int64_to_float = convert<kBytes, int64_t, float>,
