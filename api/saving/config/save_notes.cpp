@@ -30,12 +30,22 @@ void SaveNotes::left_out(const std::string& what) {
   if (std::find(known.begin(), known.end(), what) == known.end()) known.push_back(what);
 }
 
+void SaveNotes::not_compiled(const std::string& reason) {
+  if (t_current) t_current->not_compiled_ = reason;
+}
+
 void SaveNotes::say(const std::string& what) const {
   std::string text;
   if (!left_out_.empty())
     text += "no file can hold " + listed(left_out_) +
             ": a C++ function is stored by its name, register_serializable(\"package\", \"name\", function); "
             "or compile again after loading, with the optimizer of the loaded model";
+  if (!not_compiled_.empty())
+    text += (text.empty() ? "" : "; ") +
+            std::string("the file does not say how the model was compiled, since ") + not_compiled_ +
+            ": compile the loaded model again with an optimizer made the same way, and load_weights() of "
+            "this file "
+            "brings its state back";
   if (!classes_.empty())
     text += (text.empty() ? "" : "; ") + std::string("the file names classes that are not registered, ") +
             quoted_list({classes_.begin(), classes_.end()}) + ": call register_serializable<" +

@@ -18,12 +18,15 @@ class SaveNotes {
   static void unregistered(const std::string& class_name);
   /// Something that the file does not hold: "the loss 'loss'".
   static void left_out(const std::string& what);
+  /// The file holds nothing of what compile() was told.
+  static void not_compiled(const std::string& reason);
   /// Logs the warning, which begins with `what`; nothing where there is nothing to say.
   void say(const std::string& what) const;
 
  private:
   std::set<std::string> classes_;
   std::vector<std::string> left_out_;
+  std::string not_compiled_;
   ScopedValue<SaveNotes*> here_;
 };
 

@@ -131,6 +131,14 @@ PerOutput<T> per_output_from(const Json& json, FromJson from_json) {
   return PerOutput<T>(std::move(named));
 }
 
+/// Keras takes losses by name for some of a dictionary of outputs.
+PerOutput<Loss> with_all_outputs(PerOutput<Loss> losses, const std::vector<std::string>& outputs) {
+  if (losses.named().empty()) return losses;
+  std::map<std::string, Loss> named = losses.named();
+  for (const std::string& output : outputs) named.emplace(output, Loss());
+  return PerOutput<Loss>(std::move(named));
+}
+
 const Json& part_of(const Json& config, const char* key) {
   static const Json& absent = *new Json;
   return config.contains(key) ? config[key] : absent;
@@ -306,7 +314,7 @@ Json compile_to_json(const Model& model) {
                 {"jit_compile", false}};
     return out;
   } catch (const InvalidArgumentError& error) {
-    SaveNotes::left_out(std::string("what compile() was told, since ") + error.what());
+    SaveNotes::not_compiled(error.what());
     return {};
   }
 }
@@ -328,6 +336,7 @@ void compile_from_json(const Model& model, const Json& config, const std::string
       return weight.get<double>();
     });
     const std::vector<std::string> outputs = model.model_node().output_names(1);
+    compile.loss = with_all_outputs(std::move(compile.loss), outputs);
     read_metrics(compile.metrics, compile.metrics_by_output, part_of(config, "metrics"), outputs, metric);
     read_metrics(compile.weighted_metrics, compile.weighted_metrics_by_output,
                  part_of(config, "weighted_metrics"), outputs, metric);

@@ -13,6 +13,7 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/utils/gradient_tape.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/files/hdf5/file.h>
 #include <nyala/tests/api/optimizers/bench.h>
@@ -273,6 +274,33 @@ TEST(MultiOptimizer, AFunctionMayChoose) {
   model.save(path);  // without what compile() was told
   EXPECT_FALSE(load_model(path).compiled());
   EXPECT_THROW(MultiOptimizer(MultiOptimizer::Config{}), InvalidArgumentError);
+}
+
+/// What the warning at saving says to do gives the training that was saved, optimizers' states included.
+TEST(MultiOptimizer, AfterLoadingAFunctionIsGivenAgain) {
+  const auto chosen = [] {
+    const Optimizer for_bias = SGD(0.1, {.momentum = 0.9}), for_others = Adam(0.1);
+    return MultiOptimizer(
+        [=](const Variable& variable) { return variable.name() == "bias" ? for_bias : for_others; });
+  };
+  const Tensor x({{1, 2}, {3, -1}, {0, 1}}), y({{1}, {0}, {2}});
+  const auto loss_of_next = [&](const Model& model) {
+    return model.fit(x, y, {.epochs = 2, .verbose = 0, .shuffle = false}).last("loss");
+  };
+  const Sequential model({Input({2}), Dense(1)});
+  model.compile({.optimizer = chosen(), .loss = "mse"});
+  loss_of_next(model);
+  const std::string path = ::testing::TempDir() + "chosen_again.keras";
+  std::string warning;
+  set_log_sink([&](LogChannel, std::string_view text) { warning += text; });
+  model.save(path);
+  set_log_sink({});
+  EXPECT_NE(warning.find("compile the loaded model again"), std::string::npos) << warning;
+  EXPECT_EQ(warning.find("optimizer of the loaded model"), std::string::npos) << warning;
+  const Model loaded = load_model(path);
+  loaded.compile({.optimizer = chosen(), .loss = "mse"});
+  loaded.load_weights(path);
+  EXPECT_EQ(loss_of_next(loaded), loss_of_next(model));
 }
 
 }  // namespace
