@@ -52,7 +52,7 @@ void MonitorCallback::find_direction(const Logs& logs) {
     return;
   }
   const std::string metric = monitor_.starts_with("val_") ? monitor_.substr(4) : monitor_;
-  if (metric == "loss" || metric.ends_with("_loss"))
+  if (metric == "loss")
     larger_is_better_ = false;
   else
     larger_is_better_ = direction_of(model(), metric);

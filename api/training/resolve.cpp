@@ -29,6 +29,15 @@ void check_names(const std::map<std::string, T>& named, const std::vector<std::s
                                  "; there are " + quoted_list(outputs));
 }
 
+/// As in Keras: what is not to be trained has to be said.
+void check_complete(const std::map<std::string, Loss>& named, const std::vector<std::string>& outputs) {
+  for (const std::string& output : outputs)
+    if (!named.empty() && !named.contains(output))
+      throw InvalidArgumentError("compile: losses are given by name, but none for output " +
+                                 in_quotes(output) +
+                                 "; give it one, or Loss() where it has none (Keras' None)");
+}
+
 void check_count(size_t given, size_t outputs, const char* what) {
   if (given > outputs)
     throw InvalidArgumentError("compile: expected at most " + std::to_string(outputs) + " " + what +
@@ -94,6 +103,7 @@ void resolve_losses(CompiledTraining& compiled, const std::vector<std::string>& 
   check_names(config.loss_weights.named(), names, "a loss weight is given");
   check_count(config.loss.list().size(), names.size(), "losses");
   check_count(config.loss_weights.list().size(), names.size(), "loss weights");
+  check_complete(config.loss.named(), names);
   const bool one_for_all = config.loss.list().size() == 1 && names.size() > 1;
   bool any = false;
   for (size_t i = 0; i < names.size(); ++i) {

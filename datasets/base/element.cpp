@@ -3,6 +3,7 @@
 #include <string>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/datasets/base/listed_shapes.h>
 
 namespace nyala {
 
@@ -17,9 +18,8 @@ int64_t detail::num_rows(const Element& batch, std::string_view where) {
       throw ShapeError(std::string(where) + ": expected tensors with rows (axis 0), received a scalar");
     const int64_t rows = tensor.shape().front();
     if (count >= 0 && rows != count)
-      throw ShapeError(std::string(where) + ": expected the same number of rows in every tensor, received " +
-                       std::to_string(count) + " and " + std::to_string(rows) + " (shape " +
-                       tensor.shape().to_string() + ")");
+      throw ShapeError(std::string(where) + ": expected the same number of rows (axis 0) in every tensor, " +
+                       "received " + listed_shapes(batch));
     count = rows;
   });
   if (count < 0)

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/datasets/base/listed_shapes.h>
 
 namespace nyala {
 
@@ -17,7 +18,6 @@ DataArgument::DataArgument(Tensor x, Tensor y, Tensor sample_weight) {
 
 int64_t DataArgument::rows() const {
   int64_t rows = -1;
-  std::string sizes;
   bool same = true;
   for_each_tensor(*arrays_, [&](const Tensor& tensor) {
     if (!tensor.defined()) throw InvalidArgumentError("the data holds an empty tensor, which was never made");
@@ -27,13 +27,12 @@ int64_t DataArgument::rows() const {
       throw InvalidArgumentError("expected tensors with values, received a symbolic one of shape " +
                                  tensor.shape().to_string());
     const int64_t own = tensor.shape()[0];
-    sizes += (sizes.empty() ? "" : ", ") + std::to_string(own);
     if (rows < 0) rows = own;
     same = same && own == rows;
   });
   if (!same)
-    throw InvalidArgumentError("the numbers of examples differ: x, y and sample weights have " + sizes +
-                               " rows; all arrays must have the same");
+    throw InvalidArgumentError("the numbers of examples differ: " + listed_shapes(*arrays_) +
+                               "; all arrays must have as many rows (axis 0)");
   return rows;
 }
 

@@ -129,6 +129,17 @@ TEST(EarlyStoppingCallback, WithoutTheMonitoredValueWarnsAndGoesOn) {
             "loss,val_mae");
 }
 
+/// As in Keras 3.15, which knows the total loss and compiled metrics only.
+TEST(MonitorMode, OfALossOfOneOutputItHasToBeSaid) {
+  Model model = small_model();
+  EarlyStopping automatic({.monitor = "val_lines_loss"}),
+      reduced({.monitor = "val_lines_loss", .mode = "min"});
+  EXPECT_THROW(run(automatic, model, {"val_lines_loss", {1, 2}}), InvalidArgumentError);
+  ReduceLROnPlateau plateau({.monitor = "val_lines_loss"});
+  EXPECT_THROW(run(plateau, model, {"val_lines_loss", {1, 2}}), InvalidArgumentError);
+  EXPECT_EQ(run(reduced, model, {"val_lines_loss", {1, 2, 3}}), 2);
+}
+
 TEST(MonitorMode, AMisspelledNameIsAnsweredByTheNearest) {
   Model model = small_model();
   const auto message = [&](auto callback) {
