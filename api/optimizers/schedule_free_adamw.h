@@ -28,8 +28,8 @@ struct ScheduleFreeAdamWConfig {
 /// warmup_steps, and v as in Adam
 ///   z' = z - learning_rate * g / (sqrt(v / (1 - beta_2^t)) + epsilon), x = (w - (1 - beta_1) z) / beta_1,
 ///   w = (1 - beta_1) z' + beta_1 ((1 - 1/t) x + z' / t).
-/// As in Keras on JAX and torch; its TensorFlow backend takes z' for z in x. Slots: momentum (z, begins as
-/// the weight), velocity.
+/// As in Keras on JAX; on TensorFlow and torch it takes z' for z in x, since its z is the variable. Slots:
+/// momentum (z, begins as the weight), velocity.
 class ScheduleFreeAdamW : public Optimizer {
  public:
   using Config = ScheduleFreeAdamWConfig;

@@ -10,7 +10,9 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/shape/transpose.h>
+#include <nyala/backend/ops/all.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala {
 namespace {
@@ -265,6 +267,31 @@ TEST(RandomCropLayer, OutsideOfTrainingItTakesTheMiddle) {
   EXPECT_EQ(layer(ramps(1, 2, 4).with_shape({2, 4, 2})).shape(), (Shape{2, 2, 2}));
   const Sequential model({Input({None, None, 2}), RandomCrop(2, 3), Flatten(), Dense(1)});
   EXPECT_EQ(model.predict(ramps(3, 5, 4), {.verbose = 0}).shape(), (Shape{3, 1}));
+}
+
+/// Out of training no layer does anything but a crop, whatever stands in front of it and behind it.
+TEST(ImageAugmentation, ChainsOutsideOfTrainingAreTheirCrop) {
+  configure_logical_devices("cpu", 2);
+  const Tensor x = ramps(3, 6, 8), y = Tensor::zeros({3, 2});
+  const Sequential alone({Input({6, 8, 2}), RandomCrop(3, 4), GlobalAveragePooling2D()});
+  const std::vector<float> expected = alone.predict(x, {.verbose = 0}).to_vector<float>();
+  for (const int devices : {1, 2})
+    for (const bool behind : {false, true})
+      for (const Layer& layer : all_layers()) {
+        if (layer.class_name() == "RandomCrop") continue;
+        SCOPED_TRACE(layer.class_name());
+        mirrored(devices).scope([&] {
+          const Layer first = behind ? Layer(RandomCrop(3, 4)) : layer,
+                      second = behind ? layer : RandomCrop(3, 4);
+          const Sequential model({Input({6, 8, 2}), first, second, GlobalAveragePooling2D()});
+          EXPECT_EQ(model.predict(x, {.verbose = 0}).to_vector<float>(), expected);
+          EXPECT_EQ(model(x).to_vector<float>(), expected);
+          model.compile({.optimizer = "sgd", .loss = "mse"});
+          const double mean = ops::square(Tensor::from(expected, {3, 2})).mean().item();
+          EXPECT_NEAR(model.evaluate(x, y, {.verbose = 0})["loss"], mean, 1e-5);
+        });
+      }
+  configure_logical_devices("cpu", 1);
 }
 
 TEST(ImageAugmentation, TravelsInFiles) {

@@ -89,7 +89,7 @@ def build(name, config):
 
 
 def published_schedule_free(config):
-    """Keras' own step, but the old average is a copy, as on JAX and torch: on TensorFlow it is the variable."""
+    """Keras' own step, but the old average is a copy, as on JAX: on TensorFlow and torch it is the variable."""
 
     class ScheduleFreeAdamW(keras.optimizers.ScheduleFreeAdamW):
         def update_step(self, gradient, variable, learning_rate):
