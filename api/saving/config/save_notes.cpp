@@ -31,7 +31,7 @@ void SaveNotes::left_out(const std::string& what) {
 }
 
 void SaveNotes::not_compiled(const std::string& reason) {
-  if (t_current) t_current->not_compiled_ = reason;
+  if (SaveNotes* notes = thread_context().save_notes) notes->not_compiled_ = reason;
 }
 
 void SaveNotes::say(const std::string& what) const {
@@ -44,8 +44,7 @@ void SaveNotes::say(const std::string& what) const {
     text += (text.empty() ? "" : "; ") +
             std::string("the file does not say how the model was compiled, since ") + not_compiled_ +
             ": compile the loaded model again with an optimizer made the same way, and load_weights() of "
-            "this file "
-            "brings its state back";
+            "this file brings its state back";
   if (!classes_.empty())
     text += (text.empty() ? "" : "; ") + std::string("the file names classes that are not registered, ") +
             quoted_list({classes_.begin(), classes_.end()}) + ": call register_serializable<" +

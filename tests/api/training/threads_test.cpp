@@ -62,6 +62,7 @@ class HeldAtBuild : public LayerNode {
  public:
   std::promise<void> entered;
   std::future<void> go_on;
+  std::string class_name() const override { return "HeldAtBuild"; }
   void build(Builder&, const Shapes&) override {
     entered.set_value();
     go_on.wait_for(std::chrono::seconds(20));
