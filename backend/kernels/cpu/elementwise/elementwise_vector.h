@@ -20,10 +20,10 @@ struct Divide {
   static auto of(auto a, auto b) { return a / b; }
 };
 struct Maximum {
-  static auto of(auto a, auto b) { return (a >= b) | (a != a) ? a : b; }
+  static auto of(auto a, auto b) { return ((a >= b) | (a != a)) ? a : b; }
 };
 struct Minimum {
-  static auto of(auto a, auto b) { return (a <= b) | (a != a) ? a : b; }
+  static auto of(auto a, auto b) { return ((a <= b) | (a != a)) ? a : b; }
 };
 struct SquaredDifference {
   static auto of(auto a, auto b) { return (a - b) * (a - b); }
