@@ -39,15 +39,16 @@ function(nyala_target_settings target)
   endif()
 endfunction()
 
-# nyala_precompile_headers(<target>): the standard headers that most files need are read once per target. None of our
-# own is among them: a compiler cache may answer with a precompiled header from before such a header was changed.
+# nyala_precompile_headers(<target> [<header>...]): the standard headers that most files need, and these of other
+# libraries, are read once per target. None of our own is among them: a compiler cache may answer with a precompiled
+# header from before such a header was changed.
 function(nyala_precompile_headers target)
   if(NYALA_PRECOMPILED_HEADERS)
     # So that ccache may keep what includes them.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory>
                               <mutex> <optional> <set> <span> <stdexcept> <string> <string_view>
-                              <utility> <vector>)
+                              <utility> <vector> ${ARGN})
   endif()
 endfunction()
 
