@@ -29,7 +29,7 @@ template struct ConvTransposeConfig<3>;
 
 namespace {
 
-std::string class_name_for(size_t axes) { return "Conv" + std::to_string(axes) + "DTranspose"; }
+std::string conv_transpose_name(size_t axes) { return "Conv" + std::to_string(axes) + "DTranspose"; }
 
 template <size_t N>
 void check_output_padding(const std::string& layer, const ConvTransposeConfig<N>& config) {
@@ -43,7 +43,7 @@ void check_output_padding(const std::string& layer, const ConvTransposeConfig<N>
 
 template <size_t N>
 ConvTransposeConfig<N> checked(ConvTransposeConfig<N> config) {
-  const std::string layer = class_name_for(N);
+  const std::string layer = conv_transpose_name(N);
   check_positive(layer, "filters", config.filters);
   check_kernel_sizes(layer, config);
   check_image_settings(layer, config);
@@ -69,7 +69,7 @@ class ConvTransposeNode : public LayerNode, public Fusable {
  public:
   explicit ConvTransposeNode(const ConvTransposeConfig<N>& config)
       : config_(checked(config)), options_(options_of(config_)) {}
-  std::string class_name() const override { return class_name_for(N); }
+  std::string class_name() const override { return conv_transpose_name(N); }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   void build(Builder& b, const Shape& input) override {

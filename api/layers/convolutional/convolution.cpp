@@ -27,11 +27,11 @@ template struct ConvolutionConfig<3>;
 
 namespace {
 
-std::string class_name_for(size_t axes) { return "Conv" + std::to_string(axes) + "D"; }
+std::string convolution_name(size_t axes) { return "Conv" + std::to_string(axes) + "D"; }
 
 template <size_t N>
 ConvolutionConfig<N> checked(ConvolutionConfig<N> config) {
-  const std::string layer = class_name_for(N);
+  const std::string layer = convolution_name(N);
   check_positive(layer, "filters", config.filters);
   check_kernel_sizes(layer, config);
   check_positive(layer, "groups", config.groups);
@@ -54,7 +54,7 @@ class ConvolutionNode : public LayerNode, public Fusable {
                  padding_of(config_.padding, config_.kernel_size, config_.dilation_rate),
                  sizes_in_image(config_.dilation_rate), static_cast<int>(config_.groups),
                  activation_.fused()} {}
-  std::string class_name() const override { return class_name_for(N); }
+  std::string class_name() const override { return convolution_name(N); }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   void build(Builder& b, const Shape& input) override {

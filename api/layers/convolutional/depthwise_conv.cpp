@@ -24,11 +24,11 @@ template struct DepthwiseConvConfig<2>;
 
 namespace {
 
-std::string class_name_for(size_t axes) { return "DepthwiseConv" + std::to_string(axes) + "D"; }
+std::string depthwise_conv_name(size_t axes) { return "DepthwiseConv" + std::to_string(axes) + "D"; }
 
 template <size_t N>
 DepthwiseConvConfig<N> checked(DepthwiseConvConfig<N> config) {
-  const std::string layer = class_name_for(N);
+  const std::string layer = depthwise_conv_name(N);
   check_kernel_sizes(layer, config);
   check_positive(layer, "depth_multiplier", config.depth_multiplier);
   check_image_settings(layer, config);
@@ -45,7 +45,7 @@ class DepthwiseConvNode : public LayerNode, public Fusable {
                  .padding = config_.padding,
                  .dilation = sizes_in_image(config_.dilation_rate),
                  .activation = activation_.fused()} {}
-  std::string class_name() const override { return class_name_for(N); }
+  std::string class_name() const override { return depthwise_conv_name(N); }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   void build(Builder& b, const Shape& input) override {

@@ -25,11 +25,11 @@ template struct SeparableConvConfig<2>;
 
 namespace {
 
-std::string class_name_for(size_t axes) { return "SeparableConv" + std::to_string(axes) + "D"; }
+std::string separable_conv_name(size_t axes) { return "SeparableConv" + std::to_string(axes) + "D"; }
 
 template <size_t N>
 SeparableConvConfig<N> checked(SeparableConvConfig<N> config) {
-  const std::string layer = class_name_for(N);
+  const std::string layer = separable_conv_name(N);
   check_positive(layer, "filters", config.filters);
   check_kernel_sizes(layer, config);
   check_positive(layer, "depth_multiplier", config.depth_multiplier);
@@ -46,7 +46,7 @@ class SeparableConvNode : public LayerNode, public Fusable {
         depthwise_options_{.strides = sizes_in_image(config_.strides),
                            .padding = config_.padding,
                            .dilation = sizes_in_image(config_.dilation_rate)} {}
-  std::string class_name() const override { return class_name_for(N); }
+  std::string class_name() const override { return separable_conv_name(N); }
   void fields(FieldVisitor& v) override { config_.fields(v); }
 
   void build(Builder& b, const Shape& input) override {

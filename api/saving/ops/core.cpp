@@ -27,7 +27,7 @@ Tensors read_unstack(const OpArguments& a) {
   return parts;
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kCoreRows[] = {
     {"Cast",
      read_cast,
      {{&ops::kCast, write_dtype<ops::CastDescriptor>}},
@@ -40,6 +40,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-OpFamily core_ops() { return {"keras.src.ops.core", kRows}; }
+OpFamily core_ops() { return {"keras.src.ops.core", kCoreRows}; }
 
 }  // namespace nyala

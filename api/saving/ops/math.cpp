@@ -21,7 +21,7 @@ Tensors read_in_top_k(const OpArguments& a) {
 }
 void write_in_top_k(const TracedOp& op, OpConfig& out) { out.config["k"] = op.as<ops::TopKDescriptor>().k; }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kMathRows[] = {
     {"Rsqrt", unary<ops::rsqrt>, {{&ops::kRsqrt}}, legacy_unary("rsqrt")},
     {"Erf", unary<ops::erf>, {{&ops::kErf}}, legacy_unary("erf")},
     {"Logsumexp",
@@ -34,6 +34,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-OpFamily math_ops() { return {"keras.src.ops.math", kRows}; }
+OpFamily math_ops() { return {"keras.src.ops.math", kMathRows}; }
 
 }  // namespace nyala

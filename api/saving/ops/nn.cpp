@@ -99,7 +99,7 @@ Tensors read_moments(const OpArguments& a) {
 constexpr LegacyFunction kLegacySoftmax = {{"softmax"}, {}, {{"axis", "axis"}}};
 constexpr LegacyFunction kLegacyGelu = {{"gelu"}, {}, {{"approximate", "approximate"}}, upgrade_gelu};
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kNnRows[] = {
     {"Relu", unary<plain_relu>, {{&ops::kRelu, nullptr, is_relu}}, legacy_unary("relu")},
     {"Relu6", unary<ops::relu6>, {{&ops::kRelu, nullptr, is_relu6}}, legacy_unary("relu6")},
     {"LeakyRelu",
@@ -141,6 +141,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-OpFamily nn_ops() { return {"keras.src.ops.nn", kRows}; }
+OpFamily nn_ops() { return {"keras.src.ops.nn", kNnRows}; }
 
 }  // namespace nyala

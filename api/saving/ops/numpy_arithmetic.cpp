@@ -102,7 +102,7 @@ Tensors read_where(const OpArguments& a) {
   return {ops::where(condition, side(a, "x1", 1, like, first), side(a, "x2", 2, like, second))};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kArithmeticRows[] = {
     {"Add", binary<ops::add>, {{&ops::kAdd}, {&ops::kAffine, write_sum, is_sum}}, legacy_binary("add")},
     {"Subtract",
      binary<ops::subtract>,
@@ -148,6 +148,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-OpFamily numpy_arithmetic_ops() { return {"keras.src.ops.numpy", kRows}; }
+OpFamily numpy_arithmetic_ops() { return {"keras.src.ops.numpy", kArithmeticRows}; }
 
 }  // namespace nyala

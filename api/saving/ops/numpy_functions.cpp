@@ -24,7 +24,7 @@ void write_clip(const TracedOp& op, OpConfig& out) {
   out.config["x_max"] = d.maximum;
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kFunctionRows[] = {
     {"Absolute", unary<ops::absolute>, {{&ops::kAbsolute}}, legacy_unary("abs")},
     {"Fabs", unary<ops::absolute>},
     {"Sign", unary<ops::sign>, {{&ops::kSign}}, legacy_unary("sign")},
@@ -65,6 +65,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-OpFamily numpy_function_ops() { return {"keras.src.ops.numpy", kRows}; }
+OpFamily numpy_function_ops() { return {"keras.src.ops.numpy", kFunctionRows}; }
 
 }  // namespace nyala

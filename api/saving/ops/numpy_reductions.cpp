@@ -102,7 +102,7 @@ void write_full_like(const TracedOp& op, OpConfig& out) {
   write_dtype<ops::FullLikeDescriptor>(op, out);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kReductionRows[] = {
     {"Mean", reduction<ops::mean>, {{&ops::kMean, write_reduction}}, legacy_reduction("reduce_mean")},
     {"Sum", reduction<ops::sum>, {{&ops::kSum, write_reduction}}, legacy_reduction("reduce_sum")},
     {"Max", reduction<ops::max>, {{&ops::kMax, write_extremum}}, legacy_reduction("reduce_max")},
@@ -131,6 +131,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-OpFamily numpy_reduction_ops() { return {"keras.src.ops.numpy", kRows}; }
+OpFamily numpy_reduction_ops() { return {"keras.src.ops.numpy", kReductionRows}; }
 
 }  // namespace nyala

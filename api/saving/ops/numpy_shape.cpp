@@ -146,7 +146,7 @@ Tensors read_take_along_axis(const OpArguments& a) {
   return {ops::take_along_axis(x, indices, axis_argument(a, 0))};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kShapeRows[] = {
     {"Reshape",
      read_reshape,
      {{&ops::kReshape, write_reshape}, {&ops::kFlatten, write_flattened}},
@@ -181,6 +181,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-OpFamily numpy_shape_ops() { return {"keras.src.ops.numpy", kRows}; }
+OpFamily numpy_shape_ops() { return {"keras.src.ops.numpy", kShapeRows}; }
 
 }  // namespace nyala

@@ -140,13 +140,13 @@ void normalize(const KernelCall& call, Of&& of) {
   }
 }
 
-void infer_forward(InferContext& c) {
+void infer_batch_forward(InferContext& c) {
   check_input(c, c.shape(0));
   check_vectors(c, 2, c.shape(0).back());
   c.output(0, c.shape(0), c.dtype(0));
 }
 
-void forward_reference(const KernelCall& call) {
+void batch_forward_reference(const KernelCall& call) {
   dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     const T* mean = call.in<T>(1) + 1;
     normalize<T>(
@@ -188,9 +188,9 @@ void sums_reference(const KernelCall& call) {
   });
 }
 
-void infer_backward(InferContext& c) { c.output(0, c.shape(1), c.dtype(1)); }
+void infer_batch_backward(InferContext& c) { c.output(0, c.shape(1), c.dtype(1)); }
 
-void backward_reference(const KernelCall& call) {
+void batch_backward_reference(const KernelCall& call) {
   const int64_t channels = call.input(1).shape().back(), size = call.input(1).num_elements();
   dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     const T* mean = call.in<T>(2) + 1;
@@ -310,11 +310,11 @@ Tensor global_statistics(const Tensor& x, Collectives* replica) {
 const OpDef kBatchMoments = {.name = "batch_moments", .infer = infer_moments, .reference = moments_reference};
 const OpDef kMergeMoments = {.name = "merge_moments", .infer = infer_merge, .reference = merge_reference};
 const OpDef kBatchNormalizationForward = {
-    .name = "batch_normalization_forward", .infer = infer_forward, .reference = forward_reference};
+    .name = "batch_normalization_forward", .infer = infer_batch_forward, .reference = batch_forward_reference};
 const OpDef kBatchNormalizationSums = {
     .name = "batch_normalization_sums", .infer = infer_sums, .reference = sums_reference};
 const OpDef kBatchNormalizationBackward = {
-    .name = "batch_normalization_backward", .infer = infer_backward, .reference = backward_reference};
+    .name = "batch_normalization_backward", .infer = infer_batch_backward, .reference = batch_backward_reference};
 const OpDef kBatchNormalizationTrain = {.name = "batch_normalization_train",
                                         .num_outputs = 2,
                                         .infer = infer_train,

@@ -51,7 +51,7 @@ void infer_attention(InferContext& c) {
   c.output(1, {q[0], q[2], q[1], 2}, c.dtype(0));
 }
 
-void infer_backward(InferContext& c) {
+void infer_attention_backward(InferContext& c) {
   for (size_t i = 0; i < 3; ++i) c.output(i, c.shape(i), c.dtype(i));
 }
 
@@ -144,7 +144,7 @@ struct BackwardQuery {
   }
 };
 
-void backward_reference(const KernelCall& call) {
+void attention_backward_reference(const KernelCall& call) {
   const AttentionGeometry g = attention_geometry(call);
   const double scale = call.descriptor<AttentionDescriptor>().scale;
   const HiddenScores hidden(call, 5);
@@ -203,8 +203,8 @@ const OpDef kDotProductAttention = {.name = "dot_product_attention",
                                     .reference = attention_reference};
 const OpDef kDotProductAttentionBackward = {.name = "dot_product_attention_backward",
                                             .num_outputs = 3,
-                                            .infer = infer_backward,
-                                            .reference = backward_reference};
+                                            .infer = infer_attention_backward,
+                                            .reference = attention_backward_reference};
 
 Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                              const AttentionDescriptor& descriptor) {

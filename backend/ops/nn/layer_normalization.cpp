@@ -34,7 +34,7 @@ Rows rows_of(const KernelCall& call, size_t x) {
   return {call.input(x).shape(), call.descriptor<Descriptor>().axes};
 }
 
-void infer_forward(InferContext& c) {
+void infer_layer_forward(InferContext& c) {
   const auto& d = c.descriptor<Descriptor>();
   const Shape& x = c.shape(0);
   if (d.axes < 1 || d.axes > x.rank())
@@ -76,7 +76,7 @@ void normalize_row(const KernelCall& call, const Rows& size, int64_t row) {
   call.out<T>(1)[2 * row + 1] = static_cast<T>(inverse);
 }
 
-void forward_reference(const KernelCall& call) {
+void layer_forward_reference(const KernelCall& call) {
   const Rows size = rows_of(call, 0);
   dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     for (int64_t row = 0; row < size.rows; ++row) normalize_row<T>(call, size, row);
@@ -85,7 +85,7 @@ void forward_reference(const KernelCall& call) {
 
 bool has_sums(const Descriptor& d) { return d.has_gamma || d.has_beta; }
 
-void infer_backward(InferContext& c) {
+void infer_layer_backward(InferContext& c) {
   const auto& d = c.descriptor<Descriptor>();
   c.output(0, c.shape(1), c.dtype(1));
   c.output(1, {2, has_sums(d) ? Rows(c.shape(1), d.axes).n : 0}, c.dtype(1));
@@ -118,7 +118,7 @@ void backward_row(const KernelCall& call, const Rows& size, int64_t row, std::ve
   }
 }
 
-void backward_reference(const KernelCall& call) {
+void layer_backward_reference(const KernelCall& call) {
   const Rows size = rows_of(call, 1);
   dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     std::vector<double> sums(static_cast<size_t>(call.output(1).num_elements()));
@@ -174,16 +174,16 @@ Tensor normalized(const Tensor& x, const Tensor& gamma, const Tensor& beta, Desc
 
 const OpDef kLayerNormalization = {.name = "layer_normalization",
                                    .num_outputs = 2,
-                                   .infer = infer_forward,
+                                   .infer = infer_layer_forward,
                                    .gradient = gradient,
                                    .keep_inputs = keep(0, 1),
                                    .keep_outputs = keep(1),
-                                   .reference = forward_reference,
+                                   .reference = layer_forward_reference,
                                    .twice_differentiable = true};
 const OpDef kLayerNormalizationBackward = {.name = "layer_normalization_backward",
                                            .num_outputs = 2,
-                                           .infer = infer_backward,
-                                           .reference = backward_reference};
+                                           .infer = infer_layer_backward,
+                                           .reference = layer_backward_reference};
 
 Tensor layer_normalization(const Tensor& x, const Tensor& gamma, const Tensor& beta,
                            const LayerNormalizationOptions& options) {

@@ -27,7 +27,7 @@ void infer_softmax(InferContext& c) {
   c.output(0, x, c.dtype(0));
 }
 
-void infer_backward(InferContext& c) { c.output(0, c.shape(1), c.dtype(1)); }
+void infer_softmax_backward(InferContext& c) { c.output(0, c.shape(1), c.dtype(1)); }
 
 /// One line along the axis: `size` values, `stride` apart, the first at `start`.
 struct Line {
@@ -64,7 +64,7 @@ void softmax_reference(const KernelCall& call) {
 }
 
 template <bool logarithm>
-void backward_reference(const KernelCall& call) {
+void softmax_backward_reference(const KernelCall& call) {
   dispatch_real(call.output(0).dtype(), call.op->name, [&]<class T>(T) {
     for_each_line(call.input(1).shape(), call.descriptor<SoftmaxDescriptor>().axis, [&](const Line& line) {
       const T* g = call.in<T>(0) + line.start;
@@ -112,9 +112,9 @@ const OpDef kLogSoftmax = {.name = "log_softmax",
                            .reference = softmax_reference<true>,
                            .twice_differentiable = true};
 const OpDef kSoftmaxBackward = {
-    .name = "softmax_backward", .infer = infer_backward, .reference = backward_reference<false>};
+    .name = "softmax_backward", .infer = infer_softmax_backward, .reference = softmax_backward_reference<false>};
 const OpDef kLogSoftmaxBackward = {
-    .name = "log_softmax_backward", .infer = infer_backward, .reference = backward_reference<true>};
+    .name = "log_softmax_backward", .infer = infer_softmax_backward, .reference = softmax_backward_reference<true>};
 
 Tensor softmax(const Tensor& x, int axis) { return dispatch(kSoftmax, describe(x, axis), {&x}); }
 Tensor log_softmax(const Tensor& x, int axis) { return dispatch(kLogSoftmax, describe(x, axis), {&x}); }

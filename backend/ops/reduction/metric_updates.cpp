@@ -38,12 +38,12 @@ void write_mean(const KernelCall& call, const Shape& shape, size_t input, Value&
   call.out<double>(0)[1] = weight_count(call, input, shape);
 }
 
-void infer_mean(InferContext& c) {
+void infer_mean_update(InferContext& c) {
   detail::check_metric_weights(c, 1, c.shape(0));
   c.output(0, {c.descriptor<MeanUpdateDescriptor>().sum ? 1 : 2}, DType::float64);
 }
 
-void mean_reference(const KernelCall& call) {
+void mean_update_reference(const KernelCall& call) {
   const Shape& shape = call.input(0).shape();
   dispatch_arithmetic(call.input(0).dtype(), call.op->name, [&]<class T>(T) {
     const T* values = call.in<T>(0);
@@ -127,7 +127,7 @@ void label_hits_reference(const KernelCall& call) {
 }  // namespace
 
 // Even of nothing there are sums: zeros.
-const OpDef kMeanUpdate = {.name = "mean_update", .infer = infer_mean, .reference = mean_reference};
+const OpDef kMeanUpdate = {.name = "mean_update", .infer = infer_mean_update, .reference = mean_update_reference};
 const OpDef kMatchUpdate = {.name = "match_update", .infer = infer_match, .reference = match_reference};
 const OpDef kLabelHitsUpdate = {
     .name = "label_hits_update", .infer = infer_label_hits, .reference = label_hits_reference};

@@ -16,7 +16,7 @@ using namespace nyala::detail;
 
 namespace {
 
-ReductionAxes axes_of(const KernelCall& call) {
+ReductionAxes summed_axes(const KernelCall& call) {
   return {call.input(0).shape(), call.descriptor<ReductionDescriptor>().axes};
 }
 
@@ -25,10 +25,10 @@ void infer_logsumexp(InferContext& c) {
   c.output(0, reduced_shape(c.shape(0), d.axes, d.keepdims), c.dtype(0));
 }
 
-void infer_like_first(InferContext& c) { c.output(0, c.shape(0), c.dtype(0)); }
+void infer_logsumexp_gradient(InferContext& c) { c.output(0, c.shape(0), c.dtype(0)); }
 
 void logsumexp_reference(const KernelCall& call) {
-  const ReductionAxes axes = axes_of(call);
+  const ReductionAxes axes = summed_axes(call);
   dispatch_real(call.input(0).dtype(), "logsumexp", [&]<class T>(T) {
     const T* x = call.in<T>(0);
     axes.for_each_output([&](int64_t o, int64_t base) {
@@ -45,7 +45,7 @@ void logsumexp_reference(const KernelCall& call) {
 }
 
 void logsumexp_gradient_reference(const KernelCall& call) {
-  const ReductionAxes axes = axes_of(call);
+  const ReductionAxes axes = summed_axes(call);
   dispatch_real(call.input(0).dtype(), "logsumexp", [&]<class T>(T) {
     const T* x = call.in<T>(0);
     axes.for_each_output([&](int64_t o, int64_t base) {
@@ -74,7 +74,7 @@ const OpDef kLogsumexp = {.name = "logsumexp",
                           .reference = logsumexp_reference,
                           .twice_differentiable = true};
 const OpDef kLogsumexpGradient = {
-    .name = "logsumexp_gradient", .infer = infer_like_first, .reference = logsumexp_gradient_reference};
+    .name = "logsumexp_gradient", .infer = infer_logsumexp_gradient, .reference = logsumexp_gradient_reference};
 
 Tensor var(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensor values = detail::real(x);

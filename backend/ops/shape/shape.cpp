@@ -88,7 +88,7 @@ void infer_squeeze(InferContext& c) {
   c.output(0, out, c.dtype(0));
 }
 
-void copy_reference(const KernelCall& call) {
+void reshape_reference(const KernelCall& call) {
   std::memcpy(call.output(0).raw(), call.input(0).raw(), call.output(0).bytes());
 }
 
@@ -99,25 +99,25 @@ void view_gradient(GradContext& c) { c.set(0, viewed(c.grad(), c.input(0).shape(
 const OpDef kReshape = {.name = "reshape",
                         .infer = infer_reshape,
                         .gradient = view_gradient,
-                        .reference = copy_reference,
+                        .reference = reshape_reference,
                         .is_view = true,
                         .twice_differentiable = true};
 const OpDef kFlatten = {.name = "flatten",
                         .infer = infer_flatten,
                         .gradient = view_gradient,
-                        .reference = copy_reference,
+                        .reference = reshape_reference,
                         .is_view = true,
                         .twice_differentiable = true};
 const OpDef kExpandDims = {.name = "expand_dims",
                            .infer = infer_expand_dims,
                            .gradient = view_gradient,
-                           .reference = copy_reference,
+                           .reference = reshape_reference,
                            .is_view = true,
                         .twice_differentiable = true};
 const OpDef kSqueeze = {.name = "squeeze",
                         .infer = infer_squeeze,
                         .gradient = view_gradient,
-                        .reference = copy_reference,
+                        .reference = reshape_reference,
                         .is_view = true,
                         .twice_differentiable = true};
 
