@@ -18,7 +18,8 @@ TEST(DeviceKinds, NamesAreThoseOfTheList) {
     const std::string name(entry.name);
     EXPECT_EQ(name_of(entry.kind), name);
     EXPECT_EQ(Device(name + ":1"), Device(entry.kind, 1));
-    if (!entry.other_name.empty()) EXPECT_EQ(Device(entry.other_name), Device(entry.kind, 0)) << name;
+    EXPECT_EQ(Device(entry.other_name.empty() ? entry.name : entry.other_name), Device(entry.kind, 0))
+        << name;
   }
 }
 
@@ -36,18 +37,19 @@ TEST(DeviceKinds, TheHostReadsTensorsOfKindsThatSaySo) {
   enable_ghost_device();
   for (const Device device : list_logical_devices()) {
     const Tensor x = Tensor::full({2}, 3.0, DType::float32, device);
-    if (is_on_host(device))
+    if (is_on_host(device)) {
       EXPECT_EQ(x.data<float>()[1], 3.0f);
-    else
+    } else {
       EXPECT_THROW(x.data<float>(), StateError);
+    }
     EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{3, 3}));
   }
 }
 
 TEST(DeviceKinds, KernelsAreThoseThatAKindRegisters) {
   for (const DeviceKindEntry& entry : kDeviceKindList)
-    if (!entry.register_kernels)
-      EXPECT_TRUE(KernelTable::instance().ops_with_kernels(entry.kind).empty()) << entry.name;
+    EXPECT_TRUE(entry.register_kernels || KernelTable::instance().ops_with_kernels(entry.kind).empty())
+        << entry.name;
   EXPECT_FALSE(KernelTable::instance().ops_with_kernels(DeviceKind::cpu).empty());
 }
 

@@ -73,7 +73,8 @@ TEST(StagingRing, LosesNoBlockButThatOfACopyThatFailed) {
   const int value = 3;
   const auto good = [](const void*) {};
   ring.pass(&value, sizeof value, stream, good);
-  EXPECT_THROW(ring.pass(&value, sizeof value, stream, [](const void*) { throw StateError("no"); }), StateError);
+  EXPECT_THROW(ring.pass(&value, sizeof value, stream, [](const void*) { throw StateError("no"); }),
+               StateError);
   EXPECT_EQ(ring.size(), 0);
   ring.pass(&value, sizeof value, stream, good);
   EXPECT_EQ(ring.size(), 1);
