@@ -44,7 +44,7 @@ void detail::visit_size(FieldVisitor& v, const char* name, Size<N>& size) {
     size = list.empty() ? Size<N>::none() : Size<N>(list.front());
     return;
   }
-  std::array<int64_t, N> sizes;
+  std::array<int64_t, N> sizes{};
   std::copy(list.begin(), list.end(), sizes.begin());
   size = Size<N>(sizes);
 }

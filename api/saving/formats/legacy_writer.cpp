@@ -84,6 +84,11 @@ Variables legacy_weights(const Layer& layer) {
   return all;
 }
 
+std::string inside(const char* group, const std::string& name) {
+  std::string path = group;
+  return path.append("/").append(name);
+}
+
 void write_layers(Writer& writer, const Model& model) {
   writer.create_group(kWeights);
   std::vector<std::string> names;
@@ -92,10 +97,10 @@ void write_layers(Writer& writer, const Model& model) {
   writer.set_attribute(kWeights, "backend", kBackend);
   writer.set_attribute(kWeights, "keras_version", kKerasVersion);
   for (const Layer& layer : model.layers())
-    write_values(writer, std::string(kWeights) + "/" + layer.name(), legacy_weights(layer));
+    write_values(writer, inside(kWeights, layer.name()), legacy_weights(layer));
   Variables own = model.node().own_weights();
   for (const Variable& state : model.node().own_state()) own.push_back(state);
-  write_values(writer, std::string(kWeights) + "/top_level_model_weights", own);
+  write_values(writer, inside(kWeights, "top_level_model_weights"), own);
 }
 
 void write_optimizer(Writer& writer, const Model& model) {
@@ -114,7 +119,7 @@ void write_optimizer(Writer& writer, const Model& model) {
   writer.create_group(kOptimizer);
   set_names(writer, kOptimizer, "weight_names", names);
   for (size_t i = 0; i < state.size(); ++i)
-    writer.write_dataset(std::string(kOptimizer) + "/" + names[i], state[i].value);
+    writer.write_dataset(inside(kOptimizer, names[i]), state[i].value);
 }
 
 }  // namespace
