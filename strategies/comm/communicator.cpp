@@ -51,6 +51,12 @@ void detail::check_communicator_options(const CommunicatorOptions& options) {
     refuse("name is " + detail::in_quotes(options.name) + "; it is 1 to 40 letters, digits, '-', '_'");
 }
 
+std::string detail::group_prefix(const CommunicatorOptions& options) {
+  std::string prefix = "g";
+  prefix += std::to_string(options.generation);
+  return prefix + "/" + options.name + "/";
+}
+
 struct Communicator::Exchange {
   const std::byte* in = nullptr;
   std::byte* out = nullptr;

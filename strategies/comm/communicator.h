@@ -52,6 +52,9 @@ namespace detail {
 /// Throws InvalidArgumentError for options that no group can have.
 void check_communicator_options(const CommunicatorOptions& options);
 
+/// "g3/main/", in front of the keys by which a group meets.
+std::string group_prefix(const CommunicatorOptions& options);
+
 }  // namespace detail
 
 struct CollectiveOptions {

@@ -150,7 +150,7 @@ class Connecting {
   Connecting(const CommunicatorOptions& options, Rendezvous& rendezvous)
       : options_(options),
         rendezvous_(rendezvous),
-        prefix_("g" + std::to_string(options.generation) + "/" + options.name + "/gloo/"),
+        prefix_(detail::group_prefix(options) + "gloo/"),
         address_(options.address.empty() ? "127.0.0.1" : options.address),
         loopback_(names_loopback(address_)),
         deadline_(Clock::now() + options.timeout) {}

@@ -70,7 +70,7 @@ LinkCommunicator::~LinkCommunicator() {
 }
 
 std::string LinkCommunicator::failure_key(const CommunicatorOptions& options) {
-  return "g" + std::to_string(options.generation) + "/" + options.name + "/failure";
+  return group_prefix(options) + "failure";
 }
 
 template <class Body>

@@ -56,7 +56,7 @@ class Forming {
   Forming(const CommunicatorOptions& options, Rendezvous& rendezvous)
       : options_(options),
         rendezvous_(rendezvous),
-        key_("g" + std::to_string(options.generation) + "/" + options.name + "/shared-memory"),
+        key_(detail::group_prefix(options) + "shared-memory"),
         slot_bytes_(ExchangeBoard::slot_bytes_for(options.size, kSharedSlot)),
         bytes_(ExchangeBoard::bytes_for(options.size, slot_bytes_)),
         deadline_(Clock::now() + options.timeout) {}
