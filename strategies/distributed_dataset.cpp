@@ -1,6 +1,7 @@
 #include <nyala/strategies/distributed_dataset.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/strategy_node.h>
 
 namespace nyala {
@@ -34,10 +35,60 @@ DistributedDataset::Iterator::Iterator(std::shared_ptr<StrategyNode> strategy, c
   ++*this;
 }
 
+namespace {
+
+/// Of each process whether it has a batch, and how many rows; in the order of ranks.
+std::vector<int64_t> asked_of_all(ProcessExchange& processes, bool comes, int64_t rows) {
+  const int64_t own[] = {comes, rows};
+  std::vector<int64_t> all(2 * static_cast<size_t>(processes.size()));
+  processes.all_numbers(own, all, "the next batch of a DistributedDataset");
+  return all;
+}
+
+/// Every process walks the same batches.
+void check_alike(ProcessExchange& processes, bool comes, int64_t rows) {
+  const std::vector<int64_t> all = asked_of_all(processes, comes, rows);
+  for (size_t i = 2; i < all.size(); i += 2)
+    if (all[i] != all[0] || all[i + 1] != all[1])
+      throw CommunicationError("distribute: ranks 0 and " + std::to_string(i / 2) +
+                               " have different batches; give every process the same Dataset, or make one for "
+                               "each by distribute_datasets_from_function()");
+}
+
+/// Each process has data of its own, `batch` while it `comes`. One whose data has ended goes on without rows until
+/// all have.
+void join(ProcessExchange& processes, DistributedBatch& batch, bool& comes) {
+  const std::vector<int64_t> all = asked_of_all(processes, comes, comes ? batch.rows : 0);
+  bool some = false;
+  for (size_t i = 0; i < all.size(); i += 2) some = some || all[i];
+  if (some && !comes) {
+    if (batch.parts.empty())
+      throw InvalidArgumentError(
+          "distribute_datasets_from_function: the Dataset of this process has no batch, those of others have; "
+          "expected one at least");
+    for (Batch& part : batch.parts) part = nyala::detail::rows_of(part, 0, 0);
+  }
+  comes = some;
+  batch.rows = batch.first_row = 0;
+  for (size_t rank = 0; rank < all.size() / 2; ++rank) {
+    if (static_cast<int>(rank) == processes.rank()) batch.first_row = batch.rows;
+    batch.rows += all[2 * rank + 1];
+  }
+}
+
+}  // namespace
+
 DistributedDataset::Iterator& DistributedDataset::Iterator::operator++() {
   Batch batch;
   more_ = batches_->next(batch);
-  if (more_) batch_ = batches_are_ == BatchesAre::global ? strategy_->distribute(batch) : one_for_each(batch);
+  ProcessExchange* const processes = strategy_->processes();
+  if (batches_are_ == BatchesAre::global) {
+    if (processes) check_alike(*processes, more_, more_ ? num_rows(batch, "distribute") : 0);
+    if (more_) batch_ = strategy_->distribute(batch);
+  } else {
+    if (more_) batch_ = one_for_each(batch);
+    if (processes) join(*processes, batch_, more_);
+  }
   return *this;
 }
 

@@ -13,6 +13,8 @@
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/shape/gather.h>
+#include <nyala/backend/runtime/process_exchange.h>
+#include <nyala/backend/runtime/random.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/comm/buffers.h>
 
@@ -104,7 +106,9 @@ const GradientBuckets::Place* GradientBuckets::place_of(int32_t leaf) const {
 }
 
 void GradientBuckets::begin(const UpdateRule& rule, bool reduce, bool accumulate) {
-  if (learned_ || !is_armed_for(rule)) arm(rule);
+  const bool anew = learned_ || !is_armed_for(rule);
+  if (anew) arm(rule);
+  if (anew && exchange_) agree_on_buckets();
   reduce_ = reduce;
   accumulate_ = accumulate;
   for (Bucket& bucket : buckets_) {
@@ -112,6 +116,57 @@ void GradientBuckets::begin(const UpdateRule& rule, bool reduce, bool accumulate
     bucket.rows.assign(bucket.rows.size(), {});
   }
   for (const auto& sink : sinks_) sink->begin();
+  if (exchange_ && reduce_)
+    exchange_->begin(
+        buckets_.size(), [this](size_t bucket) { return sum_of(bucket); },
+        [this](size_t bucket) { spread(bucket); });
+}
+
+void GradientBuckets::set_exchange(std::shared_ptr<ProcessExchange> processes,
+                                   std::shared_ptr<Communicator> communicator) {
+  for (int replica = 0; replica < store_.num_local_replicas(); ++replica)
+    if (store_.device(replica).kind != DeviceKind::cpu)
+      throw StateError("gradients go to other processes from CPUs only so far; a replica is on " +
+                       store_.device(replica).to_string());
+  processes_ = std::move(processes);
+  exchange_ = std::make_unique<BucketExchange>(std::move(communicator));
+}
+
+void GradientBuckets::drain() {
+  if (exchange_ && reduce_) exchange_->finish();
+}
+
+void GradientBuckets::cancel(const std::string& reason) noexcept {
+  if (exchange_) exchange_->cancel(reason);
+}
+
+void GradientBuckets::agree_on_buckets() {
+  uint64_t number = mix_key(0, "buckets");
+  for (const Bucket& bucket : buckets_) {
+    const Tensor& sum = bucket.gradients[0];
+    number = mix_key(mix_key(number, static_cast<uint64_t>(sum.num_elements())), name_of(sum.dtype()));
+  }
+  for (const Variable& variable : armed_)
+    number = mix_key(mix_key(number, variable.path()), variable.shape().to_string());
+  processes_->agree(number, "the variables to be trained");
+  if (!agreed_.insert(number).second) return;
+  for (const Variable& variable : armed_) {
+    const Tensor& value = variable.value(0);
+    number = mix_key(number, stable_hash(value.raw(), value.bytes()));
+  }
+  processes_->agree(number, "the values of the variables to be trained");
+}
+
+const Tensor& GradientBuckets::sum_of(size_t index) const {
+  const Bucket& bucket = buckets_[index];
+  return bucket.sum.defined() ? bucket.sum : bucket.gradients[0];
+}
+
+void GradientBuckets::spread(size_t index) const {
+  const Bucket& bucket = buckets_[index];
+  if (bucket.sum.defined() || store_.shares_weights()) return;
+  for (size_t replica = 1; replica < bucket.gradients.size(); ++replica)
+    bucket.gradients[replica].copy_from(bucket.gradients[0]);
 }
 
 void GradientBuckets::finish(int replica) { sinks_[static_cast<size_t>(replica)]->finish(); }
@@ -196,6 +251,7 @@ void GradientBuckets::count(int index, int replica) {
   const StepProfiler::Scope scope(profiler, replica, StepProfiler::Phase::reduce);
   if (on_reduce) on_reduce(index);
   reduce(bucket);
+  if (exchange_) exchange_->ready(static_cast<size_t>(index));
 }
 
 void GradientBuckets::learn_rows(int32_t leaf) {
@@ -251,7 +307,7 @@ void GradientBuckets::make_dense(Bucket& bucket) const {
 
 void GradientBuckets::reduce_dense(const Bucket& bucket) const {
   if (!bucket.sum.defined() || bucket.sum.raw() == bucket.gradients[0].raw()) {
-    ops_->all_reduce(ReduceOp::sum, bucket.gradients, !store_.shares_weights());
+    ops_->all_reduce(ReduceOp::sum, bucket.gradients, !store_.shares_weights() && !exchange_);
     return;
   }
   bucket.sum.copy_from(bucket.gradients[0]);

@@ -10,6 +10,7 @@
 #include <nyala/backend/autograd/gradient_sink.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/parameters/update_rule.h>
+#include <nyala/strategies/bucket_exchange.h>
 #include <nyala/strategies/comm/cross_device_ops.h>
 #include <nyala/strategies/step_profiler.h>
 
@@ -33,6 +34,10 @@ class GradientBuckets {
                   std::shared_ptr<const CrossDeviceOps> ops = nullptr);
   ~GradientBuckets();
 
+  /// Where other processes have replicas, too: a finished bucket goes on to them. `processes` is for agreeing
+  /// on the buckets whenever they change. Set before the first step.
+  void set_exchange(std::shared_ptr<ProcessExchange> processes, std::shared_ptr<Communicator> communicator);
+
   /// Prepares for one step of `rule`: `reduce` false only gathers; `accumulate` adds to what the arena holds.
   void begin(const UpdateRule& rule, bool reduce, bool accumulate);
   /// Forgets variables and segments until the next begin().
@@ -41,6 +46,11 @@ class GradientBuckets {
   GradientSink& sink(int replica);
   /// Replica `replica` has walked back: variables that its tape never saw get zeros.
   void finish(int replica);
+
+  /// Waits until the buckets of this step are sums over all processes. Throws the first error.
+  void drain();
+  /// Ends the step's exchange with other processes, which get `reason`.
+  void cancel(const std::string& reason) noexcept;
 
   /// Called with the bucket's number when it begins to be reduced: for traces.
   std::function<void(int bucket)> on_reduce;
@@ -81,7 +91,13 @@ class GradientBuckets {
   void reduce_rows(const Bucket& bucket) const;
   void make_dense(Bucket& bucket) const;
   /// Whether gradients of this step may come as rows.
-  bool takes_rows() const { return reduce_ && !accumulate_ && store_.num_local_replicas() > 1; }
+  bool takes_rows() const {
+    return reduce_ && !accumulate_ && !exchange_ && store_.num_local_replicas() > 1;
+  }
+  /// Throws CommunicationError where processes have other buckets, or other weights to begin with.
+  void agree_on_buckets();
+  const Tensor& sum_of(size_t bucket) const;
+  void spread(size_t bucket) const;
   void learn_rows(int32_t leaf);
 
   ParameterStore& store_;
@@ -97,6 +113,9 @@ class GradientBuckets {
   std::deque<Bucket> buckets_;
   std::vector<Place> places_;  // by leaf
   std::vector<std::unique_ptr<Sink>> sinks_;
+  std::shared_ptr<ProcessExchange> processes_;  // null: there are none
+  std::unique_ptr<BucketExchange> exchange_;
+  std::set<uint64_t> agreed_;  // what processes have agreed on
   bool reduce_ = true, accumulate_ = false;
   Mutex rows_mutex_;
   std::set<int32_t> row_leaves_;  // whose gradients have come as rows

@@ -7,6 +7,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/comm/process_link.h>
 
 namespace nyala {
 
@@ -18,7 +19,7 @@ InProcessOptions checked(InProcessOptions options) {
   for (Device device : options.devices) check_device_exists(device);
   if (options.parameter_device) check_device_exists(*options.parameter_device);
   check_device_weights(options.device_weights, options.devices.size(), options.name.c_str());
-  if (!options.device_weights.empty() && options.ids.all > 0)
+  if (!options.device_weights.empty() && (options.ids.all > 0 || options.processes.steps))
     throw InvalidArgumentError(options.name +
                                ": device weights are for the replicas of one process; leave them out");
   return options;
@@ -47,8 +48,18 @@ void forget_gathered(ParameterStore& store, const UpdateRule& rule) {
 
 }  // namespace
 
+/// From the processes, where there are any.
+std::shared_ptr<ProcessExchange> link_of(InProcessOptions& options) {
+  if (!options.processes.steps) return nullptr;
+  auto link =
+      std::make_shared<ProcessLink>(options.processes.steps, static_cast<int>(options.devices.size()));
+  options.ids = {link->first_replica(), link->num_replicas()};
+  return link;
+}
+
 InProcessStrategy::InProcessStrategy(InProcessOptions options)
     : options_(checked(std::move(options))),
+      processes_(link_of(options_)),
       store_(store_for(options_)),
       group_(options_.devices, options_.ids),
       buckets_(*store_, options_.bucket_elements, options_.cross_device_ops),
@@ -56,6 +67,10 @@ InProcessStrategy::InProcessStrategy(InProcessOptions options)
       registration_(*store_, *this) {
   group_.profiler = buckets_.profiler = &profiler_;
   for (size_t i = 0; i < options_.devices.size(); ++i) tapes_.push_back(std::make_unique<Tape>());
+  if (!processes_) return;
+  group_.set_processes(processes_);
+  store_->set_processes(processes_);
+  buckets_.set_exchange(processes_, options_.processes.gradients);
 }
 
 RowRange InProcessStrategy::rows_of(int replica_id, int64_t global_rows) const {
@@ -105,6 +120,7 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
     profiler_.end_replica(index);
   });
   profiler_.end_run();
+  if (rule) drain();
   if (first_error_.caught()) {
     if (accumulate) forget_gathered(*store_, *rule);
     buckets_.disarm();  // the variables of a model too large for the memory are let go
@@ -117,6 +133,15 @@ void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule*
   }
   std::erase_if(pending_, [rule](const Pending& pending) { return pending.rule == rule; });
   pending_.push_back({rule, apply});
+}
+
+// A step that another process could not end is one that failed here, too.
+void InProcessStrategy::drain() noexcept {
+  try {
+    buckets_.drain();
+  } catch (...) {
+    first_error_.keep();
+  }
 }
 
 // Touches nothing that others use: several threads may predict at once.
@@ -167,7 +192,12 @@ void InProcessStrategy::fail(int index) noexcept {
   tapes_[static_cast<size_t>(index)]->clear();
   const bool named = num_replicas_in_sync() > 1 && !comes_from_others(group_);
   const Device device = options_.devices[static_cast<size_t>(index)];
-  group_.cancel(first_error_.keep(named ? place_of("replica", replica_id(index), device) : std::string()));
+  const std::string text =
+      first_error_.keep(named ? place_of("replica", replica_id(index), device) : std::string());
+  group_.cancel(text);
+  if (!processes_) return;
+  processes_->abort(text);
+  buckets_.cancel(text);
 }
 
 bool InProcessStrategy::take_pending(const UpdateRule& rule) {

@@ -9,6 +9,7 @@
 
 #include <nyala/backend/core/caught_error.h>
 #include <nyala/backend/core/mutex.h>
+#include <nyala/strategies/comm/process_communicators.h>
 #include <nyala/strategies/gradient_buckets.h>
 #include <nyala/strategies/replica_group.h>
 #include <nyala/strategies/replica_threads.h>
@@ -32,6 +33,8 @@ struct InProcessOptions {
   bool is_default = false;
   /// Which of all replicas those on `devices` are, where other processes have some, too.
   ReplicaIds ids = {};
+  /// What reaches them; says the ids. None: nothing does.
+  ProcessCommunicators processes = {};
 };
 
 /// Synchronous replicas in this process, one thread each. One replica is the plain case. Steps of different
@@ -44,6 +47,7 @@ class InProcessStrategy final : public StrategyNode {
   std::string name() const override { return options_.name; }
   int num_replicas_in_sync() const override { return group_.num_replicas(); }
   int num_local_replicas() const override { return group_.size(); }
+  ProcessExchange* processes() override { return group_.processes(); }
   std::string describe() const override;
   ParameterStore& store() override { return *store_; }
   RowRange rows_of(int replica_id, int64_t global_rows) const override;
@@ -85,6 +89,7 @@ class InProcessStrategy final : public StrategyNode {
   bool runs_on_this_thread() const;
   void run_alone(const std::function<void(Replica&)>& fn);
   void fail(int local_index) noexcept;
+  void drain() noexcept;
   bool take_pending(const UpdateRule& rule);
   /// How slices of an update run at the same time.
   using InSlices = std::function<void(const std::function<void(int)>&)>;
@@ -101,6 +106,7 @@ class InProcessStrategy final : public StrategyNode {
   void run_replica(int local_index, const std::function<void(Replica&)>& fn, bool has_rule);
 
   InProcessOptions options_;
+  std::shared_ptr<ProcessExchange> processes_;  // null: there are no others
   std::shared_ptr<ParameterStore> store_;
   ReplicaGroup group_;
   GradientBuckets buckets_;

@@ -1,5 +1,6 @@
 
 #include <nyala/backend/core/c_locale_text.h>
+#include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/in_process.h>
 
 namespace nyala {
@@ -34,6 +35,9 @@ std::string InProcessStrategy::describe() const {
     if (buckets_.num_buckets() > 0) text += " (" + std::to_string(buckets_.num_buckets()) + " buckets now)";
     text += "; " + split_of(options_.device_weights);
   }
+  if (processes_)
+    text += "; process " + std::to_string(processes_->rank()) + " of " + std::to_string(processes_->size()) +
+            ", by " + options_.processes.steps->describe();
   return text + profiler_.summary();
 }
 

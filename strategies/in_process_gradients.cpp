@@ -114,7 +114,10 @@ void InProcessStrategy::apply_alone(const GradientUpdate& update) {
   std::optional<Turn> turn;
   if (!merged) turn.emplace(*this);
   begin_manual(update.rule(with_gradients({&update})), update.optimizer);
-  feed(0, update);
+  if (first_replica() == 0)
+    feed(0, update);
+  else
+    buckets_.finish(0);
   for (int index = 1; index < num_local_replicas(); ++index) buckets_.finish(index);
   finish_manual([this, merged](const std::function<void(int)>& body) {
     if (!merged) return in_slices(body);
@@ -172,6 +175,7 @@ void InProcessStrategy::feed(int local_index, const GradientUpdate& update) {
 
 void InProcessStrategy::finish_manual(const InSlices& in_slices) {
   UpdateRule& rule = *manual_;
+  buckets_.drain();
   if (manual_applies_)
     apply(rule, in_slices);
   else

@@ -45,29 +45,49 @@ class ReplicaGroup::Context final : public Collectives {
   int num_replicas() const override { return group_.num_replicas(); }
   int local_index() const override { return index_; }
   int num_local_replicas() const override { return group_.size(); }
+  ProcessExchange* processes() const override { return group_.processes(); }
 
   Tensor all_reduce_sum(const Tensor& value, const char* what) override {
     const Device device = value.device();
-    Tensor sum;
-    exchange(what, value, same_kind, [&](const Tensors& shown) {
-      sum = shown[0].to(device).clone();
+    const auto sum_of = [device](const Tensors& shown) {
+      Tensor sum = shown[0].to(device).clone();
       for (size_t i = 1; i < shown.size(); ++i) sum = ops::add(sum, ops::seen_from(shown[i], device));
-    });
+      return sum;
+    };
+    if (processes())
+      return with_others(what, value, same_kind, [&](const Tensors& shown) {
+        const Tensor sum = sum_of(shown);
+        processes()->all_reduce_sum(sum, what);
+        return Tensors{sum};
+      })[0];
+    Tensor sum;
+    exchange(what, value, same_kind, [&](const Tensors& shown) { sum = sum_of(shown); });
     return sum;
   }
 
   Tensor all_gather(const Tensor& value) override {
-    Shape stacked{num_replicas()};
-    for (int64_t size : value.shape()) stacked.append(size);
-    const Tensor all = Tensor::empty(stacked, value.dtype(), value.device());
-    exchange("all_gather", value, same_kind, [&](const Tensors& shown) {
-      for (int i = 0; i < num_replicas(); ++i)
+    const auto stacked = [&](const Tensors& shown) {
+      Shape shape{num_local_replicas()};
+      for (int64_t size : value.shape()) shape.append(size);
+      const Tensor all = Tensor::empty(shape, value.dtype(), value.device());
+      for (int i = 0; i < num_local_replicas(); ++i)
         all.rows(i, 1).with_shape(value.shape()).copy_from(shown[static_cast<size_t>(i)]);
-    });
+      return all;
+    };
+    if (processes())
+      return with_others("all_gather", value, same_kind, [&](const Tensors& shown) {
+        return Tensors{processes()->all_gather(stacked(shown), "all_gather")};
+      })[0];
+    Tensor all;
+    exchange("all_gather", value, same_kind, [&](const Tensors& shown) { all = stacked(shown); });
     return all;
   }
 
   Tensors all_values(const Tensor& value, const char* what) override {
+    if (processes())
+      return with_others(what, value, same_rank, [&](const Tensors& shown) {
+        return processes()->all_values(shown, what);
+      });
     Tensors values;
     exchange(what, value, same_rank, [&](const Tensors& shown) {
       for (const Tensor& other : shown) {
@@ -90,6 +110,35 @@ class ReplicaGroup::Context final : public Collectives {
     return a.rank() == b.rank() && a.dtype() == b.dtype();
   }
 
+  /// Shows `value`; the first replica makes one of what the replicas of this process show, together with other
+  /// processes, and all get copies of that.
+  template <class Combine>
+  Tensors with_others(const char* what, const Tensor& value, bool (*fits)(const Tensor&, const Tensor&),
+                      Combine&& combine) {
+    group_.check_whole();
+    const Tensors& shown = group_.meet_at_table(index_, what, value.detached()).shown;
+    check_shown(what, shown, fits);
+    if (index_ == 0) group_.from_all_ = combine(shown);
+    group_.meet(index_, what);
+    Tensors own;
+    for (const Tensor& made : group_.from_all_) {
+      own.push_back(Tensor::empty(made.shape(), made.dtype(), value.device()));
+      own.back().copy_from(made);
+    }
+    return own;
+  }
+
+  void check_shown(const char* what, const Tensors& shown, bool (*fits)(const Tensor&, const Tensor&)) {
+    for (size_t other = 1; other < shown.size(); ++other)
+      if (!fits(shown[other], shown[0])) {
+        group_.cancel("replicas came to one " + std::string(what) + " with different tensors: " +
+                      group_.replica(0) + " with " + kind_of(shown[0]) + ", " +
+                      group_.replica(static_cast<int>(other)) + " with " + kind_of(shown[other]));
+        break;
+      }
+    group_.check_whole();
+  }
+
   /// Shows `value` and lets `read` look at everybody's. Of small values that must be alike a copy is shown,
   /// so that nobody has to wait until all have looked: where replicas share cores, waiting is what it costs.
   template <class Read>
@@ -101,14 +150,7 @@ class ReplicaGroup::Context final : public Collectives {
         is_on_host(value.device()) && fits == same_kind && value.bytes() <= kCopiedBytes;
     const Tensors& shown =
         group_.meet_at_table(index_, what, copied ? value.detached().clone() : value.detached()).shown;
-    for (size_t other = 1; other < shown.size(); ++other)
-      if (!fits(shown[other], shown[0])) {
-        group_.cancel("replicas came to one " + std::string(what) + " with different tensors: " +
-                      group_.replica(0) + " with " + kind_of(shown[0]) + ", " +
-                      group_.replica(static_cast<int>(other)) + " with " + kind_of(shown[other]));
-        break;
-      }
-    group_.check_whole();
+    check_shown(what, shown, fits);
     read(shown);
     if (!copied) group_.meet(index_, what);
   }
@@ -156,7 +198,7 @@ std::string ReplicaGroup::replica(int local_index) const {
 }
 
 void ReplicaGroup::check_complete(const char* what) const {
-  if (ids_.all == size()) return;
+  if (ids_.all == size() || processes_) return;
   throw StateError(std::string(what) + ": " + std::to_string(ids_.all - size()) + " of the " +
                    std::to_string(ids_.all) +
                    " replicas are in other processes, and nothing was given that reaches them");

@@ -11,6 +11,7 @@
 #include <nyala/backend/core/caught_error.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/collectives.h>
+#include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/step_profiler.h>
 
 namespace nyala {
@@ -24,7 +25,9 @@ struct ReplicaIds {
   int all = 0;  // 0: there are no others
 };
 
-/// A meeting point of the replicas of one process. A replica that fails or leaves early breaks it: everybody
+/// A meeting point of the replicas of one process. Where other processes have replicas, too, what is brought
+/// together here goes on to them: the first replica's thread speaks with them, and all go on with the answer.
+/// A replica that fails or leaves early breaks it: everybody
 /// who waits or comes later gets an error instead of waiting for ever.
 class ReplicaGroup {
  public:
@@ -36,6 +39,10 @@ class ReplicaGroup {
   int num_replicas() const { return ids_.all; }
   int first_replica() const { return ids_.first; }
   Collectives& context(int local_index) const { return *contexts_[static_cast<size_t>(local_index)]; }
+
+  /// What reaches the replicas of other processes. Set before the first step.
+  void set_processes(std::shared_ptr<ProcessExchange> processes) { processes_ = std::move(processes); }
+  ProcessExchange* processes() const { return processes_.get(); }
 
   /// Makes the group whole for the next step.
   void reset();
@@ -86,6 +93,8 @@ class ReplicaGroup {
 
   std::vector<Device> devices_;
   ReplicaIds ids_;
+  std::shared_ptr<ProcessExchange> processes_;  // null: there are none
+  Tensors from_all_;                            // what all processes brought to the collective that goes on
   std::vector<std::unique_ptr<Collectives>> contexts_;
   int spins_;
   uint32_t begun_in_ = forks();

@@ -2,6 +2,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/runtime/process_exchange.h>
 
 namespace nyala {
 
@@ -12,7 +13,10 @@ Strategy get_strategy() { return Strategy(current_strategy()); }
 DistributedDataset Strategy::distribute_datasets_from_function(
     const std::function<Dataset(const InputContext&)>& make) const {
   check_cross_replica("distribute_datasets_from_function()");
-  return {checked(), make(InputContext{1, 0, num_replicas_in_sync()}), BatchesAre::per_replica};
+  const ProcessExchange* const processes = node().processes();
+  const InputContext context{processes ? processes->size() : 1, processes ? processes->rank() : 0,
+                             num_replicas_in_sync()};
+  return {checked(), make(context), BatchesAre::per_replica};
 }
 
 Mirrored<> Strategy::mirror(const Tensor& value) const {

@@ -9,7 +9,10 @@
 #include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/ops/base/reduction_axes.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/strategies/store_registration.h>
 
@@ -115,6 +118,12 @@ DistributedBatch StrategyNode::distribute(const Batch& batch) {
 
 namespace {
 
+/// As CrossDeviceOps divide.
+Tensor mean_of_sum(const Tensor& sum, int replicas) {
+  const Tensor by = Tensor::full({}, replicas, sum.dtype(), sum.device());
+  return is_floating(sum.dtype()) ? ops::divide(sum, by) : ops::floor_divide(sum, by);
+}
+
 void check_reached(StrategyNode& node, const char* what) {
   const int others = node.num_replicas_in_sync() - node.num_local_replicas();
   if (others > 0 && !node.processes())
@@ -132,7 +141,10 @@ Tensor StrategyNode::reduce(ReduceOp op, const PerReplica<>& values, const Reduc
   Tensors parts;
   for (const Tensor& value : values)
     parts.push_back(axes.list.empty() ? value.detached() : ops::sum(value.detached(), axes.list));
-  return cross_device_ops().reduce(op, parts, {parts[0].device()})[0];
+  const Tensor local = cross_device_ops().reduce(processes() ? ReduceOp::sum : op, parts, {parts[0].device()})[0];
+  if (!processes()) return local;
+  processes()->all_reduce_sum(local, "reduce()");
+  return op == ReduceOp::mean ? mean_of_sum(local, num_replicas_in_sync()) : local;
 }
 
 // The mean of all elements: sums and counts are added up apart, so replicas may hold different numbers.
@@ -146,6 +158,12 @@ Tensor StrategyNode::mean_along(const PerReplica<>& values, const ReduceAxes& ax
     sums.push_back(ops::sum(number, axes.list));
   }
   const Tensor sum = cross_device_ops().reduce(ReduceOp::sum, sums, {sums[0].device()})[0];
+  if (processes()) {
+    processes()->all_reduce_sum(sum, "reduce()");
+    const Tensor counted = Tensor::from(std::vector<int64_t>{count}, Shape{1}, Device{});
+    processes()->all_reduce_sum(counted, "reduce()");
+    count = counted.to_vector<int64_t>()[0];
+  }
   return sum / static_cast<double>(count);
 }
 
@@ -160,6 +178,13 @@ Tensor StrategyNode::gather(const PerReplica<>& values, int axis) {
   check_gathered(values, along);
   Tensors parts;
   for (const Tensor& value : values) parts.push_back(value.detached());
+  if (processes()) {
+    Tensors hosts;
+    for (const Tensor& part : processes()->all_values(parts, "gather()"))
+      hosts.push_back(ops::seen_from(part, parts[0].device()));
+    check_gathered(hosts, along);
+    return ops::concatenate(hosts, along);
+  }
   if (parts.size() == 1) return parts[0];
   return cross_device_ops().gather(parts, {parts[0].device()}, along)[0];
 }

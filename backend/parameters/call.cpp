@@ -5,6 +5,8 @@
 #include <nyala/backend/parameters/call.h>
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
@@ -12,6 +14,7 @@
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/collectives.h>
+#include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/random.h>
 
 namespace nyala {
@@ -71,6 +74,18 @@ struct PassOffer {
 
 }  // namespace
 
+namespace {
+
+/// Where this process' rows begin in those of all, and how many these are.
+std::pair<int64_t, int64_t> place_among(ProcessExchange& processes, int64_t rows) {
+  std::vector<int64_t> all(static_cast<size_t>(processes.size()));
+  processes.all_numbers({&rows, 1}, all, "rows that draw random numbers");
+  const auto own = all.begin() + processes.rank();
+  return {std::accumulate(all.begin(), own, int64_t{0}), std::accumulate(all.begin(), all.end(), int64_t{0})};
+}
+
+}  // namespace
+
 void Call::begin_pass() {
   std::atomic<uint64_t>* const passes = std::exchange(options_.passes, nullptr);
   if (!passes) return;
@@ -79,11 +94,14 @@ void Call::begin_pass() {
     return;
   }
   PassOffer own{.rows = options_.rows};
-  options_.replica->meet_once("drawing random numbers", &own, [passes](Collectives::Offers offers) {
+  ProcessExchange* const processes = options_.replica->processes();
+  options_.replica->meet_once("drawing random numbers", &own, [=](Collectives::Offers offers) {
     const uint64_t pass = ++*passes;
     int64_t rows = 0;
     for (const void* offer : offers) rows += static_cast<const PassOffer*>(offer)->rows;
-    for (int64_t first = 0; const void* offer : offers) {
+    int64_t first = 0;
+    if (processes) std::tie(first, rows) = place_among(*processes, rows);
+    for (const void* offer : offers) {
       PassOffer& taken = *static_cast<PassOffer*>(const_cast<void*>(offer));
       taken.pass = pass;
       taken.first_row = std::exchange(first, first + taken.rows);

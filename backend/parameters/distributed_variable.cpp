@@ -4,6 +4,7 @@
 #include <nyala/backend/parameters/distributed_variable.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/parameters/variable_exchange.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
@@ -57,7 +58,10 @@ void DistributedVariable::write_together(VariableNode& node, const VariablePlace
     std::vector<const VariableWrite*> writes;
     for (const void* offer : offers) writes.push_back(static_cast<const VariableWrite*>(offer));
     const Tensor& first = node.home.defined() ? node.home : node.copies[0];
-    node.kind->write(node, {}, reduce_writes(node, writes, first.device()));
+    ProcessExchange* const processes = place.others->processes();
+    node.kind->write(node, {},
+                     processes ? reduce_writes_of_all(node, writes, first.device(), *processes)
+                               : reduce_writes(node, writes, first.device()));
   });
 }
 

@@ -13,6 +13,7 @@
 #include <nyala/backend/parameters/aggregating_variable.h>
 #include <nyala/backend/parameters/mirrored_variable.h>
 #include <nyala/backend/parameters/sync_on_read_variable.h>
+#include <nyala/backend/runtime/process_exchange.h>
 
 namespace nyala {
 
@@ -199,6 +200,7 @@ Variable ParameterStore::create(const VariableSpec& given) {
   node->kind = kind_of(spec);
   const Tensor initial = Tensor::zeros(spec.shape, spec.dtype, Device{});
   if (spec.initialize) spec.initialize(initial);
+  if (processes_) processes_->broadcast(initial, "variable " + in_quotes(spec.path));
   node->spec.initialize = nullptr;
   {
     std::lock_guard lock(mutex_);

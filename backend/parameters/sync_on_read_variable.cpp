@@ -7,6 +7,7 @@
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/runtime/process_exchange.h>
 
 namespace nyala {
 
@@ -54,6 +55,20 @@ Tensor share_of(const Tensor& value, size_t replica, size_t replicas) {
   }
 }
 
+/// Whether copies differ is asked of nobody: every process brings its own.
+Tensor read_from_all(const VariableNode& node, ProcessExchange& processes) {
+  const std::string what = "reading variable " + in_quotes(node.spec.path);
+  if (node.spec.aggregation == Aggregation::only_first_replica) {
+    const Tensor first = node.copies[0].clone();
+    processes.broadcast(first, what);
+    return first;
+  }
+  const Tensor sum = sum_of_copies(node).clone();
+  processes.all_reduce_sum(sum, what);
+  const bool mean = node.spec.aggregation == Aggregation::mean;
+  return ops::cast(mean ? sum / static_cast<double>(processes.num_replicas()) : sum, node.spec.dtype);
+}
+
 }  // namespace
 
 const SyncOnReadVariable& SyncOnReadVariable::instance() {
@@ -68,6 +83,8 @@ Tensor SyncOnReadVariable::read(const VariableNode& node, const VariablePlace& p
     throw StateError("variable " + in_quotes(node.spec.path) +
                      ", value: its copies are brought together when they are read, but it has aggregation "
                      "none; read it inside Strategy::run, or make it with another aggregation");
+  const auto owner = node.owner.lock();
+  if (owner && owner->processes()) return read_from_all(node, *owner->processes());
   const size_t replicas = node.copies.size();
   if (replicas == 1 || aggregation == Aggregation::only_first_replica) return node.copies[0];
   if (aggregation == Aggregation::sum) return ops::cast(sum_of_copies(node), node.spec.dtype);
@@ -88,7 +105,11 @@ void SyncOnReadVariable::write(VariableNode& node, const VariablePlace& place,
 }
 
 void SyncOnReadVariable::write_everywhere(VariableNode& node, const VariableWrite& write) {
-  const size_t replicas = node.copies.size();
+  const auto owner = node.owner.lock();
+  const ProcessExchange* const processes = owner ? owner->processes() : nullptr;
+  const size_t replicas =
+      processes ? static_cast<size_t>(processes->num_replicas()) : node.copies.size();
+  const size_t first = processes ? static_cast<size_t>(processes->first_replica()) : 0;
   const bool sum = node.spec.aggregation == Aggregation::sum;
   if (sum && write.kind != VariableWrite::Kind::assign)
     throw StateError(place_of(node, write) +
@@ -99,10 +120,10 @@ void SyncOnReadVariable::write_everywhere(VariableNode& node, const VariableWrit
     if (write.kind == VariableWrite::Kind::assign) node.diverged = false;
     return;
   }
-  for (size_t replica = 0; replica < replicas; ++replica) {
+  for (size_t copy = 0; copy < node.copies.size(); ++copy) {
     VariableWrite share = write;
-    share.value = share_of(write.value, replica, replicas);
-    apply(share, node.copies[replica]);
+    share.value = share_of(write.value, first + copy, replicas);
+    apply(share, node.copies[copy]);
   }
 }
 

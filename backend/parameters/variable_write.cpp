@@ -8,6 +8,7 @@
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/parameters/distributed_variable.h>
+#include <nyala/backend/parameters/variable_exchange.h>
 
 namespace nyala {
 
@@ -72,7 +73,7 @@ void in_compute_dtype(const Tensor& copy, const Tensor& value, Body&& body) {
 
 bool same_everywhere(std::span<const VariableWrite* const> writes) {
   return std::all_of(writes.begin(), writes.end(), [&](const VariableWrite* write) {
-    return write->number ? writes[0]->number && write->value.item() == writes[0]->value.item()
+    return write->number ? writes[0]->number && number_of(*write) == number_of(*writes[0])
                          : write->value.raw() == writes[0]->value.raw();
   });
 }

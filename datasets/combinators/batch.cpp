@@ -6,6 +6,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/parallel.h>
+#include <nyala/datasets/base/partial_batches.h>
 #include <nyala/datasets/combinators/combinators.h>
 
 namespace nyala::combinators {
@@ -57,14 +58,20 @@ class GatherStream : public ElementStream {
   }
 
   bool next(Element& out) override {
+    const int64_t rows = take(out, size_);
+    return rows == size_ || (rows > 0 && !drop_remainder_);
+  }
+
+  /// A batch of the next rows, at most `wanted`; how many they are. Without any, `out` stays.
+  int64_t take(Element& out, int64_t wanted) {
     order_.clear();
     bool consecutive = true;
     int64_t row = 0;
-    while (static_cast<int64_t>(order_.size()) < size_ && rows_->next(row)) {
+    while (std::ssize(order_) < wanted && rows_->next(row)) {
       consecutive = consecutive && (order_.empty() || row == order_.back() + 1);
       order_.push_back(row);
     }
-    if (order_.empty() || (drop_remainder_ && static_cast<int64_t>(order_.size()) < size_)) return false;
+    if (order_.empty()) return 0;
     const auto select = [&](const Tensor& from) {
       return consecutive ? from.rows(order_.front(), static_cast<int64_t>(order_.size()))
                          : gather(from, order_);
@@ -74,10 +81,11 @@ class GatherStream : public ElementStream {
     std::transform(arrays_.x.begin(), arrays_.x.end(), out.x.begin(), select);
     std::transform(arrays_.y.begin(), arrays_.y.end(), out.y.begin(), select);
     out.sample_weight.assign(arrays_.sample_weight, select);
-    return true;
+    return std::ssize(order_);
   }
 
   int64_t skip(int64_t count) override { return skip_batches(*rows_, count, size_, drop_remainder_); }
+  int64_t skip_rows(int64_t count) { return rows_->skip(count); }
 
  private:
   const Element& arrays_;
@@ -94,27 +102,34 @@ class StackStream : public ElementStream {
       : input_(std::move(input)), size_(size), drop_remainder_(drop_remainder) {}
 
   bool next(Element& out) override {
+    const int64_t rows = take(out, size_);
+    return rows == size_ || (rows > 0 && !drop_remainder_);
+  }
+
+  /// A batch of the next elements, at most `wanted`; how many they are. Without any, `out` stays.
+  int64_t take(Element& out, int64_t wanted) {
     Element element;
     int64_t count = 0;
-    for (; count < size_ && input_->next(element); ++count) {
-      if (count == 0) allocate(element, out);
+    for (; count < wanted && input_->next(element); ++count) {
+      if (count == 0) allocate(element, wanted, out);
       place(element, out, count);
     }
-    if (count == 0 || (drop_remainder_ && count < size_)) return false;
-    if (count < size_) out = rows_of(out, 0, count);
+    if (count == 0) return 0;
+    if (count < wanted) out = rows_of(out, 0, count);
     for_each_tensor(out, [](Tensor& tensor) { tensor.storage()->bump_version(); });
-    return true;
+    return count;
   }
 
   int64_t skip(int64_t count) override { return skip_batches(*input_, count, size_, drop_remainder_); }
+  int64_t skip_rows(int64_t count) { return input_->skip(count); }
 
  private:
-  void allocate(const Element& first, Element& out) const {
+  static void allocate(const Element& first, int64_t rows, Element& out) {
     out = first;
     for_each_tensor(out, [&](Tensor& tensor) {
       if (tensor.is_abstract() || !tensor.defined())
         throw InvalidArgumentError("Dataset::batch: expected tensors with values, received one without");
-      Shape shape{size_};
+      Shape shape{rows};
       for (int64_t size : tensor.shape()) shape.append(size);
       tensor = Tensor::empty(shape, tensor.dtype());
     });
@@ -145,7 +160,48 @@ class StackStream : public ElementStream {
   bool drop_remainder_;
 };
 
-class BatchNode : public UnaryNode {
+/// Some rows of each batch: the elements of the others are passed over.
+template <class Batches>
+class PartStream : public ItemStream<PartOfBatch> {
+ public:
+  /// Of a traversal of `left` elements.
+  PartStream(Batches batches, int64_t left, int64_t size, bool drop, PartialBatches::Choice choice)
+      : batches_(std::move(batches)),
+        left_(left),
+        size_(size),
+        drop_remainder_(drop),
+        choice_(std::move(choice)) {}
+
+  bool next(PartOfBatch& out) override {
+    const int64_t rows = std::min(size_, left_);
+    if (rows == 0 || (drop_remainder_ && rows < size_)) return false;
+    const auto [wanted, count] = choice_(rows);
+    const int64_t first = std::min(wanted, rows - 1), taken = std::max<int64_t>(count, 1);
+    batches_.skip_rows(first);
+    if (batches_.take(out.rows, taken) < taken)
+      throw StateError("Dataset::batch: the elements ended before there were as many as the pipeline said");
+    if (count == 0) out.rows = rows_of(out.rows, 0, 0);
+    batches_.skip_rows(rows - first - taken);
+    out.first = wanted;
+    out.batch_rows = rows;
+    left_ -= rows;
+    return true;
+  }
+
+  int64_t skip(int64_t count) override {
+    const int64_t skipped = batches_.skip(count);
+    left_ -= std::min(left_, skipped * size_);
+    return skipped;
+  }
+
+ private:
+  Batches batches_;
+  int64_t left_, size_;
+  bool drop_remainder_;
+  PartialBatches::Choice choice_;
+};
+
+class BatchNode : public UnaryNode, public PartialBatches {
  public:
   BatchNode(DatasetNodePointer input, int64_t size, bool drop_remainder)
       : UnaryNode(std::move(input)), size_(size), drop_remainder_(drop_remainder) {}
@@ -154,6 +210,18 @@ class BatchNode : public UnaryNode {
     if (const Element* arrays = input().arrays())
       return std::make_unique<GatherStream>(*arrays, input().rows(iteration), size_, drop_remainder_);
     return std::make_unique<StackStream>(input().elements(iteration), size_, drop_remainder_);
+  }
+  std::unique_ptr<ItemStream<PartOfBatch>> parts(const Iteration& iteration,
+                                                 const Choice& choice) const override {
+    const int64_t count = input().cardinality();
+    if (count < 0 || !is_index_based()) return nullptr;
+    const auto parts_of = [&](auto batches) -> std::unique_ptr<ItemStream<PartOfBatch>> {
+      return std::make_unique<PartStream<decltype(batches)>>(std::move(batches), count, size_, drop_remainder_,
+                                                             choice);
+    };
+    if (const Element* arrays = input().arrays())
+      return parts_of(GatherStream(*arrays, input().rows(iteration), size_, drop_remainder_));
+    return parts_of(StackStream(input().elements(iteration), size_, drop_remainder_));
   }
   int64_t cardinality() const override {
     const int64_t count = input().cardinality();

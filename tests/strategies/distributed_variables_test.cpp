@@ -400,6 +400,15 @@ TEST_P(StorageTest, ManyWritesOfManyReplicas) {
 INSTANTIATE_TEST_SUITE_P(Storage, StorageTest, ::testing::Bool(),
                          [](const auto& instance) { return instance.param ? "Shared" : "Separate"; });
 
+TEST_F(DistributedVariablesTest, ANumberIsWrittenToAVariableThatIsNoScalar) {
+  const MirroredStrategy strategy({.devices = cpus(2)});
+  const Variable mean = strategy.scope([] {
+    return Variable(Tensor::zeros({2}), {.trainable = false, .aggregation = Aggregation::mean, .name = "mean"});
+  });
+  strategy.run([&](Replica&) { mean.assign_add(3.0); });
+  EXPECT_EQ(floats(mean.value()), Floats({3, 3}));
+}
+
 TEST_F(DistributedVariablesTest, CentralVariablesAreOneAndNeedAnAggregation) {
   const CentralStorageStrategy strategy({.compute_devices = cpus(3), .parameter_device = "cpu:0"});
   const auto scope = strategy.scope();
