@@ -50,6 +50,7 @@
 #include <nyala/strategies/comm/all.h>
 #include <nyala/strategies/generator.h>
 #include <nyala/strategies/mirrored.h>
+#include <nyala/strategies/multi_worker.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/strategies/seed_generator.h>
 

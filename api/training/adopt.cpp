@@ -10,6 +10,7 @@ namespace {
 /// What a model keeps per replica: the next step makes it again.
 void forget_replicas(EpochSums& sums, StepMemory& memory) {
   sums.of_replicas.clear();
+  sums.of_all.clear();
   sums.logged.clear();
   sums.rows = 0;
   memory.calls.clear();

@@ -8,13 +8,19 @@
 #include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/strategies/strategy_node.h>
 
 namespace nyala {
 
+const Tensors& sums_to_read(const EpochSums& sums) {
+  return sums.of_all.empty() ? sums.of_replicas : sums.of_all;
+}
+
 SavedSums saved_sums(const EpochSums& sums) {
   if (sums.of_replicas.empty()) return sums.restored;
-  SavedSums saved{static_cast<int64_t>(sums.of_replicas.size()), {}, sums.rows};
-  for (const Tensor& of_replica : sums.of_replicas) {
+  const Tensors& all = sums_to_read(sums);
+  SavedSums saved{std::ssize(all), {}, sums.rows};
+  for (const Tensor& of_replica : all) {
     const std::vector<double> own = of_replica.to_vector<double>();
     saved.values.insert(saved.values.end(), own.begin(), own.end());
   }
@@ -76,12 +82,15 @@ void begin_sums(const CompiledTraining& compiled, const Tensor& sums) {
   }
 }
 
-void restore_sums(const CompiledTraining& compiled, EpochSums& sums, SavedSums saved) {
+void restore_sums(const CompiledTraining& compiled, EpochSums& sums, SavedSums saved,
+                  const StrategyNode& strategy) {
   sums.rows = saved.rows;
   sums.restored = std::move(saved);
   if (sums.of_replicas.empty()) return;
   const SavedSums& from = sums.restored;
-  const size_t width = static_cast<size_t>(compiled.num_sums), replicas = sums.of_replicas.size();
+  const size_t width = static_cast<size_t>(compiled.num_sums),
+               replicas = static_cast<size_t>(strategy.num_replicas_in_sync()),
+               first = static_cast<size_t>(strategy.replica_id(0));
   std::vector<Sums> values;
   if (from.parts > 0 && from.values.size() == width * static_cast<size_t>(from.parts)) {
     for (auto own = from.values.begin(); own != from.values.end(); own += static_cast<std::ptrdiff_t>(width))
@@ -93,12 +102,15 @@ void restore_sums(const CompiledTraining& compiled, EpochSums& sums, SavedSums s
         "interrupts begin anew");
     sums.rows = 0;
   }
-  for (size_t i = 0; i < replicas; ++i) {
+  for (size_t i = 0; i < sums.of_replicas.size(); ++i) {
     if (values.empty())
       begin_sums(compiled, sums.of_replicas[i]);
     else
-      sums.of_replicas[i].copy_from_host(values[i].data());
+      sums.of_replicas[i].copy_from_host(values[first + i].data());
   }
+  sums.of_all.clear();
+  if (replicas > sums.of_replicas.size())
+    for (const Sums& of_replica : values) sums.of_all.push_back(Tensor::from(of_replica));
   sums.restored = {};
 }
 

@@ -7,6 +7,7 @@
 #include <nyala/api/callbacks/base/progbar_logger.h>
 #include <nyala/api/graph/fitted_input.h>
 #include <nyala/api/model/input_dtype.h>
+#include <nyala/api/training/among_processes.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/api/training/feed.h>
@@ -19,6 +20,7 @@
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/runtime/memory_report.h>
+#include <nyala/strategies/shared_key.h>
 
 namespace nyala {
 
@@ -35,12 +37,25 @@ int64_t steps_per_execution(const Model& model) {
   return model.compiled() ? model.model_node().compiled_training().config.steps_per_execution : 1;
 }
 
+/// The next batch, on all processes.
+bool next(const Model& model, Feed& feed, Batch& batch) {
+  const bool comes = feed.next(batch);
+  return next_of_all(*model.model_node().strategy(),
+                     {.comes = comes, .rows = comes ? global_rows(feed, batch) : 0}) == NextBatch::comes;
+}
+
+/// Every process is given the whole batch.
+void agree_on_rows(const Model& model, const Batch& batch) {
+  StrategyNode& strategy = *model.model_node().strategy();
+  if (strategy.processes()) next_of_all(strategy, {.comes = true, .rows = num_rows(batch, "a batch")});
+}
+
 /// Works on `batch` and those after it until `count` are done or the data ends.
 template <class Work>
-void in_chunk(Feed& feed, Batch& batch, int64_t count, Work&& work) {
+void in_chunk(const Model& model, Feed& feed, Batch& batch, int64_t count, Work&& work) {
   for (int64_t done = 0;;) {
     work();
-    if (++done == count || !feed.next(batch)) return;
+    if (++done == count || !next(model, feed, batch)) return;
   }
 }
 
@@ -102,7 +117,10 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   give_weights(data, config.sample_weight, model.model_node(), "evaluate");
   fit_inputs(data, model.model_node());
   Model handle = model;
-  Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "evaluate"});
+  Feed feed(data, {.batch_size = config.batch_size,
+                   .steps_per_epoch = config.steps,
+                   .what = "evaluate",
+                   .reads_for = cache ? nullptr : model.model_node().strategy().get()});
   const int verbose = detail::resolved_verbosity(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
@@ -116,9 +134,9 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   Batch batch;
   const int64_t count = steps_per_execution(model);
   int64_t step = 0;
-  for (; feed.next(batch); step += count) {
+  for (; next(model, feed, batch); step += count) {
     callbacks.call(&Callback::on_test_batch_begin, step, none);
-    in_chunk(feed, batch, count, [&] { stepper.test(batch); });
+    in_chunk(model, feed, batch, count, [&] { stepper.test(batch, feed.place()); });
     Logs running = Logs::of_now([&stepper](Logs& target) { target = stepper.logs(); });
     callbacks.call(&Callback::on_test_batch_end, step + count - 1, running);
   }
@@ -133,7 +151,10 @@ Tensors predict_data(const Model& model, DataArgument data, const PredictConfig&
   const SharedUse use(model.model_node(), "predict");
   Model handle = model;
   fit_inputs(data, model.model_node());
-  Feed feed(data, {.batch_size = config.batch_size, .steps_per_epoch = config.steps, .what = "predict"});
+  Feed feed(data, {.batch_size = config.batch_size,
+                   .steps_per_epoch = config.steps,
+                   .what = "predict",
+                   .reads_for = model.model_node().strategy().get()});
   const int verbose = detail::resolved_verbosity(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
@@ -145,10 +166,10 @@ Tensors predict_data(const Model& model, DataArgument data, const PredictConfig&
   std::vector<Tensors> parts;  // per output
   Batch batch;
   const int64_t count = steps_per_execution(model);
-  for (int64_t step = 0; feed.next(batch); step += count) {
+  for (int64_t step = 0; next(model, feed, batch); step += count) {
     callbacks.call(&Callback::on_predict_batch_begin, step, none);
-    in_chunk(feed, batch, count, [&] {
-      const Tensors outputs = stepper.predict(batch);
+    in_chunk(model, feed, batch, count, [&] {
+      const Tensors outputs = stepper.predict(batch, feed.place());
       parts.resize(outputs.size());
       for (size_t i = 0; i < outputs.size(); ++i) parts[i].push_back(outputs[i]);
     });
@@ -236,8 +257,10 @@ Tensors Model::predict_all(const Dataset& batches, const PredictConfig& config) 
 }
 
 Logs Model::train_on_batch(const Batch& batch) const {
-  return logs_of_step(*this, "train_on_batch", Writes::trained,
-                      [&](Stepper& stepper) { stepper.train(batch); });
+  return logs_of_step(*this, "train_on_batch", Writes::trained, [&](Stepper& stepper) {
+    agree_on_rows(*this, batch);
+    stepper.train(batch);
+  });
 }
 
 Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight,
@@ -248,8 +271,10 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
 }
 
 Logs Model::test_on_batch(const Batch& batch) const {
-  return logs_of_step(*this, "test_on_batch", Writes::nothing,
-                      [&](Stepper& stepper) { stepper.test(batch); });
+  return logs_of_step(*this, "test_on_batch", Writes::nothing, [&](Stepper& stepper) {
+    agree_on_rows(*this, batch);
+    stepper.test(batch);
+  });
 }
 
 Logs Model::test_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight) const {
@@ -261,6 +286,7 @@ Tensors Model::predict_all_on_batch(const Tensors& x) const {
     const SharedUse use(model_node(), "predict_on_batch");
     const Batch batch{.x = x};
     (void)detail::num_rows(batch, "predict_on_batch");
+    agree_on_rows(*this, batch);
     return Stepper(model_node()).predict(batch);
   });
 }
@@ -271,7 +297,7 @@ std::vector<Metric> Model::metrics() const {
   std::vector<Metric> all = model_node().own_metrics();
   if (!compiled()) return all;
   const CompiledTraining& compiled = model_node().compiled_training();
-  const std::vector<double> sums = summed(compiled, model_node().epoch_sums().of_replicas);
+  const std::vector<double> sums = summed(compiled, sums_to_read(model_node().epoch_sums()));
   for (const CompiledMetric& metric : compiled.metrics) {
     const auto first = sums.begin() + metric.first_sum;
     all.push_back(
@@ -307,7 +333,7 @@ void Model::compile(const CompileConfig& config) const {
   if (config.jit_compile) say_jit_compile_is_ignored();
   ModelNode& model = model_node();
   const auto before = model.training();
-  training->resume.shuffle_seed = next_unseeded_key();
+  training->resume.shuffle_seed = next_shared_key(*model.strategy());
   if (before) training->resume.train_step = before->resume.train_step;
   model.set_training(training);
   try {

@@ -51,21 +51,44 @@ Feed::Feed(const DataArgument& data, FeedConfig config)
   length_ = std::max<int64_t>(dataset_.cardinality(), -1);
 }
 
+PartialBatches::Choice Feed::own_rows() const {
+  return [strategy = config_.reads_for](int64_t rows) {
+    const RowRange first = strategy->rows_of(strategy->replica_id(0), rows),
+                   last = strategy->rows_of(strategy->replica_id(strategy->num_local_replicas() - 1), rows);
+    return std::pair{first.first, last.first + last.count - first.first};
+  };
+}
+
 void Feed::start(int64_t epoch) {
-  iterator_.emplace(dataset_.iterate({.epoch = epoch}));
+  iterator_.reset();
+  parts_.reset();
+  if (config_.reads_for && config_.reads_for->processes())
+    if (const auto* node = dynamic_cast<const PartialBatches*>(dataset_.node().get()))
+      parts_ = node->parts({epoch}, own_rows());
+  if (!parts_) iterator_.emplace(dataset_.iterate({.epoch = epoch}));
   seen_ = 0;
+}
+
+bool Feed::pull(Batch& batch) {
+  place_ = {};
+  if (!parts_) return iterator_->next(batch);
+  PartOfBatch part;
+  if (!parts_->next(part)) return false;
+  batch = std::move(part.rows);
+  place_ = {part.first, part.batch_rows};
+  return true;
 }
 
 // With a number of steps the data goes on where the last epoch stopped, as in Keras.
 void Feed::begin_epoch(int64_t epoch) {
-  if (!iterator_ || config_.steps_per_epoch == 0 || ran_out_ || is_at_end()) start(epoch);
+  if ((!iterator_ && !parts_) || config_.steps_per_epoch == 0 || ran_out_ || is_at_end()) start(epoch);
   epoch_ = epoch;
   taken_ = 0;
   ran_out_ = false;
 }
 
 void Feed::skip(int64_t batches) {
-  const int64_t skipped = iterator_->skip(batches);
+  const int64_t skipped = parts_ ? parts_->skip(batches) : iterator_->skip(batches);
   taken_ += skipped;
   seen_ += skipped;
   ran_out_ = skipped < batches && config_.steps_per_epoch > 0;
@@ -93,11 +116,11 @@ int64_t Feed::resume(int64_t first, int64_t epoch, int64_t batch) {
 
 bool Feed::next(Batch& batch) {
   if (config_.steps_per_epoch > 0 && taken_ == config_.steps_per_epoch) return false;
-  bool more = iterator_->next(batch);
+  bool more = pull(batch);
   if (!more && taken_ == 0 && seen_ > 0) {  // the last epoch ended with the data, whose length was unknown
     length_ = seen_;
     start(epoch_);
-    more = iterator_->next(batch);
+    more = pull(batch);
   }
   if (!more) {
     ran_out_ = config_.steps_per_epoch > 0 || taken_ == 0;
@@ -108,6 +131,10 @@ bool Feed::next(Batch& batch) {
   ++seen_;
   if (!config_.class_weight.empty()) weigh_classes(batch, config_.class_weight);
   return true;
+}
+
+int64_t global_rows(const Feed& feed, const Batch& batch) {
+  return feed.place().rows > 0 ? feed.place().rows : detail::num_rows(batch, "a batch");
 }
 
 namespace {

@@ -6,8 +6,16 @@
 
 #include <nyala/api/model/config/class_weight.h>
 #include <nyala/api/model/config/data_argument.h>
+#include <nyala/datasets/base/partial_batches.h>
+#include <nyala/strategies/strategy_node.h>
 
 namespace nyala {
+
+/// Where the rows of a Batch are in the whole one.
+struct BatchPlace {
+  int64_t first = 0;
+  int64_t rows = 0;  // of the whole batch; 0: the Batch is whole
+};
 
 struct FeedConfig {
   int64_t batch_size = 0;  // 0: 32 for arrays
@@ -16,6 +24,9 @@ struct FeedConfig {
   ClassWeight class_weight = {};
   int64_t steps_per_epoch = 0;  // 0: until the data ends
   std::string what = "fit";     // for messages
+  /// Set: of each batch only the rows of this strategy's replicas in this process are read where the data can
+  /// be read so, as arrays can and what is found by position and then batched.
+  StrategyNode* reads_for = nullptr;
 };
 
 /// Gives each row of `batch` the weight of its class, 1 where it has none. Throws InvalidArgumentError for
@@ -37,6 +48,8 @@ class Feed {
   int64_t resume(int64_t first, int64_t epoch, int64_t batch);
   /// False at the end of the epoch.
   bool next(Batch& batch);
+  /// Of what next() gave last.
+  const BatchPlace& place() const { return place_; }
   /// True if a pass over the data ended without one batch.
   bool is_empty() const { return ran_out_ && seen_ == 0; }
   /// True if the data ended before steps_per_epoch batches came.
@@ -46,10 +59,14 @@ class Feed {
   void start(int64_t epoch);
   bool is_at_end() const { return length_ >= 0 && seen_ >= length_; }
   void skip(int64_t batches);
+  bool pull(Batch& batch);
+  PartialBatches::Choice own_rows() const;
 
   FeedConfig config_;
   Dataset dataset_;
   std::optional<DatasetIterator> iterator_;
+  std::unique_ptr<ItemStream<PartOfBatch>> parts_;  // in place of iterator_
+  BatchPlace place_;
   int64_t steps_ = -1;
   int64_t epoch_ = 0;
   int64_t length_ = -1;  // batches of one pass over the data, -1 while unknown
@@ -57,5 +74,8 @@ class Feed {
   int64_t taken_ = 0;    // of this epoch
   bool ran_out_ = false;
 };
+
+/// Of the whole batch of what `feed` gave last.
+int64_t global_rows(const Feed& feed, const Batch& batch);
 
 }  // namespace nyala

@@ -7,6 +7,7 @@
 #include <nyala/api/callbacks/base/history.h>
 #include <nyala/api/callbacks/base/progbar_logger.h>
 #include <nyala/api/model/model.h>
+#include <nyala/api/training/among_processes.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/compiled_training.h>
 #include <nyala/api/training/evaluate.h>
@@ -59,6 +60,10 @@ class Fit {
 
  private:
   static FeedConfig training_feed(const Model& model, const FitConfig& config);
+  StrategyNode& strategy() const { return *model_.model_node().strategy(); }
+  /// Ends training on all processes where one of them stops.
+  bool stops();
+  bool next(Batch& batch);
   int first_epoch();
   int64_t begin_epoch(int epoch);
   void train_epoch(int epoch);
@@ -115,7 +120,8 @@ FeedConfig Fit::training_feed(const Model& model, const FitConfig& config) {
           .shuffle = config.shuffle,
           .shuffle_seed = model.model_node().resume_point().shuffle_seed,
           .class_weight = config.class_weight,
-          .steps_per_epoch = config.steps_per_epoch};
+          .steps_per_epoch = config.steps_per_epoch,
+          .reads_for = config.cache_frozen_features ? nullptr : model.model_node().strategy().get()};
 }
 
 Fit::Fit(Model model, DataArgument data, const FitConfig& config)
@@ -153,7 +159,7 @@ History Fit::run() {
   resume_.batch = 0;
   callbacks_.call(&Callback::on_train_begin, logs);
   Logs epoch_logs;
-  for (int epoch = first_epoch(); epoch < config_.epochs && !model_.stop_training(); ++epoch) {
+  for (int epoch = first_epoch(); epoch < config_.epochs && !stops(); ++epoch) {
     train_epoch(epoch);
     epoch_logs = end_of_epoch(epoch);
     callbacks_.call(&Callback::on_epoch_end, epoch, epoch_logs);
@@ -161,6 +167,19 @@ History Fit::run() {
   compiled_.optimizer.node().finalize_averages();
   callbacks_.call(&Callback::on_train_end, epoch_logs);
   return history_;
+}
+
+bool Fit::stops() {
+  if (any_stops(strategy(), model_.stop_training())) model_.set_stop_training(true);
+  return model_.stop_training();
+}
+
+bool Fit::next(Batch& batch) {
+  const bool stop = model_.stop_training(), comes = !stop && feed_.next(batch);
+  const NextBatch next = next_of_all(
+      strategy(), {.stops = stop, .comes = comes, .rows = comes ? global_rows(feed_, batch) : 0});
+  if (next == NextBatch::is_not_wanted) model_.set_stop_training(true);
+  return next == NextBatch::comes;
 }
 
 int Fit::first_epoch() {
@@ -190,7 +209,7 @@ void Fit::train_epoch(int epoch) {
   if (step == 0) stepper_.reset();  // else the sums of the interrupted epoch go on
   callbacks_.call(&Callback::on_epoch_begin, epoch, none);
   Batch batch;
-  while (!model_.stop_training() && feed_.next(batch)) {
+  while (next(batch)) {
     run_chunk(step, batch);
     step += compiled_.config.steps_per_execution;
   }
@@ -208,8 +227,8 @@ void Fit::run_chunk(int64_t first, Batch& batch) {
   callbacks_.call(&Callback::on_train_batch_begin, first, none);
   const int64_t count = compiled_.config.steps_per_execution;
   for (int64_t i = 0;;) {
-    stepper_.train(batch);
-    if (++i == count || !feed_.next(batch)) break;
+    stepper_.train(batch, feed_.place());
+    if (++i == count || !next(batch)) break;
   }
   Logs logs = Logs::of_now([this](Logs& target) { target = stepper_.logs(); });
   callbacks_.call(&Callback::on_train_batch_end, first + count - 1, logs);

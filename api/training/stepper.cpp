@@ -16,6 +16,7 @@
 
 #include <nyala/api/model/config/data_argument.h>
 #include <nyala/api/training/added_metrics.h>
+#include <nyala/api/training/among_processes.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/model_training.h>
@@ -122,7 +123,7 @@ void Stepper::prepare(const Batch& batch, bool training) {
       memory.tapes.back()->recorders = 1;  // for GradientTapes inside: this tape goes on without them
     }
     sums.of_replicas = std::move(of_replicas);
-    if (sums.restored.parts > 0) restore_sums(compiled, sums, std::move(sums.restored));
+    if (sums.restored.parts > 0) restore_sums(compiled, sums, std::move(sums.restored), strategy_);
   }
   if (training && !compiled.trained) {  // layers may have been frozen since compile()
     build_optimizer(model_);
@@ -140,6 +141,8 @@ void Stepper::reset() {
   if (!model_.training()) return;
   EpochSums& sums = model_.epoch_sums();
   for (const Tensor& of_replica : sums.of_replicas) begin_sums(model_.compiled_training(), of_replica);
+  sums.of_all.clear();
+  sums.logged_of_all.clear();
   for (auto& logged : sums.logged) logged.clear();
   for (Metric metric : model_.own_metrics()) metric.reset_state();
   sums.loss_is_tracked = false;
@@ -149,11 +152,19 @@ void Stepper::reset() {
 
 namespace {
 
-/// A replica's rows of a batch.
-Batch part_of(StrategyNode& strategy, const Batch& batch, int local_index) {
+/// The rows of the whole batch that belong to a replica, from the batch at `place` of it.
+Batch part_of(StrategyNode& strategy, const Batch& batch, const BatchPlace& place, int local_index) {
+  const RowRange range = strategy.rows_of(strategy.replica_id(local_index), place.rows);
   Batch part = batch;
-  for_each_tensor(part, [&](Tensor& tensor) { tensor = strategy.shard(tensor, local_index); });
+  for_each_tensor(part, [&](Tensor& tensor) {
+    tensor = strategy.place(tensor.rows(range.first - place.first, range.count), local_index);
+  });
   return part;
+}
+
+/// Of a batch that may be whole.
+BatchPlace known(const BatchPlace& place, const Batch& batch) {
+  return place.rows > 0 ? place : BatchPlace{0, batch.x[0].shape()[0]};
 }
 
 /// Leaves no half of a step on the tape.
@@ -209,7 +220,7 @@ void Stepper::train_part(ReplicaStep& step, const Batch& part) {
 
 void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
   auto& [compiled, sums, memory, resume] = *model_.training();
-  const int64_t global_rows = batch.x[0].shape()[0];
+  const int64_t global_rows = place_.rows;
   const RowRange range = strategy_.rows_of(replica.id, global_rows);
   Call& call = memory.calls[static_cast<size_t>(replica.local_index)];
   call.restart({.training = mode != Mode::test,
@@ -230,7 +241,7 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
   ReplicaStep step(model_, replica, call, cache_ ? cache_->head() : nullptr);
   const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
-  const Batch part = part_of(strategy_, batch, replica.local_index);
+  const Batch part = part_of(strategy_, batch, place_, replica.local_index);
   if (mode == Mode::train)
     train_part(step, part);
   else if (mode == Mode::own_train)
@@ -240,12 +251,13 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
   count_added_metrics(model_, call);  // those of a step of the model's own
 }
 
-void Stepper::run(const Batch& given, Mode mode) {
+void Stepper::run(const Batch& given, Mode mode, const BatchPlace& place) {
   auto& [compiled, sums, memory, resume] = *model_.training();
   Batch batch = adapted(given);
   num_rows(batch, "a batch");
   prepare(batch, mode != Mode::test);
   if (cache_) batch = cache_->with_features(batch, mode != Mode::test);
+  place_ = known(place, batch);
   if (mode != Mode::test)
     for (const Tensor& step : memory.steps) step.copy_from_host(&resume.train_step);
   pass_ = mode == Mode::test ? model_.next_pass() : 0;
@@ -259,63 +271,44 @@ void Stepper::run(const Batch& given, Mode mode) {
                           given_.get());  // the cause, in a text that knows the whole batch
     throw;
   }
-  sums.rows += static_cast<double>(batch.x[0].shape()[0]);
+  sums.rows += static_cast<double>(place_.rows);
+  if (strategy_.processes()) bring_sums_together();
 }
 
-void Stepper::train(const Batch& batch) {
+// What is read later is the same in all processes then, and waits for nobody.
+void Stepper::bring_sums_together() {
+  EpochSums& sums = model_.epoch_sums();
+  gather_sums(strategy_, sums);
+  bring_together(strategy_, model_.own_metrics());
+}
+
+void Stepper::train(const Batch& batch, const BatchPlace& place) {
   const Mode mode = model_.overrides().train_step ? Mode::own_train : Mode::train;
   trains_ = true;
   naming_its_file(model_, [&] {
-    run(batch, mode);
-    apply_assignments(model_.step_memory().calls);
+    run(batch, mode, place);
+    apply_assignments(strategy_, model_.step_memory().calls);
     if (mode == Mode::train) strategy_.update(model_.compiled_training().optimizer.node());
   });
   ++model_.resume_point().train_step;
 }
 
-void Stepper::test(const Batch& batch) {
+void Stepper::test(const Batch& batch, const BatchPlace& place) {
   naming_its_file(model_, [&] {
-    run(batch, Mode::test);
-    apply_assignments(model_.step_memory().calls);
+    run(batch, Mode::test, place);
+    apply_assignments(strategy_, model_.step_memory().calls);
   });
 }
 
-namespace {
-
-/// What replicas counted stays with them: the variable's value is the sum of its copies.
-void assign_parts(const Variable& variable, const Tensors& values) {
-  for (size_t replica = 0; replica < values.size(); ++replica) {
-    const ScopedValue<int> its_copy(thread_context().update_replica, static_cast<int>(replica));
-    variable.assign(values[replica]);
-  }
+Tensors Stepper::forward(const Batch& batch, bool training, const BatchPlace& place) {
+  return naming_its_file(model_, [&] { return outputs_of(batch, training, place); });
 }
 
-}  // namespace
-
-void Stepper::apply_assignments(const std::vector<Call>& calls) {
-  for (size_t i = 0; i < calls[0].assignments().size(); ++i) {
-    const auto& [variable, first] = calls[0].assignments()[i];
-    if (variable.aggregation() == Aggregation::only_first_replica || calls.size() == 1) {
-      variable.assign(first);
-      continue;
-    }
-    Tensors values;
-    for (const Call& call : calls) values.push_back(call.assignments().at(i).second);
-    if (variable.aggregation() == Aggregation::sum)
-      assign_parts(variable, values);
-    else
-      variable.assign(strategy_.reduce(ReduceOp::mean, values));
-  }
-}
-
-Tensors Stepper::forward(const Batch& batch, bool training) {
-  return naming_its_file(model_, [&] { return outputs_of(batch, training); });
-}
-
-Tensors Stepper::outputs_of(const Batch& given, bool training) {
+Tensors Stepper::outputs_of(const Batch& given, bool training, const BatchPlace& given_place) {
   const Batch batch = adapted(given);
   build(batch);
-  const int64_t rows = batch.x[0].shape()[0];
+  const BatchPlace place = known(given_place, batch);
+  const int64_t rows = place.rows;
   std::vector<Tensors> parts(static_cast<size_t>(strategy_.num_local_replicas()));
   std::vector<Call> calls(parts.size());
   const uint64_t pass = training ? 0 : model_.next_pass();
@@ -338,20 +331,22 @@ Tensors Stepper::outputs_of(const Batch& given, bool training) {
     ReplicaStep step(model_, replica, call);
     const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
     const ScopedValue<const RunningCall*> running(thread_context().running, &own);
-    parts[static_cast<size_t>(replica.local_index)] = model_.predict_step(step, part_of(strategy_, batch, replica.local_index));
+    parts[static_cast<size_t>(replica.local_index)] = model_.predict_step(step, part_of(strategy_, batch, place, replica.local_index));
   });
   reports.reset();
   nyala::check_status(status, model_, given_.get());
-  apply_assignments(calls);
+  apply_assignments(strategy_, calls);
   Tensors outputs;
   for (size_t i = 0; i < parts[0].size(); ++i) {
     const Tensor& sample = parts[0][i];
-    const Tensor whole = Tensor::empty(sample.shape().with(0, rows), sample.dtype());
-    for (size_t index = 0; index < parts.size(); ++index) {
-      const RowRange range = strategy_.rows_of(strategy_.replica_id(static_cast<int>(index)), rows);
-      whole.rows(range.first, range.count).copy_from(parts[index][i]);
-    }
-    outputs.push_back(whole);
+    const auto rows_of = [&](size_t index) {
+      return strategy_.rows_of(strategy_.replica_id(static_cast<int>(index)), rows);
+    };
+    const int64_t first = rows_of(0).first, end = rows_of(parts.size() - 1).first + rows_of(parts.size() - 1).count;
+    const Tensor own = Tensor::empty(sample.shape().with(0, end - first), sample.dtype());
+    for (size_t index = 0; index < parts.size(); ++index)
+      own.rows(rows_of(index).first - first, rows_of(index).count).copy_from(parts[index][i]);
+    outputs.push_back(rows_of_all(strategy_, own));
   }
   return outputs;
 }
@@ -387,7 +382,7 @@ Logs read_logs(const ModelTraining& training, const Tensors& sums_of_replicas, d
 /// What a train_step() logged in the last step, brought together as it said.
 std::map<std::string, double> logged_values(const EpochSums& sums) {
   std::map<std::string, double> totals, rows;
-  for (const auto& of_replica : sums.logged)
+  for (const auto& of_replica : sums.logged_of_all.empty() ? sums.logged : sums.logged_of_all)
     for (const LoggedValue& logged : of_replica) {
       const bool mean = logged.op == ReduceOp::mean;
       if (mean && logged.rows == 0) continue;  // the mean over no rows says nothing
@@ -427,14 +422,14 @@ void Stepper::check_status() const {
 }
 
 Logs Stepper::logs() const {
-  const Logs logs = read_logs(*model_.training(), model_.epoch_sums().of_replicas, model_.epoch_sums().rows);
+  const Logs logs = read_logs(*model_.training(), sums_to_read(model_.epoch_sums()), model_.epoch_sums().rows);
   return has_own_values(model_) ? with_own_values(logs, model_) : logs;
 }
 
 Logs Stepper::logs_of_now() const {
   if (has_own_values(model_)) return logs();  // their sums go on
   Tensors copies;
-  for (const Tensor& sums : model_.epoch_sums().of_replicas) copies.push_back(sums.clone());
+  for (const Tensor& sums : sums_to_read(model_.epoch_sums())) copies.push_back(sums.clone());
   const auto model = std::static_pointer_cast<ModelNode>(model_.shared_from_this());
   return Logs([model, training = model_.training(), status = status_, copies, rows = model_.epoch_sums().rows,
                given = given_, trains = trains_](Logs& target) {

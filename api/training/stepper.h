@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include <nyala/api/training/feed.h>
 #include <nyala/api/callbacks/base/callback.h>
 #include <nyala/api/model/model_node.h>
 #include <nyala/backend/parameters/call.h>
@@ -24,14 +25,14 @@ class Stepper {
   /// Forward, backward and update. The running sums take loss and metrics. An id or a label out of range that
   /// kernels on CPUs found is thrown before the update. Throws InvalidArgumentError where the loss has no
   /// gradient for any of the variables.
-  void train(const Batch& batch);
+  void train(const Batch& batch, const BatchPlace& place = {});
   /// Forward, with loss and metrics.
-  void test(const Batch& batch);
+  void test(const Batch& batch, const BatchPlace& place = {});
   /// Forward: the outputs of all rows in order, on the host, one tensor per output. Throws NumericError like
   /// check_status().
-  Tensors predict(const Batch& batch) { return forward(batch, false); }
+  Tensors predict(const Batch& batch, const BatchPlace& place = {}) { return forward(batch, false, place); }
   /// The same as training computes it; nothing is recorded and state is written.
-  Tensors forward(const Batch& batch, bool training);
+  Tensors forward(const Batch& batch, bool training, const BatchPlace& place = {});
   /// From here on train() and test() run the rest of the model on what `cache` keeps of its frozen part; null
   /// ends that. The cache outlives this.
   void use(FeatureCache* cache) { cache_ = cache; }
@@ -62,14 +63,13 @@ class Stepper {
   void build(const Batch& batch);
   void prepare(const Batch& batch, bool training);
   void resolve(const Batch& batch);
-  void run(const Batch& batch, Mode mode);
+  void run(const Batch& batch, Mode mode, const BatchPlace& place);
   void run_part(Replica& replica, const Batch& batch, Mode mode);
-  Tensors outputs_of(const Batch& batch, bool training);
+  Tensors outputs_of(const Batch& batch, bool training, const BatchPlace& place);
   void train_part(ReplicaStep& step, const Batch& part);
   void check_reports(const Replica& replica) const;
   void check_nothing_trains(const ReplicaStep& step) const;
-  /// Writes the state that layers assigned, by each variable's aggregation.
-  void apply_assignments(const std::vector<Call>& calls);
+  void bring_sums_together();
 
   std::shared_ptr<const Element> given_;
   ModelNode& model_;
@@ -79,6 +79,7 @@ class Stepper {
   bool folds_ = true;
   bool trains_ = false;  // train() was called
   uint64_t pass_ = 0;  // Call's
+  BatchPlace place_;   // of the batch that run() is given
 };
 
 }  // namespace nyala

@@ -4,13 +4,15 @@
 
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/strategies/contexts.h>
+#include <nyala/strategies/shared_key.h>
 
 namespace nyala {
 
 using namespace nyala::detail;
 
 uint64_t detail::seeded_key(int64_t seed, std::string_view kind) {
-  return seed >= 0 ? mix_key(static_cast<uint64_t>(seed), kind) : next_unseeded_key();
+  return seed >= 0 ? mix_key(static_cast<uint64_t>(seed), kind) : next_shared_key(*current_strategy());
 }
 
 Tensor detail::drawing_step(const Call& c, const Tensor& x) {

@@ -1,6 +1,7 @@
 #include <nyala/api/metrics/base/metric_sums.h>
 
 #include <nyala/api/metrics/base/metric.h>
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
 
@@ -10,9 +11,16 @@ using namespace nyala::detail;
 
 namespace {
 
-size_t local_index() {
+/// Among the replicas of all processes: the parts of others come here when a step of a model ends.
+size_t replica_index() {
   const Collectives* const replica = thread_context().replica;
-  return replica ? static_cast<size_t>(replica->local_index()) : 0;
+  return replica ? static_cast<size_t>(replica->replica_id()) : 0;
+}
+
+bool is_in_step() {
+  for (const RunningCall* running = thread_context().running; running; running = running->outer)
+    if (running->is_step) return true;
+  return false;
 }
 
 }  // namespace
@@ -21,7 +29,12 @@ size_t local_index() {
 // others.
 void MetricSums::update(const MetricNode& metric, const Tensor& y_true, const Tensor& y_pred,
                         const Tensor& sample_weight) {
-  const size_t index = local_index();
+  const Collectives* const replica = thread_context().replica;
+  if (replica && replica->processes() && !is_in_step())
+    throw StateError("metric " + in_quotes(metric.name()) +
+                     ": one that is updated outside of a model's steps is not brought together over processes; "
+                     "give it to compile(), or reduce() what run() returns");
+  const size_t index = replica_index();
   std::unique_lock lock(mutex_);
   if (index >= parts_.size()) parts_.resize(index + 1);
   if (!parts_[index].defined()) parts_[index] = Tensor::from(metric.initial_state()).to(y_true.device());
@@ -43,7 +56,7 @@ std::vector<double> MetricSums::read(const MetricNode& metric) const {
     parts = parts_;
   }
   if (replica) {
-    const size_t index = local_index();
+    const size_t index = replica_index();
     const Tensor own = index < parts.size() && parts[index].defined()
                            ? parts[index]
                            : Tensor::from(metric.initial_state()).to(thread_context().device);

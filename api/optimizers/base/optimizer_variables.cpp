@@ -3,6 +3,7 @@
 #include <nyala/api/optimizers/base/optimizer_node.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/runtime/process_exchange.h>
 
 // An optimizer's part in files, and what becomes of its state where variables move.
 namespace nyala {
@@ -27,6 +28,7 @@ Tensor accumulated(ParameterStore& store, const Variable& variable, double scale
       for (size_t i = 0; i < part.size(); ++i) total[i] += static_cast<T>(part[i] / scale);
     }
   });
+  if (store.processes()) store.processes()->all_reduce_sum(sum, "gathered gradients");
   return sum;
 }
 
@@ -35,9 +37,10 @@ void set_accumulated(ParameterStore& store, const Variable& variable, const Tens
   dispatch_real(variable.dtype(), "optimizer", [&]<class T>(T) {
     for (T& element : scaled.data<T>()) element = static_cast<T>(element * scale);
   });
+  const bool has_first = !store.processes() || store.processes()->rank() == 0;
   for (int replica = 0; replica < store.num_local_replicas(); ++replica)
     store.gradient(replica, variable)
-        .copy_from(replica == 0 ? scaled : Tensor::zeros(variable.shape(), variable.dtype()));
+        .copy_from(replica == 0 && has_first ? scaled : Tensor::zeros(variable.shape(), variable.dtype()));
 }
 
 }  // namespace

@@ -1,0 +1,247 @@
+// Each step begins with three numbers from every process, so that all end in the same step, and a feed that is
+// shorter on one of them is an error instead of a wait. What the replicas summed up is gathered when a step
+// ends: whoever reads logs later waits for nobody. Assigned state goes in one exchange per dtype.
+#include <nyala/api/training/among_processes.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/process_exchange.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+NextBatch next_of_all(StrategyNode& strategy, const NextBatchHere& here) {
+  ProcessExchange* const processes = strategy.processes();
+  if (!processes) {
+    if (here.stops) return NextBatch::is_not_wanted;
+    return here.comes ? NextBatch::comes : NextBatch::is_none;
+  }
+  using Numbers = std::array<int64_t, 3>;
+  const Numbers own{here.stops, here.comes, here.rows};
+  std::vector<int64_t> all(own.size() * static_cast<size_t>(processes->size()));
+  processes->all_numbers(own, all, "the next batch");
+  const auto of = [&](size_t rank, size_t number) { return all[rank * own.size() + number]; };
+  const size_t size = static_cast<size_t>(processes->size());
+  for (size_t rank = 0; rank < size; ++rank)
+    if (of(rank, 0)) return NextBatch::is_not_wanted;
+  for (size_t rank = 1; rank < size; ++rank) {
+    const auto text = [&](size_t r) {
+      return of(r, 1) ? "one of " + std::to_string(of(r, 2)) + " rows" : std::string("none");
+    };
+    if (of(rank, 1) != of(0, 1) || of(rank, 2) != of(0, 2))
+      throw CommunicationError("the next batch: rank 0 has " + text(0) + ", rank " + std::to_string(rank) +
+                               " has " + text(rank) +
+                               "; give every process the same data: it takes its rows of each batch");
+  }
+  return here.comes ? NextBatch::comes : NextBatch::is_none;
+}
+
+bool any_stops(StrategyNode& strategy, bool stops) {
+  ProcessExchange* const processes = strategy.processes();
+  if (!processes) return stops;
+  const int64_t own = stops;
+  std::vector<int64_t> all(static_cast<size_t>(processes->size()));
+  processes->all_numbers({&own, 1}, all, "whether training stops");
+  return std::any_of(all.begin(), all.end(), [](int64_t one) { return one != 0; });
+}
+
+namespace {
+
+/// One tensor for each replica of all processes from those of this one; the same shapes.
+Tensors of_all_replicas(StrategyNode& strategy, const Tensors& of_local_replicas) {
+  ProcessExchange* const processes = strategy.processes();
+  if (!processes) return of_local_replicas;
+  const Tensor& first = of_local_replicas.at(0);
+  const Tensor local =
+      Tensor::empty({std::ssize(of_local_replicas), first.num_elements()}, first.dtype(), Device{});
+  for (size_t i = 0; i < of_local_replicas.size(); ++i)
+    local.rows(static_cast<int64_t>(i), 1)
+        .with_shape({first.num_elements()})
+        .copy_from(of_local_replicas[i].with_shape({first.num_elements()}));
+  const Tensor all = processes->all_gather(local, "what a step sums up");
+  Tensors out;
+  for (int64_t replica = 0; replica < all.shape()[0]; ++replica)
+    out.push_back(all.rows(replica, 1).with_shape(first.shape()));
+  return out;
+}
+
+}  // namespace
+
+void bring_together(StrategyNode& strategy, const std::vector<Metric>& metrics) {
+  const size_t first = static_cast<size_t>(strategy.replica_id(0)),
+               replicas = static_cast<size_t>(strategy.num_replicas_in_sync());
+  std::vector<Device> places(replicas);
+  for (int index = 0; index < strategy.num_local_replicas(); ++index)
+    places[static_cast<size_t>(strategy.replica_id(index))] = strategy.device(index);
+  for (Metric metric : metrics) {
+    std::vector<std::vector<double>> parts = metric.sums().parts(metric.node());
+    parts.resize(std::max(parts.size(), replicas), metric.node().initial_state());
+    Tensors own;
+    for (int index = 0; index < strategy.num_local_replicas(); ++index)
+      own.push_back(Tensor::from(parts[first + static_cast<size_t>(index)]));
+    parts.clear();
+    for (const Tensor& part : of_all_replicas(strategy, own)) parts.push_back(part.to_vector<double>());
+    metric.sums().set_parts(metric.node(), parts, places);
+  }
+}
+
+namespace {
+
+/// As bytes: each name behind its length, reduction, rows and value.
+Tensor packed(const std::vector<LoggedValue>& logged) {
+  std::vector<uint8_t> bytes;
+  const auto put = [&](const void* data, size_t size) {
+    const auto* from = static_cast<const uint8_t*>(data);
+    bytes.insert(bytes.end(), from, from + size);
+  };
+  for (const LoggedValue& one : logged) {
+    const int64_t head[] = {std::ssize(one.name), one.op == ReduceOp::mean, one.rows};
+    const double value = one.value.item();
+    put(head, sizeof head);
+    put(&value, sizeof value);
+    put(one.name.data(), one.name.size());
+  }
+  return Tensor::from(bytes);
+}
+
+std::vector<LoggedValue> unpacked(const Tensor& packed) {
+  const std::vector<uint8_t> bytes = packed.to_vector<uint8_t>();
+  std::vector<LoggedValue> logged;
+  for (size_t at = 0; at < bytes.size();) {
+    int64_t head[3];
+    double value = 0;
+    const size_t fixed = sizeof head + sizeof value;
+    if (bytes.size() - at >= fixed) std::memcpy(head, bytes.data() + at, sizeof head);
+    if (bytes.size() - at < fixed || head[0] < 0 || static_cast<uint64_t>(head[0]) > bytes.size() - at - fixed)
+      throw CommunicationError("what a step logs: a peer sent fewer bytes than it said");
+    std::memcpy(&value, bytes.data() + at + sizeof head, sizeof value);
+    at += fixed;
+    const auto name = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    logged.push_back({std::string(name, name + head[0]), head[1] ? ReduceOp::mean : ReduceOp::sum,
+                      Tensor::scalar(value), head[2]});
+    at += static_cast<size_t>(head[0]);
+  }
+  return logged;
+}
+
+std::vector<std::vector<LoggedValue>> logged_by_all(StrategyNode& strategy,
+                                                    const std::vector<std::vector<LoggedValue>>& here) {
+  Tensors own;
+  for (const auto& of_replica : here) own.push_back(packed(of_replica));
+  std::vector<std::vector<LoggedValue>> all;
+  for (const Tensor& of_replica : strategy.processes()->all_values(own, "what a step logs"))
+    all.push_back(unpacked(of_replica));
+  return all;
+}
+
+}  // namespace
+
+// How many values each replica logged travels with the sums: mostly there are none.
+void gather_sums(StrategyNode& strategy, EpochSums& sums) {
+  Tensors own;
+  for (size_t i = 0; i < sums.of_replicas.size(); ++i) {
+    std::vector<double> numbers = sums.of_replicas[i].to_vector<double>();
+    numbers.push_back(static_cast<double>(sums.logged[i].size()));
+    own.push_back(Tensor::from(numbers));
+  }
+  bool logs = false;
+  sums.of_all.clear();
+  for (const Tensor& of_replica : of_all_replicas(strategy, own)) {
+    std::vector<double> numbers = of_replica.to_vector<double>();
+    logs = logs || numbers.back() > 0;
+    numbers.pop_back();
+    sums.of_all.push_back(Tensor::from(numbers));
+  }
+  sums.logged_of_all.clear();
+  if (logs) sums.logged_of_all = logged_by_all(strategy, sums.logged);
+}
+
+Tensor rows_of_all(StrategyNode& strategy, const Tensor& own) {
+  ProcessExchange* const processes = strategy.processes();
+  return processes ? ops::concatenate(processes->all_values({own}, "outputs"), 0) : own;
+}
+
+namespace {
+
+/// What replicas counted stays with them: the variable's value is the sum of its copies.
+void assign_parts(const Variable& variable, const Tensors& values) {
+  for (size_t index = 0; index < values.size(); ++index) {
+    const ScopedValue<int> its_copy(thread_context().update_replica, static_cast<int>(index));
+    variable.assign(values[index]);
+  }
+}
+
+Tensors values_of(const std::vector<Call>& calls, size_t assignment) {
+  Tensors values;
+  for (const Call& call : calls) values.push_back(call.assignments().at(assignment).second);
+  return values;
+}
+
+void assign_here(StrategyNode& strategy, const Variable& variable, const Tensors& values) {
+  if (variable.aggregation() == Aggregation::only_first_replica || values.size() == 1)
+    variable.assign(values[0]);
+  else
+    variable.assign(strategy.reduce(ReduceOp::mean, values));
+}
+
+/// What this process adds to the value of all, flat and in host memory.
+Tensor summand(const Variable& variable, const Tensors& values, int first_replica) {
+  const bool mean = variable.aggregation() != Aggregation::only_first_replica;
+  const Tensor sum = Tensor::zeros(values[0].shape(), values[0].dtype(), Device{});
+  if (mean || first_replica == 0)
+    for (size_t i = 0; i < (mean ? values.size() : 1); ++i)
+      sum.copy_from(i == 0 ? values[0] : ops::add(sum, values[i].to(Device{})));
+  return sum.with_shape({sum.num_elements()});
+}
+
+struct Assigned {
+  Variable variable;
+  Tensor sum;
+};
+
+void assign_sums(ProcessExchange& processes, const std::vector<Assigned>& all) {
+  Tensors parts;
+  for (const Assigned& one : all) parts.push_back(one.sum);
+  const Tensor flat = parts.size() == 1 ? parts[0] : ops::concatenate(parts, 0);
+  processes.all_reduce_sum(flat, "the state of layers");
+  int64_t first = 0;
+  for (const auto& [variable, sum] : all) {
+    const Tensor value = flat.rows(first, sum.num_elements()).with_shape(variable.shape());
+    first += sum.num_elements();
+    if (variable.aggregation() == Aggregation::only_first_replica) {
+      variable.assign(value);
+      continue;
+    }
+    const Tensor count = Tensor::full({}, processes.num_replicas(), value.dtype());
+    variable.assign(is_floating(value.dtype()) ? ops::divide(value, count) : ops::floor_divide(value, count));
+  }
+}
+
+}  // namespace
+
+void apply_assignments(StrategyNode& strategy, const std::vector<Call>& calls) {
+  ProcessExchange* const processes = strategy.processes();
+  std::map<DType, std::vector<Assigned>> by_dtype;
+  for (size_t i = 0; i < calls[0].assignments().size(); ++i) {
+    const Variable& variable = calls[0].assignments()[i].first;
+    const Tensors values = values_of(calls, i);
+    if (variable.aggregation() == Aggregation::sum && strategy.num_replicas_in_sync() > 1)
+      assign_parts(variable, values);
+    else if (!processes)
+      assign_here(strategy, variable, values);
+    else
+      by_dtype[variable.dtype()].push_back({variable, summand(variable, values, processes->first_replica())});
+  }
+  for (const auto& [dtype, all] : by_dtype) assign_sums(*processes, all);
+}
+
+}  // namespace nyala

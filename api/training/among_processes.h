@@ -1,0 +1,43 @@
+#pragma once
+
+#include <vector>
+
+#include <nyala/api/metrics/base/metric.h>
+#include <nyala/api/training/epoch_sums.h>
+#include <nyala/backend/parameters/call.h>
+#include <nyala/strategies/strategy_node.h>
+
+namespace nyala {
+
+/// What training asks of a strategy's other processes, in a place of its own: of a strategy without others each
+/// is what the process itself says.
+
+/// Whether a loop goes on with another batch.
+enum class NextBatch { comes, is_none, is_not_wanted };
+
+struct NextBatchHere {
+  bool stops = false;  // somebody asked for the end of training
+  bool comes = false;
+  int64_t rows = 0;
+};
+
+/// The same on all processes. Where one stops, all do. Throws CommunicationError where some have a batch and
+/// others none, or batches of other rows: every process is given the whole batches.
+NextBatch next_of_all(StrategyNode& strategy, const NextBatchHere& here);
+/// Whether some process stops.
+bool any_stops(StrategyNode& strategy, bool stops);
+
+/// The sums of all processes' replicas and what a train_step() logged on them, beside those of this one.
+void gather_sums(StrategyNode& strategy, EpochSums& sums);
+
+/// The parts of a model's own metrics from all processes, so that they read the same everywhere.
+void bring_together(StrategyNode& strategy, const std::vector<Metric>& metrics);
+
+/// A whole batch on the host, of which `own` are the rows of this process' replicas, at `first`.
+Tensor rows_of_all(StrategyNode& strategy, const Tensor& own);
+
+/// Writes the state that layers assigned in `calls`, one per replica of this process, by each variable's
+/// aggregation.
+void apply_assignments(StrategyNode& strategy, const std::vector<Call>& calls);
+
+}  // namespace nyala

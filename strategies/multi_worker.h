@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nyala/strategies/comm/process_communicators.h>
+#include <nyala/strategies/mirrored.h>
+
+namespace nyala {
+
+struct MultiWorkerMirroredStrategyConfig {
+  /// Names of this process' devices, one replica each; empty: all accelerators, else the first CPU. As many as
+  /// the process likes.
+  std::vector<std::string> devices = {};
+  /// As MirroredStrategy's, of the replicas of this process.
+  SharedWeights shared_weights = SharedWeights::automatic;
+  int64_t bucket_elements = 65536;
+};
+
+/// MirroredStrategy with replicas in several processes that run the same program: the numbers of one device at
+/// the same global batch. Every process is given the same data and takes its rows of each batch; `batch_size` is
+/// the global one. Whatever concerns the replicas of all processes (making variables, building and compiling
+/// models, fit, evaluate, predict, reduce, gather) is called by all of them, in the same order. Replicas are
+/// numbered through the processes in the order of ranks.
+///
+/// A process that fails ends the step of all: CommunicationError says who and why. The strategy is of no use any
+/// more then.
+class MultiWorkerMirroredStrategy : public Strategy {
+ public:
+  using Config = MultiWorkerMirroredStrategyConfig;
+  /// Waits for the other processes. Throws CommunicationError where they do not come, and what MirroredStrategy
+  /// throws for devices.
+  explicit MultiWorkerMirroredStrategy(ProcessCommunicators processes, Config config = {});
+
+  /// This process' number among all, from 0.
+  int rank() const;
+  int num_processes() const;
+  /// Whether this is the process that writes files: rank 0.
+  bool is_chief() const { return rank() == 0; }
+};
+
+}  // namespace nyala
