@@ -35,7 +35,7 @@ void BackupAndRestore::on_epoch_end(int epoch, Logs&) {
 }
 
 void BackupAndRestore::on_train_end(Logs&) {
-  if (config_.delete_checkpoint) backup_.remove();
+  if (config_.delete_checkpoint) backup_.remove(model());
 }
 
 }  // namespace nyala

@@ -4,6 +4,8 @@
 
 #include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/csv_logger.h>
+#include <nyala/api/model/model.h>
+#include <nyala/api/saving/write_once.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -50,6 +52,7 @@ CSVLogger::CSVLogger(std::string filename, const Config& config)
 }
 
 void CSVLogger::on_train_begin(Logs&) {
+  if (!writes_files(model().model_node())) return;
   if (config_.append) writes_header_ = !has_bytes(filename_);
   std::FILE* file = std::fopen(filename_.c_str(), config_.append ? "ab" : "wb");
   if (!file) fail(filename_, "open");
@@ -78,6 +81,7 @@ void CSVLogger::write_row(const std::vector<std::string>& cells) {
 }
 
 void CSVLogger::on_epoch_end(int epoch, Logs& logs) {
+  if (!file_) return;  // another process writes it
   if (!columns_chosen_) {
     choose_columns(logs);
     std::vector<std::string> header = {"epoch"};

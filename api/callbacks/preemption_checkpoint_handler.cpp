@@ -1,5 +1,8 @@
 #include <nyala/api/callbacks/preemption_checkpoint_handler.h>
 
+#include <nyala/api/model/model.h>
+#include <nyala/api/training/among_processes.h>
+
 namespace nyala {
 
 PreemptionCheckpointHandler::PreemptionCheckpointHandler(std::string checkpoint_dir, Config config)
@@ -7,7 +10,9 @@ PreemptionCheckpointHandler::PreemptionCheckpointHandler(std::string checkpoint_
 
 bool PreemptionCheckpointHandler::is_wanted() const {
   if (!watch_) return false;  // an evaluation that is none of fit's
-  return watch_->signal() != 0 || (config_.termination_watcher_fn && config_.termination_watcher_fn());
+  const bool here =
+      watch_->signal() != 0 || (config_.termination_watcher_fn && config_.termination_watcher_fn());
+  return any_stops(*model().model_node().strategy(), here);  // all processes in the same step
 }
 
 void PreemptionCheckpointHandler::preempt(const TrainingPosition& position) {
@@ -50,7 +55,7 @@ void PreemptionCheckpointHandler::on_epoch_end(int epoch, Logs&) {
 
 void PreemptionCheckpointHandler::on_train_end(Logs&) {
   watch_.reset();
-  if (config_.delete_checkpoint) backup_.remove();
+  if (config_.delete_checkpoint) backup_.remove(model());
 }
 
 }  // namespace nyala

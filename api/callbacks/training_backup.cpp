@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include <nyala/api/saving/weights/weights_file.h>
+#include <nyala/api/saving/write_once.h>
 #include <nyala/api/training/resume_point.h>
 #include <nyala/backend/core/error.h>
 
@@ -22,7 +23,7 @@ TrainingPosition TrainingBackup::begin(const Model& model) const {
         " is not built, so a backup could not be restored; begin it with an Input or call build() "
         "before fit()");
   std::error_code error;
-  fs::create_directories(folder_, error);
+  if (writes_files(model.model_node())) fs::create_directories(folder_, error);
   if (error) throw IoError(who_ + ": cannot make folder '" + folder_ + "': " + error.message());
   if (!fs::exists(path())) return {};
   const TrainingPosition position = Checkpoint(model).restore(path());
@@ -32,7 +33,8 @@ TrainingPosition TrainingBackup::begin(const Model& model) const {
   return position;
 }
 
-void TrainingBackup::remove() const {
+void TrainingBackup::remove(const Model& model) const {
+  if (!writes_files(model.model_node())) return;
   std::error_code ignored;  // a backup that cannot be removed does no harm; a folder with other files stays
   fs::remove(path(), ignored);
   if (fs::is_directory(fs::symlink_status(folder_, ignored))) fs::remove(folder_, ignored);

@@ -20,7 +20,7 @@ class TrainingBackup {
   /// where the folder cannot be made, and what Checkpoint::restore throws.
   TrainingPosition begin(const Model& model) const;
   /// The file, and the folder where nothing else is in it. What cannot be removed stays.
-  void remove() const;
+  void remove(const Model& model) const;
 
  private:
   std::string folder_, who_;

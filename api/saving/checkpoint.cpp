@@ -9,6 +9,7 @@
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/weights/own_optimizers.h>
 #include <nyala/api/saving/weights/weights_file.h>
+#include <nyala/api/saving/write_once.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/api/training/epoch_sums.h>
@@ -71,6 +72,9 @@ std::vector<std::pair<std::string, Optimizer>> gathering_optimizers(const Model&
 void write_gathered(const Model& model, const std::string& name, const BaseOptimizer& optimizer,
                     hdf5::Writer& writer) {
   if (!optimizer.built() || !optimizer.accumulates_into_existing()) return;
+  if (model.model_node().strategy()->processes())
+    throw StateError("Checkpoint::save: gradients that are gathered over steps are in several processes, which "
+                     "a checkpoint cannot hold yet; save after an update");
   ParameterStore& store = store_of(model);
   for (size_t i = 0; i < optimizer.variables().size(); ++i) {
     const Variable& variable = optimizer.variables()[i];
@@ -227,7 +231,7 @@ void restore_content(const Model& model, Content content) {
   if (content.step.size() == 1) resume.train_step = content.step[0];
   if (content.shuffle_seed.size() == 1)
     resume.shuffle_seed = std::bit_cast<uint64_t>(content.shuffle_seed[0]);
-  restore_sums(node.compiled_training(), node.epoch_sums(), std::move(content.sums));
+  restore_sums(node.compiled_training(), node.epoch_sums(), std::move(content.sums), *node.strategy());
 }
 
 }  // namespace
@@ -249,7 +253,7 @@ void Checkpoint::save(const std::string& path, const TrainingPosition& position)
   write_own_metrics(model_, writer);
   for (const auto& [name, optimizer] : gathering_optimizers(model_))
     write_gathered(model_, name, optimizer.node(), writer);
-  writer.save(path);
+  write_once(model_.model_node(), [&] { writer.save(path); });
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <nyala/api/saving/formats/legacy_weights.h>
 #include <nyala/api/saving/weights/named_weights.h>
 #include <nyala/api/saving/weights/weights_file.h>
+#include <nyala/api/saving/write_once.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/backend/core/error.h>
@@ -16,8 +17,12 @@ using namespace nyala::detail;
 namespace {
 
 void write(const Model& model, const std::string& path) {
-  if (path.ends_with(".safetensors")) return save_safetensors(path, named_weights(model));
-  if (path.ends_with(".npz")) return save_npz(path, named_weights(model));
+  const bool is_npz = path.ends_with(".npz");
+  if (is_npz || path.ends_with(".safetensors")) {
+    const auto weights = named_weights(model);
+    return write_once(model.model_node(),
+                      [&] { is_npz ? save_npz(path, weights) : save_safetensors(path, weights); });
+  }
   if (!path.ends_with(".weights.h5"))
     throw InvalidArgumentError(
         "save_weights: expected a path that ends with '.weights.h5', '.safetensors' or "
@@ -25,7 +30,7 @@ void write(const Model& model, const std::string& path) {
         path + "'");
   hdf5::Writer writer(hdf5::Checksums::crc32c);
   write_weights(model, writer);
-  writer.save(path);
+  write_once(model.model_node(), [&] { writer.save(path); });
 }
 
 LoadReport read(const Model& model, const std::string& path, const LoadWeightsConfig& config) {

@@ -6,6 +6,7 @@
 #include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/weights/weights_file.h>
+#include <nyala/api/saving/write_once.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/version.h>
 #include <nyala/files/json/json_text.h>
@@ -77,11 +78,13 @@ void write_keras_archive(const Model& model, const std::string& path) {
   hdf5::Writer weights;
   write_weights(model, weights);
   const hdf5::FileParts parts = weights.finish_parts();
-  zip::ArchiveWriter archive(path);
-  archive.add(kMetadata, metadata.dump());
-  archive.add(kConfig, config);
-  archive.add(kWeights, [&](const zip::ArchiveWriter::Sink& sink) { parts.send(sink); });
-  archive.commit();
+  write_once(model.model_node(), [&] {
+    zip::ArchiveWriter archive(path);
+    archive.add(kMetadata, metadata.dump());
+    archive.add(kConfig, config);
+    archive.add(kWeights, [&](const zip::ArchiveWriter::Sink& sink) { parts.send(sink); });
+    archive.commit();
+  });
 }
 
 }  // namespace nyala

@@ -7,6 +7,7 @@
 #include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/formats/keras_archive.h>
 #include <nyala/api/saving/weights/weights_file.h>
+#include <nyala/api/saving/write_once.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/files/json/json_text.h>
 
@@ -137,7 +138,7 @@ void write_legacy_hdf5(const Model& model, const std::string& path) {
                          json_text(legacy_training(config["compile_config"]), "save"));
   write_layers(writer, model);
   if (is_trainable) write_optimizer(writer, model);
-  writer.save(path);
+  write_once(model.model_node(), [&] { writer.save(path); });
 }
 
 }  // namespace nyala

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <nyala/api/layers/base/layer.h>
+#include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/comm/file_rendezvous.h>
+#include <nyala/strategies/multi_worker.h>
+#include <nyala/strategies/one_device.h>
+#include <nyala/tests/support/rank_processes.h>
+
+namespace nyala {
+
+struct Layout {
+  int processes, devices;
+  std::string name() const { return std::to_string(processes) + "x" + std::to_string(devices); }
+};
+
+/// Tests that run in processes of their own.
+class OverProcesses : public ::testing::TestWithParam<Layout> {
+ protected:
+  /// In one of the processes.
+  static MultiWorkerMirroredStrategy strategy() {
+    const Layout& layout = GetParam();
+    configure_logical_devices("cpu", layout.devices);
+    MultiWorkerMirroredStrategy::Config config;
+    for (int i = 0; i < layout.devices; ++i) config.devices.push_back("cpu:" + std::to_string(i));
+    FileRendezvous folder(RankProcesses::folder());
+    return MultiWorkerMirroredStrategy(
+        processes_on_one_host(
+            {.rank = *RankProcesses::rank(), .size = layout.processes, .timeout = std::chrono::seconds(60)},
+            folder),
+        config);
+  }
+
+  /// Calls work() in each process; all have to succeed.
+  template <class Work>
+  static void in_processes(Work&& work) {
+    if (RankProcesses::rank()) return work();
+    RankProcesses processes(GetParam().processes);
+    for (int rank = 0; rank < GetParam().processes; ++rank) {
+      const RankProcesses::End end = processes.wait(rank, std::chrono::minutes(9));
+      EXPECT_EQ(end.code, 0) << "rank " << rank << ":\n" << end.output;
+    }
+  }
+};
+
+}  // namespace nyala
