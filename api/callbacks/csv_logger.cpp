@@ -5,7 +5,7 @@
 #include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/csv_logger.h>
 #include <nyala/api/model/model.h>
-#include <nyala/api/saving/write_once.h>
+#include <nyala/api/saving/weights/write_once.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

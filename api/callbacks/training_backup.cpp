@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include <nyala/api/saving/weights/weights_file.h>
-#include <nyala/api/saving/write_once.h>
+#include <nyala/api/saving/weights/write_once.h>
 #include <nyala/api/training/resume_point.h>
 #include <nyala/backend/core/error.h>
 

@@ -9,7 +9,7 @@
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/weights/own_optimizers.h>
 #include <nyala/api/saving/weights/weights_file.h>
-#include <nyala/api/saving/write_once.h>
+#include <nyala/api/saving/weights/write_once.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/api/training/epoch_sums.h>

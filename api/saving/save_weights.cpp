@@ -3,7 +3,7 @@
 #include <nyala/api/saving/formats/legacy_weights.h>
 #include <nyala/api/saving/weights/named_weights.h>
 #include <nyala/api/saving/weights/weights_file.h>
-#include <nyala/api/saving/write_once.h>
+#include <nyala/api/saving/weights/write_once.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/backend/core/error.h>

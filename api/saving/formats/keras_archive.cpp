@@ -6,7 +6,7 @@
 #include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/formats/format.h>
 #include <nyala/api/saving/weights/weights_file.h>
-#include <nyala/api/saving/write_once.h>
+#include <nyala/api/saving/weights/write_once.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/version.h>
 #include <nyala/files/json/json_text.h>

@@ -7,7 +7,7 @@
 #include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/formats/keras_archive.h>
 #include <nyala/api/saving/weights/weights_file.h>
-#include <nyala/api/saving/write_once.h>
+#include <nyala/api/saving/weights/write_once.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/files/json/json_text.h>
 

@@ -1,4 +1,4 @@
-#include <nyala/api/saving/write_once.h>
+#include <nyala/api/saving/weights/write_once.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/process_exchange.h>
