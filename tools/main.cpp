@@ -31,6 +31,16 @@ void check_command(const CLI::App& app, int count, char** arguments) {
                                       "': expected one of " + nyala::detail::quoted_list(names));
 }
 
+/// A variable of the shell that is not set is none of ours: "--output $OUT" must not train for nothing.
+void refuse_empty_values(CLI::App& app) {
+  const auto is_empty = [](const std::string& text) {
+    return text.empty() ? std::string("expected a value, received ''") : std::string();
+  };
+  for (CLI::App* command : app.get_subcommands(nullptr))
+    for (CLI::Option* option : command->get_options())
+      if (option->get_items_expected_min() > 0) option->check(is_empty, "");
+}
+
 void check_standard_output() {
   std::cout.flush();
   if (!std::cout) throw nyala::IoError("cannot write to the standard output");
@@ -63,6 +73,7 @@ int main(int count, char** arguments) {
     for (const auto add :
          {add_predict, add_evaluate, add_fit, add_summary, add_convert, add_new, add_info, add_launch})
       add(app);
+    refuse_empty_values(app);
     return run(app, count, arguments);
   } catch (const nyala::tools::ExitStatus& exit) {
     return exit.status;

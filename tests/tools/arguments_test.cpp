@@ -85,6 +85,13 @@ TEST_F(ToolArguments, Numbers) {
   EXPECT_NE(decimal.out.find("Epoch 10/10"), std::string::npos) << decimal.out;
 }
 
+/// As of a variable of the shell that is not set.
+TEST_F(ToolArguments, AnEmptyValueIsNone) {
+  for (const char* option : {"--output", "--history", "--optimizer", "--preemption-checkpoint", "--devices"})
+    expect_error(fit({option, ""}), {option, "expected a value, received ''"});
+  expect_error({"summary", ""}, {"model", "expected a value, received ''"});
+}
+
 TEST_F(ToolArguments, AnOptionTakesOneValue) {
   run_well({"predict", "--input", x_, m_, "--output", file("out.npy")});
   run_well({"fit", "--input", x_, "--target", y_, m_, "--verbose", "0"});
