@@ -43,7 +43,7 @@ std::string call_text(const CallHeader& header) {
   switch (header.kind) {
     case CollectiveKind::all_reduce:
     case CollectiveKind::reduce_scatter: {
-      const bool known = static_cast<size_t>(header.dtype) <= static_cast<size_t>(DType::float16);
+      const bool known = header.dtype.index() <= DType::float16.index();
       return text + " (" + name_in(kCollectiveOps, header.op) + " of " + count + " " +
              (known ? std::string(name_of(header.dtype)) : "unknown") + ")";
     }

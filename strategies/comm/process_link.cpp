@@ -61,7 +61,7 @@ void ProcessLink::all_reduce_sum(const Tensor& values, std::string_view what) {
 // What there is, how large it is, then the bytes: nobody takes a size from a peer on trust that the data does
 // not have.
 Tensors ProcessLink::all_values(const Tensors& own, std::string_view what) {
-  const Announced mine{std::ssize(own), static_cast<int64_t>(own.at(0).dtype()), own[0].rank()};
+  const Announced mine{std::ssize(own), static_cast<int64_t>(own.at(0).dtype().index()), own[0].rank()};
   std::vector<Announced> all(static_cast<size_t>(size()));
   communicator_->all_gather(as_bytes(mine), std::as_writable_bytes(std::span(all)), {.what = what});
   std::vector<int64_t> bytes_of_sizes;
