@@ -20,7 +20,7 @@ TEST(NotesOfCasts, MasksAndArgumentsOfCallsStay) {
   EXPECT_EQ(mask_of(y).to_vector<bool>(), kMask.to_vector<bool>());
   EXPECT_EQ(detail::call_arguments_of(y), arguments);
   EXPECT_FALSE(detail::has_given_mask(detail::cast_with_metadata(with_mask(x, kMask), "float64")));
-  EXPECT_FALSE(detail::cast_with_metadata(x, "float64").notes());
+  EXPECT_FALSE(detail::cast_with_metadata(x, "float64").metadata());
 }
 
 /// A recurrent layer with states looks at given masks alone: a model in front of it lost that it was given.
