@@ -71,12 +71,13 @@ class HeldAtBuild : public LayerNode {
 };
 
 TEST(ModelThreadsTest, AModelThatIsBuiltHoldsUpNoOther) {
-  const auto layer = std::make_shared<HeldAtBuild>();
+  const Layer layer = make_layer<HeldAtBuild>();
+  auto& node = dynamic_cast<HeldAtBuild&>(layer.node());
   std::promise<void> other_is_done;
-  layer->go_on = other_is_done.get_future();
-  const Sequential held({Layer(layer)}), other({Dense(3)});
+  node.go_on = other_is_done.get_future();
+  const Sequential held({layer}), other({Dense(3)});
   std::thread first([&] { held.predict(kX, {.verbose = 0}); });
-  layer->entered.get_future().wait();
+  node.entered.get_future().wait();
   auto second = std::async(std::launch::async, [&] { return other.predict(kX, {.verbose = 0}); });
   EXPECT_EQ(second.wait_for(std::chrono::seconds(10)), std::future_status::ready);
   other_is_done.set_value();
