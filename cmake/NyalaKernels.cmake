@@ -14,3 +14,8 @@ foreach(source IN LISTS kernel_sources)
   endif()
   set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${flags}" SKIP_PRECOMPILE_HEADERS ON)
 endforeach()
+
+# Loops over what ranks bring are kernels as well.
+set_source_files_properties("${PROJECT_SOURCE_DIR}/strategies/comm/combine.cpp" PROPERTIES
+                            COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>" SKIP_PRECOMPILE_HEADERS ON
+                            SKIP_UNITY_BUILD_INCLUSION ON)
