@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace nyala::detail {
+
+/// What a process asks of the control plane.
+enum class ControlCall : uint8_t { join, watch, set, get, wait, barrier, agree, abort, preempt, leave };
+
+/// Names and values that all processes have to have in common.
+using ControlFacts = std::vector<std::pair<std::string, std::string>>;
+
+struct ControlRequest {
+  ControlCall call = ControlCall::get;
+  int32_t rank = 0, size = 1;
+  uint32_t timeout_ms = 0;
+  uint64_t generation = 0;
+  uint64_t process = 0;  ///< drawn by each process at its start: another one with the same rank differs
+  uint64_t seen = 0;     ///< of a watch: how many notices it knows
+  std::string token = {};
+  std::string name = {};   ///< a key, a barrier, what is agreed on; of a join the host
+  std::string value = {};  ///< of a key; the text of an abort or a notice; of a join the address
+  ControlFacts facts = {};
+};
+
+enum class ControlStatus : uint8_t { ok, refused, timeout, aborted, lost };
+
+struct ControlMember {
+  std::string host, address;
+};
+
+struct ControlReply {
+  ControlStatus status = ControlStatus::ok;
+  bool found = false;  ///< of get
+  int32_t rank = -1;   ///< that was lost or began an abort
+  uint64_t generation = 0;
+  uint64_t notices = 0;    ///< of a watch: how many there are
+  std::string value = {};  ///< of a key; the last notice
+  std::string text = {};   ///< why the status is not ok
+  std::vector<ControlMember> members = {};
+};
+
+/// The most that a message may have; a decoder takes no more, whatever a message says.
+inline constexpr size_t kMaxControlMessage = 4 << 20, kMaxControlText = 65536, kMaxControlName = 256,
+                        kMaxControlToken = 4096, kMaxControlFacts = 64, kMaxControlMembers = 4096;
+
+/// As bytes: numbers little-endian, texts with their length in front. Throw InvalidArgumentError for what is
+/// longer than the most.
+std::string encode(const ControlRequest& request);
+std::string encode(const ControlReply& reply);
+
+/// Throw CommunicationError naming the place for bytes that are no message: another version, an unknown kind,
+/// a length beyond the end or the most, bytes left over.
+ControlRequest decode_control_request(std::string_view bytes);
+ControlReply decode_control_reply(std::string_view bytes);
+
+}  // namespace nyala::detail

@@ -1,0 +1,372 @@
+#include <nyala/strategies/cluster/control_state.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <nyala/backend/core/c_locale_text.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr size_t kMostKeyBytes = 256u << 20;
+constexpr auto kCloseGrace = 500ms;
+
+std::string seconds_text(std::chrono::steady_clock::duration time) {
+  return fixed_text(std::chrono::duration<double>(time).count(), 1) + " s";
+}
+
+std::string rank_text(int rank, const std::string& host) {
+  return "rank " + std::to_string(rank) + (host.empty() ? "" : " on " + host);
+}
+
+bool needs_generation(ControlCall call) {
+  return call == ControlCall::watch || call == ControlCall::barrier || call == ControlCall::agree ||
+         call == ControlCall::abort || call == ControlCall::leave;
+}
+
+}  // namespace
+
+bool same_secret(const std::string& a, const std::string& b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < b.size(); ++i)
+    difference |= static_cast<unsigned char>(b[i]) ^ static_cast<unsigned char>(i < a.size() ? a[i] : 0);
+  return difference == 0;
+}
+
+std::string disagreement(const std::vector<ControlVoice>& voices) {
+  for (const ControlVoice& voice : voices) {
+    const ControlFacts &first = *voices.front().facts, &facts = *voice.facts;
+    for (size_t i = 0; i < std::max(first.size(), facts.size()); ++i) {
+      const bool same = i < first.size() && i < facts.size() && first[i] == facts[i];
+      if (same) continue;
+      const auto said = [&](const ControlFacts& of, const std::string& name) -> std::string {
+        for (const auto& [fact, value] : of)
+          if (fact == name) return "has " + in_quotes(value);
+        return "does not say it";
+      };
+      const std::string name = i < first.size() ? first[i].first : facts[i].first;
+      return "the processes disagree on " + in_quotes(name) + ": " + voices.front().who + " " +
+             said(first, name) + ", " + voice.who + " " + said(facts, name);
+    }
+  }
+  return "";
+}
+
+uint64_t ControlState::handle(ControlRequest request, Answer answer, Clock::time_point now) {
+  uint64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = ++last_id_;
+    const auto wait = std::chrono::milliseconds(std::min<uint32_t>(request.timeout_ms, 86'400'000));
+    questions_.emplace(id, Question{std::move(request), std::move(answer), now + wait, now});
+    begin(id, now);
+  }
+  deliver();
+  return id;
+}
+
+void ControlState::deliver() {
+  std::vector<std::pair<Answer, ControlReply>> answers;
+  {
+    const std::lock_guard lock(mutex_);
+    answers.swap(answers_);
+  }
+  for (auto& [answer, reply] : answers) answer(std::move(reply));
+}
+
+void ControlState::answer(uint64_t id, ControlReply reply) {
+  const auto found = questions_.find(id);
+  if (found == questions_.end()) return;
+  const ControlRequest& request = found->second.request;
+  if (request.call == ControlCall::watch)
+    if (const auto member = members_.find(request.rank); member != members_.end()) {
+      member->second.is_watched = false;
+      member->second.heard = found->second.asked;
+    }
+  reply.generation = generation_;
+  reply.notices = notices_;
+  answers_.emplace_back(std::move(found->second.answer), std::move(reply));
+  questions_.erase(found);
+}
+
+void ControlState::refuse(uint64_t id, const std::string& why) {
+  answer(id, {.status = ControlStatus::refused, .text = why});
+}
+
+void ControlState::answer_all(const std::function<bool(const ControlRequest&)>& which,
+                              const ControlReply& reply) {
+  std::vector<uint64_t> ids;
+  for (const auto& [id, question] : questions_)
+    if (which(question.request)) ids.push_back(id);
+  for (const uint64_t id : ids) answer(id, reply);
+}
+
+/// Why a question is not even looked at; empty where it is.
+std::string ControlState::refusal(const ControlRequest& request) const {
+  if (closed_) return "the control plane is closing";
+  if (!config_.token.empty() && !same_secret(request.token, config_.token))
+    return "wrong token: all processes need the same NYALA_TOKEN";
+  if (request.rank < 0 || request.rank >= config_.size)
+    return "rank " + std::to_string(request.rank) + " is outside of the cluster, which has " +
+           std::to_string(config_.size) + " processes";
+  if (!needs_generation(request.call)) return "";
+  const auto member = members_.find(request.rank);
+  if (member == members_.end() || member->second.process != request.process)
+    return rank_text(request.rank, "") + " has not joined, or another process has joined in its place";
+  return "";
+}
+
+void ControlState::begin(uint64_t id, Clock::time_point now) {
+  const ControlRequest& request = questions_.at(id).request;
+  if (const std::string why = refusal(request); !why.empty()) return refuse(id, why);
+  if (needs_generation(request.call)) {
+    if (request.generation != generation_)
+      return answer(id, {.status = ControlStatus::aborted,
+                         .text = "generation " + std::to_string(request.generation) + " is over, this is " +
+                                 std::to_string(generation_)});
+    if (ended_) return answer(id, *ended_);
+  }
+  switch (request.call) {
+    case ControlCall::join:
+      return join(id, now);
+    case ControlCall::watch:
+      return watch(id, now);
+    case ControlCall::set:
+      return set(id);
+    case ControlCall::get:
+    case ControlCall::wait: {
+      const auto found = keys_.find(request.name);
+      if (found != keys_.end()) return answer(id, {.found = true, .value = found->second});
+      return request.call == ControlCall::get ? answer(id, {}) : void();
+    }
+    case ControlCall::barrier:
+    case ControlCall::agree:
+      return meet(id);
+    case ControlCall::abort: {
+      const std::string text = name_of(request.rank) + ": " + request.value;
+      const int rank = request.rank;
+      answer(id, {});
+      return end_generation(rank, ControlStatus::aborted, text);
+    }
+    case ControlCall::preempt:
+      ++notices_;
+      last_notice_ = rank_text(request.rank, request.name) + ": " + request.value;
+      answer(id, {});
+      return answer_all([](const ControlRequest& other) { return other.call == ControlCall::watch; },
+                        {.value = last_notice_});
+    case ControlCall::leave:
+      members_.at(request.rank).has_left = true;
+      return answer(id, {});
+  }
+}
+
+void ControlState::join(uint64_t id, Clock::time_point now) {
+  const ControlRequest request = questions_.at(id).request;
+  if (request.size != config_.size)
+    return refuse(id, rank_text(request.rank, request.name) + " says that there are " +
+                          std::to_string(request.size) + " processes, the control plane was told " +
+                          std::to_string(config_.size));
+  for (const auto& [other_id, other] : questions_) {
+    const bool same =
+        other_id != id && other.request.call == ControlCall::join && other.request.rank == request.rank;
+    if (!same) continue;
+    if (other.request.process != request.process)
+      return refuse(id, "two processes say that they are rank " + std::to_string(request.rank) + ", on " +
+                            other.request.name + " and on " + request.name);
+    answer(other_id, {.status = ControlStatus::refused, .text = "the same process has joined again"});
+    break;
+  }
+  const auto member = members_.find(request.rank);
+  if (!ended_ && member != members_.end()) {
+    if (member->second.process == request.process &&
+        request.generation < generation_) {  // the answer was lost
+      ControlReply reply;
+      for (const auto& [rank, one] : members_) reply.members.push_back({one.host, one.address});
+      return answer(id, reply);
+    }
+    if (member->second.process != request.process && member->second.is_watched)
+      return refuse(id, "two processes say that they are rank " + std::to_string(request.rank) + ", on " +
+                            member->second.host + " and on " + request.name);
+    end_generation(request.rank, ControlStatus::lost,
+                   rank_text(request.rank, request.name) + " was started again");
+  }
+  if (static_cast<int>(who_waits(request).size()) == config_.size) form(now);
+}
+
+/// Ranks that ask the same, sorted.
+std::vector<int> ControlState::who_waits(const ControlRequest& like) const {
+  std::vector<int> ranks;
+  for (const auto& [id, question] : questions_)
+    if (question.request.call == like.call &&
+        (like.call == ControlCall::join || question.request.name == like.name))
+      ranks.push_back(question.request.rank);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+void ControlState::form(Clock::time_point now) {
+  std::map<int, Member> members;
+  for (const auto& [id, question] : questions_)
+    if (const ControlRequest& request = question.request; request.call == ControlCall::join)
+      members[request.rank] = {.host = request.name,
+                               .address = request.value,
+                               .facts = request.facts,
+                               .process = request.process,
+                               .heard = now};
+  std::vector<ControlVoice> voices;
+  for (const auto& [rank, member] : members) voices.push_back({rank_text(rank, member.host), &member.facts});
+  const auto joins = [](const ControlRequest& request) { return request.call == ControlCall::join; };
+  if (const std::string why = disagreement(voices); !why.empty())
+    return answer_all(joins, {.status = ControlStatus::refused, .text = why});
+  members_ = std::move(members);
+  ++generation_;
+  ended_.reset();
+  ControlReply reply;
+  for (const auto& [rank, member] : members_) reply.members.push_back({member.host, member.address});
+  answer_all(joins, reply);
+}
+
+void ControlState::watch(uint64_t id, Clock::time_point now) {
+  Question& question = questions_.at(id);
+  Member& member = members_.at(question.request.rank);
+  member.heard = now;
+  member.closed_at.reset();
+  if (question.request.seen < notices_) return answer(id, {.value = last_notice_});
+  member.is_watched = true;
+  question.deadline = now + config_.heartbeat;
+}
+
+void ControlState::set(uint64_t id) {
+  const ControlRequest request = questions_.at(id).request;
+  std::string& place = keys_[request.name];
+  key_bytes_ += request.value.size() + (place.empty() ? request.name.size() + 64 : 0);
+  key_bytes_ -= std::min(key_bytes_, place.size());
+  if (key_bytes_ > kMostKeyBytes) {
+    key_bytes_ -= std::min(key_bytes_, request.value.size());
+    return refuse(id, "the keys of this cluster take more than 256 MB");
+  }
+  place = request.value;
+  answer(id, {});
+  answer_all(
+      [&](const ControlRequest& other) {
+        return other.call == ControlCall::wait && other.name == request.name;
+      },
+      {.found = true, .value = request.value});
+}
+
+void ControlState::meet(uint64_t id) {
+  const ControlRequest request = questions_.at(id).request;
+  std::vector<ControlVoice> voices;
+  int same_rank = 0;
+  for (const auto& [other_id, question] : questions_) {
+    const ControlRequest& other = question.request;
+    if (other.call != request.call || other.name != request.name) continue;
+    same_rank += other.rank == request.rank ? 1 : 0;
+    voices.push_back({name_of(other.rank), &other.facts});
+  }
+  if (same_rank > 1)
+    return refuse(id, name_of(request.rank) + " waits at " + in_quotes(request.name) + " twice");
+  if (static_cast<int>(voices.size()) < config_.size) return;
+  std::sort(voices.begin(), voices.end(), [](const auto& a, const auto& b) { return a.who < b.who; });
+  const std::string why = disagreement(voices);
+  answer_all(
+      [&](const ControlRequest& other) { return other.call == request.call && other.name == request.name; },
+      why.empty() ? ControlReply{} : ControlReply{.status = ControlStatus::refused, .text = why});
+}
+
+std::string ControlState::name_of(int rank) const {
+  const auto member = members_.find(rank);
+  return rank_text(rank, member == members_.end() ? "" : member->second.host);
+}
+
+void ControlState::end_generation(int rank, ControlStatus status, const std::string& text) {
+  if (ended_) return;  // the first one stays
+  ended_ = ControlReply{.status = status, .rank = rank, .text = text.substr(0, kMaxControlText)};
+  answer_all(
+      [](const ControlRequest& request) {
+        return needs_generation(request.call) || request.call == ControlCall::wait;
+      },
+      *ended_);
+}
+
+void ControlState::cancel(uint64_t id, Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = questions_.find(id);
+  if (found == questions_.end()) return;
+  const ControlRequest& request = found->second.request;
+  if (const auto member = members_.find(request.rank); request.call == ControlCall::watch &&
+                                                       member != members_.end() &&
+                                                       member->second.process == request.process) {
+    member->second.is_watched = false;
+    member->second.closed_at = now;
+  }
+  questions_.erase(found);
+}
+
+std::string ControlState::missing_text(const Question& question) const {
+  const ControlRequest& request = question.request;
+  std::vector<int> here = who_waits(request);
+  std::string missing;
+  int count = 0;
+  for (int rank = 0; rank < config_.size; ++rank) {
+    if (std::binary_search(here.begin(), here.end(), rank)) continue;
+    const auto member = members_.find(rank);
+    const bool has_left = member != members_.end() && member->second.has_left;
+    if (++count <= 16)
+      missing += (missing.empty() ? "" : ", ") + name_of(rank) + (has_left ? " (has left)" : "");
+  }
+  if (count > 16) missing += " and " + std::to_string(count - 16) + " more";
+  const std::string what = request.call == ControlCall::join ? "the start" : in_quotes(request.name);
+  return what + ": " + std::to_string(count) + " of " + std::to_string(config_.size) +
+         " processes did not come in " + seconds_text(question.deadline - question.asked) + ": " + missing;
+}
+
+void ControlState::expire(Clock::time_point now) {
+  std::vector<std::pair<uint64_t, ControlReply>> late;
+  for (const auto& [id, question] : questions_) {
+    if (now < question.deadline) continue;
+    const ControlCall call = question.request.call;
+    if (call == ControlCall::watch)
+      late.emplace_back(id, ControlReply{});
+    else if (call == ControlCall::wait)
+      late.emplace_back(id, ControlReply{.status = ControlStatus::timeout,
+                                         .text = "nobody set the key " + in_quotes(question.request.name) +
+                                                 " in " + seconds_text(question.deadline - question.asked)});
+    else
+      late.emplace_back(id, ControlReply{.status = ControlStatus::timeout, .text = missing_text(question)});
+  }
+  for (auto& [id, reply] : late) answer(id, std::move(reply));
+}
+
+void ControlState::tick(Clock::time_point now) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [rank, member] : members_) {
+      if (ended_ || member.has_left || member.is_watched) continue;
+      const auto silence = now - member.heard;
+      if (member.closed_at && now - *member.closed_at > kCloseGrace)
+        end_generation(rank, ControlStatus::lost, name_of(rank) + " was lost: its connection closed");
+      else if (silence > 3 * config_.heartbeat)
+        end_generation(rank, ControlStatus::lost,
+                       name_of(rank) + " was lost: not heard of for " + seconds_text(silence));
+    }
+    expire(now);
+  }
+  deliver();
+}
+
+void ControlState::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    answer_all([](const ControlRequest&) { return true; },
+               {.status = ControlStatus::aborted, .text = "the control plane is closing"});
+  }
+  deliver();
+}
+
+}  // namespace nyala::detail

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nyala/backend/core/mutex.h>
+#include <nyala/strategies/cluster/control_message.h>
+
+namespace nyala::detail {
+
+struct ControlStateOptions {
+  int size = 1;            ///< processes of a whole cluster
+  std::string token = {};  ///< empty: every one that can connect may speak
+  std::chrono::milliseconds heartbeat = std::chrono::seconds(2);
+};
+
+/// What the control plane knows and does, whoever carries the messages: members and generations, keys,
+/// barriers, agreements, heartbeats, aborts.
+///
+/// A generation begins when all processes have joined. It ends for good by the first abort or lost process,
+/// of which everybody hears by the answer to its watch, or to what it waits for; all then join again for the
+/// next one. A process is lost when it has no watch for three heartbeats, or half a second after its
+/// connection closed. All functions are thread-safe.
+class ControlState {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Answer = std::function<void(ControlReply)>;
+
+  explicit ControlState(ControlStateOptions config) : config_(std::move(config)) {}
+
+  /// Answers now or later, once; never from inside of a lock. Returns what the question is cancelled by.
+  uint64_t handle(ControlRequest request, Answer answer, Clock::time_point now = Clock::now());
+  /// Who asked is gone: there will be no answer.
+  void cancel(uint64_t question, Clock::time_point now = Clock::now());
+  /// To be called some ten times a second: what waits for a time ends.
+  void tick(Clock::time_point now = Clock::now());
+  /// All questions are answered with an error, and all later ones.
+  void close();
+
+ private:
+  struct Question {
+    ControlRequest request;
+    Answer answer;
+    Clock::time_point deadline, asked;
+  };
+  struct Member {
+    std::string host, address;
+    ControlFacts facts;
+    uint64_t process = 0;
+    Clock::time_point heard = {};
+    std::optional<Clock::time_point> closed_at = {};
+    bool is_watched = false, has_left = false;
+  };
+  using Questions = std::map<uint64_t, Question>;
+
+  // All of these hold the lock, and leave what is to be answered in answers_.
+  void begin(uint64_t id, Clock::time_point now);
+  void join(uint64_t id, Clock::time_point now);
+  void form(Clock::time_point now);
+  void watch(uint64_t id, Clock::time_point now);
+  void set(uint64_t id);
+  void meet(uint64_t id);
+  void agree(const std::string& name);
+  void end_generation(int rank, ControlStatus status, const std::string& text);
+  void expire(Clock::time_point now);
+  void answer(uint64_t id, ControlReply reply);
+  void refuse(uint64_t id, const std::string& why);
+  void answer_all(const std::function<bool(const ControlRequest&)>& which, const ControlReply& reply);
+  std::string refusal(const ControlRequest& request) const;
+  std::string name_of(int rank) const;
+  std::string missing_text(const Question& question) const;
+  std::vector<int> who_waits(const ControlRequest& like) const;
+  void deliver();
+
+  ControlStateOptions config_;
+  mutable Mutex mutex_;
+  bool closed_ = false;
+  uint64_t last_id_ = 0, generation_ = 0, notices_ = 0;
+  std::string last_notice_;
+  std::optional<ControlReply> ended_;  // how the generation ended
+  std::map<int, Member> members_;      // of the generation
+  std::map<std::string, std::string> keys_;
+  size_t key_bytes_ = 0;
+  Questions questions_;
+  std::vector<std::pair<Answer, ControlReply>> answers_;
+};
+
+/// "the processes disagree on dtype: rank 0 on a has 'float32', rank 2 on b has 'float64'"; empty where all
+/// have the same facts in the same order.
+struct ControlVoice {
+  std::string who;
+  const ControlFacts* facts;
+};
+std::string disagreement(const std::vector<ControlVoice>& voices);
+
+/// Whether both are the same, in a time that does not depend on where they differ.
+bool same_secret(const std::string& a, const std::string& b);
+
+}  // namespace nyala::detail

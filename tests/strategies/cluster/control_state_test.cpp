@@ -1,0 +1,278 @@
+// The control plane without a network and without a clock.
+#include <nyala/strategies/cluster/control_state.h>
+
+#include <nyala/tests/strategies/cluster/cluster_test.h>
+
+namespace nyala::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+/// A cluster whose processes are played by the test.
+class ControlStateTest : public testing::Test {
+ protected:
+  using Answers = std::vector<ControlReply>;
+
+  struct Asked {
+    std::shared_ptr<Answers> answers = std::make_shared<Answers>();
+    uint64_t id = 0;
+    bool open() const { return answers->empty(); }
+    const ControlReply& reply() const {
+      if (answers->size() != 1) throw std::runtime_error(std::to_string(answers->size()) + " answers");
+      return answers->front();
+    }
+  };
+
+  Asked ask(ControlRequest request) {
+    Asked asked;
+    if (request.size == 1) request.size = 3;
+    if (request.process == 0) request.process = 100 + static_cast<uint64_t>(request.rank);
+    if (request.timeout_ms == 0) request.timeout_ms = 5000;
+    if (request.token.empty()) request.token = "secret";
+    asked.id = state_.handle(
+        std::move(request),
+        [answers = asked.answers](ControlReply reply) { answers->push_back(std::move(reply)); }, now_);
+    return asked;
+  }
+  Asked join(int rank, ControlFacts facts = {}) {
+    return ask({.call = ControlCall::join,
+                .rank = rank,
+                .generation = generation_,
+                .name = std::string(1, static_cast<char>('a' + rank)),
+                .value = "address" + std::to_string(rank),
+                .facts = std::move(facts)});
+  }
+  Asked in_generation(ControlCall call, int rank, const std::string& name = "",
+                      const std::string& value = "") {
+    return ask({.call = call, .rank = rank, .generation = generation_, .name = name, .value = value});
+  }
+  /// All three, which forms a generation.
+  std::vector<Asked> join_all() {
+    std::vector<Asked> all = {join(2), join(0)};
+    all.push_back(join(1));
+    generation_ = all[0].reply().generation;
+    return all;
+  }
+  std::vector<Asked> watch_all() {
+    return {in_generation(ControlCall::watch, 0), in_generation(ControlCall::watch, 1),
+            in_generation(ControlCall::watch, 2)};
+  }
+  void after(std::chrono::milliseconds time) {
+    now_ += time;
+    state_.tick(now_);
+  }
+  static void expect_reply(const Asked& asked, ControlStatus status, const std::string& part) {
+    EXPECT_EQ(asked.reply().status, status) << asked.reply().text;
+    EXPECT_THAT(asked.reply().text, HasSubstr(part));
+  }
+
+  ControlState::Clock::time_point now_ = ControlState::Clock::now();
+  uint64_t generation_ = 0;
+  ControlState state_{{.size = 3, .token = "secret", .heartbeat = 1s}};
+};
+
+TEST_F(ControlStateTest, AGenerationBeginsWhenAllAreThere) {
+  const Asked first = join(2), second = join(0);
+  EXPECT_TRUE(first.open());
+  const Asked last = join(1);
+  for (const Asked& asked : {first, second, last}) {
+    EXPECT_EQ(asked.reply().status, ControlStatus::ok);
+    EXPECT_EQ(asked.reply().generation, 1u);
+    ASSERT_EQ(asked.reply().members.size(), 3u);
+    EXPECT_EQ(asked.reply().members[2].host, "c");
+    EXPECT_EQ(asked.reply().members[2].address, "address2");
+  }
+}
+
+TEST_F(ControlStateTest, WhoIsMissingIsNamed) {
+  const Asked waits = join(1);
+  after(4999ms);
+  EXPECT_TRUE(waits.open());
+  after(1ms);
+  expect_reply(waits, ControlStatus::timeout,
+               "the start: 2 of 3 processes did not come in 5.0 s: rank 0, rank 2");
+}
+
+TEST_F(ControlStateTest, DisagreementsNameBothSides) {
+  const Asked all[] = {join(0, {{"version", "1"}, {"seed", "7"}}), join(1, {{"version", "1"}, {"seed", "7"}}),
+                       join(2, {{"version", "1"}, {"seed", "8"}})};
+  for (const Asked& asked : all)
+    expect_reply(asked, ControlStatus::refused,
+                 "the processes disagree on 'seed': rank 0 on a has '7', rank 2 on c has '8'");
+  const Asked again[] = {join(0, {{"x", "1"}}), join(1), join(2, {{"x", "1"}})};
+  for (const Asked& asked : again)
+    expect_reply(asked, ControlStatus::refused, "'x': rank 0 on a has '1', rank 1 on b does not say it");
+  join_all();
+  const auto agree = [&](int rank, const std::string& hash) {
+    return ask({.call = ControlCall::agree,
+                .rank = rank,
+                .generation = 1,
+                .name = "model",
+                .facts = {{"hash", hash}}});
+  };
+  const Asked one = agree(0, "x"), two = agree(1, "x");
+  EXPECT_TRUE(one.open());
+  const Asked three = agree(2, "y");
+  for (const Asked& asked : {one, two, three})
+    expect_reply(asked, ControlStatus::refused, "'hash': rank 0 on a has 'x', rank 2 on c has 'y'");
+  const Asked same[] = {agree(0, "x"), agree(1, "x"), agree(2, "x")};
+  for (const Asked& asked : same) expect_reply(asked, ControlStatus::ok, "");
+}
+
+TEST_F(ControlStateTest, WhoDoesNotBelongIsRefused) {
+  expect_reply(ask({.call = ControlCall::join, .token = "secres"}), ControlStatus::refused, "wrong token");
+  expect_reply(ask({.call = ControlCall::get, .token = "secret2", .name = "k"}), ControlStatus::refused,
+               "wrong token");
+  expect_reply(ask({.call = ControlCall::join, .rank = 3}), ControlStatus::refused,
+               "rank 3 is outside of the cluster, which has 3 processes");
+  expect_reply(ask({.call = ControlCall::join, .rank = -1}), ControlStatus::refused, "rank -1");
+  expect_reply(ask({.call = ControlCall::join, .rank = 1, .size = 4, .name = "b"}), ControlStatus::refused,
+               "rank 1 on b says that there are 4 processes, the control plane was told 3");
+  expect_reply(in_generation(ControlCall::barrier, 0, "x"), ControlStatus::refused, "has not joined");
+  const Asked first = join(1);
+  expect_reply(ask({.call = ControlCall::join, .rank = 1, .process = 7, .name = "z"}), ControlStatus::refused,
+               "two processes say that they are rank 1, on b and on z");
+  EXPECT_TRUE(first.open());
+}
+
+TEST_F(ControlStateTest, BarriersMeetAndNameWhoIsMissing) {
+  join_all();
+  const Asked x0 = in_generation(ControlCall::barrier, 0, "x"),
+              y1 = in_generation(ControlCall::barrier, 1, "y");
+  const Asked x1 = in_generation(ControlCall::barrier, 1, "x");
+  EXPECT_TRUE(x0.open());
+  const Asked x2 = in_generation(ControlCall::barrier, 2, "x");
+  for (const Asked& asked : {x0, x1, x2}) EXPECT_EQ(asked.reply().status, ControlStatus::ok);
+  in_generation(ControlCall::leave, 2);
+  in_generation(ControlCall::watch, 0);
+  in_generation(ControlCall::watch, 1);
+  now_ += 4s;
+  in_generation(ControlCall::watch, 0);
+  in_generation(ControlCall::watch, 1);
+  after(1s);
+  expect_reply(y1, ControlStatus::timeout,
+               "'y': 2 of 3 processes did not come in 5.0 s: rank 0 on a, rank 2 on c (has left)");
+  const Asked twice = in_generation(ControlCall::barrier, 0, "z");
+  expect_reply(in_generation(ControlCall::barrier, 0, "z"), ControlStatus::refused, "waits at 'z' twice");
+}
+
+TEST_F(ControlStateTest, KeysAreKeptAndWaitedFor) {
+  const Asked waits = ask({.call = ControlCall::wait, .rank = 1, .name = "k"});
+  EXPECT_FALSE(ask({.call = ControlCall::get, .name = "k"}).reply().found);
+  ask({.call = ControlCall::set, .name = "k", .value = "v"});
+  EXPECT_EQ(waits.reply().value, "v");
+  EXPECT_EQ(ask({.call = ControlCall::get, .rank = 2, .name = "k"}).reply().value, "v");
+  ask({.call = ControlCall::set, .name = "k", .value = "w"});
+  EXPECT_EQ(ask({.call = ControlCall::wait, .name = "k"}).reply().value, "w");
+  const Asked never = ask({.call = ControlCall::wait, .name = "other"});
+  after(5s);
+  expect_reply(never, ControlStatus::timeout, "nobody set the key 'other' in 5.0 s");
+}
+
+TEST_F(ControlStateTest, AnAbortReachesAllAndTheFirstTextStays) {
+  join_all();
+  const std::vector<Asked> watches = watch_all();
+  const Asked waits = in_generation(ControlCall::barrier, 0, "x");
+  in_generation(ControlCall::abort, 2, "", "replica 1: no memory");
+  for (const Asked& asked : {watches[0], watches[1], waits}) {
+    expect_reply(asked, ControlStatus::aborted, "rank 2 on c: replica 1: no memory");
+    EXPECT_EQ(asked.reply().rank, 2);
+  }
+  in_generation(ControlCall::abort, 0, "", "another");
+  expect_reply(in_generation(ControlCall::barrier, 1, "y"), ControlStatus::aborted, "no memory");
+  join_all();
+  EXPECT_EQ(generation_, 2u);
+  EXPECT_TRUE(in_generation(ControlCall::barrier, 1, "y").open());
+  generation_ = 1;
+  expect_reply(in_generation(ControlCall::barrier, 1, "y"), ControlStatus::aborted,
+               "generation 1 is over, this is 2");
+}
+
+TEST_F(ControlStateTest, WhoIsNotHeardOfIsLost) {
+  join_all();
+  std::vector<Asked> watches = watch_all();
+  after(1s);
+  for (const Asked& asked : watches) EXPECT_EQ(asked.reply().status, ControlStatus::ok);
+  Asked first;
+  for (int i = 0; i < 2; ++i) {
+    first = in_generation(ControlCall::watch, 0);
+    in_generation(ControlCall::watch, 1);
+    after(1s);
+  }
+  first = in_generation(ControlCall::watch, 0);
+  EXPECT_TRUE(first.open());
+  after(100ms);
+  expect_reply(first, ControlStatus::lost, "rank 2 on c was lost: not heard of for 3.1 s");
+  EXPECT_EQ(first.reply().rank, 2);
+}
+
+TEST_F(ControlStateTest, WhoseConnectionClosesIsLostSoon) {
+  join_all();
+  const std::vector<Asked> watches = watch_all();
+  state_.cancel(watches[1].id, now_);
+  after(400ms);
+  const Asked back = in_generation(ControlCall::watch, 1);  // it was only the connection
+  after(200ms);
+  EXPECT_TRUE(watches[0].open());
+  state_.cancel(back.id, now_);
+  after(600ms);
+  expect_reply(watches[0], ControlStatus::lost, "rank 1 on b was lost: its connection closed");
+}
+
+TEST_F(ControlStateTest, WhoHasLeftIsNotLost) {
+  join_all();
+  const std::vector<Asked> watches = watch_all();
+  in_generation(ControlCall::leave, 1);
+  state_.cancel(watches[1].id, now_);
+  after(900ms);
+  EXPECT_TRUE(watches[0].open());
+}
+
+TEST_F(ControlStateTest, AProcessThatWasStartedAgainBeginsAGeneration) {
+  join_all();
+  const std::vector<Asked> watches = watch_all();
+  state_.cancel(watches[1].id, now_);
+  const Asked newcomer = ask({.call = ControlCall::join, .rank = 1, .process = 9, .name = "b"});
+  expect_reply(watches[0], ControlStatus::lost, "rank 1 on b was started again");
+  join(0);
+  EXPECT_TRUE(newcomer.open());
+  join(2);
+  EXPECT_EQ(newcomer.reply().generation, 2u);
+}
+
+/// The answer to a join may be lost with its connection: asking again gives the same.
+TEST_F(ControlStateTest, JoiningTwiceIsOnce) {
+  join_all();
+  generation_ = 0;
+  const Asked again = join(1);
+  EXPECT_EQ(again.reply().status, ControlStatus::ok);
+  EXPECT_EQ(again.reply().generation, 1u);
+  EXPECT_EQ(again.reply().members.size(), 3u);
+}
+
+TEST_F(ControlStateTest, NoticesReachWatchesOnce) {
+  join_all();
+  const std::vector<Asked> watches = watch_all();
+  ask({.call = ControlCall::preempt, .rank = 1, .name = "b", .value = "SIGTERM"});
+  EXPECT_EQ(watches[0].reply().value, "rank 1 on b: SIGTERM");
+  EXPECT_EQ(watches[0].reply().notices, 1u);
+  EXPECT_EQ(in_generation(ControlCall::watch, 0).reply().notices, 1u);  // it does not say that it knows
+  EXPECT_TRUE(ask({.call = ControlCall::watch, .rank = 0, .generation = 1, .seen = 1}).open());
+}
+
+TEST_F(ControlStateTest, ClosingAnswersAll) {
+  const Asked waits = join(0);
+  state_.close();
+  expect_reply(waits, ControlStatus::aborted, "the control plane is closing");
+  expect_reply(join(1), ControlStatus::refused, "closing");
+}
+
+TEST(ControlSecret, SameSecret) {
+  EXPECT_TRUE(same_secret("", ""));
+  EXPECT_TRUE(same_secret("abc", "abc"));
+  for (const char* other : {"", "ab", "abcd", "abd", "Abc"}) EXPECT_FALSE(same_secret(other, "abc")) << other;
+}
+
+}  // namespace
+}  // namespace nyala::detail
