@@ -15,7 +15,7 @@ configure_package_config_file(cmake/nyalaConfig.cmake.in "${PROJECT_BINARY_DIR}/
                               INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/nyalaConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/nyalaConfig.cmake" "${PROJECT_BINARY_DIR}/nyalaConfigVersion.cmake"
-        cmake/FindNyalaHdf5.cmake DESTINATION "${package_dir}")
+        cmake/FindNyalaHdf5.cmake cmake/FindNyalaGrpc.cmake DESTINATION "${package_dir}")
 
 file(RELATIVE_PATH pc_to_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
 set(NYALA_GLOO_FILE $<TARGET_FILE:gloo>)

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <nyala/backend/core/mutex.h>
+#include <nyala/strategies/cluster/control_transport.h>
+#include <nyala/strategies/comm/rendezvous.h>
+
+namespace nyala::detail {
+
+/// What the control plane tells unasked.
+struct ControlNotice {
+  enum class Kind { generation_ended, preemption };
+  Kind kind = Kind::generation_ended;
+  int rank = -1;         ///< that was lost or failed; -1 where nobody knows
+  bool is_lost = false;  ///< it is gone, not merely wrong
+  std::string text = {};
+};
+
+struct ControlClientOptions {
+  HostPort address = {};
+  ControlSecurity security = {};
+  int rank = 0, size = 1;
+  std::string own_address = {};  ///< for the other processes; "" where there is none
+  /// What all have to have in common from the start: version of the library, seed, devices.
+  ControlFacts facts = {};
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);    ///< of what has no timeout of its own
+  std::chrono::milliseconds heartbeat = std::chrono::seconds(2);  ///< the server's
+  /// Called by a thread of the client, once for each; may not call the client. What ended a generation is
+  /// also what every later question throws.
+  std::function<void(const ControlNotice&)> on_notice = {};
+};
+
+/// A process' side of the control plane. All functions but join() are thread-safe, and throw
+/// CommunicationError: TimeoutError where others do not come (naming who is missing), PeerLostError where one
+/// was lost. Once a generation has ended, what asks for others throws the first reason at once, until join()
+/// begins the next one.
+class ControlClient final : public Rendezvous {
+ public:
+  /// Connects and joins. Throws as join(), and as check_control_security().
+  explicit ControlClient(ControlClientOptions config);
+  ~ControlClient() override;
+
+  /// Waits for all processes. Throws where they disagree on a fact, naming both sides.
+  void join();
+  uint64_t generation() const;
+  std::vector<ControlMember> members() const;
+
+  void set(std::string_view key, std::string_view value) override;
+  std::optional<std::string> get(std::string_view key) override;
+  std::string wait(std::string_view key, std::chrono::milliseconds timeout) override;
+  std::string describe() const override;
+
+  /// Returns when all processes are here.
+  void barrier(const std::string& name, std::optional<std::chrono::milliseconds> timeout = {});
+  /// The same, and throws everywhere where they do not bring the same facts.
+  void agree(const std::string& name, const ControlFacts& facts,
+             std::optional<std::chrono::milliseconds> timeout = {});
+  /// Ends the generation for everybody, with this text.
+  void abort(const std::string& text);
+  /// Tells everybody that this process is about to be taken away.
+  void announce_preemption(const std::string& text);
+  /// This process ends well: it is not lost when it is not heard of any more.
+  void leave();
+
+ private:
+  ControlReply ask(ControlRequest request, std::chrono::milliseconds timeout) const;
+  ControlReply ask_well(ControlRequest request, std::chrono::milliseconds timeout) const;
+  ControlRequest request_of(ControlCall call) const;
+  void watch(uint64_t generation);
+  void stop_watching();
+  bool is_reachable() const;
+  void notify(const ControlNotice& notice) const;
+
+  ControlClientOptions config_;
+  std::string host_;
+  uint64_t process_;
+  std::unique_ptr<ControlConnection> connection_, watch_connection_;
+  mutable Mutex mutex_;  // of the next four
+  bool is_reachable_ = false;
+  uint64_t generation_ = 0, seen_ = 0;
+  std::vector<ControlMember> members_;
+  std::thread watcher_;
+};
+
+}  // namespace nyala::detail

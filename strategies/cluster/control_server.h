@@ -1,0 +1,32 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include <nyala/strategies/cluster/control_transport.h>
+
+namespace nyala::detail {
+
+/// The control plane of a cluster, in the chief's process or in the launcher's.
+class ControlServer {
+ public:
+  /// Throws as check_control_security() and listen_control().
+  ControlServer(const HostPort& address, const ControlSecurity& security, int processes,
+                std::chrono::milliseconds heartbeat = std::chrono::seconds(2));
+  ~ControlServer();
+  ControlServer(const ControlServer&) = delete;
+  ControlServer& operator=(const ControlServer&) = delete;
+
+  /// Where clients find it.
+  const HostPort& address() const { return address_; }
+
+ private:
+  ControlState state_;
+  HostPort address_;
+  std::unique_ptr<ControlListener> listener_;
+  std::atomic<bool> ends_{false};
+  std::thread clock_;
+};
+
+}  // namespace nyala::detail
