@@ -232,7 +232,11 @@ void apply_assignments(StrategyNode& strategy, const std::vector<Call>& calls) {
   ProcessExchange* const processes = strategy.processes();
   std::map<DType, std::vector<Assigned>> by_dtype;
   for (size_t i = 0; i < calls[0].assignments().size(); ++i) {
-    const Variable& variable = calls[0].assignments()[i].first;
+    const auto& [variable, first] = calls[0].assignments()[i];
+    if (calls.size() == 1 && !processes) {
+      variable.assign(first);
+      continue;
+    }
     const Tensors values = values_of(calls, i);
     if (variable.aggregation() == Aggregation::sum && strategy.num_replicas_in_sync() > 1)
       assign_parts(variable, values);

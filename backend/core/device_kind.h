@@ -15,12 +15,17 @@ class KernelTable;
 /// kernels and explicit copies, so that it shows every place that would break on a GPU.
 enum class DeviceKind : uint8_t { cpu, gpu, ghost };
 
-// Of the rooms above, named here for the list alone: where the devices of a kind come from, and what adds the
-// kernels that it has of its own.
+// Of the rooms above, named here for the list alone.
+
+/// Where CPUs come from.
 std::unique_ptr<DeviceProvider> make_cpu_provider();
+/// Where GPUs come from; of a build without CUDA, one that has none and says why.
 std::unique_ptr<DeviceProvider> make_gpu_provider();
+/// Where the test device comes from.
 std::unique_ptr<DeviceProvider> make_ghost_provider();
+/// Adds the kernels that CPUs have of their own.
 void register_cpu_kernels(KernelTable& table);
+/// Adds the kernels that GPUs have of their own.
 void register_cuda_kernels(KernelTable& table);
 
 namespace detail {

@@ -64,12 +64,13 @@ TEST(Lists, NameEveryKernel) {
     const std::string folder = folder_of(file.path);
     const bool is_list = file.path.ends_with("/list.cpp");
     const std::string kind = folder.substr(0, folder.find('/', std::string("backend/kernels/").size()));
-    const SourceFile* list = find_file(is_list ? "backend/kernels/register.cpp" : kind + "/list.cpp");
+    const SourceFile* list = find_file(is_list ? "backend/core/device_kind.h" : kind + "/list.cpp");
     for (std::sregex_iterator it(file.text.begin(), file.text.end(), definition), end; it != end; ++it) {
       if (folder == "backend/kernels") continue;
       ASSERT_NE(list, nullptr) << folder << " has no list.cpp";
-      EXPECT_NE(list->text.find((*it)[1].str() + "(table"), std::string::npos)
-          << list->path << " does not call " << (*it)[1] << " of " << file.path;
+      const std::string named = is_list ? ".register_kernels = " + (*it)[1].str() : (*it)[1].str() + "(table";
+      EXPECT_NE(list->text.find(named), std::string::npos)
+          << list->path << " does not name " << (*it)[1] << " of " << file.path;
       ++found;
     }
   }

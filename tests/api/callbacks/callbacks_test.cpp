@@ -255,6 +255,7 @@ TEST(CSVLoggerCallback, BytesOfPythonsCsv) {
                     rows = "0,1e-05,0.5,NA,NA\r\n1,1.0,2.0,NA,0.25\r\n";
   EXPECT_EQ(bytes_of(file), header + rows);
   CSVLogger more(file.string(), {.append = true});
+  more.attach({&model, {}});
   more.on_train_begin(none);
   more.on_epoch_end(2, second);
   more.on_train_end(none);
