@@ -158,6 +158,7 @@ struct ExponentialDecayConfig;
 class FactorRange;
 class FieldVisitor;
 class FileFormatError;
+class FileRendezvous;
 struct FitConfig;
 class Flatten;
 struct FlattenConfig;

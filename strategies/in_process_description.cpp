@@ -25,7 +25,8 @@ std::string split_of(const std::vector<double>& weights) {
 
 std::string InProcessStrategy::describe() const {
   std::string text = options_.name + ": " + std::to_string(num_replicas_in_sync()) +
-                     (num_replicas_in_sync() > 1 ? " replicas" : " replica") + " on ";
+                     (num_replicas_in_sync() > 1 ? " replicas" : " replica") +
+                     (processes_ ? ", " + std::to_string(num_local_replicas()) + " here" : "") + " on ";
   for (size_t i = 0; i < options_.devices.size(); ++i)
     text += (i > 0 ? ", " : "") + options_.devices[i].to_string();
   text += "; weights " + weights_of(*store_);

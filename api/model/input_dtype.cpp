@@ -1,13 +1,16 @@
 #include <nyala/api/model/input_dtype.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/base/takes_whole_numbers.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/cast.h>
 
 namespace nyala::detail {
 
@@ -23,23 +26,47 @@ std::string place_text(const Shape& shape, int64_t number) {
   return "[" + text + "]";
 }
 
-template <class T>
+/// What a dtype of whole numbers holds.
+struct Range {
+  int64_t least, most;
+};
+
+Range range_of(DType dtype) {
+  if (dtype == DType::int64)
+    return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  if (dtype == DType::int32)
+    return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+  return {0, std::numeric_limits<uint8_t>::max()};
+}
+
+bool holds(const Range& range, int64_t value) { return value >= range.least && value <= range.most; }
+
+/// Of a float that is cut. The most of int64 is no double, the number behind it is; nothing holds NaN.
+bool holds(const Range& range, double value) {
+  const double cut = std::trunc(value);
+  return cut >= static_cast<double>(range.least) && cut < static_cast<double>(range.most) + 1;
+}
+
+std::string text_of(int64_t value) { return std::to_string(value); }
+std::string text_of(double value) { return general_text(value, 17); }
+
+/// Of values of type T, looked at as a Wide.
+template <class T, class Wide>
 void check_fits(const Tensor& x, const Tensor& input, const InputPlace& place) {
-  const bool is_int32 = input.dtype() == DType::int32;
-  const int64_t least = is_int32 ? std::numeric_limits<int32_t>::min() : 0;
-  const int64_t most = is_int32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<uint8_t>::max();
+  const Range range = range_of(input.dtype());
   const Tensor host = x.to(Device("cpu:0"));
   const T* const begin = host.raw_as<T>();
   const T* const end = begin + host.num_elements();
-  const T* const wrong = std::find_if(begin, end, [&](T value) { return value < least || value > most; });
+  const T* const wrong =
+      std::find_if(begin, end, [&](T value) { return !holds(range, static_cast<Wide>(value)); });
   if (wrong == end) return;
   const std::string dtype(name_of(input.dtype()));
-  throw InvalidArgumentError("model " + in_quotes(place.model) + ", input " + std::to_string(place.index) +
-                             " (" + in_quotes(symbolic(input)->producer->name) +
-                             "): expected whole numbers that " + dtype + " holds, " + std::to_string(least) +
-                             " to " + std::to_string(most) + ", received " + std::to_string(*wrong) + " at " +
-                             place_text(x.shape(), wrong - begin) + place.within + "; an Input({.dtype = \"" +
-                             std::string(name_of(x.dtype())) + "\"}) takes it");
+  throw InvalidArgumentError(
+      "model " + in_quotes(place.model) + ", input " + std::to_string(place.index) + " (" +
+      in_quotes(symbolic(input)->producer->name) + "): expected whole numbers that " + dtype + " holds, " +
+      std::to_string(range.least) + " to " + std::to_string(range.most) + ", received " +
+      text_of(static_cast<Wide>(*wrong)) + " at " + place_text(x.shape(), wrong - begin) + place.within +
+      "; an Input({.dtype = \"" + std::string(name_of(x.dtype())) + "\"}) takes it");
 }
 
 }  // namespace
@@ -58,13 +85,16 @@ bool keeps_whole_numbers(const GraphPlan& plan, int value) {
 }
 
 Tensor with_narrowed_integers(const Tensor& x, const Tensor& input, const InputPlace& place) {
-  if (is_floating(x.dtype()) && is_integer(input.dtype()))
-    return with_narrowed_integers(cast_with_metadata(x, DType::int64), input, place);
+  if (is_floating(x.dtype()) && is_integer(input.dtype())) {
+    if (!x.is_abstract() && x.dtype() == DType::float32) check_fits<float, double>(x, input, place);
+    else if (!x.is_abstract()) check_fits<double, double>(ops::cast(x, DType::float64), input, place);
+    return cast_with_metadata(x, input.dtype());
+  }
   const bool narrows =
       is_integer(x.dtype()) && is_integer(input.dtype()) && size_of(input.dtype()) < size_of(x.dtype());
   if (!narrows) return x;
-  if (!x.is_abstract() && x.dtype() == DType::int64) check_fits<int64_t>(x, input, place);
-  if (!x.is_abstract() && x.dtype() == DType::int32) check_fits<int32_t>(x, input, place);
+  if (!x.is_abstract() && x.dtype() == DType::int64) check_fits<int64_t, int64_t>(x, input, place);
+  if (!x.is_abstract() && x.dtype() == DType::int32) check_fits<int32_t, int64_t>(x, input, place);
   return cast_with_metadata(x, input.dtype());
 }
 

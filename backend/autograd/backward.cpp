@@ -174,7 +174,8 @@ bool has_gradient(const TapeEntry& entry, const EntryContext& context) {
 void walk_back(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor& seed, bool release) {
   if (loss.tape() != &tape)
     throw StateError(
-        "backward: the tape does not track this value; it was computed outside, or the tape was cleared");
+        "backward: the tape does not track this value; it was computed outside, or by ops without a gradient "
+        "(sign, floor, comparisons), or the tape was cleared");
   ScopedValue<bool> off(tape.recording, false);
   const DeviceGuard on_the_devices_of_forward(kNoPlacement);
   Walk walk(tape, sink);

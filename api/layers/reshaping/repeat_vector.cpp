@@ -16,7 +16,7 @@ namespace {
 class RepeatVectorNode final : public LayerNode {
  public:
   explicit RepeatVectorNode(const RepeatVectorConfig& config) : config_(config) {
-    check_positive("RepeatVector", "n", config.n);
+    check_positive("RepeatVector", "n", Size<1>(config.n));
   }
   std::string class_name() const override { return "RepeatVector"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }

@@ -261,11 +261,13 @@ TEST(CSVLoggerCallback, BytesOfPythonsCsv) {
   more.on_train_end(none);
   EXPECT_EQ(bytes_of(file), header + rows + "2,1.0,2.0,0.25\r\n");
   CSVLogger over(file.string(), {.separator = ";"});
+  over.attach({&model, {}});
   over.on_train_begin(none);
   over.on_epoch_end(0, second);
   over.on_train_end(none);
   EXPECT_EQ(bytes_of(file), "epoch;acc;loss;val_loss\r\n0;1.0;2.0;0.25\r\n");
   CSVLogger nowhere((file / "below" / "x.csv").string());
+  nowhere.attach({&model, {}});
   EXPECT_THROW(nowhere.on_train_begin(none), IoError);
   EXPECT_THROW(CSVLogger("x.csv", {.separator = ", "}), InvalidArgumentError);
 }

@@ -1,4 +1,5 @@
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -122,6 +123,15 @@ TEST(LayerArguments, DtypesThatLayersTake) {
   EXPECT_EQ(GlobalAveragePooling2D()(bytes).dtype(), DType::float32);
   EXPECT_EQ(BatchNormalization()(bytes).dtype(), DType::float32);
   EXPECT_EQ(Softmax()(bytes).dtype(), DType::float32);
+}
+
+TEST(LayerArguments, NumbersWhoseSumsOverflow) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  expect_says(error_of<InvalidArgumentError>([] { ZeroPadding1D{kMost}; }), {"a smaller padding"});
+  expect_says(error_of<InvalidArgumentError>([] { ZeroPadding2D{int64_t{1} << 62}; }), {"a smaller padding"});
+  expect_says(error_of<InvalidArgumentError>([] { Cropping1D{kMost - 2}; }), {"a smaller cropping"});
+  expect_says(error_of<InvalidArgumentError>([] { Cropping2D{kMost}; }), {"a smaller cropping"});
+  expect_says(error_of<InvalidArgumentError>([] { RepeatVector{kMost}; }), {"a smaller n"});
 }
 
 TEST(LayerArguments, ShapesWithoutRowsPass) {

@@ -228,7 +228,14 @@ TEST_P(SeveralInputs, FloatsAreCutForWholeNumbers) {
                   same.predict(Tensor({{1}, {3e9}}), {.verbose = 0});
                 }),
                 HasSubstr("received 3000000000 at [1, 0]"));
-    EXPECT_THAT(message([&] { same.predict(Tensor({{1}, {NAN}}), {.verbose = 0}); }), HasSubstr("at [1, 0]"));
+    EXPECT_THAT(message([&] { same.predict(Tensor({{1}, {NAN}}), {.verbose = 0}); }), HasSubstr("received nan at [1, 0]"));
+    const Tensor wide = Input({1}, {.dtype = "int64"});
+    const Model large(wide, wide + 0);
+    for (const double wrong : {double{NAN}, double{INFINITY}, -1e30, 0x1p63})
+      EXPECT_THAT(message([&] { large.predict(Tensor({{1.0}, {wrong}}), {.verbose = 0}); }),
+                  HasSubstr("expected whole numbers that int64 holds"));
+    EXPECT_EQ(large.predict(Tensor({{0x1p62}, {-0x1p62}}), {.verbose = 0}).to_vector<int64_t>(),
+              (std::vector<int64_t>{int64_t{1} << 62, -(int64_t{1} << 62)}));
   });
 }
 
