@@ -75,7 +75,8 @@ TEST_P(ProcessRanks, Add) {
   for (const int rank : {0, 1, 2}) expect_good(ranks, rank);
 }
 
-/// The survivors, those that wait for it and those that do not yet, have the error within a second.
+/// The survivors, those that wait for it and those that do not yet, have the error within a second; by Gloo, at
+/// the latest when their timeout is over.
 TEST_P(ProcessRanks, KilledInTheMiddle) {
   if (RankProcesses::rank()) {
     const auto all = join();
@@ -84,7 +85,10 @@ TEST_P(ProcessRanks, KilledInTheMiddle) {
     if (GetParam().all_know_who || all->rank() == 0) {
       EXPECT_EQ(all->lost_rank(), 1) << text;
     }
-    EXPECT_THROW(all->barrier(), PeerLostError) << text;
+    if (GetParam().sees_every_end)
+      EXPECT_THROW(all->barrier(), PeerLostError) << text;
+    else
+      EXPECT_THROW(all->barrier(), CommunicationError) << text;
     return;
   }
   std::mt19937 random(7);
@@ -95,7 +99,7 @@ TEST_P(ProcessRanks, KilledInTheMiddle) {
     ranks.send(1, SIGKILL);
     const auto killed = Clock::now();
     for (const int rank : {0, 2}) expect_good(ranks, rank);
-    EXPECT_LT(Clock::now() - killed, std::chrono::seconds(1))
+    EXPECT_LT(Clock::now() - killed, std::chrono::seconds(GetParam().sees_every_end ? 1 : 22))
         << "with the time that the survivors take to end";
   }
 }
@@ -205,10 +209,12 @@ TEST_P(ProcessRanks, GenerationsDoNotMix) {
 TEST_P(ProcessRanks, ANewGenerationAfterAKill) {
   if (RankProcesses::rank()) {
     CommunicatorOptions own = options();
+    own.timeout = std::chrono::seconds(8);  // so that nobody in the next one waits in vain
     if (!std::filesystem::exists(RankProcesses::folder() + "/again")) {
       EXPECT_THAT(sum_until_it_fails(*join(own)), HasSubstr("rank 2"));
     }
     own.generation = 1;
+    own.timeout = options().timeout;
     EXPECT_EQ(sum(*join(own)), 6);
     return;
   }

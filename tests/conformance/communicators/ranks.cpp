@@ -104,8 +104,8 @@ const std::vector<ProcessKind>& process_kinds() {
   };
   static const bool with_gloo [[maybe_unused]] = [] {
     if (!gloo_is_built()) return false;
-    kinds.push_back({"gloo", gloo_communicator});
-    kinds.push_back({"hierarchical", gloo_over_shared_memory, false});
+    kinds.push_back({"gloo", gloo_communicator, true, false});
+    kinds.push_back({"hierarchical", gloo_over_shared_memory, false, false});
     return true;
   }();
   return kinds;

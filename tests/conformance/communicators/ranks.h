@@ -44,6 +44,8 @@ struct ProcessKind {
   std::string name;
   MakeRank make;
   bool all_know_who = true;  // is lost; otherwise only that one is
+  /// Of a killed rank, at once. Gloo misses an end now and then: its ranks hear of that one by their timeout.
+  bool sees_every_end = true;
 };
 
 const std::vector<ProcessKind>& process_kinds();
