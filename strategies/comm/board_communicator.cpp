@@ -188,6 +188,34 @@ void BoardCommunicator::broadcast_block_by_block(const Collective& call) {
       });
 }
 
+void BoardCommunicator::check_unbroken(const Collective& call) {
+  const uint32_t broken = board_.header().broken.load(std::memory_order_acquire);
+  if (broken == 0) return;
+  const int by = static_cast<int>((broken - 1) % static_cast<uint32_t>(size()));
+  const RankLine& line = board_.line(by);
+  const size_t length = ::strnlen(line.failure_text, sizeof line.failure_text);
+  const auto kind = static_cast<Failure::Kind>(std::min<uint8_t>(line.failure_kind, 2));
+  const int lost = line.failure_peer >= 0 && line.failure_peer < size() ? line.failure_peer : -1;
+  fail(call, {kind, lost, "told by " + peer_name(by, line) + ": " + std::string(line.failure_text, length)});
+}
+
+/// Throws where nobody will come any more. Who has come, and has gone since, is looked for once more after it
+/// was seen to be gone.
+template <class HasCome>
+void BoardCommunicator::check_whole(const Collective& call, int peer, HasCome&& has_come) {
+  check_unbroken(call);
+  const RankLine& awaited = board_.line(peer);
+  const int lost = memory_->lost_rank();
+  const bool left = awaited.left.load(std::memory_order_acquire) != 0;
+  if (has_come()) return;
+  if (lost >= 0)
+    fail(call, {Failure::Kind::peer_lost, lost, peer_name(lost, board_.line(lost)) + " has ended"});
+  if (left)
+    fail(call, {Failure::Kind::peer_lost, peer, peer_name(peer, awaited) + " has closed this communicator"});
+  if (Clock::now() >= call.deadline)
+    fail(call, {Failure::Kind::timeout, peer, peer_name(peer, awaited) + " did not come in time"});
+}
+
 void BoardCommunicator::wait_for_all(const Collective& call, ProgressWord RankLine::*word, uint32_t target) {
   for (int peer = 0; peer < size(); ++peer)
     if (peer != rank()) wait_for(call, peer, word, target);
@@ -204,35 +232,12 @@ void BoardCommunicator::wait_for(const Collective& call, int peer, ProgressWord 
     }
   }
   while (!progress.reached(target)) {
-    check_whole(call, peer);
+    check_whole(call, peer, [&] { return progress.reached(target); });
     if (progress.reached(target)) return;  // before it broke
     const auto left =
         std::chrono::duration_cast<std::chrono::nanoseconds>(call.deadline - Clock::now()).count();
     progress.sleep_below(target, std::clamp<int64_t>(left, 1, kLookAfter));
   }
-}
-
-void BoardCommunicator::check_unbroken(const Collective& call) {
-  const uint32_t broken = board_.header().broken.load(std::memory_order_acquire);
-  if (broken == 0) return;
-  const int by = static_cast<int>((broken - 1) % static_cast<uint32_t>(size()));
-  const RankLine& line = board_.line(by);
-  const size_t length = ::strnlen(line.failure_text, sizeof line.failure_text);
-  const auto kind = static_cast<Failure::Kind>(std::min<uint8_t>(line.failure_kind, 2));
-  const int lost = line.failure_peer >= 0 && line.failure_peer < size() ? line.failure_peer : -1;
-  fail(call, {kind, lost, "told by " + peer_name(by, line) + ": " + std::string(line.failure_text, length)});
-}
-
-/// Throws where nobody will come any more.
-void BoardCommunicator::check_whole(const Collective& call, int peer) {
-  check_unbroken(call);
-  const RankLine& awaited = board_.line(peer);
-  if (const int lost = memory_->lost_rank(); lost >= 0)
-    fail(call, {Failure::Kind::peer_lost, lost, peer_name(lost, board_.line(lost)) + " has ended"});
-  if (awaited.left.load(std::memory_order_acquire) != 0)
-    fail(call, {Failure::Kind::peer_lost, peer, peer_name(peer, awaited) + " has closed this communicator"});
-  if (Clock::now() >= call.deadline)
-    fail(call, {Failure::Kind::timeout, peer, peer_name(peer, awaited) + " did not come in time"});
 }
 
 void BoardCommunicator::check_headers(const Collective& call) {

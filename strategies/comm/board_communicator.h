@@ -43,7 +43,8 @@ class BoardCommunicator final : public Communicator {
   void wait_for_all(const Collective& call, ProgressWord RankLine::*word, uint32_t target);
   void wait_for(const Collective& call, int peer, ProgressWord RankLine::*word, uint32_t target);
   void check_unbroken(const Collective& call);
-  void check_whole(const Collective& call, int peer);
+  template <class HasCome>
+  void check_whole(const Collective& call, int peer, HasCome&& has_come);
   void check_headers(const Collective& call);
   RankLine& mine() const { return board_.line(rank()); }
 

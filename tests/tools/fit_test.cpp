@@ -200,7 +200,7 @@ TEST_F(ToolFit, APreemptionExitsWith42AndTheSameCommandGoesOn) {
   for (const std::string devices : {"cpu:0", "cpu:0,cpu:1"}) {
     const auto command = [&](const std::string& output) {
       return std::vector<std::string>{"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"),
-                                      "--epochs", "300", "--seed", "4", "--verbose", "2", "--devices", devices,
+                                      "--epochs", "1500", "--seed", "4", "--verbose", "2", "--devices", devices,
                                       "--output", file(output)};
     };
     run_well(command("whole.keras"));
