@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include <nyala/strategies/comm/process_communicators.h>
+
+namespace nyala {
+
+/// The processes of a strategy, one generation after another. A generation ends with its first failure: its
+/// communicators are dead then, and those who still live, and newcomers in the place of others, meet in the
+/// next one.
+class ProcessGroup {
+ public:
+  virtual ~ProcessGroup() = default;
+  /// Waits until all processes of the next generation are there, and connects them. Ranks and their number may
+  /// be others than before. Throws CommunicationError where no generation forms in time.
+  virtual ProcessCommunicators join() = 0;
+  /// Whether there may be another generation after this one: a failure is not the end.
+  virtual bool can_rejoin() const = 0;
+  /// Ends this generation in all processes, with `reason`, also in those that wait for nobody now.
+  virtual void abort(const std::string& reason) noexcept = 0;
+  /// This process ends well: nobody is to miss it.
+  virtual void leave() noexcept = 0;
+  /// For messages: "3 processes of the control plane at a:2222".
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace nyala
