@@ -13,7 +13,7 @@ using namespace nyala::detail;
 
 namespace {
 
-struct Options {
+struct ConvertOptions {
   std::string in, out, model;
   ArchitectureOptions architecture;
   std::vector<std::string> given = {};  // names of the architecture's options
@@ -37,7 +37,7 @@ Model architecture_of(const std::string& path) {
   return load_model(path, {.compile = false});
 }
 
-Model model_of(const Options& options) {
+Model model_of(const ConvertOptions& options) {
   if (options.model.empty()) {
     if (holds_model(options.in)) return load_model(options.in);
     throw InvalidArgumentError("'" + options.in +
@@ -61,13 +61,13 @@ Model model_of(const Options& options) {
 }
 
 /// What would say nothing is an error that says what belongs together.
-void check_options(const Options& options) {
+void check_options(const ConvertOptions& options) {
   if (!options.given.empty() && (options.model.empty() || std::filesystem::exists(options.model)))
     throw InvalidArgumentError("convert: " + quoted_list(options.given) +
                                ": for an architecture that --model names, and no file");
 }
 
-void convert(const Options& options) {
+void convert(const ConvertOptions& options) {
   check_options(options);
   check_model_output(options.out);
   write_model(model_of(options), options.out);
@@ -76,7 +76,7 @@ void convert(const Options& options) {
 }  // namespace
 
 void add_convert(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = app.add_subcommand("convert", "Writes a model, or its weights, in another format.");
   command->add_option("in", options->in, "a .keras, .h5, .weights.h5, .safetensors or .npz file of any Keras")
       ->required();

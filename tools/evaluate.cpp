@@ -11,14 +11,14 @@ namespace nyala::tools {
 
 namespace {
 
-struct Options {
+struct EvaluateOptions {
   std::string model;
   std::vector<std::string> inputs, targets, sample_weights;
   int64_t batch_size = 32;
   bool json = false;
 };
 
-void evaluate(const Options& options) {
+void evaluate(const EvaluateOptions& options) {
   const Model model = load_model(options.model);
   const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
   const Tensors y = load_arrays(options.targets, output_names(model), "--target");
@@ -44,7 +44,7 @@ void evaluate(const Options& options) {
 }  // namespace
 
 void add_evaluate(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EvaluateOptions>();
   CLI::App* command = app.add_subcommand("evaluate", "Loss and metrics of the model on data.");
   command->add_option("model", options->model, "a compiled .keras or whole-model .h5 file")->required();
   repeated(command->add_option("--input", options->inputs, "X.npy, or name=X.npy; once per input"))

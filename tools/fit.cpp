@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct FitOptions {
   std::string model, output, history, optimizer, loss, metrics, class_weight, strategy, devices;
   std::vector<std::string> inputs, targets, sample_weights;
   int epochs = 1, verbose = kVerboseAuto;
@@ -69,7 +69,7 @@ void configure_devices(const std::vector<std::string>& names) {
   if (cpus > 1) configure_logical_devices("cpu", cpus);
 }
 
-Strategy strategy_of(const Options& options) {
+Strategy strategy_of(const FitOptions& options) {
   const std::vector<std::string> devices = split(options.devices);
   configure_devices(devices);
   const std::string name = !options.strategy.empty() ? options.strategy
@@ -104,7 +104,7 @@ std::map<int64_t, double> class_weight_of(const std::string& text) {
 }
 
 /// compile() anew where the command line says something else than the file.
-void compile(const Model& model, const Options& options) {
+void compile(const Model& model, const FitOptions& options) {
   if (options.optimizer.empty() && options.loss.empty() && options.metrics.empty() && model.compiled())
     return;
   if (!model.compiled() && options.loss.empty())
@@ -136,13 +136,13 @@ void write_history(const History& history, const std::string& path) {
 }
 
 /// Keras' sample_weight: one array for all outputs or one per output.
-PerOutput<Tensor> weights_of(const Options& options) {
+PerOutput<Tensor> weights_of(const FitOptions& options) {
   std::vector<Tensor> weights;
   for (const std::string& path : options.sample_weights) weights.push_back(load_npy(path));
   return PerOutput<Tensor>(std::move(weights));
 }
 
-void check_data(const Options& options) {
+void check_data(const FitOptions& options) {
   if (!options.data.empty() && !(options.inputs.empty() && options.targets.empty()))
     throw InvalidArgumentError("fit: expected either --data (a folder of pictures) or --input and --target");
   if (options.data.empty() && (options.inputs.empty() || options.targets.empty()))
@@ -157,7 +157,7 @@ void check_data(const Options& options) {
 }
 
 /// The history replaces what is at its path: not what else the command reads or writes.
-void check_history(const Options& options) {
+void check_history(const FitOptions& options) {
   if (options.history.empty()) return;
   check_output(options.history, {""});
   const auto is_same = [&](const std::string& path) {
@@ -169,7 +169,7 @@ void check_history(const Options& options) {
                                " is the path of the model: expected a path of its own");
 }
 
-History fit_arrays(const Model& model, const Options& options, FitConfig config) {
+History fit_arrays(const Model& model, const FitOptions& options, FitConfig config) {
   const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
   const Tensors y = load_arrays(options.targets, output_names(model), "--target");
   config.batch_size = options.batch_size;
@@ -180,7 +180,7 @@ History fit_arrays(const Model& model, const Options& options, FitConfig config)
                        [&] { return model.fit(x, y, config); });
 }
 
-History fit_images(const Model& model, const Options& options, FitConfig config) {
+History fit_images(const Model& model, const FitOptions& options, FitConfig config) {
   const ImageData data = read_image_folder(model, {.folder = options.data,
                                                    .validation_split = options.validation_split,
                                                    .batch_size = options.batch_size,
@@ -197,7 +197,7 @@ History fit_images(const Model& model, const Options& options, FitConfig config)
 }
 
 /// A preemption comes first: then nothing else hears of the signal.
-std::vector<CallbackArgument> callbacks_of(const Options& options, const SignalWatch& watch) {
+std::vector<CallbackArgument> callbacks_of(const FitOptions& options, const SignalWatch& watch) {
   std::vector<CallbackArgument> callbacks;
   if (!options.preemption_checkpoint.empty())
     callbacks.emplace_back(PreemptionCheckpointHandler(options.preemption_checkpoint));
@@ -206,7 +206,7 @@ std::vector<CallbackArgument> callbacks_of(const Options& options, const SignalW
   return callbacks;
 }
 
-History train(const Model& model, const Options& options, const SignalWatch& watch) {
+History train(const Model& model, const FitOptions& options, const SignalWatch& watch) {
   const FitConfig config = {.epochs = options.epochs,
                             .verbose = options.verbose,
                             .callbacks = callbacks_of(options, watch),
@@ -220,7 +220,7 @@ History train(const Model& model, const Options& options, const SignalWatch& wat
   }
 }
 
-void fit(const Options& options) {
+void fit(const FitOptions& options) {
   check_data(options);
   if (!options.output.empty()) check_model_output(options.output);
   check_history(options);
@@ -246,7 +246,7 @@ void fit(const Options& options) {
 }  // namespace
 
 void add_fit(CLI::App& app) {
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<FitOptions>();
   CLI::App* command = app.add_subcommand("fit", "Trains the model where its file says training stopped.");
   command->add_option("model", o->model, "a .keras or whole-model .h5 file")->required();
   repeated(command->add_option("--input", o->inputs, "X.npy, or name=X.npy; once per input"));

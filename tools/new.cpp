@@ -7,13 +7,13 @@ namespace nyala::tools {
 
 namespace {
 
-struct Options {
+struct NewOptions {
   ArchitectureOptions architecture;
   std::string output;
   int64_t seed = -1;
 };
 
-void make(const Options& options) {
+void make(const NewOptions& options) {
   check_output(options.output, {".keras", ".h5", ".hdf5"});
   if (options.seed >= 0) set_random_seed(static_cast<uint64_t>(options.seed));
   make_architecture(options.architecture).save(options.output);
@@ -22,7 +22,7 @@ void make(const Options& options) {
 }  // namespace
 
 void add_new(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<NewOptions>();
   CLI::App* command = app.add_subcommand("new", "Makes a model of an architecture of keras.applications.");
   command->add_option("name", options->architecture.name, "MobileNetV2, ResNet50, EfficientNetB0, ...")
       ->required();

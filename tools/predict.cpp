@@ -13,7 +13,7 @@ namespace nyala::tools {
 
 namespace {
 
-struct Options {
+struct PredictOptions {
   std::string model;
   std::vector<std::string> inputs, images;
   std::string output;
@@ -35,7 +35,7 @@ void write(const Model& model, const Tensors& y, const std::string& path) {
   save_npz(path, named);
 }
 
-void predict_arrays(const Model& model, const Options& options) {
+void predict_arrays(const Model& model, const PredictOptions& options) {
   const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
   const Tensors y = naming_arrays({options.inputs}, [&] {
     return model.predict_all(x, {.batch_size = options.batch_size, .verbose = 0});
@@ -43,7 +43,7 @@ void predict_arrays(const Model& model, const Options& options) {
   write(model, y, options.output);
 }
 
-Tensor load_images(const Model& model, const Options& options) {
+Tensor load_images(const Model& model, const PredictOptions& options) {
   const ImageInput input = image_input(model, options.size);
   const std::string mode = preprocessing(options.preprocess);
   Tensors images;
@@ -61,7 +61,7 @@ struct Guess {
 };
 
 /// The best classes of each row; those of ImageNet by name where the list of them is to be had.
-std::vector<std::vector<Guess>> best_guesses(const Tensor& scores, const Options& options) {
+std::vector<std::vector<Guess>> best_guesses(const Tensor& scores, const PredictOptions& options) {
   const int64_t classes = scores.shape()[1];
   const std::vector<double> values = ops::cast(scores, DType::float64).to_vector<double>();
   std::vector<std::string> labels;
@@ -92,7 +92,7 @@ std::vector<std::vector<Guess>> best_guesses(const Tensor& scores, const Options
   return all;
 }
 
-void predict_images(const Model& model, const Options& options) {
+void predict_images(const Model& model, const PredictOptions& options) {
   output_units(model);  // before long work
   const Tensor scores =
       model.predict(load_images(model, options), {.batch_size = options.batch_size, .verbose = 0});
@@ -110,7 +110,7 @@ void predict_images(const Model& model, const Options& options) {
   if (const std::string hint = preprocessing_hint(model); !hint.empty()) std::cerr << hint << "\n";
 }
 
-void predict(const Options& options) {
+void predict(const PredictOptions& options) {
   if (options.inputs.empty() == options.images.empty())
     throw InvalidArgumentError("predict: expected either --input (arrays) or --image (pictures)");
   if (options.images.empty() && options.output.empty())
@@ -127,7 +127,7 @@ void predict(const Options& options) {
 }  // namespace
 
 void add_predict(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PredictOptions>();
   CLI::App* command = app.add_subcommand("predict", "Writes what the model gives for each row of its input.");
   command->add_option("model", options->model, "a .keras or whole-model .h5 file")->required();
   repeated(command->add_option("--input", options->inputs,

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct SummaryOptions {
   std::string model;
   bool json = false, expand_nested = false;
 };
@@ -59,7 +59,7 @@ Json model_json(const Model& model) {
           {"weights", weights}};
 }
 
-void summary(const Options& options) {
+void summary(const SummaryOptions& options) {
   const Model model = load_model(options.model, {.compile = !options.json});
   if (options.json)
     std::cout << model_json(model).dump() << "\n";
@@ -70,7 +70,7 @@ void summary(const Options& options) {
 }  // namespace
 
 void add_summary(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SummaryOptions>();
   CLI::App* command = app.add_subcommand("summary", "The table of layers that Keras prints.");
   command->add_option("model", options->model, "a .keras or whole-model .h5 file")->required();
   command->add_flag("--json", options->json, "one JSON object with layers and weights");
