@@ -14,5 +14,6 @@
 #include <nyala/api/callbacks/monitor_callback.h>
 #include <nyala/api/callbacks/preemption_checkpoint_handler.h>
 #include <nyala/api/callbacks/reduce_lr_on_plateau.h>
+#include <nyala/api/callbacks/sidecar_evaluator.h>
 #include <nyala/api/callbacks/terminate_on_nan.h>
 #include <nyala/api/callbacks/training_backup.h>
