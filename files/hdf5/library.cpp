@@ -4,6 +4,7 @@
 #include <hdf5.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/library_memory.h>
 #include <nyala/files/hdf5/library.h>
 
 namespace nyala::hdf5 {
@@ -17,21 +18,46 @@ RecursiveMutex& library_mutex() {
   return *mutex;
 }
 
-/// The innermost reason on libhdf5's error stack.
-std::string library_reason() {
-  std::string reason;
-  const H5E_walk2_t keep_first = [](unsigned, const H5E_error2_t* entry, void* out) -> herr_t {
-    auto& text = *static_cast<std::string*>(out);
-    if (text.empty() && entry->desc != nullptr) text = entry->desc;
+struct Reason {
+  std::string text = {};
+  bool is_memory = false;
+};
+
+/// The innermost reason on libhdf5's error stack. All files are written in memory: what it cannot allocate is
+/// never room on a disk.
+Reason library_reason() {
+  Reason reason;
+  const H5E_walk2_t look = [](unsigned, const H5E_error2_t* entry, void* out) -> herr_t {
+    auto& found = *static_cast<Reason*>(out);
+    if (found.text.empty() && entry->desc != nullptr) found.text = entry->desc;
+    found.is_memory = found.is_memory || entry->min_num == H5E_NOSPACE || entry->min_num == H5E_CANTALLOC;
     return 0;
   };
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
-  return reason.empty() ? "no reason given" : reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look, &reason);
+  if (reason.text.empty()) reason.text = "no reason given";
+  return reason;
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  const Reason reason = library_reason();
+  const std::string text = "libhdf5 cannot " + what + ": " + reason.text;
+  if (reason.is_memory) throw OutOfMemoryError(text);
+  throw Error(text);
+}
+
+/// libhdf5 calls exit() where some of its small allocations fail.
+void guard_memory() {
+  [[maybe_unused]] static const bool guarded = [] {
+    guard_library_memory("libhdf5");
+    return true;
+  }();
+  fill_memory_reserve();
 }
 
 }  // namespace
 
 LibraryLock::LibraryLock() : lock_(library_mutex()) {
+  guard_memory();
   H5Eget_auto2(H5E_DEFAULT, &print_, &client_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
@@ -39,7 +65,7 @@ LibraryLock::LibraryLock() : lock_(library_mutex()) {
 LibraryLock::~LibraryLock() { H5Eset_auto2(H5E_DEFAULT, print_, client_data_); }
 
 Handle::Handle(Id id, Close close, const std::string& what) : id_(id), close_(close) {
-  if (id < 0) throw Error("libhdf5 cannot " + what + ": " + library_reason());
+  if (id < 0) fail(what);
 }
 
 Handle::Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
@@ -55,7 +81,7 @@ void Handle::reset() {
 }
 
 void check_call(int result, const std::string& what) {
-  if (result < 0) throw Error("libhdf5 cannot " + what + ": " + library_reason());
+  if (result < 0) fail(what);
 }
 
 }  // namespace nyala::hdf5

@@ -47,7 +47,8 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Throws Error with libhdf5's own reason, saying that `what` failed, if `result` is negative.
+/// Throws Error with libhdf5's own reason, saying that `what` failed, if `result` is negative; OutOfMemoryError
+/// where that is memory.
 void check_call(int result, const std::string& what);
 
 }  // namespace nyala::hdf5

@@ -20,8 +20,8 @@
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/per_thread.h>
 #include <nyala/backend/kernels/cpu/onednn/onednn.h>
-#include <nyala/backend/kernels/cpu/onednn/onednn_memory.h>
 #include <nyala/backend/kernels/cpu/onednn/packed_weights.h>
+#include <nyala/backend/runtime/library_memory.h>
 #include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/runtime/parallel.h>
 #include <nyala/backend/runtime/proven_room.h>
@@ -41,6 +41,16 @@ std::atomic<uint64_t> g_primitives_created{0};
   int capacity = 0;
   return dnnl_get_primitive_cache_capacity(&capacity) == dnnl_success;
 }();
+
+/// oneDNN writes where posix_memalign() and mmap() gave it nothing, and its operator new may throw inside of a team
+/// of threads. To be called before a primitive is made.
+void guard_memory() {
+  [[maybe_unused]] static const bool guarded = [] {
+    guard_library_memory("libdnnl.so");
+    return true;
+  }();
+  fill_memory_reserve();
+}
 
 const dnnl::engine& cpu_engine() {
   static const dnnl::engine* const engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);

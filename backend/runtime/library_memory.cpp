@@ -1,7 +1,7 @@
-// The addresses that libdnnl calls for posix_memalign, mmap and operator new stand in its global offset
-// table; its relocations (ELF, DT_JMPREL and DT_RELA, found by dl_iterate_phdr) say where. Ours are written
-// there. Interposing by name would change the functions for the whole process.
-#include <nyala/backend/kernels/cpu/onednn/onednn_memory.h>
+// The addresses that a library calls for malloc and its like stand in its global offset table; its relocations
+// (ELF, DT_JMPREL and DT_RELA, found by dl_iterate_phdr) say where. Ours are written there. Interposing by name
+// would change the functions for the whole process.
+#include <nyala/backend/runtime/library_memory.h>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,12 +13,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #if defined(__linux__) && defined(__x86_64__) && defined(__GLIBC__)
 #include <link.h>
 #endif
 
-namespace nyala::onednn {
+namespace nyala {
 
 namespace {
 
@@ -26,18 +27,32 @@ constexpr size_t kReserve = size_t{4} << 20;
 
 std::atomic<void*> g_reserve{nullptr};
 
-void fill_reserve() {
-  if (g_reserve.load(std::memory_order_relaxed)) return;
-  void* const fresh = mmap(nullptr, kReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  void* none = nullptr;
-  if (fresh != MAP_FAILED && !g_reserve.compare_exchange_strong(none, fresh)) munmap(fresh, kReserve);
-}
-
 void give_reserve_back() {
   if (void* const reserve = g_reserve.exchange(nullptr)) munmap(reserve, kReserve);
 }
 
 #if defined(__linux__) && defined(__x86_64__) && defined(__GLIBC__)
+
+/// attempt(), and once more with the reserve given back where it found no memory.
+template <class Attempt>
+void* twice(const Attempt& attempt) {
+  void* const data = attempt();
+  if (data) return data;
+  give_reserve_back();
+  return attempt();
+}
+
+void* guarded_malloc(size_t bytes) {
+  return bytes == 0 ? std::malloc(0) : twice([&] { return std::malloc(bytes); });
+}
+
+void* guarded_calloc(size_t count, size_t bytes) {
+  return count == 0 || bytes == 0 ? std::calloc(count, bytes) : twice([&] { return std::calloc(count, bytes); });
+}
+
+void* guarded_realloc(void* data, size_t bytes) {
+  return bytes == 0 ? std::realloc(data, 0) : twice([&] { return std::realloc(data, bytes); });
+}
 
 int guarded_posix_memalign(void** data, size_t alignment, size_t bytes) {
   const int status = posix_memalign(data, alignment, bytes);
@@ -59,6 +74,19 @@ void* guarded_mmap(void* place, size_t bytes, int protection, int flags, int fil
   give_reserve_back();
   return mmap(place, bytes, protection, flags, file, offset);
 }
+
+struct Guarded {
+  std::string_view name;
+  void* function;
+};
+
+const Guarded kGuarded[] = {{"malloc", reinterpret_cast<void*>(guarded_malloc)},
+                            {"calloc", reinterpret_cast<void*>(guarded_calloc)},
+                            {"realloc", reinterpret_cast<void*>(guarded_realloc)},
+                            {"posix_memalign", reinterpret_cast<void*>(guarded_posix_memalign)},
+                            {"_Znwm", reinterpret_cast<void*>(guarded_new)},
+                            {"mmap", reinterpret_cast<void*>(guarded_mmap)},
+                            {"mmap64", reinterpret_cast<void*>(guarded_mmap)}};
 
 struct Part {
   uintptr_t begin = 0, end = 0;
@@ -105,8 +133,10 @@ void replace(const Calls& calls, uintptr_t slot, void* function) {
   if (calls.protected_again.holds(slot)) mprotect(start, page, PROT_READ);
 }
 
-int guard_library(dl_phdr_info* library, size_t, void*) {
-  if (!std::strstr(library->dlpi_name, "libdnnl.so")) return 0;
+int guard_library(dl_phdr_info* library, size_t, void* wanted) {
+  const char* const slash = std::strrchr(library->dlpi_name, '/');
+  const std::string_view file(slash ? slash + 1 : library->dlpi_name);
+  if (!file.starts_with(static_cast<const char*>(wanted))) return 0;
   const Calls calls = calls_of(*library);
   if (!calls.names || !calls.symbols) return 0;
   for (const Part& part : {calls.by_name, calls.at_once})
@@ -114,33 +144,30 @@ int guard_library(dl_phdr_info* library, size_t, void*) {
       const auto& place = *reinterpret_cast<const ElfW(Rela)*>(at);
       const auto kind = ELF64_R_TYPE(place.r_info);
       if (kind != R_X86_64_JUMP_SLOT && kind != R_X86_64_GLOB_DAT) continue;
-      const char* const name = calls.names + calls.symbols[ELF64_R_SYM(place.r_info)].st_name;
-      const uintptr_t slot = library->dlpi_addr + place.r_offset;
-      if (std::strcmp(name, "posix_memalign") == 0)
-        replace(calls, slot, reinterpret_cast<void*>(guarded_posix_memalign));
-      if (std::strcmp(name, "_Znwm") == 0) replace(calls, slot, reinterpret_cast<void*>(guarded_new));
-      if (std::strcmp(name, "mmap") == 0 || std::strcmp(name, "mmap64") == 0)
-        replace(calls, slot, reinterpret_cast<void*>(guarded_mmap));
+      const std::string_view name = calls.names + calls.symbols[ELF64_R_SYM(place.r_info)].st_name;
+      for (const Guarded& guarded : kGuarded)
+        if (name == guarded.name) replace(calls, library->dlpi_addr + place.r_offset, guarded.function);
     }
   return 0;
 }
 
-void guard_calls() { dl_iterate_phdr(guard_library, nullptr); }
+void guard_calls(const char* library) { dl_iterate_phdr(guard_library, const_cast<char*>(library)); }
 
 #else
 
-void guard_calls() {}
+void guard_calls(const char*) {}
 
 #endif
 
 }  // namespace
 
-void guard_memory() noexcept {
-  [[maybe_unused]] static const bool guarded = [] {
-    guard_calls();
-    return true;
-  }();
-  fill_reserve();
+void guard_library_memory(const char* library) noexcept { guard_calls(library); }
+
+void fill_memory_reserve() noexcept {
+  if (g_reserve.load(std::memory_order_relaxed)) return;
+  void* const fresh = mmap(nullptr, kReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* none = nullptr;
+  if (fresh != MAP_FAILED && !g_reserve.compare_exchange_strong(none, fresh)) munmap(fresh, kReserve);
 }
 
-}  // namespace nyala::onednn
+}  // namespace nyala
