@@ -9,6 +9,7 @@
 #include <nyala/api/training/evaluate.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/files/base/folder.h>
 
 namespace nyala {
 
@@ -43,10 +44,10 @@ std::optional<int64_t> number_of(std::string_view name) {
 /// The file with the highest number; none: -1. A folder that is not there yet has none.
 NumberedFile newest_in(const std::string& folder) {
   NumberedFile newest;
-  std::error_code error;
-  for (fs::directory_iterator file(folder, error), end; !error && file != end; file.increment(error)) {
-    const std::optional<int64_t> number = number_of(file->path().filename().string());
-    if (number && *number > newest.number) newest = {*number, file->path().string()};
+  if (!fs::exists(folder)) return newest;
+  for (const std::string& name : names_in_folder(folder)) {
+    const std::optional<int64_t> number = number_of(name);
+    if (number && *number > newest.number) newest = {*number, folder + "/" + name};
   }
   return newest;
 }

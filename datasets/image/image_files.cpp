@@ -10,6 +10,7 @@
 
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/base/folder.h>
 
 namespace nyala {
 
@@ -26,13 +27,6 @@ bool has_image_ending(const std::string& name) {
                      [&](std::string_view ending) { return lower.ends_with(ending); });
 }
 
-fs::directory_iterator open_folder(const fs::path& folder) {
-  std::error_code code;
-  fs::directory_iterator entries(folder, code);
-  if (code) throw IoError(folder.string() + ": cannot read the folder: " + code.message());
-  return entries;
-}
-
 /// Walks through folders, remembering those above so that links cannot lead in a circle.
 class Walk {
  public:
@@ -44,11 +38,12 @@ class Walk {
     if (code || std::find(above_.begin(), above_.end(), real) != above_.end()) return;
     above_.push_back(real);
     std::vector<std::string> names;
-    for (const fs::directory_entry& entry : open_folder(folder)) {
-      if (!entry.is_directory(code)) {
-        if (has_image_ending(entry.path().filename().string())) names.push_back(entry.path().filename());
-      } else if (follow_links_ || !entry.is_symlink(code)) {
-        visit(entry.path());
+    for (const std::string& name : names_in_folder(folder.string())) {
+      const fs::path path = folder / name;
+      if (!fs::is_directory(path, code)) {
+        if (has_image_ending(name)) names.push_back(name);
+      } else if (follow_links_ || !fs::is_symlink(path, code)) {
+        visit(path);
       }
     }
     std::sort(names.begin(), names.end());
@@ -92,10 +87,8 @@ std::vector<std::string> class_folders(const fs::path& directory) {
     throw NotFoundError(directory.string() + ": expected a directory, found " +
                         (fs::exists(directory, code) ? "something else" : "nothing"));
   std::vector<std::string> out;
-  for (const fs::directory_entry& entry : open_folder(directory)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.is_directory(code) && !name.starts_with(".")) out.push_back(name);
-  }
+  for (const std::string& name : names_in_folder(directory.string()))
+    if (!name.starts_with(".") && fs::is_directory(directory / name, code)) out.push_back(name);
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -15,6 +15,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/files/base/atomic_file.h>
+#include <nyala/files/base/folder.h>
 
 namespace nyala {
 namespace {
@@ -147,18 +148,19 @@ void AtomicFile::adopt_permissions() const {
     fail("cannot set the permissions of", errno);
 }
 
-void AtomicFile::remove_stale() const {
-  std::error_code code;
-  for (fs::directory_iterator entry(parent_of(target_), code), end; !code && entry != end;
-       entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
+void AtomicFile::remove_stale() const try {
+  const fs::path folder = parent_of(target_);
+  for (const std::string& name : names_in_folder(folder.string())) {
     if (!name.starts_with(prefix_) || !is_temporary_suffix(std::string_view(name).substr(prefix_.size())))
       continue;
-    const int descriptor = open_unlocked(entry->path().string());
+    const std::string path = (folder / name).string();
+    const int descriptor = open_unlocked(path);
     if (descriptor < 0) continue;
-    ::unlink(entry->path().c_str());
+    ::unlink(path.c_str());
     ::close(descriptor);
   }
+} catch (const IoError&) {
+  // A folder that cannot be read keeps what is old.
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
