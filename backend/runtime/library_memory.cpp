@@ -23,12 +23,10 @@ namespace nyala {
 
 namespace {
 
-constexpr size_t kReserve = size_t{4} << 20;
-
 std::atomic<void*> g_reserve{nullptr};
 
 void give_reserve_back() {
-  if (void* const reserve = g_reserve.exchange(nullptr)) munmap(reserve, kReserve);
+  if (void* const reserve = g_reserve.exchange(nullptr)) munmap(reserve, kMemoryReserve);
 }
 
 #if defined(__linux__) && defined(__x86_64__) && defined(__GLIBC__)
@@ -52,6 +50,10 @@ void* guarded_calloc(size_t count, size_t bytes) {
 
 void* guarded_realloc(void* data, size_t bytes) {
   return bytes == 0 ? std::realloc(data, 0) : twice([&] { return std::realloc(data, bytes); });
+}
+
+char* guarded_strdup(const char* text) {
+  return static_cast<char*>(twice([&]() -> void* { return strdup(text); }));
 }
 
 int guarded_posix_memalign(void** data, size_t alignment, size_t bytes) {
@@ -83,6 +85,8 @@ struct Guarded {
 const Guarded kGuarded[] = {{"malloc", reinterpret_cast<void*>(guarded_malloc)},
                             {"calloc", reinterpret_cast<void*>(guarded_calloc)},
                             {"realloc", reinterpret_cast<void*>(guarded_realloc)},
+                            {"strdup", reinterpret_cast<void*>(guarded_strdup)},
+                            {"__strdup", reinterpret_cast<void*>(guarded_strdup)},
                             {"posix_memalign", reinterpret_cast<void*>(guarded_posix_memalign)},
                             {"_Znwm", reinterpret_cast<void*>(guarded_new)},
                             {"mmap", reinterpret_cast<void*>(guarded_mmap)},
@@ -163,11 +167,14 @@ void guard_calls(const char*) {}
 
 void guard_library_memory(const char* library) noexcept { guard_calls(library); }
 
-void fill_memory_reserve() noexcept {
-  if (g_reserve.load(std::memory_order_relaxed)) return;
-  void* const fresh = mmap(nullptr, kReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+bool fill_memory_reserve() noexcept {
+  if (g_reserve.load(std::memory_order_relaxed)) return true;
+  void* const fresh =
+      mmap(nullptr, kMemoryReserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (fresh == MAP_FAILED) return false;
   void* none = nullptr;
-  if (fresh != MAP_FAILED && !g_reserve.compare_exchange_strong(none, fresh)) munmap(fresh, kReserve);
+  if (!g_reserve.compare_exchange_strong(none, fresh)) munmap(fresh, kMemoryReserve);
+  return true;
 }
 
 }  // namespace nyala

@@ -4,7 +4,9 @@
 #include <hdf5.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/out_of_memory.h>
 #include <nyala/backend/runtime/library_memory.h>
+#include <nyala/backend/runtime/proven_room.h>
 #include <nyala/files/hdf5/library.h>
 
 namespace nyala::hdf5 {
@@ -45,19 +47,20 @@ Reason library_reason() {
   throw Error(text);
 }
 
-/// libhdf5 calls exit() where some of its small allocations fail.
-void guard_memory() {
+void prove_room() {
   [[maybe_unused]] static const bool guarded = [] {
     guard_library_memory("libhdf5");
     return true;
   }();
-  fill_memory_reserve();
+  if (fill_memory_reserve() && has_room(kMemoryReserve)) return;
+  { const ProvenRoom room(kMemoryReserve, "libhdf5"); }
+  if (!fill_memory_reserve()) throw_out_of_memory([] { return "no room for what libhdf5 needs"; });
 }
 
 }  // namespace
 
-LibraryLock::LibraryLock() : lock_(library_mutex()) {
-  guard_memory();
+LibraryLock::LibraryLock(Room room) : lock_(library_mutex()) {
+  if (room == Room::is_proven) prove_room();
   H5Eget_auto2(H5E_DEFAULT, &print_, &client_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }

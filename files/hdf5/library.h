@@ -16,7 +16,10 @@ using Id = int64_t;
 /// and restores the settings of the host program afterwards.
 class LibraryLock {
  public:
-  LibraryLock();
+  enum class Room { is_proven, is_not_needed };
+  /// libhdf5 ends the process where it finds no memory for its own small things. Throws OutOfMemoryError where
+  /// there is no room for them; to close what is open none is needed.
+  explicit LibraryLock(Room room = Room::is_proven);
   ~LibraryLock();
   LibraryLock(const LibraryLock&) = delete;
   LibraryLock& operator=(const LibraryLock&) = delete;

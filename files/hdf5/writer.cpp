@@ -210,7 +210,7 @@ Writer::Writer(Checksums checksums) {
 }
 
 Writer::~Writer() {
-  const LibraryLock lock;
+  const LibraryLock lock(LibraryLock::Room::is_not_needed);
   state_.reset();
 }
 

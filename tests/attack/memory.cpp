@@ -1,6 +1,6 @@
 // attack_memory [failed allocations, 250] [limited address spaces, 40] [seed, 1] [first trial, 0]
 //
-// Every trial is a process that trains, predicts or loads a model, on one device or two, while memory runs
+// Every trial is a process that trains, predicts, loads or saves a model, on one device or two, while memory runs
 // out: once by one allocation that fails at a random place, once by a limit of the address space between
 // far too little and enough. It has to live and to say so by an exception, and then to train a smaller
 // model to the numbers of an untouched process, where the limit leaves room for that. Deaths where the
@@ -339,7 +339,7 @@ int attack(int failures, int limits, uint64_t seed, int first) {
     attack.limit_memory(limits, 4, first);
     good = attack.report("limited address space") && good;
   }
-  unlink(file.c_str());
+  for (const char* end : {"", ".saved.keras", ".saved.h5"}) unlink((file + end).c_str());
   return good ? 0 : 1;
 }
 

@@ -62,6 +62,10 @@ void work_in_scope(const Work& work, std::vector<double>& numbers) {
   const Sequential model = network(work.size);
   compile(model);
   const FitConfig twice{.batch_size = batch, .epochs = 2, .verbose = 0};
+  if (work.task == Task::save) {
+    verb([&] { model.save(work.file + ".saved.keras"); });
+    verb([&] { model.save(work.file + ".saved.h5"); });
+  }
   if (work.task == Task::train) keep(verb([&] { return model.fit(x, y, twice); }), numbers);
   numbers.push_back(sum_of(verb([&] { return model.predict(x, as_batches); })));
 }
@@ -76,6 +80,8 @@ const char* name_of(Task task) {
       return "predict";
     case Task::load:
       return "load";
+    case Task::save:
+      return "save";
   }
   return "";
 }

@@ -6,8 +6,8 @@
 namespace attack {
 
 /// What is done while memory runs out.
-enum class Task : int { train, predict, load };
-constexpr int kTasks = 3;
+enum class Task : int { train, predict, load, save };
+constexpr int kTasks = 4;
 const char* name_of(Task task);
 
 struct Work {
@@ -20,7 +20,7 @@ struct Work {
 /// The model of `file`, for Task::load.
 void write_model(const std::string& file);
 
-/// Makes model and data and trains, predicts or loads. Throws what Nyala throws. What it computes is kept in
+/// Makes model and data and trains, predicts, loads or saves. Throws what Nyala throws. What it computes is kept in
 /// `numbers`, so that no two runs differ unnoticed.
 void do_work(const Work& work, std::vector<double>& numbers);
 
