@@ -1,23 +1,17 @@
 #include <nyala/strategies/cluster/control_client.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <random>
 #include <utility>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/strategies/comm/host_name.h>
 
 namespace nyala::detail {
 
 namespace {
 
 using namespace std::chrono_literals;
-
-std::string own_host() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "this host";
-}
 
 uint64_t drawn_number() {
   std::random_device device;
@@ -28,7 +22,7 @@ uint64_t drawn_number() {
 
 ControlClient::ControlClient(ControlClientOptions config)
     : config_(std::move(config)),
-      host_(own_host()),
+      host_(host_name()),
       process_(drawn_number()),
       connection_(connect_control(config_.address, config_.security)) {
   join();

@@ -15,6 +15,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/cluster/address.h>
 #include <nyala/strategies/cluster/environment.h>
+#include <nyala/strategies/comm/host_name.h>
 
 namespace nyala::tools {
 
@@ -53,9 +54,7 @@ std::vector<Host> parse_hosts(const std::string& list) {
 
 /// Whether a process for that host is simply started.
 bool is_this_machine(const std::string& host) {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return detail::is_loopback_host(host);
-  const std::string own = name;
+  const std::string& own = detail::host_name();
   return detail::is_loopback_host(host) || host == own || host == own.substr(0, own.find('.'));
 }
 
