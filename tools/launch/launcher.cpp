@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include <nyala/api/callbacks/preemption_checkpoint_handler.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala::tools {
@@ -22,8 +23,6 @@ namespace nyala::tools {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr int kPreempted = 42;
 
 /// Signals that are read from a stream from now on; the process ends with the launch, so that they stay
 /// blocked.
@@ -88,7 +87,7 @@ int Launcher::run() {
   }
   ::close(signals_);
   if (broken_) throw IoError("cannot write to the standard output");
-  if (signal_ != 0) return preempted_ ? kPreempted : 128 + signal_;
+  if (signal_ != 0) return preempted_ ? preemption_exit_code : 128 + signal_;
   return first_failure_;
 }
 
@@ -210,7 +209,7 @@ void Launcher::collect_ended() {
 
 void Launcher::note_end(Rank& rank, int status) {
   if (status == 0) return;
-  preempted_ = preempted_ || status == kPreempted;
+  preempted_ = preempted_ || status == preemption_exit_code;
   const bool by_signal = status > 128 && ::sigabbrev_np(status - 128);
   const std::string how = name_of(rank) + (by_signal ? " was ended by " + signal_name(status - 128)
                                                      : " ended with status " + std::to_string(status));
@@ -219,7 +218,7 @@ void Launcher::note_end(Rank& rank, int status) {
     if (status != 128 + SIGTERM && status != 128 + SIGKILL) say(how);  // else it was the launcher
     return;
   }
-  if (status != kPreempted && restarts_left_ > 0) {
+  if (status != preemption_exit_code && restarts_left_ > 0) {
     --restarts_left_;
     say(how + "; it is started again, " + std::to_string(restarts_left_) + " more restarts are left");
     rank.start_at = std::max(Clock::now(), rank.started + 1s);  // not faster than that
