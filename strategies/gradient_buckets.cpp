@@ -125,7 +125,7 @@ void GradientBuckets::begin(const UpdateRule& rule, bool reduce, bool accumulate
 void GradientBuckets::set_exchange(std::shared_ptr<ProcessExchange> processes,
                                    std::shared_ptr<Communicator> communicator) {
   for (int replica = 0; replica < store_.num_local_replicas(); ++replica)
-    if (store_.device(replica).kind != DeviceKind::cpu)
+    if (!is_on_host(store_.device(replica)))
       throw StateError("gradients go to other processes from CPUs only so far; a replica is on " +
                        store_.device(replica).to_string());
   processes_ = std::move(processes);

@@ -17,7 +17,7 @@ std::span<std::byte> bytes_of(const Tensor& host) {
 /// Calls body(tensor in host memory that holds the values), and copies back what it left there.
 template <class Body>
 void in_host_memory(const Tensor& values, Body&& body) {
-  if (values.device().kind == DeviceKind::cpu) return body(values);
+  if (is_on_host(values.device())) return body(values);
   const Tensor host = Tensor::empty(values.shape(), values.dtype(), Device{});
   host.copy_from(values);
   body(host);
