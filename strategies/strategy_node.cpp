@@ -9,10 +9,10 @@
 #include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/ops/base/reduction_axes.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
-#include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/runtime/process_exchange.h>
+#include <nyala/strategies/comm/buffers.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/strategies/store_registration.h>
 
@@ -117,12 +117,6 @@ DistributedBatch StrategyNode::distribute(const Batch& batch) {
 }
 
 namespace {
-
-/// As CrossDeviceOps divide.
-Tensor mean_of_sum(const Tensor& sum, int replicas) {
-  const Tensor by = Tensor::full({}, replicas, sum.dtype(), sum.device());
-  return is_floating(sum.dtype()) ? ops::divide(sum, by) : ops::floor_divide(sum, by);
-}
 
 void check_reached(StrategyNode& node, const char* what) {
   const int others = node.num_replicas_in_sync() - node.num_local_replicas();

@@ -10,10 +10,10 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
-#include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/process_exchange.h>
+#include <nyala/strategies/comm/buffers.h>
 
 namespace nyala {
 
@@ -217,12 +217,8 @@ void assign_sums(ProcessExchange& processes, const std::vector<Assigned>& all) {
   for (const auto& [variable, sum] : all) {
     const Tensor value = flat.rows(first, sum.num_elements()).with_shape(variable.shape());
     first += sum.num_elements();
-    if (variable.aggregation() == Aggregation::only_first_replica) {
-      variable.assign(value);
-      continue;
-    }
-    const Tensor count = Tensor::full({}, processes.num_replicas(), value.dtype());
-    variable.assign(is_floating(value.dtype()) ? ops::divide(value, count) : ops::floor_divide(value, count));
+    const bool mean = variable.aggregation() != Aggregation::only_first_replica;
+    variable.assign(mean ? mean_of_sum(value, processes.num_replicas()) : value);
   }
 }
 

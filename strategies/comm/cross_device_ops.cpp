@@ -8,8 +8,6 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/device_copy.h>
-#include <nyala/backend/ops/elementwise/arithmetic.h>
-#include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/strategies/comm/buffers.h>
 
@@ -42,12 +40,6 @@ void check_destinations(const std::string& where, const std::vector<Device>& des
     throw InvalidArgumentError(where + ": expected at least one destination, received none");
 }
 
-void divide(const Tensor& sum, size_t count) {
-  const double divisor = static_cast<double>(count);
-  const Tensor by = Tensor::full({}, divisor, sum.dtype(), sum.device());
-  sum.copy_from(is_floating(sum.dtype()) ? ops::divide(sum, by) : ops::floor_divide(sum, by));
-}
-
 }  // namespace
 
 void CrossDeviceOps::all_reduce(ReduceOp op, std::span<const Tensor> buffers, bool to_all) const {
@@ -66,7 +58,8 @@ void CrossDeviceOps::all_reduce(ReduceOp op, std::span<const Tensor> buffers, bo
   }
   sum_in_place(buffers, to_all);
   if (op == ReduceOp::sum) return;
-  for (const Tensor& buffer : buffers.first(to_all ? buffers.size() : 1)) divide(buffer, buffers.size());
+  for (const Tensor& buffer : buffers.first(to_all ? buffers.size() : 1))
+    buffer.copy_from(mean_of_sum(buffer, std::ssize(buffers)));
 }
 
 Tensors CrossDeviceOps::reduce(ReduceOp op, const Tensors& values,
