@@ -31,7 +31,8 @@ PodName pod_name(const Environment& environment) {
 
 }  // namespace
 
-KubernetesClusterResolver::KubernetesClusterResolver(const Config& config) : rpc_layer_(config.rpc_layer) {
+KubernetesClusterResolver::KubernetesClusterResolver(const Config& config)
+    : EnvironmentResolver(config.rpc_layer) {
   const Environment& environment = config.environment;
   const std::string hint = "Set it in the pod's env, or give it to the resolver.";
   const int size =

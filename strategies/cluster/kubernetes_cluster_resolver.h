@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include <nyala/strategies/cluster/cluster_resolver.h>
-#include <nyala/strategies/cluster/environment.h>
+#include <nyala/strategies/cluster/environment_resolver.h>
 
 namespace nyala {
 
@@ -20,22 +19,12 @@ struct KubernetesClusterResolverConfig {
 /// ("job-2") and, in a Job, JOB_COMPLETION_INDEX. All are workers, worker i is "job-i.service:port". The API
 /// server is not asked (TensorFlow's is), so no rights are needed. Read once, when the resolver is made. A
 /// Kubeflow TFJob is found by TFConfigClusterResolver, a PyTorchJob by TorchrunClusterResolver.
-class KubernetesClusterResolver final : public ClusterResolver {
+class KubernetesClusterResolver final : public detail::EnvironmentResolver {
  public:
   using Config = KubernetesClusterResolverConfig;
   /// Throws NotFoundError for a variable that is not set, InvalidArgumentError for one with another form and
   /// for a port outside 1 to 65535.
   explicit KubernetesClusterResolver(const Config& config = {});
-
-  ClusterSpec cluster_spec() const override { return cluster_; }
-  std::string task_type() const override { return "worker"; }
-  int task_id() const override { return task_id_; }
-  std::string rpc_layer() const override { return rpc_layer_; }
-
- private:
-  ClusterSpec cluster_;
-  std::string rpc_layer_;
-  int task_id_ = 0;
 };
 
 }  // namespace nyala

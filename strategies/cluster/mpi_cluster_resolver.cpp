@@ -36,7 +36,7 @@ detail::HostPort first_of_mpi(const Environment& environment, const MPIVariables
 
 }  // namespace
 
-MPIClusterResolver::MPIClusterResolver(const Config& config) : rpc_layer_(config.rpc_layer) {
+MPIClusterResolver::MPIClusterResolver(const Config& config) : EnvironmentResolver(config.rpc_layer) {
   const MPIVariables& names = config.flavor == MPIFlavor::open_mpi ? kOpenMPI : kPMI;
   const std::string hint = "Start the program with mpirun.";
   const int size = detail::required_number(config.environment, {names.size, 1, detail::kMostWorkers, hint});

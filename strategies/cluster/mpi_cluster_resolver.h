@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include <nyala/strategies/cluster/cluster_resolver.h>
-#include <nyala/strategies/cluster/environment.h>
+#include <nyala/strategies/cluster/environment_resolver.h>
 
 namespace nyala {
 
@@ -21,21 +20,11 @@ struct MPIClusterResolverConfig {
 /// are: where all are on one host, worker 0 is at 127.0.0.1 and a port that follows from the name of the job,
 /// else at MASTER_ADDR and MASTER_PORT (29500 where it is not set), which mpirun has to pass on. The
 /// addresses of the others are empty. Read once, when the resolver is made.
-class MPIClusterResolver final : public ClusterResolver {
+class MPIClusterResolver final : public detail::EnvironmentResolver {
  public:
   using Config = MPIClusterResolverConfig;
   /// Throws NotFoundError for a variable that is not set, InvalidArgumentError for one with another form.
   explicit MPIClusterResolver(const Config& config = {});
-
-  ClusterSpec cluster_spec() const override { return cluster_; }
-  std::string task_type() const override { return "worker"; }
-  int task_id() const override { return task_id_; }
-  std::string rpc_layer() const override { return rpc_layer_; }
-
- private:
-  ClusterSpec cluster_;
-  std::string rpc_layer_;
-  int task_id_ = 0;
 };
 
 }  // namespace nyala

@@ -105,7 +105,7 @@ std::vector<int> placed_tasks(const Environment& environment, const Nodes& nodes
 }  // namespace
 
 SlurmClusterResolver::SlurmClusterResolver(const Config& config)
-    : rpc_layer_(config.rpc_layer), gpus_per_task_(config.gpus_per_task) {
+    : EnvironmentResolver(config.rpc_layer), gpus_per_task_(config.gpus_per_task) {
   const Environment& environment = config.environment;
   if (!environment.has("SLURM_STEP_ID"))
     throw StateError(

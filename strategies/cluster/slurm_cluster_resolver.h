@@ -3,8 +3,7 @@
 #include <map>
 #include <string>
 
-#include <nyala/strategies/cluster/cluster_resolver.h>
-#include <nyala/strategies/cluster/environment.h>
+#include <nyala/strategies/cluster/environment_resolver.h>
 
 namespace nyala {
 
@@ -24,7 +23,7 @@ struct SlurmClusterResolverConfig {
 /// The tasks of a step of Slurm (`srun`), from the variables SLURM_STEP_ID, SLURM_PROCID,
 /// SLURM_STEP_NUM_TASKS, SLURM_STEP_NODELIST and SLURM_STEP_TASKS_PER_NODE; of the last three also those of
 /// the job. Tasks may be distributed over nodes by block or cyclic. Read once, when the resolver is made.
-class SlurmClusterResolver final : public ClusterResolver {
+class SlurmClusterResolver final : public detail::EnvironmentResolver {
  public:
   using Config = SlurmClusterResolverConfig;
   /// Throws StateError outside of a step (a batch script without srun is one process, whatever its variables
@@ -32,16 +31,10 @@ class SlurmClusterResolver final : public ClusterResolver {
   /// or contradicts others, and for jobs that are not as many tasks as the step has.
   explicit SlurmClusterResolver(const Config& config = {});
 
-  ClusterSpec cluster_spec() const override { return cluster_; }
-  std::string task_type() const override { return task_type_; }
-  int task_id() const override { return task_id_; }
-  std::string rpc_layer() const override { return rpc_layer_; }
   std::map<std::string, int> num_accelerators() const override;
 
  private:
-  ClusterSpec cluster_;
-  std::string task_type_, rpc_layer_;
-  int task_id_ = -1, gpus_per_task_ = -1;
+  int gpus_per_task_;
 };
 
 }  // namespace nyala

@@ -90,7 +90,7 @@ std::string text_at(const Json& object, const std::string& key, const std::strin
 }  // namespace
 
 TFConfigClusterResolver::TFConfigClusterResolver(const Config& config)
-    : task_type_(config.task_type), rpc_layer_(config.rpc_layer), task_id_(config.task_id) {
+    : EnvironmentResolver(config.rpc_layer, config.task_type, config.task_id) {
   const Json json = parse_tf_config(config.environment.get(kTFConfig).value_or("{}"));
   cluster_ = cluster_of(json);
   const Json task = json.contains("task") ? json["task"] : Json::object();

@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include <nyala/strategies/cluster/cluster_resolver.h>
-#include <nyala/strategies/cluster/environment.h>
+#include <nyala/strategies/cluster/environment_resolver.h>
 
 namespace nyala {
 
@@ -19,24 +18,18 @@ struct TFConfigClusterResolverConfig {
 /// 0}}`. Without it, or where it is `{}`, the process is the only one. An index may be a text ("0"), a job
 /// may be an object from indices to addresses, "master" is the old name of "chief", and an evaluator need not
 /// be in the cluster. Read once, when the resolver is made.
-class TFConfigClusterResolver final : public ClusterResolver {
+class TFConfigClusterResolver final : public detail::EnvironmentResolver {
  public:
   using Config = TFConfigClusterResolverConfig;
   /// Throws InvalidArgumentError naming TF_CONFIG, the place in it, what was expected and what is there; also
   /// for what check_cluster() refuses.
   explicit TFConfigClusterResolver(const Config& config = {});
 
-  ClusterSpec cluster_spec() const override { return cluster_; }
-  std::string task_type() const override { return task_type_; }
-  int task_id() const override { return task_id_; }
-  std::string rpc_layer() const override { return rpc_layer_; }
   /// The variable's "session_master" where it has one.
   std::string master(const MasterConfig& config = {}) const override;
 
  private:
-  ClusterSpec cluster_;
-  std::string task_type_, rpc_layer_, session_master_;
-  int task_id_ = -1;
+  std::string session_master_;
 };
 
 }  // namespace nyala

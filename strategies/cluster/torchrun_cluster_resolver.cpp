@@ -5,7 +5,8 @@
 
 namespace nyala {
 
-TorchrunClusterResolver::TorchrunClusterResolver(const Config& config) : rpc_layer_(config.rpc_layer) {
+TorchrunClusterResolver::TorchrunClusterResolver(const Config& config)
+    : EnvironmentResolver(config.rpc_layer) {
   const Environment& environment = config.environment;
   const std::string hint = "torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT together.";
   const int size = detail::required_number(environment, {"WORLD_SIZE", 1, detail::kMostWorkers, hint});
