@@ -8,10 +8,10 @@
 #include <cmath>
 #include <mutex>
 #include <numbers>
-#include <random>
 #include <vector>
 
 #include <nyala/backend/core/mutex.h>
+#include <nyala/backend/runtime/system_random.h>
 
 namespace nyala {
 
@@ -98,8 +98,7 @@ SeedState& seed_state() {
 
 uint64_t seed_locked(SeedState& state) {
   if (!state.is_set) {
-    std::random_device device;
-    state.seed = static_cast<uint64_t>(device()) << 32 | device();
+    state.seed = system_random();
     state.is_set = true;
   }
   return state.seed;

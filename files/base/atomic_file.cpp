@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <fcntl.h>
 #include <filesystem>
-#include <random>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/system_random.h>
 #include <nyala/files/base/atomic_file.h>
 #include <nyala/files/base/folder.h>
 
@@ -41,8 +41,7 @@ int open_unlocked(const std::string& path) {
 
 /// "<process>-<16 random digits>": nobody else's file is called so by chance.
 std::string temporary_suffix() {
-  std::random_device random;
-  const uint64_t number = uint64_t{random()} << 32 | random();
+  const uint64_t number = detail::system_random();
   std::string digits;
   for (size_t i = 0; i < kRandomDigits; ++i) digits += "0123456789abcdef"[number >> (4 * i) & 15];
   return std::to_string(::getpid()) + "-" + digits;

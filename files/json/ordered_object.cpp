@@ -1,6 +1,6 @@
 #include <nyala/files/json/ordered_object.h>
 
-#include <random>
+#include <nyala/backend/runtime/system_random.h>
 
 namespace nyala {
 
@@ -8,7 +8,7 @@ namespace nyala {
 // at no more than l of 2^31 points.
 uint32_t hash_of_key(std::string_view key) {
   constexpr uint64_t kPrime = (uint64_t{1} << 31) - 1;
-  static const uint64_t point = 256 + std::random_device()() % (kPrime - 256);
+  static const uint64_t point = 256 + detail::system_random() % (kPrime - 256);
   uint64_t hash = 0;
   for (const char c : key) hash = (hash * point + static_cast<unsigned char>(c) + 1) % kPrime;
   return static_cast<uint32_t>(hash);

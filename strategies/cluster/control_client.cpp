@@ -1,29 +1,20 @@
 #include <nyala/strategies/cluster/control_client.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/system_random.h>
 #include <nyala/strategies/comm/host_name.h>
 
 namespace nyala::detail {
 
-namespace {
-
 using namespace std::chrono_literals;
-
-uint64_t drawn_number() {
-  std::random_device device;
-  return (static_cast<uint64_t>(device()) << 32) | device();
-}
-
-}  // namespace
 
 ControlClient::ControlClient(ControlClientOptions config)
     : config_(std::move(config)),
       host_(host_name()),
-      process_(drawn_number()),
+      process_(system_random()),
       connection_(connect_control(config_.address, config_.security)) {
   join();
 }

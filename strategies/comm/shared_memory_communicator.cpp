@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
-#include <random>
 #include <thread>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/system_random.h>
 #include <nyala/strategies/comm/board_communicator.h>
 #include <nyala/strategies/comm/process_watch.h>
 #include <nyala/strategies/comm/shared_segment.h>
@@ -82,8 +82,7 @@ class Forming {
     auto segment = std::make_unique<SharedSegment>(bytes_);
     const ExchangeBoard board(segment->data(), options_.size, slot_bytes_);
     BoardHeader& header = board.header();
-    std::random_device random;
-    header.nonce = (uint64_t{random()} << 32) | random();
+    header.nonce = detail::system_random();
     header.generation = options_.generation;
     header.slot_bytes = slot_bytes_;
     header.size = static_cast<uint32_t>(options_.size);
