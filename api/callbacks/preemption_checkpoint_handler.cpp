@@ -34,7 +34,7 @@ void PreemptionCheckpointHandler::on_train_begin(Logs&) {
   watch_ = std::make_shared<SignalWatch>(config_.termination_signals);
 }
 
-// The epoch that is resumed begins behind its first batches.
+// The epoch that is resumed begins after batches that were trained on before.
 void PreemptionCheckpointHandler::on_epoch_begin(int epoch, Logs&) {
   if (position_.epoch != epoch) position_ = {epoch, 0};
 }

@@ -76,7 +76,7 @@ class PreemptionCheckpointHandler : public Callback {
   detail::TrainingBackup backup_;
   Config config_;
   std::shared_ptr<SignalWatch> watch_;  // while fit runs
-  TrainingPosition position_;           // behind the last step
+  TrainingPosition position_;           // after the last step
   bool preempted_ = false;
 };
 

@@ -71,10 +71,6 @@ Tensor at_least(const Tensor& x, double minimum);
 /// element is a sample of its own.
 std::pair<Tensor, Tensor> comparable(const Tensor& y_true, const Tensor& y_pred);
 
-}  // namespace detail
-
-namespace detail {
-
 /// loss.per_sample(); a ShapeError says which loss it was and the shapes that it was given.
 Tensor per_sample_of(const LossNode& loss, const Tensor& y_true, const Tensor& y_pred);
 

@@ -33,7 +33,8 @@ void gather_sums(StrategyNode& strategy, EpochSums& sums);
 /// The parts of a model's own metrics from all processes, so that they read the same everywhere.
 void bring_together(StrategyNode& strategy, const std::vector<Metric>& metrics);
 
-/// A whole batch on the host, of which `own` are the rows of this process' replicas, at `first`.
+/// The rows of a whole batch, of which `own` are those of this process' replicas: on the host, where there are
+/// other processes.
 Tensor rows_of_all(StrategyNode& strategy, const Tensor& own);
 
 /// Writes the state that layers assigned in `calls`, one per replica of this process, by each variable's

@@ -15,16 +15,14 @@ struct ChosenClusterResolver {
 
 /// The resolver that fits how this process was started. The first of these that holds:
 ///
-/// | what is there                                    | resolver                   | started by |
-/// |--------------------------------------------------|----------------------------|-----------------------------|
-/// | `given`                                          | that                       | - | | TF_CONFIG |
-/// TFConfigClusterResolver    | nyala launch, TFJob         | | RANK and WORLD_SIZE | TorchrunClusterResolver
-/// | torchrun, PyTorchJob        | | OMPI_COMM_WORLD_SIZE                             | MPIClusterResolver |
-/// mpirun (Open MPI), MPIJob   | | SLURM_STEP_ID                                    | SlurmClusterResolver |
-/// srun                        | | PMI_SIZE                                         | MPIClusterResolver |
-/// mpiexec (MPICH, Intel MPI)  | | NYALA_NUM_WORKERS and NYALA_SERVICE              |
-/// KubernetesClusterResolver  | an Indexed Job, StatefulSet | | nothing | SimpleClusterResolver({})  | a
-/// shell: one process        |
+/// - `given`: that
+/// - TF_CONFIG: TFConfigClusterResolver (nyala launch, TFJob)
+/// - RANK and WORLD_SIZE: TorchrunClusterResolver (torchrun, PyTorchJob)
+/// - OMPI_COMM_WORLD_SIZE: MPIClusterResolver (mpirun of Open MPI, MPIJob)
+/// - SLURM_STEP_ID: SlurmClusterResolver (srun)
+/// - PMI_SIZE: MPIClusterResolver (mpiexec of MPICH or Intel MPI)
+/// - NYALA_NUM_WORKERS and NYALA_SERVICE: KubernetesClusterResolver (an Indexed Job, a StatefulSet)
+/// - nothing: SimpleClusterResolver({}), one process (a shell)
 ///
 /// Throws what the resolver's constructor throws: variables that contradict each other never become another
 /// choice.

@@ -51,7 +51,7 @@ struct BoardHeader {
 class ExchangeBoard {
  public:
   ExchangeBoard() = default;
-  /// Over board_bytes() at `memory`, aligned to 64 bytes.
+  /// Over bytes_for() bytes at `memory`, aligned to 64 bytes.
   ExchangeBoard(std::byte* memory, int size, size_t slot_bytes)
       : memory_(memory), size_(size), slot_bytes_(slot_bytes) {}
 

@@ -13,7 +13,7 @@ namespace nyala {
 ///
 /// Adds in the order of ranks inside, then in the order of hosts in `between`; float16 and bfloat16 are
 /// rounded once, in the end. A call that fails kills all three; where the other side of the hosts is late,
-/// ranks that only wait for their own host's may learn it half a second behind the timeout.
+/// ranks that only wait for their own host's may learn it half a second after the timeout.
 std::shared_ptr<Communicator> hierarchical_communicator(const CommunicatorOptions& options,
                                                         std::shared_ptr<Communicator> inside,
                                                         std::shared_ptr<Communicator> between);

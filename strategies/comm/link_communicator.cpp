@@ -119,7 +119,7 @@ void LinkCommunicator::run(const Collective& call) {
   calls_done_ = call.header.number + 1;
   try {
     expect_frames(calls_done_);
-  } catch (const std::exception&) {  // gone behind its last call: the next one says so
+  } catch (const std::exception&) {  // gone after its last call: the next one says so
   }
 }
 
