@@ -16,7 +16,7 @@
 #include <nyala/api/utils/progress_bar.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/printable.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

@@ -6,6 +6,8 @@
 #include <nyala/datasets/cifar10.h>
 #include <nyala/datasets/cifar100.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::datasets {
 namespace {
@@ -66,7 +68,7 @@ Bytes labels_from(size_t rows, size_t first, size_t classes) {
 }
 
 TEST(CifarPicklesTest, BatchesBecomeRowsOfPixels) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Bytes pickle = cifar_pickle(3, {{"labels", {4, 0, 9}}}, 1);
   for (const Bytes& bytes : {pickle, gzip(pickle)}) {
     const Arrays arrays = load_cifar10_batch(write_file(folder / "data_batch_1", bytes));
@@ -81,7 +83,7 @@ TEST(CifarPicklesTest, BatchesBecomeRowsOfPixels) {
 }
 
 TEST(CifarPicklesTest, FineAndCoarseLabels) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto path =
       write_file(folder / "test", cifar_pickle(2, {{"fine_labels", {99, 3}}, {"coarse_labels", {19, 7}}}, 0));
   EXPECT_EQ(load_cifar100_batch(path).y.to_vector<int64_t>(), (std::vector<int64_t>{99, 3}));
@@ -96,9 +98,9 @@ TEST(CifarPicklesTest, FineAndCoarseLabels) {
 }
 
 TEST(CifarPicklesTest, DamagedBatchesNameFileAndRow) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto fails = [&](const Bytes& bytes) {
-    return message_of<FileFormatError>([&] { load_cifar10_batch(write_file(folder / "b", bytes)); });
+    return error_text<FileFormatError>([&] { load_cifar10_batch(write_file(folder / "b", bytes)); });
   };
   EXPECT_EQ(fails(cifar_pickle(2, {{"labels", {1, 10}}}, 0)),
             (folder / "b").string() + ": expected labels from 0 to 9, found 10 in record 1");
@@ -112,7 +114,7 @@ TEST(CifarPicklesTest, DamagedBatchesNameFileAndRow) {
 /// Data sets of the published size in a home of their own.
 class CifarHomeTest : public testing::Test {
  protected:
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   ScopedEnvironment data_{"NYALA_DATA_DIR", nullptr};
   ScopedEnvironment home_{"HOME", folder_.path().c_str()};
   ScopedEnvironment own_{"NYALA_HOME", (folder_ / "own").c_str()};
@@ -148,7 +150,7 @@ TEST_F(CifarHomeTest, TenFromTheFoldersOfKerasAndNyala) {
              folder_ / "own/datasets/cifar10/cifar-10-batches-py");
   expect_ten(cifar10());
   fs::remove(folder_ / "own/datasets/cifar10/cifar-10-batches-py/test_batch");
-  const std::string missing = message_of<FileFormatError>([] { cifar10(); });
+  const std::string missing = error_text<FileFormatError>([] { cifar10(); });
   EXPECT_NE(missing.find("expected a file test_batch in it"), std::string::npos) << missing;
 }
 
@@ -184,12 +186,12 @@ TEST_F(CifarHomeTest, HundredFromPickles) {
                                            {{"coarse_labels", labels_from(9999, 4, 20)},
                                             {"fine_labels", labels_from(9999, 78, 100)}},
                                            0));
-  EXPECT_NE(message_of<FileFormatError>([] { cifar100(); }).find("expected 10000 images, found 9999"),
+  EXPECT_NE(error_text<FileFormatError>([] { cifar100(); }).find("expected 10000 images, found 9999"),
             std::string::npos);
 }
 
 TEST_F(CifarHomeTest, SaysWhereToPutItWhenItCannotBeDownloaded) {
-  const std::string message = message_of<IoError>([] { cifar100(); });
+  const std::string message = error_text<IoError>([] { cifar100(); });
   EXPECT_NE(message.find("cifar-100-python.tar.gz"), std::string::npos) << message;
   EXPECT_NE(message.find((folder_ / "own/datasets/cifar100").string()), std::string::npos) << message;
 }

@@ -7,11 +7,10 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/datasets/dataset_support.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {
-
-using datasets::message_of;
 
 TEST(DatasetTest, SlicesAreTheRows) {
   const Tensor x = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6}, {3, 2});
@@ -40,7 +39,7 @@ TEST(DatasetTest, ArraysMayHaveNoTargets) {
 
 TEST(DatasetTest, SlicesNeedTheSameNumberOfRows) {
   const Tensor three = Tensor::zeros({3, 2}), four = Tensor::zeros({4});
-  const std::string message = message_of<ShapeError>([&] { Dataset::from_tensor_slices(three, four); });
+  const std::string message = error_text<ShapeError>([&] { Dataset::from_tensor_slices(three, four); });
   EXPECT_NE(message.find("x[0] (3, 2), y[0] (4,)"), std::string::npos) << message;
   EXPECT_THROW(Dataset::from_tensor_slices(Tensor(1.f)), ShapeError);
   EXPECT_THROW(Dataset::from_tensor_slices(Element{}), InvalidArgumentError);
@@ -125,7 +124,7 @@ TEST(DatasetTest, UnlikeElementsCannotBeBatched) {
     e.x[0] = Tensor::zeros({i < 2 ? 3 : 5}, DType::int64);
     return e;
   });
-  const std::string message = message_of<ShapeError>([&] { elements_of(data.batch(4).iterate()); });
+  const std::string message = error_text<ShapeError>([&] { elements_of(data.batch(4).iterate()); });
   EXPECT_NE(message.find("(3,) int64 and then (5,) int64"), std::string::npos) << message;
 }
 

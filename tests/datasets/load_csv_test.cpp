@@ -6,6 +6,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/load_csv.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
@@ -31,7 +32,7 @@ class LoadCsvTest : public ::testing::Test {
     ADD_FAILURE() << "no error of this type";
     return "";
   }
-  const datasets::TemporaryFolder folder_;
+  const ScratchFolder folder_;
 };
 
 TEST_F(LoadCsvTest, AByteOrderMarkIsPassedOver) {

@@ -8,6 +8,8 @@
 #include <nyala/datasets/fashion_mnist.h>
 #include <nyala/datasets/mnist.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::datasets {
 
@@ -30,7 +32,7 @@ double mean_of(const Tensor& images) {
 struct IdxPair {
   std::filesystem::path images, labels;
 };
-IdxPair write_pair(const TemporaryFolder& folder, uint8_t images, const Bytes& labels) {
+IdxPair write_pair(const ScratchFolder& folder, uint8_t images, const Bytes& labels) {
   Bytes x = {0, 0, 8, 3, 0, 0, 0, images, 0, 0, 0, 2, 0, 0, 0, 2};
   const Bytes pixels = noise(size_t{images} * 4);
   x.insert(x.end(), pixels.begin(), pixels.end());
@@ -40,7 +42,7 @@ IdxPair write_pair(const TemporaryFolder& folder, uint8_t images, const Bytes& l
 }
 
 TEST(LoadersTest, IdxPairsBecomeArrays) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto pair = write_pair(folder, 3, {4, 0, 9});
   const Arrays arrays = load_idx_arrays(pair.images, pair.labels);
   EXPECT_EQ(arrays.x.shape(), (Shape{3, 2, 2, 1}));
@@ -49,20 +51,20 @@ TEST(LoadersTest, IdxPairsBecomeArrays) {
 }
 
 TEST(LoadersTest, PairsThatDifferAndLabelsOutOfRangeAreErrors) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto pair = write_pair(folder, 3, {1, 2});
-  const std::string message = message_of<FileFormatError>([&] { load_idx_arrays(pair.images, pair.labels); });
+  const std::string message = error_text<FileFormatError>([&] { load_idx_arrays(pair.images, pair.labels); });
   EXPECT_EQ(message, pair.labels.string() + ": expected 3 labels as there are images in " +
                          pair.images.string() + ", found 2");
   const auto wrong = write_pair(folder, 3, {1, 10, 2});
-  const std::string text = message_of<FileFormatError>([&] { load_idx_arrays(wrong.images, wrong.labels); });
+  const std::string text = error_text<FileFormatError>([&] { load_idx_arrays(wrong.images, wrong.labels); });
   EXPECT_EQ(text, wrong.labels.string() + ": expected labels from 0 to 9, found 10 in row 1");
 }
 
 TEST(LoadersTest, FashionMnistFromTheDebianPackage) {
   if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist"))
     GTEST_SKIP() << "the package dataset-fashion-mnist is not installed";
-  const TemporaryFolder home;
+  const ScratchFolder home;
   const ScopedEnvironment no_data("NYALA_DATA_DIR", nullptr), no_home("HOME", home.path().c_str());
   const auto [train, test] = fashion_mnist();
   EXPECT_EQ(train.x.shape(), (Shape{60000, 28, 28, 1}));
@@ -78,7 +80,7 @@ TEST(LoadersTest, FashionMnistFromTheDebianPackage) {
 }
 
 TEST(LoadersTest, FilesOfAnotherSizeThanTheSetAreErrors) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const ScopedEnvironment data("NYALA_DATA_DIR", folder.path().c_str());
   const auto pair = write_pair(folder, 2, {1, 2});
   std::filesystem::create_directories(folder / "mnist");
@@ -86,7 +88,7 @@ TEST(LoadersTest, FilesOfAnotherSizeThanTheSetAreErrors) {
     std::filesystem::copy(pair.images, folder / ("mnist/" + prefix + "-images-idx3-ubyte"));
     std::filesystem::copy(pair.labels, folder / ("mnist/" + prefix + "-labels-idx1-ubyte.gz"));
   }
-  const std::string message = message_of<FileFormatError>([] { mnist(); });
+  const std::string message = error_text<FileFormatError>([] { mnist(); });
   EXPECT_EQ(message, (folder / "mnist/train-images-idx3-ubyte").string() +
                          ": expected images of shape (60000, 28, 28, 1), found (2, 2, 2, 1)");
 }
@@ -113,7 +115,7 @@ Bytes cifar_records(size_t count, uint8_t label) {
 }
 
 TEST(LoadersTest, CifarRecordsBecomeRowsOfPixels) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Bytes records = cifar_records(5, 7);
   for (const Bytes& bytes : {records, gzip(records)}) {
     const Arrays arrays = load_cifar10_batch(write_file(folder / "x.bin", bytes));
@@ -130,11 +132,11 @@ TEST(LoadersTest, CifarRecordsBecomeRowsOfPixels) {
 }
 
 TEST(LoadersTest, DamagedCifarRecordsAreErrors) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Bytes records = cifar_records(3, 0);
   records[kRecord] = 10;
   const auto path = write_file(folder / "x.bin", records);
-  EXPECT_EQ(message_of<FileFormatError>([&] { load_cifar10_batch(path); }),
+  EXPECT_EQ(error_text<FileFormatError>([&] { load_cifar10_batch(path); }),
             path.string() + ": expected labels from 0 to 9, found 10 in record 1");
   records.pop_back();
   EXPECT_THROW(load_cifar10_batch(write_file(folder / "x.bin", records)), FileFormatError);
@@ -154,7 +156,7 @@ TEST(LoadersTest, RealCifarImages) {
 
 class CifarFolderTest : public testing::Test {
  protected:
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   ScopedEnvironment data_{"NYALA_DATA_DIR", folder_.path().c_str()};
   ScopedEnvironment home_{"HOME", folder_.path().c_str()};
 
@@ -178,11 +180,11 @@ TEST_F(CifarFolderTest, ReadsTheFolderAndNamesWhatIsMissing) {
   const auto root = write_batches("cifar10/cifar-10-batches-bin");
   expect_all(cifar10());
   std::filesystem::resize_file(root / "data_batch_3.bin", 30'729'999);
-  const std::string message = message_of<FileFormatError>([] { cifar10(); });
+  const std::string message = error_text<FileFormatError>([] { cifar10(); });
   EXPECT_EQ(message, (root / "data_batch_3.bin").string() +
                          ": expected 30730000 bytes (10000 records of 3073), found 30729999");
   std::filesystem::remove(root / "data_batch_3.bin");
-  const std::string missing = message_of<FileFormatError>([] { cifar10(); });
+  const std::string missing = error_text<FileFormatError>([] { cifar10(); });
   EXPECT_NE(missing.find("expected a file data_batch_3.bin"), std::string::npos) << missing;
 }
 
@@ -196,7 +198,7 @@ TEST_F(CifarFolderTest, ReadsTheArchive) {
 
 TEST_F(CifarFolderTest, SaysWhereToPutItWhenItIsNotThere) {
   const ScopedEnvironment proxy("https_proxy", "http://127.0.0.1:9");  // nothing may be downloaded here
-  const std::string message = message_of<IoError>([] { cifar10(); });
+  const std::string message = error_text<IoError>([] { cifar10(); });
   EXPECT_NE(message.find("cifar-10-python.tar.gz"), std::string::npos) << message;
   EXPECT_NE(message.find((folder_ / "cifar10").string()), std::string::npos) << message;
 }

@@ -14,27 +14,6 @@ namespace nyala::datasets {
 
 using Bytes = std::vector<uint8_t>;
 
-/// A fresh folder that is gone at the end of the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "nyala_test_XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code code;
-    std::filesystem::remove_all(path_, code);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 /// Sets an environment variable until the end of the test (null: unset).
 class ScopedEnvironment {
  public:
@@ -90,21 +69,6 @@ inline std::filesystem::path test_data() {
   const char* chosen = std::getenv("NYALA_TEST_DATA");
   const std::filesystem::path path = chosen ? chosen : NYALA_TEST_DATA;
   return std::filesystem::is_directory(path) ? path : std::filesystem::path();
-}
-
-/// The message of the Expected that `call` throws; a test failure if it throws nothing or something else.
-template <class Expected, class Call>
-std::string message_of(Call&& call) {
-  try {
-    call();
-  } catch (const Expected& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "another exception: " << error.what();
-    return "";
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
 }
 
 }  // namespace nyala::datasets

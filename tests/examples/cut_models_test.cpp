@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <regex>
 
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/examples/run_example.h>
 
 namespace nyala {

@@ -1,5 +1,5 @@
 // The program of docs/multi_worker.md: two processes learn what one learns.
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/examples/run_example.h>
 
 namespace nyala {

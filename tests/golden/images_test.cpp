@@ -3,8 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
 #include <gtest/gtest.h>
 
 #include <nyala/backend/ops/image/resize_images.h>
@@ -14,6 +12,7 @@
 #include <nyala/datasets/image/resize_with_pad.h>
 #include <nyala/datasets/pad_sequences.h>
 #include <nyala/tests/golden/golden_data.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::golden {
 namespace {
@@ -37,25 +36,6 @@ T value_or(const Json& config, const char* key, T fallback) {
 }
 
 ImageSize size_of_json(const Json& size) { return {size.at(0).get<int64_t>(), size.at(1).get<int64_t>()}; }
-
-/// A folder that is gone at the end of the test.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / ("nyala_golden_images_" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() {
-    std::error_code code;
-    fs::remove_all(path_, code);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// Decoders of JPEG differ by a level or two, at sharp edges of colour by more.
 void expect_nearly_same(const Tensor& got, const Json& expected, const std::string& what) {
@@ -147,7 +127,7 @@ ImageDatasetConfig config_of(const Json& json) {
 }
 
 TEST(GoldenImages, DirectoriesAreListedShuffledAndSplitAsInKeras) {
-  const Folder folder;
+  const ScratchFolder folder("golden_images");
   for (const Json& name : images().at("tree")) {
     const fs::path path = folder.path() / name.get<std::string>();
     fs::create_directories(path.parent_path());
@@ -171,7 +151,7 @@ TEST(GoldenImages, DirectoriesAreListedShuffledAndSplitAsInKeras) {
 }
 
 TEST(GoldenImages, Batches) {
-  const Folder folder;
+  const ScratchFolder folder("golden_images");
   const Json& entries = images().at("batches");
   for (const auto& [name, files] : entries.at(0).at("classes").items()) {
     fs::create_directories(folder.path() / name);

@@ -9,7 +9,7 @@
 #include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/nyala.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/golden/golden_data.h>
 
 namespace nyala::golden {

@@ -5,6 +5,7 @@
 #include <nyala/api/layers/regularization/dropout.h>
 #include <nyala/models/all.h>
 #include <nyala/tests/models/shape_only_variables.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {
@@ -17,97 +18,74 @@ class ApplicationArguments : public testing::Test {
   ShapeOnlyVariables no_memory_;
 };
 
-template <class E, class F>
-std::string message_of(F&& call) {
-  try {
-    call();
-  } catch (const E& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
-
-void expect_text(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
-}
-
 TEST_F(ApplicationArguments, ImagesThatAreTooSmall) {
-  expect_text(message_of<ShapeError>([] {
-                ResNet50({.input_shape = {31, 64, 3}, .weights = "none"});
-              }),
-              {"ResNet50", "32x32", "(31, 64, 3)"});
-  expect_text(message_of<ShapeError>([] {
-                Xception({.input_shape = {71, 70, 3}, .weights = "none"});
-              }),
-              {"71x71"});
-  expect_text(message_of<ShapeError>([] {
-                InceptionV3({.input_shape = {74, 75, 3}, .weights = "none"});
-              }),
-              {"75x75"});
+  expect_error<ShapeError>(
+      [] {
+        ResNet50({.input_shape = {31, 64, 3}, .weights = "none"});
+      },
+      {"ResNet50", "32x32", "(31, 64, 3)"});
+  expect_error<ShapeError>([] { Xception({.input_shape = {71, 70, 3}, .weights = "none"}); }, {"71x71"});
+  expect_error<ShapeError>([] { InceptionV3({.input_shape = {74, 75, 3}, .weights = "none"}); }, {"75x75"});
   EXPECT_NO_THROW(InceptionV3({.input_shape = {75, 75, 3}, .include_top = false, .weights = "none"}));
 }
 
 TEST_F(ApplicationArguments, ShapesThatAreNone) {
-  expect_text(message_of<ShapeError>([] {
-                ResNet50({.input_shape = {64, 64}, .weights = "none"});
-              }),
-              {"(height, width, channels)"});
-  expect_text(message_of<ShapeError>([] {
-                ResNet50({.input_shape = {None, 64, 3}, .weights = "none"});
-              }),
-              {"include_top"});
+  expect_error<ShapeError>(
+      [] {
+        ResNet50({.input_shape = {64, 64}, .weights = "none"});
+      },
+      {"(height, width, channels)"});
+  expect_error<ShapeError>(
+      [] {
+        ResNet50({.input_shape = {None, 64, 3}, .weights = "none"});
+      },
+      {"include_top"});
   EXPECT_NO_THROW(ResNet50({.input_shape = {None, None, 3}, .include_top = false, .weights = "none"}));
   EXPECT_EQ(VGG16({.input_shape = {32, 32, 1}, .include_top = false, .weights = "none"}).weights()[0].shape(),
             (Shape{3, 3, 1, 64}));
 }
 
 TEST_F(ApplicationArguments, OptionsOfOtherArchitectures) {
-  expect_text(message_of<InvalidArgumentError>([] { ResNet50({.alpha = 0.5, .weights = "none"}); }),
-              {"ResNet50", "'alpha'"});
-  expect_text(
-      message_of<InvalidArgumentError>([] { MobileNetV2({.depth_multiplier = 2, .weights = "none"}); }),
-      {"'depth_multiplier'"});
-  expect_text(message_of<InvalidArgumentError>([] { VGG16({.minimalistic = true, .weights = "none"}); }),
-              {"'minimalistic'"});
-  expect_text(message_of<InvalidArgumentError>([] { Xception({.dropout = 0.1, .weights = "none"}); }),
-              {"'dropout'"});
-  expect_text(
-      message_of<InvalidArgumentError>([] { Xception({.include_preprocessing = false, .weights = "none"}); }),
-      {"'include_preprocessing'"});
+  expect_error<InvalidArgumentError>([] { ResNet50({.alpha = 0.5, .weights = "none"}); },
+                                     {"ResNet50", "'alpha'"});
+  expect_error<InvalidArgumentError>([] { MobileNetV2({.depth_multiplier = 2, .weights = "none"}); },
+                                     {"'depth_multiplier'"});
+  expect_error<InvalidArgumentError>([] { VGG16({.minimalistic = true, .weights = "none"}); },
+                                     {"'minimalistic'"});
+  expect_error<InvalidArgumentError>([] { Xception({.dropout = 0.1, .weights = "none"}); }, {"'dropout'"});
+  expect_error<InvalidArgumentError>([] { Xception({.include_preprocessing = false, .weights = "none"}); },
+                                     {"'include_preprocessing'"});
 }
 
 TEST_F(ApplicationArguments, WordsThatAreUnknown) {
-  expect_text(message_of<InvalidArgumentError>([] { ResNet50({.weights = "none", .pooling = "mean"}); }),
-              {"'avg'", "'max'", "'mean'"});
-  expect_text(message_of<NotFoundError>([] { ResNet50({.weights = "imagnet"}); }),
-              {"'imagnet'", "did you mean 'imagenet'"});
-  expect_text(message_of<NotFoundError>([] { find_application("MobilNetV2"); }),
-              {"did you mean 'MobileNetV2'"});
+  expect_error<InvalidArgumentError>([] { ResNet50({.weights = "none", .pooling = "mean"}); },
+                                     {"'avg'", "'max'", "'mean'"});
+  expect_error<NotFoundError>([] { ResNet50({.weights = "imagnet"}); },
+                              {"'imagnet'", "did you mean 'imagenet'"});
+  expect_error<NotFoundError>([] { find_application("MobilNetV2"); }, {"did you mean 'MobileNetV2'"});
   EXPECT_EQ(find_application("mobilenetv2").name, "MobileNetV2");
 }
 
 TEST_F(ApplicationArguments, WhatPublishedWeightsAreFor) {
-  expect_text(message_of<InvalidArgumentError>([] { ResNet50({.classes = 10}); }), {"1000 classes", "10"});
-  expect_text(message_of<InvalidArgumentError>([] { ResNet50({.classifier_activation = "sigmoid"}); }),
-              {"'softmax'", "'sigmoid'"});
-  expect_text(message_of<ShapeError>([] { ResNet50({.input_shape = {128, 128, 3}}); }), {"(224, 224, 3)"});
-  expect_text(message_of<ShapeError>([] {
-                ResNet50({.input_shape = {224, 224, 1}, .include_top = false});
-              }),
-              {"3 channels"});
-  expect_text(message_of<InvalidArgumentError>([] { MobileNet({.alpha = 0.3}); }), {"alpha", "0.3"});
-  expect_text(message_of<InvalidArgumentError>([] { MobileNet({.depth_multiplier = 2}); }),
-              {"depth_multiplier"});
-  expect_text(message_of<InvalidArgumentError>([] { MobileNetV2({.alpha = 0.25}); }), {"alpha", "0.25"});
-  expect_text(
-      message_of<InvalidArgumentError>([] { MobileNetV3Small({.alpha = 0.75, .minimalistic = true}); }),
-      {"MobileNetV3Small", "0.75"});
-  expect_text(message_of<ShapeError>([] {
-                NASNetLarge({.input_shape = {None, None, 3}, .include_top = false});
-              }),
-              {"NASNetLarge", "None"});
+  expect_error<InvalidArgumentError>([] { ResNet50({.classes = 10}); }, {"1000 classes", "10"});
+  expect_error<InvalidArgumentError>([] { ResNet50({.classifier_activation = "sigmoid"}); },
+                                     {"'softmax'", "'sigmoid'"});
+  expect_error<ShapeError>([] { ResNet50({.input_shape = {128, 128, 3}}); }, {"(224, 224, 3)"});
+  expect_error<ShapeError>(
+      [] {
+        ResNet50({.input_shape = {224, 224, 1}, .include_top = false});
+      },
+      {"3 channels"});
+  expect_error<InvalidArgumentError>([] { MobileNet({.alpha = 0.3}); }, {"alpha", "0.3"});
+  expect_error<InvalidArgumentError>([] { MobileNet({.depth_multiplier = 2}); }, {"depth_multiplier"});
+  expect_error<InvalidArgumentError>([] { MobileNetV2({.alpha = 0.25}); }, {"alpha", "0.25"});
+  expect_error<InvalidArgumentError>([] { MobileNetV3Small({.alpha = 0.75, .minimalistic = true}); },
+                                     {"MobileNetV3Small", "0.75"});
+  expect_error<ShapeError>(
+      [] {
+        NASNetLarge({.input_shape = {None, None, 3}, .include_top = false});
+      },
+      {"NASNetLarge", "None"});
 }
 
 TEST_F(ApplicationArguments, Names) {
@@ -151,14 +129,16 @@ TEST_F(ApplicationArguments, AnInputTensor) {
   EXPECT_EQ(model.layers().at(1).name(), "scale");
   EXPECT_EQ(model.layers().back().node().output_shapes().at(0), (Shape{None, 3, 3, 1280}));
   EXPECT_EQ(model.name(), "mobilenetv2_1.00_96");
-  expect_text(message_of<ShapeError>([&] {
-                MobileNetV2({.input_shape = {96, 128, 3}, .weights = "none", .input_tensor = scaled});
-              }),
-              {"(96, 128, 3)", "(96, 96, 3)"});
-  expect_text(message_of<InvalidArgumentError>([&] {
-                MobileNetV2({.weights = "none", .input_tensor = Tensor::zeros({1, 96, 96, 3})});
-              }),
-              {"symbolic"});
+  expect_error<ShapeError>(
+      [&] {
+        MobileNetV2({.input_shape = {96, 128, 3}, .weights = "none", .input_tensor = scaled});
+      },
+      {"(96, 128, 3)", "(96, 96, 3)"});
+  expect_error<InvalidArgumentError>(
+      [&] {
+        MobileNetV2({.weights = "none", .input_tensor = Tensor::zeros({1, 96, 96, 3})});
+      },
+      {"symbolic"});
 }
 
 TEST_F(ApplicationArguments, OptionsOfTheMobileNets) {

@@ -9,7 +9,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/imagenet_classes.h>
 #include <nyala/models/preprocess_input.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

@@ -4,7 +4,7 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/models/all.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

@@ -11,6 +11,7 @@
 #include <nyala/models/resnet.h>
 #include <nyala/tests/datasets/io/tiny_http_server.h>
 #include <nyala/tests/models/shape_only_variables.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::applications {
 namespace {
@@ -38,7 +39,7 @@ class PretrainedFiles : public testing::Test {
  protected:
   void SetUp() override { datasets::write_file(home_models_ / "there.h5", content_); }
 
-  datasets::TemporaryFolder folder_;
+  ScratchFolder folder_;
   std::filesystem::path models_ = folder_ / "nyala/models", home_models_ = folder_ / ".keras/models";
   datasets::ScopedEnvironment home_{"HOME", folder_.path().c_str()};
   datasets::ScopedEnvironment nyala_home_{"NYALA_HOME", (folder_ / "nyala").c_str()};

@@ -11,6 +11,7 @@
 #include <nyala/strategies/central_storage.h>
 #include <nyala/strategies/comm/all.h>
 #include <nyala/tests/strategies/plain_descent.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 
@@ -18,17 +19,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-template <class Error, class Function>
-std::string text_of(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing of this type was thrown";
-  return "";
-}
 
 /// loss = (replica + 1) * sum(weight) on every replica; also checks that replicas read the present weights.
 std::function<void(Replica&)> step_of(const Variable& weight, float expected) {
@@ -141,13 +131,13 @@ TEST_F(CentralStorageTest, DescribesItself) {
 }
 
 TEST_F(CentralStorageTest, Errors) {
-  EXPECT_THAT(text_of<InvalidArgumentError>([] {
+  EXPECT_THAT(error_text<InvalidArgumentError>([] {
                 CentralStorageStrategy({.compute_devices = {"cpu:1", "cpu:1"}});
               }),
               AllOf(HasSubstr("cpu:1"), HasSubstr("twice"), HasSubstr("cpu:3")));
-  EXPECT_THAT(text_of<DeviceNotFoundError>([] { CentralStorageStrategy({.compute_devices = {"gpu:7"}}); }),
+  EXPECT_THAT(error_text<DeviceNotFoundError>([] { CentralStorageStrategy({.compute_devices = {"gpu:7"}}); }),
               HasSubstr("cpu:3"));
-  EXPECT_THAT(text_of<DeviceNotFoundError>([] { CentralStorageStrategy({.parameter_device = "cpu:9"}); }),
+  EXPECT_THAT(error_text<DeviceNotFoundError>([] { CentralStorageStrategy({.parameter_device = "cpu:9"}); }),
               AllOf(HasSubstr("cpu:9"), HasSubstr("cpu:3")));
   EXPECT_THROW(
       CentralStorageStrategy({.compute_devices = {"cpu:0", "cpu:1"}, .cross_device_ops = NcclAllReduce()}),

@@ -12,6 +12,7 @@
 #include <nyala/strategies/comm/all.h>
 #include <nyala/strategies/comm/nccl.h>
 #include <nyala/strategies/comm/packing.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 
@@ -121,17 +122,6 @@ void expect_near(const Tensor& received, const std::vector<double>& wanted, cons
   for (size_t i = 0; i < wanted.size(); ++i)
     ASSERT_LE(std::abs(numbers[i] - wanted[i]), tolerance(received.dtype(), wanted[i]))
         << what << ", element " << i << ": " << numbers[i] << " instead of " << wanted[i];
-}
-
-template <class Error, class Function>
-std::string text_of(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing of this type was thrown";
-  return "";
 }
 
 class CrossDeviceOpsTest : public ::testing::TestWithParam<int> {
@@ -314,39 +304,40 @@ TEST_F(CrossDeviceOpsTest, PackingDecidesHowManyReductionsThereAre) {
 TEST_F(CrossDeviceOpsTest, Errors) {
   const DirectAllReduce ops;
   const Tensor vector = Tensor::zeros({2});
-  EXPECT_THAT(text_of<InvalidArgumentError>([&] { ops.reduce(ReduceOp::sum, {}, cpus(1)); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { ops.reduce(ReduceOp::sum, {}, cpus(1)); }),
               HasSubstr("one value per replica"));
-  EXPECT_THAT(text_of<InvalidArgumentError>([&] { ops.reduce(ReduceOp::sum, {vector}, {}); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { ops.reduce(ReduceOp::sum, {vector}, {}); }),
               AllOf(HasSubstr("DirectAllReduce.reduce"), HasSubstr("destination")));
-  EXPECT_THAT(text_of<ShapeError>([&] {
+  EXPECT_THAT(error_text<ShapeError>([&] {
                 ops.reduce(ReduceOp::sum, {vector, Tensor::zeros({3})}, cpus(1));
               }),
               AllOf(HasSubstr("(2,)"), HasSubstr("(3,)")));
-  EXPECT_THAT(text_of<ShapeError>([&] {
+  EXPECT_THAT(error_text<ShapeError>([&] {
                 ops.reduce(ReduceOp::sum, {vector, Tensor::zeros({2}, DType::float64)}, cpus(1));
               }),
               HasSubstr("float64"));
   EXPECT_THROW(ops.reduce(ReduceOp::sum, {Tensor::zeros({2}, DType::uint8)}, cpus(1)), DTypeError);
-  EXPECT_THAT(text_of<ShapeError>([&] { ops.gather({Tensor(1.0f)}, cpus(1), 0); }), HasSubstr("scalars"));
+  EXPECT_THAT(error_text<ShapeError>([&] { ops.gather({Tensor(1.0f)}, cpus(1), 0); }), HasSubstr("scalars"));
   EXPECT_THROW(ops.broadcast(vector, {}), InvalidArgumentError);
   const Tensors square{Tensor::zeros({2, 2}), Tensor::zeros({2, 2})};
-  EXPECT_THAT(text_of<ShapeError>([&] { ops.all_reduce(ReduceOp::sum, square, true); }), HasSubstr("flat"));
-  EXPECT_THAT(text_of<InvalidArgumentError>([] { HierarchicalCopyAllReduce({.num_packs = -1}); }),
+  EXPECT_THAT(error_text<ShapeError>([&] { ops.all_reduce(ReduceOp::sum, square, true); }),
+              HasSubstr("flat"));
+  EXPECT_THAT(error_text<InvalidArgumentError>([] { HierarchicalCopyAllReduce({.num_packs = -1}); }),
               AllOf(HasSubstr("num_packs"), HasSubstr("-1")));
-  EXPECT_THAT(text_of<InvalidArgumentError>([] { NcclAllReduce({.num_packs = -2}); }), HasSubstr("-2"));
+  EXPECT_THAT(error_text<InvalidArgumentError>([] { NcclAllReduce({.num_packs = -2}); }), HasSubstr("-2"));
   EXPECT_THROW(ReductionToOneDevice({.device = "cpu:99"}).check_devices(cpus(2)), DeviceNotFoundError);
 }
 
 TEST_F(CrossDeviceOpsTest, NcclSaysWhatToUseInstead) {
   const NcclAllReduce ops({.num_packs = 2});
-  EXPECT_THAT(text_of<InvalidArgumentError>([&] { ops.check_devices(cpus(2)); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { ops.check_devices(cpus(2)); }),
               AllOf(HasSubstr("cpu:0"), HasSubstr("RingAllReduce")));
-  EXPECT_THAT(text_of<InvalidArgumentError>([&] {
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                 ops.reduce(ReduceOp::sum, {Tensor{1}, Tensor{2}}, cpus(1));
               }),
               HasSubstr("DirectAllReduce"));
   if (nccl_is_built()) return;
-  EXPECT_THAT(text_of<NotFoundError>([&] {
+  EXPECT_THAT(error_text<NotFoundError>([&] {
                 ops.check_devices({"gpu:0", "gpu:1"});
               }),
               AllOf(HasSubstr("no NCCL"), HasSubstr("HierarchicalCopyAllReduce")));

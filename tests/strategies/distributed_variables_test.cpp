@@ -17,6 +17,7 @@
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/strategies/plain_descent.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 
@@ -42,16 +43,6 @@ MirroredStrategy mirrored(int replicas, bool shared = true) {
 
 Tensor scalar_on(const Replica& replica, double value) {
   return Tensor::full({}, value, DType::float32, replica.device);
-}
-
-template <class ErrorType>
-void expect_error(const std::function<void()>& act, const std::vector<std::string>& words) {
-  try {
-    act();
-    ADD_FAILURE() << "no error; expected one with '" << words[0] << "'";
-  } catch (const ErrorType& error) {
-    for (const std::string& word : words) EXPECT_THAT(error.what(), HasSubstr(word));
-  }
 }
 
 class DistributedVariablesTest : public ::testing::Test {

@@ -7,6 +7,7 @@
 
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 
@@ -58,20 +59,5 @@ class OnStrategies : public ::testing::TestWithParam<StrategyKind> {
 };
 
 inline std::string kind_name(const ::testing::TestParamInfo<StrategyKind>& info) { return info.param.name; }
-
-/// The text of the `Error` that `function` throws; fails the test where it does not.
-template <class Error, class Function>
-std::string error_text(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  } catch (const std::exception& other) {
-    ADD_FAILURE() << "another error was thrown: " << other.what();
-    return other.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
 
 }  // namespace nyala

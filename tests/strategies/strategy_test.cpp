@@ -7,6 +7,7 @@
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/strategies/plain_descent.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 
@@ -21,17 +22,6 @@ std::vector<std::string> cpu_names(int count) {
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i) names.push_back("cpu:" + std::to_string(i));
   return names;
-}
-
-template <class Error, class Function>
-std::string text_of(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing of this type was thrown";
-  return "";
 }
 
 class StrategyTest : public ::testing::Test {
@@ -130,19 +120,19 @@ TEST_F(StrategyTest, DescribeNamesDevicesAndStorage) {
 }
 
 TEST_F(StrategyTest, DevicesNamedTwiceOrUnknownAreErrors) {
-  EXPECT_THAT(text_of<InvalidArgumentError>([] {
+  EXPECT_THAT(error_text<InvalidArgumentError>([] {
                 MirroredStrategy({.devices = {"cpu:0", "cpu:1", "cpu:0"}});
               }),
               AllOf(HasSubstr("cpu:0"), HasSubstr("twice")));
-  EXPECT_THAT(text_of<InvalidArgumentError>([] {
+  EXPECT_THAT(error_text<InvalidArgumentError>([] {
                 MirroredStrategy({.devices = {"cpu", "cpu:0"}});
               }),
               HasSubstr("twice"));
-  EXPECT_THAT(text_of<DeviceNotFoundError>([] {
+  EXPECT_THAT(error_text<DeviceNotFoundError>([] {
                 MirroredStrategy({.devices = {"cpu:0", "cpu:9"}});
               }),
               AllOf(HasSubstr("cpu:9"), HasSubstr("cpu:6")));
-  EXPECT_THAT(text_of<DeviceNotFoundError>([] { OneDeviceStrategy("gpu:7"); }), HasSubstr("cpu:0"));
+  EXPECT_THAT(error_text<DeviceNotFoundError>([] { OneDeviceStrategy("gpu:7"); }), HasSubstr("cpu:0"));
   EXPECT_THROW(MirroredStrategy({.devices = {"toaster:0"}}), Error);
 }
 
@@ -179,7 +169,7 @@ TEST_F(StrategyTest, AScopeInsideAnothersIsAnError) {
   const MirroredStrategy outer({.devices = cpu_names(2)});
   const OneDeviceStrategy inner("cpu:0");
   const auto scope = outer.scope();
-  EXPECT_THAT(text_of<StateError>([&] { (void)inner.scope(); }),
+  EXPECT_THAT(error_text<StateError>([&] { (void)inner.scope(); }),
               AllOf(HasSubstr("MirroredStrategy"), HasSubstr("OneDeviceStrategy")));
   EXPECT_EQ(current_strategy(), outer.shared());
 }

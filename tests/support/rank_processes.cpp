@@ -59,13 +59,10 @@ bool RankProcesses::wait_for_note(const std::string& name) {
 }
 
 RankProcesses::RankProcesses(int size) : ids_(static_cast<size_t>(size)) {
-  std::string name = (std::filesystem::temp_directory_path() / "nyala-processes-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  folder_ = name;
   const ::testing::TestInfo* const test = ::testing::UnitTest::GetInstance()->current_test_info();
   test_ = std::string(test->test_suite_name()) + "." + test->name();
   ::setenv(kSize, std::to_string(size).c_str(), 1);
-  ::setenv(kFolder, folder_.c_str(), 1);
+  ::setenv(kFolder, folder_.path().c_str(), 1);
   for (int rank = 0; rank < size; ++rank) start(rank);
 }
 
@@ -74,12 +71,10 @@ RankProcesses::~RankProcesses() {
     if (ids_[rank] > 0) wait(static_cast<int>(rank), std::chrono::milliseconds(0));
   ::unsetenv(kSize);
   ::unsetenv(kFolder);
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 void RankProcesses::start(int rank) {
-  const std::string filter = "--gtest_filter=" + test_, output = folder_ + "/output-" + std::to_string(rank);
+  const std::string filter = "--gtest_filter=" + test_, output = output_of(rank);
   ::setenv(kRank, std::to_string(rank).c_str(), 1);
   const pid_t id = ::fork();
   if (id == 0) {
@@ -113,7 +108,7 @@ RankProcesses::End RankProcesses::wait(int rank, std::chrono::milliseconds time)
   End end;
   if (WIFEXITED(status)) end.code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
-  end.output = contents_of(folder_ + "/output-" + std::to_string(rank));
+  end.output = contents_of(output_of(rank));
   return end;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nyala/tests/support/scratch_folder.h>
+
 namespace nyala {
 
 /// The test that runs, once more in processes of its own: this program is started `size` times with this test
@@ -42,7 +44,10 @@ class RankProcesses {
   End wait(int rank, std::chrono::milliseconds time = std::chrono::seconds(60));
 
  private:
-  std::string folder_, test_;
+  std::string output_of(int rank) const { return folder_.file("output-" + std::to_string(rank)); }
+
+  ScratchFolder folder_{"processes"};
+  std::string test_;
   std::vector<pid_t> ids_;
 };
 

@@ -10,6 +10,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/api/saving/interrupted_training.h>
 #include <nyala/tests/support/forked.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

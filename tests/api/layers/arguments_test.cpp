@@ -1,4 +1,3 @@
-#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -8,25 +7,10 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {
-
-/// The text of the error of type E that `f` throws.
-template <class E>
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
-
-void expect_says(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text;
-}
 
 TEST(LayerArguments, HandlesHaveTheSizeOfALayer) {
   EXPECT_EQ(sizeof(Conv2D), sizeof(Layer));
@@ -50,63 +34,60 @@ TEST(LayerArguments, SizesAreOneNumberOrTwo) {
 }
 
 TEST(LayerArguments, ConvolutionErrorsNameFieldExpectedAndReceived) {
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(0, 3); }), {"Conv2D", "filters > 0", "received 0"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, {3, 0}); }), {"kernel_size", "(3, 0)"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D({.filters = 2}); }), {"kernel_size", "None"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, 3, {.strides = 0}); }), {"strides"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, 3, {.padding = "sam"}); }),
-              {"did you mean 'same'?"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, 3, {.padding = "causal"}); }), {"'causal'"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(2, 3, {.strides = 2, .dilation_rate = 2}); }),
-              {"strides (2, 2)", "dilation_rate (2, 2)"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(3, 3, {.groups = 2}); }), {"filters 3", "groups 2"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(3, 3, {.groups = -1}); }), {"groups > 0"});
-  expect_says(error_of<InvalidArgumentError>([] { Conv2D(3, 3, {.activation = "rel"}); }), {"'relu'"});
-  expect_says(error_of<InvalidArgumentError>([] { ConvLSTM2D(3, 3, {.data_format = "channels_first"}); }),
-              {"not supported yet"});
+  expect_error<InvalidArgumentError>([] { Conv2D(0, 3); }, {"Conv2D", "filters > 0", "received 0"});
+  expect_error<InvalidArgumentError>([] { Conv2D(2, {3, 0}); }, {"kernel_size", "(3, 0)"});
+  expect_error<InvalidArgumentError>([] { Conv2D({.filters = 2}); }, {"kernel_size", "None"});
+  expect_error<InvalidArgumentError>([] { Conv2D(2, 3, {.strides = 0}); }, {"strides"});
+  expect_error<InvalidArgumentError>([] { Conv2D(2, 3, {.padding = "sam"}); }, {"did you mean 'same'?"});
+  expect_error<InvalidArgumentError>([] { Conv2D(2, 3, {.padding = "causal"}); }, {"'causal'"});
+  expect_error<InvalidArgumentError>([] { Conv2D(2, 3, {.strides = 2, .dilation_rate = 2}); },
+                                     {"strides (2, 2)", "dilation_rate (2, 2)"});
+  expect_error<InvalidArgumentError>([] { Conv2D(3, 3, {.groups = 2}); }, {"filters 3", "groups 2"});
+  expect_error<InvalidArgumentError>([] { Conv2D(3, 3, {.groups = -1}); }, {"groups > 0"});
+  expect_error<InvalidArgumentError>([] { Conv2D(3, 3, {.activation = "rel"}); }, {"'relu'"});
+  expect_error<InvalidArgumentError>([] { ConvLSTM2D(3, 3, {.data_format = "channels_first"}); },
+                                     {"not supported yet"});
 }
 
 TEST(LayerArguments, OtherConstructorErrors) {
-  expect_says(error_of<InvalidArgumentError>([] { Dense(0); }), {"Dense", "units > 0", "received 0"});
-  expect_says(error_of<InvalidArgumentError>([] { Dropout(1.5); }), {"Dropout", "[0, 1]", "1.5"});
-  expect_says(error_of<InvalidArgumentError>([] { Dropout(0.5, {.noise_shape = {1, 0}}); }), {"noise_shape"});
-  expect_says(error_of<InvalidArgumentError>([] { MaxPooling2D(0); }), {"MaxPooling2D", "pool_size"});
-  expect_says(error_of<InvalidArgumentError>([] { MaxPooling2D(2, {.padding = "foo"}); }), {"'foo'"});
-  expect_says(error_of<InvalidArgumentError>([] { AveragePooling2D(AveragePooling2DConfig{}); }),
-              {"pool_size"});
-  expect_says(error_of<InvalidArgumentError>([] { GlobalMaxPooling2D({.data_format = "channel_last"}); }),
-              {"did you mean 'channels_last'?"});
-  expect_says(error_of<InvalidArgumentError>([] { ReLU({.max_value = -1}); }), {"max_value >= 0"});
-  expect_says(error_of<InvalidArgumentError>([] { ReLU({.negative_slope = -0.1}); }), {"negative_slope"});
-  expect_says(error_of<InvalidArgumentError>([] { Reshape({-1, -1}); }), {"(-1, -1)"});
-  expect_says(error_of<InvalidArgumentError>([] { ZeroPadding2D(-1); }), {"padding >= 0"});
-  expect_says(error_of<InvalidArgumentError>([] { BatchNormalization({.momentum = 2}); }), {"momentum"});
-  expect_says(error_of<InvalidArgumentError>([] { BatchNormalization({.epsilon = -1}); }), {"epsilon"});
+  expect_error<InvalidArgumentError>([] { Dense(0); }, {"Dense", "units > 0", "received 0"});
+  expect_error<InvalidArgumentError>([] { Dropout(1.5); }, {"Dropout", "[0, 1]", "1.5"});
+  expect_error<InvalidArgumentError>([] { Dropout(0.5, {.noise_shape = {1, 0}}); }, {"noise_shape"});
+  expect_error<InvalidArgumentError>([] { MaxPooling2D(0); }, {"MaxPooling2D", "pool_size"});
+  expect_error<InvalidArgumentError>([] { MaxPooling2D(2, {.padding = "foo"}); }, {"'foo'"});
+  expect_error<InvalidArgumentError>([] { AveragePooling2D(AveragePooling2DConfig{}); }, {"pool_size"});
+  expect_error<InvalidArgumentError>([] { GlobalMaxPooling2D({.data_format = "channel_last"}); },
+                                     {"did you mean 'channels_last'?"});
+  expect_error<InvalidArgumentError>([] { ReLU({.max_value = -1}); }, {"max_value >= 0"});
+  expect_error<InvalidArgumentError>([] { ReLU({.negative_slope = -0.1}); }, {"negative_slope"});
+  expect_error<InvalidArgumentError>([] { Reshape({-1, -1}); }, {"(-1, -1)"});
+  expect_error<InvalidArgumentError>([] { ZeroPadding2D(-1); }, {"padding >= 0"});
+  expect_error<InvalidArgumentError>([] { BatchNormalization({.momentum = 2}); }, {"momentum"});
+  expect_error<InvalidArgumentError>([] { BatchNormalization({.epsilon = -1}); }, {"epsilon"});
 }
 
 TEST(LayerArguments, ShapeErrorsNameLayerAndShape) {
   const Tensor image = Tensor::zeros({1, 4, 4, 3});
-  expect_says(error_of<ShapeError>([&] { Conv2D(2, 5, {.name = "stem"})(image); }),
-              {"layer 'stem' (Conv2D)", "no rows", "(1, 4, 4, 3)"});
-  expect_says(error_of<ShapeError>([&] { Conv2D(2, 3, {.dilation_rate = 2})(image); }), {"at least 5"});
-  expect_says(error_of<ShapeError>([&] { Conv2D(2, 3, {.groups = 2})(image); }),
-              {"channels that groups (2)"});
-  expect_says(error_of<ShapeError>([&] { MaxPooling2D({1, 5})(image); }), {"no columns"});
-  expect_says(error_of<ShapeError>([] { Conv2D(2, 3)(Tensor::zeros({4, 4, 3})); }), {"rank 4", "(4, 4, 3)"});
-  expect_says(error_of<ShapeError>([] { GlobalMaxPooling2D()(Tensor::zeros({4, 4})); }), {"rank 4"});
-  expect_says(error_of<ShapeError>([] { Dense(2)(Tensor::zeros({4})); }), {"rank 2"});
-  expect_says(error_of<ShapeError>([&] { Reshape({5, -1})(image); }), {"48 elements", "(5, -1)"});
-  expect_says(error_of<ShapeError>([&] { Reshape({7})(image); }), {"48 elements", "(7)"});
-  expect_says(error_of<ShapeError>([&] { BatchNormalization({.axis = 7})(image); }), {"7"});
-  expect_says(error_of<ShapeError>([&] { Softmax(9)(image); }), {"9"});
+  expect_error<ShapeError>([&] { Conv2D(2, 5, {.name = "stem"})(image); },
+                           {"layer 'stem' (Conv2D)", "no rows", "(1, 4, 4, 3)"});
+  expect_error<ShapeError>([&] { Conv2D(2, 3, {.dilation_rate = 2})(image); }, {"at least 5"});
+  expect_error<ShapeError>([&] { Conv2D(2, 3, {.groups = 2})(image); }, {"channels that groups (2)"});
+  expect_error<ShapeError>([&] { MaxPooling2D({1, 5})(image); }, {"no columns"});
+  expect_error<ShapeError>([] { Conv2D(2, 3)(Tensor::zeros({4, 4, 3})); }, {"rank 4", "(4, 4, 3)"});
+  expect_error<ShapeError>([] { GlobalMaxPooling2D()(Tensor::zeros({4, 4})); }, {"rank 4"});
+  expect_error<ShapeError>([] { Dense(2)(Tensor::zeros({4})); }, {"rank 2"});
+  expect_error<ShapeError>([&] { Reshape({5, -1})(image); }, {"48 elements", "(5, -1)"});
+  expect_error<ShapeError>([&] { Reshape({7})(image); }, {"48 elements", "(7)"});
+  expect_error<ShapeError>([&] { BatchNormalization({.axis = 7})(image); }, {"7"});
+  expect_error<ShapeError>([&] { Softmax(9)(image); }, {"9"});
 }
 
 TEST(LayerArguments, MergingErrors) {
   const Tensor a = Tensor::zeros({2, 3}), b = Tensor::zeros({2, 5}), c = Tensor::zeros({4, 3});
-  expect_says(error_of<ShapeError>([&] { Add()({a, b}); }), {"(2, 3)", "(2, 5)"});
-  expect_says(error_of<ShapeError>([&] { Add()({a, c}); }), {"batch size"});
-  expect_says(error_of<ShapeError>([&] { Concatenate(0)({a, b}); }), {"(2, 3)", "(2, 5)"});
-  expect_says(error_of<ShapeError>([&] { Concatenate()({a, Tensor::zeros({2, 3, 1})}); }), {"(2, 3, 1)"});
+  expect_error<ShapeError>([&] { Add()({a, b}); }, {"(2, 3)", "(2, 5)"});
+  expect_error<ShapeError>([&] { Add()({a, c}); }, {"batch size"});
+  expect_error<ShapeError>([&] { Concatenate(0)({a, b}); }, {"(2, 3)", "(2, 5)"});
+  expect_error<ShapeError>([&] { Concatenate()({a, Tensor::zeros({2, 3, 1})}); }, {"(2, 3, 1)"});
   EXPECT_EQ(Add()({a, Tensor::zeros({2, 1})}).shape(), Shape({2, 3}));
   EXPECT_EQ(Add()({Tensor::zeros({2, 4, 3}), a}).shape(), Shape({2, 4, 3}));
   EXPECT_EQ(Add()({a}).shape(), a.shape());
@@ -127,11 +108,11 @@ TEST(LayerArguments, DtypesThatLayersTake) {
 
 TEST(LayerArguments, NumbersWhoseSumsOverflow) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  expect_says(error_of<InvalidArgumentError>([] { ZeroPadding1D{kMost}; }), {"a smaller padding"});
-  expect_says(error_of<InvalidArgumentError>([] { ZeroPadding2D{int64_t{1} << 62}; }), {"a smaller padding"});
-  expect_says(error_of<InvalidArgumentError>([] { Cropping1D{kMost - 2}; }), {"a smaller cropping"});
-  expect_says(error_of<InvalidArgumentError>([] { Cropping2D{kMost}; }), {"a smaller cropping"});
-  expect_says(error_of<InvalidArgumentError>([] { RepeatVector{kMost}; }), {"a smaller n"});
+  expect_error<InvalidArgumentError>([] { ZeroPadding1D{kMost}; }, {"a smaller padding"});
+  expect_error<InvalidArgumentError>([] { ZeroPadding2D{int64_t{1} << 62}; }, {"a smaller padding"});
+  expect_error<InvalidArgumentError>([] { Cropping1D{kMost - 2}; }, {"a smaller cropping"});
+  expect_error<InvalidArgumentError>([] { Cropping2D{kMost}; }, {"a smaller cropping"});
+  expect_error<InvalidArgumentError>([] { RepeatVector{kMost}; }, {"a smaller n"});
 }
 
 TEST(LayerArguments, ShapesWithoutRowsPass) {

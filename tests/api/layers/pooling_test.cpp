@@ -5,7 +5,7 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/shape/transpose.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::testing {
 namespace {

@@ -12,7 +12,7 @@
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/ops/shape/slice.h>
 #include <nyala/backend/runtime/random.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 #include <nyala/tests/api/field_printer.h>
 
 namespace nyala::testing {

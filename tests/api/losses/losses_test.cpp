@@ -9,6 +9,7 @@
 #include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/status_word.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::testing {
 
@@ -18,15 +19,6 @@ namespace {
 Tensor doubles(const std::vector<double>& values, const Shape& shape) { return Tensor::from(values, shape); }
 
 std::vector<double> values_of(const Tensor& t) { return t.to_vector<double>(); }
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 class Sink final : public GradientSink {
  public:
@@ -41,9 +33,9 @@ TEST(Losses, NamesAndObjects) {
   EXPECT_EQ(Loss("bce").node().class_name(), "BinaryCrossentropy");
   EXPECT_EQ(Loss("sparse_categorical_crossentropy").node().class_name(), "SparseCategoricalCrossentropy");
   EXPECT_EQ(Loss(CategoricalCrossentropy({.name = "mine"})).name(), "mine");
-  const std::string text = message_of([] { Loss("mean_squared_eror"); });
+  const std::string text = error_text<Error>([] { Loss("mean_squared_eror"); });
   EXPECT_NE(text.find("did you mean 'mean_squared_error'"), std::string::npos) << text;
-  EXPECT_NE(message_of([] { MeanSquaredError({.reduction = "summ"}); }).find("did you mean 'sum'"),
+  EXPECT_NE(error_text<Error>([] { MeanSquaredError({.reduction = "summ"}); }).find("did you mean 'sum'"),
             std::string::npos);
 }
 
@@ -111,11 +103,11 @@ TEST(Losses, MeansOverNothingAreZero) {
 
 TEST(Losses, MixedUpTargetsSayWhatToUse) {
   const Tensor logits = Tensor::zeros({4, 3});
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(error_text<Error>([&] {
               SparseCategoricalCrossentropy()(Tensor::zeros({4, 3}), logits);
             }).find("CategoricalCrossentropy"),
             std::string::npos);
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(error_text<Error>([&] {
               CategoricalCrossentropy()(Tensor::zeros({4, 1}), logits);
             }).find("SparseCategoricalCrossentropy"),
             std::string::npos);

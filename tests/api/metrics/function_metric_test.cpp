@@ -18,7 +18,7 @@
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/support/mirrored.h>
 
 namespace nyala::testing {

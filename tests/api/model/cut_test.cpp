@@ -18,8 +18,8 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/mirrored.h>
-#include <nyala/tests/api/error_text.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 

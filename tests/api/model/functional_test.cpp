@@ -10,7 +10,7 @@
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/ops/shape/concatenate.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
+#include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/mirrored.h>
 
 namespace nyala {
@@ -144,15 +145,6 @@ Model of_ids(const std::string& dtype) {
   return model;
 }
 
-std::string message(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const InvalidArgumentError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST_P(SeveralInputs, ANumberThatTheInputDoesNotHoldIsNamed) {
   mirrored(GetParam()).scope([] {
     const Model model = of_ids("int32");
@@ -160,24 +152,32 @@ TEST_P(SeveralInputs, ANumberThatTheInputDoesNotHoldIsNamed) {
     const auto names = AllOf(HasSubstr("model 'm', input 0 ('ids')"), HasSubstr("that int32 holds"),
                              HasSubstr("received 4294967299 at [3, 1]"), HasSubstr("int64"));
     const std::vector<float> before = model.weights()[0].value().to_vector<float>();
-    EXPECT_THAT(message([&] { model(wrong); }), names);
-    EXPECT_THAT(message([&] { model.predict(wrong, {.batch_size = 2, .verbose = 0}); }), names);
-    EXPECT_THAT(message([&] { model.evaluate(wrong, y, {.batch_size = 2, .verbose = 0}); }), names);
-    EXPECT_THAT(message([&] { model.fit(wrong, y, {.batch_size = 2, .verbose = 0}); }), names);
-    EXPECT_THAT(message([&] {
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] { model(wrong); }), names);
+    EXPECT_THAT(
+        error_text<InvalidArgumentError>([&] { model.predict(wrong, {.batch_size = 2, .verbose = 0}); }),
+        names);
+    EXPECT_THAT(
+        error_text<InvalidArgumentError>([&] { model.evaluate(wrong, y, {.batch_size = 2, .verbose = 0}); }),
+        names);
+    EXPECT_THAT(
+        error_text<InvalidArgumentError>([&] { model.fit(wrong, y, {.batch_size = 2, .verbose = 0}); }),
+        names);
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                   model.fit(ids_with(1), y, {.batch_size = 2, .verbose = 0, .validation_data = Arrays{wrong, y}});
                 }),
                 names);
-    EXPECT_THAT(message([&] { model.train_on_batch(wrong, y); }), names);
-    EXPECT_THAT(message([&] { model.predict_on_batch(wrong); }), names);
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.train_on_batch(wrong, y); }), names);
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.predict_on_batch(wrong); }), names);
     const Dataset batches = Dataset::from_tensor_slices(wrong, y).batch(2);
-    EXPECT_THAT(message([&] { model.fit(batches, {.verbose = 0}); }),
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.fit(batches, {.verbose = 0}); }),
                 HasSubstr("received 4294967299 at [1, 1] of its batch"));
-    EXPECT_THAT(message([&] { model.predict(ids_with(INT32_MIN - int64_t{1}), {.verbose = 0}); }),
+    EXPECT_THAT(error_text<InvalidArgumentError>(
+                    [&] { model.predict(ids_with(INT32_MIN - int64_t{1}), {.verbose = 0}); }),
                 HasSubstr("received -2147483649 at [3, 1]"));
     EXPECT_EQ(of_ids("int64").weights().size(), 3u);
-    EXPECT_THAT(message([&] { of_ids("uint8").predict(ids_with(-1), {.verbose = 0}); }),
-                HasSubstr("that uint8 holds, 0 to 255, received -1 at [3, 1]"));
+    EXPECT_THAT(
+        error_text<InvalidArgumentError>([&] { of_ids("uint8").predict(ids_with(-1), {.verbose = 0}); }),
+        HasSubstr("that uint8 holds, 0 to 255, received -1 at [3, 1]"));
   });
 }
 
@@ -224,15 +224,20 @@ TEST_P(SeveralInputs, FloatsAreCutForWholeNumbers) {
     const Model same(x, x + 0);
     EXPECT_EQ(same.predict(Tensor({{1.9}, {-1.9}}), {.verbose = 0}).to_vector<int32_t>(),
               (std::vector<int32_t>{1, -1}));
-    EXPECT_THAT(message([&] {
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                   same.predict(Tensor({{1}, {3e9}}), {.verbose = 0});
                 }),
                 HasSubstr("received 3000000000 at [1, 0]"));
-    EXPECT_THAT(message([&] { same.predict(Tensor({{1}, {NAN}}), {.verbose = 0}); }), HasSubstr("received nan at [1, 0]"));
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] {
+                  same.predict(Tensor({{1}, {NAN}}), {.verbose = 0});
+                }),
+                HasSubstr("received nan at [1, 0]"));
     const Tensor wide = Input({1}, {.dtype = "int64"});
     const Model large(wide, wide + 0);
     for (const double wrong : {double{NAN}, double{INFINITY}, -1e30, 0x1p63})
-      EXPECT_THAT(message([&] { large.predict(Tensor({{1.0}, {wrong}}), {.verbose = 0}); }),
+      EXPECT_THAT(error_text<InvalidArgumentError>([&] {
+                    large.predict(Tensor({{1.0}, {wrong}}), {.verbose = 0});
+                  }),
                   HasSubstr("expected whole numbers that int64 holds"));
     EXPECT_EQ(large.predict(Tensor({{0x1p62}, {-0x1p62}}), {.verbose = 0}).to_vector<int64_t>(),
               (std::vector<int64_t>{int64_t{1} << 62, -(int64_t{1} << 62)}));

@@ -26,7 +26,7 @@
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 

@@ -2,19 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 Tensor random_rows(const Shape& shape, uint64_t key) {
   return ops::random_normal(shape, 0.0, 1.0, {.key = key});
@@ -68,8 +60,12 @@ TEST(MultiGpuModel, InvalidDevicesAreRefused) {
   EXPECT_THROW(multi_gpu_model(model, {.gpus = 0}), InvalidArgumentError);
   EXPECT_THROW(multi_gpu_model(model, {.gpus = {0}}), InvalidArgumentError);
   EXPECT_THROW(multi_gpu_model(model, {.gpus = {1, 1}}), InvalidArgumentError);
-  EXPECT_NE(message_of([&] { multi_gpu_model(model, {.gpus = {0, 9}}); }).find("'cpu:7'"), std::string::npos);
-  EXPECT_NE(message_of([&] { multi_gpu_model(model, {.gpus = 1}); }).find("gpus >= 2"), std::string::npos);
+  EXPECT_NE(error_text<Error>([&] {
+              multi_gpu_model(model, {.gpus = {0, 9}});
+            }).find("'cpu:7'"),
+            std::string::npos);
+  EXPECT_NE(error_text<Error>([&] { multi_gpu_model(model, {.gpus = 1}); }).find("gpus >= 2"),
+            std::string::npos);
   configure_logical_devices("cpu", 1);
   EXPECT_THROW(multi_gpu_model(model), InvalidArgumentError) << "there is only one device";
 }

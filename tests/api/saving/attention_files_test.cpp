@@ -10,7 +10,7 @@
 #include <nyala/api/saving/formats/legacy_ops.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/hdf5/writer.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

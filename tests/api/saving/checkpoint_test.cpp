@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -17,6 +16,8 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/tests/api/saving/interrupted_training.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
@@ -136,16 +137,6 @@ TEST_F(CheckpointTest, TakesAPlainWeightsFileAndIsOne) {
   EXPECT_EQ(warnings_, "");
 }
 
-template <class E>
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 bool mentions(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -159,7 +150,7 @@ TEST_F(CheckpointTest, OtherModelsAreRefusedAndNothingChanges) {
   t.optimizer = with_schedule;
   const Model other_optimizer = model_of(t);
   const auto before = bits_of(other_optimizer);
-  EXPECT_TRUE(mentions(error_of<ShapeError>([&] { Checkpoint(other_optimizer).restore(path); }),
+  EXPECT_TRUE(mentions(error_text<ShapeError>([&] { Checkpoint(other_optimizer).restore(path); }),
                        "optimizer variables"));
   EXPECT_EQ(bits_of(other_optimizer), before);
 
@@ -167,7 +158,7 @@ TEST_F(CheckpointTest, OtherModelsAreRefusedAndNothingChanges) {
       {Input({kFeatures}), Dense(16), BatchNormalization(), Dropout(0.3), Dense(12), Dense(3)});
   less_random.compile({.optimizer = Adam(), .loss = "mse"});
   const auto fewer = bits_of(less_random);
-  const std::string text = error_of<ShapeError>([&] { Checkpoint(less_random).restore(path); });
+  const std::string text = error_text<ShapeError>([&] { Checkpoint(less_random).restore(path); });
   EXPECT_TRUE(mentions(text, path) && mentions(text, "random state of 1 layers")) << text;
   EXPECT_EQ(bits_of(less_random), fewer);
 
@@ -175,7 +166,7 @@ TEST_F(CheckpointTest, OtherModelsAreRefusedAndNothingChanges) {
                           Dense(13, {.name = "wide"}), Dropout(0.2), Dense(3)});
   wider.compile({.optimizer = Adam(), .loss = "mse"});
   const auto wide = bits_of(wider);
-  const std::string shapes = error_of<ShapeError>([&] { Checkpoint(wider).restore(path); });
+  const std::string shapes = error_text<ShapeError>([&] { Checkpoint(wider).restore(path); });
   EXPECT_TRUE(mentions(shapes, "'wide' (Dense)") && mentions(shapes, "(16, 13)") &&
               mentions(shapes, "(16, 12)"))
       << shapes;
@@ -204,7 +195,7 @@ TEST_F(CheckpointTest, AWrongLabelKeepsTheLastGoodBackup) {
   Checkpoint(model).save(folder_.file("c.weights.h5"), {1, 0});
   const auto size = std::filesystem::file_size(folder_.file("c.weights.h5"));
   model.train_on_batch(x().rows(0, 2), Tensor::from(std::vector<int64_t>{0, 17}));
-  EXPECT_TRUE(mentions(error_of<NumericError>([&] {
+  EXPECT_TRUE(mentions(error_text<NumericError>([&] {
                          Checkpoint(model).save(folder_.file("c.weights.h5"), {2, 0});
                        }),
                        "label 17"));
@@ -215,21 +206,21 @@ TEST_F(CheckpointTest, AWrongLabelKeepsTheLastGoodBackup) {
 TEST_F(CheckpointTest, DamagedFilesAreNamed) {
   const Model model = model_of({});
   const std::string path = folder_.file("c.weights.h5");
-  EXPECT_TRUE(mentions(error_of<IoError>([&] { Checkpoint(model).restore(path); }), path));
+  EXPECT_TRUE(mentions(error_text<IoError>([&] { Checkpoint(model).restore(path); }), path));
   std::ofstream(path) << "this is no HDF5";
-  EXPECT_TRUE(mentions(error_of<FileFormatError>([&] { Checkpoint(model).restore(path); }), path));
+  EXPECT_TRUE(mentions(error_text<FileFormatError>([&] { Checkpoint(model).restore(path); }), path));
   hdf5::Writer writer;
   write_weights(model, writer);
   writer.write_dataset<int64_t>("nyala_checkpoint/version", {1}, std::vector<int64_t>{99});
   writer.save(path);
-  EXPECT_TRUE(mentions(error_of<FileFormatError>([&] { Checkpoint(model).restore(path); }), "found 99"));
+  EXPECT_TRUE(mentions(error_text<FileFormatError>([&] { Checkpoint(model).restore(path); }), "found 99"));
 }
 
 TEST_F(CheckpointTest, BackupNeedsABuiltModelAndSaneOptions) {
   const Sequential model({Dense(3)});
   model.compile({.optimizer = "sgd", .loss = "mse"});
   const FitConfig config{.verbose = 0, .callbacks = {BackupAndRestore(folder_.file("backup"))}};
-  EXPECT_TRUE(mentions(error_of<StateError>([&] { model.fit(x(), x(), config); }), "not built"));
+  EXPECT_TRUE(mentions(error_text<StateError>([&] { model.fit(x(), x(), config); }), "not built"));
   EXPECT_THROW(BackupAndRestore(""), InvalidArgumentError);
   EXPECT_THROW(BackupAndRestore("b", {.save_freq = -1}), InvalidArgumentError);
 }
@@ -249,10 +240,10 @@ TEST_F(CheckpointTest, FoldersThatCannotBeMade) {
   Training t;
   std::ofstream(folder_.file("file")) << "a file";
   EXPECT_TRUE(
-      mentions(error_of<IoError>([&] { fit(model_of(t), t, {BackupAndRestore(folder_.file("file/x"))}); }),
+      mentions(error_text<IoError>([&] { fit(model_of(t), t, {BackupAndRestore(folder_.file("file/x"))}); }),
                folder_.file("file/x")));
   EXPECT_TRUE(
-      mentions(error_of<IoError>([&] { Checkpoint(model_of(t)).save(folder_.file("none/c.weights.h5")); }),
+      mentions(error_text<IoError>([&] { Checkpoint(model_of(t)).save(folder_.file("none/c.weights.h5")); }),
                folder_.file("none/c.weights.h5")));
 }
 

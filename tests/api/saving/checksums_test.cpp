@@ -15,7 +15,7 @@
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/files/hdf5/file.h>
 #include <nyala/files/hdf5/names_checksum.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

@@ -14,7 +14,8 @@
 #include <nyala/files/hdf5/file.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/files/zip/archive.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
@@ -35,16 +36,6 @@ class Formats : public testing::Test {
     std::ofstream(folder_.file(name), std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
-  template <class E>
-  static std::string error_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const E& error) {
-      return error.what();
-    }
-    return "not refused";
-  }
-
   ScratchFolder folder_{"formats"};
 };
 
@@ -94,7 +85,7 @@ TEST_F(Formats, ShardedWeights) {
   EXPECT_EQ(all_values(loaded), all_values(model));
   for (const char* outside : {"../m_00000.weights.h5", "/etc/passwd", "..", ""}) {
     write_index(outside);
-    EXPECT_NE(error_of<FileFormatError>([&] { loaded.load_weights(index); }).find("outside of the folder"),
+    EXPECT_NE(error_text<FileFormatError>([&] { loaded.load_weights(index); }).find("outside of the folder"),
               std::string::npos);
   }
   write_index("missing.weights.h5");

@@ -17,7 +17,7 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/json/strict_json.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

@@ -20,7 +20,7 @@
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::interrupted {
 

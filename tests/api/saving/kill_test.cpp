@@ -12,7 +12,7 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/backend/runtime/random.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/support/child_process.h>
 
 namespace nyala {

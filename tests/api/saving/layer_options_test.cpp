@@ -6,7 +6,7 @@
 
 #include <nyala/api/saving/config/layer_config.h>
 #include <nyala/nyala.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 

@@ -13,7 +13,7 @@
 #include <nyala/backend/runtime/random.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/files/zip/archive_writer.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

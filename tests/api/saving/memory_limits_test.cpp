@@ -15,7 +15,7 @@
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/files/zip/archive_writer.h>
 #include <nyala/tests/api/saving/peak_memory.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/files/zip/deflated_archive.h>
 
 namespace nyala {

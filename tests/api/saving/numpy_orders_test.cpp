@@ -8,7 +8,7 @@
 #include <nyala/api/saving/arrays/numpy.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <nyala/files/hdf5/file.h>
 #include <nyala/nyala.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 #include <nyala/tests/api/saving/interrupted_training.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/support/mirrored.h>
 
 namespace nyala {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
-#include <nyala/tests/api/error_text.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

@@ -11,7 +11,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/all.h>
 #include <nyala/backend/runtime/random.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

@@ -19,7 +19,7 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/base/file_bytes.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {

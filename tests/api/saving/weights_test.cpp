@@ -1,7 +1,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <string>
 #include <sys/resource.h>
@@ -18,7 +17,8 @@
 #include <nyala/backend/core/log.h>
 #include <nyala/files/hdf5/file.h>
 #include <nyala/files/hdf5/writer.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
@@ -32,16 +32,6 @@ class WeightsTest : public testing::Test {
   }
   void TearDown() override { set_log_sink({}); }
 
-  /// The text of the E that `call` throws.
-  template <class E>
-  static std::string error_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const E& error) {
-      return error.what();
-    }
-    return "no error of this type";
-  }
   static void expect_mentions(const std::string& text, const std::vector<std::string>& parts) {
     for (const std::string& part : parts)
       EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
@@ -164,21 +154,21 @@ TEST_F(WeightsTest, AnotherModelIsRefusedByLayerAndNothingChanges) {
   small().save_weights(path_);
   const Sequential wider({Input({4}), Dense(5), BatchNormalization(), Dense(7, {.name = "wide"})});
   auto before = values_of(wider);
-  expect_mentions(error_of<ShapeError>([&] { wider.load_weights(path_); }),
-                  {path_, "'wide' (Dense)", "/layers/dense_1/vars", "kernel", "(5, 7)", "(5, 3)"});
+  expect_error<ShapeError>([&] { wider.load_weights(path_); },
+                           {path_, "'wide' (Dense)", "/layers/dense_1/vars", "kernel", "(5, 7)", "(5, 3)"});
   EXPECT_EQ(values_of(wider), before);
 
   const Sequential deeper({Input({4}), Dense(5), BatchNormalization(), Dense(3), Dense(3, {.name = "more"})});
   before = values_of(deeper);
-  expect_mentions(error_of<NotFoundError>([&] { deeper.load_weights(path_); }),
-                  {path_, "'more' (Dense)", "/layers/dense_2/vars", "no such group"});
+  expect_error<NotFoundError>([&] { deeper.load_weights(path_); },
+                              {path_, "'more' (Dense)", "/layers/dense_2/vars", "no such group"});
   EXPECT_EQ(values_of(deeper), before);
 
   const Sequential fewer(
       {Input({4}), Dense(5), BatchNormalization({.scale = false, .name = "bn"}), Dense(3)});
   before = values_of(fewer);
-  expect_mentions(error_of<ShapeError>([&] { fewer.load_weights(path_); }),
-                  {"'bn' (BatchNormalization)", "expected 3 variables", "4 variables"});
+  expect_error<ShapeError>([&] { fewer.load_weights(path_); },
+                           {"'bn' (BatchNormalization)", "expected 3 variables", "4 variables"});
   EXPECT_EQ(values_of(fewer), before);
 }
 
@@ -203,29 +193,26 @@ TEST_F(WeightsTest, AnOptimizerThatDoesNotFitIsLeftOutWithAWarning) {
 TEST_F(WeightsTest, FilesOfOtherKindsAreRefused) {
   const Sequential model = small();
   const auto before = values_of(model);
-  expect_mentions(error_of<IoError>([&] { model.load_weights(folder_.file("none.weights.h5")); }),
-                  {"none.weights.h5"});
-  expect_mentions(error_of<IoError>([&] { model.load_weights(folder_.path().string()); }),
-                  {folder_.path().string()});
+  expect_error<IoError>([&] { model.load_weights(folder_.file("none.weights.h5")); }, {"none.weights.h5"});
+  expect_error<IoError>([&] { model.load_weights(folder_.path().string()); }, {folder_.path().string()});
   std::ofstream(path_) << "hello";
-  expect_mentions(error_of<FileFormatError>([&] { model.load_weights(path_); }), {path_});
+  expect_error<FileFormatError>([&] { model.load_weights(path_); }, {path_});
   hdf5::Writer keras2;  // names a layer that it does not hold
   keras2.set_attribute("/", "layer_names", std::vector<std::string>{"first"}, hdf5::StringStorage::fixed);
   keras2.save(path_);
-  expect_mentions(error_of<FileFormatError>([&] { model.load_weights(path_); }), {path_, "first"});
+  expect_error<FileFormatError>([&] { model.load_weights(path_); }, {path_, "first"});
   model.save_weights(path_);
   std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 100);
-  expect_mentions(error_of<FileFormatError>([&] { model.load_weights(path_); }), {path_});
+  expect_error<FileFormatError>([&] { model.load_weights(path_); }, {path_});
   EXPECT_EQ(values_of(model), before);
 }
 
 TEST_F(WeightsTest, UnbuiltModelsAndOtherNamesAreRefused) {
   const Sequential unbuilt({Dense(3)});
-  expect_mentions(error_of<StateError>([&] { unbuilt.save_weights(path_); }), {"not built"});
+  expect_error<StateError>([&] { unbuilt.save_weights(path_); }, {"not built"});
   small().save_weights(path_);
-  expect_mentions(error_of<StateError>([&] { unbuilt.load_weights(path_); }), {"not built"});
-  expect_mentions(error_of<InvalidArgumentError>([&] { small().save_weights(folder_.file("m.h5")); }),
-                  {".weights.h5"});
+  expect_error<StateError>([&] { unbuilt.load_weights(path_); }, {"not built"});
+  expect_error<InvalidArgumentError>([&] { small().save_weights(folder_.file("m.h5")); }, {".weights.h5"});
 }
 
 std::string bytes_of(const std::string& path) {
@@ -243,7 +230,7 @@ TEST_F(WeightsTest, AFullDiskLeavesTheOldFile) {
   rlimit limit = old_limit;
   limit.rlim_cur = 3000;
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  const std::string text = error_of<IoError>([&] { small().save_weights(path_); });
+  const std::string text = error_text<IoError>([&] { small().save_weights(path_); });
   ::setrlimit(RLIMIT_FSIZE, &old_limit);
   ::signal(SIGXFSZ, SIG_DFL);
   expect_mentions(text, {path_});
@@ -255,14 +242,14 @@ TEST_F(WeightsTest, AFullDiskLeavesTheOldFile) {
 
 TEST_F(WeightsTest, FoldersThatAreMissingOrReadOnly) {
   const std::string missing = folder_.file("none/m.weights.h5");
-  expect_mentions(error_of<IoError>([&] { small().save_weights(missing); }), {missing});
+  expect_error<IoError>([&] { small().save_weights(missing); }, {missing});
   EXPECT_FALSE(std::filesystem::exists(folder_.file("none")));
   const std::string nobodys = "/proc/nyala.weights.h5";
-  expect_mentions(error_of<IoError>([&] { small().save_weights(nobodys); }), {nobodys});
+  expect_error<IoError>([&] { small().save_weights(nobodys); }, {nobodys});
   if (::geteuid() == 0) return;  // permissions do not hold root back
   std::filesystem::permissions(folder_.path(),
                                std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  expect_mentions(error_of<IoError>([&] { small().save_weights(path_); }), {path_, "ermission"});
+  expect_error<IoError>([&] { small().save_weights(path_); }, {path_, "ermission"});
   std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
 }
 

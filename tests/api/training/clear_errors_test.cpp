@@ -1,6 +1,5 @@
 // What is easily wrong when a model is trained, and what the errors say.
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <string>
 
@@ -12,7 +11,8 @@
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/rounding.h>
 #include <nyala/backend/ops/reduction/reduction.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/api/training/fit_support.h>
 
 namespace nyala::testing {
@@ -20,16 +20,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-template <class Expected>
-std::string text_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Expected& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 Tensor square(const Tensor& y_true, const Tensor& y_pred) { return ops::square(y_true - y_pred); }
 
@@ -50,7 +40,7 @@ TEST(ClearErrors, WeightsThatDoNotFitALossOfTheWholeBatch) {
   const Sequential model =
       small({.optimizer = "sgd", .loss = Loss(square, {.name = "own", .rows_are_independent = false})});
   EXPECT_THAT(
-      text_of<ShapeError>(
+      error_text<ShapeError>(
           [&] { model.fit(kX, kY, {.batch_size = 6, .verbose = 0, .sample_weight = Tensor::ones({6})}); }),
       AllOf(HasSubstr("loss 'own': expected sample weights that broadcast to its values of shape (6, 4)"),
             HasSubstr("received shape (6,)"), HasSubstr("a value per row")));
@@ -60,23 +50,24 @@ TEST(ClearErrors, WeightsThatDoNotFitALossOfTheWholeBatch) {
 TEST(ClearErrors, AnEmptyTensorIsNoShape) {
   const Sequential model = small({.optimizer = "sgd", .loss = "mse"});
   const std::string empty = "received an empty one, which was never made";
-  EXPECT_THAT(text_of<StateError>([&] { model.fit(Tensor(), kY, {.verbose = 0}); }),
+  EXPECT_THAT(error_text<StateError>([&] { model.fit(Tensor(), kY, {.verbose = 0}); }),
               AllOf(HasSubstr("model 'small', input 0"), HasSubstr(empty)));
-  EXPECT_THAT(text_of<StateError>([&] { model.predict(Tensor(), {.verbose = 0}); }), HasSubstr(empty));
-  EXPECT_THAT(text_of<StateError>([&] { model.train_on_batch(Tensor(), kY); }), HasSubstr(empty));
-  EXPECT_THAT(text_of<StateError>([&] { model.evaluate(Tensor(), kY, {.verbose = 0}); }), HasSubstr(empty));
-  EXPECT_THAT(text_of<StateError>([] { Dense(2, {.name = "d"})(Tensor()); }),
+  EXPECT_THAT(error_text<StateError>([&] { model.predict(Tensor(), {.verbose = 0}); }), HasSubstr(empty));
+  EXPECT_THAT(error_text<StateError>([&] { model.train_on_batch(Tensor(), kY); }), HasSubstr(empty));
+  EXPECT_THAT(error_text<StateError>([&] { model.evaluate(Tensor(), kY, {.verbose = 0}); }),
+              HasSubstr(empty));
+  EXPECT_THAT(error_text<StateError>([] { Dense(2, {.name = "d"})(Tensor()); }),
               AllOf(HasSubstr("layer 'd'"), HasSubstr(empty)));
 }
 
 TEST(ClearErrors, AModelWithoutLayers) {  // as in Keras
   const Sequential model;
   const auto none = HasSubstr("it has no layers; call model.add(layer)");
-  EXPECT_THAT(text_of<StateError>([&] { model.predict(kX, {.verbose = 0}); }), none);
-  EXPECT_THAT(text_of<StateError>([&] { model(kX); }), none);
-  EXPECT_THAT(text_of<StateError>([&] { model.build({None, 3}); }), none);
+  EXPECT_THAT(error_text<StateError>([&] { model.predict(kX, {.verbose = 0}); }), none);
+  EXPECT_THAT(error_text<StateError>([&] { model(kX); }), none);
+  EXPECT_THAT(error_text<StateError>([&] { model.build({None, 3}); }), none);
   model.compile({.optimizer = "sgd", .loss = "mse"});
-  EXPECT_THAT(text_of<StateError>([&] { model.fit(kX, kY, {.verbose = 0}); }), none);
+  EXPECT_THAT(error_text<StateError>([&] { model.fit(kX, kY, {.verbose = 0}); }), none);
   model.add(Dense(4));
   EXPECT_NO_THROW(model.fit(kX, kY, {.verbose = 0}));
 }
@@ -88,20 +79,20 @@ TEST(ClearErrors, AFileWithoutALossSaysWhy) {
   const std::string file = folder.file("m.keras");
   model.save(file);
   EXPECT_THAT(
-      text_of<StateError>([&] { fit(load_model(file)); }),
+      error_text<StateError>([&] { fit(load_model(file)); }),
       AllOf(HasSubstr("call compile() before fit()"), HasSubstr("holds a model that was not compiled")));
 
   model.compile({.optimizer = "sgd", .loss = Loss(square)});
   model.save(file);
-  EXPECT_THAT(text_of<InvalidArgumentError>([&] { fit(load_model(file)); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { fit(load_model(file)); }),
               AllOf(HasSubstr("no loss to compute"), HasSubstr("m.keras names no loss"),
                     HasSubstr("register_serializable()")));
-  EXPECT_THAT(text_of<StateError>([&] { fit(load_model(file, {.compile = false})); }),
+  EXPECT_THAT(error_text<StateError>([&] { fit(load_model(file, {.compile = false})); }),
               HasSubstr(".compile = false"));
 
   const Model loaded = load_model(file);
   loaded.compile({.optimizer = "sgd"});
-  EXPECT_THAT(text_of<InvalidArgumentError>([&] { fit(loaded); }), Not(HasSubstr("names no loss")));
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { fit(loaded); }), Not(HasSubstr("names no loss")));
   loaded.compile({.optimizer = "sgd", .loss = "mse"});
   EXPECT_NO_THROW(fit(loaded));
 }
@@ -118,7 +109,7 @@ TEST(ClearErrors, ALegacyFileWhoseLossIsUnknownSaysWhy) {
     bytes.replace(at, 12, "squares_gone");
   std::ofstream(folder.file("m.h5"), std::ios::binary) << bytes;
   const Model loaded = load_model(folder.file("m.h5"));
-  EXPECT_THAT(text_of<StateError>([&] { loaded.fit(kX, kY, {.verbose = 0}); }),
+  EXPECT_THAT(error_text<StateError>([&] { loaded.fit(kX, kY, {.verbose = 0}); }),
               AllOf(HasSubstr("call compile() before fit()"), HasSubstr("could not be restored"),
                     HasSubstr("squares_gone")));
 }
@@ -132,18 +123,18 @@ TEST(ClearErrors, AMisspelledMonitorOfACheckpoint) {
   };
   ModelCheckpoint checkpoint(folder.file("c.keras"), {.monitor = "val_acc", .save_best_only = true});
   EXPECT_THAT(
-      text_of<InvalidArgumentError>([&] {
+      error_text<InvalidArgumentError>([&] {
         model.fit(kX, kY, {.verbose = 0, .callbacks = {checkpoint}, .validation_data = Arrays{kX, kY}});
       }),
       expected("ModelCheckpoint"));
-  EXPECT_THAT(text_of<InvalidArgumentError>([&] {
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                 model.fit(kX, kY,
                           {.verbose = 0,
                            .callbacks = {EarlyStopping({.monitor = "val_acc"})},
                            .validation_data = Arrays{kX, kY}});
               }),
               expected("EarlyStopping"));
-  EXPECT_THAT(text_of<InvalidArgumentError>([&] {
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                 model.fit(kX, kY,
                           {.verbose = 0,
                            .callbacks = {ReduceLROnPlateau({.monitor = "val_acc"})},
@@ -159,7 +150,7 @@ TEST(Conveniences, ShapesAndTheLastNumber) {
   EXPECT_EQ(model.get_layer(0).input_shape(), (Shape{None, 3}));
   EXPECT_EQ(model.get_layer(0).output_shape(), (Shape{None, 4}));
   const Dense alone(2);
-  EXPECT_THAT(text_of<StateError>([&] { alone.input_shape(); }), HasSubstr("before it is built"));
+  EXPECT_THAT(error_text<StateError>([&] { alone.input_shape(); }), HasSubstr("before it is built"));
   alone(kX);
   EXPECT_EQ(alone.input_shape(), (Shape{None, 3}));
   EXPECT_EQ(alone.output_shape(), (Shape{None, 2}));
@@ -167,7 +158,7 @@ TEST(Conveniences, ShapesAndTheLastNumber) {
   const Model two({.inputs = {a, b}, .outputs = {Concatenate()({a, b})}});
   EXPECT_EQ(two.input_shapes(), (Shapes{{None, 3}, {None, 2}}));
   EXPECT_EQ(two.output_shape(), (Shape{None, 5}));
-  EXPECT_THAT(text_of<StateError>([&] { two.input_shape(); }), HasSubstr("use input_shapes()"));
+  EXPECT_THAT(error_text<StateError>([&] { two.input_shape(); }), HasSubstr("use input_shapes()"));
 
   const History history = model.fit(kX, kY, {.epochs = 2, .verbose = 0});
   EXPECT_EQ(history.last("loss"), history["loss"][1]);

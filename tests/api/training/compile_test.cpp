@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {
@@ -13,16 +14,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const Tensor kX = Tensor::ones({12, 4}), kY = Tensor::zeros({12, 1});
-
-template <class F>
-std::string state_error(F&& f) {
-  try {
-    f();
-  } catch (const StateError& error) {
-    return error.what();
-  }
-  return "no StateError";
-}
 
 /// Compiles anew inside the second step of what it is used in, and trains as before in the end.
 struct Inside {
@@ -34,8 +25,9 @@ struct Inside {
   }
   void expect_refused(const std::string& where, const std::function<void()>& run) {
     calls = 0;
-    EXPECT_THAT(state_error(run), AllOf(HasSubstr("'net'"), HasSubstr("compile was called inside " + where),
-                                        HasSubstr("set_stop_training")));
+    EXPECT_THAT(error_text<StateError>(run),
+                AllOf(HasSubstr("'net'"), HasSubstr("compile was called inside " + where),
+                      HasSubstr("set_stop_training")));
     calls = 2;
     run();
     EXPECT_NE(model.optimizer().node().class_name(), "Adam");
@@ -71,7 +63,8 @@ TEST(CompileInside, ALossOnTwoDevicesIsAnError) {
                    if (++calls > 2) model.compile({.optimizer = "adam", .loss = "mae"});
                    return ops::mean(ops::square(y - p), -1);
                  }});
-  EXPECT_THAT(state_error([&] { model.fit(kX, kY, {.batch_size = 4, .verbose = 0}); }), HasSubstr("compile"));
+  EXPECT_THAT(error_text<StateError>([&] { model.fit(kX, kY, {.batch_size = 4, .verbose = 0}); }),
+              HasSubstr("compile"));
 }
 
 TEST(Compile, AfterFitTakesEffect) {

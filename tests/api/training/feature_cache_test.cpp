@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include <nyala/nyala.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 

@@ -4,6 +4,7 @@
 
 #include <nyala/nyala.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
@@ -26,7 +27,7 @@ void write_pictures(const std::filesystem::path& root, int count) {
 }
 
 TEST(FitImagesTest, ModelsLearnFromFoldersOfPictures) {
-  const datasets::TemporaryFolder folder;
+  const ScratchFolder folder;
   write_pictures(folder.path(), 6);
   set_random_seed(1);
   const auto [train, validation] = image_datasets_from_directory(
@@ -42,7 +43,7 @@ TEST(FitImagesTest, ModelsLearnFromFoldersOfPictures) {
 }
 
 TEST(FitImagesTest, BrokenPicturesCanBeLeftOutOfTraining) {
-  const datasets::TemporaryFolder folder;
+  const ScratchFolder folder;
   write_pictures(folder.path(), 3);
   datasets::write_file(folder / "red/broken.jpg", {0xff, 0xd8, 0xff});
   const auto fit = [&](bool skip) {

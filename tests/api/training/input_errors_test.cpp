@@ -9,7 +9,7 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::testing {
 namespace {

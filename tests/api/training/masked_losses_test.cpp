@@ -13,7 +13,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/mirrored.h>
 
 namespace nyala::testing {

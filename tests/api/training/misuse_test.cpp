@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {
@@ -28,16 +29,6 @@ double trained_once(const Model& model, const Loss& loss, const std::optional<Me
   return model.fit(numbers({10, 4}, 1), numbers({10, 3}, 2), config)["loss"].back();
 }
 
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(Misuse, ALossWithoutAGradientIsAnError) {
   configure_logical_devices("cpu", 2);
   const Tensor x = numbers({8, 4}, 1), y = numbers({8, 3}, 2);
@@ -49,7 +40,7 @@ TEST(Misuse, ALossWithoutAGradientIsAnError) {
     for (const Loss& loss : {detached, chosen}) {
       const Model model = MirroredStrategy({.devices = devices}).scope(small_net);
       model.compile({.optimizer = "adam", .loss = loss});
-      EXPECT_THAT(message<InvalidArgumentError>([&] { model.fit(x, y, {.verbose = 0}); }),
+      EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.fit(x, y, {.verbose = 0}); }),
                   HasSubstr("no gradients provided for any variable"));
       EXPECT_NO_THROW(model.evaluate(x, y, {.verbose = 0}));
       model.set_trainable(false);  // then nothing is to be trained
@@ -69,7 +60,7 @@ TEST(Misuse, RowsBroadcastAgainstColumnsAlikeOnAnyNumberOfDevices) {
     for (int i = 0; i < count; ++i) config.devices.push_back("cpu:" + std::to_string(i));
     const Model model = MirroredStrategy(config).scope(small_net);
     model.compile({.optimizer = "sgd", .loss = "mse"});
-    EXPECT_THAT(message<ShapeError>([&] { model.fit(x, y, {.batch_size = 9, .verbose = 0}); }),
+    EXPECT_THAT(error_text<ShapeError>([&] { model.fit(x, y, {.batch_size = 9, .verbose = 0}); }),
                 HasSubstr("y_true (9,) and y_pred (9, 3)"));
     EXPECT_THROW(model.evaluate(x, y, {.batch_size = 9, .verbose = 0}), ShapeError);
     model.fit(x3, y3, {.batch_size = 3, .epochs = 3, .verbose = 0, .shuffle = false});
@@ -88,7 +79,7 @@ TEST(Misuse, AnOptimizerOfTwoModelsIsAnError) {
   a.fit(x, y, {.verbose = 0});
   a.compile({.optimizer = shared, .loss = "mae"});  // the same model may go on with it
   a.fit(x, y, {.verbose = 0});
-  EXPECT_THAT(message<StateError>([&] { b.compile({.optimizer = shared, .loss = "mse"}); }),
+  EXPECT_THAT(error_text<StateError>([&] { b.compile({.optimizer = shared, .loss = "mse"}); }),
               HasSubstr("give every model an optimizer of its own"));
 }
 
@@ -105,7 +96,7 @@ TEST(Misuse, AnOptimizerInsideTwoOptimizersOfTwoModelsIsAnError) {
   a.compile({.optimizer = wrapped(true), .loss = "mae"});  // the same model may go on with it
   a.fit(x, y, {.verbose = 0});
   for (const bool scaled : {false, true})
-    EXPECT_THAT(message<StateError>([&] {
+    EXPECT_THAT(error_text<StateError>([&] {
                   const Model b = small_net();
                   b.compile({.optimizer = wrapped(scaled), .loss = "mse"});
                   b.fit(x, y, {.verbose = 0});
@@ -123,12 +114,12 @@ TEST(Misuse, AnOptimizerThatAModelSharesWithItsPartIsNoticedByTheFirst) {
   b.compile({.optimizer = shared, .loss = "mse"});
   a.fit(x, y, {.verbose = 0});
   b.fit(x, y, {.verbose = 0});
-  EXPECT_THAT(message<StateError>([&] { a.fit(x, y, {.verbose = 0}); }), HasSubstr("another model"));
+  EXPECT_THAT(error_text<StateError>([&] { a.fit(x, y, {.verbose = 0}); }), HasSubstr("another model"));
 }
 
 TEST(Misuse, ALossThatIsNotOfRowsIsAnError) {
   const auto of_classes = [](const Tensor& t, const Tensor& p) { return ops::mean(ops::square(t - p), 0); };
-  EXPECT_THAT(message<ShapeError>([&] { trained_once(small_net(), Loss(of_classes)); }),
+  EXPECT_THAT(error_text<ShapeError>([&] { trained_once(small_net(), Loss(of_classes)); }),
               HasSubstr("for each of the 5 rows or a scalar, their mean, received shape (3,)"));
   trained_once(small_net(), Loss(of_classes, {.rows_are_independent = false}));
 }
@@ -150,24 +141,25 @@ TEST(Misuse, AMetricThatIsNotOfRowsIsAnErrorUnderReplicas) {
                       "of_classes");
   trained_once(small_net(), "mse", metric);
   const MirroredStrategy strategy({.devices = {"cpu:0", "cpu:1"}});
-  EXPECT_THAT(message<InvalidArgumentError>([&] { trained_once(strategy.scope(small_net), "mse", metric); }),
-              ::testing::AllOf(HasSubstr("{.rows_are_independent = false}"), HasSubstr("StatefulMetric")));
+  EXPECT_THAT(
+      error_text<InvalidArgumentError>([&] { trained_once(strategy.scope(small_net), "mse", metric); }),
+      ::testing::AllOf(HasSubstr("{.rows_are_independent = false}"), HasSubstr("StatefulMetric")));
 }
 
 TEST(Misuse, AMetricOfSeveralValuesHasNoSingleResult) {
   const metrics::F1Score metric;
   metric.update_state(Tensor({{1, 0}, {0, 1}}), Tensor({{0.9F, 0.1F}, {0.8F, 0.2F}}));
   EXPECT_EQ(metric.results().size(), 2u);
-  EXPECT_THAT(message<StateError>([&] { (void)metric.result(); }), HasSubstr("results()"));
+  EXPECT_THAT(error_text<StateError>([&] { (void)metric.result(); }), HasSubstr("results()"));
 }
 
 TEST(Misuse, ALayerOfOneTensorRefusesSeveral) {
   const Tensor a = Input({4}), b = Input({4});
-  EXPECT_THAT(message<InvalidArgumentError>([&] {
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                 Dense(2)(Tensors{a, b});
               }),
               HasSubstr("expected one input tensor, received 2"));
-  EXPECT_THAT(message<InvalidArgumentError>([&] {
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                 Softmax()(Tensors{a, b});
               }),
               HasSubstr("expected one input tensor, received 2"));
@@ -189,7 +181,7 @@ TEST(Misuse, AnEmptyFunctionIsNamed) {
   const std::function<Tensors(const Tensors&)> of_many;
   EXPECT_THROW(Lambda{of_one}, InvalidArgumentError);
   EXPECT_THROW(Lambda{of_many}, InvalidArgumentError);
-  EXPECT_THAT(message<InvalidArgumentError>([&] {
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                 Dense(2, {.activation = of_one})(Tensor::ones({1, 4}));
               }),
               HasSubstr("an empty one"));
@@ -210,8 +202,10 @@ TEST(Misuse, ATargetThatALaterBatchLacksIsNamed) {
     model.compile({.optimizer = "sgd", .loss = "mse", .metrics = {"mae", "mae"}});
     model.fit({x}, {y, y}, {.verbose = 0});
     const auto names_it = AllOf(HasSubstr("output 'b'"), HasSubstr("no target"));
-    EXPECT_THAT(message<InvalidArgumentError>([&] { model.evaluate({x}, {y}, {.verbose = 0}); }), names_it);
-    EXPECT_THAT(message<InvalidArgumentError>([&] { model.train_on_batch({.x = {x}, .y = {y}}); }), names_it);
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.evaluate({x}, {y}, {.verbose = 0}); }),
+                names_it);
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.train_on_batch({.x = {x}, .y = {y}}); }),
+                names_it);
     EXPECT_NO_THROW(model.evaluate({x}, {y, y}, {.verbose = 0}));
   }
   configure_logical_devices("cpu", 1);
@@ -220,11 +214,11 @@ TEST(Misuse, ATargetThatALaterBatchLacksIsNamed) {
 TEST(Misuse, ANameThatIsNotUtf8IsNamed) {
   const Sequential model({Input({4}), Dense(2, {.name = "head\xff"})});
   for (const char* file : {"latin.keras", "latin.h5"})
-    EXPECT_THAT(message<InvalidArgumentError>([&] { model.save(::testing::TempDir() + file); }),
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.save(::testing::TempDir() + file); }),
                 HasSubstr("not UTF-8"));
-  EXPECT_THAT(message<InvalidArgumentError>([&] { (void)model.to_json(); }),
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { (void)model.to_json(); }),
               AllOf(HasSubstr("to_json"), HasSubstr("head")));
-  EXPECT_THAT(message<InvalidArgumentError>([&] { (void)model.get_config(); }), HasSubstr("not UTF-8"));
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { (void)model.get_config(); }), HasSubstr("not UTF-8"));
 }
 
 TEST(Misuse, EndlessValidationDataAsksForItsSteps) {
@@ -233,7 +227,7 @@ TEST(Misuse, EndlessValidationDataAsksForItsSteps) {
   const Dataset endless =
       Dataset::from_tensor_slices({numbers({10, 4}, 1), numbers({10, 3}, 2)}).batch(5).repeat();
   EXPECT_THAT(
-      message<InvalidArgumentError>([&] {
+      error_text<InvalidArgumentError>([&] {
         model.fit(numbers({10, 4}, 1), numbers({10, 3}, 2), {.verbose = 0, .validation_data = endless});
       }),
       AllOf(HasSubstr("fit"), HasSubstr("validation_steps")));

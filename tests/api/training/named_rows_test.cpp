@@ -11,22 +11,13 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/mirrored.h>
 
 namespace nyala {
 namespace {
 
 using testing::HasSubstr;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const NumericError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 Model classifier() {
   const Model model = Sequential({Input({3}), Dense(4, {.activation = "softmax"})});
@@ -47,20 +38,23 @@ TEST(NamedRows, OfShuffledLabels) {
   for (const bool shuffle : {false, true})
     for (const int64_t label : {int64_t{7}, (int64_t{1} << 40) + 3, int64_t{-1} << 33}) {
       const std::string wanted = "label " + std::to_string(label) + " in row 17 is outside [0, 4)";
-      EXPECT_THAT(error_of([&] {
+      EXPECT_THAT(error_text<NumericError>([&] {
                     model.fit(kX, labels_with(label), {.batch_size = 8, .verbose = 0, .shuffle = shuffle});
                   }),
                   HasSubstr(wanted));
-      EXPECT_THAT(error_of([&] { model.evaluate(kX, labels_with(label), {.batch_size = 8, .verbose = 0}); }),
+      EXPECT_THAT(error_text<NumericError>(
+                      [&] { model.evaluate(kX, labels_with(label), {.batch_size = 8, .verbose = 0}); }),
                   HasSubstr(wanted));
     }
-  EXPECT_THAT(error_of([&] { model.fit(kX, labels_with(7, {40, 1}), {.batch_size = 8, .verbose = 0}); }),
+  EXPECT_THAT(error_text<NumericError>([&] {
+                model.fit(kX, labels_with(7, {40, 1}), {.batch_size = 8, .verbose = 0});
+              }),
               HasSubstr("label 7 in row 17 is"));
 }
 
 TEST(NamedRows, OfValidationData) {
   const Model model = classifier();
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(error_text<NumericError>([&] {
                 model.fit(kX, labels_with(1), {.batch_size = 8, .verbose = 0, .validation_data = {{kX, labels_with(9)}}});
               }),
               HasSubstr("validation data: model 'sequential"));
@@ -69,7 +63,7 @@ TEST(NamedRows, OfValidationData) {
 TEST(NamedRows, OfDatasetsAreCountedWithinTheirBatch) {
   const Model model = classifier();
   const Dataset batches = Dataset::from_tensor_slices(kX, labels_with(7)).batch(8);
-  EXPECT_THAT(error_of([&] { model.fit(batches, {.verbose = 0}); }),
+  EXPECT_THAT(error_text<NumericError>([&] { model.fit(batches, {.verbose = 0}); }),
               HasSubstr("label 7 in row 1 is outside [0, 4) (counted within its batch)"));
 }
 
@@ -77,15 +71,18 @@ TEST(NamedRows, OnTwoReplicas) {
   configure_logical_devices("cpu", 2);
   const Strategy strategy = MirroredStrategy({.devices = {"cpu:0", "cpu:1"}});
   const Model model = strategy.scope(classifier);
-  EXPECT_THAT(error_of([&] { model.fit(kX, labels_with(7), {.batch_size = 8, .verbose = 0}); }),
-              HasSubstr("label 7 in row 17 is outside [0, 4)"));
+  EXPECT_THAT(
+      error_text<NumericError>([&] { model.fit(kX, labels_with(7), {.batch_size = 8, .verbose = 0}); }),
+      HasSubstr("label 7 in row 17 is outside [0, 4)"));
 }
 
 TEST(NamedRows, OfIndicesGivenToPredict) {
   const Model model = Sequential({Input({2}), Embedding(10, 3), Flatten()});
   std::vector<int64_t> ids(80, 1);
   ids[51] = (int64_t{1} << 32) + 1;
-  EXPECT_THAT(error_of([&] { model.predict(Tensor::from(ids, Shape{40, 2}), {.batch_size = 8, .verbose = 0}); }),
+  EXPECT_THAT(error_text<NumericError>([&] {
+                model.predict(Tensor::from(ids, Shape{40, 2}), {.batch_size = 8, .verbose = 0});
+              }),
               HasSubstr("index 4294967297 at (25, 1) is outside [0, 10)"));
 }
 

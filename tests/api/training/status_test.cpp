@@ -19,7 +19,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::testing {
 namespace {

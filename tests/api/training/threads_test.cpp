@@ -9,7 +9,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 #include <nyala/tests/api/training/fit_support.h>
 
 namespace nyala {

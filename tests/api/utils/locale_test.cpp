@@ -22,7 +22,8 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/all.h>
 #include <nyala/datasets/load_csv.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/api/training/fit_support.h>
 
 namespace nyala {
@@ -72,16 +73,6 @@ std::string bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-template <class Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::string streamed(const Tensor& x) {
   std::ostringstream out;
   out << x << " " << x.shape();
@@ -124,8 +115,15 @@ Texts everything() {
   texts["predictions"] = streamed(back.predict(x, {.verbose = 0})) + streamed(load_npy(folder.file("x.npy")));
   std::ofstream(folder.file("table.csv")) << "1.5,2e-3\n1234.25,-0.5\n";
   texts["table"] = streamed(load_csv(folder.file("table.csv")));
-  texts["errors"] = error_of([] { Dropout(1.5); }) + error_of([] { ops::clip(Tensor::ones({1}), 0.5, 0.25); }) +
-                    error_of([] { to_categorical(Tensor({1.5, 2.0})); }) + error_of([] { L2(-0.5); L2(1.0 / 0.0); });
+  texts["errors"] = error_text<Error>([] { Dropout(1.5); }) +
+                    error_text<Error>([] { ops::clip(Tensor::ones({1}), 0.5, 0.25); }) +
+                    error_text<Error>([] {
+                      to_categorical(Tensor({1.5, 2.0}));
+                    }) +
+                    error_text<Error>([] {
+                      L2(-0.5);
+                      L2(1.0 / 0.0);
+                    });
   texts["names"] = Optimizer("RMSPROP").node().class_name() + Dense(1).name() +
                    detail::snake_case("InceptionIdentityI") + detail::lower_case("TITLE I") +
                    Device("/DEVICE:CPU:0").to_string();

@@ -15,6 +15,7 @@
 #include <nyala/backend/runtime/memory_report.h>
 #include <nyala/backend/runtime/parallel.h>
 #include <nyala/backend/runtime/proven_room.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 
@@ -23,16 +24,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr size_t kMega = size_t{1} << 20;
-
-template <class Action>
-std::string text_of(Action&& action) {
-  try {
-    action();
-  } catch (const OutOfMemoryError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 /// Host memory up to a limit.
 class LittleMemory final : public MemorySource {
@@ -60,7 +51,7 @@ TEST(OutOfMemory, TheErrorNamesWhatIsWantedInUseAndCachedAndTheLargestTensors) {
   const StorageRef a = allocator.allocate(20 * kMega), b = allocator.allocate(20 * kMega),
                    c = allocator.allocate(8 * kMega);
   (void)allocator.allocate(4 * kMega);  // and back
-  const std::string text = text_of([&] { allocator.allocate(200 * kMega); });
+  const std::string text = error_text<OutOfMemoryError>([&] { allocator.allocate(200 * kMega); });
   EXPECT_THAT(text, HasSubstr("no memory left on cpu:0 for a tensor of 200.0 MiB (209715200 bytes)"));
   EXPECT_THAT(text, HasSubstr("48.0 MiB are in use by tensors (the largest: 2 of 20.0 MiB, 8.0 MiB)"));
   EXPECT_THAT(text, HasSubstr("4.0 MiB are cached"));
@@ -85,12 +76,13 @@ TEST(OutOfMemory, SmallOnesAreCountedByTheirClass) {
 }
 
 TEST(OutOfMemory, WhereThereIsNoMemoryForATextTheErrorHasOneThatWasThereBefore) {
-  EXPECT_THAT(text_of([] { throw_out_of_memory([]() -> std::string { throw std::bad_alloc(); }); }),
+  EXPECT_THAT(error_text<OutOfMemoryError>(
+                  [] { throw_out_of_memory([]() -> std::string { throw std::bad_alloc(); }); }),
               HasSubstr("no memory left"));
 }
 
 TEST(OutOfMemory, BadAllocSaysWhereItWasAndOthersGoOn) {
-  EXPECT_THAT(text_of([] { with_memory_errors("fit", [] { throw std::bad_alloc(); }); }),
+  EXPECT_THAT(error_text<OutOfMemoryError>([] { with_memory_errors("fit", [] { throw std::bad_alloc(); }); }),
               HasSubstr("fit: no memory left on the host; "));
   EXPECT_THROW(with_memory_errors("fit", [] { throw std::out_of_range("one"); }), std::out_of_range);
   EXPECT_EQ(with_memory_errors("fit", [] { return 3; }), 3);
@@ -98,7 +90,8 @@ TEST(OutOfMemory, BadAllocSaysWhereItWasAndOthersGoOn) {
 
 TEST(OutOfMemory, RoomIsProvenOrRefused) {
   { const ProvenRoom room(kMega, "a test"); }
-  const std::string text = text_of([] { const ProvenRoom room(size_t{1} << 62, "a test"); });
+  const std::string text =
+      error_text<OutOfMemoryError>([] { const ProvenRoom room(size_t{1} << 62, "a test"); });
   EXPECT_THAT(text, HasSubstr("no room for a test"));
   const ProvenRoom again(kMega, "a test");  // nothing stayed locked
 }

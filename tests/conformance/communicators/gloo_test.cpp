@@ -10,6 +10,8 @@
 #include <nyala/strategies/comm/nccl.h>
 #include <nyala/strategies/comm/nccl_communicator.h>
 #include <nyala/tests/conformance/communicators/ranks.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::testing {
 namespace {
@@ -17,22 +19,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-template <class Error>
-std::string text_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no such error";
-}
-
 class Gloo : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!gloo_is_built()) GTEST_SKIP() << "this build has no Gloo";
   }
-  TestFolder folder_;
+  ScratchFolder folder_;
   std::shared_ptr<Rendezvous> rendezvous_ = std::make_shared<FileRendezvous>(folder_.path());
   CommunicatorOptions options_{.size = 2, .timeout = std::chrono::milliseconds(700)};
 };
@@ -40,20 +32,20 @@ class Gloo : public ::testing::Test {
 TEST_F(Gloo, AnAddressOfTheNetworkNeedsTrust) {
   options_.address = "0.0.0.0";
   EXPECT_THAT(
-      text_of<InvalidArgumentError>([&] { gloo_communicator(options_, rendezvous_); }),
+      error_text<InvalidArgumentError>([&] { gloo_communicator(options_, rendezvous_); }),
       AllOf(HasSubstr("0.0.0.0"), HasSubstr("neither encrypts"), HasSubstr(".trusted_network = true")));
 }
 
 TEST_F(Gloo, AnAddressThatIsNone) {
   options_.address = "no.such.host.invalid";
-  EXPECT_THAT(text_of<CommunicationError>([&] { gloo_communicator(options_, rendezvous_); }),
+  EXPECT_THAT(error_text<CommunicationError>([&] { gloo_communicator(options_, rendezvous_); }),
               HasSubstr("'no.such.host.invalid' names no address"));
 }
 
 /// Debian's /etc/hosts lets a host's own name stand for the loopback.
 TEST_F(Gloo, TheLoopbackReachesNoOtherHost) {
   rendezvous_->set("g0/main/gloo/host-1", "loopback elsewhere");
-  EXPECT_THAT(text_of<CommunicationError>([&] { gloo_communicator(options_, rendezvous_); }),
+  EXPECT_THAT(error_text<CommunicationError>([&] { gloo_communicator(options_, rendezvous_); }),
               AllOf(HasSubstr("rank 1 (loopback elsewhere)"), HasSubstr("give both an .address")));
 }
 
@@ -72,14 +64,14 @@ TEST_F(Gloo, NoSignalOfABrokenPipeEndsTheProcess) {
 
 TEST(NoGloo, SaysWhatToInstall) {
   if (gloo_is_built()) GTEST_SKIP() << "this build has Gloo";
-  EXPECT_THAT(text_of<NotFoundError>([] { gloo_communicator({}, nullptr); }), HasSubstr("libgloo-dev"));
+  EXPECT_THAT(error_text<NotFoundError>([] { gloo_communicator({}, nullptr); }), HasSubstr("libgloo-dev"));
 }
 
 TEST(NoNccl, SaysWhatToUse) {
   if (nccl_is_built()) GTEST_SKIP() << "this build has NCCL";
-  const TestFolder folder;
+  const ScratchFolder folder;
   FileRendezvous rendezvous(folder.path());
-  EXPECT_THAT(text_of<NotFoundError>([&] { nccl_communicator({}, rendezvous); }),
+  EXPECT_THAT(error_text<NotFoundError>([&] { nccl_communicator({}, rendezvous); }),
               HasSubstr("gloo_communicator"));
 }
 

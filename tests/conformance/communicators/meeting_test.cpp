@@ -16,6 +16,7 @@
 #include <nyala/strategies/comm/shared_memory_communicator.h>
 #include <nyala/strategies/comm/shared_segment.h>
 #include <nyala/tests/conformance/communicators/ranks.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::testing {
 namespace {
@@ -35,7 +36,7 @@ std::string refusal(const std::function<void()>& body) {
 }
 
 TEST(FileRendezvousTest, KeepsWhatWasSet) {
-  const TestFolder folder;
+  const ScratchFolder folder;
   FileRendezvous one(folder.path()), other(folder.path());
   EXPECT_EQ(other.get("g1/main/a"), std::nullopt);
   const std::string bytes("a\0b\n\xff", 5);
@@ -47,12 +48,12 @@ TEST(FileRendezvousTest, KeepsWhatWasSet) {
   one.set("large", large);
   EXPECT_EQ(other.get("large"), large);
   struct stat about {};
-  ASSERT_EQ(::stat((folder.path() + "/key-large").c_str(), &about), 0);
+  ASSERT_EQ(::stat((folder.file("key-large")).c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 0777, 0600u);
 }
 
 TEST(FileRendezvousTest, WaitsForAKey) {
-  const TestFolder folder;
+  const ScratchFolder folder;
   FileRendezvous here(folder.path());
   std::thread later([&] {
     std::this_thread::sleep_for(milliseconds(60));
@@ -65,23 +66,23 @@ TEST(FileRendezvousTest, WaitsForAKey) {
 }
 
 TEST(FileRendezvousTest, RefusesOtherKeysAndPlaces) {
-  const TestFolder folder;
+  const ScratchFolder folder;
   FileRendezvous here(folder.path());
   for (const std::string key : {"", "a b", "a\nb", "\xff"})
     EXPECT_THROW(here.set(key, "x"), InvalidArgumentError);
   EXPECT_THROW(here.get(std::string(201, 'a')), InvalidArgumentError);
   EXPECT_THROW(here.set("a", std::string(Rendezvous::kMaxValue + 1, 'x')), InvalidArgumentError);
   here.set("../../up", "inside");  // one file name
-  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/key-..+..+up"));
-  EXPECT_THROW(FileRendezvous(folder.path() + "/none"), IoError);
-  const std::string open = folder.path() + "/open";
+  EXPECT_TRUE(std::filesystem::exists(folder / "key-..+..+up"));
+  EXPECT_THROW(FileRendezvous(folder.file("none")), IoError);
+  const std::string open = folder.file("open");
   std::filesystem::create_directory(open);
   std::filesystem::permissions(open, std::filesystem::perms::all);
   EXPECT_THROW(FileRendezvous{open}, InvalidArgumentError);
 }
 
 TEST(FileRendezvousTest, AFolderThatIsGone) {
-  auto folder = std::make_unique<TestFolder>();
+  auto folder = std::make_unique<ScratchFolder>();
   FileRendezvous here(folder->path());
   folder.reset();
   EXPECT_THROW(here.set("a", "x"), CommunicationError);
@@ -128,7 +129,7 @@ TEST(SharedSegmentTest, WhatIsNoSuchMemoryIsNotOpened) {
 
 /// A name that a former run left is no group, and one set anew is taken.
 TEST(SharedMemoryForming, AStaleNameIsPassedBy) {
-  const TestFolder folder;
+  const ScratchFolder folder;
   FileRendezvous rendezvous(folder.path());
   rendezvous.set("g0/main/shared-memory", "999999999 3/17");
   const CommunicatorOptions second{.rank = 1, .size = 2, .timeout = milliseconds(200)};
@@ -144,7 +145,7 @@ TEST(SharedMemoryForming, AStaleNameIsPassedBy) {
 
 /// Nothing is taken from what another process wrote but after a look.
 TEST(SharedMemoryForming, AnotherNumberOfRanksIsRefused) {
-  const TestFolder folder;
+  const ScratchFolder folder;
   FileRendezvous rendezvous(folder.path());
   std::thread first([&] {
     EXPECT_THROW(shared_memory_communicator({.rank = 0, .size = 3, .timeout = milliseconds(500)}, rendezvous),

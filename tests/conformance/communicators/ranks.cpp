@@ -1,9 +1,6 @@
 #include <nyala/tests/conformance/communicators/ranks.h>
 
-#include <stdlib.h>
-
 #include <chrono>
-#include <filesystem>
 #include <ostream>
 #include <thread>
 
@@ -13,23 +10,13 @@
 #include <nyala/strategies/comm/hierarchical_communicator.h>
 #include <nyala/strategies/comm/local_communicators.h>
 #include <nyala/strategies/comm/shared_memory_communicator.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::testing {
 
-TestFolder::TestFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "nyala-ranks-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw IoError("no temporary folder");
-  path_ = name;
-}
-
-TestFolder::~TestFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::vector<std::shared_ptr<Communicator>> meeting_at(const CommunicatorOptions& options,
                                                       const MakeRank& make) {
-  const auto folder = std::make_shared<TestFolder>();
+  const auto folder = std::make_shared<ScratchFolder>();
   const std::shared_ptr<Rendezvous> rendezvous(new FileRendezvous(folder->path()),
                                                [folder](Rendezvous* one) { delete one; });
   std::vector<std::shared_ptr<Communicator>> all(static_cast<size_t>(std::max(options.size, 1)));

@@ -23,19 +23,6 @@ struct CommunicatorKind {
 /// All that this build has.
 const std::vector<CommunicatorKind>& communicator_kinds();
 
-/// An empty folder that only this user sees, removed in the end.
-class TestFolder {
- public:
-  TestFolder();
-  ~TestFolder();
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 using MakeRank = std::function<std::shared_ptr<Communicator>(const CommunicatorOptions&,
                                                              const std::shared_ptr<Rendezvous>&)>;
 

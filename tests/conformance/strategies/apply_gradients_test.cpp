@@ -12,6 +12,7 @@
 #include <nyala/strategies/contexts.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/tests/conformance/strategies/places.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 
@@ -30,17 +31,6 @@ Tensor on(const Replica& replica, const Floats& values) {
 
 Variable made(const Strategy& strategy, const Floats& values, const char* name) {
   return strategy.scope([&] { return Variable(Tensor::from(values), {.name = name}); });
-}
-
-template <class Error, class Function>
-std::string text_of(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing of this type was thrown";
-  return "";
 }
 
 void expect_copies(const Variable& variable, const Floats& expected) {
@@ -111,7 +101,7 @@ TEST(ApplyGradients, AGradientThatOneReplicaLacksIsAnError) {
         const Tensor gradient = replica.id == lacking ? Tensor() : on(replica, {1, 1});
         optimizer.apply_gradients({{gradient, v}, {on(replica, {1}), w}});
       };
-      EXPECT_THAT(text_of<CommunicationError>([&] { strategy.run(step); }),
+      EXPECT_THAT(error_text<CommunicationError>([&] { strategy.run(step); }),
                   HasSubstr("replica " + std::to_string(lacking) + " brought no gradient for 'v'"));
     }
     expect_copies(v, {1, 2});
@@ -184,7 +174,7 @@ TEST(ApplyGradients, OneReplicaThatStaysAwayIsNamed) {
     const SGD optimizer(0.5);
     for (int attempt = 0; attempt < 50; ++attempt) {
       const int absent = attempt % place.replicas;
-      const std::string text = text_of<CommunicationError>([&] {
+      const std::string text = error_text<CommunicationError>([&] {
         strategy.run([&](Replica& replica) {
           if (replica.id != absent) optimizer.apply_gradients({{on(replica, {1}), v}});
         });
@@ -203,13 +193,13 @@ TEST(ApplyGradients, ReplicasHaveToAgree) {
     if (place.replicas == 1) return;
     const Variable v = made(strategy, {1}, "v"), w = made(strategy, {1}, "w");
     const SGD one(0.5), two(0.5);
-    EXPECT_THAT(text_of<InvalidArgumentError>([&] {
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                   strategy.run([&](Replica& replica) {
                     (replica.id == 0 ? one : two).apply_gradients({{on(replica, {1}), v}});
                   });
                 }),
                 HasSubstr("different optimizers"));
-    EXPECT_THAT(text_of<InvalidArgumentError>([&] {
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                   strategy.run([&](Replica& replica) {
                     one.apply_gradients({{on(replica, {1}), replica.id == 0 ? v : w}});
                   });
@@ -225,7 +215,7 @@ TEST(ApplyGradients, WhatCannotBeAppliedIsRefused) {
     const auto in_run = [&](const std::function<void(Replica&)>& body) {
       strategy.run([&](Replica& r) { body(r); });
     };
-    EXPECT_THAT(text_of<InvalidArgumentError>([&] {
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                   in_run([&](Replica&) { optimizer.apply_gradients({{Tensor(), v}}); });
                 }),
                 HasSubstr("no gradients"));
@@ -240,7 +230,7 @@ TEST(ApplyGradients, WhatCannotBeAppliedIsRefused) {
                  }),
                  InvalidArgumentError);
     in_run([&](Replica& r) { optimizer.apply_gradients({{on(r, {0}), v}}); });
-    EXPECT_THAT(text_of<InvalidArgumentError>([&] {
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] {
                   in_run([&](Replica& r) { optimizer.apply_gradients({{on(r, {1}), w}}); });
                 }),
                 AllOf(HasSubstr("unknown variable"), HasSubstr("'w'")));

@@ -16,6 +16,7 @@
 #include <nyala/strategies/generator.h>
 #include <nyala/strategies/in_process.h>
 #include <nyala/tests/strategies/plain_descent.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 
@@ -135,32 +136,22 @@ TEST_F(ReplicaIdsTest, CopiesOfVariablesAreThoseOfTheLocalIndex) {
   for (size_t i = 0; i < kLocal; ++i) EXPECT_EQ(sum.value(i).item(), static_cast<double>(kFirst + i));
 }
 
-template <class Error, class Function>
-std::string text_of(Function&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST_F(ReplicaIdsTest, WhatNeedsTheOthersSaysThatNothingReachesThem) {
   const auto refused = HasSubstr("3 of the 5 replicas are in other processes");
-  EXPECT_THAT(text_of<StateError>([&] {
+  EXPECT_THAT(error_text<StateError>([&] {
                 part_.run([](Replica& replica) { replica.all_reduce(ReduceOp::sum, Tensor::full({1}, 1)); });
               }),
               refused);
   const Variable weight = make_variable(part_.node().store(), "w", {2}, 1);
   PlainDescent rule({weight}, 1.0);
-  EXPECT_THAT(text_of<StateError>([&] { part_.node().run([](Replica&) {}, &rule); }), refused);
+  EXPECT_THAT(error_text<StateError>([&] { part_.node().run([](Replica&) {}, &rule); }), refused);
   const PerReplica values{Tensor::full({1}, 1), Tensor::full({1}, 1)};
-  EXPECT_THAT(text_of<StateError>([&] { part_.reduce(ReduceOp::sum, values); }), refused);
-  EXPECT_THAT(text_of<StateError>([&] { part_.gather(values); }), refused);
+  EXPECT_THAT(error_text<StateError>([&] { part_.reduce(ReduceOp::sum, values); }), refused);
+  EXPECT_THAT(error_text<StateError>([&] { part_.gather(values); }), refused);
 }
 
 TEST_F(ReplicaIdsTest, ErrorsNameTheGlobalId) {
-  EXPECT_THAT(text_of<ShapeError>([&] {
+  EXPECT_THAT(error_text<ShapeError>([&] {
                 part_.run([](Replica& replica) {
                   if (replica.local_index == 1) throw ShapeError("too wide");
                 });

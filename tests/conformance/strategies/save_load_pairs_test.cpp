@@ -8,7 +8,7 @@
 
 #include <nyala/nyala.h>
 #include <nyala/strategies/central_storage.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/conformance/strategies/promise_case.h>
 
 namespace nyala {

@@ -7,7 +7,8 @@
 #include <random>
 
 #include <nyala/nyala.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
@@ -23,16 +24,6 @@ double fit_once(const Model& model) {
   return model
       .fit(noise(1, {12, 4}), noise(2, {12, width}), {.batch_size = 6, .verbose = 0, .shuffle = false})
       .last("loss");
-}
-
-template <class F>
-std::string state_error_of(const F& f) {
-  try {
-    f();
-  } catch (const StateError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 class SharedLayers : public testing::Test {
@@ -100,14 +91,20 @@ TEST_F(SharedLayers, WhatMovedInPartSaysSo) {
   two.adopt(pair.a);
   const auto says = AllOf(HasSubstr("shared/kernel'"), HasSubstr("another strategy (MirroredStrategy)"),
                           HasSubstr("strategy.adopt(model)"));
-  EXPECT_THAT(state_error_of([&] { fit_once(pair.b); }), says);
-  EXPECT_THAT(state_error_of([&] { pair.b.fit(noise(1, {6, 4}), noise(2, {6, 4}), {.verbose = 0}); }), says);
-  EXPECT_THAT(state_error_of([&] { pair.b.compile({.optimizer = "sgd", .loss = "mse"}); }), says);
-  EXPECT_THAT(state_error_of([&] { pair.b.predict(noise(1, {6, 4}), {.verbose = 0}); }), says);
+  EXPECT_THAT(error_text<StateError>([&] { fit_once(pair.b); }), says);
+  EXPECT_THAT(error_text<StateError>([&] {
+                pair.b.fit(noise(1, {6, 4}), noise(2, {6, 4}), {.verbose = 0});
+              }),
+              says);
+  EXPECT_THAT(error_text<StateError>([&] { pair.b.compile({.optimizer = "sgd", .loss = "mse"}); }), says);
+  EXPECT_THAT(error_text<StateError>([&] { pair.b.predict(noise(1, {6, 4}), {.verbose = 0}); }), says);
   two.adopt(pair.b);
   train_both(pair);
   three.adopt(pair.b);
-  EXPECT_THAT(state_error_of([&] { pair.a.fit(noise(1, {6, 4}), noise(2, {6, 4}), {.verbose = 0}); }), says);
+  EXPECT_THAT(error_text<StateError>([&] {
+                pair.a.fit(noise(1, {6, 4}), noise(2, {6, 4}), {.verbose = 0});
+              }),
+              says);
   EXPECT_GT(fit_once(pair.b), 0.0);
 }
 
@@ -121,7 +118,7 @@ TEST_F(SharedLayers, AModelThatIsLeftByItsStrategy) {
       MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).adopt(brief);
     }
     if (moves) {
-      EXPECT_THAT(state_error_of([&] {
+      EXPECT_THAT(error_text<StateError>([&] {
                     pair.b.predict(noise(1, {6, 4}), {.verbose = 0});
                   }),
                   HasSubstr("a strategy that is gone"));
@@ -145,7 +142,7 @@ TEST_F(SharedLayers, GatheredGradientsAreNotMixed) {
     step(pair.a), step(pair.a), step(pair.b),
         step(pair.a);  // b between updates of a, then in the middle of one
     step(pair.b);
-    EXPECT_THAT(state_error_of([&] { step(pair.a); }), HasSubstr("shared/kernel'"));
+    EXPECT_THAT(error_text<StateError>([&] { step(pair.a); }), HasSubstr("shared/kernel'"));
     pair.a.compile(
         {.optimizer = SGD({.learning_rate = 0.1, .gradient_accumulation_steps = 2}), .loss = "mse"});
     step(pair.a), step(pair.a);

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/conformance/strategies/promise_case.h>
 
 namespace nyala {

@@ -3,12 +3,13 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/image/decode_image.h>
 #include <nyala/tests/datasets/image/picture_files.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
 
 using datasets::Bytes;
-using datasets::message_of;
 
 constexpr const char* kPictures[] = {"rgb.png",         "rgba.png", "grey.png",    "grey_alpha.png",
                                      "palette.png",     "deep.png", "bits.png",    "one_pixel.png",
@@ -16,7 +17,7 @@ constexpr const char* kPictures[] = {"rgb.png",         "rgba.png", "grey.png", 
                                      "progressive.jpg", "rgb.bmp",  "palette.bmp", "frames.gif"};
 
 std::string failure(const Bytes& bytes, const DecodeImageConfig& config = {.name = "x.jpg"}) {
-  return message_of<FileFormatError>([&] { decode_image(bytes, config); });
+  return error_text<FileFormatError>([&] { decode_image(bytes, config); });
 }
 
 void put_big(Bytes& bytes, size_t at, uint32_t value) {
@@ -209,7 +210,7 @@ TEST(DecodeImageTest, OtherFormatsAreNamed) {
 }
 
 TEST(DecodeImageTest, FilesThatCannotBeReadAreErrors) {
-  const datasets::TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_THROW(decode_image_file(folder / "absent.png"), IoError);
   EXPECT_THROW(decode_image_file(folder.path()), IoError);
   EXPECT_THROW(decode_image_file("/dev/zero"), IoError);

@@ -10,12 +10,13 @@
 #include <nyala/datasets/image/image_dataset.h>
 #include <nyala/datasets/image/save_img.h>
 #include <nyala/tests/datasets/image/picture_files.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
 
 namespace fs = std::filesystem;
-using datasets::message_of;
 using Failure = InvalidArgumentError;
 
 /// Class folders whose pictures have one level each: 10 * class + number.
@@ -33,7 +34,7 @@ class ImageDatasetTest : public testing::Test {
   }
   const fs::path& root() const { return folder_.path(); }
 
-  datasets::TemporaryFolder folder_;
+  ScratchFolder folder_;
 };
 
 /// Levels of the pictures of an iteration, batches side by side.
@@ -149,7 +150,7 @@ TEST_F(ImageDatasetTest, BrokenPicturesNameTheirPath) {
       image_dataset_from_directory(root(), {.batch_size = 2, .image_size = {2, 2}, .shuffle = false});
   DatasetIterator iterator = dataset.iterate();
   Batch batch;
-  const std::string message = message_of<FileFormatError>([&] {
+  const std::string message = error_text<FileFormatError>([&] {
     while (iterator.next(batch)) {
     }
   });
@@ -185,10 +186,10 @@ TEST_F(ImageDatasetTest, NothingButBrokenPicturesIsAnEmptyIteration) {
 }
 
 TEST_F(ImageDatasetTest, DirectoriesWithoutPicturesAreErrors) {
-  const std::string empty = message_of<Failure>([&] { image_dataset_from_directory(root()); });
+  const std::string empty = error_text<Failure>([&] { image_dataset_from_directory(root()); });
   EXPECT_NE(empty.find("expected pictures"), std::string::npos) << empty;
   write(folder_ / "loose.png", 1);
-  const std::string loose = message_of<Failure>([&] { image_dataset_from_directory(root()); });
+  const std::string loose = error_text<Failure>([&] { image_dataset_from_directory(root()); });
   EXPECT_NE(loose.find("outside of class folders"), std::string::npos) << loose;
   EXPECT_EQ(image_dataset_from_directory(root(), {.labels = std::nullopt}).file_paths().size(), 1u);
   EXPECT_THROW(image_dataset_from_directory(folder_ / "absent"), NotFoundError);
@@ -198,7 +199,7 @@ TEST_F(ImageDatasetTest, DirectoriesWithoutPicturesAreErrors) {
 TEST_F(ImageDatasetTest, WrongArgumentsAreErrors) {
   write_classes(3, 2);
   const auto fails = [&](const ImageDatasetConfig& config) {
-    return message_of<Failure>([&] { image_dataset_from_directory(root(), config); });
+    return error_text<Failure>([&] { image_dataset_from_directory(root(), config); });
   };
   EXPECT_NE(fails({.labels = "infered"}), "");
   EXPECT_NE(fails({.labels = {1, 2}}).find("received 2 for the 6 files"), std::string::npos);

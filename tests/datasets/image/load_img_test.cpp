@@ -5,11 +5,11 @@
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/datasets/image/pillow_resize.h>
 #include <nyala/tests/datasets/image/picture_files.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
-
-using datasets::message_of;
 
 TEST(LoadImgTest, GivesFloatsOfTheFileByDefault) {
   const Tensor image = load_img(picture("rgb.png"));
@@ -34,20 +34,20 @@ TEST(LoadImgTest, OnePixelBecomesAnySize) {
 TEST(LoadImgTest, WrongArgumentsAreErrors) {
   const auto path = picture("rgb.png");
   EXPECT_EQ(
-      message_of<InvalidArgumentError>([&] { load_img(path, {.color_mode = "rbg"}); }),
+      error_text<InvalidArgumentError>([&] { load_img(path, {.color_mode = "rbg"}); }),
       "load_img: expected color_mode 'rgb', 'rgba' or 'grayscale', received 'rbg' (did you mean 'rgb'?)");
   EXPECT_THROW(load_img(path, {.target_size = {0, 5}}), InvalidArgumentError);
   EXPECT_THROW(load_img(path, {.target_size = {-1, -1}}), InvalidArgumentError);
   EXPECT_THROW(load_img(path, {.dtype = "int64"}), InvalidArgumentError);
   const std::string message =
-      message_of<InvalidArgumentError>([&] { load_img(path, {.interpolation = "area"}); });
+      error_text<InvalidArgumentError>([&] { load_img(path, {.interpolation = "area"}); });
   EXPECT_NE(message.find("load_img: unknown interpolation 'area'"), std::string::npos) << message;
 }
 
 TEST(LoadImgTest, BrokenFilesNameTheirPath) {
-  const datasets::TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto path = datasets::write_file(folder / "photo.png", {1, 2, 3});
-  const std::string message = message_of<FileFormatError>([&] { load_img(path); });
+  const std::string message = error_text<FileFormatError>([&] { load_img(path); });
   EXPECT_EQ(message.rfind(path.string(), 0), 0u) << message;
   EXPECT_THROW(load_img(folder / "absent.jpg"), IoError);
 }

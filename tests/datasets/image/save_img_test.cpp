@@ -9,18 +9,17 @@
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/datasets/image/save_img.h>
 #include <nyala/tests/datasets/image/picture_files.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
-
-using datasets::TemporaryFolder;
 
 Tensor random_image(const Shape& shape) {
   return Tensor::from(datasets::noise(static_cast<size_t>(shape.num_elements())), shape);
 }
 
 TEST(SaveImgTest, LosslessFormatsGiveThePixelsBack) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   for (const char* name : {"a.png", "a.bmp", "A.PNG"})
     for (const int64_t channels : {1, 3, 4})
       for (const auto& [height, width] : {std::pair{7, 5}, {1, 1}, {2, 300}}) {
@@ -33,7 +32,7 @@ TEST(SaveImgTest, LosslessFormatsGiveThePixelsBack) {
 }
 
 TEST(SaveImgTest, JpegGivesNearlyThePixelsBack) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   std::vector<float> values;
   for (int i = 0; i < 24 * 40 * 3; ++i)
     values.push_back(static_cast<float>(i % 120) + static_cast<float>(i / 120));
@@ -49,7 +48,7 @@ TEST(SaveImgTest, JpegGivesNearlyThePixelsBack) {
 }
 
 TEST(SaveImgTest, ScalesAsKerasDoes) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   // -1, 0, 1, 3 less their minimum, over their maximum, times 255, cut: 0, 63.75, 127.5, 255.
   save_img(folder / "a.png", Tensor::from(std::vector<float>{-1, 0, 1, 3}, {2, 2, 1}));
   EXPECT_EQ(decode_image_file(folder / "a.png").to_vector<uint8_t>(),
@@ -62,7 +61,7 @@ TEST(SaveImgTest, ScalesAsKerasDoes) {
 }
 
 TEST(SaveImgTest, JpegDropsTransparencyWithAWarning) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   std::string warning;
   set_log_sink([&](LogChannel channel, std::string_view text) {
     if (channel == LogChannel::warning) warning = text;
@@ -74,7 +73,7 @@ TEST(SaveImgTest, JpegDropsTransparencyWithAWarning) {
 }
 
 TEST(SaveImgTest, WhatCannotBeSavedIsAnErrorAndLeavesTheOldFile) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Tensor image = random_image({4, 4, 3});
   save_img(folder / "a.png", image);
   const auto before = datasets::read_file(folder / "a.png");

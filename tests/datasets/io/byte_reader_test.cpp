@@ -4,6 +4,8 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::datasets {
 namespace {
@@ -18,7 +20,7 @@ Bytes read_all(const std::filesystem::path& path, size_t piece, uint64_t limit =
 }
 
 TEST(ByteReaderTest, PlainAndGzipGiveTheSameBytes) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   for (size_t size : {0u, 1u, 2u, 3u, 65535u, 65536u, 65537u, 300000u}) {
     const Bytes bytes = noise(size);
     const auto plain = write_file(folder / "plain", bytes),
@@ -32,7 +34,7 @@ TEST(ByteReaderTest, PlainAndGzipGiveTheSameBytes) {
 }
 
 TEST(ByteReaderTest, SeveralMembersAreOneStream) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Bytes file = gzip({1, 2, 3});
   const Bytes empty = gzip({}), second = gzip({4, 5});
   file.insert(file.end(), empty.begin(), empty.end());
@@ -41,17 +43,17 @@ TEST(ByteReaderTest, SeveralMembersAreOneStream) {
 }
 
 TEST(ByteReaderTest, EveryTruncationOfAGzipFileIsAnError) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Bytes packed = gzip(noise(200));
   for (size_t length = 2; length < packed.size(); ++length) {
     const auto path = write_file(folder / "x", Bytes(packed.begin(), packed.begin() + length));
-    const std::string message = message_of<FileFormatError>([&] { read_all(path, 64); });
+    const std::string message = error_text<FileFormatError>([&] { read_all(path, 64); });
     EXPECT_NE(message.find(path.string()), std::string::npos) << message;
   }
 }
 
 TEST(ByteReaderTest, AChangedBitIsAnErrorOrChangesNothing) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Bytes bytes = noise(60);
   bytes.resize(400, 7);
   const Bytes packed = gzip(bytes);
@@ -70,7 +72,7 @@ TEST(ByteReaderTest, AChangedBitIsAnErrorOrChangesNothing) {
 }
 
 TEST(ByteReaderTest, GarbageBehindTheStreamIsAnError) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   for (const Bytes& tail :
        {Bytes{0}, Bytes{'x', 'y'}, Bytes{0x1f}, Bytes{0x1f, 0x8b}, Bytes{0x1f, 0x00, 0x01}}) {
     Bytes file = gzip({1, 2, 3});
@@ -81,27 +83,27 @@ TEST(ByteReaderTest, GarbageBehindTheStreamIsAnError) {
 }
 
 TEST(ByteReaderTest, TheLimitStopsAnUnpackingBomb) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto path = write_file(folder / "bomb.gz", gzip(Bytes(50'000'000, 0)));
   EXPECT_EQ(read_all(path, 1 << 20, 50'000'000).size(), 50'000'000u);
-  const std::string message = message_of<FileFormatError>([&] { read_all(path, 1 << 20, 49'999'999); });
+  const std::string message = error_text<FileFormatError>([&] { read_all(path, 1 << 20, 49'999'999); });
   EXPECT_NE(message.find("at most 49999999 bytes"), std::string::npos) << message;
 }
 
 TEST(ByteReaderTest, ShortReadsAndLeftoversAreNamed) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto path = write_file(folder / "x", {1, 2, 3});
   Bytes four(4), two(2);
-  EXPECT_EQ(message_of<FileFormatError>([&] { ByteReader(path).read_exactly(four, "labels"); }),
+  EXPECT_EQ(error_text<FileFormatError>([&] { ByteReader(path).read_exactly(four, "labels"); }),
             path.string() + ": expected 4 bytes of labels, found 3 before the end of the file");
   ByteReader reader(path);
   reader.read_exactly(two, "labels");
-  EXPECT_EQ(message_of<FileFormatError>([&] { reader.expect_end("labels"); }),
+  EXPECT_EQ(error_text<FileFormatError>([&] { reader.expect_end("labels"); }),
             path.string() + ": expected 2 bytes of labels, found 3");
 }
 
 TEST(ByteReaderTest, MissingFilesAndFoldersAreIoErrors) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_THROW(ByteReader(folder / "absent"), IoError);
   EXPECT_THROW(ByteReader(folder.path()), IoError);
 }

@@ -10,6 +10,8 @@
 #include <nyala/datasets/io/data_file.h>
 #include <nyala/datasets/io/sha256.h>
 #include <nyala/tests/datasets/io/tiny_http_server.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::datasets {
 namespace {
@@ -24,7 +26,7 @@ class FetchTest : public testing::Test {
  protected:
   // No proxy between the test and its own server.
   ScopedEnvironment no_proxy_{"no_proxy", "127.0.0.1"};
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   Bytes content_ = noise(400'000);
   std::filesystem::path path_ = folder_ / "deep/down/file.gz";
   std::filesystem::path part_ = folder_ / "deep/down/file.gz.part";
@@ -64,7 +66,7 @@ TEST_F(FetchTest, AnEmptyFile) {
 
 TEST_F(FetchTest, ABrokenConnectionLeavesThePartAndTheNextFetchGoesOnThere) {
   TinyHttpServer server({.content = content_, .breaks_after = 150'000});
-  const std::string message = message_of<IoError>([&] { fetch(request(server.url())); });
+  const std::string message = error_text<IoError>([&] { fetch(request(server.url())); });
   EXPECT_NE(message.find(server.url()), std::string::npos) << message;
   EXPECT_NE(message.find(path_.string()), std::string::npos) << message;
   EXPECT_FALSE(std::filesystem::exists(path_));
@@ -105,7 +107,7 @@ TEST_F(FetchTest, OtherBytesThanPublishedAreRefused) {
   Bytes other = content_;
   other.back() ^= 1;
   TinyHttpServer server({.content = other});
-  const std::string message = message_of<FileFormatError>([&] { fetch(request(server.url())); });
+  const std::string message = error_text<FileFormatError>([&] { fetch(request(server.url())); });
   EXPECT_NE(message.find("expected SHA-256 " + hash_of(content_) + ", found " + hash_of(other)),
             std::string::npos)
       << message;
@@ -115,7 +117,7 @@ TEST_F(FetchTest, OtherBytesThanPublishedAreRefused) {
 
 TEST_F(FetchTest, ServerErrorsAndRefusedConnections) {
   TinyHttpServer server({.content = content_, .status = 404});
-  const std::string message = message_of<IoError>([&] { fetch(request(server.url())); });
+  const std::string message = error_text<IoError>([&] { fetch(request(server.url())); });
   EXPECT_NE(message.find("404"), std::string::npos) << message;
   EXPECT_THROW(fetch(request("http://127.0.0.1:1/x")), IoError);
   EXPECT_THROW(fetch(request("nonsense://x")), IoError);
@@ -149,7 +151,7 @@ TEST_F(FetchTest, ADiskThatTakesNoMoreIsAnIoErrorAndLeavesNoFile) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{100'000, old.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
-  const std::string message = message_of<IoError>([&] { fetch(request(server.url())); });
+  const std::string message = error_text<IoError>([&] { fetch(request(server.url())); });
   setrlimit(RLIMIT_FSIZE, &old);
   std::signal(SIGXFSZ, handler);
   EXPECT_NE(message.find("cannot write " + part_.string()), std::string::npos) << message;
@@ -190,7 +192,7 @@ TEST_F(FetchTest, OfflineTheMessageNamesUrlFileFoldersAndWhereToPutIt) {
   const ScopedEnvironment data("NYALA_DATA_DIR", (folder_ / "data").c_str());
   const ScopedEnvironment home("HOME", (folder_ / "home").c_str());
   const std::string url = "http://127.0.0.1:1/file.gz";
-  const std::string message = message_of<IoError>(
+  const std::string message = error_text<IoError>(
       [&] { find_or_fetch({.folder = "set", .name = "file.gz", .url = url, .sha256 = hash_of(content_)}); });
   for (const std::string& part :
        {url, (folder_ / "data/set/file.gz").string(), (folder_ / "home/.nyala/datasets/set").string(),

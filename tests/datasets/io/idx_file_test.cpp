@@ -6,6 +6,8 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::datasets {
 namespace {
@@ -26,7 +28,7 @@ Bytes read_values(const std::filesystem::path& path, int rank) {
 }
 
 TEST(IdxFileTest, ReadsPlainAndGzip) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Bytes values(2 * 3 * 4);
   std::iota(values.begin(), values.end(), 0);
   for (const Bytes& bytes : {idx({2, 3, 4}, values), gzip(idx({2, 3, 4}, values))}) {
@@ -37,12 +39,12 @@ TEST(IdxFileTest, ReadsPlainAndGzip) {
 }
 
 TEST(IdxFileTest, ZeroRows) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_EQ(read_values(write_file(folder / "x", idx({0, 28, 28}, {})), 3), Bytes{});
 }
 
 TEST(IdxFileTest, EveryTruncationIsAnError) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Bytes whole = idx({3, 2, 2}, noise(12));
   for (size_t length = 0; length < whole.size(); ++length) {
     const Bytes part(whole.begin(), whole.begin() + length);
@@ -52,16 +54,16 @@ TEST(IdxFileTest, EveryTruncationIsAnError) {
 }
 
 TEST(IdxFileTest, TooLongIsAnError) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto path = write_file(folder / "x", idx({3}, noise(4)));
-  const std::string message = message_of<FileFormatError>([&] { read_values(path, 1); });
+  const std::string message = error_text<FileFormatError>([&] { read_values(path, 1); });
   EXPECT_EQ(message, path.string() + ": expected 11 bytes of idx head and values for shape (3,), found 12");
 }
 
 TEST(IdxFileTest, WrongMagicNumbersNameExpectedAndFound) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto labels = write_file(folder / "labels", idx({3}, noise(3)));
-  EXPECT_EQ(message_of<FileFormatError>([&] { IdxFile(labels, 3); }),
+  EXPECT_EQ(error_text<FileFormatError>([&] { IdxFile(labels, 3); }),
             labels.string() + ": expected the idx magic number 00 00 08 03 (unsigned bytes, 3 axes), " +
                 "found 00 00 08 01");
   const auto floats = write_file(folder / "floats", idx({3}, noise(12), 0x0d));
@@ -69,11 +71,11 @@ TEST(IdxFileTest, WrongMagicNumbersNameExpectedAndFound) {
 }
 
 TEST(IdxFileTest, SizesThatTheFileCannotHoldAreRefusedBeforeAllocation) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto path = write_file(folder / "x", idx({0xffffffffu, 0xffffffffu, 0xffffffffu}, noise(12)));
   EXPECT_THROW(IdxFile(path, 3), FileFormatError);
   const auto packed = write_file(folder / "x.gz", gzip(idx({60000, 28, 28}, noise(12))));
-  const std::string message = message_of<FileFormatError>([&] { IdxFile(packed, 3); });
+  const std::string message = error_text<FileFormatError>([&] { IdxFile(packed, 3); });
   EXPECT_NE(message.find("cannot hold"), std::string::npos) << message;
 }
 

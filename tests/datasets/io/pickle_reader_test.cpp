@@ -5,6 +5,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/io/pickle_reader.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::datasets {
 
@@ -22,7 +23,7 @@ PickleValue read(const std::string& text) {
 }
 
 std::string failure(const std::string& text) {
-  return message_of<FileFormatError>([&] { read(text); });
+  return error_text<FileFormatError>([&] { read(text); });
 }
 
 class PickleProtocolTest : public testing::TestWithParam<int> {};
@@ -122,7 +123,7 @@ TEST_P(PickleProtocolTest, BytearraysTurnedArraysAndLongTexts) {
 }
 
 TEST(PickleReaderTest, BuffersOutsideOfThePickleAreAnError) {
-  EXPECT_NE(message_of<FileFormatError>([] { corpus("outside5"); }).find("buffers outside of it"),
+  EXPECT_NE(error_text<FileFormatError>([] { corpus("outside5"); }).find("buffers outside of it"),
             std::string::npos);
 }
 
@@ -239,7 +240,7 @@ TEST(PickleReaderTest, LimitsOfObjects) {
   const std::string many = "(" + std::string(100, 'N') + "l.";
   const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(many.data()), many.size());
   EXPECT_EQ(read_pickle(bytes, {.max_objects = 101}).size(), 100u);
-  EXPECT_NE(message_of<FileFormatError>([&] {
+  EXPECT_NE(error_text<FileFormatError>([&] {
               read_pickle(bytes, {.max_objects = 100});
             }).find("at most 100 objects"),
             std::string::npos);
@@ -301,7 +302,7 @@ TEST(PickleReaderTest, StacksThatDoNotFitAreErrors) {
 
 TEST(PickleReaderTest, AccessorsNameTheKindThatIsThere) {
   const PickleValue value = read("(lp0\n(daI1\na.");
-  EXPECT_EQ(message_of<FileFormatError>([&] { value.integer(); }),
+  EXPECT_EQ(error_text<FileFormatError>([&] { value.integer(); }),
             "p: expected int in the pickle, found list");
   EXPECT_THROW(value.item(0).integer(), FileFormatError);
   EXPECT_EQ(value.item(1).integer(), 1);

@@ -7,6 +7,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::datasets {
 namespace {
@@ -56,7 +57,7 @@ std::map<std::string, Bytes> read_archive(const std::filesystem::path& path) {
 }
 
 TEST(TarReaderTest, ReadsFilesAndPassesOverFolders) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Bytes first = noise(700), second = noise(512, 2);
   const Bytes tar = archive({entry("set/", {}, '5'), entry("set/a.bin", first), entry("empty", {}),
                              entry("b.bin", second, '0', "long/prefix"), entry("pax", noise(30), 'x')});
@@ -70,7 +71,7 @@ TEST(TarReaderTest, ReadsFilesAndPassesOverFolders) {
 }
 
 TEST(TarReaderTest, UnreadContentIsPassedOver) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   ByteReader source(write_file(folder / "x.tar", archive({entry("a", noise(2000)), entry("b", {7})})));
   TarReader tar(source);
   TarEntry found;
@@ -86,7 +87,7 @@ TEST(TarReaderTest, UnreadContentIsPassedOver) {
 }
 
 TEST(TarReaderTest, EveryTruncationBeforeTheEndMarkIsAnError) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Bytes whole = archive({entry("a", noise(600)), entry("b", noise(5))});
   for (size_t length = 0; length < whole.size() - 512; length += 37)
     EXPECT_THROW(read_archive(write_file(folder / "x", Bytes(whole.begin(), whole.begin() + length))),
@@ -95,7 +96,7 @@ TEST(TarReaderTest, EveryTruncationBeforeTheEndMarkIsAnError) {
 }
 
 TEST(TarReaderTest, DamagedHeadersAndLinksAreErrors) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   for (size_t at : {0u, 100u, 124u, 134u, 148u, 156u, 257u}) {
     Bytes damaged = archive({entry("a", noise(600))});
     damaged[at] ^= 1;
@@ -105,7 +106,7 @@ TEST(TarReaderTest, DamagedHeadersAndLinksAreErrors) {
 }
 
 TEST(TarReaderTest, ReadsWhatTarWrites) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const Bytes content = noise(5000);
   write_file(folder / "in/deep/file.bin", content);
   const std::string command =

@@ -1,4 +1,3 @@
-#include <atomic>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/files/base/atomic_file.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
@@ -23,15 +23,6 @@ namespace fs = std::filesystem;
 
 class AtomicFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    static std::atomic<int> counter{0};
-    folder_ = fs::temp_directory_path() /
-              ("nyala-atomic-" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
-    fs::create_directories(folder_);
-    path_ = (folder_ / "x.h5").string();
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   static std::span<const std::byte> bytes_of(const std::string& text) {
     return std::as_bytes(std::span(text));
   }
@@ -41,7 +32,8 @@ class AtomicFileTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   }
   size_t files() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
   }
 
   template <class Action>
@@ -55,8 +47,8 @@ class AtomicFileTest : public ::testing::Test {
     }
   }
 
-  fs::path folder_;
-  std::string path_;
+  ScratchFolder folder_{"atomic_file"};
+  std::string path_ = folder_.file("x.h5");
 };
 
 TEST_F(AtomicFileTest, WritesReplacesAndLeavesNothingElse) {
@@ -95,7 +87,7 @@ TEST_F(AtomicFileTest, SymbolicLinksAndPermissionsStay) {
   write("old");
   ASSERT_EQ(::chmod(path_.c_str(), 0640), 0);
   const std::string target = path_;
-  path_ = (folder_ / "link.h5").string();
+  path_ = folder_.file("link.h5");
   fs::create_symlink(target, path_);
   write("new");
   EXPECT_TRUE(fs::is_symlink(path_));
@@ -109,11 +101,11 @@ TEST_F(AtomicFileTest, SymbolicLinksAndPermissionsStay) {
 TEST_F(AtomicFileTest, ImpossiblePlacesAreNamed) {
   path_ = (folder_ / "missing" / "x.h5").string();
   expect_io_error([&] { write("x"); }, "does not exist");
-  path_ = folder_.string();
+  path_ = folder_.path().string();
   expect_io_error([&] { write("x"); }, "no regular file");
   path_ = "/dev/null";
   expect_io_error([&] { write("x"); }, "no regular file");
-  path_ = (folder_ / std::string(300, 'n')).string();
+  path_ = folder_.file(std::string(300, 'n'));
   expect_io_error([&] { write("x"); }, "name too long");
   EXPECT_EQ(files(), 0u);
 }
@@ -190,18 +182,18 @@ TEST_F(AtomicFileTest, LinksThatLeadToNothingYet) {
   const std::string target = path_;
   fs::create_symlink("second.h5", folder_ / "first.h5");  // relative to the folder
   fs::create_symlink(target, folder_ / "second.h5");
-  path_ = (folder_ / "first.h5").string();
+  path_ = folder_.file("first.h5");
   write("new");
   EXPECT_TRUE(fs::is_symlink(path_));
   EXPECT_TRUE(fs::is_symlink(folder_ / "second.h5"));
   EXPECT_TRUE(fs::is_regular_file(target));
   EXPECT_FALSE(fs::is_symlink(target));
   EXPECT_EQ(content(), "new");
-  path_ = (folder_ / "away.h5").string();
+  path_ = folder_.file("away.h5");
   fs::create_symlink(folder_ / "missing" / "x.h5", path_);
   expect_io_error([&] { write("x"); }, "missing' does not exist");
   EXPECT_TRUE(fs::is_symlink(path_));
-  path_ = (folder_ / "circle.h5").string();
+  path_ = folder_.file("circle.h5");
   fs::create_symlink("circle.h5", path_);
   expect_io_error([&] { write("x"); }, "symbolic link");
 }

@@ -8,6 +8,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/tests/files/hdf5/oracle.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::hdf5::testing {
 namespace {
@@ -75,7 +76,7 @@ void fill_rich(hid_t file) {
 }
 
 Victim rich(Style style) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   {
     const Scoped file(create_file(folder.file("x.h5"), style), H5Fclose);
     fill_rich(file);

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <fstream>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -139,18 +137,6 @@ herr_t compare_object(hid_t root, const char* name, const H5O_info_t* info, void
 }
 
 }  // namespace
-
-TemporaryFolder::TemporaryFolder() {
-  static std::atomic<int> counter{0};
-  path_ = std::filesystem::temp_directory_path() /
-          ("nyala-hdf5-" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
-  std::filesystem::create_directories(path_);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 Scoped::Scoped(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {
   EXPECT_GE(id, 0) << "libhdf5 refused";

@@ -15,18 +15,6 @@
 /// libhdf5 as the author of test files and as the judge of what Nyala reads from them.
 namespace nyala::hdf5::testing {
 
-/// A folder of its own that vanishes with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 /// An identifier of libhdf5 that closes itself; fails the test where it is negative.
 class Scoped {
  public:

@@ -4,6 +4,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/files/hdf5/oracle.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::hdf5::testing {
 namespace {
@@ -23,7 +24,7 @@ class Reader : public ::testing::TestWithParam<Style> {
   }
   std::string path() const { return folder_.file("test.h5"); }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Styles, Reader, ::testing::Values(Style::old_style, Style::new_style),
@@ -226,7 +227,7 @@ TEST_P(Reader, ManyAndLongAttributes) {
 }
 
 TEST(ReaderNewStyle, HugeAttributesInDenseStorage) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   {
     const Scoped file(create_file(folder.file("x.h5"), Style::new_style), H5Fclose);
     const Scoped group(H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
@@ -365,7 +366,7 @@ TEST_P(Reader, ReadsInsideALargerRange) {
 }
 
 TEST(FileOpen, SystemErrorsAndForeignFiles) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_THROW(File::open(folder.file("missing.h5")), IoError);
   EXPECT_THROW(File::open(folder.path().string()), IoError);
   write_file(folder.file("empty.h5"), {});
@@ -382,7 +383,7 @@ TEST(FileOpen, SystemErrorsAndForeignFiles) {
 }
 
 TEST(FileOpen, LargeFilesStayOnTheDisk) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string path = folder.file("large.h5");
   {
     const Scoped file(create_file(path, Style::old_style), H5Fclose);

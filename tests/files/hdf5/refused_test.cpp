@@ -5,6 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/files/hdf5/oracle.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::hdf5::testing {
 namespace {
@@ -42,7 +43,7 @@ class Refused : public ::testing::TestWithParam<Style> {
     EXPECT_EQ(file.root().dataset("fine").values<float>(), (std::vector<float>{0, 1}));
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Styles, Refused, ::testing::Values(Style::old_style, Style::new_style),

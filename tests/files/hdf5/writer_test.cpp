@@ -10,6 +10,7 @@
 #include <nyala/files/hdf5/base/limits.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/tests/files/hdf5/oracle.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::hdf5::testing {
 namespace {
@@ -45,7 +46,7 @@ void fill_everything(Writer& writer) {
 }
 
 TEST(Writer, EveryDtypeComesBackAndLibhdf5Agrees) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Writer writer;
   fill_everything(writer);
   writer.save(folder.file("x.h5"));
@@ -97,7 +98,7 @@ TEST(Writer, EqualContentGivesEqualBytes) {
 }
 
 TEST(Writer, ManyDatasetsAndAnEmptyFile) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Writer empty;
   empty.save(folder.file("empty.h5"));
   EXPECT_EQ(expect_same_as_libhdf5(folder.file("empty.h5")), 0u);
@@ -114,7 +115,7 @@ TEST(Writer, ManyDatasetsAndAnEmptyFile) {
 }
 
 TEST(Writer, LargeDatasets) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   std::vector<float> values(9'000'000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 65521);
   Writer writer;
@@ -156,7 +157,7 @@ TEST(Writer, MisuseIsRefused) {
 }
 
 TEST(Writer, FailedSavesNameThePathAndLeaveNothing) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Writer writer;
   fill_everything(writer);
   const std::string path = folder.file("missing/x.h5");
@@ -184,7 +185,7 @@ TEST(Writer, GroupsAreAsDeepAsTheyAreRead) {
 }
 
 TEST(Writer, ThreadsMayWriteAtOnce) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {

@@ -11,7 +11,7 @@
 #include <nyala/files/base/file_bytes.h>
 #include <nyala/files/zip/archive.h>
 #include <nyala/files/zip/archive_writer.h>
-#include <nyala/tests/api/saving/scratch_folder.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::zip {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nyala/strategies/cluster/address.h>
 #include <nyala/strategies/cluster/cluster_task.h>
-#include <nyala/tests/strategies/cluster/cluster_test.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {

@@ -1,6 +1,5 @@
 #include <nyala/strategies/cluster/control_message.h>
-
-#include <nyala/tests/strategies/cluster/cluster_test.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::detail {
 namespace {

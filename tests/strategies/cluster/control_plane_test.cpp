@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include <nyala/strategies/cluster/control_server.h>
-#include <nyala/tests/strategies/cluster/cluster_test.h>
 #include <nyala/tests/support/child_process.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::detail {
 namespace {

@@ -1,7 +1,8 @@
 // The control plane without a network and without a clock.
-#include <nyala/strategies/cluster/control_state.h>
+#include <gmock/gmock.h>
 
-#include <nyala/tests/strategies/cluster/cluster_test.h>
+#include <nyala/strategies/cluster/control_state.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::detail {
 namespace {

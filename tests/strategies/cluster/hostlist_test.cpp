@@ -1,6 +1,5 @@
 #include <nyala/strategies/cluster/hostlist.h>
-
-#include <nyala/tests/strategies/cluster/cluster_test.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {

@@ -8,7 +8,7 @@
 #include <nyala/strategies/cluster/mpi_cluster_resolver.h>
 #include <nyala/strategies/cluster/slurm_cluster_resolver.h>
 #include <nyala/strategies/cluster/torchrun_cluster_resolver.h>
-#include <nyala/tests/strategies/cluster/cluster_test.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {

@@ -1,7 +1,7 @@
 #include <nyala/strategies/cluster/union_resolver.h>
 
 #include <nyala/strategies/cluster/simple_cluster_resolver.h>
-#include <nyala/tests/strategies/cluster/cluster_test.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {

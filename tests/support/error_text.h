@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/backend/core/error.h>
+
 namespace nyala {
 
 /// The text of the exception of type E that `function` throws; fails the test if it throws none of that type.
@@ -24,10 +26,11 @@ std::string error_text(Function&& function) {
 }
 
 /// Expects an exception of type E whose text has all of `parts`.
-template <class E, class Function>
+template <class E = InvalidArgumentError, class Function>
 void expect_error(Function&& function, const std::vector<std::string>& parts) {
   const std::string text = error_text<E>(std::forward<Function>(function));
-  for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << text;
+  for (const std::string& part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' in: " << text;
 }
 
 }  // namespace nyala
