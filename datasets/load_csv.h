@@ -16,8 +16,9 @@ struct LoadCsvConfig {
 };
 
 /// A table of numbers as (rows, columns), as numpy.loadtxt(path, delimiter=","): a row per line, empty lines
-/// and a byte order mark are passed over, "nan" is a number. Throws IoError, InvalidArgumentError for columns that are not there,
-/// and FileFormatError naming line and column of a field that is no number or of a row of another length.
+/// and a byte order mark are passed over, "nan" is a number. Throws IoError, InvalidArgumentError for columns
+/// that are not there, and FileFormatError naming line and column of a field that is no number or of a row of
+/// another length.
 Tensor load_csv(const std::string& path, const LoadCsvConfig& config = {});
 
 }  // namespace nyala

@@ -3,8 +3,8 @@
 // Fashion-MNIST on one device and on two, one thread each, and prints what an epoch takes and the accuracy on
 // the test images.
 //
-// In float32 the order of a sum is enough to move the accuracy by a hundredth, because the weights begin close
-// to zero and 0.2 is a large rate; float64 shows that one device and two compute the same.
+// In float32 the order of a sum is enough to move the accuracy by a hundredth, because the weights begin
+// close to zero and 0.2 is a large rate; float64 shows that one device and two compute the same.
 //
 //   data_parallel_from_scratch [epochs [training images [test images [seed [float32 or float64]]]]]
 #include <nyala/nyala.h>

@@ -20,8 +20,8 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// Standard error is where a terminal's user sees it while the results go elsewhere; an output that a program has set
-/// gets all that is printed.
+/// Standard error is where a terminal's user sees it while the results go elsewhere; an output that a program
+/// has set gets all that is printed.
 void print_progress(const Output& output, const std::string& text) {
   if (output.is_standard())
     std::fputs(text.c_str(), stderr);
@@ -29,7 +29,8 @@ void print_progress(const Output& output, const std::string& text) {
     nyala::detail::print(text);
 }
 
-/// One line that is drawn over and over on a terminal, and elsewhere one at the end for an output that was set.
+/// One line that is drawn over and over on a terminal, and elsewhere one at the end for an output that was
+/// set.
 datasets::FetchProgress progress_bar(const std::string& name) {
   const Output output = nyala::detail::output();
   const bool draws = output.is_standard() ? isatty(STDERR_FILENO) == 1 : output.is_terminal();
@@ -39,9 +40,11 @@ datasets::FetchProgress progress_bar(const std::string& name) {
     const bool finished = total > 0 && done == total;
     if (!finished && (!draws || done / kMegabyte == last)) return;
     last = done / kMegabyte;
-    const auto megabytes = [](uint64_t bytes) { return nyala::detail::fixed_text(double(bytes) / kMegabyte, 1); };
-    print_progress(output, (draws ? "\r" : "") + name + ": " + megabytes(done) + " / " + megabytes(total) + " MB" +
-                               (finished ? "\n" : ""));
+    const auto megabytes = [](uint64_t bytes) {
+      return nyala::detail::fixed_text(double(bytes) / kMegabyte, 1);
+    };
+    print_progress(output, (draws ? "\r" : "") + name + ": " + megabytes(done) + " / " + megabytes(total) +
+                               " MB" + (finished ? "\n" : ""));
   };
 }
 

@@ -19,8 +19,9 @@ void add_new(CLI::App& app);
 void add_info(CLI::App& app);
 void add_launch(CLI::App& app);
 
-/// `value` of `name=value`, where `name` is one of `names`; the name is empty where there is none. A '=' in the
-/// path of a file is part of the path. Throws InvalidArgumentError where there is neither such a name nor a file.
+/// `value` of `name=value`, where `name` is one of `names`; the name is empty where there is none. A '=' in
+/// the path of a file is part of the path. Throws InvalidArgumentError where there is neither such a name nor
+/// a file.
 struct NamedPath {
   std::string name;
   std::string path;

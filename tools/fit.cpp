@@ -152,8 +152,8 @@ void check_data(const FitOptions& options) {
   const bool is_drawn = !options.data.empty() && !options.no_shuffle && options.seed < 0;
   if (!options.preemption_checkpoint.empty() && is_drawn)
     throw InvalidArgumentError(
-        "fit: --preemption-checkpoint goes on in the order in which pictures were shuffled: expected --seed or "
-        "--no-shuffle");
+        "fit: --preemption-checkpoint goes on in the order in which pictures were shuffled: expected --seed "
+        "or --no-shuffle");
 }
 
 /// The history replaces what is at its path: not what else the command reads or writes.
@@ -280,8 +280,9 @@ void add_fit(CLI::App& app) {
       "--output", o->output,
       "the trained model, .keras or .h5; or its weights alone, .weights.h5, .safetensors or .npz");
   command->add_option("--history", o->history, "loss and metrics of each epoch, as JSON");
-  command->add_option("--preemption-checkpoint", o->preemption_checkpoint,
-                      "a folder: SIGTERM ends the step, saves there and exits with 42; the same command goes on");
+  command->add_option(
+      "--preemption-checkpoint", o->preemption_checkpoint,
+      "a folder: SIGTERM ends the step, saves there and exits with 42; the same command goes on");
   command->add_option("--verbose", o->verbose, "0 silent, 1 a bar, 2 a line per epoch")
       ->transform(whole_number(0, 2));
   only_with(*command, "--data", {"--preprocess", "--size", "--skip-broken"});

@@ -13,7 +13,8 @@ void info() {
   std::cout << "nyala " << version() << "\n"
             << "compiler: " << __VERSION__ << "\n"
             << "oneDNN: " << onednn::version() << "\n"
-            << "Gloo: " << (gloo_is_built() ? "built in" : "none (install libgloo-dev and build again)") << "\n"
+            << "Gloo: " << (gloo_is_built() ? "built in" : "none (install libgloo-dev and build again)")
+            << "\n"
             << "threads: " << available_cores() << "\n"
             << "devices:";
   for (const Device& device : list_logical_devices()) std::cout << " " << device.to_string();

@@ -17,8 +17,8 @@ CLI::Option* sizes(CLI::Option* option, int most);
 /// A check, for transform(), of whole numbers written with decimal digits; says what is expected.
 CLI::Validator whole_number(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
 
-/// Checks of numbers n with from <= n < to, or from < n where `from` is not allowed itself. CLI11's own ranges let
-/// "nan" pass.
+/// Checks of numbers n with from <= n < to, or from < n where `from` is not allowed itself. CLI11's own
+/// ranges let "nan" pass.
 CLI::Validator number_from(double from, double to);
 CLI::Validator number_above(double from);
 

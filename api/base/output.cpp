@@ -96,7 +96,8 @@ Output set_output(Output output) { return CurrentOutput::get().exchange(std::mov
 
 void set_default_verbosity(int verbose) {
   if (verbose < 0 || verbose > 2)
-    throw InvalidArgumentError("set_default_verbosity: expected 0, 1 or 2, received " + std::to_string(verbose));
+    throw InvalidArgumentError("set_default_verbosity: expected 0, 1 or 2, received " +
+                               std::to_string(verbose));
   verbosity = verbose;
 }
 

@@ -6,8 +6,8 @@
 
 namespace nyala::detail {
 
-/// The short names that Keras has for a loss and the metric of the same class, with the class: "mse" and "MSE" of
-/// MeanSquaredError.
+/// The short names that Keras has for a loss and the metric of the same class, with the class: "mse" and
+/// "MSE" of MeanSquaredError.
 inline std::vector<std::pair<std::string, std::string>> short_error_names() {
   std::vector<std::pair<std::string, std::string>> all;
   const auto add = [&](const char* lower, const char* upper, const char* class_name) {

@@ -45,7 +45,8 @@ std::string text_of(const std::vector<double>& values) {
 
 CSVLogger::CSVLogger(std::string filename, const Config& config)
     : filename_(std::move(filename)), config_(config) {
-  if (config.separator.size() != 1 || std::string_view("\"\r\n").find(config.separator) != std::string_view::npos)
+  if (config.separator.size() != 1 ||
+      std::string_view("\"\r\n").find(config.separator) != std::string_view::npos)
     throw InvalidArgumentError(
         "CSVLogger: expected a separator of one character, neither a quote nor the end of a line, received " +
         in_quotes(config.separator));

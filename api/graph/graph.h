@@ -94,7 +94,8 @@ Tensors symbolic_outputs(const std::shared_ptr<const GraphNode>& node);
 Tensors trace_operation(std::shared_ptr<const GraphOperation> operation, const std::string& name,
                         const Tensors& inputs);
 
-/// Lets ops and layers on symbolic tensors add nodes to the graph; called by everything that makes a symbolic tensor.
+/// Lets ops and layers on symbolic tensors add nodes to the graph; called by everything that makes a symbolic
+/// tensor.
 void enable_symbolic_ops();
 
 }  // namespace nyala

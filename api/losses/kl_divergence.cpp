@@ -21,6 +21,7 @@ Tensor kl_divergence_of(const Tensor& y_true, const Tensor& y_pred) {
 
 }  // namespace
 
-KLDivergence::KLDivergence(const Config& config) : Loss(make_loss("KLDivergence", config, kl_divergence_of)) {}
+KLDivergence::KLDivergence(const Config& config)
+    : Loss(make_loss("KLDivergence", config, kl_divergence_of)) {}
 
 }  // namespace nyala

@@ -20,6 +20,7 @@ Tensor squared_hinge_of(const Tensor& y_true, const Tensor& y_pred) {
 
 }  // namespace
 
-SquaredHinge::SquaredHinge(const Config& config) : Loss(make_loss("SquaredHinge", config, squared_hinge_of)) {}
+SquaredHinge::SquaredHinge(const Config& config)
+    : Loss(make_loss("SquaredHinge", config, squared_hinge_of)) {}
 
 }  // namespace nyala

@@ -35,8 +35,8 @@ class FunctionalNode : public ModelNode {
   const Tensors& inputs() const override { return inputs_; }
   const Tensors& outputs() const override { return outputs_; }
   const Topology& topology() const { return topology_; }
-  /// Floating data is converted to the dtype of its Input, as in Keras, not to one of the model: the model's own
-  /// becomes the widest of them, so that nothing is lost on the way.
+  /// Floating data is converted to the dtype of its Input, as in Keras, not to one of the model: the model's
+  /// own becomes the widest of them, so that nothing is lost on the way.
   void take_dtype_of_inputs();
   /// The layer of an operation (an Input's layer for input nodes), or an empty handle for op nodes.
   static Layer layer_of(const GraphNode& node);

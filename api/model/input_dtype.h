@@ -25,6 +25,7 @@ Tensor with_narrowed_integers(const Tensor& x, const Tensor& input, const InputP
 
 /// `x` in the dtype of the Input `input`, as Keras converts data: floats for whole numbers are cut; but whole
 /// numbers stay for a floating Input that keeps them. Throws as with_narrowed_integers().
-Tensor in_input_dtype(const Tensor& x, const Tensor& input, bool keeps_whole_numbers, const InputPlace& place);
+Tensor in_input_dtype(const Tensor& x, const Tensor& input, bool keeps_whole_numbers,
+                      const InputPlace& place);
 
 }  // namespace nyala::detail

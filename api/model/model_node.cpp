@@ -54,11 +54,11 @@ void ModelNode::check_variables() {
   if (checked_at_ == now) return;
   for (const Variable& variable : variables())
     if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&strategy_->store()))
-      throw StateError("model " + in_quotes(name()) + " belongs to " + strategy_->name() +
-                       ", but its variable " + in_quotes(variable.path()) +
-                       " lies in " + home_of(variable) +
-                       ": it was made outside, or moved with another model that shares its layer; make layers "
-                       "and model in one scope, or bring the whole model into one by strategy.adopt(model)");
+      throw StateError(
+          "model " + in_quotes(name()) + " belongs to " + strategy_->name() + ", but its variable " +
+          in_quotes(variable.path()) + " lies in " + home_of(variable) +
+          ": it was made outside, or moved with another model that shares its layer; make layers "
+          "and model in one scope, or bring the whole model into one by strategy.adopt(model)");
   checked_at_ = now;
 }
 

@@ -34,7 +34,8 @@ Line glyphs(const Cell& cell) {
     const std::string text = printable(part.text);
     for (size_t i = 0; i < text.size();) {
       size_t length = 1;
-      while (i + length < text.size() && (static_cast<unsigned char>(text[i + length]) & 0xC0) == 0x80) ++length;
+      while (i + length < text.size() && (static_cast<unsigned char>(text[i + length]) & 0xC0) == 0x80)
+        ++length;
       out.push_back({text.substr(i, length), part.style});
       i += length;
     }

@@ -73,8 +73,9 @@ void write_gathered(const Model& model, const std::string& name, const BaseOptim
                     hdf5::Writer& writer) {
   if (!optimizer.built() || !optimizer.accumulates_into_existing()) return;
   if (model.model_node().strategy()->processes())
-    throw StateError("Checkpoint::save: gradients that are gathered over steps are in several processes, which "
-                     "a checkpoint cannot hold yet; save after an update");
+    throw StateError(
+        "Checkpoint::save: gradients that are gathered over steps are in several processes, which "
+        "a checkpoint cannot hold yet; save after an update");
   ParameterStore& store = store_of(model);
   for (size_t i = 0; i < optimizer.variables().size(); ++i) {
     const Variable& variable = optimizer.variables()[i];

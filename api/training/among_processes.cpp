@@ -1,6 +1,6 @@
-// Each step begins with three numbers from every process, so that all end in the same step, and a feed that is
-// shorter on one of them is an error instead of a wait. What the replicas summed up is gathered when a step
-// ends: whoever reads logs later waits for nobody. Assigned state goes in one exchange per dtype.
+// Each step begins with three numbers from every process, so that all end in the same step, and a feed that
+// is shorter on one of them is an error instead of a wait. What the replicas summed up is gathered when a
+// step ends: whoever reads logs later waits for nobody. Assigned state goes in one exchange per dtype.
 #include <nyala/api/training/among_processes.h>
 
 #include <algorithm>
@@ -121,7 +121,8 @@ std::vector<LoggedValue> unpacked(const Tensor& packed) {
     double value = 0;
     const size_t fixed = sizeof head + sizeof value;
     if (bytes.size() - at >= fixed) std::memcpy(head, bytes.data() + at, sizeof head);
-    if (bytes.size() - at < fixed || head[0] < 0 || static_cast<uint64_t>(head[0]) > bytes.size() - at - fixed)
+    if (bytes.size() - at < fixed || head[0] < 0 ||
+        static_cast<uint64_t>(head[0]) > bytes.size() - at - fixed)
       throw CommunicationError("what a step logs: a peer sent fewer bytes than it said");
     std::memcpy(&value, bytes.data() + at + sizeof head, sizeof value);
     at += fixed;

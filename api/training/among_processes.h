@@ -9,8 +9,8 @@
 
 namespace nyala {
 
-/// What training asks of a strategy's other processes, in a place of its own: of a strategy without others each
-/// is what the process itself says.
+/// What training asks of a strategy's other processes, in a place of its own: of a strategy without others
+/// each is what the process itself says.
 
 /// Whether a loop goes on with another batch.
 enum class NextBatch { comes, is_none, is_not_wanted };
@@ -33,8 +33,8 @@ void gather_sums(StrategyNode& strategy, EpochSums& sums);
 /// The parts of a model's own metrics from all processes, so that they read the same everywhere.
 void bring_together(StrategyNode& strategy, const std::vector<Metric>& metrics);
 
-/// The rows of a whole batch, of which `own` are those of this process' replicas: on the host, where there are
-/// other processes.
+/// The rows of a whole batch, of which `own` are those of this process' replicas: on the host, where there
+/// are other processes.
 Tensor rows_of_all(StrategyNode& strategy, const Tensor& own);
 
 /// Writes the state that layers assigned in `calls`, one per replica of this process, by each variable's

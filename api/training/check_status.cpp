@@ -11,8 +11,8 @@ namespace nyala {
 
 namespace {
 
-/// The first place of the trouble's value in one of `arrays` alone, as Status::row counts; nothing where there
-/// is none.
+/// The first place of the trouble's value in one of `arrays` alone, as Status::row counts; nothing where
+/// there is none.
 std::optional<Status> located(const Status& status, const Tensors& arrays) {
   std::optional<Status> found;
   for (const Tensor& array : arrays) {

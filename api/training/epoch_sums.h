@@ -31,7 +31,7 @@ struct LoggedValue {
 /// What the batches since Stepper::reset() came to.
 struct EpochSums {
   std::vector<Tensor> of_replicas = {};  // one float64 tensor for each of this process, added up when read
-  std::vector<Tensor> of_all = {};       // those of all processes after the last step; none: there are no others
+  std::vector<Tensor> of_all = {};  // those of all processes after the last step; none: there are no others
   double rows = 0;                       // denominators of the losses
   std::atomic<bool> loss_is_tracked{false};
   std::vector<std::vector<LoggedValue>> logged;  // of the last step, by replica
@@ -50,8 +50,8 @@ void begin_sums(const CompiledTraining& compiled, const Tensor& sums);
 /// The sums as they stand, to be saved.
 SavedSums saved_sums(const EpochSums& sums);
 /// Puts `saved` in their place: at once, or with the first batch where the metrics are not known yet. On
-/// another number of replicas the first one of `strategy` takes all. Sums of other metrics are left out, with a
-/// warning.
+/// another number of replicas the first one of `strategy` takes all. Sums of other metrics are left out, with
+/// a warning.
 void restore_sums(const CompiledTraining& compiled, EpochSums& sums, SavedSums saved,
                   const StrategyNode& strategy);
 

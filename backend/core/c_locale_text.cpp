@@ -27,13 +27,17 @@ std::string written(double value, std::chars_format format, int digits) {
 std::string number_text(double value) { return shortest(value); }
 std::string number_text(float value) { return shortest(value); }
 
-std::string fixed_text(double value, int decimals) { return written(value, std::chars_format::fixed, decimals); }
+std::string fixed_text(double value, int decimals) {
+  return written(value, std::chars_format::fixed, decimals);
+}
 
 std::string scientific_text(double value, int decimals) {
   return written(value, std::chars_format::scientific, decimals);
 }
 
-std::string general_text(double value, int digits) { return written(value, std::chars_format::general, digits); }
+std::string general_text(double value, int digits) {
+  return written(value, std::chars_format::general, digits);
+}
 
 std::optional<double> parse_number(std::string_view text) {
   double value = 0;

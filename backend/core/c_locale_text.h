@@ -4,8 +4,9 @@
 #include <string>
 #include <string_view>
 
-/// Numbers and letters as text in the C locale, whatever locale the program has chosen (a decimal comma, groups of
-/// thousands, a Turkish i): std::to_string of floating numbers, printf, streams, strtod and tolower follow it.
+/// Numbers and letters as text in the C locale, whatever locale the program has chosen (a decimal comma,
+/// groups of thousands, a Turkish i): std::to_string of floating numbers, printf, streams, strtod and tolower
+/// follow it.
 namespace nyala::detail {
 
 /// The shortest text that reads back as the same number: "0.1", "2", "1e-05", "nan".

@@ -12,8 +12,8 @@ namespace nyala {
 class CaughtError {
  public:
   /// Call inside a catch block. `place` goes in front of the text of Nyala's exceptions; of others it is what
-  /// error_place() tells. Returns the text with the place; where there is no memory for texts, the exception is
-  /// kept without a place and the text is empty.
+  /// error_place() tells. Returns the text with the place; where there is no memory for texts, the exception
+  /// is kept without a place and the text is empty.
   std::string keep(const std::string& place = {}) noexcept;
   bool caught() const;
   /// Throws what was kept, if anything, and forgets it.

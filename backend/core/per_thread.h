@@ -7,14 +7,15 @@
 
 namespace nyala {
 
-/// One T for each thread that asks, destroyed with the thread. For types with a destructor: where glibc has no
-/// memory to note that of a thread_local, it ends the process; here std::bad_alloc is thrown. Objects of this
-/// class are static.
+/// One T for each thread that asks, destroyed with the thread. For types with a destructor: where glibc has
+/// no memory to note that of a thread_local, it ends the process; here std::bad_alloc is thrown. Objects of
+/// this class are static.
 template <class T>
 class PerThread {
  public:
   PerThread() {
-    if (pthread_key_create(&key_, [](void* own) { delete static_cast<T*>(own); }) != 0) throw std::bad_alloc();
+    if (pthread_key_create(&key_, [](void* own) { delete static_cast<T*>(own); }) != 0)
+      throw std::bad_alloc();
   }
   PerThread(const PerThread&) = delete;
   PerThread& operator=(const PerThread&) = delete;

@@ -1,7 +1,8 @@
 #include <nyala/backend/core/version.h>
 
 #define NYALA_TEXT_OF(number) #number
-#define NYALA_DOTTED(major, minor, patch) NYALA_TEXT_OF(major) "." NYALA_TEXT_OF(minor) "." NYALA_TEXT_OF(patch)
+#define NYALA_DOTTED(major, minor, patch) \
+  NYALA_TEXT_OF(major) "." NYALA_TEXT_OF(minor) "." NYALA_TEXT_OF(patch)
 
 namespace nyala {
 

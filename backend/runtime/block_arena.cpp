@@ -206,7 +206,8 @@ std::vector<size_t> BlockArena::largest(size_t count) const {
   for (const auto& segment : segments_)
     for (const Block* block = segment->last; block; block = block->before) {
       if (block->is_free) continue;
-      sizes.insert(std::upper_bound(sizes.begin(), sizes.end(), block->bytes, std::greater<>()), block->bytes);
+      sizes.insert(std::upper_bound(sizes.begin(), sizes.end(), block->bytes, std::greater<>()),
+                   block->bytes);
       if (sizes.size() > count) sizes.pop_back();
     }
   return sizes;

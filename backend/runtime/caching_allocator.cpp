@@ -82,7 +82,8 @@ Storage* CachingAllocator::allocate_block(size_t bytes) {
 
 Storage* CachingAllocator::make_block(size_t index) try {
   std::vector<Storage*>& bin = free_[index];
-  if (bin.capacity() <= existing_[index]) bin.reserve(2 * existing_[index] + 4);  // so that reclaim() need not
+  if (bin.capacity() <= existing_[index])
+    bin.reserve(2 * existing_[index] + 4);  // so that reclaim() need not
   const size_t size = size_of_class(index);
   void* const data = source_->allocate(size);
   if (!data) return nullptr;

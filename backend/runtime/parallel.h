@@ -14,8 +14,8 @@ int compute_threads();
 inline constexpr int64_t kParallelGrain = 32768;
 
 /// Calls body(begin, end) on pieces of [0, count) that depend on count and `grain` alone, never on the number
-/// of threads, so that sums by piece have the same bits everywhere. Throws what a piece throws, one of them where
-/// several do, after all have ended.
+/// of threads, so that sums by piece have the same bits everywhere. Throws what a piece throws, one of them
+/// where several do, after all have ended.
 template <class Body>
 void parallel_for(int64_t count, int64_t grain, Body&& body) {
   if (count <= 0) return;

@@ -13,9 +13,9 @@ inline constexpr size_t kHostMargin = size_t{16} << 20;
 /// Whether the system would give the process `bytes` more. Touches none of them.
 bool has_room(size_t bytes) noexcept;
 
-/// Proof that the host has room for what is done while this lives: no device of the host takes memory from the
-/// system meanwhile. It is what oneDNN and libgomp need, which crash and exit where they get none. It costs
-/// some microseconds: for what happens once, never in a warm step. At most one at a time on a thread.
+/// Proof that the host has room for what is done while this lives: no device of the host takes memory from
+/// the system meanwhile. It is what oneDNN and libgomp need, which crash and exit where they get none. It
+/// costs some microseconds: for what happens once, never in a warm step. At most one at a time on a thread.
 class ProvenRoom {
  public:
   /// Gives back what the host's devices have cached where that helps. Throws OutOfMemoryError with `what`

@@ -16,7 +16,8 @@ SampleWeights::operator Tensor() const {
 
 bool SampleWeights::is_like(const SampleWeights& other) const {
   return for_all_.defined() == other.for_all_.defined() &&
-         std::equal(per_output_.begin(), per_output_.end(), other.per_output_.begin(), other.per_output_.end(),
+         std::equal(per_output_.begin(), per_output_.end(), other.per_output_.begin(),
+                    other.per_output_.end(),
                     [](const Tensor& a, const Tensor& b) { return a.defined() == b.defined(); });
 }
 

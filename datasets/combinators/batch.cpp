@@ -216,8 +216,8 @@ class BatchNode : public UnaryNode, public PartialBatches {
     const int64_t count = input().cardinality();
     if (count < 0 || !is_index_based()) return nullptr;
     const auto parts_of = [&](auto batches) -> std::unique_ptr<ItemStream<PartOfBatch>> {
-      return std::make_unique<PartStream<decltype(batches)>>(std::move(batches), count, size_, drop_remainder_,
-                                                             choice);
+      return std::make_unique<PartStream<decltype(batches)>>(std::move(batches), count, size_,
+                                                             drop_remainder_, choice);
     };
     if (const Element* arrays = input().arrays())
       return parts_of(GatherStream(*arrays, input().rows(iteration), size_, drop_remainder_));

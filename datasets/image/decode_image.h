@@ -23,8 +23,9 @@ struct DecodeImageConfig {
 /// 16-bit PNGs give their high bytes. Colour becomes grey by Rec. 601's luma, rounded as Pillow does;
 /// transparency is dropped, or 255 where the file has none. A rotation noted in EXIF is not applied, as in
 /// Keras. Nothing is allocated for a header that promises more than `max_pixels`, or more pixels than
-/// its bytes can hold (JPEG and GIF: unless they are less than a million). Throws FileFormatError naming `name` for bytes that are no picture, of a
-/// kind that is not known, damaged (PNG: checksums), or cut off; InvalidArgumentError for other channels.
+/// its bytes can hold (JPEG and GIF: unless they are less than a million). Throws FileFormatError naming
+/// `name` for bytes that are no picture, of a kind that is not known, damaged (PNG: checksums), or cut off;
+/// InvalidArgumentError for other channels.
 Tensor decode_image(std::span<const uint8_t> bytes, const DecodeImageConfig& config = {});
 
 /// The same from a file. Throws IoError when it cannot be read.

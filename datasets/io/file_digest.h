@@ -5,8 +5,8 @@
 
 namespace nyala::datasets {
 
-/// The digest of a whole file as 32 or 64 lower-case hexadecimal digits. Throw IoError naming the file when it
-/// cannot be read.
+/// The digest of a whole file as 32 or 64 lower-case hexadecimal digits. Throw IoError naming the file when
+/// it cannot be read.
 std::string md5_of_file(const std::filesystem::path& path);
 std::string sha256_of_file(const std::filesystem::path& path);
 

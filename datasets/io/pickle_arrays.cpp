@@ -198,7 +198,8 @@ PickleDocument::Object PickleArrays::from_buffer(const Object& arguments) {
   const std::string& order = argument(arguments, 3, PickleKind::bytes, "the order of an array's axes").text;
   if (order == "C") return stored(from_bytes(shape, name, bytes));
   if (order == "F") return stored(from_columns(from_bytes(reversed(shape), name, bytes)));
-  if (order != "K") fail("expected an order C, F or K of an array's axes, found " + in_quotes(order.substr(0, 20)));
+  if (order != "K")
+    fail("expected an order C, F or K of an array's axes, found " + in_quotes(order.substr(0, 20)));
   const Object& axes = argument(arguments, 4, PickleKind::tuple, "the axes of an array in memory");
   return stored(ops::transpose(from_bytes(shape, name, bytes), order_of(axes, shape.rank())));
 }
@@ -212,7 +213,8 @@ std::vector<int> PickleArrays::order_of(const Object& tuple, int rank) const {
       fail("expected each axis of an array once, found " + std::to_string(axis));
     order.push_back(static_cast<int>(axis));
   }
-  if (std::ssize(order) != rank) fail("expected " + std::to_string(rank) + " axes, found " + std::to_string(order.size()));
+  if (std::ssize(order) != rank)
+    fail("expected " + std::to_string(rank) + " axes, found " + std::to_string(order.size()));
   return order;
 }
 
@@ -297,8 +299,8 @@ void PickleArrays::build_array(Object& array, const Object& state) {
 Tensor PickleArrays::from_bytes(const Shape& shape, const std::string& dtype_name, const std::string& bytes) {
   const DType dtype = *element_type(dtype_name);
   if (checked_bytes(shape, size_of(dtype)) != bytes.size())
-    fail("expected the bytes of an array of shape " + shape.to_string() + " and dtype " + in_quotes(dtype_name) +
-         ", found " + std::to_string(bytes.size()) + " bytes");
+    fail("expected the bytes of an array of shape " + shape.to_string() + " and dtype " +
+         in_quotes(dtype_name) + ", found " + std::to_string(bytes.size()) + " bytes");
   spend(bytes.size());
   const Tensor out = Tensor::empty(shape, dtype);
   const char order = dtype_name.size() == 3 ? dtype_name[0] : '=';

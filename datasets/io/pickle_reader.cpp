@@ -58,7 +58,8 @@ class Machine {
         return true;
       case 0x97:
       case 0x98:
-        cursor_.fail("its arrays lie in buffers outside of it (pickle.dumps without buffer_callback keeps them)");
+        cursor_.fail(
+            "its arrays lie in buffers outside of it (pickle.dumps without buffer_callback keeps them)");
       default:
         return false;
     }

@@ -9,9 +9,10 @@
 namespace nyala {
 
 /// Writes a file so that its path holds the old content or the whole new one, whatever happens (kill -9, a
-/// full disk, an exception): the content goes into `<path>.nyala-tmp-<pid>-<16 random digits>` beside it (of a
-/// long name, the part of it that leaves room for the rest), is flushed to the disk, and the file is renamed over the old one. A symbolic link stays one: the file it leads
-/// to is replaced, or made where there is none yet. The permissions of an old file are kept.
+/// full disk, an exception): the content goes into `<path>.nyala-tmp-<pid>-<16 random digits>` beside it (of
+/// a long name, the part of it that leaves room for the rest), is flushed to the disk, and the file is
+/// renamed over the old one. A symbolic link stays one: the file it leads to is replaced, or made where there
+/// is none yet. The permissions of an old file are kept.
 ///
 /// Several threads and processes may write the same path at once: each writes its own temporary file, the
 /// last one to commit wins. Temporary files of killed writers of this path are removed by the next writer.

@@ -12,8 +12,8 @@ class Error;
 /// on as they are.
 [[noreturn]] void rethrow_naming(const std::string& file);
 
-/// Inside a catch block: throws `error`, the current exception, again where it says that memory ran out, for which no
-/// file is to blame.
+/// Inside a catch block: throws `error`, the current exception, again where it says that memory ran out, for
+/// which no file is to blame.
 void let_out_of_memory_pass(const Error& error);
 
 /// Runs f, which reads `file`: what a file causes names the file.

@@ -36,8 +36,8 @@ class Group {
   /// be followed and for a group that can be reached by two paths.
   std::vector<std::string> dataset_paths() const;
 
-  /// Throws FileFormatError where the file holds other names than it was written with, or one object under two: for
-  /// files with kNamesChecksum at their root, unless nothing is verified.
+  /// Throws FileFormatError where the file holds other names than it was written with, or one object under
+  /// two: for files with kNamesChecksum at their root, unless nothing is verified.
   void check_names() const;
 
  private:

@@ -8,7 +8,8 @@
 
 namespace nyala::hdf5 {
 
-/// The attribute of a root group with the CRC-32C over all names of its file, where Nyala wrote it. Others pass it over.
+/// The attribute of a root group with the CRC-32C over all names of its file, where Nyala wrote it. Others
+/// pass it over.
 inline constexpr const char* kNamesChecksum = "nyala_names_crc32c";
 
 /// The checksum with one more object; they come in the order of their full paths, "/" first.

@@ -44,8 +44,8 @@ std::string normalize(std::string_view path) {
 /// Of a group. What cannot be read is not written.
 void check_depth(const std::string& path) {
   if (static_cast<size_t>(std::count(path.begin(), path.end(), '/')) > kMaxDepth)
-    throw InvalidArgumentError("HDF5 writer: the group '" + path + "' is deeper than " + std::to_string(kMaxDepth) +
-                               " groups, and no deeper ones are read");
+    throw InvalidArgumentError("HDF5 writer: the group '" + path + "' is deeper than " +
+                               std::to_string(kMaxDepth) + " groups, and no deeper ones are read");
 }
 
 Handle copy_type(Id type) { return Handle(H5Tcopy(type), H5Tclose, "copy a type"); }

@@ -18,8 +18,8 @@ namespace nyala::hdf5 {
 /// each with its own length (Keras 3).
 enum class StringStorage { fixed, variable };
 
-/// Whether each dataset with values carries their checksum in an attribute, Dataset::kChecksum, and the root that of all
-/// names, kNamesChecksum.
+/// Whether each dataset with values carries their checksum in an attribute, Dataset::kChecksum, and the root
+/// that of all names, kNamesChecksum.
 enum class Checksums { none, crc32c };
 
 /// Builds an HDF5 file the way Keras' files are: superblock 0, old-style groups, contiguous datasets without

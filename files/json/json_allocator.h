@@ -17,8 +17,9 @@ struct JsonAllocator {
   friend bool operator==(const JsonAllocator&, const JsonAllocator&) noexcept { return true; }
 };
 
-/// Where basic_json's destructor, which takes its values apart in a vector of its own, has that vector: a kept
-/// reserve stands in where the heap has nothing left. Throws std::bad_alloc where that is too small as well.
+/// Where basic_json's destructor, which takes its values apart in a vector of its own, has that vector: a
+/// kept reserve stands in where the heap has nothing left. Throws std::bad_alloc where that is too small as
+/// well.
 void* allocate_for_teardown(size_t bytes);
 void give_back_after_teardown(void* data) noexcept;
 

@@ -125,7 +125,8 @@ void ProcessLink::all_numbers(std::span<const int64_t> own, std::span<int64_t> a
 }
 
 void ProcessLink::broadcast(const Tensor& value, std::string_view what) {
-  in_host_memory(value, [&](const Tensor& host) { communicator_->broadcast(bytes_of(host), 0, {.what = what}); });
+  in_host_memory(value,
+                 [&](const Tensor& host) { communicator_->broadcast(bytes_of(host), 0, {.what = what}); });
 }
 
 void ProcessLink::agree(uint64_t number, std::string_view what) {

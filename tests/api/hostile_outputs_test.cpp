@@ -1,5 +1,5 @@
-// Names that nobody would choose, in everything that shows or keeps them: what a terminal gets is harmless, what a
-// file keeps is read back as it was, and what cannot be kept is a typed error.
+// Names that nobody would choose, in everything that shows or keeps them: what a terminal gets is harmless,
+// what a file keeps is read back as it was, and what cannot be kept is a typed error.
 #include <fstream>
 #include <sstream>
 #include <string>

@@ -44,7 +44,8 @@ void make_files(const fs::path& folder) {
   Checkpoint(model).save(at("own.checkpoint"), {.epoch = 3});
   save_npy(at("own.npy"), Tensor::ones({3, 4}));
   write(at("own.csv"), "1,2,3\n4,5.5,6\n-1e3,nan,0\n");
-  write(at("own.idx3"), std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x03\0\0\0\x02", 16) + std::string(12, '\x07'));
+  write(at("own.idx3"),
+        std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x03\0\0\0\x02", 16) + std::string(12, '\x07'));
   const Tensor x = Tensor::ones({2, 3});
   const Tensor in = Input({2, 3});
   const Tensor attended = MultiHeadAttention(2, 2)(in, in);

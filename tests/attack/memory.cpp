@@ -191,7 +191,8 @@ struct Reference {
 };
 
 std::string text_of(const Trial& trial) {
-  std::string text = std::string(name_of(trial.work.task)) + " on " + std::to_string(trial.work.devices) + ", ";
+  std::string text =
+      std::string(name_of(trial.work.task)) + " on " + std::to_string(trial.work.devices) + ", ";
   if (trial.limit) return text + std::to_string(trial.limit / 1024) + " KiB";
   return text + "allocation " + std::to_string(trial.fail_at);
 }

@@ -29,15 +29,20 @@ using namespace nyala;
 namespace fs = std::filesystem;
 using namespace attack;
 
-// ---- damage -----------------------------------------------------------------------------------------------------
+// ---- damage ---------------------------------------------------------------------------------------------
 
-const std::vector<std::string> kHostile = {"a\x1b[31m\nb", "\x9b" "2J", std::string(5000, 'x'), "", "../x", "\xc2\x9b",
-                                           "'quoted'", "None", "__tensor__", "lstm/dense", "\r", "\xff\xfe"};
+// clang-format off
+const std::vector<std::string> kHostile = {"a\x1b[31m\nb", "\x9b" "2J", std::string(5000, 'x'), "", "../x",
+                                           "\xc2\x9b", "'quoted'", "None", "__tensor__", "lstm/dense", "\r",
+                                           "\xff\xfe"};
+// clang-format on
 
 Json other_value(Random& random, const std::vector<Json>& others) {
+  // clang-format off
   static const std::vector<Json> extremes = {
-      0,   -1,    1,     2147483648u, -2147483649ll, INT64_MAX, INT64_MIN,       UINT64_MAX, 1e308, -1e308, 1e-320,
-      0.5, false, true,  nullptr,     "relu",        "float16", Json::array(),   Json::object(), 65536, 1000000};
+      0, -1, 1, 2147483648u, -2147483649ll, INT64_MAX, INT64_MIN, UINT64_MAX, 1e308, -1e308, 1e-320, 0.5, false,
+      true, nullptr, "relu", "float16", Json::array(), Json::object(), 65536, 1000000};
+  // clang-format on
   switch (below(random, 5)) {
     case 0:
       return extremes[below(random, extremes.size())];
@@ -169,7 +174,8 @@ struct Damaged {
   bool weights_are_whole = false;
 };
 
-Damaged damaged(const Sample& sample, Random& random, const std::vector<Sample>& samples, const fs::path& scratch) {
+Damaged damaged(const Sample& sample, Random& random, const std::vector<Sample>& samples,
+                const fs::path& scratch) {
   if (sample.name.ends_with(".json")) return {damaged_json(sample.content, random)};
   if (sample.content.starts_with("PK") && below(random, 8) != 0) {
     bool config_only = true;
@@ -179,7 +185,7 @@ Damaged damaged(const Sample& sample, Random& random, const std::vector<Sample>&
   return {damaged_bytes(sample.content, random, samples)};
 }
 
-// ---- the child --------------------------------------------------------------------------------------------------
+// ---- the child ------------------------------------------------------------------------------------------
 
 enum Outcome { loaded, refused, wrong, died, hung };
 
@@ -196,7 +202,8 @@ enum Outcome { loaded, refused, wrong, died, hung };
     ::_exit(wrong);
   };
   bool raw_log = false;
-  set_log_sink([&](LogChannel, std::string_view text) { raw_log = raw_log || printable(text, true) != text; });
+  set_log_sink(
+      [&](LogChannel, std::string_view text) { raw_log = raw_log || printable(text, true) != text; });
   try {
     read(path, sample.name, weights_are_whole);
   } catch (const std::exception& error) {
@@ -273,8 +280,8 @@ int main(int count, char** arguments) {
   std::cout << "seed " << seed << ", " << trials << " trials of " << samples.size() << " files\n"
             << "kind            loaded refused   wrong    died    hung\n";
   for (auto& [kind, counts] : table) {
-    std::printf("%-14s %7zu %7zu %7zu %7zu %7zu\n", kind.c_str(), counts[loaded], counts[refused], counts[wrong],
-                counts[died], counts[hung]);
+    std::printf("%-14s %7zu %7zu %7zu %7zu %7zu\n", kind.c_str(), counts[loaded], counts[refused],
+                counts[wrong], counts[died], counts[hung]);
   }
   return failures == 0 ? 0 : 1;
 }

@@ -26,8 +26,8 @@ size_t thread_count() {
   return count;
 }
 
-/// Threads before a test begins. A sanitizer starts one of its own beside the first thread of a program, so there is
-/// a first one here.
+/// Threads before a test begins. A sanitizer starts one of its own beside the first thread of a program, so
+/// there is a first one here.
 size_t threads_at_rest() {
   std::thread([] {}).join();
   std::this_thread::sleep_for(20ms);

@@ -15,7 +15,8 @@ TEST(SeveralProcesses, LearnWhatOneLearns) {
   const ScratchFolder folder("several_processes");
   const ExampleRun one = run_example("several_processes", arguments(folder, "one"));
   ASSERT_EQ(one.status, 0) << one.output;
-  const std::string two_of_them = arguments(folder, "two"), program = example_path("several_processes").string();
+  const std::string two_of_them = arguments(folder, "two"),
+                    program = example_path("several_processes").string();
   const ExampleRun two = run_example(
       "several_processes",
       two_of_them + " & NYALA_RANK=1 NYALA_WORLD_SIZE=2 '" + program + "' " + two_of_them + "; wait $!",

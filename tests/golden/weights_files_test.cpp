@@ -88,7 +88,8 @@ TEST(GoldenWeightsFiles, SaveAsKerasDoes) {
   }
 }
 
-/// Written by Nyala, read by Keras (read_checksums_with_keras.py): what the file has for us alone is no matter there.
+/// Written by Nyala, read by Keras (read_checksums_with_keras.py): what the file has for us alone is no
+/// matter there.
 TEST(WeightsFiles, OfNyalaWithChecksumsOpenInKeras) {
   const Json golden = load("checksums.json");
   const std::string path = (directory() / "checksums.weights.h5").string();
@@ -113,7 +114,8 @@ TEST(WeightsFiles, OfNyalaWithChecksumsOpenInKeras) {
 
   // The file is what we write today.
   std::vector<std::string> attributes;
-  const std::string again = (std::filesystem::temp_directory_path() / "nyala_checksums_again.weights.h5").string();
+  const std::string again =
+      (std::filesystem::temp_directory_path() / "nyala_checksums_again.weights.h5").string();
   model.save_weights(again);
   const hdf5::Group root = hdf5::File::open(again).root();
   const auto add = [&](const std::string& object, const hdf5::Attributes& of) {

@@ -1,4 +1,5 @@
-// What follows the locale of a program that uses Nyala (backend/core/c_locale_text.h has the same without it).
+// What follows the locale of a program that uses Nyala (backend/core/c_locale_text.h has the same without
+// it).
 #include <regex>
 #include <sstream>
 #include <string>
@@ -16,8 +17,9 @@ TEST(CLocale, NothingThatFollowsTheLocaleIsCalled) {
       R"(|std::(tolower|toupper|isalpha|isalnum|isdigit|isupper|islower|isspace|ispunct|isprint)\b|std::fixed\b)"
       R"(|std::scientific\b)");
   for (const SourceFile& file : cpp_files()) {
-    const bool ours = lies_in(file.path, "backend") || lies_in(file.path, "datasets") || lies_in(file.path, "strategies") ||
-                      lies_in(file.path, "api") || lies_in(file.path, "models") || lies_in(file.path, "tools");
+    const bool ours = lies_in(file.path, "backend") || lies_in(file.path, "datasets") ||
+                      lies_in(file.path, "strategies") || lies_in(file.path, "api") ||
+                      lies_in(file.path, "models") || lies_in(file.path, "tools");
     if (!ours) continue;
     std::istringstream code(code_only(file.text));
     int number = 0;

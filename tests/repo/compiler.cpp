@@ -17,7 +17,8 @@ std::string what_the_compiler_says(const std::string& source, const std::string&
   const std::string name = "nyala_source_" + std::to_string(getpid()) + ".cpp";
   const std::string path = (std::filesystem::temp_directory_path() / name).string();
   std::ofstream(path) << source;
-  const std::string line = "LC_ALL=C " + command + " -fsyntax-only -I" NYALA_BINARY_DIR "/include " + path + " 2>&1";
+  const std::string line =
+      "LC_ALL=C " + command + " -fsyntax-only -I" NYALA_BINARY_DIR "/include " + path + " 2>&1";
   std::FILE* const pipe = popen(line.c_str(), "r");
   std::string text;
   char buffer[4096];

@@ -29,8 +29,8 @@ bool needs_list(const std::string& folder) {
   return folder == "backend/ops" || folder == "models" || kKinds.contains(folder);
 }
 
-/// In backend/ops the headers that declare ops are units, elsewhere all but those in the room `base`; the others
-/// are what units are made with.
+/// In backend/ops the headers that declare ops are units, elsewhere all but those in the room `base`; the
+/// others are what units are made with.
 bool is_unit(const SourceFile& file) {
   if (folder_of(file.path).ends_with("/base")) return false;
   return !lies_in(file.path, "backend/ops") || file.text.find("namespace nyala::ops {") != std::string::npos;

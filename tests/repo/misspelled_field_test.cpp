@@ -16,8 +16,8 @@ using ::testing::Not;
 /// What the compiler says about `statement`.
 std::string diagnosed(const std::string& statement, const std::string& flags = "") {
   return what_the_compiler_says(
-      "#include <nyala/nyala.h>\nusing namespace nyala;\nvoid f(Model m, Tensor x, Tensor y) {\n" + statement +
-          "\n}\n",
+      "#include <nyala/nyala.h>\nusing namespace nyala;\nvoid f(Model m, Tensor x, Tensor y) {\n" +
+          statement + "\n}\n",
       "g++ -std=c++20 " + flags);
 }
 

@@ -1,5 +1,5 @@
-// What a program may use: nothing but the standard library stands in installed headers, and what they declare outside
-// of `detail` is in the reference.
+// What a program may use: nothing but the standard library stands in installed headers, and what they declare
+// outside of `detail` is in the reference.
 #include <nyala/tests/repo/public_headers.h>
 
 #include <algorithm>

@@ -253,9 +253,11 @@ std::string prefix_of(const std::string& space) {
   return space == "nyala" ? "" : space.substr(std::string("nyala::").size()) + "::";
 }
 
-/// What the installed headers declare besides, outside of `detail`: a name that is not here is none of a program's.
+/// What the installed headers declare besides, outside of `detail`: a name that is not here is none of a
+/// program's.
 ReferenceGroup other_functions(const Headers& headers, const std::vector<ReferenceGroup>& groups) {
-  static const std::regex function(R"(^(?:template <.*?> )?(?:constexpr |inline |\[\[\w+\]\] )*[\w:<>,&* ]*[\w>&*] (\w+)\()"),
+  static const std::regex function(
+      R"(^(?:template <.*?> )?(?:constexpr |inline |\[\[\w+\]\] )*[\w:<>,&* ]*[\w>&*] (\w+)\()"),
       none(R"(^(class|struct|enum|using|extern|friend|static_assert)\b| operator|(^|::)detail(::|$)|\) = )");
   std::set<std::string> named;
   for (const ReferenceGroup& group : groups)
@@ -266,10 +268,12 @@ ReferenceGroup other_functions(const Headers& headers, const std::vector<Referen
     for (const Declaration& d : declarations) {
       std::smatch match;
       if (!d.space.starts_with("nyala") || d.space == "nyala::ops" || std::regex_search(d.space, none) ||
-          std::regex_search(d.head, none) || !std::regex_search(d.head, match, function) || named.contains(match[1]))
+          std::regex_search(d.head, none) || !std::regex_search(d.head, match, function) ||
+          named.contains(match[1]))
         continue;
-      rest.entries.push_back({match[1], prefix_of(d.space) + match[1].str() + d.head.substr(match.position(1) + match.length(1)),
-                              first_sentence(d.comment)});
+      rest.entries.push_back(
+          {match[1], prefix_of(d.space) + match[1].str() + d.head.substr(match.position(1) + match.length(1)),
+           first_sentence(d.comment)});
     }
   }
   std::stable_sort(rest.entries.begin(), rest.entries.end(),
@@ -295,7 +299,8 @@ std::vector<ReferenceGroup> reference_groups() {
   std::vector<ReferenceGroup> groups;
   for (const Kind& kind : kClasses) groups.push_back(classes_group(headers, kind));
   groups.push_back(activations_group(headers));
-  groups.push_back(options_group(headers, {"Options of compile, fit, evaluate and predict", "api/model/config"}));
+  groups.push_back(
+      options_group(headers, {"Options of compile, fit, evaluate and predict", "api/model/config"}));
   groups.push_back(options_group(headers, {"Options of a progress bar", "api/utils/progress_bar.h"}));
   groups.push_back(options_group(headers, {"Options of a function that is a loss", "api/losses/loss.h"}));
   groups.push_back(options_group(headers, {"Options of strategies", "strategies"}));

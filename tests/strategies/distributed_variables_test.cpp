@@ -394,7 +394,8 @@ INSTANTIATE_TEST_SUITE_P(Storage, StorageTest, ::testing::Bool(),
 TEST_F(DistributedVariablesTest, ANumberIsWrittenToAVariableThatIsNoScalar) {
   const MirroredStrategy strategy({.devices = cpus(2)});
   const Variable mean = strategy.scope([] {
-    return Variable(Tensor::zeros({2}), {.trainable = false, .aggregation = Aggregation::mean, .name = "mean"});
+    return Variable(Tensor::zeros({2}),
+                    {.trainable = false, .aggregation = Aggregation::mean, .name = "mean"});
   });
   strategy.run([&](Replica&) { mean.assign_add(3.0); });
   EXPECT_EQ(floats(mean.value()), Floats({3, 3}));

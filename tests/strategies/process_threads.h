@@ -14,8 +14,8 @@
 
 namespace nyala {
 
-/// Threads that pose as processes: each has a strategy of its own, on devices of its own, and communicators that
-/// reach the others.
+/// Threads that pose as processes: each has a strategy of its own, on devices of its own, and communicators
+/// that reach the others.
 struct ProcessThreads {
   int processes = 2;
   int devices = 1;

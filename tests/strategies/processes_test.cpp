@@ -1,5 +1,5 @@
-// A step over processes, which are threads here: what replicas bring together, what variables become, and sums
-// of gradients are those of one process that has all the replicas.
+// A step over processes, which are threads here: what replicas bring together, what variables become, and
+// sums of gradients are those of one process that has all the replicas.
 #include <mutex>
 
 #include <gmock/gmock.h>
@@ -177,7 +177,8 @@ std::function<void(Replica&)> step_of(const Variables& weights) {
 std::vector<std::vector<float>> trained(const Strategy& strategy) {
   Variables weights;
   for (int i = 0; i < 7; ++i)
-    weights.push_back(make_variable(strategy.node().store(), "w" + std::to_string(i), {100 * (i + 1)}, 0.5 + i));
+    weights.push_back(
+        make_variable(strategy.node().store(), "w" + std::to_string(i), {100 * (i + 1)}, 0.5 + i));
   PlainDescent rule(weights, 0.002);
   for (int step = 0; step < 3; ++step) {
     strategy.node().run(step_of(weights), &rule);
@@ -202,7 +203,8 @@ std::vector<std::vector<float>> trained(const Strategy& strategy) {
   std::vector<std::vector<float>> values;
   for (const Variable& weight : weights) {
     values.push_back(floats(weight.value(0)));
-    for (size_t copy = 1; copy < weight.num_copies(); ++copy) EXPECT_EQ(floats(weight.value(copy)), values.back());
+    for (size_t copy = 1; copy < weight.num_copies(); ++copy)
+      EXPECT_EQ(floats(weight.value(copy)), values.back());
   }
   return values;
 }
@@ -220,7 +222,8 @@ TEST_P(ProcessesTest, GradientsAreThoseOfOneProcessWithAllReplicas) {
       const auto values = trained(strategy);
       const std::lock_guard lock(mutex);
       for (size_t i = 0; i < values.size(); ++i)
-        for (size_t j = 0; j < values[i].size(); ++j) ASSERT_NEAR(values[i][j], expected[i][j], 1e-5 * (i + 1));
+        for (size_t j = 0; j < values[i].size(); ++j)
+          ASSERT_NEAR(values[i][j], expected[i][j], 1e-5 * (i + 1));
     });
   }
 }

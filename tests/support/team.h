@@ -4,8 +4,8 @@
 
 namespace nyala {
 
-/// Gives this thread a team of `threads` for as long as it lives. Under the thread sanitizer, which does not see
-/// libgomp's barriers, always of one.
+/// Gives this thread a team of `threads` for as long as it lives. Under the thread sanitizer, which does not
+/// see libgomp's barriers, always of one.
 class TestTeam {
  public:
   explicit TestTeam(int threads)

@@ -156,9 +156,10 @@ TEST_F(ToolFit, SeveralInputsTargetsAndWeights) {
 
 TEST_F(ToolFit, ASignalEndsAfterTheStepAndSaves) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    NyalaProcess process(folder_.path().string(),
-                         {"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"), "--output",
-                          file("out.keras"), "--history", file("h.json"), "--epochs", "10000000", "--verbose", "2"});
+    NyalaProcess process(
+        folder_.path().string(),
+        {"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"), "--output",
+         file("out.keras"), "--history", file("h.json"), "--epochs", "10000000", "--verbose", "2"});
     ASSERT_TRUE(process.has_written(200, 60)) << "no epoch ended";
     process.send(signal);
     const ToolRun run = process.wait();
@@ -183,8 +184,8 @@ TEST_F(ToolFit, WithoutAnOutputASignalSaysThatNothingIsKept) {
 TEST_F(ToolFit, ASecondSignalEndsAtOnceAndTheOldFileIsWhole) {
   std::filesystem::copy_file(file("m.keras"), file("out.keras"));
   NyalaProcess process(folder_.path().string(),
-                       {"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"), "--output",
-                        file("out.keras"), "--epochs", "10000000", "--verbose", "2"});
+                       {"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"),
+                        "--output", file("out.keras"), "--epochs", "10000000", "--verbose", "2"});
   ASSERT_TRUE(process.has_written(200, 60)) << "no epoch ended";
   process.send(SIGINT);
   process.send(SIGTERM);
@@ -199,9 +200,10 @@ TEST_F(ToolFit, APreemptionExitsWith42AndTheSameCommandGoesOn) {
   model.save(file("m.keras"));
   for (const std::string devices : {"cpu:0", "cpu:0,cpu:1"}) {
     const auto command = [&](const std::string& output) {
-      return std::vector<std::string>{"fit", file("m.keras"), "--input", file("x.npy"), "--target", file("y.npy"),
-                                      "--epochs", "1500", "--seed", "4", "--verbose", "2", "--devices", devices,
-                                      "--output", file(output)};
+      return std::vector<std::string>{
+          "fit",       file("m.keras"), "--input",  file("x.npy"), "--target",  file("y.npy"),
+          "--epochs",  "1500",          "--seed",   "4",           "--verbose", "2",
+          "--devices", devices,         "--output", file(output)};
     };
     run_well(command("whole.keras"));
     std::vector<std::string> again = command("parts.keras");
@@ -217,7 +219,8 @@ TEST_F(ToolFit, APreemptionExitsWith42AndTheSameCommandGoesOn) {
       ASSERT_EQ(run.status, preemptions < 2 ? 42 : 0) << run.err;
       if (run.status == 0) break;
       ++preemptions;
-      EXPECT_NE(run.err.find("preempted; the same command goes on from " + file("preempted")), std::string::npos)
+      EXPECT_NE(run.err.find("preempted; the same command goes on from " + file("preempted")),
+                std::string::npos)
           << run.err;
     }
     EXPECT_EQ(preemptions, 2);
@@ -228,8 +231,8 @@ TEST_F(ToolFit, APreemptionExitsWith42AndTheSameCommandGoesOn) {
 }
 
 TEST_F(ToolFit, PicturesInADrawnOrderCannotGoOn) {
-  const ToolRun said = run({"fit", file("m.keras"), "--data", folder_.path().string(), "--preemption-checkpoint",
-                            file("preempted")});
+  const ToolRun said = run({"fit", file("m.keras"), "--data", folder_.path().string(),
+                            "--preemption-checkpoint", file("preempted")});
   EXPECT_EQ(said.status, 1);
   EXPECT_NE(said.err.find("expected --seed or --no-shuffle"), std::string::npos) << said.err;
 }

@@ -53,8 +53,8 @@ TEST_F(ToolTest, PredictTakesArraysOfAnyDtype) {
   for (const int id : {4, 0, 2, 3}) big += std::string(7, '\0') + static_cast<char>(id);
   std::ofstream(file("big.npy"), std::ios::binary) << big;
   for (const DType dtype : {DType::int32, DType::int64, DType::uint8, DType::bool_})
-    for (const std::string& r : {saved("r.npy", ops::cast(ids, DType::int64)), saved("b.npy", ops::cast(ids, DType::uint8)),
-                                 file("big.npy")}) {
+    for (const std::string& r : {saved("r.npy", ops::cast(ids, DType::int64)),
+                                 saved("b.npy", ops::cast(ids, DType::uint8)), file("big.npy")}) {
       const ToolRun done = predicted(saved("l.npy", ops::cast(whole, dtype)), r);
       ASSERT_EQ(done.status, 0) << done.err;
       expect_near(load_npy(file("y.npy")), expected, 0);

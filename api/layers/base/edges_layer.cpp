@@ -20,7 +20,8 @@ detail::EdgesNode::EdgesNode(const EdgesLayer& layer, std::function<void(FieldVi
     if (std::min(before, after) < 0 || std::max(before, after) > kMost)
       throw InvalidArgumentError(class_name() + ": expected " +
                                  (std::min(before, after) < 0 ? field + " >= 0" : "a smaller " + field) +
-                                 ", received (" + std::to_string(before) + ", " + std::to_string(after) + ")");
+                                 ", received (" + std::to_string(before) + ", " + std::to_string(after) +
+                                 ")");
 }
 
 void detail::EdgesNode::check_shape(const Shape& input) const {

@@ -13,7 +13,8 @@ class MeanMetricNode : public MetricNode {
   explicit MeanMetricNode(std::string name) : name_(std::move(name)) {}
   std::string name() const override { return name_; }
   int64_t state_size() const override { return 2; }
-  /// True if the mask of the predictions (api/layers/base/mask.h) weighs the samples; what trains multiplies it in.
+  /// True if the mask of the predictions (api/layers/base/mask.h) weighs the samples; what trains multiplies
+  /// it in.
   virtual bool counts_masks() const { return true; }
   /// 0 before the first update, as in Keras.
   double result(const std::vector<double>& sums) const override {
@@ -39,8 +40,8 @@ class AutomaticName {
 
 namespace detail {
 
-/// Sample weights as the ops of backend/ops/reduction/metric_updates.h want them for values of this shape: of a shape
-/// with which it begins. Throws ShapeError naming `metric`.
+/// Sample weights as the ops of backend/ops/reduction/metric_updates.h want them for values of this shape: of
+/// a shape with which it begins. Throws ShapeError naming `metric`.
 Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string& metric);
 
 }  // namespace detail

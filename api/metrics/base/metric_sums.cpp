@@ -31,9 +31,10 @@ void MetricSums::update(const MetricNode& metric, const Tensor& y_true, const Te
                         const Tensor& sample_weight) {
   const Collectives* const replica = thread_context().replica;
   if (replica && replica->processes() && !is_in_step())
-    throw StateError("metric " + in_quotes(metric.name()) +
-                     ": one that is updated outside of a model's steps is not brought together over processes; "
-                     "give it to compile(), or reduce() what run() returns");
+    throw StateError(
+        "metric " + in_quotes(metric.name()) +
+        ": one that is updated outside of a model's steps is not brought together over processes; "
+        "give it to compile(), or reduce() what run() returns");
   const size_t index = replica_index();
   std::unique_lock lock(mutex_);
   if (index >= parts_.size()) parts_.resize(index + 1);

@@ -14,7 +14,8 @@ double detail::power_of(double base, int64_t exponent, DType dtype) {
 
 void detail::run_update(const OpDef& op, const UpdateRange& range) {
   std::array<Tensor, 4> outputs = {range.weight};
-  for (size_t slot = 0; slot < range.slot_tensors.size(); ++slot) outputs[slot + 1] = range.slot_tensors[slot];
+  for (size_t slot = 0; slot < range.slot_tensors.size(); ++slot)
+    outputs[slot + 1] = range.slot_tensors[slot];
   const std::array<const Tensor*, 3> inputs = {&range.gradient, &range.factor, &range.scalars};
   dispatch(op, range.preparation, inputs, std::span(outputs.data(), op.num_outputs));
 }

@@ -78,7 +78,8 @@ ConfigObject object_of(const Json& json, const std::string& where) {
   if (json.contains("config") && !json["config"].is_null()) object.config = json["config"];
   if (json.contains("registered_name") && json["registered_name"].is_string()) {
     object.registered_name = json["registered_name"].get<std::string>();
-    if (!is_name(object.registered_name)) fail(where + ", 'registered_name'", "a name", json["registered_name"]);
+    if (!is_name(object.registered_name))
+      fail(where + ", 'registered_name'", "a name", json["registered_name"]);
   }
   if (json.contains("module") && json["module"].is_string())
     object.module = json["module"].get<std::string>();

@@ -40,14 +40,15 @@ std::set<std::string> names_of(ClassList<Classes...>, const More&... more) {
 /// Whether Keras' module has such a class and this library, too.
 bool is_built_in(const std::string& module, const std::string& class_name) {
   static const std::map<std::string, std::set<std::string>>& classes =
-      *new std::map<std::string, std::set<std::string>>{{"keras.layers", names_of(Layers{})},
-                                                        {"keras.losses", names_of(Losses{})},
-                                                        {"keras.metrics", names_of(Metrics{})},
-                                                        {"keras.optimizers", names_of(Optimizers{}, "LossScaleOptimizer")},
-                                                        {"keras.optimizers.schedules", names_of(Schedules{})},
-                                                        {"keras.initializers", names_of(Initializers{})},
-                                                        {"keras.regularizers", names_of(Regularizers{})},
-                                                        {"keras.constraints", names_of(Constraints{})}};
+      *new std::map<std::string, std::set<std::string>>{
+          {"keras.layers", names_of(Layers{})},
+          {"keras.losses", names_of(Losses{})},
+          {"keras.metrics", names_of(Metrics{})},
+          {"keras.optimizers", names_of(Optimizers{}, "LossScaleOptimizer")},
+          {"keras.optimizers.schedules", names_of(Schedules{})},
+          {"keras.initializers", names_of(Initializers{})},
+          {"keras.regularizers", names_of(Regularizers{})},
+          {"keras.constraints", names_of(Constraints{})}};
   return classes.at(module).contains(class_name);
 }
 

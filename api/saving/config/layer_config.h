@@ -9,8 +9,8 @@
 
 namespace nyala {
 
-/// A layer or a model with its configuration as Keras 3 writes it. Throws InvalidArgumentError naming the layer
-/// for what no file can hold, StateError for a user's class that is not registered.
+/// A layer or a model with its configuration as Keras 3 writes it. Throws InvalidArgumentError naming the
+/// layer for what no file can hold, StateError for a user's class that is not registered.
 Json layer_to_json(const Layer& layer);
 
 /// The layer that such an envelope describes; a model is built where the file says for what. Throws

@@ -11,11 +11,11 @@ namespace nyala {
 /// True for the layout of Keras 1 and 2, and of Keras 3's .h5: groups by layer name, attribute layer_names.
 bool is_legacy_weights(const hdf5::Group& root);
 
-/// Reads the weights. Arrays of older forms are brought to today's: LSTM of twelve arrays, GRU of nine, kernels
-/// of one-dimensional convolutions with four axes, cuDNN's biases. In a nested model names decide, since the
-/// order depends on what was frozen. Layers are paired by name where all names are there, else in order, as in
-/// Keras; with by_name only by name. Throws FileFormatError, NotFoundError or ShapeError naming the layer unless
-/// `config` skips it; nothing is changed then.
+/// Reads the weights. Arrays of older forms are brought to today's: LSTM of twelve arrays, GRU of nine,
+/// kernels of one-dimensional convolutions with four axes, cuDNN's biases. In a nested model names decide,
+/// since the order depends on what was frozen. Layers are paired by name where all names are there, else in
+/// order, as in Keras; with by_name only by name. Throws FileFormatError, NotFoundError or ShapeError naming
+/// the layer unless `config` skips it; nothing is changed then.
 LoadReport read_legacy_weights(const Model& model, const hdf5::Group& root, const std::string& file_name,
                                const LoadWeightsConfig& config = {});
 

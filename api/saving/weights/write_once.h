@@ -6,9 +6,9 @@
 
 namespace nyala {
 
-/// Calls write() in the one process that writes files: where a model's strategy has several, rank 0. The others
-/// wait until it has. What they bring to the file has been gathered before. Throws what write() throws, and in
-/// the other processes CommunicationError that says so.
+/// Calls write() in the one process that writes files: where a model's strategy has several, rank 0. The
+/// others wait until it has. What they bring to the file has been gathered before. Throws what write()
+/// throws, and in the other processes CommunicationError that says so.
 void write_once(const ModelNode& model, const std::function<void()>& write);
 
 /// Whether this is the process that writes files.

@@ -72,7 +72,9 @@ struct Reciprocal : Formula {
   static auto slope(auto y, Parameters) { return -y * y; }
 };
 struct Erf : Formula {
-  static Tensor slope_op(const Tensor& x, const Parameters&) { return exp(-(x * x)) * (2.0 * std::numbers::inv_sqrtpi); }
+  static Tensor slope_op(const Tensor& x, const Parameters&) {
+    return exp(-(x * x)) * (2.0 * std::numbers::inv_sqrtpi);
+  }
   static auto value(auto x, Parameters) { return std::erf(x); }
   template <class T>
   static T slope(T x, Parameters) {

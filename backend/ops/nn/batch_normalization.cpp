@@ -309,12 +309,14 @@ Tensor global_statistics(const Tensor& x, Collectives* replica) {
 
 const OpDef kBatchMoments = {.name = "batch_moments", .infer = infer_moments, .reference = moments_reference};
 const OpDef kMergeMoments = {.name = "merge_moments", .infer = infer_merge, .reference = merge_reference};
-const OpDef kBatchNormalizationForward = {
-    .name = "batch_normalization_forward", .infer = infer_batch_forward, .reference = batch_forward_reference};
+const OpDef kBatchNormalizationForward = {.name = "batch_normalization_forward",
+                                          .infer = infer_batch_forward,
+                                          .reference = batch_forward_reference};
 const OpDef kBatchNormalizationSums = {
     .name = "batch_normalization_sums", .infer = infer_sums, .reference = sums_reference};
-const OpDef kBatchNormalizationBackward = {
-    .name = "batch_normalization_backward", .infer = infer_batch_backward, .reference = batch_backward_reference};
+const OpDef kBatchNormalizationBackward = {.name = "batch_normalization_backward",
+                                           .infer = infer_batch_backward,
+                                           .reference = batch_backward_reference};
 const OpDef kBatchNormalizationTrain = {.name = "batch_normalization_train",
                                         .num_outputs = 2,
                                         .infer = infer_train,

@@ -16,8 +16,8 @@ struct GruResult {
 
 namespace detail {
 
-/// A whole sequence through a GRU with Keras' formulas for reset_after (api/layers/rnn/gru_cell.h). Masks as for
-/// lstm(). Differentiable once. Throws ShapeError where shapes do not fit.
+/// A whole sequence through a GRU with Keras' formulas for reset_after (api/layers/rnn/gru_cell.h). Masks as
+/// for lstm(). Differentiable once. Throws ShapeError where shapes do not fit.
 GruResult gru(const GruInputs& inputs, const RecurrentOptions& options);
 
 }  // namespace detail

@@ -21,9 +21,9 @@ struct LstmResult {
 
 namespace detail {
 
-/// A whole sequence through an LSTM with Keras' formulas (api/layers/rnn/lstm_cell.h). A masked step leaves the
-/// states as they are; its output is that of the step before, 0 before the first that counts. Differentiable
-/// once. Throws ShapeError where shapes do not fit.
+/// A whole sequence through an LSTM with Keras' formulas (api/layers/rnn/lstm_cell.h). A masked step leaves
+/// the states as they are; its output is that of the step before, 0 before the first that counts.
+/// Differentiable once. Throws ShapeError where shapes do not fit.
 LstmResult lstm(const LstmInputs& inputs, const RecurrentOptions& options);
 
 }  // namespace detail

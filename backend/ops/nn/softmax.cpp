@@ -111,10 +111,12 @@ const OpDef kLogSoftmax = {.name = "log_softmax",
                            .keep_outputs = keep(0),
                            .reference = softmax_reference<true>,
                            .twice_differentiable = true};
-const OpDef kSoftmaxBackward = {
-    .name = "softmax_backward", .infer = infer_softmax_backward, .reference = softmax_backward_reference<false>};
-const OpDef kLogSoftmaxBackward = {
-    .name = "log_softmax_backward", .infer = infer_softmax_backward, .reference = softmax_backward_reference<true>};
+const OpDef kSoftmaxBackward = {.name = "softmax_backward",
+                                .infer = infer_softmax_backward,
+                                .reference = softmax_backward_reference<false>};
+const OpDef kLogSoftmaxBackward = {.name = "log_softmax_backward",
+                                   .infer = infer_softmax_backward,
+                                   .reference = softmax_backward_reference<true>};
 
 Tensor softmax(const Tensor& x, int axis) { return dispatch(kSoftmax, describe(x, axis), {&x}); }
 Tensor log_softmax(const Tensor& x, int axis) { return dispatch(kLogSoftmax, describe(x, axis), {&x}); }

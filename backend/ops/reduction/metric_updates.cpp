@@ -127,7 +127,8 @@ void label_hits_reference(const KernelCall& call) {
 }  // namespace
 
 // Even of nothing there are sums: zeros.
-const OpDef kMeanUpdate = {.name = "mean_update", .infer = infer_mean_update, .reference = mean_update_reference};
+const OpDef kMeanUpdate = {
+    .name = "mean_update", .infer = infer_mean_update, .reference = mean_update_reference};
 const OpDef kMatchUpdate = {.name = "match_update", .infer = infer_match, .reference = match_reference};
 const OpDef kLabelHitsUpdate = {
     .name = "label_hits_update", .infer = infer_label_hits, .reference = label_hits_reference};

@@ -73,8 +73,9 @@ const OpDef kLogsumexp = {.name = "logsumexp",
                           .keep_outputs = keep(0),
                           .reference = logsumexp_reference,
                           .twice_differentiable = true};
-const OpDef kLogsumexpGradient = {
-    .name = "logsumexp_gradient", .infer = infer_logsumexp_gradient, .reference = logsumexp_gradient_reference};
+const OpDef kLogsumexpGradient = {.name = "logsumexp_gradient",
+                                  .infer = infer_logsumexp_gradient,
+                                  .reference = logsumexp_gradient_reference};
 
 Tensor var(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensor values = detail::real(x);

@@ -48,7 +48,7 @@ class FractalHeap {
   uint64_t address_;
   WalkBudget object_budget_;
   WalkBudget block_budget_;
-  std::map<uint64_t, Block> direct_;                       ///< found and verified, by the offset of the first byte
+  std::map<uint64_t, Block> direct_;  ///< found and verified, by the offset of the first byte
   std::optional<std::map<uint64_t, Range>> huge_objects_;  ///< by ID, read when first needed
   uint64_t id_size_ = 0;
   bool has_block_checksums_ = false;

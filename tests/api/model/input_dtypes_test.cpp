@@ -1,4 +1,5 @@
-// Whole numbers and truth values as data: every kind of model takes them as Keras does, in the dtype of its Input.
+// Whole numbers and truth values as data: every kind of model takes them as Keras does, in the dtype of its
+// Input.
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -110,8 +111,9 @@ TEST_P(SeveralInputs, TakeEveryDtypeByPositionAndByName) {
     const Tensor number = Input({2}, {.name = "number"}), id = Input({2}, {.dtype = "int32", .name = "id"}),
                  flag = Input({2}, {.dtype = "bool", .name = "flag"});
     const Tensor rows = Flatten()(Embedding(4, 2, {.embeddings_initializer = "ones"})(id));
-    const Model model({.inputs = {number, id, flag},
-                       .outputs = {Concatenate()({number * 2.0, rows, ops::cast(flag, DType::float32)}), id + 1}});
+    const Model model(
+        {.inputs = {number, id, flag},
+         .outputs = {Concatenate()({number * 2.0, rows, ops::cast(flag, DType::float32)}), id + 1}});
     const Tensors floats = {numbers({5, 2}, DType::float32), numbers({5, 2}, DType::int32),
                             numbers({5, 2}, DType::bool_)};
     const Tensors expected = model.predict_all(floats, {.verbose = 0});
@@ -140,7 +142,8 @@ Tensor ids_with(int64_t value) {
 
 Model of_ids(const std::string& dtype) {
   const Tensor id = Input({2}, {.dtype = dtype, .name = "ids"});
-  const Model model(id, Dense(1, {.kernel_initializer = "ones"})(Flatten()(Embedding(8, 2)(id))), {.name = "m"});
+  const Model model(id, Dense(1, {.kernel_initializer = "ones"})(Flatten()(Embedding(8, 2)(id))),
+                    {.name = "m"});
   model.compile({.optimizer = "sgd", .loss = "mse"});
   return model;
 }
@@ -162,10 +165,11 @@ TEST_P(SeveralInputs, ANumberThatTheInputDoesNotHoldIsNamed) {
     EXPECT_THAT(
         error_text<InvalidArgumentError>([&] { model.fit(wrong, y, {.batch_size = 2, .verbose = 0}); }),
         names);
-    EXPECT_THAT(error_text<InvalidArgumentError>([&] {
-                  model.fit(ids_with(1), y, {.batch_size = 2, .verbose = 0, .validation_data = Arrays{wrong, y}});
-                }),
-                names);
+    EXPECT_THAT(
+        error_text<InvalidArgumentError>([&] {
+          model.fit(ids_with(1), y, {.batch_size = 2, .verbose = 0, .validation_data = Arrays{wrong, y}});
+        }),
+        names);
     EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.train_on_batch(wrong, y); }), names);
     EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.predict_on_batch(wrong); }), names);
     const Dataset batches = Dataset::from_tensor_slices(wrong, y).batch(2);
@@ -246,13 +250,15 @@ TEST_P(SeveralInputs, FloatsAreCutForWholeNumbers) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, SeveralInputs, ::testing::Values(1, 2));
 
-/// Without a model's Input in front: no bit of an id is lost on the way to its Embedding, or to one that Inputs hide.
+/// Without a model's Input in front: no bit of an id is lost on the way to its Embedding, or to one that
+/// Inputs hide.
 TEST(WholeNumbersAsData, IdsKeepTheirBitsThroughModelsInModels) {
   const int64_t id = (int64_t{1} << 24) + 1;
   const Layer table = Embedding(id + 1, 1);
   const Tensor x = Input({1});
   const Model model(x, Sequential({Input({1}), table})(x));
-  EXPECT_EQ(model(Tensor::from(std::vector<int64_t>{id}, {1, 1})).item(), table.weights()[0].value()[id].item());
+  EXPECT_EQ(model(Tensor::from(std::vector<int64_t>{id}, {1, 1})).item(),
+            table.weights()[0].value()[id].item());
 }
 
 }  // namespace

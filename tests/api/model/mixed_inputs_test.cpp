@@ -35,7 +35,8 @@ TEST_P(MixedInputs, AFloat64InputKeepsAllItsBits) {
     std::vector<double> expected;
     for (const double x : kTenth) expected.push_back(x * 3.0);
     EXPECT_THAT(model(data).to_vector<double>(), Pointwise(DoubleEq(), expected)) << first;
-    EXPECT_THAT(model.predict(data, {.verbose = 0}).to_vector<double>(), Pointwise(DoubleEq(), expected)) << first;
+    EXPECT_THAT(model.predict(data, {.verbose = 0}).to_vector<double>(), Pointwise(DoubleEq(), expected))
+        << first;
   }
 }
 
@@ -53,10 +54,12 @@ TEST_P(MixedInputs, TrainsOnAnyNumberOfDevicesAsOnOne) {
   const auto trained = [&](int replicas) {
     return mirrored(replicas).scope([&] {
       const Tensor o = other_input(), f = Input({3}, {.dtype = "float64"});
-      const Tensor both = Concatenate()({ops::cast(o > 3, DType::float32), ops::cast(f * 0.1, DType::float32)});
+      const Tensor both =
+          Concatenate()({ops::cast(o > 3, DType::float32), ops::cast(f * 0.1, DType::float32)});
       const Model model({.inputs = {o, f}, .outputs = {Dense(1, {.kernel_initializer = "ones"})(both)}});
       model.compile({.optimizer = "sgd", .loss = "mse"});
-      return model.fit({other(), doubles()}, {Tensor::zeros({2, 1})}, {.epochs = 2, .verbose = 0})["loss"].back();
+      return model.fit({other(), doubles()}, {Tensor::zeros({2, 1})}, {.epochs = 2, .verbose = 0})["loss"]
+          .back();
     });
   };
   const double one = trained(1);

@@ -34,7 +34,9 @@ std::string content_of(const std::string& path) {
 
 class ChecksumsInFiles : public testing::Test {
  protected:
-  static Model network(int64_t units = 5) { return Sequential({Input({3}), Dense(units), BatchNormalization(), Dense(2)}); }
+  static Model network(int64_t units = 5) {
+    return Sequential({Input({3}), Dense(units), BatchNormalization(), Dense(2)});
+  }
 
   void write(const std::string& content) { std::ofstream(path_, std::ios::binary) << content; }
   /// The bytes of the first weight of `model` in the file.
@@ -189,7 +191,8 @@ TEST_F(ChecksumsInFiles, ANameThatAnotherProgramAddedIsRefusedUntilTheAttributeI
     model.load_weights(path_);
     FAIL() << "nothing was thrown";
   } catch (const FileFormatError& error) {
-    EXPECT_NE(std::string(error.what()).find("are not those that were written"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("are not those that were written"), std::string::npos)
+        << error.what();
   }
   EXPECT_TRUE(model.load_weights(path_, {.verify_checksums = false}).complete());
   in_file([](hid_t file) { ASSERT_GE(H5Adelete(file, hdf5::kNamesChecksum), 0); });

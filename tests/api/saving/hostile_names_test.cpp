@@ -40,8 +40,9 @@ class HostileNames : public testing::Test {
  protected:
   void SetUp() override {
     set_log_sink([this](LogChannel, std::string_view text) { logged_ += text; });
-    const Model model = Sequential({Input({3}), Dense(4, {.name = kHostile}), Dense(2, {.name = "out" + kHostile})},
-                                   {.name = "model" + kHostile});
+    const Model model =
+        Sequential({Input({3}), Dense(4, {.name = kHostile}), Dense(2, {.name = "out" + kHostile})},
+                   {.name = "model" + kHostile});
     model.compile({.optimizer = "sgd", .loss = "mse", .metrics = {"mae"}});
     model.save(path_);
   }
@@ -80,8 +81,9 @@ TEST_F(HostileNames, InErrorsAndSummaries) {
   });
   expect_harmless_error("safetensors", [&] {
     model.save_weights(folder_.file("m.safetensors"));
-    const Model other = Sequential({Input({3}), Dense(5, {.name = kHostile}), Dense(2, {.name = "out" + kHostile})},
-                                   {.name = "model" + kHostile});
+    const Model other =
+        Sequential({Input({3}), Dense(5, {.name = kHostile}), Dense(2, {.name = "out" + kHostile})},
+                   {.name = "model" + kHostile});
     other.load_weights(folder_.file("m.safetensors"));
   });
   EXPECT_NE(std::string::npos, logged_.size());
@@ -101,7 +103,8 @@ TEST_F(HostileNames, ThatAreOptionsOfLayers) {
         "registered_name": "a\u001b[31m\nERROR: b", "config": {"name": "own"}}]}})");
   });
   expect_harmless_error("class", [] {
-    model_from_json(R"({"class_name": "Sequential", "config": {"layers": [{"class_name": "D\u001b\nERROR", "config": {}}]}})");
+    model_from_json(
+        R"({"class_name": "Sequential", "config": {"layers": [{"class_name": "D\u001b\nERROR", "config": {}}]}})");
   });
 }
 

@@ -215,9 +215,11 @@ TEST_F(ModelFile, HostileConfigsAreRefused) {
       sequential(R"({"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, -5]}})"),
       "a size");
   expect_refused(R"({"class_name": "Functional", "config": {"name": "f", "layers": [
-      {"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_shape": [null, 2]}, "inbound_nodes": []},
+      {"class_name": "InputLayer", "name": "i", "config": {"name": "i", "batch_shape": [null, 2]},
+       "inbound_nodes": []},
       {"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 2}, "inbound_nodes": [
-        {"args": [{"class_name": "__keras_tensor__", "config": {"keras_history": ["d", 0, 0]}}], "kwargs": {}}]}],
+        {"args": [{"class_name": "__keras_tensor__", "config": {"keras_history": ["d", 0, 0]}}],
+         "kwargs": {}}]}],
       "input_layers": [["i", 0, 0]], "output_layers": [["d", 0, 0]]}})",
                  "circle");
 }

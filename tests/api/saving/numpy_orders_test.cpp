@@ -16,7 +16,8 @@ namespace {
 /// Version 1 of the format, (2, 3), the values 0 to 5 (1 for booleans but the first) of type T.
 template <class T>
 std::string npy(const std::string& type, bool big_endian, bool columns) {
-  std::string header = "{'descr': '" + type + "', 'fortran_order': " + (columns ? "True" : "False") + ", 'shape': (2, 3), }";
+  std::string header =
+      "{'descr': '" + type + "', 'fortran_order': " + (columns ? "True" : "False") + ", 'shape': (2, 3), }";
   header.resize(118, ' ');
   std::string file = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header;
   for (int i = 0; i < 6; ++i) {
@@ -39,8 +40,8 @@ class NumpyOrders : public testing::Test {
         std::ofstream(path, std::ios::binary) << npy<T>(order + type, order == '>', columns);
         const Tensor read = load_npy(path);
         EXPECT_EQ(read.shape(), (Shape{2, 3}));
-        const std::vector<double> expected =
-            std::is_same_v<T, bool> ? std::vector<double>{0, 1, 1, 1, 1, 1} : std::vector<double>{0, 1, 2, 3, 4, 5};
+        const std::vector<double> expected = std::is_same_v<T, bool> ? std::vector<double>{0, 1, 1, 1, 1, 1}
+                                                                     : std::vector<double>{0, 1, 2, 3, 4, 5};
         EXPECT_EQ(ops::cast(read, DType::float64).to_vector<double>(), expected) << order << type << columns;
       }
   }
@@ -68,7 +69,8 @@ TEST_F(NumpyOrders, OtherTypesAreNamed) {
     load_npy(path);
     FAIL() << "nothing was thrown";
   } catch (const FileFormatError& error) {
-    EXPECT_NE(std::string(error.what()).find("elements of type '>c8' are not read"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("elements of type '>c8' are not read"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -175,7 +175,8 @@ TEST_F(NamedWeights, NamesBelowTheModelsPairLayers) {
   const auto make = [](const char* one, const char* two) {
     return Sequential({Input({3}), Dense(3, {.name = one}), Dense(3, {.name = two})});
   };
-  const Model model = make("first", "second"), turned = make("second", "first"), half = make("second", "other");
+  const Model model = make("first", "second"), turned = make("second", "first"),
+              half = make("second", "other");
   for (const char* name : {"w.safetensors", "w.npz"}) {
     const std::string path = folder_.file(name);
     model.save_weights(path);

@@ -1,4 +1,5 @@
-// A user's own loop over a distributed Dataset: every replica sees its rows, results come back in replica order.
+// A user's own loop over a distributed Dataset: every replica sees its rows, results come back in replica
+// order.
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
@@ -43,7 +44,9 @@ TEST(CustomLoop, RunGathersAndReducesInReplicaOrder) {
 TEST(CustomLoop, AModelCalledInsideRunReadsItsReplicasWeights) {
   configure_logical_devices("cpu", 2);
   const MirroredStrategy strategy({.devices = {"cpu:0", "cpu:1"}, .shared_weights = SharedWeights::never});
-  const auto model = strategy.scope([] { return Sequential({Input({2}), Dense(3, {.activation = "relu"})}); });
+  const auto model = strategy.scope([] {
+    return Sequential({Input({2}), Dense(3, {.activation = "relu"})});
+  });
   const Tensor x = counting(5);
   const PerReplica parts =
       strategy.run([&](const Batch& part) { return model(part.x[0]); }, strategy.distribute(Batch{.x = {x}}));

@@ -55,7 +55,8 @@ TEST(NamedRows, OfShuffledLabels) {
 TEST(NamedRows, OfValidationData) {
   const Model model = classifier();
   EXPECT_THAT(error_text<NumericError>([&] {
-                model.fit(kX, labels_with(1), {.batch_size = 8, .verbose = 0, .validation_data = {{kX, labels_with(9)}}});
+                model.fit(kX, labels_with(1),
+                          {.batch_size = 8, .verbose = 0, .validation_data = {{kX, labels_with(9)}}});
               }),
               HasSubstr("validation data: model 'sequential"));
 }

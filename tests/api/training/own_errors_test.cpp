@@ -125,7 +125,8 @@ TEST_P(OwnErrors, MergeCallThrowsThemOnEveryReplica) {
 
 // From fit it is an OutOfMemoryError: memory_test.cpp.
 TEST_P(OwnErrors, BadAllocComesOutOfRunAsItIs) {
-  EXPECT_THROW(strategy().run([](Replica&) { fail_on_the_last([] { throw std::bad_alloc(); }); }), std::bad_alloc);
+  EXPECT_THROW(strategy().run([](Replica&) { fail_on_the_last([] { throw std::bad_alloc(); }); }),
+               std::bad_alloc);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, OwnErrors, ::testing::Values(1, 2, 3));

@@ -79,7 +79,8 @@ TEST(ProgressBarTest, ValuesAreFormattedAsInKeras) {
 }
 
 TEST(ProgressBarTest, ControlCharactersOfNamesAreWritten) {
-  const std::string text = output_of({.target = 2, .updates = {2}, .values = {{"a\x1b[2J", 0.5}}, .verbose = 2});
+  const std::string text =
+      output_of({.target = 2, .updates = {2}, .values = {{"a\x1b[2J", 0.5}}, .verbose = 2});
   EXPECT_NE(text.find("a\\x1b[2J: "), std::string::npos) << text;
 }
 

@@ -104,8 +104,9 @@ TEST_F(StatusTest, AStepThatThrowsHasChangedNoWeight) {
       EXPECT_THAT(error_text<NumericError>([&] { model.train_on_batch(kBad, kLabels); }),
                   AllOf(HasSubstr("'unhurt'"), HasSubstr("index 12 at (2, 1) ")));
       EXPECT_THROW(model.fit(far, kLabels, {.verbose = 0}), NumericError);
-      EXPECT_THAT(error_text<NumericError>([&] { model.fit(kGood, wrong, {.verbose = 0, .shuffle = false}); }),
-                  HasSubstr("label 7 in row "));
+      EXPECT_THAT(
+          error_text<NumericError>([&] { model.fit(kGood, wrong, {.verbose = 0, .shuffle = false}); }),
+          HasSubstr("label 7 in row "));
       EXPECT_EQ(numbers_of(model), before);
       EXPECT_NO_THROW(model.evaluate(kGood, kLabels, {.verbose = 0}));
       EXPECT_NO_THROW(model.fit(kGood, kLabels, {.verbose = 0}));

@@ -82,7 +82,9 @@ std::string streamed(const Tensor& x) {
 std::string bar_text() {
   std::ostringstream out;
   double time = 1000;
-  ProgressBar bar({.target = 12345, .display = ProgressDisplay::dynamic, .stream = &out, .clock = [&] { return time += 1234.5; }});
+  ProgressBar bar({.target = 12345, .display = ProgressDisplay::dynamic, .stream = &out, .clock = [&] {
+                     return time += 1234.5;
+                   }});
   for (const int64_t step : {1, 2500, 12345}) {
     const ProgressBar::Value values[] = {{"loss", 1234.5678}, {"small", 1.5e-4}};
     bar.update(step, values);
@@ -96,11 +98,18 @@ Texts everything() {
   Texts texts;
   set_random_seed(5);
   clear_session();
-  Sequential net({Input({50}), Dense(1234, {.activation = "relu"}), Dropout(0.25), Dense(1)}, {.name = "net"});
+  Sequential net({Input({50}), Dense(1234, {.activation = "relu"}), Dropout(0.25), Dense(1)},
+                 {.name = "net"});
   net.compile({.optimizer = Adam(ExponentialDecay(0.0125, 1000, 0.96)), .loss = "mse"});
   const Tensor x = Tensor::ones({8, 50}), y = Tensor::ones({8, 1});
-  net.fit(x, y, {.epochs = 2, .verbose = 0, .callbacks = {CSVLogger(folder.file("log.csv")), ModelCheckpoint(folder.file("at_{loss:.3f}_{epoch:02d}.weights.h5"), {.monitor = "loss", .save_weights_only = true})}});
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) texts["files"] += entry.path().filename().string() + "\n";
+  net.fit(x, y,
+          {.epochs = 2,
+           .verbose = 0,
+           .callbacks = {CSVLogger(folder.file("log.csv")),
+                         ModelCheckpoint(folder.file("at_{loss:.3f}_{epoch:02d}.weights.h5"),
+                                         {.monitor = "loss", .save_weights_only = true})}});
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    texts["files"] += entry.path().filename().string() + "\n";
   net.save_weights(folder.file("net.weights.h5"));
   net.save(folder.file("net.keras"));
   save_npy(folder.file("x.npy"), Tensor::arange(2000).reshape({2, 1000}));
@@ -133,7 +142,9 @@ Texts everything() {
 void compare(const Texts& expected, const Texts& found) {
   for (const auto& [name, text] : expected) {
     EXPECT_NE(text, "") << name;
-    EXPECT_TRUE(found.at(name) == text) << name << "\n" << text.substr(0, 2000) << "\n" << found.at(name).substr(0, 2000);
+    EXPECT_TRUE(found.at(name) == text) << name << "\n"
+                                        << text.substr(0, 2000) << "\n"
+                                        << found.at(name).substr(0, 2000);
   }
 }
 
@@ -169,7 +180,8 @@ TEST(Locale, NumbersAreThoseOfPrintfInTheCLocale) {
     EXPECT_EQ(detail::parse_number(detail::number_text(value)), value);
   }
   EXPECT_EQ(detail::number_text(0.1f), "0.1");
-  for (const char* text : {"", " 1", "1 ", "1,5", "0x10", "one", "1e999"}) EXPECT_EQ(detail::parse_number(text), std::nullopt) << text;
+  for (const char* text : {"", " 1", "1 ", "1,5", "0x10", "one", "1e999"})
+    EXPECT_EQ(detail::parse_number(text), std::nullopt) << text;
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ TEST(DidYouMeanTest, FindsTheNearest) {
 TEST(DidYouMeanTest, PrefersNamesThatHoldAllWords) {
   const std::vector<std::string> losses = {"binary_crossentropy", "categorical_crossentropy",
                                            "sparse_categorical_crossentropy", "mean_squared_error"};
-  EXPECT_EQ(did_you_mean("sparse_crossentropy", losses), " (did you mean 'sparse_categorical_crossentropy'?)");
+  EXPECT_EQ(did_you_mean("sparse_crossentropy", losses),
+            " (did you mean 'sparse_categorical_crossentropy'?)");
   EXPECT_EQ(did_you_mean("squared_error", losses), " (did you mean 'mean_squared_error'?)");
   EXPECT_EQ(did_you_mean("binary_crosentropy", losses), " (did you mean 'binary_crossentropy'?)");
   EXPECT_EQ(did_you_mean("error", {"errors", "mean_error"}), " (did you mean 'errors'?)");  // a slip

@@ -1,4 +1,5 @@
-// What happens where memory runs out, as far as it can be said without taking it away: tests/attack does that.
+// What happens where memory runs out, as far as it can be said without taking it away: tests/attack does
+// that.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

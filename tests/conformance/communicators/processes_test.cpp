@@ -75,8 +75,8 @@ TEST_P(ProcessRanks, Add) {
   for (const int rank : {0, 1, 2}) expect_good(ranks, rank);
 }
 
-/// The survivors, those that wait for it and those that do not yet, have the error within a second; by Gloo, at
-/// the latest when their timeout is over.
+/// The survivors, those that wait for it and those that do not yet, have the error within a second; by Gloo,
+/// at the latest when their timeout is over.
 TEST_P(ProcessRanks, KilledInTheMiddle) {
   if (RankProcesses::rank()) {
     const auto all = join();

@@ -84,7 +84,8 @@ TEST(OptimizerUpdates, KernelsAgree) {
         const Tensors inputs = inputs_of(update, count);
         // Ftrl takes roots of nearly equal numbers from each other.
         const Tolerance tolerance = {
-            .relative = 1e-5, .absolute = update.op == &ops::detail::update_op<formulas::Ftrl>() ? 1e-4 : 1e-6};
+            .relative = 1e-5,
+            .absolute = update.op == &ops::detail::update_op<formulas::Ftrl>() ? 1e-4 : 1e-6};
         expect_kernels_agree(updated(*update.op, {}, which), inputs, tolerance);
         expect_kernels_agree(updated(*update.op, {.decay = 1.0, .clip_value = 0.3}, which), inputs,
                              tolerance);
@@ -135,8 +136,8 @@ TEST(OptimizerUpdates, WrongTensorsAreRefused) {
   const Tensor factor32 = tensor_of({1.0}, {1}), flat = inputs[0], square = inputs[0].with_shape({2, 2});
   Tensor out = inputs[3].clone();
   const auto run = [&](const Tensor& gradient, const Tensor& factor, Tensor weight) {
-    dispatch_into(ops::detail::update_op<formulas::Sgd>(), ops::UpdateDescriptor{}, {&gradient, &factor, &inputs[2]},
-                  weight);
+    dispatch_into(ops::detail::update_op<formulas::Sgd>(), ops::UpdateDescriptor{},
+                  {&gradient, &factor, &inputs[2]}, weight);
   };
   EXPECT_THROW(run(flat, factor32, out), ShapeError);
   EXPECT_THROW(run(square, inputs[1], out), ShapeError);

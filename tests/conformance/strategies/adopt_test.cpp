@@ -67,7 +67,8 @@ TEST(Adopt, BackIntoAStrategyThatTrainedItBefore) {
   clear_session();
   const auto expected = trained_without_moving();
   at_every_place([&](const Place&, const Strategy& strategy) {
-    for (int round = 0; round < 2; ++round) {  // the second time recycled memory is where the first model's was
+    // The second time recycled memory is where the first model's was.
+    for (int round = 0; round < 2; ++round) {
       set_random_seed(1);
       const Sequential model = strategy.scope([] { return make_model(); });
       train(model, 1);

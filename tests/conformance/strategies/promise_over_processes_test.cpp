@@ -22,7 +22,8 @@ TEST_P(PromiseOverProcesses, EveryCaseGivesTheNumbersOfOneDevice) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PromiseOverProcesses, ::testing::Values(Layout{2, 1}, Layout{3, 1}, Layout{2, 2}),
+INSTANTIATE_TEST_SUITE_P(All, PromiseOverProcesses,
+                         ::testing::Values(Layout{2, 1}, Layout{3, 1}, Layout{2, 2}),
                          [](const auto& instance) { return instance.param.name(); });
 
 }  // namespace

@@ -132,7 +132,8 @@ TEST_F(ReplicaIdsTest, CopiesOfVariablesAreThoseOfTheLocalIndex) {
                                          .synchronization = Synchronization::on_read});
   });
   ASSERT_EQ(sum.num_copies(), static_cast<size_t>(kLocal));
-  part_.run([&](Replica& replica) { sum.assign(Tensor::full({1}, replica.id, DType::float32, replica.device)); });
+  part_.run(
+      [&](Replica& replica) { sum.assign(Tensor::full({1}, replica.id, DType::float32, replica.device)); });
   for (size_t i = 0; i < kLocal; ++i) EXPECT_EQ(sum.value(i).item(), static_cast<double>(kFirst + i));
 }
 

@@ -71,7 +71,8 @@ TEST_P(TrainingOverProcesses, FilesAreWrittenByTheFirstProcessAlone) {
     EXPECT_EQ(files, several.is_chief() ? 6 : 0);
     // All can read them.
     const std::string first = RankProcesses::folder() + "/of_0";
-    const Model loaded = in_scope(OneDeviceStrategy("cpu:0"), [&] { return load_model(first + "/at_2.keras"); });
+    const Model loaded =
+        in_scope(OneDeviceStrategy("cpu:0"), [&] { return load_model(first + "/at_2.keras"); });
     expect_same_weights(loaded, expected);
     const Model again = in_scope(several, classifier);
     again.load_weights(first + "/all.weights.h5");
@@ -137,7 +138,8 @@ TEST_P(TrainingOverProcesses, EachProcessMakesOnlyItsRows) {
     for (int64_t first = 0; first < kRows; first += kBatch) {
       int64_t own = 0;
       for (int index = 0; index < several.num_local_replicas(); ++index)
-        own += several.node().rows_of(several.node().replica_id(index), std::min(kBatch, kRows - first)).count;
+        own +=
+            several.node().rows_of(several.node().replica_id(index), std::min(kBatch, kRows - first)).count;
       expected_rows += std::max<int64_t>(own, 1);  // without rows one tells their shapes
     }
     EXPECT_EQ(made, expected_rows);
@@ -183,8 +185,8 @@ TEST_P(TrainingOverProcesses, DataOfOtherSizesIsAnError) {
   });
 }
 
-/// Keras' recipe for a train_step, with metrics of its own and values in the logs, some of them on replicas with
-/// rows alone.
+/// Keras' recipe for a train_step, with metrics of its own and values in the logs, some of them on replicas
+/// with rows alone.
 struct Recipe : ModelNode {
   Dense last = track("last", Dense(2, {.dtype = "float64"}));
   Metric tracker = track_metric(metrics::Mean({.name = "own_loss"}));
@@ -272,7 +274,8 @@ TEST_P(TrainingOverProcesses, ALoopOfOnesOwnGivesTheNumbersOfOneDevice) {
 TEST_P(TrainingOverProcesses, EveryProcessMakesDataOfItsOwn) {
   in_processes([] {
     const MultiWorkerMirroredStrategy several = strategy();
-    const DistributedDataset data = several.distribute_datasets_from_function([&](const InputContext& context) {
+    const DistributedDataset data = several.distribute_datasets_from_function([&](const InputContext&
+                                                                                      context) {
       EXPECT_EQ(context.num_input_pipelines, several.num_processes());
       EXPECT_EQ(context.input_pipeline_id, several.rank());
       EXPECT_EQ(context.num_replicas_in_sync, several.num_replicas_in_sync());
@@ -282,7 +285,8 @@ TEST_P(TrainingOverProcesses, EveryProcessMakesDataOfItsOwn) {
     double sum = 0, expected = 0;
     int64_t rows = 0, all = 0;
     for (const DistributedBatch& batch : data) {
-      sum += several.reduce("sum", several.run([](const Batch& part) { return ops::sum(part.x[0]); }, batch)).item();
+      sum += several.reduce("sum", several.run([](const Batch& part) { return ops::sum(part.x[0]); }, batch))
+                 .item();
       rows += batch.rows;
     }
     for (int rank = 0; rank < several.num_processes(); ++rank) {

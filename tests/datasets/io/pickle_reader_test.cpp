@@ -103,7 +103,8 @@ TEST_P(PickleProtocolTest, BytearraysTurnedArraysAndLongTexts) {
   ASSERT_EQ(strided.shape(), (Shape{2, 2, 4}));
   for (int64_t i = 0; i < 24; ++i)
     EXPECT_EQ(turned.raw_as<int64_t>()[i], i / 8 * 4 + i / 4 % 2 * 12 + i % 4) << i;
-  for (int64_t i = 0; i < 16; ++i) EXPECT_EQ(strided.raw_as<int64_t>()[i], i / 8 * 12 + i / 4 % 2 * 8 + i % 4) << i;
+  for (int64_t i = 0; i < 16; ++i)
+    EXPECT_EQ(strided.raw_as<int64_t>()[i], i / 8 * 12 + i / 4 % 2 * 8 + i % 4) << i;
   EXPECT_EQ(all.at("fixed").array().to_vector<uint8_t>(), (Bytes{1, 2, 3}));
   const PickleValue numbers = all.at("numbers");
   EXPECT_EQ(numbers.item(0).integer(), -5);
@@ -129,8 +130,9 @@ TEST(PickleReaderTest, BuffersOutsideOfThePickleAreAnError) {
 
 /// An array of protocol 5: bytes of "i1"-sized elements, and what stands behind shape and order.
 std::string buffer_text(const std::string& bytes, const std::string& rest) {
-  return std::string("\x80\x05") + "cnumpy.core.numeric\n_frombuffer\n(\x96" + static_cast<char>(bytes.size()) +
-         std::string(7, '\0') + bytes + "cnumpy\ndtype\n(S'u1'\nI0\nI1\ntR" + rest + "tR.";
+  return std::string("\x80\x05") + "cnumpy.core.numeric\n_frombuffer\n(\x96" +
+         static_cast<char>(bytes.size()) + std::string(7, '\0') + bytes +
+         "cnumpy\ndtype\n(S'u1'\nI0\nI1\ntR" + rest + "tR.";
 }
 
 TEST(PickleReaderTest, BuffersThatAreNotWhatTheySayAreErrors) {
@@ -143,7 +145,8 @@ TEST(PickleReaderTest, BuffersThatAreNotWhatTheySayAreErrors) {
   for (const std::string& rest :
        {shape + "VA\n", shape + "VK\n", shape + "VK\nI0\n\x85", shape + "VK\nI0\nI0\n\x86",
         shape + "VK\nI0\nI2\n\x86", shape + "VK\nI0\nI-1\n\x86", shape, std::string("I2\nI2\n\x86VC\n"),
-        std::string("I-1\nI3\n\x86VC\n"), std::string("]VC\n"), std::string("I9223372036854775807\nI0\n\x86VC\n")})
+        std::string("I-1\nI3\n\x86VC\n"), std::string("]VC\n"),
+        std::string("I9223372036854775807\nI0\n\x86VC\n")})
     EXPECT_NE(failure(buffer_text(six, rest)), "") << rest;
   EXPECT_NE(failure("\x80\x05\x96\xff\xff\xff\xff\xff\xff\xff\x7f."), "");
   EXPECT_NE(failure("\x80\x06N."), "");

@@ -1,4 +1,5 @@
-// Opens and closes a plugin that uses Nyala, with a model of its own before and after: host <plugin> <devices>.
+// Opens and closes a plugin that uses Nyala, with a model of its own before and after: host <plugin>
+// <devices>.
 #include <dlfcn.h>
 
 #include <cstdio>

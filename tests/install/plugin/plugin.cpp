@@ -25,7 +25,8 @@ extern "C" int plugin_train(int devices) {
       made.compile({.optimizer = "adam", .loss = "mse"});
       return made;
     });
-    return net.fit(Tensor::ones({64, 8}), Tensor::ones({64, 1}), {.epochs = 2, .verbose = 0})["loss"].size() != 2;
+    return net.fit(Tensor::ones({64, 8}), Tensor::ones({64, 1}), {.epochs = 2, .verbose = 0})["loss"]
+               .size() != 2;
   } catch (const Error& error) {
     std::printf("plugin: %s\n", error.what());
     return 1;

@@ -361,7 +361,8 @@ class Compiled {
 
   void run(const Operands& operands) {
     if (ran_.load(std::memory_order_relaxed)) return execute_all(operands);
-    const ProvenRoom room(kRoomOfAPrimitive, "the first run of a primitive of oneDNN");  // it may still make code
+    // It may still make code.
+    const ProvenRoom room(kRoomOfAPrimitive, "the first run of a primitive of oneDNN");
     execute_all(operands);
     ran_.store(true, std::memory_order_relaxed);
   }
@@ -535,7 +536,8 @@ class Team {
 };
 
 /// Switches oneDNN's own cache of primitives off as long as this lives, and empties it. Where making a
-/// primitive throws, that cache keeps an entry whose key points at freed memory. Ours stands before it anyway.
+/// primitive throws, that cache keeps an entry whose key points at freed memory. Ours stands before it
+/// anyway.
 class WithoutOwnCache {
  public:
   WithoutOwnCache() {

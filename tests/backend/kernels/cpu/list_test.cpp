@@ -16,7 +16,8 @@ namespace {
 
 const KernelOrder* order_of(const OpDef& op) {
   const auto& all = cpu_kernel_orders();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const KernelOrder& one) { return one.op == &op; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const KernelOrder& one) { return one.op == &op; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -24,9 +25,9 @@ TEST(KernelList, SaysTheOrderOfKernelsFromSeveralFiles) {
   const std::set<std::string_view> levels = {"avx512", "avx2", "baseline"};
   for (const OpDef* op : KernelTable::instance().ops_with_kernels(DeviceKind::cpu)) {
     const auto kernels = KernelTable::instance().fast_kernels(*op, DeviceKind::cpu);
-    const bool one_file =
-        kernels.size() == 1 || std::all_of(kernels.begin(), kernels.end(),
-                                           [&](const Kernel& kernel) { return levels.contains(kernel.name); });
+    const bool one_file = kernels.size() == 1 ||
+                          std::all_of(kernels.begin(), kernels.end(),
+                                      [&](const Kernel& kernel) { return levels.contains(kernel.name); });
     EXPECT_TRUE(one_file || order_of(*op)) << op->name;
   }
 }
