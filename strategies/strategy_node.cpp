@@ -1,3 +1,5 @@
+// Verbs that are the same for every strategy: rows go to replicas in consecutive pieces, and what replicas
+// hold is reduced or gathered on this process' devices first, then among processes.
 #include <nyala/strategies/strategy_node.h>
 
 #include <map>

@@ -1,3 +1,6 @@
+// The loops of evaluate() and predict(): a Feed gives batches, a Stepper works on them, callbacks see chunks
+// of steps_per_execution batches. Also what fit() shares with them: weights and inputs brought to what a
+// model takes.
 #include <nyala/api/training/evaluate.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Arrays become a Dataset, so that there is one way to batches. With a number of steps an epoch ends there
+// and the next goes on in the data, as in Keras. Where there are other processes and the Dataset can, only
+// the rows of this one's replicas are made.
 #include <nyala/api/training/feed.h>
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The loop of fit() in the order of Keras' Trainer.fit (keras/src/backend/tensorflow/trainer.py): epochs,
+// chunks of steps_per_execution batches, validation. A resumed training (ResumePoint) enters it in the middle
+// of an epoch.
 #include <algorithm>
 #include <cmath>
 #include <map>

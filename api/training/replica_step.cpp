@@ -1,3 +1,7 @@
+// Each replica's loss is the sum over its rows divided by what counts in the whole batch, so that gradients
+// and logs of replicas are added, whatever their rows. What looks at other rows than its own (a loss of the
+// whole batch, divisors by weights or masks) gets them by an exchange; what counts once per batch counts by
+// shares of rows.
 #include <nyala/api/training/replica_step.h>
 
 #include <algorithm>

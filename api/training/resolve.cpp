@@ -1,3 +1,6 @@
+// What compile() was given meets the first batch: losses and metrics find their outputs by name or place, and
+// each gets its range in the sums of an epoch. Rules of names and counts: Keras' CompileLoss and
+// CompileMetrics (keras/src/trainers/compile_utils.py).
 #include <nyala/api/training/resolve.h>
 
 #include <map>

@@ -1,3 +1,6 @@
+// Numbers in little endian, texts behind their length, in a fixed order behind a number for the form. The
+// reader believes no length: each is held against a limit and against the bytes that are left before anything
+// is made.
 #include <nyala/strategies/cluster/control_message.h>
 
 #include <type_traits>

@@ -1,3 +1,7 @@
+// Every call is a question that is kept until something answers it: what another one brings, or tick(), which
+// is told the time. All work is done under the lock and only collects answers; deliver() gives them outside
+// of it, so that an answer may ask again. A generation that has ended answers everything that is asked of it
+// by its end.
 #include <nyala/strategies/cluster/control_state.h>
 
 #include <algorithm>

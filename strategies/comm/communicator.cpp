@@ -1,3 +1,6 @@
+// What holds for every kind: arguments are checked before anybody is asked, calls are numbered and take
+// turns, their headers say to the others what this rank came to, and the first failure is kept and is the
+// answer to all later calls. A kind implements run() and interrupt().
 #include <nyala/strategies/comm/communicator.h>
 
 #include <algorithm>

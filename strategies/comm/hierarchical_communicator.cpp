@@ -1,3 +1,5 @@
+// Each call in three steps: among the ranks of a host, among the first ranks of all hosts, and back to each
+// host. Sums of 16-bit values stay in float32 on the whole way, so that they are rounded once.
 #include <nyala/strategies/comm/hierarchical_communicator.h>
 
 #include <algorithm>

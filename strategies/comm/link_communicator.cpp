@@ -1,3 +1,7 @@
+// Every call begins with a frame to and from every other rank: its header, by which all see that they came to
+// the same, and data that is small enough to travel in it. Larger reductions are direct: each rank gets its
+// part of the values from all, adds them in rank order, two segments on their way at a time, and sends the
+// sums to all. Why a rank gave up stands at the rendezvous, for those who see only the connection end.
 #include <nyala/strategies/comm/link_communicator.h>
 
 #include <algorithm>
