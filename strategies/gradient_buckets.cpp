@@ -129,6 +129,7 @@ void GradientBuckets::set_exchange(std::shared_ptr<ProcessExchange> processes,
       throw StateError("gradients go to other processes from CPUs only so far; a replica is on " +
                        store_.device(replica).to_string());
   processes_ = std::move(processes);
+  agreed_.clear();
   exchange_ = std::make_unique<BucketExchange>(std::move(communicator));
 }
 

@@ -19,7 +19,7 @@ InProcessOptions checked(InProcessOptions options) {
   for (Device device : options.devices) check_device_exists(device);
   if (options.parameter_device) check_device_exists(*options.parameter_device);
   check_device_weights(options.device_weights, options.devices.size(), options.name.c_str());
-  if (!options.device_weights.empty() && (options.ids.all > 0 || options.processes.steps))
+  if (!options.device_weights.empty() && (options.ids.all > 0 || options.processes.steps || options.group))
     throw InvalidArgumentError(options.name +
                                ": device weights are for the replicas of one process; leave them out");
   return options;
@@ -46,22 +46,34 @@ void forget_gathered(ParameterStore& store, const UpdateRule& rule) {
       ops::detail::fill_zero(store.gradient(replica, variable));
 }
 
-}  // namespace
-
 /// From the processes, where there are any.
-std::shared_ptr<ProcessExchange> link_of(InProcessOptions& options) {
-  if (!options.processes.steps) return nullptr;
-  auto link =
-      std::make_shared<ProcessLink>(options.processes.steps, static_cast<int>(options.devices.size()));
-  options.ids = {link->first_replica(), link->num_replicas()};
+std::shared_ptr<ProcessLink> link_of(const InProcessOptions& options) {
+  if (!options.processes.steps && !options.group) return nullptr;
+  auto link = std::make_shared<ProcessLink>(static_cast<int>(options.devices.size()));
+  if (options.processes.steps) link->connect(options.processes.steps, 0);
   return link;
 }
+
+std::unique_ptr<ProcessGenerations> generations_of(InProcessOptions& options,
+                                                   const std::shared_ptr<ProcessLink>& link) {
+  if (!options.group) return nullptr;
+  auto generations = std::make_unique<ProcessGenerations>(options.group, link);
+  options.processes = generations->communicators();
+  return generations;
+}
+
+ReplicaIds ids_of(const InProcessOptions& options, const ProcessLink* link) {
+  return link ? ReplicaIds{link->first_replica(), link->num_replicas()} : options.ids;
+}
+
+}  // namespace
 
 InProcessStrategy::InProcessStrategy(InProcessOptions options)
     : options_(checked(std::move(options))),
       processes_(link_of(options_)),
+      generations_(generations_of(options_, processes_)),
       store_(store_for(options_)),
-      group_(options_.devices, options_.ids),
+      group_(options_.devices, ids_of(options_, processes_.get())),
       buckets_(*store_, options_.bucket_elements, options_.cross_device_ops),
       threads_(options_.devices),
       registration_(*store_, *this) {
@@ -71,6 +83,21 @@ InProcessStrategy::InProcessStrategy(InProcessOptions options)
   group_.set_processes(processes_);
   store_->set_processes(processes_);
   buckets_.set_exchange(processes_, options_.processes.gradients);
+  if (generations_)
+    generations_->set_connected([this](const ProcessCommunicators& next) { follow(next); });
+}
+
+// Nobody is to miss this process when it takes what it spoke by with it.
+InProcessStrategy::~InProcessStrategy() { generations_.reset(); }
+
+// What the processes had agreed on they agree on again: newcomers know nothing of it.
+void InProcessStrategy::follow(const ProcessCommunicators& processes) {
+  options_.processes = processes;
+  group_.set_ids(ids_of(options_, processes_.get()));
+  buckets_.set_exchange(processes_, processes.gradients);
+  buckets_.disarm();
+  pending_.clear();
+  gathered_.clear();
 }
 
 RowRange InProcessStrategy::rows_of(int replica_id, int64_t global_rows) const {
@@ -172,6 +199,17 @@ void InProcessStrategy::run_replica(int index, const std::function<void(Replica&
 
 namespace {
 
+/// In a catch block: whether it is the program that failed, not what it speaks by.
+bool is_of_the_program() {
+  try {
+    throw;
+  } catch (const CommunicationError&) {
+    return false;
+  } catch (...) {
+    return true;
+  }
+}
+
 /// In a catch block: whether a collective broke. It says which replica is the cause, not always the one that
 /// noticed.
 bool comes_from_others(const ReplicaGroup& group) {
@@ -196,6 +234,7 @@ void InProcessStrategy::fail(int index) noexcept {
       first_error_.keep(named ? place_of("replica", replica_id(index), device) : std::string());
   group_.cancel(text);
   if (!processes_) return;
+  if (generations_ && is_of_the_program()) generations_->end(text);
   processes_->abort(text);
   buckets_.cancel(text);
 }

@@ -11,6 +11,7 @@
 #include <nyala/backend/core/mutex.h>
 #include <nyala/strategies/comm/process_communicators.h>
 #include <nyala/strategies/gradient_buckets.h>
+#include <nyala/strategies/process_generations.h>
 #include <nyala/strategies/replica_group.h>
 #include <nyala/strategies/replica_threads.h>
 #include <nyala/strategies/store_registration.h>
@@ -35,6 +36,8 @@ struct InProcessOptions {
   ReplicaIds ids = {};
   /// What reaches them; says the ids. None: nothing does.
   ProcessCommunicators processes = {};
+  /// In their place: who gives those of one generation after another.
+  std::shared_ptr<ProcessGroup> group = nullptr;
 };
 
 /// Synchronous replicas in this process, one thread each. One replica is the plain case. Steps of different
@@ -43,11 +46,13 @@ class InProcessStrategy final : public StrategyNode {
  public:
   /// Throws DeviceNotFoundError.
   explicit InProcessStrategy(InProcessOptions options);
+  ~InProcessStrategy() override;
 
   std::string name() const override { return options_.name; }
   int num_replicas_in_sync() const override { return group_.num_replicas(); }
   int num_local_replicas() const override { return group_.size(); }
-  ProcessExchange* processes() override { return group_.processes(); }
+  ProcessLink* processes() override { return processes_.get(); }
+  ProcessGenerations* generations() override { return generations_.get(); }
   std::string describe() const override;
   ParameterStore& store() override { return *store_; }
   RowRange rows_of(int replica_id, int64_t global_rows) const override;
@@ -86,6 +91,7 @@ class InProcessStrategy final : public StrategyNode {
     std::unique_lock<Mutex> lock_;
   };
 
+  void follow(const ProcessCommunicators& processes);
   bool runs_on_this_thread() const;
   void run_alone(const std::function<void(Replica&)>& fn);
   void fail(int local_index) noexcept;
@@ -106,7 +112,8 @@ class InProcessStrategy final : public StrategyNode {
   void run_replica(int local_index, const std::function<void(Replica&)>& fn, bool has_rule);
 
   InProcessOptions options_;
-  std::shared_ptr<ProcessExchange> processes_;  // null: there are no others
+  std::shared_ptr<ProcessLink> processes_;           // null: there are no others
+  std::unique_ptr<ProcessGenerations> generations_;  // null: there is one
   std::shared_ptr<ParameterStore> store_;
   ReplicaGroup group_;
   GradientBuckets buckets_;

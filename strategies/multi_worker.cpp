@@ -1,9 +1,6 @@
 #include <nyala/strategies/multi_worker.h>
 
-#include <algorithm>
-#include <bit>
-
-#include <nyala/backend/runtime/process_exchange.h>
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/in_process.h>
 #include <nyala/strategies/replica_devices.h>
@@ -16,31 +13,43 @@ namespace {
 
 constexpr const char* kName = "MultiWorkerMirroredStrategy";
 
-/// A program that sets no seed has another one in each process: that of rank 0 holds.
-void agree_on_seed(ProcessExchange& processes) {
-  const int64_t own = std::bit_cast<int64_t>(global_seed());
-  std::vector<int64_t> all(static_cast<size_t>(processes.size()));
-  processes.all_numbers({&own, 1}, all, "the seed");
-  if (std::any_of(all.begin(), all.end(), [&](int64_t other) { return other != all[0]; }))
-    set_random_seed(std::bit_cast<uint64_t>(all[0]));
+InProcessOptions options_of(const MultiWorkerMirroredStrategyConfig& config) {
+  return {.name = kName,
+          .devices = replica_devices(config.devices, kName),
+          .share_weights = config.shared_weights == SharedWeights::automatic,
+          .bucket_elements = config.bucket_elements};
+}
+
+/// A program that sets no seed has another one in each process: one of them holds.
+std::shared_ptr<StrategyNode> node_of(InProcessOptions options) {
+  auto node = std::make_shared<InProcessStrategy>(std::move(options));
+  const uint64_t seed = node->processes()->seed();
+  if (seed != global_seed()) set_random_seed(seed);
+  return node;
 }
 
 std::shared_ptr<StrategyNode> node_of(ProcessCommunicators processes,
                                       const MultiWorkerMirroredStrategyConfig& config) {
-  auto node = std::make_shared<InProcessStrategy>(
-      InProcessOptions{.name = kName,
-                       .devices = replica_devices(config.devices, kName),
-                       .share_weights = config.shared_weights == SharedWeights::automatic,
-                       .bucket_elements = config.bucket_elements,
-                       .processes = std::move(processes)});
-  agree_on_seed(*node->processes());
-  return node;
+  InProcessOptions options = options_of(config);
+  options.processes = std::move(processes);
+  return node_of(std::move(options));
+}
+
+std::shared_ptr<StrategyNode> node_of(std::shared_ptr<ProcessGroup> group,
+                                      const MultiWorkerMirroredStrategyConfig& config) {
+  InProcessOptions options = options_of(config);
+  if (!group) throw InvalidArgumentError(std::string(kName) + ": expected a ProcessGroup, received none");
+  options.group = std::move(group);
+  return node_of(std::move(options));
 }
 
 }  // namespace
 
 MultiWorkerMirroredStrategy::MultiWorkerMirroredStrategy(ProcessCommunicators processes, Config config)
     : Strategy(node_of(std::move(processes), config)) {}
+
+MultiWorkerMirroredStrategy::MultiWorkerMirroredStrategy(std::shared_ptr<ProcessGroup> group, Config config)
+    : Strategy(node_of(std::move(group), config)) {}
 
 int MultiWorkerMirroredStrategy::rank() const { return node().processes()->rank(); }
 int MultiWorkerMirroredStrategy::num_processes() const { return node().processes()->size(); }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/strategies/comm/process_communicators.h>
+#include <nyala/strategies/comm/process_group.h>
 #include <nyala/strategies/mirrored.h>
 
 namespace nyala {
@@ -24,14 +24,17 @@ struct MultiWorkerMirroredStrategyConfig {
 /// models, fit, evaluate, predict, reduce, gather) is called by all of them, in the same order. Replicas are
 /// numbered through the processes in the order of ranks.
 ///
-/// A process that fails ends the step of all: CommunicationError says who and why. The strategy is of no use any
-/// more then.
+/// A process that fails ends the step of all: CommunicationError says who and why. Of a strategy that was given
+/// its communicators that is the end. One with a ProcessGroup goes on with the processes of the next generation:
+/// fit does so by itself, at the step that the most advanced process had reached; everything else throws.
 class MultiWorkerMirroredStrategy : public Strategy {
  public:
   using Config = MultiWorkerMirroredStrategyConfig;
   /// Waits for the other processes. Throws CommunicationError where they do not come, and what MirroredStrategy
   /// throws for devices.
   explicit MultiWorkerMirroredStrategy(ProcessCommunicators processes, Config config = {});
+  /// The same with the processes of `group`, and with those of its next generation where one is lost.
+  explicit MultiWorkerMirroredStrategy(std::shared_ptr<ProcessGroup> group, Config config = {});
 
   /// This process' number among all, from 0.
   int rank() const;

@@ -42,6 +42,8 @@ class ReplicaGroup {
 
   /// What reaches the replicas of other processes. Set before the first step.
   void set_processes(std::shared_ptr<ProcessExchange> processes) { processes_ = std::move(processes); }
+  /// Between steps, where other processes came or went.
+  void set_ids(ReplicaIds ids) { ids_ = ids; }
   ProcessExchange* processes() const { return processes_.get(); }
 
   /// Makes the group whole for the next step.

@@ -17,6 +17,8 @@
 
 namespace nyala {
 
+class ProcessGenerations;
+
 /// Gradients that a program made itself, with what applies them.
 struct GradientUpdate {
   /// Names the caller in errors; on all replicas the same one.
@@ -43,6 +45,8 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   int replica_id(int local_index) const { return first_replica() + local_index; }
   /// What asks the other processes between steps; null: there are none.
   virtual ProcessExchange* processes() { return nullptr; }
+  /// Those processes, one generation after another; null: the first failure is the end.
+  virtual ProcessGenerations* generations() { return nullptr; }
   /// Text for people: replicas, devices, how gradients are reduced.
   virtual std::string describe() const = 0;
   /// True for what programs without a strategy run on.

@@ -1,8 +1,10 @@
 #include <nyala/strategies/comm/process_link.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/random.h>
 
 namespace nyala {
 
@@ -42,16 +44,47 @@ std::span<const std::byte> as_bytes(const T& value) {
 }  // namespace
 
 ProcessLink::ProcessLink(std::shared_ptr<Communicator> communicator, int local_replicas)
-    : communicator_(std::move(communicator)), replicas_(static_cast<size_t>(communicator_->size())) {
-  const int64_t own = local_replicas;
-  communicator_->all_gather(as_bytes(own), std::as_writable_bytes(std::span(replicas_)),
+    : local_replicas_(local_replicas) {
+  connect(std::move(communicator), 0);
+}
+
+namespace {
+
+/// What a process says of itself.
+struct Introduction {
+  int64_t replicas, training;
+  uint64_t seed;
+};
+
+}  // namespace
+
+void ProcessLink::connect(std::shared_ptr<Communicator> communicator, int64_t training) {
+  communicator_ = std::move(communicator);
+  const Introduction own{local_replicas_, training, global_seed()};
+  std::vector<Introduction> all(static_cast<size_t>(size()));
+  communicator_->all_gather(as_bytes(own), std::as_writable_bytes(std::span(all)),
                             {.what = "the number of replicas"});
+  const auto trains = std::ranges::find_if(all, [](const Introduction& one) { return one.training > 0; });
+  training_ = trains == all.end() ? 0 : trains->training;
+  seed_ = trains == all.end() ? all[0].seed : trains->seed;
+  apart_ = training_ > 0 && training == 0;
+  replicas_.clear();
+  for (const Introduction& one : all) replicas_.push_back(one.replicas);
   const auto mine = replicas_.begin() + rank();
   first_replica_ = static_cast<int>(std::accumulate(replicas_.begin(), mine, int64_t{0}));
   num_replicas_ = static_cast<int>(std::accumulate(mine, replicas_.end(), int64_t{first_replica_}));
 }
 
+void ProcessLink::check_together(std::string_view what) const {
+  if (apart_)
+    throw StateError(std::string(what) +
+                     ": this process was started in the middle of the others' fit, and has not come to it yet; "
+                     "until its own call of fit has taken their state it can make, build, compile and load, but "
+                     "not train, evaluate or predict");
+}
+
 void ProcessLink::all_reduce_sum(const Tensor& values, std::string_view what) {
+  check_together(what);
   in_host_memory(values, [&](const Tensor& host) {
     communicator_->all_reduce({host.raw(), host.num_elements(), host.dtype()}, CollectiveOp::sum,
                               {.what = what});
@@ -61,6 +94,7 @@ void ProcessLink::all_reduce_sum(const Tensor& values, std::string_view what) {
 // What there is, how large it is, then the bytes: nobody takes a size from a peer on trust that the data does
 // not have.
 Tensors ProcessLink::all_values(const Tensors& own, std::string_view what) {
+  check_together(what);
   const Announced mine{std::ssize(own), static_cast<int64_t>(own.at(0).dtype().index()), own[0].rank()};
   std::vector<Announced> all(static_cast<size_t>(size()));
   communicator_->all_gather(as_bytes(mine), std::as_writable_bytes(std::span(all)), {.what = what});
@@ -110,6 +144,7 @@ void ProcessLink::gather_bytes(const Tensors& own, const std::vector<int64_t>& b
 }
 
 Tensor ProcessLink::all_gather(const Tensor& local, std::string_view what) {
+  check_together(what);
   Tensor all = Tensor::empty(local.shape().with(0, num_replicas_), local.dtype(), Device{});
   const int64_t bytes = static_cast<int64_t>(local.bytes() / static_cast<size_t>(local.shape()[0]));
   std::vector<int64_t> sizes;
@@ -121,15 +156,18 @@ Tensor ProcessLink::all_gather(const Tensor& local, std::string_view what) {
 }
 
 void ProcessLink::all_numbers(std::span<const int64_t> own, std::span<int64_t> all, std::string_view what) {
+  check_together(what);
   communicator_->all_gather(std::as_bytes(own), std::as_writable_bytes(all), {.what = what});
 }
 
 void ProcessLink::broadcast(const Tensor& value, std::string_view what) {
+  if (apart_) return;
   in_host_memory(value,
                  [&](const Tensor& host) { communicator_->broadcast(bytes_of(host), 0, {.what = what}); });
 }
 
 void ProcessLink::agree(uint64_t number, std::string_view what) {
+  if (apart_) return;
   std::vector<uint64_t> all(static_cast<size_t>(size()));
   communicator_->all_gather(as_bytes(number), std::as_writable_bytes(std::span(all)), {.what = what});
   for (size_t other = 1; other < all.size(); ++other)

@@ -26,7 +26,7 @@ void write_once(const ModelNode& model, const std::function<void()>& write) {
   ProcessExchange* const processes = model.strategy()->processes();
   if (!processes) return write();
   if (processes->rank() > 0) {
-    if (is_written(*processes, false)) return;
+    if (is_written(*processes, true)) return;
     throw CommunicationError("model " + detail::in_quotes(model.name()) +
                              ": rank 0 could not write its file; it says why");
   }

@@ -1,0 +1,44 @@
+#include <nyala/strategies/process_generations.h>
+
+#include <exception>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+ProcessGenerations::ProcessGenerations(std::shared_ptr<ProcessGroup> group, std::shared_ptr<ProcessLink> link)
+    : group_(std::move(group)), link_(std::move(link)), unwinding_(std::uncaught_exceptions()) {
+  join(0);
+}
+
+ProcessGenerations::~ProcessGenerations() {
+  if (std::uncaught_exceptions() <= unwinding_) group_->leave();
+}
+
+// One that is lost while all meet is the end of that generation, not of all.
+void ProcessGenerations::join(int64_t training) {
+  for (;;) {
+    communicators_ = group_->join();
+    ++number_;
+    try {
+      link_->connect(communicators_.steps, training);
+      if (connected_) connected_(communicators_);
+      return;
+    } catch (const CommunicationError&) {
+      if (!can_go_on()) throw;
+    }
+  }
+}
+
+// Others may still wait in a collective of this generation.
+void ProcessGenerations::begin_next(int64_t training) {
+  communicators_.steps->abort("the next generation of processes begins");
+  communicators_.gradients->abort("the next generation of processes begins");
+  join(training);
+}
+
+void ProcessGenerations::broadcast(std::span<std::byte> data, int root, std::string_view what) {
+  communicators_.steps->broadcast(data, root, {.what = what});
+}
+
+}  // namespace nyala

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <nyala/strategies/comm/process_group.h>
+#include <nyala/strategies/comm/process_link.h>
+
+namespace nyala {
+
+/// The processes of one strategy as a training sees them: it goes on with those of the next generation where
+/// one of this is lost. One thread at a time, between steps.
+class ProcessGenerations {
+ public:
+  /// `connected` is called with what each generation speaks by, once the link has it.
+  using Connected = std::function<void(const ProcessCommunicators&)>;
+
+  /// Joins the first generation.
+  ProcessGenerations(std::shared_ptr<ProcessGroup> group, std::shared_ptr<ProcessLink> link);
+  /// Leaves, unless an error ends the program.
+  ~ProcessGenerations();
+  ProcessGenerations(const ProcessGenerations&) = delete;
+  ProcessGenerations& operator=(const ProcessGenerations&) = delete;
+
+  void set_connected(Connected connected) { connected_ = std::move(connected); }
+  const ProcessCommunicators& communicators() const { return communicators_; }
+
+  /// Whether a failure is not the end.
+  bool can_go_on() const { return group_->can_rejoin(); }
+  /// Gives this generation up and waits for the next. `training`: ProcessLink::connect(). Processes that are
+  /// lost meanwhile are waited for, too. Throws CommunicationError where there is no next one.
+  void begin_next(int64_t training);
+  /// How many there were.
+  int64_t number() const { return number_; }
+  /// Ends training everywhere, with the text of an error.
+  void end(const std::string& reason) noexcept { group_->abort(reason); }
+
+  ProcessLink& link() { return *link_; }
+  /// `data` of `root` on all processes.
+  void broadcast(std::span<std::byte> data, int root, std::string_view what);
+  /// The number of a training that begins, from 1: the same in processes that run the same program.
+  int64_t count_training() { return ++trainings_; }
+
+  /// What training keeps in memory to go on from, for Strategy::describe().
+  std::string kept = {};
+  /// "3 processes of ...".
+  std::string describe() const { return group_->describe(); }
+
+ private:
+  void join(int64_t training);
+
+  std::shared_ptr<ProcessGroup> group_;
+  std::shared_ptr<ProcessLink> link_;
+  ProcessCommunicators communicators_;
+  Connected connected_;
+  int64_t number_ = 0, trainings_ = 0;
+  int unwinding_;
+};
+
+}  // namespace nyala
