@@ -122,6 +122,7 @@ class LeafGradients final : public GradientSink {
  public:
   explicit LeafGradients(Part& part) : part_(part) {}
   Tensor destination(int32_t) override { return {}; }
+  bool without_gradient(int32_t) override { return true; }
   void ready(int32_t leaf, const Tensor& gradient) override {
     part_.leaf_gradients.emplace_back(leaf, gradient);
   }

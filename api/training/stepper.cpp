@@ -18,6 +18,7 @@
 #include <nyala/api/training/added_metrics.h>
 #include <nyala/api/training/among_processes.h>
 #include <nyala/api/training/check_status.h>
+#include <nyala/api/training/connected_sink.h>
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/model_training.h>
 #include <nyala/api/training/no_rows_sink.h>
@@ -111,6 +112,7 @@ void Stepper::prepare(const Batch& batch, bool training) {
     memory.calls.resize(static_cast<size_t>(replicas));
     sums.logged.resize(static_cast<size_t>(replicas));
     memory.counted_metrics.resize(static_cast<size_t>(replicas));
+    memory.connected.resize(static_cast<size_t>(replicas));
     memory.steps.clear();
     memory.tapes.clear();
     Tensors of_replicas;  // all, or none are kept
@@ -190,12 +192,28 @@ void Stepper::check_reports(const Replica& replica) const {
     throw NumericError("training met an id or a label out of range");  // run() says which
 }
 
-void Stepper::check_nothing_trains(const ReplicaStep& step) const {
-  if (step.rows() == 0 || step.trainable_variables().empty()) return;
+void Stepper::throw_nothing_trains() const {
   throw InvalidArgumentError("model " + in_quotes(model_.name()) +
                              ": no gradients provided for any variable: the loss does not depend on the "
-                             "weights by ops that have a gradient (a detached() value, argmax and constants "
-                             "have none)");
+                             "weights by ops that have a gradient (a detached() value, floor, argmax and "
+                             "constants have none)");
+}
+
+/// As in Keras a variable that the loss led to on no replica keeps its value, whatever weight decay and
+/// moments say. It is known when the step's tapes have been walked.
+void Stepper::leave_unconnected() const {
+  BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
+  const auto& of_replicas = model_.step_memory().connected;
+  const auto is_connected = [&of_replicas](const Variable& variable) {
+    const size_t leaf = static_cast<size_t>(variable.node().leaf);
+    return std::ranges::any_of(of_replicas, [leaf](const std::vector<bool>& c) { return c[leaf]; });
+  };
+  const Variables& all = optimizer.variables();
+  if (std::ranges::all_of(all, is_connected)) return;
+  Variables active;
+  std::ranges::copy_if(all, std::back_inserter(active), is_connected);
+  if (active.empty()) throw_nothing_trains();
+  optimizer.restrict_step(strategy_.store(), active);
 }
 
 /// Forward and backward where no train_step() says otherwise: buckets are reduced while backward runs.
@@ -211,11 +229,15 @@ void Stepper::train_part(ReplicaStep& step, const Batch& part) {
     step.compute_metrics(part, predictions);
   }
   check_reports(step.replica());
-  if (!loss.tape()) return check_nothing_trains(step);
+  if (!loss.tape()) {
+    if (step.rows() > 0 && !step.trainable_variables().empty()) throw_nothing_trains();
+    return;
+  }
   const double scale = model_.compiled_training().optimizer.node().loss_scale();  // the update divides by it
-  GradientSink& sink = *step.replica().gradients;
+  ConnectedSink sink(*step.replica().gradients,
+                     model_.step_memory().connected[static_cast<size_t>(step.replica().local_index)]);
   NoRowsSink empty(sink);
-  backward(tape, scale == 1.0 ? loss : loss * scale, step.rows() > 0 ? sink : empty);
+  backward(tape, scale == 1.0 ? loss : loss * scale, step.rows() > 0 ? static_cast<GradientSink&>(sink) : empty);
 }
 
 void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
@@ -238,6 +260,7 @@ void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
   (mode == Mode::test ? *status_ : memory.status).set_rows(replica.device, range.first, range.count);
   sums.logged[static_cast<size_t>(replica.local_index)].clear();
   memory.counted_metrics[static_cast<size_t>(replica.local_index)] = 0;
+  memory.connected[static_cast<size_t>(replica.local_index)].assign(compiled.trained_leaves.size(), false);
   ReplicaStep step(model_, replica, call, cache_ ? cache_->head() : nullptr);
   const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
@@ -287,6 +310,7 @@ void Stepper::train(const Batch& batch, const BatchPlace& place) {
   trains_ = true;
   naming_its_file(model_, [&] {
     run(batch, mode, place);
+    if (mode == Mode::train) leave_unconnected();
     apply_assignments(strategy_, model_.step_memory().calls);
     if (mode == Mode::train) strategy_.update(model_.compiled_training().optimizer.node());
   });

@@ -68,7 +68,8 @@ class Stepper {
   Tensors outputs_of(const Batch& batch, bool training, const BatchPlace& place);
   void train_part(ReplicaStep& step, const Batch& part);
   void check_reports(const Replica& replica) const;
-  void check_nothing_trains(const ReplicaStep& step) const;
+  [[noreturn]] void throw_nothing_trains() const;
+  void leave_unconnected() const;
   void bring_sums_together();
 
   std::shared_ptr<const Element> given_;

@@ -188,7 +188,11 @@ Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source) {
                                            .ranges = ranges(),
                                            .seed = seed.with_shape(target.shape()),
                                            .record = false})[0];
-    if (gradient.defined()) out.rows(row, 1).copy_from(gradient.with_shape({1, source.num_elements()}));
+    if (!gradient.defined()) {  // the way does not depend on the row
+      end_request();
+      return {};
+    }
+    out.rows(row, 1).copy_from(gradient.with_shape({1, source.num_elements()}));
   }
   end_request();
   return out.with_shape(shape);

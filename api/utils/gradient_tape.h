@@ -63,9 +63,11 @@ class GradientTape {
   void reset();
 
   /// Gradients of the sum of `target` with respect to variables, or to tensors that are tracked: watched, or
-  /// computed under the tape. A tape that is not persistent stops and can be asked once. A persistent one
-  /// that still records records this too: stop() it before. Throws StateError for a second request and if
-  /// `target` or a source was not computed under this tape.
+  /// computed under the tape. As in TensorFlow that of a source to which nothing leads is undefined (None),
+  /// also where `target` was computed by ops without a gradient (floor, round, argmax, comparisons; that of
+  /// sign is zero) or not under this tape. A tape that is not persistent stops and can be asked once. A
+  /// persistent one that still records records this too: stop() it before. Throws StateError for a second
+  /// request and if a source tensor was not computed under this tape.
   Tensors gradient(const Tensor& target, const Variables& sources, const GradientOptions& options = {});
   Tensors gradient(const Tensor& target, const Tensors& sources, const GradientOptions& options = {});
   /// The same for one source.
@@ -79,7 +81,8 @@ class GradientTape {
   }
 
   /// The derivative of every element of `target` with respect to every element of `source`, of shape
-  /// target.shape + source.shape. One walk per element of the target.
+  /// target.shape + source.shape; undefined where nothing leads to the source. One walk per element of the
+  /// target.
   Tensor jacobian(const Tensor& target, const Tensor& source);
 
  private:

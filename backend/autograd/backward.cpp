@@ -83,6 +83,7 @@ class Walk {
     const TapeValue& leaf = value(id);
     Tensor& sum = gradients_[id];
     if (!sum.defined()) {
+      if (sink_.without_gradient(leaf.leaf)) return;
       sum = sink_.destination(leaf.leaf);
       if (!sum.defined())
         sum = Tensor::empty(leaf.abstract.shape(), leaf.abstract.dtype(), leaf.abstract.device());
@@ -175,7 +176,7 @@ void walk_back(Tape& tape, const Tensor& loss, GradientSink& sink, const Tensor&
   if (loss.tape() != &tape)
     throw StateError(
         "backward: the tape does not track this value; it was computed outside, or by ops without a gradient "
-        "(sign, floor, comparisons), or the tape was cleared");
+        "(floor, comparisons), or the tape was cleared");
   ScopedValue<bool> off(tape.recording, false);
   const DeviceGuard on_the_devices_of_forward(kNoPlacement);
   Walk walk(tape, sink);

@@ -45,6 +45,11 @@ double BaseOptimizer::loss_scale() const {
   return std::isnan(options_.loss_scale_factor) ? 1.0 : options_.loss_scale_factor;
 }
 
+void BaseOptimizer::restrict_step(ParameterStore& store, const Variables& active) {
+  UpdateRule& rule = rule_for(store, variables(), active);
+  part_ = &rule == this ? nullptr : &rule;
+}
+
 std::vector<OptimizerVariable> BaseOptimizer::variables_for_file() const {
   std::vector<OptimizerVariable> result = shared_variables_for_file();
   for (OptimizerVariable& variable : result) variable.value = detail::copy_on_host(variable.value);

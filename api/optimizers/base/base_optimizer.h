@@ -89,8 +89,12 @@ class BaseOptimizer : public UpdateRule {
   /// strategies.
   virtual UpdateRule& rule_for(ParameterStore& store, const Variables& listed, const Variables& active) = 0;
 
+  /// After begin_step(): the step that goes on updates `active` alone, the others keep value and state.
+  void restrict_step(ParameterStore& store, const Variables& active);
+
  protected:
   OptimizerOptions options_;
+  UpdateRule* part_ = nullptr;  // what updates in the step that goes on, where not all variables are
 };
 
 }  // namespace nyala

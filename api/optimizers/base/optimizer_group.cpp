@@ -124,6 +124,7 @@ UpdateRule& OptimizerGroup::rule_for(ParameterStore& store, const Variables& lis
 }
 
 bool OptimizerGroup::begin_step() {
+  part_ = nullptr;
   bool applies = true;
   for (UpdateRule* rule : built_members()) applies = rule->begin_step();
   return applies;
@@ -134,11 +135,18 @@ bool OptimizerGroup::accumulates_into_existing() const {
   return !rules.empty() && rules.front()->accumulates_into_existing();
 }
 
-void OptimizerGroup::apply(const UpdatePlace& place) { apply_rules(built_members(), place, variables_); }
+void OptimizerGroup::apply(const UpdatePlace& place) {
+  if (part_) return part_->apply(place);
+  apply_rules(built_members(), place, variables_);
+}
 
-void OptimizerGroup::end_step() { end_rules(built_members()); }
+void OptimizerGroup::end_step() {
+  if (part_) return part_->end_step();
+  end_rules(built_members());
+}
 
 void OptimizerGroup::end_gathering() {
+  if (part_) return part_->end_gathering();
   for (UpdateRule* rule : built_members()) rule->end_gathering();
   finish_step(true);
 }

@@ -117,7 +117,10 @@ std::vector<double> OptimizerNode::scalars() const {
   return values;
 }
 
-bool OptimizerNode::begin_step() { return (steps_ + 1) % accumulation_steps() == 0; }
+bool OptimizerNode::begin_step() {
+  part_ = nullptr;
+  return (steps_ + 1) % accumulation_steps() == 0;
+}
 
 bool OptimizerNode::accumulates_into_existing() const { return steps_ % accumulation_steps() != 0; }
 
@@ -133,6 +136,7 @@ UpdatePlan& OptimizerNode::plan_of(int copy) {
 }
 
 void OptimizerNode::apply(const UpdatePlace& place) {
+  if (part_) return part_->apply(place);
   if (variables().empty()) return;
   apply_plan(plan_of(place.copy), place, variables());
 }
@@ -185,6 +189,7 @@ void OptimizerNode::constrain(int copy, const Variables& variables) const {
 void OptimizerNode::end_step() { ++steps_; }
 
 void OptimizerNode::end_gathering() {
+  if (part_) return part_->end_gathering();
   average_and_constrain([this](int copy) -> UpdatePlan& { return plan_of(copy); }, variables());
 }
 

@@ -14,4 +14,6 @@ void infer_unary_gradient(InferContext& c) {
   c.output(0, c.shape(0), c.dtype(0));
 }
 
+void zero_gradient(GradContext& c) { c.set(0, zeros_like(c.grad().detached())); }
+
 }  // namespace nyala::ops::detail

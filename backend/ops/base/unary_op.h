@@ -131,6 +131,17 @@ constexpr OpDef unary_op_without_gradient(std::string_view name) {
   return op;
 }
 
+void zero_gradient(GradContext& c);
+
+/// An op that has a slope of zero nearly everywhere and says so, where TensorFlow's does, too.
+template <class Formula>
+constexpr OpDef unary_op_of_slope_zero(std::string_view name) {
+  OpDef op = unary_op_without_gradient<Formula>(name);
+  op.gradient = zero_gradient;
+  op.twice_differentiable = true;
+  return op;
+}
+
 /// Integers and bool as float32, floats as they are.
 inline Tensor real(const Tensor& x) { return is_floating(x.dtype()) ? x : cast(x, DType::float32); }
 

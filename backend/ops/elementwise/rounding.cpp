@@ -105,7 +105,7 @@ const OpDef kSquareGradient = unary_gradient_op<Square>("square_gradient");
 const OpDef kClipGradient = unary_gradient_op<Clip>("clip_gradient");
 
 const OpDef kAbsolute = unary_op_of_input<Absolute, kAbsoluteGradient>("absolute");
-const OpDef kSign = unary_op_without_gradient<Sign>("sign");
+const OpDef kSign = unary_op_of_slope_zero<Sign>("sign");
 const OpDef kSquare = unary_op_of_input<Square, kSquareGradient>("square");
 const OpDef kClip = unary_op_of_input<Clip, kClipGradient>("clip");
 const OpDef kFloor = unary_op_without_gradient<Floor>("floor");

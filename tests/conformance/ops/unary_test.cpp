@@ -56,7 +56,7 @@ std::vector<UnaryCase> functions() {
       {"absolute", ops::absolute, [](double x) { return std::abs(x); }},
       {"square", ops::square, [](double x) { return x * x; }},
       {"negative", ops::negative, [](double x) { return -x; }},
-      {"sign", ops::sign, [](double x) { return double((x > 0) - (x < 0)); }, -3, 3, false},
+      {"sign", ops::sign, [](double x) { return double((x > 0) - (x < 0)); }},
       {"floor", ops::floor, [](double x) { return std::floor(x); }, -3, 3, false},
       {"ceil", ops::ceil, [](double x) { return std::ceil(x); }, -3, 3, false},
       {"trunc", ops::trunc, [](double x) { return std::trunc(x); }, -3, 3, false},
