@@ -20,6 +20,7 @@ struct Reason {
 constexpr Reason kReasons[] = {
     {&ops::kAffine, "it scales and shifts at once; use Rescaling"},
     {&ops::kRelu, "Keras has no operation for this relu; use the ReLU layer"},
+    {&ops::kClippedRelu, "Keras has no operation for this relu; use the ReLU layer"},
     {&ops::kAffineTransform, "Keras' AffineTransform is not built for files"},
     {&ops::kBatchNormalizationApply, "Keras' BatchNorm is not built for files"},
     {&ops::kConv2D, "Keras' Conv is not built for files"},

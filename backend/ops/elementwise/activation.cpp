@@ -62,6 +62,23 @@ struct Relu {
     return y == 0 && !is_leaky ? T(0) : static_cast<T>(p.negative_slope);
   }
 };
+/// Relu with a maximum, which Keras clips: at the maximum the slope is still 1, which only x tells. That of
+/// relu6, an op of its own there, is 0.
+struct ClippedRelu {
+  using Parameters = ReluDescriptor;
+  static constexpr bool kPiecewiseLinear = true;
+  static constexpr bool kTakesIntegers = true;
+  template <class T>
+  static T value(T x, const Parameters& p) {
+    return Relu::value(x, p);
+  }
+  template <class T>
+  static T slope(T x, const Parameters& p) {
+    const T threshold = static_cast<T>(p.threshold);
+    if (x > threshold) return static_cast<T>(x <= static_cast<T>(p.max_value));
+    return x == threshold ? T(0) : static_cast<T>(p.negative_slope);
+  }
+};
 struct Sigmoid : Formula {
   static constexpr bool kSlopeTakesTensors = true;
   static auto value(auto x, Parameters) { return sigmoid_of(x); }
@@ -221,6 +238,7 @@ bool whole(double value) { return !std::isfinite(value) || value == std::trunc(v
 }  // namespace
 
 const OpDef kReluGradient = unary_gradient_op<Relu>("relu_gradient");
+const OpDef kClippedReluGradient = unary_gradient_op<ClippedRelu>("clipped_relu_gradient");
 const OpDef kSigmoidGradient = unary_gradient_op<Sigmoid>("sigmoid_gradient");
 const OpDef kTanhGradient = unary_gradient_op<Tanh>("tanh_gradient");
 const OpDef kEluGradient = unary_gradient_op<Elu>("elu_gradient");
@@ -236,6 +254,7 @@ const OpDef kMishGradient = unary_gradient_op<Mish>("mish_gradient");
 const OpDef kLogSigmoidGradient = unary_gradient_op<LogSigmoid>("log_sigmoid_gradient");
 
 const OpDef kRelu = unary_op_of_output<Relu, kReluGradient>("relu");
+const OpDef kClippedRelu = unary_op_of_input<ClippedRelu, kClippedReluGradient>("clipped_relu");
 const OpDef kSigmoid = unary_op_of_output<Sigmoid, kSigmoidGradient>("sigmoid");
 const OpDef kTanh = unary_op_of_output<Tanh, kTanhGradient>("tanh");
 const OpDef kElu = unary_op_of_input<Elu, kEluGradient>("elu");
@@ -254,7 +273,10 @@ Tensor relu(const Tensor& x, const ReluDescriptor& parameters) {
   check_relu(parameters);
   const bool stays =
       whole(parameters.negative_slope) && whole(parameters.max_value) && whole(parameters.threshold);
-  return apply(kRelu, stays && x.dtype() != DType::bool_ ? x : real(x), parameters);
+  const bool is_relu6 =
+      parameters.max_value == 6 && parameters.negative_slope == 0 && parameters.threshold == 0;
+  const OpDef& op = std::isinf(parameters.max_value) || is_relu6 ? kRelu : kClippedRelu;
+  return apply(op, stays && x.dtype() != DType::bool_ ? x : real(x), parameters);
 }
 
 Tensor relu6(const Tensor& x) { return relu(x, {.max_value = 6.0}); }

@@ -54,11 +54,11 @@ Tensor linear(const Tensor& x);
 struct EluDescriptor {
   double alpha = 1.0;
 };
-extern const OpDef kRelu, kSigmoid, kTanh, kElu, kSelu, kGelu, kGeluTanh, kSilu, kSoftplus, kSoftsign,
-    kHardSigmoid, kHardSilu, kMish, kLogSigmoid;
+extern const OpDef kRelu, kClippedRelu, kSigmoid, kTanh, kElu, kSelu, kGelu, kGeluTanh, kSilu, kSoftplus,
+    kSoftsign, kHardSigmoid, kHardSilu, kMish, kLogSigmoid;
 /// (x or y, gradient) -> gradient of x. Relu, sigmoid and tanh take y, the others x.
-extern const OpDef kReluGradient, kSigmoidGradient, kTanhGradient, kEluGradient, kSeluGradient, kGeluGradient,
-    kGeluTanhGradient, kSiluGradient, kSoftplusGradient, kSoftsignGradient, kHardSigmoidGradient,
-    kHardSiluGradient, kMishGradient, kLogSigmoidGradient;
+extern const OpDef kReluGradient, kClippedReluGradient, kSigmoidGradient, kTanhGradient, kEluGradient,
+    kSeluGradient, kGeluGradient, kGeluTanhGradient, kSiluGradient, kSoftplusGradient, kSoftsignGradient,
+    kHardSigmoidGradient, kHardSiluGradient, kMishGradient, kLogSigmoidGradient;
 
 }  // namespace nyala::ops

@@ -332,7 +332,7 @@ Tensor maximum(const Operand& a, const Operand& b) { return promoted(kMaximum, a
 Tensor minimum(const Operand& a, const Operand& b) { return promoted(kMinimum, a, b); }
 
 Tensor power(const Operand& a, const Operand& b) {
-  DType dtype = common_dtype(a, b, SmallIntegers::widen);
+  DType dtype = common_dtype(a, b, SmallIntegers::keep);
   if (!a.tensor() || b.tensor()) return apply_binary(kPower, a, b, dtype);
   const double exponent = b.number().as<double>();
   if (exponent < 0) dtype = floating_of(dtype);

@@ -143,6 +143,10 @@ TEST(BinaryTest, Powers) {
   expect_close(ops::power(x, 2.0), tensor_of({4, 0.25, 9}, {3}));
   expect_close(ops::power(tensor_of({4}, {1}, DType::int32), 0.5), tensor_of({2}, {1}));
   expect_close(ops::power(tensor_of({4}, {1}, DType::int32), 2), tensor_of({16}, {1}, DType::int32));
+  // Keras: bytes stay bytes, which wrap around; truth values become int32.
+  expect_close(ops::power(tensor_of({3, 200}, {2}, DType::uint8), 2), tensor_of({9, 64}, {2}, DType::uint8));
+  expect_close(ops::power(tensor_of({1, 0}, {2}, DType::bool_), 2), tensor_of({1, 0}, {2}, DType::int32));
+  expect_close(ops::power(tensor_of({4}, {1}, DType::uint8), 0.5), tensor_of({2}, {1}));
   for (const double exponent : {0.0, 1.0, 2.0, 3.0, -1.0})
     expect_gradients([&](const Tensors& t) { return ops::power(t[0], exponent); }, {x});
   const Outcome zero =

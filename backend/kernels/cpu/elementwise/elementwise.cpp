@@ -5,6 +5,7 @@
 // large.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <nyala/backend/kernels/cpu/base/broadcast_plan.h>
 #include <nyala/backend/kernels/cpu/base/cpu_level.h>
@@ -107,6 +108,14 @@ TwoFloats relu_parameters(const KernelCall& call) {
   const auto& d = call.descriptor<ops::ReluDescriptor>();
   const float maximum = std::isinf(d.max_value) ? std::nanf("") : static_cast<float>(d.max_value);
   return {{static_cast<float>(d.negative_slope), maximum}};
+}
+
+/// For what compares x < maximum: up to the maximum itself.
+TwoFloats clipped_relu_parameters(const KernelCall& call) {
+  TwoFloats parameters = relu_parameters(call);
+  float& maximum = parameters.values[1];
+  maximum = std::nextafter(maximum, std::numeric_limits<float>::infinity());
+  return parameters;
 }
 
 TwoFloats elu_parameters(const KernelCall& call) {
@@ -230,6 +239,9 @@ class Level {
     add(kSqrt, run_unary<loops_of, &Loops::sqrt>);
     add(kSquare, run_unary<loops_of, &Loops::square>);
     add(kRelu, run_relu<loops_of>, unsupported_odd_relu);
+    add(kClippedRelu, run_unary<loops_of, &Loops::bounded_relu, relu_parameters>, unsupported_odd_relu);
+    add(kClippedReluGradient,
+        run_gradient<loops_of, &Loops::bounded_relu_gradient, clipped_relu_parameters>, unsupported_odd_relu);
     add(kSigmoidGradient, run_gradient<loops_of, &Loops::sigmoid_gradient>);
     add(kTanhGradient, run_gradient<loops_of, &Loops::tanh_gradient>);
     add(kSiluGradient, run_gradient<loops_of, &Loops::silu_gradient>);
