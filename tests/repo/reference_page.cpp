@@ -72,8 +72,18 @@ std::vector<std::string> members_of(const std::string& body) {
   return members;
 }
 
+/// " = Size<N>::none()" as a user writes it, of a template that was named with `arguments`.
+std::string as_written(std::string value, const std::string& arguments) {
+  static const std::regex choice(R"(\w+ == (\w+::\w+) \? (.+) : (.+)$)"), size(R"(Size<N>\((\d+)\))"),
+      none(R"(Size(?:<N>|[123]D)::none\(\))");
+  std::smatch match;
+  if (std::regex_search(value, match, choice))
+    value = " = " + match[arguments.find(match[1].str()) != std::string::npos ? 2 : 3].str();
+  return std::regex_replace(std::regex_replace(value, size, "$1"), none, "{}");
+}
+
 /// ".units = 0, .activation = {}" for a struct's fields.
-std::string fields_of(const Declaration& config) {
+std::string fields_of(const Declaration& config, const std::string& arguments) {
   std::string fields;
   for (const std::string& member : members_of(config.body)) {
     const size_t equals = member.find(" = ");
@@ -82,7 +92,7 @@ std::string fields_of(const Declaration& config) {
                           !left.starts_with("static ") && !left.starts_with("friend ");
     if (!is_field || name == "names_required") continue;
     fields += (fields.empty() ? "." : ", .") + name;
-    if (equals != std::string::npos) fields += member.substr(equals);
+    if (equals != std::string::npos) fields += as_written(member.substr(equals), arguments);
   }
   return fields;
 }
@@ -125,27 +135,32 @@ class Headers {
   /// "{.units = 0, ...}"; empty for what is no struct with fields.
   std::string options(const std::string& space, const std::string& config) const {
     const auto alias = aliases_.find(config);
-    const std::string& name = alias == aliases_.end() ? config : alias->second;
-    const auto own = structs_.find(space + "::" + name);
-    const auto found = own != structs_.end() ? own : structs_.find("nyala::" + name);
+    const Alias meant = alias == aliases_.end() ? Alias{config, ""} : alias->second;
+    const auto own = structs_.find(space + "::" + meant.name);
+    const auto found = own != structs_.end() ? own : structs_.find("nyala::" + meant.name);
     if (found == structs_.end()) return "";
-    const std::string fields = fields_of(found->second);
+    const std::string fields = fields_of(found->second, meant.arguments);
     return fields.empty() ? "" : "{" + fields + "}";
   }
 
  private:
+  /// `using Conv2DConfig = ConvConfig<2>`.
+  struct Alias {
+    std::string name, arguments;
+  };
+
   void remember(const Declaration& d) {
     std::smatch match;
-    static const std::regex alias(R"(^using (\w+) = (\w+)(?:<[^>]*>)?$)"),
+    static const std::regex alias(R"(^using (\w+) = (\w+)(<[^>]*>)?$)"),
         structure(R"(^(?:template <.*> )?struct (\w+))");
-    if (std::regex_search(d.head, match, alias)) aliases_[match[1]] = match[2];
+    if (std::regex_search(d.head, match, alias)) aliases_[match[1]] = {match[2], match[3]};
     if (std::regex_search(d.head, match, structure) && !d.body.empty())
       structs_[d.space + "::" + match[1].str()] = d;
   }
 
   std::map<std::string, std::vector<Declaration>> by_file_;
   std::map<std::string, Declaration> structs_;
-  std::map<std::string, std::string> aliases_;
+  std::map<std::string, Alias> aliases_;
 };
 
 struct Class {
@@ -236,7 +251,7 @@ ReferenceGroup functions_group(const Headers& headers, const Kind& kind, const s
 
 /// The options that functions and strategies take.
 ReferenceGroup options_group(const Headers& headers, const Kind& kind) {
-  static const std::regex head(R"(^struct (\w+Config)$)");
+  static const std::regex head(R"(^struct (\w+(?:Config|Variable))$)");
   ReferenceGroup group{kind.title, {}};
   for (const Declaration& d : headers.in(kind.folder)) {
     std::smatch match;
@@ -303,6 +318,7 @@ std::vector<ReferenceGroup> reference_groups() {
       options_group(headers, {"Options of compile, fit, evaluate and predict", "api/model/config"}));
   groups.push_back(options_group(headers, {"Options of a progress bar", "api/utils/progress_bar.h"}));
   groups.push_back(options_group(headers, {"Options of a function that is a loss", "api/losses/loss.h"}));
+  groups.push_back(options_group(headers, {"Options of a metric's state", "api/metrics/base/stateful_metric.h"}));
   groups.push_back(options_group(headers, {"Options of strategies", "strategies"}));
   static const std::regex tensors(R"(^(?:inline )?[\w:<>, ]*Tensors?[\w<>, ]* (\w+)\()"),
       models(R"(^Model (\w+)\()"), sets(R"(^TrainTest (\w+)\((?!const \w+Set&))"),

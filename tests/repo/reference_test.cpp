@@ -87,5 +87,13 @@ TEST(Reference, SaysWhatEveryClassIs) {
   }
 }
 
+TEST(Reference, ShowsDefaultsAsUsersWriteThem) {
+  const std::string page = text_of("docs/reference.md");
+  for (const char* internal : {"::none()", "Size<N>", "kKind == ", "numeric_limits"})
+    EXPECT_EQ(page.find(internal), std::string::npos) << internal;
+  EXPECT_NE(page.find("`MaxPooling2D(Size2D pool_size, {.pool_size = 2, .strides = {}"), std::string::npos);
+  EXPECT_NE(page.find("`AveragePooling2D(Size2D pool_size, {.pool_size = {}, .strides = {}"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace nyala::repo

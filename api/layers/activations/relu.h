@@ -1,13 +1,12 @@
 #pragma once
 
-#include <limits>
-
+#include <nyala/api/base/fields.h>
 #include <nyala/api/layers/base/layer.h>
 
 namespace nyala {
 
 struct ReLUConfig {
-  double max_value = std::numeric_limits<double>::quiet_NaN();  // NaN: none
+  double max_value = kNoValue;
   double negative_slope = 0.0;
   double threshold = 0.0;
   std::string name = {};
