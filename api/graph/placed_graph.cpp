@@ -12,7 +12,7 @@
 #include <nyala/api/graph/branches.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/context.h>
-#include <nyala/backend/runtime/parallel.h>
+#include <nyala/backend/runtime/thread_team.h>
 
 namespace nyala {
 

@@ -7,9 +7,6 @@
 
 namespace nyala {
 
-/// The OpenMP team size of the calling thread.
-int compute_threads();
-
 /// Below this much work (in elementary operations) a parallel region costs more than it saves.
 inline constexpr int64_t kParallelGrain = 32768;
 

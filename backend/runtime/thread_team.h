@@ -6,6 +6,9 @@
 
 namespace nyala {
 
+/// The OpenMP team size of the calling thread.
+int compute_threads();
+
 /// To be called before a team of `team` OpenMP threads is made, on the thread that makes it. libgomp ends the
 /// process where the system has no room for a thread, so a thread's first team, and each larger one, is tried
 /// with threads of our own first. Throws OutOfMemoryError where there is no room. Then watch_busy_cores().

@@ -3,7 +3,6 @@
 #include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
-#include <nyala/backend/ops/elementwise/binary.h>
 
 namespace nyala {
 
@@ -17,11 +16,6 @@ Tensor copy_on(const Tensor& value, Device device) {
   const Tensor copy = Tensor::empty(value.shape(), value.dtype(), device);
   copy.copy_from(value);
   return copy;
-}
-
-Tensor mean_of_sum(const Tensor& sum, int64_t count) {
-  const Tensor by = Tensor::full({}, count, sum.dtype(), sum.device());
-  return is_floating(sum.dtype()) ? ops::divide(sum, by) : ops::floor_divide(sum, by);
 }
 
 void add_into(const Tensor& target, const Tensor& source) {

@@ -17,9 +17,6 @@ bool all_on_cpu(std::span<const Tensor> buffers);
 /// A copy of `value` with bytes of its own.
 Tensor copy_on(const Tensor& value, Device device);
 
-/// The mean of `count` values whose sum this is; of whole numbers the whole number below it.
-Tensor mean_of_sum(const Tensor& sum, int64_t count);
-
 /// target += source, equal shapes, any devices.
 void add_into(const Tensor& target, const Tensor& source);
 

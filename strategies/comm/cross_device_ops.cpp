@@ -10,6 +10,7 @@
 #include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/strategies/comm/buffers.h>
+#include <nyala/strategies/comm/mean_of_sum.h>
 
 namespace nyala {
 
