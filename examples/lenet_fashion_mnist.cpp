@@ -1,5 +1,5 @@
-// Trains a LeNet on Fashion-MNIST on two devices, saves a checkpoint after every epoch, loads it under another
-// strategy and shows that both models evaluate to the same numbers.
+// Trains a LeNet on Fashion-MNIST on two devices, saves a checkpoint after every epoch, loads it under
+// another strategy and shows that both models evaluate to the same numbers.
 #include <nyala/nyala.h>
 
 #include <cmath>
