@@ -38,6 +38,8 @@ class ProcessGenerations {
   int64_t number() const { return number_; }
   /// Ends training everywhere, with the text of an error.
   void end(const std::string& reason) noexcept { group_->abort(reason); }
+  /// That text, once somebody has; "" before.
+  std::string ended_by() const { return group_->ended_by(); }
 
   ProcessLink& link() { return *link_; }
   /// `data` of `root` on all processes.

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <nyala/api/callbacks/base/callback.h>
+#include <nyala/api/callbacks/base/end_of_training.h>
 #include <nyala/api/callbacks/training_backup.h>
-#include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/signal_watch.h>
 
 namespace nyala {
@@ -20,9 +20,9 @@ inline constexpr int preemption_exit_code = 42;
 
 /// Training was preempted and its checkpoint is written: nothing is wrong, but the process has to end. A
 /// program catches it around fit and exits with preemption_exit_code. Says where the checkpoint is.
-class PreemptedError : public Error {
+class PreemptedError : public EndOfTraining {
  public:
-  using Error::Error;
+  using EndOfTraining::EndOfTraining;
 };
 
 struct PreemptionCheckpointHandlerConfig {

@@ -3,7 +3,6 @@
 // All of it is read and compared before anything is changed.
 #include <bit>
 #include <limits>
-#include <set>
 #include <span>
 
 #include <nyala/api/saving/checkpoint.h>
@@ -13,6 +12,7 @@
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/api/training/epoch_sums.h>
+#include <nyala/api/training/random_keys.h>
 #include <nyala/api/training/resume_point.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/status_word.h>
@@ -40,20 +40,6 @@ void write_list(hdf5::Writer& writer, const char* name, const std::vector<T>& va
 template <class T>
 std::vector<T> read_list(const hdf5::Group& root, const char* name) {
   return root.has_dataset(at(name)) ? root.dataset(at(name)).values<T>() : std::vector<T>();
-}
-
-void collect_keys(LayerNode& node, std::set<const LayerNode*>& seen, std::vector<uint64_t*>& keys) {
-  if (!seen.insert(&node).second) return;
-  if (uint64_t* key = node.random_key()) keys.push_back(key);
-  for (const auto& [attribute, layer] : node.sublayers()) collect_keys(layer.node(), seen, keys);
-}
-
-/// Keys of the random draws of every layer, in the order of the sublayers; a shared layer's once.
-std::vector<uint64_t*> random_keys(const Model& model) {
-  std::set<const LayerNode*> seen;
-  std::vector<uint64_t*> keys;
-  collect_keys(model.node(), seen, keys);
-  return keys;
 }
 
 ParameterStore& store_of(const Model& model) { return model.model_node().strategy()->store(); }
@@ -206,7 +192,7 @@ Content read_content(const Model& model, const hdf5::Group& root) {
     throw FileFormatError("expected an epoch and a batch as position");
   content.position = {static_cast<int>(position[0]), position[1]};
   content.random_keys = read_list<int64_t>(root, "random_keys");
-  const size_t expected = random_keys(model).size();
+  const size_t expected = random_keys(model.node()).size();
   if (content.random_keys.size() != expected)
     throw ShapeError("expected the random state of " + std::to_string(expected) +
                      " layers, the file has that of " + std::to_string(content.random_keys.size()));
@@ -220,7 +206,7 @@ Content read_content(const Model& model, const hdf5::Group& root) {
 }
 
 void restore_content(const Model& model, Content content) {
-  const std::vector<uint64_t*> own = random_keys(model);
+  const std::vector<uint64_t*> own = random_keys(model.node());
   for (size_t i = 0; i < content.random_keys.size(); ++i)
     *own[i] = std::bit_cast<uint64_t>(content.random_keys[i]);
   restore_own_metrics(model, content.own_metrics);
@@ -248,7 +234,7 @@ void Checkpoint::save(const std::string& path, const TrainingPosition& position)
   write_list<int64_t>(writer, "version", {kVersion});
   write_list<int64_t>(writer, "position", {position.epoch, position.batch});
   std::vector<int64_t> keys;
-  for (const uint64_t* key : random_keys(model_)) keys.push_back(std::bit_cast<int64_t>(*key));
+  for (const uint64_t* key : random_keys(model_.node())) keys.push_back(std::bit_cast<int64_t>(*key));
   write_list(writer, "random_keys", keys);
   if (model_.compiled()) write_training(model_, writer);
   write_own_metrics(model_, writer);

@@ -3,14 +3,9 @@
 #include <string>
 
 #include <nyala/api/model/model.h>
+#include <nyala/api/training/training_position.h>
 
 namespace nyala {
-
-/// Where training stands: what a checkpoint holds besides weights and optimizer state.
-struct TrainingPosition {
-  int epoch = 0;      // to go on with
-  int64_t batch = 0;  // batches of that epoch that are done
-};
 
 /// Everything that training needs to go on as if it had not been interrupted: weights, optimizer state, step,
 /// random state, running metrics and the position in the data. The file is a `.weights.h5` with one more

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <nyala/api/base/output.h>
+#include <nyala/api/callbacks/base/end_of_training.h>
 #include <nyala/api/callbacks/base/history.h>
 #include <nyala/api/callbacks/base/progbar_logger.h>
 #include <nyala/api/model/model.h>
@@ -18,6 +19,7 @@
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/optimizer_variables.h>
+#include <nyala/api/training/recovery.h>
 #include <nyala/api/training/resume_point.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/c_locale_text.h>
@@ -67,8 +69,13 @@ class Fit {
   /// Ends training on all processes where one of them stops.
   bool stops();
   bool next(Batch& batch);
+  void train();
+  void train_from(int epoch);
   int first_epoch();
+  void learn_shapes();
+  int go_on_from(const TrainingState& state);
   int64_t begin_epoch(int epoch);
+  void call_epoch_begin(int epoch, int64_t step);
   void train_epoch(int epoch);
   void run_chunk(int64_t first, Batch& batch);
   Logs end_of_epoch(int epoch);
@@ -86,6 +93,10 @@ class Fit {
   History history_;
   int verbose_;
   CallbackList callbacks_;
+  Recovery recovery_;
+  FinishedEpochs finished_;
+  int begun_epoch_ = -1;
+  bool is_newcomer_ = false;  // to the epoch that others are in the middle of
 };
 
 /// Keras takes a negative number for no epochs, and says nothing.
@@ -136,7 +147,8 @@ Fit::Fit(Model model, DataArgument data, const FitConfig& config)
       stepper_(model_.model_node()),
       feed_(data_.first, training_feed(model_, config)),
       verbose_(detail::resolved_verbosity(config.verbose)),
-      callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}) {
+      callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}),
+      recovery_(model_.model_node()) {
   stepper_.set_given(data_.first);
   if (!config.cache_frozen_features) return;
   cache_.emplace(model_.model_node());
@@ -151,6 +163,7 @@ std::vector<CallbackArgument> Fit::all_callbacks() {
 }
 
 History Fit::run() {
+  if (recovery_.is_past()) return history_;
   Logs logs;
   if (compiled_.trained) {
     model_.model_node().check_variables();
@@ -161,15 +174,63 @@ History Fit::run() {
   resume_.epoch = -1;
   resume_.batch = 0;
   callbacks_.call(&Callback::on_train_begin, logs);
-  Logs epoch_logs;
-  for (int epoch = first_epoch(); epoch < config_.epochs && !stops(); ++epoch) {
-    train_epoch(epoch);
-    epoch_logs = end_of_epoch(epoch);
-    callbacks_.call(&Callback::on_epoch_end, epoch, epoch_logs);
-  }
+  train();
   compiled_.optimizer.node().finalize_averages();
+  Logs epoch_logs = finished_.empty() ? Logs() : finished_.back().second;
   callbacks_.call(&Callback::on_train_end, epoch_logs);
   return history_;
+}
+
+// An error of the program ends training in all processes, the loss of one does not.
+void Fit::train() {
+  try {
+    int epoch = first_epoch();
+    is_newcomer_ = recovery_.is_awaited();
+    const auto learn = [this] { learn_shapes(); };
+    if (is_newcomer_) epoch = go_on_from(recovery_.go_on_here(learn));
+    for (bool done = false; !done;) {
+      try {
+        train_from(epoch);
+        recovery_.finish();
+        done = true;
+      } catch (const CommunicationError& error) {
+        if (!recovery_.can_go_on()) recovery_.rethrow(error);
+        epoch = go_on_from(recovery_.go_on_after(error, learn));
+      }
+    }
+  } catch (const CommunicationError&) {
+    throw;
+  } catch (const EndOfTraining&) {
+    throw;
+  } catch (const std::exception& error) {
+    recovery_.end(error.what());
+    throw;
+  } catch (...) {
+    recovery_.end("fit ended by what is no std::exception");
+    throw;
+  }
+}
+
+void Fit::train_from(int epoch) {
+  for (; epoch < config_.epochs && !stops(); ++epoch) {
+    train_epoch(epoch);
+    Logs logs = end_of_epoch(epoch);
+    callbacks_.call(&Callback::on_epoch_end, epoch, logs);
+    finished_.emplace_back(epoch, logs);
+    recovery_.keep({epoch + 1, 0}, finished_, true);
+  }
+}
+
+/// As BackupAndRestore has it, with the history of the epochs before.
+int Fit::go_on_from(const TrainingState& state) {
+  resume_.epoch = state.position.epoch;
+  resume_.batch = state.position.batch;
+  finished_ = state.finished;
+  Logs none;
+  history_.on_train_begin(none);
+  for (auto& [epoch, logs] : finished_) history_.on_epoch_end(epoch, logs);
+  if (cache_) stepper_.use(&cache_.emplace(model_.model_node()));
+  return first_epoch();
 }
 
 bool Fit::stops() {
@@ -198,23 +259,41 @@ int64_t Fit::begin_epoch(int epoch) {
     return 0;
   }
   const int64_t done = feed_.resume(config_.initial_epoch, epoch, std::exchange(resume_.batch, 0));
-  if (done == 0) return 0;
-  Feed shapes(data_.first, training_feed(model_, config_));
-  Batch batch;
-  shapes.begin_epoch(epoch);
-  if (shapes.next(batch)) stepper_.learn_shapes(batch);
+  if (done > 0) learn_shapes();
   return done;
 }
 
-void Fit::train_epoch(int epoch) {
+void Fit::learn_shapes() {
+  Feed shapes(data_.first, training_feed(model_, config_));
+  Batch batch;
+  shapes.begin_epoch(config_.initial_epoch);
+  if (shapes.next(batch)) stepper_.learn_shapes(batch);
+}
+
+/// Once in each process. What a hook of one that is new to the epoch did, the others' state has already.
+void Fit::call_epoch_begin(int epoch, int64_t step) {
+  if (epoch == begun_epoch_) return;
+  begun_epoch_ = epoch;
   Logs none;
+  callbacks_.call(&Callback::on_epoch_begin, epoch, none);
+  if (!std::exchange(is_newcomer_, false)) return;
+  recovery_.restore();
+  if (step == 0) stepper_.reset();
+}
+
+void Fit::train_epoch(int epoch) {
   int64_t step = begin_epoch(epoch);
   if (step == 0) stepper_.reset();  // else the sums of the interrupted epoch go on
-  callbacks_.call(&Callback::on_epoch_begin, epoch, none);
+  call_epoch_begin(epoch, step);
   Batch batch;
   while (next(batch)) {
+    if (!recovery_.has_copy()) {
+      stepper_.learn_shapes(batch);
+      recovery_.keep({epoch, step}, finished_);
+    }
     run_chunk(step, batch);
     step += compiled_.config.steps_per_execution;
+    recovery_.keep({epoch, step}, finished_);
   }
   if (step == 0 && feed_.is_empty()) throw InvalidArgumentError("fit: the data has no batches");
   if (cache_) cache_->end_epoch(config_.steps_per_epoch > 0);

@@ -18,6 +18,8 @@ class ProcessGroup {
   virtual ProcessCommunicators join() = 0;
   /// Whether there may be another generation after this one: a failure is not the end. False after abort().
   virtual bool can_rejoin() const = 0;
+  /// The reason that somebody gave abort(), as far as this process knows it; "" for none.
+  virtual std::string ended_by() const { return {}; }
   /// Ends training in all processes for good, with `reason`: an error of the program, not a lost process.
   virtual void abort(const std::string& reason) noexcept = 0;
   /// This process ends well: nobody is to miss it.

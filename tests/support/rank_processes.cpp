@@ -104,7 +104,18 @@ RankProcesses::End RankProcesses::wait(int rank, std::chrono::milliseconds time)
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  id = 0;
+  return end_of(rank, status);
+}
+
+std::optional<RankProcesses::End> RankProcesses::ended(int rank) {
+  int status = 0;
+  const pid_t id = ids_[static_cast<size_t>(rank)];
+  if (id <= 0 || ::waitpid(id, &status, WNOHANG) != id) return std::nullopt;
+  return end_of(rank, status);
+}
+
+RankProcesses::End RankProcesses::end_of(int rank, int status) {
+  ids_[static_cast<size_t>(rank)] = 0;
   End end;
   if (WIFEXITED(status)) end.code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);

@@ -40,10 +40,13 @@ class RankProcesses {
   void send(int rank, int signal);
   /// Starts that rank once more.
   void start(int rank);
+  /// The end of one that has ended; none while it runs.
+  std::optional<End> ended(int rank);
   /// The end of one, killed where it does not end within that time (its signal is then SIGKILL).
   End wait(int rank, std::chrono::milliseconds time = std::chrono::seconds(60));
 
  private:
+  End end_of(int rank, int status);
   std::string output_of(int rank) const { return folder_.file("output-" + std::to_string(rank)); }
 
   ScratchFolder folder_{"processes"};

@@ -1,0 +1,215 @@
+// A failed step leaves weights as they were on some processes and not on others, which may be one step ahead:
+// nobody tries a step again from what it has. All go on from one copy, that of the most advanced process.
+#include <nyala/api/training/recovery.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <nyala/api/model/model_node.h>
+#include <nyala/backend/core/c_locale_text.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+#include <nyala/strategies/process_generations.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+namespace {
+
+/// What copies may cost of a step's time.
+constexpr double kShare = 0.05;
+/// That often the same processes may fail at the same place: then it is the program.
+constexpr int kStandstills = 2;
+
+/// What a process says of itself when all meet.
+struct Report {
+  int64_t training, kind, has_copy, epoch, batch;
+  TrainingPosition position() const { return {static_cast<int>(epoch), batch}; }
+};
+
+std::string text_of(const TrainingPosition& position) {
+  return "epoch " + std::to_string(position.epoch + 1) + ", batch " + std::to_string(position.batch);
+}
+
+std::vector<Report> reports_of_all(ProcessLink& link, const Report& own) {
+  constexpr size_t kNumbers = sizeof(Report) / sizeof(int64_t);
+  std::vector<Report> all(static_cast<size_t>(link.size()));
+  link.all_numbers({reinterpret_cast<const int64_t*>(&own), kNumbers},
+                   {reinterpret_cast<int64_t*>(all.data()), kNumbers * all.size()}, "where training stands");
+  return all;
+}
+
+/// The process whose copy is the most advanced one.
+int most_advanced(const std::vector<Report>& all) {
+  int best = -1;
+  for (int rank = 0; rank < static_cast<int>(all.size()); ++rank) {
+    const Report& one = all[static_cast<size_t>(rank)];
+    if (one.has_copy && (best < 0 || one.position() > all[static_cast<size_t>(best)].position())) best = rank;
+  }
+  return best;
+}
+
+/// The same on all processes.
+void check_alike(const std::vector<Report>& all) {
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    const std::string who = "fit: ranks 0 and " + std::to_string(rank) + " cannot go on together: ";
+    if (all[rank].training != all[0].training)
+      throw StateError(who + "they are in the calls number " + std::to_string(all[0].training) + " and " +
+                       std::to_string(all[rank].training) +
+                       " of fit; a process that is started again has to run the program of the others");
+    if (all[rank].kind != all[0].kind)
+      throw StateError(who + "their models have other variables or optimizers; a process that is started again "
+                             "has to make the model of the others");
+  }
+  if (most_advanced(all) < 0)
+    throw StateError("fit: a process was lost before the first step, where there is nothing to go on from; start all again");
+}
+
+}  // namespace
+
+Recovery::Recovery(ModelNode& model) : model_(model), generations_(model.strategy()->generations()) {
+  if (generations_) training_ = generations_->count_training();
+}
+
+bool Recovery::is_past() const {
+  return generations_ && generations_->link().is_apart() && training_ < generations_->link().training();
+}
+
+bool Recovery::is_awaited() const {
+  return generations_ && generations_->link().is_apart() && !is_past();
+}
+
+void Recovery::keep(const TrainingPosition& position, const FinishedEpochs& finished, bool always) {
+  if (!generations_) return;
+  ++since_;
+  const bool due = always || !has_copy_ || since_ >= every_;
+  if (!due || !can_be_copied(model_)) return;
+  const Clock::time_point begun = Clock::now();
+  copy_state(model_, state_);
+  state_.position = position;
+  if (state_.finished.size() != finished.size()) state_.finished = finished;
+  has_copy_ = true;
+  const Clock::time_point ended = Clock::now();
+  if (!always) measure(begun, ended);
+  since_ = 0;
+  last_ = ended;
+}
+
+void Recovery::measure(Clock::time_point begun, Clock::time_point ended) {
+  const auto mean_with = [](double& mean, double seconds) { mean = mean == 0 ? seconds : (3 * mean + seconds) / 4; };
+  if (last_ == Clock::time_point()) return;
+  mean_with(copy_seconds_, std::chrono::duration<double>(ended - begun).count());
+  mean_with(step_seconds_, std::chrono::duration<double>(begun - last_).count() / static_cast<double>(since_));
+  const double every = std::ceil(copy_seconds_ / (kShare * step_seconds_));
+  every_ = is_copied_together(model_) ? 1 : static_cast<int64_t>(std::clamp(every, 1.0, 1e6));
+  generations_->kept = "fit keeps its state in memory every " +
+                       (every_ == 1 ? std::string("step") : std::to_string(every_) + " steps") + " (" +
+                       general_text(copy_seconds_ * 1e3, 3) + " ms, a step " +
+                       general_text(step_seconds_ * 1e3, 3) + " ms)";
+}
+
+bool Recovery::can_go_on() const { return generations_ && generations_->can_go_on(); }
+
+// A process without a copy may be in the middle of building what the others have: it does so by itself.
+void Recovery::meet(const std::function<void()>& learn) {
+  ProcessLink& link = generations_->link();
+  if (!has_copy_) {
+    link.set_apart(true);
+    learn();
+  }
+  link.set_apart(false);
+  const Report own{training_, static_cast<int64_t>(kind_of_state(model_)), has_copy_, state_.position.epoch,
+                   state_.position.batch};
+  const std::vector<Report> all = reports_of_all(link, own);
+  check_alike(all);
+  size_ = link.size();
+  newcomers_ = static_cast<int>(std::ranges::count(all, 0, &Report::has_copy));
+  take_from(most_advanced(all));
+}
+
+void Recovery::take_from(int root) {
+  const bool gives = generations_->link().rank() == root;
+  std::vector<std::byte> head;
+  if (gives) head = packed(state_);
+  int64_t size = std::ssize(head);
+  generations_->broadcast(std::as_writable_bytes(std::span(&size, 1)), root, "the state of training");
+  head.resize(static_cast<size_t>(size));
+  generations_->broadcast(head, root, "the state of training");
+  TrainingState taken;
+  if (!gives) taken = unpacked(head);
+  for (const Tensor& value : gives ? state_.values : taken.values)
+    generations_->broadcast({static_cast<std::byte*>(value.raw()), value.bytes()}, root, "the state of training");
+  if (!gives) state_ = std::move(taken);
+  has_copy_ = true;
+  restore();
+}
+
+void Recovery::restore() {
+  restore_state(model_, state_);
+  since_ = 0;
+  last_ = {};
+}
+
+const TrainingState& Recovery::go_on_here(const std::function<void()>& learn) {
+  try {
+    meet(learn);
+  } catch (const CommunicationError& error) {
+    if (!can_go_on()) throw;
+    return go_on_after(error, learn);
+  }
+  log(LogChannel::warning, "fit: this process takes the others' training over at " + text_of(state_.position));
+  return state_;
+}
+
+const TrainingState& Recovery::go_on_after(const CommunicationError& error, const std::function<void()>& learn) {
+  const Clock::time_point begun = Clock::now();
+  const int before = generations_->link().size();
+  for (bool met = false; !met;) {
+    try {
+      generations_->begin_next(training_);
+    } catch (const CommunicationError& next) {
+      throw CommunicationError(std::string(error.what()) + "; no others to go on with: " + next.what());
+    }
+    try {
+      meet(learn);
+      met = true;
+    } catch (const CommunicationError&) {
+      if (!can_go_on()) throw;
+    }
+  }
+  const bool stands_still = size_ == before && newcomers_ == 0 && state_.position == met_at_;
+  standstills_ = stands_still ? standstills_ + 1 : 0;
+  met_at_ = state_.position;
+  if (standstills_ == kStandstills) {
+    const std::string text = std::string(error.what()) + " (again and again at " + text_of(met_at_) +
+                             ", and no process was lost)";
+    end(text);
+    throw CommunicationError(text);
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+  log(LogChannel::warning, "fit: " + std::string(error.what()) + ". After " + general_text(seconds, 3) + " s " +
+                               std::to_string(size_) + " processes (" + std::to_string(before) + " before, " +
+                               std::to_string(newcomers_) + " started again) go on at " +
+                               text_of(state_.position) + ", in generation " +
+                               std::to_string(generations_->number()));
+  return state_;
+}
+
+void Recovery::finish() {
+  if (!generations_) return;
+  std::vector<int64_t> all(static_cast<size_t>(generations_->link().size()));
+  generations_->link().all_numbers({&training_, 1}, all, "the end of fit");
+}
+
+void Recovery::rethrow(const CommunicationError& error) const {
+  const std::string reason = generations_ ? generations_->ended_by() : "", text = error.what();
+  if (reason.empty() || text.find(reason) != std::string::npos) throw;
+  throw CommunicationError("fit was ended by another process: " + reason + " (here: " + text + ")");
+}
+
+void Recovery::end(const std::string& reason) noexcept {
+  if (generations_) generations_->end(reason);
+}
+
+}  // namespace nyala

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include <nyala/api/training/training_state.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+class ModelNode;
+class ProcessGenerations;
+
+/// What a training goes on from when one of its strategy's processes is lost: a copy of its state in memory,
+/// taken after every step while that costs little, and the way to the next generation, in which all take the
+/// most advanced copy. Of a strategy whose processes have one generation, or no others, it does nothing.
+class Recovery {
+ public:
+  /// Counts a training, which is to be the same one in all processes.
+  explicit Recovery(ModelNode& model);
+  Recovery(const Recovery&) = delete;
+  Recovery& operator=(const Recovery&) = delete;
+
+  /// Whether the others have done this training already, when this process was started again.
+  bool is_past() const;
+  /// Whether the others are in the middle of it.
+  bool is_awaited() const;
+
+  bool has_copy() const { return !generations_ || has_copy_; }
+  /// Called after each step: takes a copy where one is due. `always`: in any case.
+  void keep(const TrainingPosition& position, const FinishedEpochs& finished, bool always = false);
+
+  /// Whether the loss of a process is not the end.
+  bool can_go_on() const;
+  /// Meets the others in this generation (is_awaited()) or, after `error`, in the next one, where the model
+  /// becomes what the most advanced process kept. `learn` builds model and optimizer for the shapes of the data.
+  /// Throws CommunicationError where nobody comes, StateError where the processes run different programs.
+  const TrainingState& go_on_here(const std::function<void()>& learn);
+  const TrainingState& go_on_after(const CommunicationError& error, const std::function<void()>& learn);
+  /// The same state once more.
+  void restore();
+
+  /// All processes have done it.
+  void finish();
+  /// `error` of a process that cannot go on, with what ended the others' training.
+  [[noreturn]] void rethrow(const CommunicationError& error) const;
+  /// Ends the training of all, for an error of the program.
+  void end(const std::string& reason) noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void measure(Clock::time_point begun, Clock::time_point ended);
+  void meet(const std::function<void()>& learn);
+  void take_from(int root);
+
+  ModelNode& model_;
+  ProcessGenerations* generations_;  // null: there are none
+  int64_t training_ = 0;
+  TrainingState state_;
+  bool has_copy_ = false;
+  int64_t every_ = 1, since_ = 0;  // steps between two copies, and since the last one
+  double copy_seconds_ = 0, step_seconds_ = 0;
+  Clock::time_point last_{};
+  // Of the last meeting.
+  int size_ = 0, newcomers_ = 0, standstills_ = 0;
+  TrainingPosition met_at_{-1, 0};
+};
+
+}  // namespace nyala
