@@ -11,6 +11,15 @@ namespace nyala::detail {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+/// Another control plane may be at its address soon.
+struct ControlClosingError : CommunicationError {
+  using CommunicationError::CommunicationError;
+};
+
+}  // namespace
+
 ControlClient::ControlClient(ControlClientOptions config)
     : config_(std::move(config)),
       host_(host_name()),
@@ -21,7 +30,7 @@ ControlClient::ControlClient(ControlClientOptions config)
 
 ControlClient::~ControlClient() {
   try {
-    if (is_reachable()) leave();
+    if (is_reachable() && !has_left_) leave();
   } catch (const std::exception&) {  // it is gone itself
   }
   stop_watching();
@@ -41,7 +50,7 @@ ControlRequest ControlClient::request_of(ControlCall call) const {
 ControlReply ControlClient::ask(ControlRequest request, std::chrono::milliseconds timeout) const {
   constexpr auto kWay = 5s;  // the control plane says who is missing before the call itself gives up
   request.timeout_ms = static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, 86'400'000));
-  return decode_control_reply(connection_->call(encode(request), timeout + kWay));
+  return decode_control_reply(connection()->call(encode(request), timeout + kWay));
 }
 
 ControlReply ControlClient::ask_well(ControlRequest request, std::chrono::milliseconds timeout) const {
@@ -54,24 +63,49 @@ ControlReply ControlClient::ask_well(ControlRequest request, std::chrono::millis
       throw TimeoutError(text);
     case ControlStatus::lost:
       throw PeerLostError(text);
+    case ControlStatus::closing:
+      throw ControlClosingError(text);
     case ControlStatus::refused:
     case ControlStatus::aborted:
+    case ControlStatus::over:
       break;
   }
   throw CommunicationError(text);
 }
 
+/// A program's strategy may come when the control plane of the one before is about to close.
+ControlReply ControlClient::ask_until_open(const ControlRequest& request) const {
+  const auto deadline = std::chrono::steady_clock::now() + config_.timeout;
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    try {
+      return ask_well(request, std::max(left, 1ms));
+    } catch (const ControlClosingError&) {
+      if (left <= 50ms) throw;
+    }
+    std::this_thread::sleep_for(50ms);
+  }
+}
+
 void ControlClient::join() {
   stop_watching();
+  if (generation() > 0 && !is_reachable()) {  // the connection was given up
+    const std::lock_guard lock(mutex_);
+    connection_ = connect_control(config_.address, config_.security);
+  }
   ControlRequest request = request_of(ControlCall::join);
+  request.place = config_.place;
   request.name = host_.substr(0, kMaxControlName);
   request.value = config_.own_address;
   request.facts = config_.facts;
-  const ControlReply reply = ask_well(std::move(request), config_.timeout);
+  const ControlReply reply = ask_until_open(std::move(request));
   {
     const std::lock_guard lock(mutex_);
     generation_ = reply.generation;
     seen_ = reply.notices;
+    has_left_ = false;
+    rank_ = reply.rank;
     members_ = reply.members;
     is_reachable_ = true;
   }
@@ -82,6 +116,16 @@ void ControlClient::join() {
 uint64_t ControlClient::generation() const {
   const std::lock_guard lock(mutex_);
   return generation_;
+}
+
+int ControlClient::rank() const {
+  const std::lock_guard lock(mutex_);
+  return rank_;
+}
+
+std::shared_ptr<ControlConnection> ControlClient::connection() const {
+  const std::lock_guard lock(mutex_);
+  return connection_;
 }
 
 bool ControlClient::is_reachable() const {
@@ -107,18 +151,30 @@ void ControlClient::watch(uint64_t generation) {
     try {
       reply = decode_control_reply(watch_connection_->call(encode(request), 3 * config_.heartbeat));
     } catch (const CommunicationError& error) {
-      const std::lock_guard lock(mutex_);
-      if (generation_ == 0) return;  // stop_watching()
-      is_reachable_ = false;
-      return notify({.is_lost = true, .text = error.what()});
+      if (this->generation() == 0) return;  // stop_watching()
+      give_up_connection();
+      return notify({.generation = generation, .is_lost = true, .text = error.what()});
     }
+    if (reply.status == ControlStatus::closing) give_up_connection();
     if (reply.status != ControlStatus::ok)
-      return notify({.rank = reply.rank, .is_lost = reply.status == ControlStatus::lost, .text = reply.text});
+      return notify({.generation = generation,
+                     .rank = reply.rank,
+                     .is_lost = reply.status == ControlStatus::lost,
+                     .is_over = reply.status == ControlStatus::over,
+                     .text = reply.text});
     const bool is_new = reply.notices > request.seen;
-    if (is_new) notify({.kind = ControlNotice::Kind::preemption, .text = reply.value});
+    if (is_new)
+      notify({.kind = ControlNotice::Kind::preemption, .generation = generation, .text = reply.value});
     const std::lock_guard lock(mutex_);
     seen_ = reply.notices;
   }
+}
+
+/// Who asks now would wait for what is gone.
+void ControlClient::give_up_connection() {
+  const std::lock_guard lock(mutex_);
+  is_reachable_ = false;
+  connection_->cancel();
 }
 
 void ControlClient::stop_watching() {
@@ -174,8 +230,9 @@ void ControlClient::agree(const std::string& name, const ControlFacts& facts,
   ask_well(std::move(request), timeout.value_or(config_.timeout));
 }
 
-void ControlClient::abort(const std::string& text) {
+void ControlClient::abort(const std::string& text, bool for_good) {
   ControlRequest request = request_of(ControlCall::abort);
+  if (for_good) request.name = kForGood;
   request.value = text.substr(0, kMaxControlText / 2);
   ask(std::move(request), 1s);
 }
@@ -187,6 +244,9 @@ void ControlClient::announce_preemption(const std::string& text) {
   ask_well(std::move(request), config_.timeout);
 }
 
-void ControlClient::leave() { ask(request_of(ControlCall::leave), 1s); }
+void ControlClient::leave() {
+  has_left_ = true;
+  ask(request_of(ControlCall::leave), 1s);
+}
 
 }  // namespace nyala::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -19,21 +20,24 @@ namespace nyala::detail {
 struct ControlNotice {
   enum class Kind { generation_ended, preemption };
   Kind kind = Kind::generation_ended;
+  uint64_t generation = 0;
   int rank = -1;         ///< that was lost or failed; -1 where nobody knows
   bool is_lost = false;  ///< it is gone, not merely wrong
+  bool is_over = false;  ///< no other generation follows
   std::string text = {};
 };
 
 struct ControlClientOptions {
   HostPort address = {};
   ControlSecurity security = {};
-  int rank = 0, size = 1;
+  int rank = 0, size = 1;  ///< as this process was started
   std::string own_address = {};  ///< for the other processes; "" where there is none
+  std::string place = {};        ///< the same for those that can share memory
   /// What all have to have in common from the start: version of the library, seed, devices.
   ControlFacts facts = {};
   std::chrono::milliseconds timeout = std::chrono::minutes(5);    ///< of what has no timeout of its own
   std::chrono::milliseconds heartbeat = std::chrono::seconds(2);  ///< the server's
-  /// Called by a thread of the client, once for each; may not call the client. What ended a generation is
+  /// Called by a thread of the client, once for each; may not join nor end the client. What ended a generation is
   /// also what every later question throws.
   std::function<void(const ControlNotice&)> on_notice = {};
 };
@@ -51,7 +55,11 @@ class ControlClient final : public Rendezvous {
   /// Waits for all processes. Throws where they disagree on a fact, naming both sides.
   void join();
   uint64_t generation() const;
+  /// Of this process in the generation: its place among members().
+  int rank() const;
   std::vector<ControlMember> members() const;
+  /// Whether the control plane was there when it was last asked.
+  bool is_reachable() const;
 
   void set(std::string_view key, std::string_view value) override;
   std::optional<std::string> get(std::string_view key) override;
@@ -63,8 +71,8 @@ class ControlClient final : public Rendezvous {
   /// The same, and throws everywhere where they do not bring the same facts.
   void agree(const std::string& name, const ControlFacts& facts,
              std::optional<std::chrono::milliseconds> timeout = {});
-  /// Ends the generation for everybody, with this text.
-  void abort(const std::string& text);
+  /// Ends the generation for everybody, with this text; for good: no process of it joins another one.
+  void abort(const std::string& text, bool for_good = false);
   /// Tells everybody that this process is about to be taken away.
   void announce_preemption(const std::string& text);
   /// This process ends well: it is not lost when it is not heard of any more.
@@ -73,18 +81,23 @@ class ControlClient final : public Rendezvous {
  private:
   ControlReply ask(ControlRequest request, std::chrono::milliseconds timeout) const;
   ControlReply ask_well(ControlRequest request, std::chrono::milliseconds timeout) const;
+  ControlReply ask_until_open(const ControlRequest& request) const;
   ControlRequest request_of(ControlCall call) const;
   void watch(uint64_t generation);
   void stop_watching();
-  bool is_reachable() const;
+  void give_up_connection();
+  std::shared_ptr<ControlConnection> connection() const;
   void notify(const ControlNotice& notice) const;
 
   ControlClientOptions config_;
   std::string host_;
   uint64_t process_;
-  std::unique_ptr<ControlConnection> connection_, watch_connection_;
-  mutable Mutex mutex_;  // of the next four
+  std::shared_ptr<ControlConnection> connection_;  // guarded by mutex_
+  std::unique_ptr<ControlConnection> watch_connection_;
+  std::atomic<bool> has_left_{false};
+  mutable Mutex mutex_;  // of the next five
   bool is_reachable_ = false;
+  int rank_ = 0;
   uint64_t generation_ = 0, seen_ = 0;
   std::vector<ControlMember> members_;
   std::thread watcher_;

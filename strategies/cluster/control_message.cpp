@@ -12,7 +12,7 @@ namespace nyala::detail {
 namespace {
 
 /// Of the form of messages: another one is refused before anything else is read.
-constexpr uint32_t kControlForm = 0x4e790001;
+constexpr uint32_t kControlForm = 0x4e790002;
 
 class ControlWriter {
  public:
@@ -109,6 +109,7 @@ std::string encode(const ControlRequest& request) {
   out.text(request.token, kMaxControlToken, "a token");
   out.text(request.name, kMaxControlName, "a name");
   out.text(request.value, kMaxControlText, "a value");
+  out.text(request.place, kMaxControlName, "a place");
   out.count(request.facts.size(), kMaxControlFacts, "facts");
   for (const auto& [name, value] : request.facts) {
     out.text(name, kMaxControlName, "a fact's name");
@@ -131,6 +132,7 @@ std::string encode(const ControlReply& reply) {
   for (const ControlMember& member : reply.members) {
     out.text(member.host, kMaxControlName, "a host");
     out.text(member.address, kMaxControlName, "an address");
+    out.text(member.place, kMaxControlName, "a place");
   }
   return std::move(out).take();
 }
@@ -149,6 +151,7 @@ ControlRequest decode_control_request(std::string_view bytes) {
   request.token = in.text(kMaxControlToken);
   request.name = in.text(kMaxControlName);
   request.value = in.text(kMaxControlText);
+  request.place = in.text(kMaxControlName);
   for (uint32_t left = in.count(kMaxControlFacts); left > 0; --left) {
     std::string name = in.text(kMaxControlName);
     request.facts.emplace_back(std::move(name), in.text(kMaxControlName));
@@ -161,7 +164,7 @@ ControlReply decode_control_reply(std::string_view bytes) {
   ControlReader in(bytes);
   in.expect_form();
   ControlReply reply;
-  reply.status = in.kind(ControlStatus::lost);
+  reply.status = in.kind(ControlStatus::over);
   reply.found = in.number<uint8_t>() != 0;
   reply.rank = in.number<int32_t>();
   reply.generation = in.number<uint64_t>();
@@ -169,8 +172,8 @@ ControlReply decode_control_reply(std::string_view bytes) {
   reply.value = in.text(kMaxControlText);
   reply.text = in.text(kMaxControlText);
   for (uint32_t left = in.count(kMaxControlMembers); left > 0; --left) {
-    std::string host = in.text(kMaxControlName);
-    reply.members.push_back({std::move(host), in.text(kMaxControlName)});
+    std::string host = in.text(kMaxControlName), address = in.text(kMaxControlName);
+    reply.members.push_back({std::move(host), std::move(address), in.text(kMaxControlName)});
   }
   in.expect_end();
   return reply;

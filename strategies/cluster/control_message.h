@@ -16,27 +16,31 @@ using ControlFacts = std::vector<std::pair<std::string, std::string>>;
 
 struct ControlRequest {
   ControlCall call = ControlCall::get;
-  int32_t rank = 0, size = 1;
+  int32_t rank = 0, size = 1;  ///< as the process was started; a generation may give it another rank
   uint32_t timeout_ms = 0;
   uint64_t generation = 0;
   uint64_t process = 0;  ///< drawn by each process at its start: another one with the same rank differs
   uint64_t seen = 0;     ///< of a watch: how many notices it knows
   std::string token = {};
-  std::string name = {};   ///< a key, a barrier, what is agreed on; of a join the host
+  std::string name = {};   ///< a key, a barrier, what is agreed on; of a join the host; of an abort kForGood or ""
   std::string value = {};  ///< of a key; the text of an abort or a notice; of a join the address
+  std::string place = {};  ///< of a join: the same for processes that can share memory
   ControlFacts facts = {};
 };
 
-enum class ControlStatus : uint8_t { ok, refused, timeout, aborted, lost };
+/// Of an abort behind which its processes begin no other generation.
+inline constexpr const char* kForGood = "for good";
+
+enum class ControlStatus : uint8_t { ok, refused, timeout, aborted, lost, closing, over };
 
 struct ControlMember {
-  std::string host, address;
+  std::string host, address, place;
 };
 
 struct ControlReply {
   ControlStatus status = ControlStatus::ok;
   bool found = false;  ///< of get
-  int32_t rank = -1;   ///< that was lost or began an abort
+  int32_t rank = -1;   ///< of a join: the asker's in this generation; else that was lost or began an abort
   uint64_t generation = 0;
   uint64_t notices = 0;    ///< of a watch: how many there are
   std::string value = {};  ///< of a key; the last notice

@@ -2,9 +2,18 @@
 
 namespace nyala::detail {
 
-ControlServer::ControlServer(const HostPort& address, const ControlSecurity& security, int processes,
-                             std::chrono::milliseconds heartbeat)
-    : state_({.size = processes, .token = security.token, .heartbeat = heartbeat}), address_(address) {
+namespace {
+
+ControlStateOptions with_token(ControlStateOptions state, const ControlSecurity& security) {
+  state.token = security.token;
+  return state;
+}
+
+}  // namespace
+
+ControlServer::ControlServer(const HostPort& address, const ControlSecurity& security,
+                             ControlStateOptions state)
+    : state_(with_token(std::move(state), security)), address_(address) {
   check_control_security(address, security);
   listener_ = listen_control(address, security, state_);
   address_.port = listener_->port();
@@ -14,6 +23,12 @@ ControlServer::ControlServer(const HostPort& address, const ControlSecurity& sec
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   });
+}
+
+void ControlServer::wait_until_left(std::chrono::milliseconds timeout) const {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (state_.is_needed() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 ControlServer::~ControlServer() {

@@ -12,12 +12,13 @@ namespace nyala::detail {
 class ControlServer {
  public:
   /// Throws as check_control_security() and listen_control().
-  ControlServer(const HostPort& address, const ControlSecurity& security, int processes,
-                std::chrono::milliseconds heartbeat = std::chrono::seconds(2));
+  ControlServer(const HostPort& address, const ControlSecurity& security, ControlStateOptions state);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
+  /// Returns when all processes have left or their generation has failed, at the latest after that time.
+  void wait_until_left(std::chrono::milliseconds timeout) const;
   /// Where clients find it.
   const HostPort& address() const { return address_; }
 

@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr size_t kMostKeyBytes = 256u << 20;
 constexpr auto kCloseGrace = 500ms;
+constexpr const char* kClosing = "the control plane is closing";
 
 std::string seconds_text(std::chrono::steady_clock::duration time) {
   return fixed_text(std::chrono::duration<double>(time).count(), 1) + " s";
@@ -111,28 +112,31 @@ void ControlState::answer_all(const std::function<bool(const ControlRequest&)>& 
 
 /// Why a question is not even looked at; empty where it is.
 std::string ControlState::refusal(const ControlRequest& request) const {
-  if (closed_) return "the control plane is closing";
   if (!config_.token.empty() && !same_secret(request.token, config_.token))
     return "wrong token: all processes need the same NYALA_TOKEN";
   if (request.rank < 0 || request.rank >= config_.size)
     return "rank " + std::to_string(request.rank) + " is outside of the cluster, which has " +
            std::to_string(config_.size) + " processes";
   if (!needs_generation(request.call)) return "";
-  const auto member = members_.find(request.rank);
-  if (member == members_.end() || member->second.process != request.process)
+  if (!is_member(request))
     return rank_text(request.rank, "") + " has not joined, or another process has joined in its place";
   return "";
 }
 
+ControlReply ControlState::is_over(const ControlRequest& request) const {
+  return {.status = ControlStatus::aborted,
+          .text = "generation " + std::to_string(request.generation) + " is over, this is " +
+                  std::to_string(generation_)};
+}
+
 void ControlState::begin(uint64_t id, Clock::time_point now) {
   const ControlRequest& request = questions_.at(id).request;
+  if (closed_) return answer(id, {.status = ControlStatus::closing, .text = kClosing});
   if (const std::string why = refusal(request); !why.empty()) return refuse(id, why);
   if (needs_generation(request.call)) {
-    if (request.generation != generation_)
-      return answer(id, {.status = ControlStatus::aborted,
-                         .text = "generation " + std::to_string(request.generation) + " is over, this is " +
-                                 std::to_string(generation_)});
-    if (ended_) return answer(id, *ended_);
+    if (request.generation != generation_) return answer(id, is_over(request));
+    const bool is_last = request.call == ControlCall::abort && request.name == kForGood;
+    if (ended_ && !is_last) return answer(id, *ended_);
   }
   switch (request.call) {
     case ControlCall::join:
@@ -145,16 +149,19 @@ void ControlState::begin(uint64_t id, Clock::time_point now) {
     case ControlCall::wait: {
       const auto found = keys_.find(request.name);
       if (found != keys_.end()) return answer(id, {.found = true, .value = found->second});
-      return request.call == ControlCall::get ? answer(id, {}) : void();
+      if (request.call == ControlCall::get) return answer(id, {});
+      if (request.generation < generation_) return answer(id, is_over(request));
+      return ended_ ? answer(id, *ended_) : void();  // who would set it now?
     }
     case ControlCall::barrier:
     case ControlCall::agree:
       return meet(id);
     case ControlCall::abort: {
       const std::string text = name_of(request.rank) + ": " + request.value;
-      const int rank = request.rank;
+      const int rank = members_.at(request.rank).rank;
+      const bool for_good = request.name == kForGood;
       answer(id, {});
-      return end_generation(rank, ControlStatus::aborted, text);
+      return for_good ? end_for_good(rank, text) : end_generation(rank, ControlStatus::aborted, text);
     }
     case ControlCall::preempt:
       ++notices_;
@@ -184,21 +191,55 @@ void ControlState::join(uint64_t id, Clock::time_point now) {
     answer(other_id, {.status = ControlStatus::refused, .text = "the same process has joined again"});
     break;
   }
+  if (ended_ && ended_->status == ControlStatus::over && is_member(request)) return answer(id, *ended_);
+  if (!members_.empty()) {  // who differs does not keep the others from going on
+    const auto& [rank, first] = *members_.begin();
+    const std::string who = rank_text(request.rank, request.name);
+    if (const std::string why = disagreement({{name_of(rank), &first.facts}, {who, &request.facts}}); !why.empty())
+      return refuse(id, why);
+  }
   const auto member = members_.find(request.rank);
-  if (!ended_ && member != members_.end()) {
-    if (member->second.process == request.process &&
-        request.generation < generation_) {  // the answer was lost
-      ControlReply reply;
-      for (const auto& [rank, one] : members_) reply.members.push_back({one.host, one.address});
-      return answer(id, reply);
+  const bool is_new = member == members_.end();
+  if (!ended_ && !is_new && !member->second.has_left) {  // who has left comes with its program's next strategy
+    const bool is_same = member->second.process == request.process;
+    if (is_same && request.generation < generation_) {  // the answer was lost
+      ControlReply reply = membership();
+      reply.rank = member->second.rank;
+      return answer(id, std::move(reply));
     }
-    if (member->second.process != request.process && member->second.is_watched)
+    if (!is_same && member->second.is_watched)
       return refuse(id, "two processes say that they are rank " + std::to_string(request.rank) + ", on " +
                             member->second.host + " and on " + request.name);
-    end_generation(request.rank, ControlStatus::lost,
-                   rank_text(request.rank, request.name) + " was started again");
+    if (is_same)
+      end_generation(member->second.rank, ControlStatus::aborted, name_of(request.rank) + " asks for a new generation");
+    else
+      end_generation(member->second.rank, ControlStatus::lost, name_of(request.rank) + " was started again");
+  } else if (!ended_ && is_new && generation_ > 0) {
+    end_generation(-1, ControlStatus::aborted,
+                   "a process on " + request.name + " (started as rank " + std::to_string(request.rank) +
+                       ") has come, and a new generation begins with it");
   }
-  if (static_cast<int>(who_waits(request).size()) == config_.size) form(now);
+  form_if_due(now);
+}
+
+/// All are there, or enough of them have waited for the others long enough.
+void ControlState::form_if_due(Clock::time_point now) {
+  int here = 0;
+  Clock::time_point first = now;
+  for (const auto& [id, question] : questions_) {
+    if (question.request.call != ControlCall::join) continue;
+    ++here;
+    first = std::min(first, question.asked);
+  }
+  const bool is_enough = config_.min_size > 0 && here >= config_.min_size && now - first >= config_.rejoin_timeout;
+  if (here == config_.size || is_enough) form(now);
+}
+
+ControlReply ControlState::membership() const {
+  ControlReply reply;
+  for (const auto& [started_as, member] : members_)
+    reply.members.push_back({member.host, member.address, member.place});
+  return reply;
 }
 
 /// Ranks that ask the same, sorted.
@@ -218,6 +259,7 @@ void ControlState::form(Clock::time_point now) {
     if (const ControlRequest& request = question.request; request.call == ControlCall::join)
       members[request.rank] = {.host = request.name,
                                .address = request.value,
+                               .place = request.place,
                                .facts = request.facts,
                                .process = request.process,
                                .heard = now};
@@ -229,9 +271,15 @@ void ControlState::form(Clock::time_point now) {
   members_ = std::move(members);
   ++generation_;
   ended_.reset();
-  ControlReply reply;
-  for (const auto& [rank, member] : members_) reply.members.push_back({member.host, member.address});
-  answer_all(joins, reply);
+  keys_.clear();  // of the generation before
+  key_bytes_ = 0;
+  int next = 0;
+  for (auto& [started_as, member] : members_) member.rank = next++;
+  ControlReply reply = membership();
+  for (const auto& [started_as, member] : members_) {
+    reply.rank = member.rank;
+    answer_all([&](const ControlRequest& request) { return joins(request) && request.rank == started_as; }, reply);
+  }
 }
 
 void ControlState::watch(uint64_t id, Clock::time_point now) {
@@ -274,7 +322,7 @@ void ControlState::meet(uint64_t id) {
   }
   if (same_rank > 1)
     return refuse(id, name_of(request.rank) + " waits at " + in_quotes(request.name) + " twice");
-  if (static_cast<int>(voices.size()) < config_.size) return;
+  if (voices.size() < members_.size()) return;
   std::sort(voices.begin(), voices.end(), [](const auto& a, const auto& b) { return a.who < b.who; });
   const std::string why = disagreement(voices);
   answer_all(
@@ -282,9 +330,12 @@ void ControlState::meet(uint64_t id) {
       why.empty() ? ControlReply{} : ControlReply{.status = ControlStatus::refused, .text = why});
 }
 
-std::string ControlState::name_of(int rank) const {
-  const auto member = members_.find(rank);
-  return rank_text(rank, member == members_.end() ? "" : member->second.host);
+std::string ControlState::name_of(int started_as) const {
+  const auto member = members_.find(started_as);
+  if (member == members_.end()) return rank_text(started_as, "");
+  const bool is_same = member->second.rank == started_as;
+  return rank_text(member->second.rank, member->second.host) +
+         (is_same ? "" : " (started as rank " + std::to_string(started_as) + ")");
 }
 
 void ControlState::end_generation(int rank, ControlStatus status, const std::string& text) {
@@ -295,6 +346,21 @@ void ControlState::end_generation(int rank, ControlStatus status, const std::str
         return needs_generation(request.call) || request.call == ControlCall::wait;
       },
       *ended_);
+}
+
+/// Also of those who wait for the next generation already. What was lost before is not the reason any more.
+void ControlState::end_for_good(int rank, const std::string& text) {
+  if (ended_ && ended_->status == ControlStatus::over) return;
+  ended_.reset();
+  end_generation(rank, ControlStatus::over, text);
+  answer_all(
+      [&](const ControlRequest& request) { return request.call == ControlCall::join && is_member(request); },
+      *ended_);
+}
+
+bool ControlState::is_member(const ControlRequest& request) const {
+  const auto member = members_.find(request.rank);
+  return member != members_.end() && member->second.process == request.process;
 }
 
 void ControlState::cancel(uint64_t id, Clock::time_point now) {
@@ -316,16 +382,19 @@ std::string ControlState::missing_text(const Question& question) const {
   std::vector<int> here = who_waits(request);
   std::string missing;
   int count = 0;
+  const bool is_join = request.call == ControlCall::join;
   for (int rank = 0; rank < config_.size; ++rank) {
-    if (std::binary_search(here.begin(), here.end(), rank)) continue;
+    const bool is_expected = is_join || members_.contains(rank);
+    if (!is_expected || std::binary_search(here.begin(), here.end(), rank)) continue;
     const auto member = members_.find(rank);
     const bool has_left = member != members_.end() && member->second.has_left;
     if (++count <= 16)
       missing += (missing.empty() ? "" : ", ") + name_of(rank) + (has_left ? " (has left)" : "");
   }
   if (count > 16) missing += " and " + std::to_string(count - 16) + " more";
-  const std::string what = request.call == ControlCall::join ? "the start" : in_quotes(request.name);
-  return what + ": " + std::to_string(count) + " of " + std::to_string(config_.size) +
+  const std::string what = is_join ? "the start" : in_quotes(request.name);
+  const size_t all = is_join ? static_cast<size_t>(config_.size) : members_.size();
+  return what + ": " + std::to_string(count) + " of " + std::to_string(all) +
          " processes did not come in " + seconds_text(question.deadline - question.asked) + ": " + missing;
 }
 
@@ -353,14 +422,20 @@ void ControlState::tick(Clock::time_point now) {
       if (ended_ || member.has_left || member.is_watched) continue;
       const auto silence = now - member.heard;
       if (member.closed_at && now - *member.closed_at > kCloseGrace)
-        end_generation(rank, ControlStatus::lost, name_of(rank) + " was lost: its connection closed");
+        end_generation(member.rank, ControlStatus::lost, name_of(rank) + " was lost: its connection closed");
       else if (silence > 3 * config_.heartbeat)
-        end_generation(rank, ControlStatus::lost,
+        end_generation(member.rank, ControlStatus::lost,
                        name_of(rank) + " was lost: not heard of for " + seconds_text(silence));
     }
     expire(now);
+    if (config_.min_size > 0) form_if_due(now);
   }
   deliver();
+}
+
+bool ControlState::is_needed() const {
+  const std::lock_guard lock(mutex_);
+  return !ended_ && std::any_of(members_.begin(), members_.end(), [](const auto& entry) { return !entry.second.has_left; });
 }
 
 void ControlState::close() {
@@ -368,7 +443,7 @@ void ControlState::close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     answer_all([](const ControlRequest&) { return true; },
-               {.status = ControlStatus::aborted, .text = "the control plane is closing"});
+               {.status = ControlStatus::closing, .text = kClosing});
   }
   deliver();
 }

@@ -15,6 +15,8 @@ namespace nyala::detail {
 
 struct ControlStateOptions {
   int size = 1;            ///< processes of a whole cluster
+  int min_size = 0;        ///< so few may go on without the others; 0: only all
+  std::chrono::milliseconds rejoin_timeout = std::chrono::seconds(30);  ///< that they wait for the others
   std::string token = {};  ///< empty: every one that can connect may speak
   std::chrono::milliseconds heartbeat = std::chrono::seconds(2);
 };
@@ -22,10 +24,13 @@ struct ControlStateOptions {
 /// What the control plane knows and does, whoever carries the messages: members and generations, keys,
 /// barriers, agreements, heartbeats, aborts.
 ///
-/// A generation begins when all processes have joined. It ends for good by the first abort or lost process,
+/// A generation begins when all processes have joined, or `rejoin_timeout` after the first of them at least
+/// `min_size`; their ranks in it follow the order of those that they were started with. It ends for good by the first abort or lost process,
 /// of which everybody hears by the answer to its watch, or to what it waits for; all then join again for the
 /// next one. A process is lost when it has no watch for three heartbeats, or half a second after its
-/// connection closed. All functions are thread-safe.
+/// connection closed. An abort for good ends the work of its processes: only others, started in their place,
+/// may join again. One that comes when others have gone on without it ends their generation, too. All
+/// functions are thread-safe.
 class ControlState {
  public:
   using Clock = std::chrono::steady_clock;
@@ -39,6 +44,8 @@ class ControlState {
   void cancel(uint64_t question, Clock::time_point now = Clock::now());
   /// To be called some ten times a second: what waits for a time ends.
   void tick(Clock::time_point now = Clock::now());
+  /// Whether a process of a generation that has not failed is still there.
+  bool is_needed() const;
   /// All questions are answered with an error, and all later ones.
   void close();
 
@@ -49,8 +56,9 @@ class ControlState {
     Clock::time_point deadline, asked;
   };
   struct Member {
-    std::string host, address;
+    std::string host, address, place;
     ControlFacts facts;
+    int rank = 0;  // in the generation
     uint64_t process = 0;
     Clock::time_point heard = {};
     std::optional<Clock::time_point> closed_at = {};
@@ -62,17 +70,22 @@ class ControlState {
   void begin(uint64_t id, Clock::time_point now);
   void join(uint64_t id, Clock::time_point now);
   void form(Clock::time_point now);
+  void form_if_due(Clock::time_point now);
+  ControlReply membership() const;
   void watch(uint64_t id, Clock::time_point now);
   void set(uint64_t id);
   void meet(uint64_t id);
   void agree(const std::string& name);
   void end_generation(int rank, ControlStatus status, const std::string& text);
+  void end_for_good(int rank, const std::string& text);
+  bool is_member(const ControlRequest& request) const;
   void expire(Clock::time_point now);
   void answer(uint64_t id, ControlReply reply);
   void refuse(uint64_t id, const std::string& why);
   void answer_all(const std::function<bool(const ControlRequest&)>& which, const ControlReply& reply);
+  ControlReply is_over(const ControlRequest& request) const;
   std::string refusal(const ControlRequest& request) const;
-  std::string name_of(int rank) const;
+  std::string name_of(int started_as) const;
   std::string missing_text(const Question& question) const;
   std::vector<int> who_waits(const ControlRequest& like) const;
   void deliver();
@@ -83,7 +96,7 @@ class ControlState {
   uint64_t last_id_ = 0, generation_ = 0, notices_ = 0;
   std::string last_notice_;
   std::optional<ControlReply> ended_;  // how the generation ended
-  std::map<int, Member> members_;      // of the generation
+  std::map<int, Member> members_;      // of the generation, by the ranks that they were started with
   std::map<std::string, std::string> keys_;
   size_t key_bytes_ = 0;
   Questions questions_;

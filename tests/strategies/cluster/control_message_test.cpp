@@ -26,7 +26,7 @@ ControlReply reply() {
           .notices = 2,
           .value = "value",
           .text = "why",
-          .members = {{"a", "a:1"}, {"b", ""}}};
+          .members = {{"a", "a:1", "one"}, {"b", "", ""}}};
 }
 
 TEST(ControlMessage, ComesBackAsItWas) {

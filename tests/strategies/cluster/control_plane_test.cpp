@@ -46,7 +46,7 @@ class ControlPlane : public testing::Test {
 };
 
 TEST_F(ControlPlane, ProcessesMeetAndExchangeKeys) {
-  const ControlServer server(loopback(), {}, 3);
+  const ControlServer server(loopback(), {}, {.size = 3});
   as_ranks(3, [&](int rank) {
     ControlClientOptions config = member(server, rank, 3);
     config.own_address = "host:" + std::to_string(rank);
@@ -65,7 +65,7 @@ TEST_F(ControlPlane, ProcessesMeetAndExchangeKeys) {
 }
 
 TEST_F(ControlPlane, AnAbortReachesWhoWaits) {
-  const ControlServer server(loopback(), {}, 2);
+  const ControlServer server(loopback(), {}, {.size = 2});
   as_ranks(2, [&](int rank) {
     ControlClient client(member(server, rank, 2));
     if (rank == 1) return client.abort("replica 1: no memory");
@@ -78,7 +78,7 @@ TEST_F(ControlPlane, AnAbortReachesWhoWaits) {
 }
 
 TEST_F(ControlPlane, NoticesCome) {
-  const ControlServer server(loopback(), {}, 2);
+  const ControlServer server(loopback(), {}, {.size = 2});
   as_ranks(2, [&](int rank) {
     ControlClientOptions config = member(server, rank, 2);
     std::atomic<int> notices{0};
@@ -95,7 +95,7 @@ TEST_F(ControlPlane, NoticesCome) {
 }
 
 TEST_F(ControlPlane, TheNextGenerationBeginsWhenAllJoinAgain) {
-  const ControlServer server(loopback(), {}, 2);
+  const ControlServer server(loopback(), {}, {.size = 2});
   as_ranks(2, [&](int rank) {
     ControlClient client(member(server, rank, 2));
     if (rank == 0)
@@ -109,12 +109,12 @@ TEST_F(ControlPlane, TheNextGenerationBeginsWhenAllJoinAgain) {
 }
 
 TEST_F(ControlPlane, WrongTokensAndTakenPortsAreErrors) {
-  const ControlServer server(loopback(), {.token = "secret"}, 1);
+  const ControlServer server(loopback(), {.token = "secret"}, {.size = 1});
   ControlClientOptions config = member(server, 0, 1);
   expect_error<CommunicationError>([&] { ControlClient client(config); }, {"wrong token", "NYALA_TOKEN"});
   config.security.token = "secret";
   EXPECT_EQ(ControlClient(config).generation(), 1u);
-  expect_error<IoError>([&] { ControlServer second(server.address(), {.token = "secret"}, 1); },
+  expect_error<IoError>([&] { ControlServer second(server.address(), {.token = "secret"}, {.size = 1}); },
                         {"cannot listen on " + server.address().text(), "taken"});
 }
 
@@ -139,7 +139,7 @@ TEST_F(ControlPlane, OffTheLoopbackSomethingProtectsIt) {
       [] {
         ControlServer server({"127.0.0.1", 0},
                              {.ca_file = "/none/ca", .certificate_file = "/none/c", .key_file = "/none/k"},
-                             1);
+                             {.size = 1});
       },
       {"cannot read the authority's certificate '/none/ca'"});
 }
@@ -161,7 +161,7 @@ TEST_F(ControlPlane, CertificatesSayWhoTakesPart) {
   const ControlSecurity tls{.ca_file = folder + "/ca.pem",
                             .certificate_file = folder + "/own.pem",
                             .key_file = folder + "/own.key"};
-  const ControlServer server(loopback(), tls, 1);
+  const ControlServer server(loopback(), tls, {.size = 1});
   ControlClientOptions config = member(server, 0, 1);
   config.timeout = 100ms;
   expect_error<CommunicationError>([&] { ControlClient client(config); }, {server.address().text()});
@@ -173,7 +173,7 @@ TEST_F(ControlPlane, CertificatesSayWhoTakesPart) {
 
 /// Real processes: one of three is killed, and the others hear of it long before their timeout.
 TEST_F(ControlPlane, AKilledProcessIsNoticed) {
-  const ControlServer server(loopback(), {}, 3, 500ms);
+  const ControlServer server(loopback(), {}, {.size = 3, .heartbeat = 500ms});
   const std::string folder = testing::TempDir() + "/control_" + std::to_string(::getpid());
   std::filesystem::create_directories(folder);
   std::vector<std::unique_ptr<ChildProcess>> processes;

@@ -13,6 +13,9 @@ using testing::HasSubstr;
 /// A cluster whose processes are played by the test.
 class ControlStateTest : public testing::Test {
  protected:
+  ControlStateTest() : ControlStateTest({.size = 3, .token = "secret", .heartbeat = 1s}) {}
+  explicit ControlStateTest(const ControlStateOptions& options) : state_(options) {}
+
   using Answers = std::vector<ControlReply>;
 
   struct Asked {
@@ -29,7 +32,7 @@ class ControlStateTest : public testing::Test {
     Asked asked;
     if (request.size == 1) request.size = 3;
     if (request.process == 0) request.process = 100 + static_cast<uint64_t>(request.rank);
-    if (request.timeout_ms == 0) request.timeout_ms = 5000;
+    if (request.timeout_ms == 0) request.timeout_ms = request.call == ControlCall::join ? join_ms_ : 5000;
     if (request.token.empty()) request.token = "secret";
     asked.id = state_.handle(
         std::move(request),
@@ -70,7 +73,8 @@ class ControlStateTest : public testing::Test {
 
   ControlState::Clock::time_point now_ = ControlState::Clock::now();
   uint64_t generation_ = 0;
-  ControlState state_{{.size = 3, .token = "secret", .heartbeat = 1s}};
+  uint32_t join_ms_ = 5000;
+  ControlState state_;
 };
 
 TEST_F(ControlStateTest, AGenerationBeginsWhenAllAreThere) {
@@ -265,8 +269,126 @@ TEST_F(ControlStateTest, NoticesReachWatchesOnce) {
 TEST_F(ControlStateTest, ClosingAnswersAll) {
   const Asked waits = join(0);
   state_.close();
-  expect_reply(waits, ControlStatus::aborted, "the control plane is closing");
-  expect_reply(join(1), ControlStatus::refused, "closing");
+  expect_reply(waits, ControlStatus::closing, "the control plane is closing");
+  expect_reply(join(1), ControlStatus::closing, "closing");
+}
+
+TEST_F(ControlStateTest, WhoWaitsForAKeyHearsOfTheEndToo) {
+  join_all();
+  in_generation(ControlCall::abort, 1, "", "no memory");
+  const ControlRequest wait{.call = ControlCall::wait, .generation = generation_, .name = "k"};
+  expect_reply(ask(wait), ControlStatus::aborted, "no memory");
+  ask({.call = ControlCall::set, .generation = generation_, .name = "k", .value = "v"});
+  EXPECT_EQ(ask(wait).reply().value, "v");
+  const ControlRequest old = wait;
+  join_all();
+  expect_reply(ask(old), ControlStatus::aborted, "generation 1 is over, this is 2");
+}
+
+TEST_F(ControlStateTest, AnAbortForGoodEndsItsProcessesButNotThoseInTheirPlace) {
+  join_all();
+  in_generation(ControlCall::abort, 0, "", "rank 2 is lost");
+  const Asked waits = join(1);
+  in_generation(ControlCall::abort, 2, kForGood, "a callback: no disk");
+  expect_reply(waits, ControlStatus::over, "rank 2 on c: a callback: no disk");
+  expect_reply(join(0), ControlStatus::over, "no disk");
+  expect_reply(in_generation(ControlCall::barrier, 0, "x"), ControlStatus::over, "no disk");
+  std::vector<Asked> others;
+  for (int rank = 0; rank < 3; ++rank)
+    others.push_back(ask({.call = ControlCall::join, .rank = rank, .process = 50 + static_cast<uint64_t>(rank)}));
+  EXPECT_EQ(others[0].reply().generation, 2u);
+}
+
+TEST_F(ControlStateTest, WhoDiffersDoesNotKeepTheOthersFromGoingOn) {
+  for (int rank = 0; rank < 3; ++rank) join(rank, {{"version", "1"}});
+  generation_ = 1;
+  expect_reply(ask({.call = ControlCall::join, .rank = 2, .process = 9, .name = "z", .facts = {{"version", "2"}}}),
+               ControlStatus::refused, "'version': rank 0 on a has '1', rank 2 on z has '2'");
+  EXPECT_TRUE(in_generation(ControlCall::barrier, 0, "x").open());
+}
+
+TEST_F(ControlStateTest, WhoHasLeftComesAgainWithAnotherStrategy) {
+  join_all();
+  EXPECT_TRUE(state_.is_needed());
+  const Asked waits = in_generation(ControlCall::watch, 0);
+  for (int rank : {1, 2}) in_generation(ControlCall::leave, rank);
+  const auto next = [&](int rank) {
+    return ask({.call = ControlCall::join, .rank = rank, .process = 50 + static_cast<uint64_t>(rank)});
+  };
+  const Asked first = next(1), second = next(2);
+  EXPECT_TRUE(waits.open());  // still at its last step
+  in_generation(ControlCall::leave, 0);
+  EXPECT_FALSE(state_.is_needed());
+  next(0);
+  EXPECT_EQ(first.reply().generation, 2u);
+  EXPECT_EQ(second.reply().rank, 2);
+}
+
+/// Two or three processes may train.
+class ElasticControlState : public ControlStateTest {
+ protected:
+  ElasticControlState() : ControlStateTest({.size = 3, .min_size = 2, .token = "secret", .heartbeat = 1s}) {
+    join_ms_ = 40'000;
+  }
+
+  void lose_rank_0() {
+    join_all();
+    in_generation(ControlCall::abort, 1, "", "rank 0 is gone");
+  }
+};
+
+TEST_F(ElasticControlState, EnoughGoOnWithoutTheOthersAfterATime) {
+  lose_rank_0();
+  const Asked c = join(2);
+  after(2s);
+  const Asked b = join(1);
+  after(27900ms);
+  EXPECT_TRUE(c.open() && b.open());
+  after(100ms);  // 30 s since the first one came
+  EXPECT_EQ(b.reply().generation, 2u);
+  EXPECT_EQ(b.reply().rank, 0);
+  EXPECT_EQ(c.reply().rank, 1);
+  ASSERT_EQ(c.reply().members.size(), 2u);
+  EXPECT_EQ(c.reply().members[1].host, "c");
+  generation_ = 2;
+  const Asked x = in_generation(ControlCall::barrier, 1, "x");
+  EXPECT_TRUE(x.open());
+  expect_reply(in_generation(ControlCall::barrier, 2, "x"), ControlStatus::ok, "");
+  EXPECT_EQ(x.reply().status, ControlStatus::ok);
+  const Asked waits = in_generation(ControlCall::barrier, 2, "y");
+  in_generation(ControlCall::abort, 1, "", "no memory");
+  expect_reply(waits, ControlStatus::aborted, "rank 0 on b (started as rank 1): no memory");
+}
+
+TEST_F(ElasticControlState, TooFewWait) {
+  lose_rank_0();
+  const Asked c = join(2);
+  after(100ms);
+  EXPECT_TRUE(c.open());
+  for (int i = 0; i < 4; ++i) after(10s);
+  expect_reply(c, ControlStatus::timeout, "2 of 3 processes did not come");
+  const Asked again = join(2);
+  after(31s);
+  const Asked b = join(1);  // has the time already passed, two are enough at once
+  EXPECT_EQ(b.reply().generation, 2u);
+  EXPECT_EQ(again.reply().members.size(), 2u);
+}
+
+TEST_F(ElasticControlState, ALateComerEndsTheGenerationOfTheOthers) {
+  lose_rank_0();
+  join(2);
+  join(1);
+  after(30s);
+  generation_ = 2;
+  const Asked waits = in_generation(ControlCall::barrier, 1, "x");
+  const Asked late = ask({.call = ControlCall::join, .rank = 0, .process = 77, .name = "d"});
+  expect_reply(waits, ControlStatus::aborted, "a process on d (started as rank 0) has come");
+  join(1);
+  EXPECT_TRUE(late.open());
+  const Asked last = join(2);
+  EXPECT_EQ(late.reply().rank, 0);
+  EXPECT_EQ(last.reply().rank, 2);
+  EXPECT_EQ(last.reply().generation, 3u);
 }
 
 TEST(ControlSecret, SameSecret) {
