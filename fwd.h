@@ -81,6 +81,8 @@ class ClusterSpec;
 struct ClusterTask;
 class Collectives;
 class CommunicationError;
+enum class CommunicationImplementation;
+struct CommunicationOptions;
 class Communicator;
 struct CommunicatorOptions;
 struct CompileConfig;

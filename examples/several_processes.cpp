@@ -1,32 +1,20 @@
 // The prices of houses, learned by several processes that run this program, with the numbers of one.
 //
-//   nyala launch -n 2 -- several_processes examples/data/houses.csv "$(mktemp -d)"
+//   nyala launch -n 2 -- several_processes examples/data/houses.csv
 #include <nyala/examples/support/strategy_argument.h>
 #include <nyala/nyala.h>
 
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 
 using namespace nyala;
 
-int number_of(const char* variable, int without) {
-  const char* text = std::getenv(variable);
-  return text ? std::atoi(text) : without;
-}
-
 int main(int argc, char** argv) {
-  examples::expect_paths(argc, argv, 2, "houses.csv EMPTY_FOLDER");
+  examples::expect_paths(argc, argv, 1, "houses.csv");
   const Tensor table = load_csv(argv[1], {.skip_rows = 1});
   const Tensor x = table(ellipsis, slice(-1)), y = table(ellipsis, slice(-1, None));
 
   set_random_seed(1);
-  FileRendezvous rendezvous(argv[2]);  // where the processes find each other
-  const MultiWorkerMirroredStrategy strategy(
-      processes_on_one_host({.rank = number_of("NYALA_RANK", 0),
-                             .size = number_of("NYALA_WORLD_SIZE", 1),
-                             .timeout = std::chrono::seconds(60)},
-                            rendezvous));
+  const MultiWorkerMirroredStrategy strategy;  // finds the other processes; there may be none
   const auto scope = strategy.scope();
   const Normalization normalize;
   normalize.adapt(x);

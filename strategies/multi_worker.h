@@ -4,18 +4,22 @@
 #include <string>
 #include <vector>
 
+#include <nyala/strategies/cluster/cluster_resolver.h>
+#include <nyala/strategies/comm/communication_options.h>
 #include <nyala/strategies/comm/process_group.h>
 #include <nyala/strategies/mirrored.h>
 
 namespace nyala {
 
 struct MultiWorkerMirroredStrategyConfig {
+  /// Which processes there are and which of them this is; nothing: as choose_cluster_resolver() finds out.
+  ClusterResolverOption cluster_resolver = {};
+  CommunicationOptions communication_options = {};
   /// Names of this process' devices, one replica each; empty: all accelerators, else the first CPU. As many as
   /// the process likes.
   std::vector<std::string> devices = {};
   /// As MirroredStrategy's, of the replicas of this process.
   SharedWeights shared_weights = SharedWeights::automatic;
-  int64_t bucket_elements = 65536;
 };
 
 /// MirroredStrategy with replicas in several processes that run the same program: the numbers of one device at
@@ -25,13 +29,20 @@ struct MultiWorkerMirroredStrategyConfig {
 /// numbered through the processes in the order of ranks.
 ///
 /// A process that fails ends the step of all: CommunicationError says who and why. Of a strategy that was given
-/// its communicators that is the end. One with a ProcessGroup goes on with the processes of the next generation:
-/// fit does so by itself, at the step that the most advanced process had reached; everything else throws.
+/// its communicators, and where nobody starts lost processes again, that is the end. Else it goes on with the
+/// processes of the next generation: fit does so by itself, at the step that the most advanced process had reached; everything else throws.
 class MultiWorkerMirroredStrategy : public Strategy {
  public:
   using Config = MultiWorkerMirroredStrategyConfig;
-  /// Waits for the other processes. Throws CommunicationError where they do not come, and what MirroredStrategy
-  /// throws for devices.
+  /// Waits for the other processes of the cluster that the resolver names; a process that is the only one
+  /// trains alone. They meet at a control plane, which `nyala launch` or the chief runs (at its address), and
+  /// hear by it of each other's failures. Throws CommunicationError where they do not come in time or do not
+  /// fit together, what the resolver throws, InvalidArgumentError where others could reach the processes and
+  /// nothing protects them (docs/multi_worker.md says what), NotFoundError in a build without gRPC, and what
+  /// MirroredStrategy throws for devices.
+  explicit MultiWorkerMirroredStrategy(const Config& config = {});
+  /// Among processes that have their communicators already (processes_on_one_host()): resolver, timeout and
+  /// implementation of the Config are not asked.
   explicit MultiWorkerMirroredStrategy(ProcessCommunicators processes, Config config = {});
   /// The same with the processes of `group`, and with those of its next generation where one is lost.
   explicit MultiWorkerMirroredStrategy(std::shared_ptr<ProcessGroup> group, Config config = {});

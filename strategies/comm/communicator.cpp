@@ -233,6 +233,14 @@ void Communicator::abort(std::string reason) noexcept {
   die(std::move(failure));
 }
 
+void Communicator::end(std::string reason, std::optional<int> lost) noexcept {
+  Failure failure;
+  failure.text = std::move(reason);
+  failure.kind = lost ? Failure::Kind::peer_lost : Failure::Kind::communication;
+  if (lost && *lost < size()) failure.peer = std::max(*lost, -1);
+  die(std::move(failure));
+}
+
 std::string Communicator::failure() const {
   std::lock_guard lock(mutex_);
   return failure_.text;

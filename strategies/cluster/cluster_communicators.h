@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nyala/strategies/cluster/control_message.h>
+#include <nyala/strategies/comm/communication_options.h>
+#include <nyala/strategies/comm/process_communicators.h>
+
+namespace nyala::detail {
+
+/// Makes the communicators of a generation whose members know each other's places.
+class ClusterCommunicators {
+ public:
+  /// `options` says rank, size, generation, timeout and what Gloo needs. The rendezvous serves them all their
+  /// lives.
+  ClusterCommunicators(CommunicatorOptions options, const std::vector<ControlMember>& members,
+                       std::shared_ptr<Rendezvous> rendezvous);
+
+  /// Collective. Throws InvalidArgumentError where the implementation does not reach all of them, and what the
+  /// communicators' functions throw.
+  ProcessCommunicators make(CommunicationImplementation implementation) const;
+  int num_hosts() const { return num_hosts_; }
+
+ private:
+  std::shared_ptr<Communicator> make_one(CommunicationImplementation implementation,
+                                         const std::string& name) const;
+  std::shared_ptr<Communicator> by_shared_memory(const std::string& name) const;
+  std::shared_ptr<Communicator> over_hosts(const std::string& name) const;
+
+  CommunicatorOptions options_;
+  std::string hosts_text_;
+  std::shared_ptr<Rendezvous> rendezvous_;
+  int host_ = 0, num_hosts_ = 0;            // of this process, in the order of their first ranks
+  int rank_in_host_ = 0, size_of_host_ = 0;
+};
+
+}  // namespace nyala::detail

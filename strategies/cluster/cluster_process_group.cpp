@@ -1,0 +1,223 @@
+#include <nyala/strategies/cluster/cluster_process_group.h>
+
+#include <atomic>
+#include <exception>
+#include <optional>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/version.h>
+#include <nyala/strategies/cluster/cluster_communicators.h>
+#include <nyala/strategies/cluster/cluster_task.h>
+#include <nyala/strategies/cluster/own_address.h>
+
+namespace nyala::detail {
+
+/// The communicators of now, which what the control plane tells ends. Held by the client's thread as well.
+class ClusterProcessGroup::Generation {
+ public:
+  void hear(const ControlNotice& notice, bool is_served_by_first) {
+    if (notice.kind != ControlNotice::Kind::generation_ended) return;
+    End end{notice.generation, notice.text, {}};
+    if (notice.is_lost) end.lost = notice.rank < 0 && is_served_by_first ? 0 : notice.rank;
+    if (notice.is_over) is_over_ = true;
+    ProcessCommunicators current;
+    {
+      const std::lock_guard lock(mutex_);
+      end_ = end;
+      if (number_ == end.generation) current = {steps_.lock(), gradients_.lock()};
+    }
+    end_both(current, end);
+  }
+
+  void begin(uint64_t number, const ProcessCommunicators& communicators) {
+    std::optional<End> end;
+    {
+      const std::lock_guard lock(mutex_);
+      number_ = number;
+      steps_ = communicators.steps;
+      gradients_ = communicators.gradients;
+      if (end_ && end_->generation == number) end = end_;
+    }
+    if (end) end_both(communicators, *end);
+  }
+
+  ProcessCommunicators communicators() const {
+    const std::lock_guard lock(mutex_);
+    return {steps_.lock(), gradients_.lock()};
+  }
+
+  void end_for_good() { is_over_ = true; }
+  bool is_over() const { return is_over_; }
+
+ private:
+  struct End {
+    uint64_t generation;
+    std::string text;
+    std::optional<int> lost;
+  };
+  static void end_both(const ProcessCommunicators& communicators, const End& end) {
+    for (const auto& one : {communicators.steps, communicators.gradients})
+      if (one) one->end(end.text, end.lost);
+  }
+
+  std::atomic<bool> is_over_{false};
+  mutable Mutex mutex_;
+  uint64_t number_ = 0;
+  std::weak_ptr<Communicator> steps_, gradients_;
+  std::optional<End> end_;
+};
+
+ClusterProcessGroup::ClusterProcessGroup(ClusterProcessGroupOptions options)
+    : options_(std::move(options)),
+      generation_(std::make_shared<Generation>()),
+      exceptions_(std::uncaught_exceptions()) {
+  check_communication_options(options_.communication);
+  check_control_security(options_.coordinator, options_.security);
+  if (options_.serves)
+    server_ = std::make_unique<ControlServer>(options_.coordinator, options_.security,
+                                              ControlStateOptions{.size = options_.size});
+}
+
+ClusterProcessGroup::~ClusterProcessGroup() {
+  if (std::uncaught_exceptions() > exceptions_)
+    give_up("an exception ended what the program did with its strategy", false);
+  leave();
+}
+
+void ClusterProcessGroup::meet() {
+  try {
+    client_ ? client_->join() : begin();
+  } catch (const TimeoutError& error) {
+    const std::string& host = options_.coordinator.host;
+    if (is_loopback_host(host) || !resolves_to_loopback(host)) throw;
+    throw TimeoutError(std::string(error.what()) + ". On this machine the name " + in_quotes(host) +
+                       " stands for the machine itself (127.x.x.x, ::1): processes of other machines do not "
+                       "reach it there. Use a name or an address that means the same everywhere.");
+  }
+}
+
+void ClusterProcessGroup::begin() {
+  const CommunicationOptions& communication = options_.communication;
+  ControlFacts facts = {{"the version of Nyala", std::string(version())},
+                        {"communication_options.implementation", std::string(name_of(communication.implementation))},
+                        {"communication_options.bytes_per_pack", std::to_string(communication.bytes_per_pack)},
+                        {"communication_options.trusted_network", communication.trusted_network ? "true" : "false"}};
+  facts.insert(facts.end(), options_.facts.begin(), options_.facts.end());
+  client_ = std::make_shared<ControlClient>(ControlClientOptions{
+      .address = server_ ? server_->address() : options_.coordinator,
+      .security = options_.security,
+      .rank = options_.rank,
+      .size = options_.size,
+      .place = place_of_process(),
+      .facts = std::move(facts),
+      .timeout = communication.timeout,
+      .on_notice = [generation = generation_, by_first = options_.is_chiefs](const ControlNotice& notice) {
+        generation->hear(notice, by_first);
+      }});
+}
+
+// One that is lost while they connect is the end of that generation.
+ProcessCommunicators ClusterProcessGroup::join() {
+  for (;;) {
+    meet();
+    try {
+      const ProcessCommunicators made = connect();
+      generation_->begin(client_->generation(), made);
+      return made;
+    } catch (const CommunicationError& error) {
+      give_up(error.what(), false);
+      if (!can_rejoin()) throw;
+    } catch (const std::exception& error) {
+      give_up(error.what(), false);
+      throw;
+    }
+  }
+}
+
+ProcessCommunicators ClusterProcessGroup::connect() {
+  const std::vector<ControlMember> members = client_->members();
+  const HostPort& coordinator = options_.coordinator;
+  const bool is_local = is_loopback_host(coordinator.host);
+  const CommunicatorOptions options{.rank = client_->rank(),
+                                    .size = static_cast<int>(members.size()),
+                                    .generation = client_->generation(),
+                                    .timeout = options_.communication.timeout,
+                                    .address = is_local ? "" : address_towards(coordinator),
+                                    .trusted_network = options_.communication.trusted_network};
+  return ClusterCommunicators(options, members, client_).make(options_.communication.implementation);
+}
+
+bool ClusterProcessGroup::can_rejoin() const {
+  return options_.can_rejoin && client_ && !generation_->is_over() && (server_ || client_->is_reachable());
+}
+
+void ClusterProcessGroup::abort(const std::string& reason) noexcept {
+  generation_->end_for_good();
+  give_up(reason, true);
+}
+
+void ClusterProcessGroup::give_up(const std::string& reason, bool for_good) noexcept {
+  try {
+    if (client_ && client_->is_reachable()) client_->abort(reason, for_good);
+  } catch (const std::exception&) {  // then the others hear of it when the connection closes
+  }
+  const ProcessCommunicators current = generation_->communicators();
+  for (const auto& one : {current.steps, current.gradients})
+    if (one) one->abort(reason);
+}
+
+void ClusterProcessGroup::leave() noexcept {
+  if (std::exchange(has_left_, true) || !client_) return;
+  try {
+    if (client_->is_reachable()) client_->leave();
+  } catch (const std::exception&) {  // it is gone itself
+  }
+  if (server_) server_->wait_until_left(options_.communication.timeout);
+}
+
+std::string ClusterProcessGroup::describe() const {
+  const std::string where = " of the control plane at " + options_.coordinator.text();
+  if (!client_ || client_->members().empty()) return std::to_string(options_.size) + " processes" + where;
+  return "rank " + std::to_string(client_->rank()) + " of " + std::to_string(client_->members().size()) +
+         " processes" + where + ", generation " + std::to_string(client_->generation());
+}
+
+namespace {
+
+HostPort coordinator_of(const ClusterSpec& cluster, const Environment& environment) {
+  if (const auto text = environment.get("NYALA_COORDINATOR")) {
+    const auto address = parse_address(*text);
+    if (!address) throw_wrong_setting("NYALA_COORDINATOR", kAddressForm, in_quotes(*text));
+    return *address;
+  }
+  const ClusterTask leader = coordination_leader(cluster);
+  return *parse_address(cluster.task_address(leader.type, leader.id));
+}
+
+}  // namespace
+
+std::shared_ptr<ProcessGroup> cluster_process_group(const ClusterResolver& resolver,
+                                                    const CommunicationOptions& communication,
+                                                    const Environment& environment) {
+  const char* const kWhere = "MultiWorkerMirroredStrategy";
+  check_communication_options(communication);
+  const ClusterSpec cluster = resolver.cluster_spec();
+  const ClusterTask task{resolver.task_type(), resolver.task_id()};
+  check_cluster(cluster, task, kWhere);
+  if (cluster.has_job("ps"))
+    throw_wrong_setting(kWhere, "a cluster of a chief and workers", "one with the job 'ps'",
+                        "All processes of this strategy train; leave out the parameter servers.");
+  if (worker_count(cluster, task) == 1) return nullptr;
+  const bool is_launched = environment.has("NYALA_COORDINATOR");
+  return std::make_shared<ClusterProcessGroup>(
+      ClusterProcessGroupOptions{.coordinator = coordinator_of(cluster, environment),
+                                 .serves = !is_launched && is_chief(cluster, task),
+                                 .is_chiefs = !is_launched,
+                                 .can_rejoin = environment.get("NYALA_REJOIN") == "1",
+                                 .security = control_security_of(environment),
+                                 .rank = id_in_cluster(cluster, task),
+                                 .size = worker_count(cluster, task),
+                                 .communication = communication});
+}
+
+}  // namespace nyala::detail

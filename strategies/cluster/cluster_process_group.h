@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <nyala/strategies/cluster/cluster_resolver.h>
+#include <nyala/strategies/cluster/control_client.h>
+#include <nyala/strategies/cluster/control_server.h>
+#include <nyala/strategies/comm/communication_options.h>
+#include <nyala/strategies/comm/process_group.h>
+
+namespace nyala::detail {
+
+struct ClusterProcessGroupOptions {
+  HostPort coordinator = {};  ///< where the control plane is
+  bool serves = false;        ///< this process runs it there
+  bool is_chiefs = false;     ///< it ends with the process that was started as rank 0
+  bool can_rejoin = false;    ///< somebody starts processes again that were lost, or goes on without them
+  ControlSecurity security = {};
+  int rank = 0, size = 1;  ///< as this process was started
+  CommunicationOptions communication = {};
+  ControlFacts facts = {};  ///< beside those of the library and of `communication`
+};
+
+/// Processes that meet at a control plane: by it they find each other, hear within about a second that one of
+/// them is lost or has given up, with the first error's text, and begin the next generation.
+class ClusterProcessGroup final : public ProcessGroup {
+ public:
+  /// Throws IoError where the control plane cannot listen at its address, and as check_control_security().
+  explicit ClusterProcessGroup(ClusterProcessGroupOptions options);
+  /// Leaves; where an exception ends what the program did with it, the generation ends for the others, too.
+  ~ClusterProcessGroup() override;
+
+  ProcessCommunicators join() override;
+  bool can_rejoin() const override;
+  void abort(const std::string& reason) noexcept override;
+  /// The process that runs the control plane waits until the others have left.
+  void leave() noexcept override;
+  std::string describe() const override;
+
+ private:
+  class Generation;
+
+  void meet();
+  void begin();
+  void give_up(const std::string& reason, bool for_good) noexcept;
+  ProcessCommunicators connect();
+
+  ClusterProcessGroupOptions options_;
+  std::unique_ptr<ControlServer> server_;
+  std::shared_ptr<Generation> generation_;
+  std::shared_ptr<ControlClient> client_;
+  int exceptions_;
+  bool has_left_ = false;
+};
+
+/// The group of the cluster that the resolver names, at the control plane that NYALA_COORDINATOR names (nyala
+/// launch), else at that of the chief, which runs it at its address. NYALA_REJOIN=1 says that whoever started
+/// the processes starts lost ones again. None where the process trains alone. Throws InvalidArgumentError for
+/// a cluster that check_cluster() refuses, or with parameter servers.
+std::shared_ptr<ProcessGroup> cluster_process_group(const ClusterResolver& resolver,
+                                                    const CommunicationOptions& communication,
+                                                    const Environment& environment = {});
+
+}  // namespace nyala::detail
