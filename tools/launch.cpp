@@ -1,5 +1,6 @@
 #include <memory>
 
+#include <nyala/strategies/cluster/environment.h>
 #include <nyala/tools/command.h>
 #include <nyala/tools/launch/launcher.h>
 #include <nyala/tools/options.h>
@@ -14,6 +15,12 @@ void launch(const LaunchConfig& config) {
   if (config.ssh.find("{host}") == std::string::npos || config.ssh.find("{command}") == std::string::npos)
     throw InvalidArgumentError("--ssh: expected a command with {host} and {command} in it, received " +
                                detail::in_quotes(config.ssh));
+  if (config.min_workers > config.processes && config.hosts.empty())
+    detail::throw_wrong_setting("--min-workers", "at most the " + std::to_string(config.processes) + " of -n",
+                                std::to_string(config.min_workers));
+  if (!config.coordinator.empty() && !detail::is_host(config.coordinator))
+    detail::throw_wrong_setting("--coordinator", "a host's name or address",
+                                detail::in_quotes(config.coordinator));
   if (const int status = Launcher(config).run()) throw ExitStatus{status};
 }
 
@@ -23,7 +30,7 @@ void add_launch(CLI::App& app) {
   const auto config = std::make_shared<LaunchConfig>();
   CLI::App* command =
       app.add_subcommand("launch", "Starts a program as several processes that form a cluster.");
-  command->add_option("-n,--processes", config->processes, "how many")->transform(whole_number(1, 4096));
+  command->add_option("-n,--processes,--max-workers", config->processes, "how many")->transform(whole_number(1, 4096));
   command->add_option("--hosts", config->hosts, "hosts and how many processes each takes: a:2,b:2");
   config->ssh = "ssh -o BatchMode=yes {host} {command}";
   command->add_option("--ssh", config->ssh, "how a command is run on another host")->capture_default_str();
@@ -32,6 +39,17 @@ void add_launch(CLI::App& app) {
                    "how many times processes that fail are started again, in all")
       ->transform(whole_number(0, 1'000'000))
       ->capture_default_str();
+  command
+      ->add_option("--min-workers", config->min_workers,
+                   "so few go on without those that failed; without it all are needed")
+      ->transform(whole_number(1, 4096));
+  command
+      ->add_option("--rejoin-timeout", config->rejoin_timeout,
+                   "with --min-workers: seconds that they wait for the others")
+      ->transform(number_from(0, 1e6))
+      ->capture_default_str();
+  command->add_option("--coordinator", config->coordinator,
+                      "this machine's name or address on the hosts, where it is not found out");
   command
       ->add_option("--grace", config->grace,
                    "seconds that the others have when one fails, and between SIGTERM and SIGKILL")

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <random>
 #include <system_error>
 
 #include <nyala/api/callbacks/preemption_checkpoint_handler.h>
@@ -46,6 +47,18 @@ int open_log(const std::string& folder, int rank, const char* ending) {
   return file;
 }
 
+std::optional<std::string> input_of(const RankPlan& plan) {
+  if (plan.is_local) return std::nullopt;
+  return plan.token + "\n";
+}
+
+std::string drawn_token() {
+  std::random_device device;
+  std::string token;
+  for (int i = 0; i < 8; ++i) token += std::to_string(device());
+  return token;
+}
+
 std::string signal_name(int number) {
   const char* const name = ::sigabbrev_np(number);
   return name ? "SIG" + std::string(name) : "signal " + std::to_string(number);
@@ -77,6 +90,7 @@ Launcher::Launcher(LaunchConfig config)
 
 int Launcher::run() {
   signals_ = open_signals();
+  serve();  // its threads leave the signals to this one
   for (Rank& rank : ranks_) start(rank);
   while (!is_done()) {
     wait_for_something();
@@ -91,6 +105,32 @@ int Launcher::run() {
   return first_failure_;
 }
 
+/// The control plane by which the ranks meet lives here: it outlives each of them.
+void Launcher::serve() {
+  if (!detail::grpc_is_built()) return;  // the ranks, of this build, will say so where they need it
+  detail::ControlSecurity security = detail::control_security_of(Environment());
+  if (security.token.empty() && !security.has_tls()) security.token = drawn_token();
+  const auto seconds = std::chrono::duration<double>(config_.rejoin_timeout);
+  server_ = std::make_unique<detail::ControlServer>(
+      detail::HostPort{coordinator_host(config_, plans()), 0}, security,
+      detail::ControlStateOptions{
+          .size = static_cast<int>(ranks_.size()),
+          .min_size = config_.min_workers,
+          .rejoin_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(seconds)});
+  for (Rank& rank : ranks_) {
+    rank.plan.token = security.token;
+    rank.plan.variables.emplace_back("NYALA_COORDINATOR", server_->address().text());
+    const bool rejoins = config_.restarts > 0 || config_.min_workers > 0;
+    rank.plan.variables.emplace_back("NYALA_REJOIN", rejoins ? "1" : "0");
+  }
+}
+
+std::vector<RankPlan> Launcher::plans() const {
+  std::vector<RankPlan> plans;
+  for (const Rank& rank : ranks_) plans.push_back(rank.plan);
+  return plans;
+}
+
 std::string Launcher::name_of(const Rank& rank) const {
   return "rank " + std::to_string(rank.plan.rank) + (rank.plan.is_local ? "" : " on " + rank.plan.host);
 }
@@ -102,7 +142,7 @@ void Launcher::start(Rank& rank) {
   rank.process =
       std::make_unique<RankProcess>(ProcessStart{.arguments = arguments_of(config_, rank.plan, restart),
                                                  .environment = environment_of(rank.plan, restart),
-                                                 .has_input = !rank.plan.is_local});
+                                                 .input = input_of(rank.plan)});
   guard_.watch(rank.process->id());
 }
 
@@ -208,7 +248,8 @@ void Launcher::collect_ended() {
 }
 
 void Launcher::note_end(Rank& rank, int status) {
-  if (status == 0) return;
+  rank.has_ended_well = status == 0;
+  if (rank.has_ended_well) return;
   preempted_ = preempted_ || status == preemption_exit_code;
   const bool by_signal = status > 128 && ::sigabbrev_np(status - 128);
   const std::string how = name_of(rank) + (by_signal ? " was ended by " + signal_name(status - 128)
@@ -224,6 +265,10 @@ void Launcher::note_end(Rank& rank, int status) {
     rank.start_at = std::max(Clock::now(), rank.started + 1s);  // not faster than that
     return;
   }
+  const auto goes_on = [](const Rank& other) { return other.process || other.has_ended_well; };
+  if (status != kPreempted && config_.min_workers > 0 &&
+      std::count_if(ranks_.begin(), ranks_.end(), goes_on) >= config_.min_workers)
+    return say(how + "; the others go on without it");
   first_failure_ = status;
   say(how);
   let_end(config_.grace);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <nyala/strategies/cluster/control_server.h>
 #include <nyala/tools/launch/group_guard.h>
 #include <nyala/tools/launch/line_streams.h>
 #include <nyala/tools/launch/rank_plan.h>
@@ -30,11 +31,14 @@ class Launcher {
     RankPlan plan;
     std::unique_ptr<LineSource> output, errors;
     std::unique_ptr<RankProcess> process;
+    bool has_ended_well = false;
     int starts = 0;
     Clock::time_point started = {};
     std::optional<Clock::time_point> start_at = {};
   };
 
+  void serve();
+  std::vector<RankPlan> plans() const;
   void start(Rank& rank);
   void start_due_ranks();
   bool is_done() const;
@@ -49,6 +53,7 @@ class Launcher {
 
   LaunchConfig config_;
   GroupGuard guard_;
+  std::unique_ptr<detail::ControlServer> server_;
   std::vector<Rank> ranks_;
   LineSink output_, errors_;
   int signals_ = -1;

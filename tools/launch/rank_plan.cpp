@@ -15,6 +15,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/cluster/address.h>
 #include <nyala/strategies/cluster/environment.h>
+#include <nyala/strategies/cluster/own_address.h>
 #include <nyala/strategies/comm/host_name.h>
 
 namespace nyala::tools {
@@ -134,6 +135,7 @@ std::string shell_word(const std::string& text) {
 std::string remote_command(const LaunchConfig& config, const RankPlan& rank, int restart) {
   const int grace = std::max(1, static_cast<int>(config.grace));
   std::string text = "cd " + shell_word(std::filesystem::current_path().string()) + " || exit 1\n";
+  text += "IFS= read -r NYALA_TOKEN || exit 1; export NYALA_TOKEN\n";
   text += "n=$(($(nproc)/" + std::to_string(rank.local_size) + ")); [ \"$n\" -ge 1 ] || n=1\n";
   text +=
       "export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$n} NYALA_RESTART_COUNT=" + std::to_string(restart) + "\n";
@@ -177,6 +179,18 @@ std::vector<RankPlan> plan_ranks(const LaunchConfig& config) {
   return ranks;
 }
 
+std::string coordinator_host(const LaunchConfig& config, const std::vector<RankPlan>& ranks) {
+  if (!config.coordinator.empty()) return config.coordinator;
+  std::string host = "127.0.0.1";
+  for (const RankPlan& rank : ranks) {
+    if (rank.is_local) continue;
+    const std::string address = detail::address_towards({rank.host, 22});
+    if (!address.empty()) return address;
+    host = detail::host_name();  // ssh may know the other one by a name of its own
+  }
+  return host;
+}
+
 std::vector<std::string> arguments_of(const LaunchConfig& config, const RankPlan& rank, int restart) {
   if (rank.is_local) return config.command;
   const std::string command = remote_command(config, rank, restart);
@@ -194,6 +208,7 @@ std::vector<std::string> arguments_of(const LaunchConfig& config, const RankPlan
 std::vector<std::string> environment_of(const RankPlan& rank, int restart) {
   std::vector<std::pair<std::string, std::string>> variables = rank.variables;
   variables.emplace_back("NYALA_RESTART_COUNT", std::to_string(restart));
+  if (!rank.token.empty()) variables.emplace_back("NYALA_TOKEN", rank.token);
   std::vector<std::string> all;
   for (char** entry = ::environ; *entry; ++entry) {
     const std::string text = *entry, name = text.substr(0, text.find('='));

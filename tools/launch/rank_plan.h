@@ -12,7 +12,10 @@ struct LaunchConfig {
   std::string ssh = {};    ///< how a command runs on a host: words, with {host} and {command} in them
   int restarts = 0;        ///< of ranks that failed, in all
   std::string logs = {};   ///< folder for what each rank writes; empty: none
-  double grace = 10;       ///< seconds
+  int min_workers = 0;     ///< so few go on without those that failed; 0: all are needed
+  double rejoin_timeout = 30;    ///< seconds that they wait for the others
+  std::string coordinator = {};  ///< this machine's address for the hosts; empty: found out
+  double grace = 10;             ///< seconds
   std::vector<std::string> command = {};
 };
 
@@ -22,14 +25,19 @@ struct RankPlan {
   std::string host = {};
   bool is_local = true;
   std::vector<std::pair<std::string, std::string>> variables = {};
+  std::string token = {};  ///< NYALA_TOKEN
 };
 
 /// The ranks of a launch in order, by block: the first host's places first. Throws InvalidArgumentError for a
 /// list of hosts that is none, has too few places or mixes the loopback with others.
 std::vector<RankPlan> plan_ranks(const LaunchConfig& config);
 
+/// Where ranks of other hosts reach this machine, or 127.0.0.1 where there are none.
+std::string coordinator_host(const LaunchConfig& config, const std::vector<RankPlan>& ranks);
+
 /// What this machine starts for a rank: the command itself, or with the ssh template one that takes it to its
-/// host. `restart` is how many times the rank was started before.
+/// host. `restart` is how many times the rank was started before. There the program's token is the first line
+/// of the standard input, since everybody on a host sees the words of a command.
 std::vector<std::string> arguments_of(const LaunchConfig& config, const RankPlan& rank, int restart);
 
 /// The environment of a rank on this machine: the launcher's, with the rank's variables.

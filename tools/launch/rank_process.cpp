@@ -61,7 +61,7 @@ RankProcess::RankProcess(const ProcessStart& start) {
   Pipe input, output, errors, trouble;
   const std::vector<char*> arguments = pointers(start.arguments), environment = pointers(start.environment);
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  const std::array<int, 3> streams = {start.has_input ? input.ends[0] : null, output.ends[1], errors.ends[1]};
+  const std::array<int, 3> streams = {start.input ? input.ends[0] : null, output.ends[1], errors.ends[1]};
   const pid_t parent = ::getpid();
   id_ = ::fork();
   if (id_ == 0) {
@@ -83,7 +83,11 @@ RankProcess::RankProcess(const ProcessStart& start) {
     throw IoError("launch: cannot run " + detail::in_quotes(start.arguments[0]) + ": " +
                   std::generic_category().message(error));
   }
-  input_ = start.has_input ? input.take(1) : -1;
+  input_ = start.input ? input.take(1) : -1;
+  // Fewer bytes than a pipe holds: nobody has to read them meanwhile.
+  if (start.input && ::write(input_, start.input->data(), start.input->size()) < 0)
+    throw IoError("launch: cannot write to " + detail::in_quotes(start.arguments[0]) + ": " +
+                  std::generic_category().message(errno));
   output_ = output.take(0);
   errors_ = errors.take(0);
   for (const int stream : {output_, errors_}) ::fcntl(stream, F_SETFL, O_NONBLOCK);

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace nyala::tools {
 struct ProcessStart {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  ///< "NAME=value"
-  bool has_input = false;                ///< a pipe that ends with the launcher, in place of /dev/null
+  /// What a pipe in place of /dev/null begins with, which ends with the launcher.
+  std::optional<std::string> input = {};
 };
 
 /// A process in a group of its own, whose output can be read here. It is killed by the kernel when the thread

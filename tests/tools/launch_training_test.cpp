@@ -1,0 +1,101 @@
+// Programs that train under `nyala launch` and other launchers' variables: from the variables to the numbers.
+#include <chrono>
+#include <cstdlib>
+#include <regex>
+
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nyala/strategies/cluster/control_transport.h>
+#include <nyala/strategies/comm/gloo_communicator.h>
+#include <nyala/tests/tools/tool_test.h>
+
+namespace nyala {
+namespace {
+
+using testing::HasSubstr;
+
+class LaunchTraining : public ToolTest {
+ protected:
+  using Words = std::vector<std::string>;
+  using Clock = std::chrono::steady_clock;
+
+  void SetUp() override {
+    ToolTest::SetUp();
+    if (!detail::grpc_is_built()) GTEST_SKIP() << "this build has no gRPC";
+  }
+  ToolRun train(Words options, const std::string& what = "train") const {
+    options.insert(options.begin(), "launch");
+    options.insert(options.end(), {"--", NYALA_TEST_PROGRAMS "/cluster_worker", what});
+    return run(options);
+  }
+  /// "loss 0.123, weights 4.567" of each rank, which all have to say.
+  static std::vector<double> numbers_of(const ToolRun& result, int size) {
+    EXPECT_EQ(result.status, 0) << result.err;
+    std::vector<double> numbers;
+    for (int rank = 0; rank < size; ++rank) {
+      const std::regex line("rank " + std::to_string(rank) + " of " + std::to_string(size) +
+                            ": loss ([0-9.]+), weights ([0-9.]+)");
+      std::smatch match;
+      EXPECT_TRUE(std::regex_search(result.out, match, line)) << result.out << result.err;
+      if (match.empty()) return {};
+      for (int part : {1, 2}) numbers.push_back(std::stod(match[static_cast<size_t>(part)]));
+    }
+    return numbers;
+  }
+  std::vector<double> alone() const { return numbers_of(train({"-n", "1"}), 1); }
+  static void expect_numbers_of_one(const std::vector<double>& received, const std::vector<double>& one) {
+    ASSERT_FALSE(received.empty());
+    for (size_t i = 0; i < received.size(); ++i) EXPECT_NEAR(received[i], one[i % 2], 2e-4) << i;
+  }
+};
+
+TEST_F(LaunchTraining, SeveralProcessesGiveTheNumbersOfOne) {
+  const std::vector<double> one = alone();
+  expect_numbers_of_one(numbers_of(train({"-n", "2"}), 2), one);
+  expect_numbers_of_one(numbers_of(train({"-n", "3"}), 3), one);
+  if (gloo_is_built()) expect_numbers_of_one(numbers_of(train({"-n", "2"}, "gloo"), 2), one);
+}
+
+TEST_F(LaunchTraining, AnErrorOfOneProcessEndsTheOthers) {
+  const ToolRun result = train({"-n", "3"}, "throw");
+  EXPECT_GT(result.status, 0);
+  EXPECT_THAT(result.err, HasSubstr("[1] error: the callback has no disk"));
+  EXPECT_THAT(result.err, HasSubstr("[0] communication: "));
+  EXPECT_THAT(result.err, HasSubstr("[2] communication: "));
+}
+
+TEST_F(LaunchTraining, AKilledProcessIsNamedSoon) {
+  const auto begin = Clock::now();
+  const ToolRun result = train({"-n", "3"}, "kill");
+  EXPECT_EQ(result.status, 128 + 9);
+  EXPECT_THAT(result.err, HasSubstr("[0] lost: "));
+  EXPECT_THAT(result.err, HasSubstr("[2] lost: "));
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(40));  // the timeout is 60 s
+}
+
+TEST_F(LaunchTraining, TheVariablesOfOtherLaunchersWork) {
+  const std::vector<double> one = alone();
+  const std::string port = std::to_string(20000 + ::getpid() % 12000), address = "127.0.0.1:" + port;
+  const std::string tf_config = "TF_CONFIG='{\"cluster\":{\"worker\":[\"" + address +
+                                "\",\"127.0.0.1:1\"]},\"task\":{\"type\":\"worker\",\"index\":'$i'}}'";
+  const std::string torchrun = "RANK=$i WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port;
+  const std::string mpi = "OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 "
+                          "OMPI_COMM_WORLD_LOCAL_RANK=$i PMIX_NAMESPACE=job" + port;
+  const std::string slurm = "SLURM_STEP_ID=0 SLURM_JOB_ID=" + port + " SLURM_PROCID=$i SLURM_STEP_NUM_TASKS=2 "
+                            "SLURM_STEP_NODELIST=localhost SLURM_STEP_TASKS_PER_NODE=2";
+  for (const std::string& variables : {tf_config, torchrun, mpi, slurm}) {
+    const std::string command = "for i in 0 1; do env " + variables + " " NYALA_TEST_PROGRAMS
+                                "/cluster_worker train & done; wait";
+    // The shell is one rank of a launch, whose variables it takes away.
+    const ToolRun result = run({"launch", "-n", "1", "--", "sh", "-c",
+                                "unset TF_CONFIG NYALA_COORDINATOR NYALA_TOKEN NYALA_REJOIN; " + command});
+    SCOPED_TRACE(variables);
+    expect_numbers_of_one(numbers_of(result, 2), one);
+  }
+}
+
+}  // namespace
+}  // namespace nyala
