@@ -3,8 +3,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 #include <nyala/backend/core/error.h>
 
@@ -93,6 +95,9 @@ Tensor load_csv(const std::string& path, const LoadCsvConfig& config) {
   if (config.dtype != "float32" && config.dtype != "float64")
     throw InvalidArgumentError("load_csv: expected dtype 'float32' or 'float64', received '" + config.dtype +
                                "'" + did_you_mean(config.dtype, {"float32", "float64"}));
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    throw IoError("load_csv: cannot read " + path + ": it is not a regular file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw IoError("load_csv: cannot read " + path + ": " + std::strerror(errno));
   CsvReader reader(path, config);

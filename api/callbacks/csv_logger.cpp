@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/csv_logger.h>
@@ -54,6 +55,9 @@ CSVLogger::CSVLogger(std::string filename, const Config& config)
 
 void CSVLogger::on_train_begin(Logs&) {
   if (!writes_files(model().model_node())) return;
+  std::error_code error;
+  if (std::filesystem::is_fifo(filename_, error))
+    throw IoError("CSVLogger: cannot write " + in_quotes(filename_) + ": it is a pipe, which would wait for a reader");
   if (config_.append) writes_header_ = !has_bytes(filename_);
   std::FILE* file = std::fopen(filename_.c_str(), config_.append ? "ab" : "wb");
   if (!file) fail(filename_, "open");

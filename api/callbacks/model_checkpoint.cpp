@@ -110,7 +110,8 @@ void ModelCheckpoint::save(int epoch, int64_t batch, const Logs& logs) {
   const std::string path = format_path(filepath_, numbers, logs);
   if (!is_wanted(epoch, logs, path)) return;
   make_folder_of(path);
-  if (std::filesystem::is_directory(path))
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
     throw IoError(
         "Please specify a non-directory filepath for ModelCheckpoint. Filepath used is an existing "
         "directory: " +

@@ -1,21 +1,17 @@
 #include <nyala/datasets/image/save_img.h>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <climits>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <new>
+#include <span>
 #include <vector>
 
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/base/cast.h>
+#include <nyala/files/base/atomic_file.h>
 
 namespace nyala {
 
@@ -114,24 +110,6 @@ std::vector<uint8_t> encode(const Picture& p, const std::string& format, int qua
   return std::move(out.bytes);
 }
 
-/// Written beside and renamed: the path holds the old file or the whole new one.
-void write_whole(const std::filesystem::path& path, const std::vector<uint8_t>& bytes) {
-  static std::atomic<uint64_t> count{0};
-  const std::string beside =
-      path.string() + "." + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".part";
-  const auto fail = [&](int error) {
-    std::remove(beside.c_str());
-    throw IoError(path.string() + ": cannot write the file: " + std::strerror(error));
-  };
-  std::FILE* file = std::fopen(beside.c_str(), "wbx");
-  if (!file) throw IoError(path.string() + ": cannot write the file: " + std::strerror(errno));
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const int write_error = errno;
-  const bool closed = std::fclose(file) == 0;
-  if (!written || !closed) fail(written ? errno : write_error);
-  if (std::rename(beside.c_str(), path.c_str()) != 0) fail(errno);
-}
-
 }  // namespace
 
 void save_img(const std::filesystem::path& path, const Tensor& image, const SaveImgConfig& config) {
@@ -153,7 +131,8 @@ void save_img(const std::filesystem::path& path, const Tensor& image, const Save
     drop_opacity(picture.pixels);
     picture.channels = 3;
   }
-  write_whole(path, encode(picture, format, config.quality));
+  const std::vector<uint8_t> bytes = encode(picture, format, config.quality);
+  write_file_atomically(path.string(), std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace nyala

@@ -73,6 +73,7 @@ TEST_F(LoadCsvTest, ErrorsNameLineAndColumn) {
   EXPECT_THAT(error<InvalidArgumentError>("1,2\n", {.columns = {2}}), HasSubstr("received 2"));
   EXPECT_THAT(error<InvalidArgumentError>("1,2\n", {.dtype = "float23"}), HasSubstr("float32"));
   EXPECT_THROW(load_csv((folder_ / "none.csv").string()), IoError);
+  EXPECT_THROW(load_csv("/dev/zero"), IoError);
 }
 
 }  // namespace

@@ -13,11 +13,11 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <random>
 #include <system_error>
 
 #include <nyala/api/callbacks/preemption_checkpoint_handler.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/system_random.h>
 
 namespace nyala::tools {
 
@@ -53,9 +53,8 @@ std::optional<std::string> input_of(const RankPlan& plan) {
 }
 
 std::string drawn_token() {
-  std::random_device device;
   std::string token;
-  for (int i = 0; i < 8; ++i) token += std::to_string(device());
+  for (int i = 0; i < 4; ++i) token += std::to_string(detail::system_random());
   return token;
 }
 
@@ -266,7 +265,7 @@ void Launcher::note_end(Rank& rank, int status) {
     return;
   }
   const auto goes_on = [](const Rank& other) { return other.process || other.has_ended_well; };
-  if (status != kPreempted && config_.min_workers > 0 &&
+  if (status != preemption_exit_code && config_.min_workers > 0 &&
       std::count_if(ranks_.begin(), ranks_.end(), goes_on) >= config_.min_workers)
     return say(how + "; the others go on without it");
   first_failure_ = status;

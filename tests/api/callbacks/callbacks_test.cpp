@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -241,6 +243,15 @@ std::string bytes_of(const std::filesystem::path& path) {
   return text.str();
 }
 
+TEST(CSVLoggerCallback, APipeIsAnErrorAndNotAWait) {
+  const auto folder = fresh_folder("pipe");
+  std::filesystem::create_directories(folder);
+  ASSERT_EQ(::mkfifo((folder / "log.csv").c_str(), 0600), 0);
+  Model model = small_model();
+  CSVLogger logger((folder / "log.csv").string());
+  EXPECT_THROW(run(logger, model, {"val_loss", {1}}), IoError);
+}
+
 TEST(CSVLoggerCallback, BytesOfPythonsCsv) {
   const auto file = fresh_folder("csv") / "log.csv";
   Model model = small_model();
@@ -387,6 +398,9 @@ TEST(ModelCheckpointCallback, PathsAreCheckedWhereTheyAreWritten) {
   Model model = small_model();
   ModelCheckpoint into_folder((folder / "x.weights.h5").string(), {.save_weights_only = true});
   EXPECT_THROW(run(into_folder, model, {"val_loss", {1}}), IoError);
+  std::filesystem::create_symlink("circle.weights.h5", folder / "circle.weights.h5");
+  ModelCheckpoint in_a_circle((folder / "circle.weights.h5").string(), {.save_weights_only = true});
+  EXPECT_THROW(run(in_a_circle, model, {"val_loss", {1}}), IoError);
   ModelCheckpoint without_value((folder / "{val_acc}.weights.h5").string(), {.save_weights_only = true});
   EXPECT_THROW(run(without_value, model, {"val_loss", {1}}), NotFoundError);
 }

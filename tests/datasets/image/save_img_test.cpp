@@ -31,6 +31,16 @@ TEST(SaveImgTest, LosslessFormatsGiveThePixelsBack) {
       }
 }
 
+TEST(SaveImgTest, ALinkStaysOne) {
+  const ScratchFolder folder;
+  const Tensor image = random_image({2, 2, 3});
+  save_img(folder / "old.png", random_image({4, 4, 3}), {.scale = false});
+  std::filesystem::create_symlink("old.png", folder / "link.png");
+  save_img(folder / "link.png", image, {.scale = false});
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.png"));
+  EXPECT_EQ(decode_image_file(folder / "old.png", {}).to_vector<uint8_t>(), image.to_vector<uint8_t>());
+}
+
 TEST(SaveImgTest, JpegGivesNearlyThePixelsBack) {
   const ScratchFolder folder;
   std::vector<float> values;
