@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
-#include <nyala/tests/api/error_text.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {

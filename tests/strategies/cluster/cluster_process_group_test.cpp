@@ -12,7 +12,7 @@
 #include <nyala/strategies/cluster/simple_cluster_resolver.h>
 #include <nyala/strategies/cluster/tf_config_cluster_resolver.h>
 #include <nyala/strategies/comm/gloo_communicator.h>
-#include <nyala/tests/strategies/cluster/cluster_test.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::detail {
 namespace {
