@@ -16,7 +16,7 @@
 namespace nyala::hdf5 {
 namespace {
 
-constexpr size_t kPiece = size_t{256} << 10;  // that are read at a time where more is done with them
+constexpr size_t kPiece = size_t{128} << 10;  // that are read at a time where more is done with them
 
 }  // namespace
 

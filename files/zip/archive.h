@@ -60,6 +60,10 @@ class Archive {
   const Member& member(std::string_view name) const;
   /// Content that is stored is not copied. Checks length and checksum. Throws NotFoundError, FileFormatError.
   Content read(std::string_view name) const;
+  /// Copies the content from byte `begin` to its end, which is `out.size()` bytes long, to `out`, and checks length
+  /// and checksum on the way: what is stored is read once. Throws as read(), FileFormatError where `out` has
+  /// been written already.
+  void read_to(std::string_view name, uint64_t begin, std::span<std::byte> out) const;
   /// The first `count` bytes of a member's content, all where there are fewer. Checks neither length nor
   /// checksum.
   StoredBytes beginning(std::string_view name, uint64_t count) const;

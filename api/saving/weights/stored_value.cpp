@@ -30,4 +30,10 @@ StoredValue::StoredValue(const hdf5::Dataset& dataset) : dataset_(dataset) {
 
 Tensor StoredValue::read() const { return ready_ ? *ready_ : copied(dataset_); }
 
+StoredArray StoredValue::array() const {
+  StoredArray array{dataset_.path(), shape(), dtype(), [value = *this] { return value.read(); }};
+  if (!ready_) array.copy = [dataset = dataset_](std::span<std::byte> out) { dataset.read(out); };
+  return array;
+}
+
 }  // namespace nyala

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include <nyala/api/saving/arrays/stored_array.h>
 #include <nyala/backend/core/tensor.h>
 #include <nyala/files/hdf5/dataset.h>
 
@@ -20,6 +21,8 @@ class StoredValue {
   /// to. Throws IoError for a large file that was changed, FileFormatError for one whose values are not those
   /// of their checksum.
   Tensor read() const;
+  /// For load_array(): what waits in a large file is copied straight to where it belongs.
+  StoredArray array() const;
 
  private:
   hdf5::Dataset dataset_;

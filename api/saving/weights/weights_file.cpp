@@ -251,7 +251,7 @@ LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::
   load_optimizer_state(model, read_optimizer(tree, kOptimizerGroup, file_name), file_name, mismatch);
   own_states.load();
   for (const auto& [variable, value] : assignments)
-    variable.assign(ops::cast(value.read(), variable.dtype()));
+    load_array(variable, value.array());
   return report;
 }
 

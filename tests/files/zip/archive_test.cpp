@@ -154,6 +154,26 @@ TEST(ZipArchive, DeflatedContentIsUnpacked) {
   EXPECT_EQ(text_of(in_memory(archive_of(deflated(text))).read("x.txt")), text);
 }
 
+/// From any byte on; a bit that is wrong before or behind it is found.
+TEST(ZipArchive, ContentIsCopiedWithItsChecksum) {
+  std::string text;
+  for (int i = 0; text.size() < 700000; ++i) text += std::to_string(i * 7919);
+  const auto behind = [](const std::string& bytes, size_t begin, size_t size) {
+    const Archive archive = in_memory(bytes);
+    std::string out(size - begin, ' ');
+    archive.read_to("x.txt", begin, std::as_writable_bytes(std::span(out)));
+    return out;
+  };
+  for (const HandMade& member : {stored("x.txt", text), deflated(text)})
+    for (const size_t begin : {size_t{0}, size_t{128}, size_t{300000}, text.size()})
+      EXPECT_EQ(behind(archive_of(member), begin, text.size()), text.substr(begin));
+  for (const size_t wrong : {size_t{5}, size_t{200}, text.size() - 1}) {
+    HandMade damaged = stored("x.txt", text);
+    damaged.packed[wrong] = static_cast<char>(damaged.packed[wrong] ^ 1);
+    EXPECT_THROW(behind(archive_of(damaged), 128, text.size()), FileFormatError) << wrong;
+  }
+}
+
 TEST(ZipArchive, HostileArchivesAreRefused) {
   for (const char* name : {"../x", "a/../../x", "/etc/x", "c:x", "a\\b", ""})
     expect_refused(archive_of(stored(name, "t")), name[0] && !std::strstr(name, "..") ? "not a path" : "");
