@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kWorkers = 3, kEpochs = 12;
 constexpr int64_t kRows = 92, kBatch = 8;
-constexpr std::chrono::seconds kTimeout{20};
+constexpr std::chrono::seconds kTimeout{5};
 
 Tensor wave(const Shape& shape, double step) {
   std::vector<float> values;
@@ -123,7 +123,8 @@ class Training {
         continue;
       }
       if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        std::printf("worker %s ended with status %d\n", worker->second.name.c_str(), status);
+        std::printf("worker %s ended with status %d:\n%s\n", worker->second.name.c_str(), status,
+                    keeper_.notes().read("log-" + worker->second.name).c_str());
         failed_ = true;
       }
       finals_.push_back(keeper_.notes().read("final-" + worker->second.name));
@@ -168,8 +169,7 @@ class Training {
     const std::string name = std::to_string(slot) + "." + std::to_string(starts_++);
     const pid_t id = ::fork();
     if (id == 0) {
-      if (::getenv("NYALA_ATTACK_VERBOSE") == nullptr && ::freopen((folder_ + "/log-" + name).c_str(), "w", stderr) == nullptr)
-        ::_exit(126);
+      if (::freopen((folder_ + "/log-" + name).c_str(), "w", stderr) == nullptr) ::_exit(126);
       ::execl(program_.c_str(), program_.c_str(), "--worker", folder_.c_str(), name.c_str(), nullptr);
       ::_exit(127);
     }
@@ -215,7 +215,14 @@ bool is_right(const std::vector<std::string>& finals, const std::string& expecte
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::string(argv[1]) == "--worker") return work(argv[2], argv[3]);
+  if (argc == 4 && std::string(argv[1]) == "--worker") {
+    try {
+      return work(argv[2], argv[3]);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      return 1;
+    }
+  }
   const int wanted = argc > 1 ? std::atoi(argv[1]) : 200;
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
   const std::string program = fs::canonical("/proc/self/exe").string();

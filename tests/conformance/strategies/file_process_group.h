@@ -72,7 +72,11 @@ class FileProcessGroup final : public ProcessGroup {
   }
 
   ProcessCommunicators join() override {
-    const auto deadline = std::chrono::steady_clock::now() + timeout_;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    {
+      const std::lock_guard lock(mutex_);
+      communicators_ = {};
+    }
     notes_.write("wants-" + name_, std::to_string(generation_));
     while (std::chrono::steady_clock::now() < deadline) {
       if (!can_rejoin()) throw CommunicationError("the group was ended: " + notes_.read("aborted"));
@@ -82,13 +86,15 @@ class FileProcessGroup final : public ProcessGroup {
       if (next.generation <= generation_ || rank < 0) continue;
       notes_.write("here-" + std::to_string(next.generation) + "-" + name_, "");
       if (!all_here(next)) continue;
-      FileRendezvous rendezvous(notes_.folder());
-      const ProcessCommunicators made =
-          processes_on_one_host({.rank = rank,
-                                 .size = static_cast<int>(next.members.size()),
-                                 .generation = static_cast<uint64_t>(next.generation),
-                                 .timeout = timeout_},
-                                rendezvous);
+      ProcessCommunicators made;
+      try {
+        made = connected(rank, next);
+      } catch (const CommunicationError&) {  // one of them was killed meanwhile
+        const std::lock_guard lock(mutex_);
+        generation_ = next.generation;
+        notes_.write("wants-" + name_, std::to_string(generation_));
+        continue;
+      }
       const std::lock_guard lock(mutex_);
       generation_ = next.generation;
       communicators_ = made;
@@ -103,6 +109,14 @@ class FileProcessGroup final : public ProcessGroup {
   std::string describe() const override { return "the folder " + notes_.folder(); }
 
  private:
+  ProcessCommunicators connected(int rank, const Membership& membership) const {
+    FileRendezvous rendezvous(notes_.folder());
+    return processes_on_one_host({.rank = rank,
+                                  .size = static_cast<int>(membership.members.size()),
+                                  .generation = static_cast<uint64_t>(membership.generation),
+                                  .timeout = timeout_},
+                                 rendezvous);
+  }
   bool all_here(const Membership& next) const {
     for (const std::string& member : next.members)
       if (!notes_.has("here-" + std::to_string(next.generation) + "-" + member)) return false;

@@ -1,21 +1,16 @@
 // fit goes on where one of its processes is killed: the weights, the history and what is trained afterwards are
 // those of a training that nobody disturbed.
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <set>
 
 #include <gmock/gmock.h>
 
 #include <nyala/nyala.h>
-#include <nyala/tests/conformance/strategies/file_process_group.h>
+#include <nyala/tests/conformance/strategies/killed_processes.h>
 #include <nyala/tests/conformance/strategies/training_support.h>
-#include <nyala/tests/support/rank_processes.h>
 
 namespace nyala {
 
@@ -59,107 +54,6 @@ std::string bits_of(const Model& model, const History& history) {
   }
   return text;
 }
-
-/// This process: the place that it has among those that the test started, and how many were there before.
-struct Self {
-  int slot = *RankProcesses::rank();
-  Notes notes{RankProcesses::folder() + "/group"};
-  std::string times = notes.read("times-" + std::to_string(slot));
-  bool is_first() const { return times.empty(); }
-  std::string name() const { return std::to_string(slot) + "." + (is_first() ? "0" : times); }
-};
-
-MultiWorkerMirroredStrategy strategy_of(const Self& self, int devices = 1) {
-  configure_logical_devices("cpu", devices);
-  MultiWorkerMirroredStrategy::Config config;
-  for (int i = 0; i < devices; ++i) config.devices.push_back("cpu:" + std::to_string(i));
-  return MultiWorkerMirroredStrategy(
-      std::make_shared<FileProcessGroup>(self.notes.folder(), self.name(), std::chrono::seconds(60)), config);
-}
-
-/// Where a process is killed: "batch_end 2 7": in that hook, in the process of that place, the 7th time.
-struct Kill {
-  std::string hook;
-  int slot = -1, time = 0;
-};
-
-/// Calls `at(hook)` in every hook.
-class EveryHook : public Callback {
- public:
-  explicit EveryHook(std::function<void(const std::string&)> at) : at_(std::move(at)) {}
-  void on_train_begin(Logs&) override { at_("train_begin"); }
-  void on_epoch_begin(int, Logs&) override { at_("epoch_begin"); }
-  void on_train_batch_begin(int64_t, Logs&) override { at_("batch_begin"); }
-  void on_train_batch_end(int64_t, Logs&) override { at_("batch_end"); }
-  void on_test_begin(Logs&) override { at_("test_begin"); }
-  void on_test_batch_end(int64_t, Logs&) override { at_("test_batch_end"); }
-  void on_epoch_end(int, Logs&) override { at_("epoch_end"); }
-
- private:
-  std::function<void(const std::string&)> at_;
-};
-
-EveryHook killer(const Self& self, const Kill& kill) {
-  return EveryHook([self, kill, times = 0](const std::string& hook) mutable {
-    if (self.is_first() && self.slot == kill.slot && hook == kill.hook && ++times == kill.time)
-      ::kill(::getpid(), SIGKILL);
-  });
-}
-
-/// The test that runs, in processes that are started again where they are killed, as long as `restarts`.
-struct Job {
-  int size = 3;
-  bool restarts = true;
-  std::function<void(RankProcesses&, FileGroupKeeper&)> meanwhile = {};
-  std::map<int, std::string> members = {};      // by place
-  std::map<int, RankProcesses::End> ends = {};
-  std::map<int, std::string> finals = {};       // what each left as "final-<place>"
-  int kills = 0;
-
-  void run() {
-    RankProcesses processes(size);
-    FileGroupKeeper keeper(RankProcesses::folder() + "/group");
-    for (int slot = 0; slot < size; ++slot) members[slot] = std::to_string(slot) + ".0";
-    const auto begin = [&] {
-      std::vector<std::string> names;
-      for (const auto& [slot, name] : members) names.push_back(name);
-      keeper.begin(names);
-    };
-    begin();
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(4);
-    while (!members.empty() && std::chrono::steady_clock::now() < deadline) {
-      for (int slot = 0; slot < size; ++slot) {
-        const auto end = processes.ended(slot);
-        if (!end) continue;
-        members.erase(slot);
-        ends[slot] = *end;
-        if (end->signal == SIGKILL) {
-          ++kills;
-          if (restarts) {
-            const std::string times = std::to_string(kills);
-            keeper.notes().write("times-" + std::to_string(slot), times);
-            members[slot] = std::to_string(slot) + "." + times;
-            processes.start(slot);
-          }
-          begin();
-        } else if (!members.empty()) {
-          keeper.set_members(names_of(members));
-        }
-      }
-      keeper.look();
-      if (meanwhile) meanwhile(processes, keeper);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    EXPECT_TRUE(members.empty()) << "after four minutes some still run";
-    for (int slot = 0; slot < size; ++slot)
-      finals[slot] = keeper.notes().read("final-" + std::to_string(slot));
-  }
-  static std::vector<std::string> names_of(const std::map<int, std::string>& members) {
-    std::vector<std::string> names;
-    for (const auto& [slot, name] : members) names.push_back(name);
-    return names;
-  }
-};
 
 class RecoveryOverProcesses : public ::testing::TestWithParam<Kill> {
  protected:
@@ -341,6 +235,55 @@ TEST(RecoveryOfProcesses, WhoIsStartedAgainPassesOverTheFitsThatAreDone) {
   EXPECT_EQ(job.kills, 1);
   EXPECT_FALSE(job.finals[0].empty());
   for (const auto& [slot, bits] : job.finals) EXPECT_EQ(bits, job.finals[0]) << slot;
+}
+
+TEST(RecoveryOfProcesses, EvaluateAndPredictEndWithATypedError) {
+  if (RankProcesses::rank()) {
+    const Self self;
+    const MultiWorkerMirroredStrategy several = strategy_of(self);
+    const Model model = in_scope(several, classifier);
+    const std::vector<CallbackArgument> killing{killer(self, {"test_batch_end", 1, 3})};
+    EXPECT_THROW(model.evaluate(inputs(), labels(), {.batch_size = kBatch, .verbose = 0, .callbacks = killing}),
+                 CommunicationError);
+    EXPECT_THROW(model.predict(inputs(), {.batch_size = kBatch, .verbose = 0}), CommunicationError);
+    return;
+  }
+  Job job{.restarts = false};
+  job.run();
+  EXPECT_EQ(job.kills, 1);
+  for (const int slot : {0, 2}) EXPECT_EQ(job.ends[slot].code, 0) << job.ends[slot].output;
+}
+
+// All are killed; the job that is started then has two processes in place of three.
+TEST(RecoveryOfProcesses, AWholeJobGoesOnFromItsBackupWithAnotherNumberOfProcesses) {
+  const char *const kBackup = "NYALA_TEST_BACKUP", *const kSecond = "NYALA_TEST_SECOND";
+  if (RankProcesses::rank()) {
+    const Self self;
+    const MultiWorkerMirroredStrategy several = strategy_of(self);
+    const Model model = in_scope(several, classifier);
+    const bool is_second = ::getenv(kSecond) != nullptr;
+    const FitConfig fit{.batch_size = kBatch, .epochs = kEpochs, .verbose = 0};
+    FitConfig backed_up = fit;
+    int batches = 0;
+    backed_up.callbacks = {BackupAndRestore(::getenv(kBackup), {.save_freq = 2}),
+                           killer(self, {"batch_end", is_second ? -1 : self.slot, 9}),
+                           LambdaCallback({.on_train_batch_end = [&](int64_t, Logs&) { ++batches; }})};
+    model.fit(inputs(), labels(), backed_up);
+    EXPECT_EQ(batches, kEpochs * kBatches - 8);
+    expect_weights_of_one_device(model, fit);
+    return;
+  }
+  const std::string folder = ::testing::TempDir() + "nyala-backup-" + std::to_string(::getpid());
+  ::setenv(kBackup, folder.c_str(), 1);
+  Job first{.restarts = false}, second{.size = 2};
+  first.run();
+  EXPECT_EQ(first.kills, 3);
+  EXPECT_TRUE(std::filesystem::exists(folder + "/latest.weights.h5"));
+  ::setenv(kSecond, "1", 1);
+  second.run();
+  ::unsetenv(kSecond);
+  expect_all_ended_well(second);
+  EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST(RecoveryOfProcesses, AnotherProgramIsAnErrorEverywhere) {
