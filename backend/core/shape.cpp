@@ -29,6 +29,8 @@ int64_t Shape::num_elements() const {
     if (__builtin_mul_overflow(count, size, &count))
       throw ShapeError("shape " + to_string() + " has more elements than int64 can count");
   }
+  constexpr int64_t kMost = int64_t{1} << 58;  // their bytes can be counted, too
+  if (count > kMost) throw ShapeError("shape " + to_string() + " has more elements than any memory holds");
   return count;
 }
 

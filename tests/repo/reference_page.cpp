@@ -317,6 +317,8 @@ std::vector<ReferenceGroup> reference_groups() {
   groups.push_back(
       options_group(headers, {"Options of compile, fit, evaluate and predict", "api/model/config"}));
   groups.push_back(options_group(headers, {"Options of a progress bar", "api/utils/progress_bar.h"}));
+  groups.push_back(options_group(
+      headers, {"Options of an evaluator beside the training", "api/callbacks/sidecar_evaluator.h"}));
   groups.push_back(options_group(headers, {"Options of a function that is a loss", "api/losses/loss.h"}));
   groups.push_back(options_group(headers, {"Options of a metric's state", "api/metrics/base/stateful_metric.h"}));
   groups.push_back(options_group(headers, {"Options of strategies", "strategies"}));

@@ -37,7 +37,10 @@ Tensor arange(double start, double stop, const ArangeOptions& options) {
   if (step == 0.0 || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step))
     throw InvalidArgumentError("arange: expected finite bounds and a step other than 0, received step " +
                                number_text(step));
-  const int64_t count = std::max<int64_t>(0, static_cast<int64_t>(std::ceil((stop - start) / step)));
+  const double steps = std::ceil((stop - start) / step);
+  if (steps > 0x1p58)
+    throw InvalidArgumentError("arange: " + number_text(steps) + " values are more than any memory holds");
+  const int64_t count = std::max<int64_t>(0, static_cast<int64_t>(steps));
   const bool whole = std::floor(start) == start && std::floor(stop) == stop && std::floor(step) == step;
   const DType dtype = options.dtype.value_or(whole ? DType::int32 : DType::float32);
   return generated({count}, dtype, options.device,

@@ -109,7 +109,9 @@ TEST_P(ProcessRanks, FrozenInTheMiddle) {
     CommunicatorOptions own = options();
     own.timeout = milliseconds(1500);
     const auto all = join(own);
-    EXPECT_THAT(sum_until_it_fails(*all), AllOf(HasSubstr("rank 1"), HasSubstr("generation 0")));
+    // Gloo's rank may wait for one that waits for the frozen one itself.
+    EXPECT_THAT(sum_until_it_fails(*all),
+                AllOf(HasSubstr(GetParam().sees_every_end ? "rank 1" : "did not come"), HasSubstr("generation 0")));
     return;
   }
   RankProcesses ranks(3);
