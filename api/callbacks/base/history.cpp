@@ -28,8 +28,11 @@ const std::vector<History::Values>& History::values(const std::string& name) con
   if (const auto found = record_->all.find(name); found != record_->all.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, values] : record_->values) names.push_back(known);
-  throw NotFoundError("the history has no " + in_quotes(name) + did_you_mean(name, names) +
-                      (names.empty() ? "; it is empty: no epoch was trained" : "; there are " + quoted_list(names)));
+  if (names.empty())
+    throw NotFoundError("the history has no " + in_quotes(name) +
+                        ": no epoch has run, as where fit is to go on behind the last one");
+  throw NotFoundError("the history has no " + in_quotes(name) + did_you_mean(name, names) + "; there are " +
+                      quoted_list(names));
 }
 
 bool History::contains(const std::string& name) const { return find(name) != nullptr; }

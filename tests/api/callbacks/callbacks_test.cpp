@@ -73,6 +73,18 @@ int epochs_until_stop(const EarlyStoppingConfig& config, const std::vector<doubl
   return run(stopping, model, {config.monitor, values});
 }
 
+TEST(HistoryCallback, SaysWhereNoEpochHasRun) {
+  const History history =
+      small_model().fit(Tensor::zeros({2, 2}), Tensor::zeros({2, 1}), {.epochs = 3, .verbose = 0, .initial_epoch = 3});
+  EXPECT_FALSE(history.contains("loss"));
+  try {
+    history["loss"];
+    FAIL() << "nothing was thrown";
+  } catch (const NotFoundError& error) {
+    EXPECT_NE(std::string(error.what()).find("no epoch has run"), std::string::npos) << error.what();
+  }
+}
+
 TEST(EarlyStoppingCallback, StopsWhenPatienceIsUsedUp) {
   EXPECT_EQ(epochs_until_stop({}, {1, 2, 3}), 2);
   EXPECT_EQ(epochs_until_stop({}, {1, .9, .8, .8, .7}), 4);
