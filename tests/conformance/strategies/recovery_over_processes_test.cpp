@@ -1,5 +1,4 @@
-// fit goes on where one of its processes is killed: the weights, the history and what is trained afterwards are
-// those of a training that nobody disturbed.
+// fit goes on where its processes are killed, come back or wake up, and ends where the program fails.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -8,149 +7,14 @@
 
 #include <gmock/gmock.h>
 
-#include <nyala/nyala.h>
-#include <nyala/tests/conformance/strategies/killed_processes.h>
-#include <nyala/tests/conformance/strategies/training_support.h>
+#include <nyala/tests/conformance/strategies/recovery_training.h>
 
 namespace nyala {
 
 namespace {
 
+using namespace recovery;
 using ::testing::HasSubstr;
-
-constexpr int64_t kRows = 44, kBatch = 8, kBatches = 6;
-constexpr int kEpochs = 3;
-
-Tensor inputs() { return wave({kRows, 5}, 0.37); }
-
-Tensor labels() {
-  std::vector<int64_t> labels;
-  for (int64_t i = 0; i < kRows; ++i) labels.push_back(i % 3);
-  return Tensor::from(labels);
-}
-
-Model classifier() {
-  Sequential model({Input({5}), Dense(6, {.activation = "tanh"}), BatchNormalization(), Dropout(0.25),
-                    Dense(3, {.activation = "softmax"})});
-  model.compile({.optimizer = Adam(0.01), .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
-  return model;
-}
-
-template <class Make>
-auto in_scope(const Strategy& strategy, Make&& make) {
-  clear_session();
-  set_random_seed(11);
-  return strategy.scope(make);
-}
-
-/// The bits of all numbers that training gave.
-std::string bits_of(const Model& model, const History& history) {
-  std::string text;
-  for (const Tensor& weight : model.get_weights())
-    for (const float number : numbers(weight)) text.append(reinterpret_cast<const char*>(&number), sizeof number);
-  for (const auto& [name, values] : history) {
-    text += name;
-    for (const double value : values) text.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  return text;
-}
-
-/// Two optimizers, none of them that of compile(), which are built in the first step; logs and a metric.
-struct OwnSteps : ModelNode {
-  Dense first = track("first", Dense(4, {.activation = "tanh"})), last = track("last", Dense(2));
-  Optimizer fast = track_optimizer("fast", Adam(0.01)),
-            slow = track_optimizer("slow", SGD({.learning_rate = 0.05, .momentum = 0.9}));
-  Metric tracker = track_metric(metrics::Mean({.name = "own_loss"}));
-
-  Tensor call(Call& c, const Tensor& x) const override { return last(c, first(c, x)); }
-  void train_step(ReplicaStep& step, const Batch& batch) override {
-    GradientTape tape;
-    const Tensor loss = step.compute_loss(batch, {step.forward(batch.x[0])});
-    const Variables all = step.trainable_variables();
-    const Tensors gradients = tape.gradient(loss, all);
-    fast.apply_gradients({gradients[0], gradients[1]}, {all[0], all[1]});
-    slow.apply_gradients({gradients[2], gradients[3]}, {all[2], all[3]});
-    step.track_loss(tracker, loss);
-    step.log("rows", Tensor::full({}, static_cast<double>(step.rows()), DType::float64), ReduceOp::sum);
-  }
-};
-
-/// How a model is made and trained, by the name of what is special about it.
-struct Way {
-  std::string name;
-  Kill kill;
-
-  Model model() const {
-    if (name == "own_steps") {
-      const Model made = make_model<OwnSteps>();
-      made.compile({.optimizer = SGD(0.1), .loss = "mse"});
-      return made;
-    }
-    const Model made = classifier();
-    if (name == "accumulating")
-      made.compile({.optimizer = Adam({.learning_rate = 0.01, .gradient_accumulation_steps = 4}),
-                    .loss = "sparse_categorical_crossentropy"});
-    if (name == "three_at_once")
-      made.compile({.optimizer = RMSprop(0.01), .loss = "sparse_categorical_crossentropy", .steps_per_execution = 3});
-    return made;
-  }
-  History fit(const Model& model, FitConfig config) const {
-    if (name == "own_steps") return model.fit(inputs(), wave({kRows, 2}, 0.9), config);
-    config.validation_data = {inputs().rows(0, 20), labels().rows(0, 20)};
-    if (name != "dataset") return model.fit(inputs(), labels(), config);
-    config.batch_size = 0;
-    config.steps_per_epoch = 5;
-    const Dataset rows = Dataset::from_tensor_slices(inputs(), labels()).shuffle(20, {.seed = 4});
-    return model.fit(rows.map([](Element row, DrawStream& draws) {
-                           row.x[0] = row.x[0] * (1.0 + 0.1 * draws.uniform());
-                           return row;
-                         }).batch(kBatch),
-                     config);
-  }
-};
-
-class RecoveryOverProcesses : public ::testing::TestWithParam<Way> {
- protected:
-  static void train(const Kill& kill) {
-    const Self self;
-    const MultiWorkerMirroredStrategy several = strategy_of(self);
-    const Model model = in_scope(several, [] { return GetParam().model(); });
-    const History history = GetParam().fit(
-        model, {.batch_size = kBatch, .epochs = kEpochs, .verbose = 0, .callbacks = {killer(self, kill)}});
-    EXPECT_EQ(history.epoch(), (std::vector<int>{0, 1, 2}));
-    if (self.is_first()) {
-      EXPECT_THAT(several.describe(), HasSubstr("fit keeps its state in memory every "));
-    }
-    self.notes.write("final-" + std::to_string(self.slot), bits_of(model, history));
-    model.predict(inputs(), {.verbose = 0});  // all go on together
-  }
-  static bool is_undisturbed() { return ::getenv("NYALA_TEST_UNDISTURBED") != nullptr; }
-};
-
-TEST_P(RecoveryOverProcesses, AKilledProcessThatIsStartedAgainChangesNoBit) {
-  if (RankProcesses::rank()) return train(is_undisturbed() ? Kill() : GetParam().kill);
-  Job undisturbed, disturbed;
-  ::setenv("NYALA_TEST_UNDISTURBED", "1", 1);
-  undisturbed.run();
-  ::unsetenv("NYALA_TEST_UNDISTURBED");
-  disturbed.run();
-  EXPECT_EQ(undisturbed.kills, 0);
-  EXPECT_EQ(disturbed.kills, 1);
-  for (int slot = 0; slot < 3; ++slot) {
-    EXPECT_EQ(disturbed.ends[slot].code, 0) << slot << ": " << disturbed.ends[slot].output;
-    EXPECT_FALSE(disturbed.finals[slot].empty());
-    EXPECT_EQ(disturbed.finals[slot], undisturbed.finals[0]) << slot << ": " << disturbed.ends[slot].output;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    At, RecoveryOverProcesses,
-    ::testing::Values(Way{"at_the_end_of_a_batch", {"batch_end", 2, 3}}, Way{"before_a_batch", {"batch_begin", 0, 10}},
-                      Way{"in_a_validation", {"test_batch_end", 1, 2}}, Way{"at_the_end", {"epoch_end", 2, 3}},
-                      Way{"before_an_epoch", {"epoch_begin", 0, 2}}, Way{"own_steps", {"batch_end", 0, 8}},
-                      Way{"accumulating", {"batch_end", 1, 10}}, Way{"three_at_once", {"batch_end", 0, 4}},
-                      Way{"dataset", {"batch_end", 2, 8}}),
-    [](const auto& instance) { return instance.param.name; });
 
 /// Writes down what `body` throws, in a note of this process.
 template <class Body>

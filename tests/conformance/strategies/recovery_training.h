@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nyala/nyala.h>
+#include <nyala/tests/conformance/strategies/killed_processes.h>
+#include <nyala/tests/conformance/strategies/training_support.h>
+
+/// What tests of recovery train.
+namespace nyala::recovery {
+
+constexpr int64_t kRows = 44, kBatch = 8, kBatches = 6;
+constexpr int kEpochs = 3;
+
+inline Tensor inputs() { return wave({kRows, 5}, 0.37); }
+
+inline Tensor labels() {
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < kRows; ++i) labels.push_back(i % 3);
+  return Tensor::from(labels);
+}
+
+inline Model classifier() {
+  Sequential model({Input({5}), Dense(6, {.activation = "tanh"}), BatchNormalization(), Dropout(0.25),
+                    Dense(3, {.activation = "softmax"})});
+  model.compile({.optimizer = Adam(0.01), .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  return model;
+}
+
+template <class Make>
+auto in_scope(const Strategy& strategy, Make&& make) {
+  clear_session();
+  set_random_seed(11);
+  return strategy.scope(make);
+}
+
+/// The bits of all numbers that training gave.
+inline std::string bits_of(const Model& model, const History& history) {
+  std::string text;
+  for (const Tensor& weight : model.get_weights())
+    for (const float number : numbers(weight)) text.append(reinterpret_cast<const char*>(&number), sizeof number);
+  for (const auto& [name, values] : history) {
+    text += name;
+    for (const double value : values) text.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  return text;
+}
+
+}  // namespace nyala::recovery
