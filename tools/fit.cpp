@@ -10,6 +10,7 @@
 
 #include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/printable.h>
+#include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/signal_watch.h>
 #include <nyala/files/base/atomic_file.h>
 #include <nyala/tools/images.h>
@@ -26,9 +27,10 @@ using Json = nlohmann::ordered_json;
 struct FitOptions {
   std::string model, output, history, optimizer, loss, metrics, class_weight, strategy, devices;
   std::vector<std::string> inputs, targets, sample_weights;
+  bool speaks = true;  // of several processes the first one
   int epochs = 1, verbose = kVerboseAuto;
   int64_t batch_size = 32, seed = -1;
-  bool no_shuffle = false, cache = false, skip_broken = false;
+  bool no_shuffle = false, cache = false, skip_broken = false, trusted_network = false;
   double validation_split = 0.0;
   std::string data, preprocess, preemption_checkpoint;
   std::vector<int64_t> size;
@@ -77,12 +79,21 @@ Strategy strategy_of(const FitOptions& options) {
                                                      : "one_device";
   if (name == "mirrored") return MirroredStrategy({.devices = devices});
   if (name == "central_storage") return CentralStorageStrategy({.compute_devices = devices});
+  if (name == "multi_worker")
+    return MultiWorkerMirroredStrategy(
+        {.communication_options = {.trusted_network = options.trusted_network}, .devices = devices});
   if (name != "one_device")
     throw InvalidArgumentError("unknown strategy " + in_quotes(name) +
-                               ": expected one_device, mirrored or central_storage");
+                               ": expected one_device, mirrored, central_storage or multi_worker");
   if (devices.size() > 1)
     throw InvalidArgumentError("one_device takes one device, received " + std::to_string(devices.size()));
   return OneDeviceStrategy(devices.empty() ? "cpu:0" : devices[0]);
+}
+
+/// Of several processes one tells what all have to say.
+bool speaks(const Strategy& strategy) {
+  const ProcessExchange* const processes = strategy.node().processes();
+  return !processes || processes->rank() == 0;
 }
 
 std::map<int64_t, double> class_weight_of(const std::string& text) {
@@ -189,9 +200,11 @@ History fit_images(const Model& model, const FitOptions& options, FitConfig conf
                                                    .skip_broken = options.skip_broken,
                                                    .preprocess = options.preprocess,
                                                    .size = options.size});
-  std::cerr << "classes: " << printable(quoted_list(data.class_names)) << "\n";
-  if (const std::string hint = preprocessing_hint(model); options.preprocess.empty() && !hint.empty())
-    std::cerr << hint << "\n";
+  if (options.speaks) {
+    std::cerr << "classes: " << printable(quoted_list(data.class_names)) << "\n";
+    if (const std::string hint = preprocessing_hint(model); options.preprocess.empty() && !hint.empty())
+      std::cerr << hint << "\n";
+  }
   if (options.validation_split > 0) config.validation_data = data.validation;
   return model.fit(data.train, config);
 }
@@ -202,30 +215,32 @@ std::vector<CallbackArgument> callbacks_of(const FitOptions& options, const Sign
   if (!options.preemption_checkpoint.empty())
     callbacks.emplace_back(PreemptionCheckpointHandler(options.preemption_checkpoint));
   callbacks.emplace_back(StopOnSignal(watch));
-  if (options.output.empty()) callbacks.emplace_back(SayNotKept());
+  if (options.output.empty() && options.speaks) callbacks.emplace_back(SayNotKept());
   return callbacks;
 }
 
 History train(const Model& model, const FitOptions& options, const SignalWatch& watch) {
   const FitConfig config = {.epochs = options.epochs,
-                            .verbose = options.verbose,
+                            .verbose = options.speaks ? options.verbose : 0,
                             .callbacks = callbacks_of(options, watch),
                             .class_weight = class_weight_of(options.class_weight),
                             .cache_frozen_features = options.cache};
   try {
     return options.data.empty() ? fit_arrays(model, options, config) : fit_images(model, options, config);
   } catch (const PreemptedError&) {
-    std::cerr << "preempted; the same command goes on from " << options.preemption_checkpoint << "\n";
+    if (options.speaks)
+      std::cerr << "preempted; the same command goes on from " << options.preemption_checkpoint << "\n";
     throw ExitStatus{preemption_exit_code};
   }
 }
 
-void fit(const FitOptions& options) {
+void fit(FitOptions options) {
   check_data(options);
   if (!options.output.empty()) check_model_output(options.output);
   check_history(options);
   if (options.seed >= 0) set_random_seed(static_cast<uint64_t>(options.seed));
   const Strategy strategy = strategy_of(options);
+  options.speaks = speaks(strategy);
   const Model model = strategy.scope([&] {
     const Model loaded = load_model(options.model);
     compile(loaded, options);
@@ -234,11 +249,12 @@ void fit(const FitOptions& options) {
   const SignalWatch watch({SIGINT, SIGTERM, SIGHUP});
   const History history = train(model, options, watch);
   if (!options.output.empty()) write_model(model, options.output);
-  if (!options.history.empty()) write_history(history, options.history);
+  if (!options.history.empty() && options.speaks) write_history(history, options.history);
   if (const int signal = watch.signal()) {
-    std::cerr << "interrupted"
-              << (options.output.empty() ? "; nothing was saved (no --output)" : "; saved " + options.output)
-              << "\n";
+    if (options.speaks)
+      std::cerr << "interrupted"
+                << (options.output.empty() ? "; nothing was saved (no --output)" : "; saved " + options.output)
+                << "\n";
     throw ExitStatus{128 + signal};
   }
 }
@@ -274,7 +290,10 @@ void add_fit(CLI::App& app) {
                       "a name, or JSON as in Keras' files, instead of the file's");
   command->add_option("--loss", o->loss, "a name, instead of the file's");
   command->add_option("--metrics", o->metrics, "names with commas, instead of the file's");
-  command->add_option("--strategy", o->strategy, "one_device, mirrored or central_storage");
+  command->add_option("--strategy", o->strategy, "one_device, mirrored, central_storage, or multi_worker: the processes of nyala launch or of "
+                      "TF_CONFIG");
+  command->add_flag("--trusted-network", o->trusted_network,
+                    "with multi_worker: nobody else is in the network between the hosts");
   command->add_option("--devices", o->devices, "cpu:0,cpu:1: one replica on each");
   command->add_option(
       "--output", o->output,

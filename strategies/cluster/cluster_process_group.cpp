@@ -31,6 +31,7 @@ class ClusterProcessGroup::Generation {
 
   void begin(uint64_t number, const ProcessCommunicators& communicators) {
     std::optional<End> end;
+    has_failed_ = false;
     {
       const std::lock_guard lock(mutex_);
       number_ = number;
@@ -46,6 +47,16 @@ class ClusterProcessGroup::Generation {
     return {steps_.lock(), gradients_.lock()};
   }
 
+  /// The same communicator, of which it is known in the end whether it had failed: then the others know that
+  /// and why.
+  static std::shared_ptr<Communicator> watched(const std::shared_ptr<Generation>& generation,
+                                               const std::shared_ptr<Communicator>& communicator) {
+    return {communicator.get(), [generation, communicator](const Communicator* ended) {
+              if (ended->failed()) generation->has_failed_ = true;
+            }};
+  }
+  bool has_failed() const { return has_failed_; }
+
   void end_for_good() { is_over_ = true; }
   bool is_over() const { return is_over_; }
 
@@ -60,7 +71,7 @@ class ClusterProcessGroup::Generation {
       if (one) one->end(end.text, end.lost);
   }
 
-  std::atomic<bool> is_over_{false};
+  std::atomic<bool> is_over_{false}, has_failed_{false};
   mutable Mutex mutex_;
   uint64_t number_ = 0;
   std::weak_ptr<Communicator> steps_, gradients_;
@@ -79,7 +90,7 @@ ClusterProcessGroup::ClusterProcessGroup(ClusterProcessGroupOptions options)
 }
 
 ClusterProcessGroup::~ClusterProcessGroup() {
-  if (std::uncaught_exceptions() > exceptions_)
+  if (std::uncaught_exceptions() > exceptions_ && !generation_->has_failed())
     give_up("an exception ended what the program did with its strategy", false);
   leave();
 }
@@ -121,7 +132,8 @@ ProcessCommunicators ClusterProcessGroup::join() {
   for (;;) {
     meet();
     try {
-      const ProcessCommunicators made = connect();
+      ProcessCommunicators made = connect();
+      for (auto* const one : {&made.steps, &made.gradients}) *one = Generation::watched(generation_, *one);
       generation_->begin(client_->generation(), made);
       return made;
     } catch (const CommunicationError& error) {

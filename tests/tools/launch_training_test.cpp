@@ -1,6 +1,7 @@
 // Programs that train under `nyala launch` and other launchers' variables: from the variables to the numbers.
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <regex>
 
 #include <unistd.h>
@@ -74,6 +75,25 @@ TEST_F(LaunchTraining, AKilledProcessIsNamedSoon) {
   EXPECT_THAT(result.err, HasSubstr("[0] lost: "));
   EXPECT_THAT(result.err, HasSubstr("[2] lost: "));
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(40));  // the timeout is 60 s
+}
+
+TEST_F(LaunchTraining, TheFitCommandWritesOnce) {
+  const std::string model = file("model.keras"), history = file("history.json");
+  classifier().save(model);
+  const std::string x = saved("x.npy", numbers({40, 4}, 1)), y = saved("y.npy", labels(40));
+  const Words fit = {"fit", model, "--input", x, "--target", y, "--epochs", "2", "--seed", "4", "--verbose", "2"};
+  const auto with = [&](Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  run_well(with(fit, {"--output", file("one.keras"), "--history", file("one.json")}));
+  const Words launch = {"launch", "-n", "2", "--", NYALA_BINARY_DIR "/tools/nyala"};
+  const ToolRun two = run_well(with(
+      with(launch, fit), {"--strategy", "multi_worker", "--output", file("two.keras"), "--history", history}));
+  EXPECT_THAT(two.out, HasSubstr("[0] "));
+  EXPECT_THAT(two.out, testing::Not(HasSubstr("[1] ")));
+  expect_same_weights(load_model(file("two.keras")), load_model(file("one.keras")), 1e-5f);
+  EXPECT_TRUE(std::filesystem::exists(history));
 }
 
 TEST_F(LaunchTraining, TheVariablesOfOtherLaunchersWork) {
