@@ -55,7 +55,10 @@ class ClusterProcessGroup::Generation {
               if (ended->failed()) generation->has_failed_ = true;
             }};
   }
-  bool has_failed() const { return has_failed_; }
+  bool has_failed() const {
+    const ProcessCommunicators left = communicators();
+    return has_failed_ || (left.steps && left.steps->failed()) || (left.gradients && left.gradients->failed());
+  }
 
   void end_for_good() { is_over_ = true; }
   bool is_over() const { return is_over_; }

@@ -1,0 +1,78 @@
+// Threads pose as processes of several hosts: by what they speak follows from their places.
+#include <nyala/strategies/cluster/cluster_communicators.h>
+
+#include <filesystem>
+#include <future>
+
+#include <unistd.h>
+
+#include <nyala/strategies/comm/file_rendezvous.h>
+#include <nyala/strategies/comm/gloo_communicator.h>
+#include <nyala/tests/strategies/cluster/cluster_test.h>
+
+namespace nyala::detail {
+namespace {
+
+using testing::HasSubstr;
+constexpr auto kAutomatic = CommunicationImplementation::automatic;
+
+class ClusterCommunicatorsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "/cluster_communicators_" + std::to_string(::getpid());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// Sums over ranks whose places are the letters; all say `kind`.
+  void expect_sums(const std::string& places, const std::string& kind) {
+    std::vector<ControlMember> members;
+    for (const char place : places) members.push_back({"host", "", std::string(1, place)});
+    std::vector<std::future<void>> ends;
+    for (size_t rank = 0; rank < members.size(); ++rank)
+      ends.push_back(std::async(std::launch::async, [&, rank] {
+        const CommunicatorOptions options{.rank = static_cast<int>(rank),
+                                          .size = static_cast<int>(members.size()),
+                                          .timeout = std::chrono::seconds(30)};
+        const ClusterCommunicators cluster(options, members, std::make_shared<FileRendezvous>(folder_));
+        const ProcessCommunicators made = cluster.make(kAutomatic);
+        for (const auto& one : {made.steps, made.gradients}) {
+          EXPECT_THAT(one->describe(), testing::StartsWith(kind + " '"));
+          float value = static_cast<float>(rank + 1);
+          one->all_reduce({&value, 1, DType::float32}, CollectiveOp::sum);
+          EXPECT_EQ(value, static_cast<float>(members.size() * (members.size() + 1) / 2));
+          one->barrier();
+        }
+      }));
+    for (std::future<void>& end : ends) end.get();
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ClusterCommunicatorsTest, OneHostSharesMemory) { expect_sums("aaa", "shared memory"); }
+
+TEST_F(ClusterCommunicatorsTest, SeveralHostsSpeakByGloo) {
+  if (!gloo_is_built()) GTEST_SKIP() << "this build has no Gloo";
+  expect_sums("ab", "Gloo");
+}
+
+TEST_F(ClusterCommunicatorsTest, HostsOfSeveralProcessesSumWithinFirst) {
+  if (!gloo_is_built()) GTEST_SKIP() << "this build has no Gloo";
+  expect_sums("abab", "hierarchical");
+  std::filesystem::remove_all(folder_);
+  std::filesystem::create_directories(folder_);
+  expect_sums("aab", "hierarchical");
+}
+
+TEST_F(ClusterCommunicatorsTest, SharedMemoryDoesNotReachOtherHosts) {
+  const ClusterCommunicators cluster({.rank = 0, .size = 2}, {{"alpha", "", "a"}, {"beta", "", "b"}},
+                                     std::make_shared<FileRendezvous>(folder_));
+  EXPECT_EQ(cluster.num_hosts(), 2);
+  expect_error([&] { cluster.make(CommunicationImplementation::shared_memory); },
+               {"expected automatic or gloo", "2 hosts, containers or users: alpha, beta"});
+  expect_error<NotFoundError>([&] { cluster.make(CommunicationImplementation::nccl); }, {"NCCL"});
+}
+
+}  // namespace
+}  // namespace nyala::detail
