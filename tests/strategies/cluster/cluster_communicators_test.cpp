@@ -8,7 +8,7 @@
 
 #include <nyala/strategies/comm/file_rendezvous.h>
 #include <nyala/strategies/comm/gloo_communicator.h>
-#include <nyala/tests/strategies/cluster/cluster_test.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::detail {
 namespace {
