@@ -39,7 +39,8 @@ std::string InProcessStrategy::describe() const {
   if (processes_)
     text += "; process " + std::to_string(processes_->rank()) + " of " + std::to_string(processes_->size()) +
             ", by " + options_.processes.steps->describe();
-  if (generations_) text += "; generation " + std::to_string(generations_->number()) + " of " + generations_->describe();
+  if (generations_)
+    text += "; generation " + std::to_string(generations_->number()) + " of " + generations_->describe();
   if (generations_ && !generations_->kept.empty()) text += "; " + generations_->kept;
   return text + profiler_.summary();
 }

@@ -253,7 +253,8 @@ void fit(FitOptions options) {
   if (const int signal = watch.signal()) {
     if (options.speaks)
       std::cerr << "interrupted"
-                << (options.output.empty() ? "; nothing was saved (no --output)" : "; saved " + options.output)
+                << (options.output.empty() ? "; nothing was saved (no --output)"
+                                           : "; saved " + options.output)
                 << "\n";
     throw ExitStatus{128 + signal};
   }
@@ -290,8 +291,10 @@ void add_fit(CLI::App& app) {
                       "a name, or JSON as in Keras' files, instead of the file's");
   command->add_option("--loss", o->loss, "a name, instead of the file's");
   command->add_option("--metrics", o->metrics, "names with commas, instead of the file's");
-  command->add_option("--strategy", o->strategy, "one_device, mirrored, central_storage, or multi_worker: the processes of nyala launch or of "
-                      "TF_CONFIG");
+  command->add_option(
+      "--strategy", o->strategy,
+      "one_device, mirrored, central_storage, or multi_worker: the processes of nyala launch or of "
+      "TF_CONFIG");
   command->add_flag("--trusted-network", o->trusted_network,
                     "with multi_worker: nobody else is in the network between the hosts");
   command->add_option("--devices", o->devices, "cpu:0,cpu:1: one replica on each");

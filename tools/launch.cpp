@@ -30,7 +30,8 @@ void add_launch(CLI::App& app) {
   const auto config = std::make_shared<LaunchConfig>();
   CLI::App* command =
       app.add_subcommand("launch", "Starts a program as several processes that form a cluster.");
-  command->add_option("-n,--processes,--max-workers", config->processes, "how many")->transform(whole_number(1, 4096));
+  command->add_option("-n,--processes,--max-workers", config->processes, "how many")
+      ->transform(whole_number(1, 4096));
   command->add_option("--hosts", config->hosts, "hosts and how many processes each takes: a:2,b:2");
   config->ssh = "ssh -o BatchMode=yes {host} {command}";
   command->add_option("--ssh", config->ssh, "how a command is run on another host")->capture_default_str();

@@ -57,7 +57,8 @@ void CSVLogger::on_train_begin(Logs&) {
   if (!writes_files(model().model_node())) return;
   std::error_code error;
   if (std::filesystem::is_fifo(filename_, error))
-    throw IoError("CSVLogger: cannot write " + in_quotes(filename_) + ": it is a pipe, which would wait for a reader");
+    throw IoError("CSVLogger: cannot write " + in_quotes(filename_) +
+                  ": it is a pipe, which would wait for a reader");
   if (config_.append) writes_header_ = !has_bytes(filename_);
   std::FILE* file = std::fopen(filename_.c_str(), config_.append ? "ab" : "wb");
   if (!file) fail(filename_, "open");

@@ -37,7 +37,8 @@ std::optional<int64_t> number_of(std::string_view name) {
   int64_t number = -1;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   const std::string_view ending(end, static_cast<size_t>(name.data() + name.size() - end));
-  if (error != std::errc() || number < 0 || (ending != ".weights.h5" && ending != ".keras")) return std::nullopt;
+  if (error != std::errc() || number < 0 || (ending != ".weights.h5" && ending != ".keras"))
+    return std::nullopt;
   return number;
 }
 
@@ -62,7 +63,8 @@ NumberedFile wait_for_newer(int64_t seen, const std::string& folder, std::chrono
     const Clock::time_point now = Clock::now();
     if (timeout.count() > 0 && now - begun >= timeout)
       throw TimeoutError("SidecarEvaluator: no new checkpoint in '" + folder + "' for " +
-                         std::to_string(timeout.count()) + " ms; expected ckpt-<number>.weights.h5 or .keras" +
+                         std::to_string(timeout.count()) +
+                         " ms; expected ckpt-<number>.weights.h5 or .keras" +
                          (seen < 0 ? "" : " with a number above " + std::to_string(seen)));
     if (now - warned >= kBetweenWarnings) {
       warned = now;

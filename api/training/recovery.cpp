@@ -59,11 +59,14 @@ void check_alike(const std::vector<Report>& all) {
                        std::to_string(all[rank].training) +
                        " of fit; a process that is started again has to run the program of the others");
     if (all[rank].kind != all[0].kind)
-      throw StateError(who + "their models have other variables or optimizers; a process that is started again "
-                             "has to make the model of the others");
+      throw StateError(who +
+                       "their models have other variables or optimizers; a process that is started again "
+                       "has to make the model of the others");
   }
   if (most_advanced(all) < 0)
-    throw StateError("fit: a process was lost before the first step, where there is nothing to go on from; start all again");
+    throw StateError(
+        "fit: a process was lost before the first step, where there is nothing to go on from; start all "
+        "again");
 }
 
 }  // namespace
@@ -97,10 +100,13 @@ void Recovery::keep(const TrainingPosition& position, const FinishedEpochs& fini
 }
 
 void Recovery::measure(Clock::time_point begun, Clock::time_point ended) {
-  const auto mean_with = [](double& mean, double seconds) { mean = mean == 0 ? seconds : (3 * mean + seconds) / 4; };
+  const auto mean_with = [](double& mean, double seconds) {
+    mean = mean == 0 ? seconds : (3 * mean + seconds) / 4;
+  };
   if (last_ == Clock::time_point()) return;
   mean_with(copy_seconds_, std::chrono::duration<double>(ended - begun).count());
-  mean_with(step_seconds_, std::chrono::duration<double>(begun - last_).count() / static_cast<double>(since_));
+  mean_with(step_seconds_,
+            std::chrono::duration<double>(begun - last_).count() / static_cast<double>(since_));
   const double every = std::ceil(copy_seconds_ / (kShare * step_seconds_));
   every_ = is_copied_together(model_) ? 1 : static_cast<int64_t>(std::clamp(every, 1.0, 1e6));
   generations_->kept = "fit keeps its state in memory every " +
@@ -139,7 +145,8 @@ void Recovery::take_from(int root) {
   TrainingState taken;
   if (!gives) taken = unpacked(head);
   for (const Tensor& value : gives ? state_.values : taken.values)
-    generations_->broadcast({static_cast<std::byte*>(value.raw()), value.bytes()}, root, "the state of training");
+    generations_->broadcast({static_cast<std::byte*>(value.raw()), value.bytes()}, root,
+                            "the state of training");
   if (!gives) state_ = std::move(taken);
   has_copy_ = true;
   restore();
@@ -158,11 +165,13 @@ const TrainingState& Recovery::go_on_here(const std::function<void()>& learn) {
     if (!can_go_on()) throw;
     return go_on_after(error, learn);
   }
-  log(LogChannel::warning, "fit: this process takes the others' training over at " + text_of(state_.position));
+  log(LogChannel::warning,
+      "fit: this process takes the others' training over at " + text_of(state_.position));
   return state_;
 }
 
-const TrainingState& Recovery::go_on_after(const CommunicationError& error, const std::function<void()>& learn) {
+const TrainingState& Recovery::go_on_after(const CommunicationError& error,
+                                           const std::function<void()>& learn) {
   const Clock::time_point begun = Clock::now();
   const int before = generations_->link().size();
   for (bool met = false; !met;) {
@@ -188,9 +197,9 @@ const TrainingState& Recovery::go_on_after(const CommunicationError& error, cons
     throw CommunicationError(text);
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-  log(LogChannel::warning, "fit: " + std::string(error.what()) + ". After " + general_text(seconds, 3) + " s " +
-                               std::to_string(size_) + " processes (" + std::to_string(before) + " before, " +
-                               std::to_string(newcomers_) + " started again) go on at " +
+  log(LogChannel::warning, "fit: " + std::string(error.what()) + ". After " + general_text(seconds, 3) +
+                               " s " + std::to_string(size_) + " processes (" + std::to_string(before) +
+                               " before, " + std::to_string(newcomers_) + " started again) go on at " +
                                text_of(state_.position) + ", in generation " +
                                std::to_string(generations_->number()));
   return state_;

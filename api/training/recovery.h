@@ -34,8 +34,9 @@ class Recovery {
   /// Whether the loss of a process is not the end.
   bool can_go_on() const;
   /// Meets the others in this generation (is_awaited()) or, after `error`, in the next one, where the model
-  /// becomes what the most advanced process kept. `learn` builds model and optimizer for the shapes of the data.
-  /// Throws CommunicationError where nobody comes, StateError where the processes run different programs.
+  /// becomes what the most advanced process kept. `learn` builds model and optimizer for the shapes of the
+  /// data. Throws CommunicationError where nobody comes, StateError where the processes run different
+  /// programs.
   const TrainingState& go_on_here(const std::function<void()>& learn);
   const TrainingState& go_on_after(const CommunicationError& error, const std::function<void()>& learn);
   /// The same state once more.

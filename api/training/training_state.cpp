@@ -1,5 +1,5 @@
-// The same values as in a checkpoint, but in the order in which one program has them everywhere, and without a
-// file: a copy is a few moves of memory, which may follow every step.
+// The same values as in a checkpoint, but in the order in which one program has them everywhere, and without
+// a file: a copy is a few moves of memory, which may follow every step.
 #include <nyala/api/training/training_state.h>
 
 #include <algorithm>

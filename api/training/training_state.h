@@ -44,7 +44,8 @@ struct TrainingState {
 bool can_be_copied(const ModelNode& model);
 /// Whether a copy asks the other processes: where the model has variables that are sums over replicas.
 bool is_copied_together(const ModelNode& model);
-/// Copies where `model` stands, but for position and finished epochs, into `state`, whose memory is used again.
+/// Copies where `model` stands, but for position and finished epochs, into `state`, whose memory is used
+/// again.
 void copy_state(ModelNode& model, TrainingState& state);
 /// The model goes on from there. It is built, and so is the optimizer of compile().
 void restore_state(ModelNode& model, const TrainingState& state);

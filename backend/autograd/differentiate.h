@@ -28,9 +28,9 @@ namespace detail {
 
 /// The gradient of `target` (of its sum where there is no seed) with respect to each source, undefined where
 /// no path leads to it, as nowhere from a target that the tape does not track: one that was computed outside,
-/// or by ops without a gradient (floor, comparisons). The tape keeps its entries. Throws ShapeError for a seed
-/// of another shape, InvalidArgumentError where a second derivative has to go through the gradient of an op
-/// that is not twice differentiable.
+/// or by ops without a gradient (floor, comparisons). The tape keeps its entries. Throws ShapeError for a
+/// seed of another shape, InvalidArgumentError where a second derivative has to go through the gradient of an
+/// op that is not twice differentiable.
 Tensors differentiate(Tape& tape, const Tensor& target, const DerivativeRequest& request);
 
 }  // namespace detail

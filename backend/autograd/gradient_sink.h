@@ -14,8 +14,8 @@ class GradientSink {
   /// The gradient of `leaf` is final: all uses have been walked. Leaves come in any order. For leaves with a
   /// destination `gradient` is that tensor, filled.
   virtual void ready(int32_t leaf, const Tensor& gradient) = 0;
-  /// Nothing leads from what is differentiated to `leaf`: its uses ended in ops without a gradient. True: that
-  /// is all the sink wants. False: zeros come by destination() and ready().
+  /// Nothing leads from what is differentiated to `leaf`: its uses ended in ops without a gradient. True:
+  /// that is all the sink wants. False: zeros come by destination() and ready().
   virtual bool without_gradient(int32_t leaf) {
     (void)leaf;
     return false;

@@ -1,6 +1,6 @@
-// The addresses that a library calls for malloc and its like stand in its global offset table; its relocations
-// (ELF, DT_JMPREL and DT_RELA, found by dl_iterate_phdr) say where. Ours are written there. Interposing by name
-// would change the functions for the whole process.
+// The addresses that a library calls for malloc and its like stand in its global offset table; its
+// relocations (ELF, DT_JMPREL and DT_RELA, found by dl_iterate_phdr) say where. Ours are written there.
+// Interposing by name would change the functions for the whole process.
 #include <nyala/backend/runtime/library_memory.h>
 
 #include <sys/mman.h>
@@ -45,7 +45,8 @@ void* guarded_malloc(size_t bytes) {
 }
 
 void* guarded_calloc(size_t count, size_t bytes) {
-  return count == 0 || bytes == 0 ? std::calloc(count, bytes) : twice([&] { return std::calloc(count, bytes); });
+  return count == 0 || bytes == 0 ? std::calloc(count, bytes)
+                                  : twice([&] { return std::calloc(count, bytes); });
 }
 
 void* guarded_realloc(void* data, size_t bytes) {

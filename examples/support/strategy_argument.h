@@ -10,8 +10,8 @@
 
 namespace nyala::examples {
 
-/// `--devices N`: a MirroredStrategy on N devices, into which the CPU is divided; with `--strategy multi_worker` one
-/// over the processes of `nyala launch`, each with N devices.
+/// `--devices N`: a MirroredStrategy on N devices, into which the CPU is divided; with `--strategy
+/// multi_worker` one over the processes of `nyala launch`, each with N devices.
 inline Strategy strategy_argument(int argc, char** argv, int otherwise = 1) {
   const int devices = static_cast<int>(number_argument(argc, argv, "--devices", otherwise));
   configure_logical_devices("cpu", devices);

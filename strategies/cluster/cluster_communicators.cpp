@@ -10,7 +10,8 @@
 
 namespace nyala::detail {
 
-ClusterCommunicators::ClusterCommunicators(CommunicatorOptions options, const std::vector<ControlMember>& members,
+ClusterCommunicators::ClusterCommunicators(CommunicatorOptions options,
+                                           const std::vector<ControlMember>& members,
                                            std::shared_ptr<Rendezvous> rendezvous)
     : options_(std::move(options)), rendezvous_(std::move(rendezvous)) {
   const std::string& own = members[static_cast<size_t>(options_.rank)].place;

@@ -18,8 +18,8 @@ class ClusterCommunicators {
   ClusterCommunicators(CommunicatorOptions options, const std::vector<ControlMember>& members,
                        std::shared_ptr<Rendezvous> rendezvous);
 
-  /// Collective. Throws InvalidArgumentError where the implementation does not reach all of them, and what the
-  /// communicators' functions throw.
+  /// Collective. Throws InvalidArgumentError where the implementation does not reach all of them, and what
+  /// the communicators' functions throw.
   ProcessCommunicators make(CommunicationImplementation implementation) const;
   int num_hosts() const { return num_hosts_; }
 

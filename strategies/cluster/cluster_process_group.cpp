@@ -57,7 +57,8 @@ class ClusterProcessGroup::Generation {
   }
   bool has_failed() const {
     const ProcessCommunicators left = communicators();
-    return has_failed_ || (left.steps && left.steps->failed()) || (left.gradients && left.gradients->failed());
+    return has_failed_ || (left.steps && left.steps->failed()) ||
+           (left.gradients && left.gradients->failed());
   }
 
   void end_for_good() { is_over_ = true; }
@@ -112,10 +113,11 @@ void ClusterProcessGroup::meet() {
 
 void ClusterProcessGroup::begin() {
   const CommunicationOptions& communication = options_.communication;
-  ControlFacts facts = {{"the version of Nyala", std::string(version())},
-                        {"communication_options.implementation", std::string(name_of(communication.implementation))},
-                        {"communication_options.bytes_per_pack", std::to_string(communication.bytes_per_pack)},
-                        {"communication_options.trusted_network", communication.trusted_network ? "true" : "false"}};
+  ControlFacts facts = {
+      {"the version of Nyala", std::string(version())},
+      {"communication_options.implementation", std::string(name_of(communication.implementation))},
+      {"communication_options.bytes_per_pack", std::to_string(communication.bytes_per_pack)},
+      {"communication_options.trusted_network", communication.trusted_network ? "true" : "false"}};
   facts.insert(facts.end(), options_.facts.begin(), options_.facts.end());
   client_ = std::make_shared<ControlClient>(ControlClientOptions{
       .address = server_ ? server_->address() : options_.coordinator,

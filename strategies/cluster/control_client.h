@@ -37,8 +37,8 @@ struct ControlClientOptions {
   ControlFacts facts = {};
   std::chrono::milliseconds timeout = std::chrono::minutes(5);    ///< of what has no timeout of its own
   std::chrono::milliseconds heartbeat = std::chrono::seconds(2);  ///< the server's
-  /// Called by a thread of the client, once for each; may not join nor end the client. What ended a generation is
-  /// also what every later question throws.
+  /// Called by a thread of the client, once for each; may not join nor end the client. What ended a
+  /// generation is also what every later question throws.
   std::function<void(const ControlNotice&)> on_notice = {};
 };
 

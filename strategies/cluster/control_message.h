@@ -22,7 +22,8 @@ struct ControlRequest {
   uint64_t process = 0;  ///< drawn by each process at its start: another one with the same rank differs
   uint64_t seen = 0;     ///< of a watch: how many notices it knows
   std::string token = {};
-  std::string name = {};   ///< a key, a barrier, what is agreed on; of a join the host; of an abort kForGood or ""
+  std::string name =
+      {};  ///< a key, a barrier, what is agreed on; of a join the host; of an abort kForGood or ""
   std::string value = {};  ///< of a key; the text of an abort or a notice; of a join the address
   std::string place = {};  ///< of a join: the same for processes that can share memory
   ControlFacts facts = {};

@@ -195,12 +195,14 @@ void ControlState::join(uint64_t id, Clock::time_point now) {
   if (!members_.empty()) {  // who differs does not keep the others from going on
     const auto& [rank, first] = *members_.begin();
     const std::string who = rank_text(request.rank, request.name);
-    if (const std::string why = disagreement({{name_of(rank), &first.facts}, {who, &request.facts}}); !why.empty())
+    if (const std::string why = disagreement({{name_of(rank), &first.facts}, {who, &request.facts}});
+        !why.empty())
       return refuse(id, why);
   }
   const auto member = members_.find(request.rank);
   const bool is_new = member == members_.end();
-  if (!ended_ && !is_new && !member->second.has_left) {  // who has left comes with its program's next strategy
+  if (!ended_ && !is_new &&
+      !member->second.has_left) {  // who has left comes with its program's next strategy
     const bool is_same = member->second.process == request.process;
     if (is_same && request.generation < generation_) {  // the answer was lost
       ControlReply reply = membership();
@@ -211,7 +213,8 @@ void ControlState::join(uint64_t id, Clock::time_point now) {
       return refuse(id, "two processes say that they are rank " + std::to_string(request.rank) + ", on " +
                             member->second.host + " and on " + request.name);
     if (is_same)
-      end_generation(member->second.rank, ControlStatus::aborted, name_of(request.rank) + " asks for a new generation");
+      end_generation(member->second.rank, ControlStatus::aborted,
+                     name_of(request.rank) + " asks for a new generation");
     else
       end_generation(member->second.rank, ControlStatus::lost, name_of(request.rank) + " was started again");
   } else if (!ended_ && is_new && generation_ > 0) {
@@ -231,7 +234,8 @@ void ControlState::form_if_due(Clock::time_point now) {
     ++here;
     first = std::min(first, question.asked);
   }
-  const bool is_enough = config_.min_size > 0 && here >= config_.min_size && now - first >= config_.rejoin_timeout;
+  const bool is_enough =
+      config_.min_size > 0 && here >= config_.min_size && now - first >= config_.rejoin_timeout;
   if (here == config_.size || is_enough) form(now);
 }
 
@@ -278,7 +282,8 @@ void ControlState::form(Clock::time_point now) {
   ControlReply reply = membership();
   for (const auto& [started_as, member] : members_) {
     reply.rank = member.rank;
-    answer_all([&](const ControlRequest& request) { return joins(request) && request.rank == started_as; }, reply);
+    answer_all([&](const ControlRequest& request) { return joins(request) && request.rank == started_as; },
+               reply);
   }
 }
 
@@ -435,7 +440,8 @@ void ControlState::tick(Clock::time_point now) {
 
 bool ControlState::is_needed() const {
   const std::lock_guard lock(mutex_);
-  return !ended_ && std::any_of(members_.begin(), members_.end(), [](const auto& entry) { return !entry.second.has_left; });
+  return !ended_ && std::any_of(members_.begin(), members_.end(),
+                                [](const auto& entry) { return !entry.second.has_left; });
 }
 
 void ControlState::close() {

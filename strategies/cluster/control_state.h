@@ -25,12 +25,12 @@ struct ControlStateOptions {
 /// barriers, agreements, heartbeats, aborts.
 ///
 /// A generation begins when all processes have joined, or `rejoin_timeout` after the first of them at least
-/// `min_size`; their ranks in it follow the order of those that they were started with. It ends for good by the first abort or lost process,
-/// of which everybody hears by the answer to its watch, or to what it waits for; all then join again for the
-/// next one. A process is lost when it has no watch for three heartbeats, or half a second after its
-/// connection closed. An abort for good ends the work of its processes: only others, started in their place,
-/// may join again. One that comes when others have gone on without it ends their generation, too. All
-/// functions are thread-safe.
+/// `min_size`; their ranks in it follow the order of those that they were started with. It ends for good by
+/// the first abort or lost process, of which everybody hears by the answer to its watch, or to what it waits
+/// for; all then join again for the next one. A process is lost when it has no watch for three heartbeats, or
+/// half a second after its connection closed. An abort for good ends the work of its processes: only others,
+/// started in their place, may join again. One that comes when others have gone on without it ends their
+/// generation, too. All functions are thread-safe.
 class ControlState {
  public:
   using Clock = std::chrono::steady_clock;

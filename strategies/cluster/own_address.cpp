@@ -60,7 +60,8 @@ std::string place_of_process() {
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   char numbers[64] = {};  // which numbers of processes it sees: containers of one host differ
   if (::readlink("/proc/self/ns/pid", numbers, sizeof numbers - 1) < 0) numbers[0] = 0;
-  return host_name().substr(0, 64) + " " + boot.substr(0, 64) + " " + numbers + " " + std::to_string(::getuid());
+  return host_name().substr(0, 64) + " " + boot.substr(0, 64) + " " + numbers + " " +
+         std::to_string(::getuid());
 }
 
 }  // namespace nyala::detail

@@ -110,8 +110,8 @@ class Communicator {
   /// Kills the communicator on all ranks: calls that wait and later ones throw CommunicationError with
   /// `reason`. Of several reasons the first one stays. From any thread.
   void abort(std::string reason) noexcept;
-  /// The same for what is known from elsewhere, with the text as it is; PeerLostError where `lost` says that a
-  /// rank is gone (-1: nobody knows which).
+  /// The same for what is known from elsewhere, with the text as it is; PeerLostError where `lost` says that
+  /// a rank is gone (-1: nobody knows which).
   void end(std::string reason, std::optional<int> lost = {}) noexcept;
   /// Whether it is dead, as far as this rank knows.
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }

@@ -77,10 +77,11 @@ void ProcessLink::connect(std::shared_ptr<Communicator> communicator, int64_t tr
 
 void ProcessLink::check_together(std::string_view what) const {
   if (apart_)
-    throw StateError(std::string(what) +
-                     ": this process was started in the middle of the others' fit, and has not come to it yet; "
-                     "until its own call of fit has taken their state it can make, build, compile and load, but "
-                     "not train, evaluate or predict");
+    throw StateError(
+        std::string(what) +
+        ": this process was started in the middle of the others' fit, and has not come to it yet; "
+        "until its own call of fit has taken their state it can make, build, compile and load, but "
+        "not train, evaluate or predict");
 }
 
 void ProcessLink::all_reduce_sum(const Tensor& values, std::string_view what) {

@@ -25,8 +25,8 @@ class ProcessLink final : public ProcessExchange {
   /// The seed of those, else of rank 0.
   uint64_t seed() const { return seed_; }
   /// A process that is apart makes and builds what the others have already: first values are its own, nobody
-  /// is asked, and what cannot be answered alone throws StateError. So is one that connects when others are in
-  /// the middle of a training that it is not in.
+  /// is asked, and what cannot be answered alone throws StateError. So is one that connects when others are
+  /// in the middle of a training that it is not in.
   bool is_apart() const { return apart_; }
   void set_apart(bool apart) { apart_ = apart; }
 

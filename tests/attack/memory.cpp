@@ -1,7 +1,7 @@
 // attack_memory [failed allocations, 250] [limited address spaces, 40] [seed, 1] [first trial, 0]
 //
-// Every trial is a process that trains, predicts, loads or saves a model, on one device or two, while memory runs
-// out: once by one allocation that fails at a random place, once by a limit of the address space between
+// Every trial is a process that trains, predicts, loads or saves a model, on one device or two, while memory
+// runs out: once by one allocation that fails at a random place, once by a limit of the address space between
 // far too little and enough. It has to live and to say so by an exception, and then to train a smaller
 // model to the numbers of an untouched process, where the limit leaves room for that. Deaths where the
 // failed allocation was one of libgomp's or of the dynamic loader's are counted apart: both end the

@@ -20,8 +20,8 @@ struct Work {
 /// The model of `file`, for Task::load.
 void write_model(const std::string& file);
 
-/// Makes model and data and trains, predicts, loads or saves. Throws what Nyala throws. What it computes is kept in
-/// `numbers`, so that no two runs differ unnoticed.
+/// Makes model and data and trains, predicts, loads or saves. Throws what Nyala throws. What it computes is
+/// kept in `numbers`, so that no two runs differ unnoticed.
 void do_work(const Work& work, std::vector<double>& numbers);
 
 /// A small model, trained for two epochs on one device: its losses and a sum over its weights.

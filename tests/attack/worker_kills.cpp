@@ -1,7 +1,7 @@
-// attack_worker_kills [kills] [seed]: three processes train one model, and are killed at random moments, in the
-// middle of whatever they do. Where each is started again the weights and the history must be bit by bit those
-// of a training that nobody disturbed; where those who are left go on alone, the same within rounding. Prints
-// how long it took from each kill until the survivors had done their next step.
+// attack_worker_kills [kills] [seed]: three processes train one model, and are killed at random moments, in
+// the middle of whatever they do. Where each is started again the weights and the history must be bit by bit
+// those of a training that nobody disturbed; where those who are left go on alone, the same within rounding.
+// Prints how long it took from each kill until the survivors had done their next step.
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -46,7 +46,8 @@ int work(const std::string& folder, const std::string& name) {
   const MultiWorkerMirroredStrategy several(std::make_shared<FileProcessGroup>(folder, name, kTimeout));
   set_random_seed(5);
   const Model model = several.scope([] {
-    Sequential made({Input({10}), Dense(24, {.activation = "tanh"}), BatchNormalization(), Dropout(0.2), Dense(3)});
+    Sequential made(
+        {Input({10}), Dense(24, {.activation = "tanh"}), BatchNormalization(), Dropout(0.2), Dense(3)});
     made.compile({.optimizer = Adam(0.005), .loss = "mse", .metrics = {"mae"}});
     return made;
   });
@@ -244,7 +245,8 @@ int main(int argc, char** argv) {
     const int most = again ? 4 : 2;
     for (int killed = 0; killed < most && kills < wanted && training.runs();) {
       const double wait = std::uniform_real_distribution<double>(0, whole / 3)(random);
-      for (const auto from = Clock::now(); std::chrono::duration<double>(Clock::now() - from).count() < wait; rest())
+      for (const auto from = Clock::now(); std::chrono::duration<double>(Clock::now() - from).count() < wait;
+           rest())
         if (training.look()) break;
       const int slot = static_cast<int>(random() % kWorkers);
       if (!training.may_kill(slot)) continue;
@@ -263,8 +265,8 @@ int main(int argc, char** argv) {
     std::vector<double>& all = waits[again];
     std::ranges::sort(all);
     if (!all.empty())
-      std::printf("%s: %zu waits, median %.3f s, longest %.3f s\n", again ? "started again" : "fewer went on", all.size(),
-                  all[all.size() / 2], all.back());
+      std::printf("%s: %zu waits, median %.3f s, longest %.3f s\n", again ? "started again" : "fewer went on",
+                  all.size(), all[all.size() / 2], all.back());
   }
   std::printf("%d kills in %d trainings, all right (undisturbed: %.2f s)\n", kills, trainings, whole);
   return 0;

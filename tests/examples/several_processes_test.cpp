@@ -13,7 +13,8 @@ TEST(SeveralProcesses, LearnWhatOneLearns) {
   const ExampleRun one = run_example("several_processes", data);
   ASSERT_EQ(one.status, 0) << one.output;
   const std::string program = "'" + example_path("several_processes").string() + "' " + data;
-  const std::string variables = "MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(20000 + ::getpid() % 12000);
+  const std::string variables =
+      "MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(20000 + ::getpid() % 12000);
   const ExampleRun two = run_example(
       "several_processes", data + " & " + variables + " RANK=1 WORLD_SIZE=2 " + program + "; wait $!",
       variables + " RANK=0 WORLD_SIZE=2");

@@ -1,6 +1,6 @@
-// One of several processes that train, for tests of `nyala launch`: cluster_worker <what>. It says the loss and a sum
-// of the weights in the end. What: "train"; "throw" (the callback of rank 1 throws in the third step); "kill" (rank 1
-// kills itself there, on its first start); "freeze"; "gloo" (train, by TCP).
+// One of several processes that train, for tests of `nyala launch`: cluster_worker <what>. It says the loss
+// and a sum of the weights in the end. What: "train"; "throw" (the callback of rank 1 throws in the third
+// step); "kill" (rank 1 kills itself there, on its first start); "freeze"; "gloo" (train, by TCP).
 #include <unistd.h>
 
 #include <csignal>

@@ -320,7 +320,8 @@ std::vector<ReferenceGroup> reference_groups() {
   groups.push_back(options_group(
       headers, {"Options of an evaluator beside the training", "api/callbacks/sidecar_evaluator.h"}));
   groups.push_back(options_group(headers, {"Options of a function that is a loss", "api/losses/loss.h"}));
-  groups.push_back(options_group(headers, {"Options of a metric's state", "api/metrics/base/stateful_metric.h"}));
+  groups.push_back(
+      options_group(headers, {"Options of a metric's state", "api/metrics/base/stateful_metric.h"}));
   groups.push_back(options_group(headers, {"Options of strategies", "strategies"}));
   static const std::regex tensors(R"(^(?:inline )?[\w:<>, ]*Tensors?[\w<>, ]* (\w+)\()"),
       models(R"(^Model (\w+)\()"), sets(R"(^TrainTest (\w+)\((?!const \w+Set&))"),

@@ -92,7 +92,8 @@ TEST(Reference, ShowsDefaultsAsUsersWriteThem) {
   for (const char* internal : {"::none()", "Size<N>", "kKind == ", "numeric_limits"})
     EXPECT_EQ(page.find(internal), std::string::npos) << internal;
   EXPECT_NE(page.find("`MaxPooling2D(Size2D pool_size, {.pool_size = 2, .strides = {}"), std::string::npos);
-  EXPECT_NE(page.find("`AveragePooling2D(Size2D pool_size, {.pool_size = {}, .strides = {}"), std::string::npos);
+  EXPECT_NE(page.find("`AveragePooling2D(Size2D pool_size, {.pool_size = {}, .strides = {}"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -42,10 +42,13 @@ class ThreadGroup final : public ProcessGroup {
     const uint64_t generation = meeting.generation;
     if (meeting.arrived == meeting.expected) {
       const auto options = [&](const char* name) {
-        return CommunicatorOptions{
-            .size = meeting.expected.load(), .generation = generation, .name = name, .timeout = std::chrono::seconds(20)};
+        return CommunicatorOptions{.size = meeting.expected.load(),
+                                   .generation = generation,
+                                   .name = name,
+                                   .timeout = std::chrono::seconds(20)};
       };
-      const auto steps = local_communicators(options("steps")), gradients = local_communicators(options("gradients"));
+      const auto steps = local_communicators(options("steps")),
+                 gradients = local_communicators(options("gradients"));
       meeting.made.clear();
       for (size_t i = 0; i < steps.size(); ++i) meeting.made.push_back({steps[i], gradients[i]});
       meeting.arrived = 0;

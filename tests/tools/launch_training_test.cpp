@@ -97,15 +97,16 @@ TEST_F(LaunchTraining, TheFitCommandWritesOnce) {
   const std::string model = file("model.keras"), history = file("history.json");
   classifier().save(model);
   const std::string x = saved("x.npy", numbers({40, 4}, 1)), y = saved("y.npy", labels(40));
-  const Words fit = {"fit", model, "--input", x, "--target", y, "--epochs", "2", "--seed", "4", "--verbose", "2"};
+  const Words fit = {"fit",      model, "--input", x,   "--target",  y,
+                     "--epochs", "2",   "--seed",  "4", "--verbose", "2"};
   const auto with = [&](Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
   run_well(with(fit, {"--output", file("one.keras"), "--history", file("one.json")}));
   const Words launch = {"launch", "-n", "2", "--", NYALA_BINARY_DIR "/tools/nyala"};
-  const ToolRun two = run_well(with(
-      with(launch, fit), {"--strategy", "multi_worker", "--output", file("two.keras"), "--history", history}));
+  const ToolRun two = run_well(with(with(launch, fit), {"--strategy", "multi_worker", "--output",
+                                                        file("two.keras"), "--history", history}));
   EXPECT_THAT(two.out, HasSubstr("[0] "));
   EXPECT_THAT(two.out, testing::Not(HasSubstr("[1] ")));
   expect_same_weights(load_model(file("two.keras")), load_model(file("one.keras")), 1e-5f);
@@ -120,7 +121,8 @@ TEST_F(LaunchTraining, TheVariablesOfOtherLaunchersWork) {
   const std::string torchrun = "RANK=$i WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port;
   const std::string mpi = "OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 "
                           "OMPI_COMM_WORLD_LOCAL_RANK=$i PMIX_NAMESPACE=job" + port;
-  const std::string slurm = "SLURM_STEP_ID=0 SLURM_JOB_ID=" + port + " SLURM_PROCID=$i SLURM_STEP_NUM_TASKS=2 "
+  const std::string slurm = "SLURM_STEP_ID=0 SLURM_JOB_ID=" + port +
+                            " SLURM_PROCID=$i SLURM_STEP_NUM_TASKS=2 "
                             "SLURM_STEP_NODELIST=localhost SLURM_STEP_TASKS_PER_NODE=2";
   for (const std::string& variables : {tf_config, torchrun, mpi, slurm}) {
     const std::string command = "for i in 0 1; do env " + variables + " " NYALA_TEST_PROGRAMS

@@ -17,7 +17,8 @@ UpdatePlan& PartialUpdate::plan_of(int copy) {
   return *plans_[index];
 }
 
-// As in Keras the moving averages of the others go on, too. Rare enough for a plan that is made for each step.
+// As in Keras the moving averages of the others go on, too. Rare enough for a plan that is made for each
+// step.
 void PartialUpdate::apply(const UpdatePlace& place) {
   optimizer_.apply_plan(plan_of(place.copy), place, variables_);
   if (!optimizer_.options().use_ema) return;

@@ -219,7 +219,9 @@ StoredArray stored_member(const std::shared_ptr<const zip::Archive>& archive, co
   StoredArray array{member.name.substr(0, member.name.size() - 4), layout.shape, layout.element->dtype,
                     [=, name = member.name] { return read_values(layout, archive->read(name).bytes); }};
   if (layout.element->widen || layout.in_columns || layout.order != ByteOrder::native) return array;
-  array.copy = [=, name = member.name](std::span<std::byte> out) { archive->read_to(name, layout.begin, out); };
+  array.copy = [=, name = member.name](std::span<std::byte> out) {
+    archive->read_to(name, layout.begin, out);
+  };
   if (!member.deflated)
     array.read = [copy = array.copy, shape = layout.shape, dtype = array.dtype] {
       const Tensor values = Tensor::empty(shape, dtype, Device("cpu:0"));

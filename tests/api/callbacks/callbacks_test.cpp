@@ -74,8 +74,8 @@ int epochs_until_stop(const EarlyStoppingConfig& config, const std::vector<doubl
 }
 
 TEST(HistoryCallback, SaysWhereNoEpochHasRun) {
-  const History history =
-      small_model().fit(Tensor::zeros({2, 2}), Tensor::zeros({2, 1}), {.epochs = 3, .verbose = 0, .initial_epoch = 3});
+  const History history = small_model().fit(Tensor::zeros({2, 2}), Tensor::zeros({2, 1}),
+                                            {.epochs = 3, .verbose = 0, .initial_epoch = 3});
   EXPECT_FALSE(history.contains("loss"));
   try {
     history["loss"];

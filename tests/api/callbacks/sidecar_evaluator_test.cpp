@@ -27,7 +27,8 @@ Arrays threes() { return {Tensor::full({4, 1}, 1.0), Tensor::full({4, 1}, 3.0)};
 class SidecarEvaluation : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = ::testing::TempDir() + "sidecar_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ =
+        ::testing::TempDir() + "sidecar_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::remove_all(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -45,7 +46,8 @@ class SidecarEvaluation : public ::testing::Test {
   /// The loss of each evaluation of a start().
   std::vector<double> evaluate(SidecarEvaluatorConfig config) const {
     std::vector<double> losses;
-    config.callbacks.push_back(LambdaCallback({.on_test_end = [&](Logs& logs) { losses.push_back(logs["loss"]); }}));
+    config.callbacks.push_back(
+        LambdaCallback({.on_test_end = [&](Logs& logs) { losses.push_back(logs["loss"]); }}));
     config.timeout = std::chrono::seconds(60);
     const Logs last = SidecarEvaluator(model_of_one_weight(), threes(), folder_, config).start();
     EXPECT_EQ(last.at("loss"), losses.back());
@@ -85,9 +87,10 @@ TEST_F(SidecarEvaluation, WaitsForWhatTrainingLeaves) {
 TEST_F(SidecarEvaluation, EvaluatesWhatModelCheckpointWrites) {
   const Sequential training = model_of_one_weight();
   const History history = training.fit(
-      threes(), {.epochs = 3,
-                 .verbose = 0,
-                 .callbacks = {ModelCheckpoint(folder_ + "/ckpt-{epoch}.weights.h5", {.save_weights_only = true})}});
+      threes(),
+      {.epochs = 3,
+       .verbose = 0,
+       .callbacks = {ModelCheckpoint(folder_ + "/ckpt-{epoch}.weights.h5", {.save_weights_only = true})}});
   EXPECT_EQ(evaluate({.max_evaluations = 3}),
             std::vector<double>{training.evaluate(threes(), {.verbose = 0}).at("loss")});
 }
@@ -99,7 +102,8 @@ TEST_F(SidecarEvaluation, ACheckpointOfAnotherModelIsAnError) {
 }
 
 TEST_F(SidecarEvaluation, NoCheckpointInTimeIsAnErrorThatNamesTheFolder) {
-  SidecarEvaluator evaluator(model_of_one_weight(), threes(), folder_, {.timeout = std::chrono::milliseconds(50)});
+  SidecarEvaluator evaluator(model_of_one_weight(), threes(), folder_,
+                             {.timeout = std::chrono::milliseconds(50)});
   try {
     evaluator.start();
     FAIL();

@@ -187,14 +187,16 @@ TEST_F(MemoryLimits, LoadingTakesTheWeightsOnce) {
   EXPECT_LT(growth, kWeights + 48 * kMegabyte);
 }
 
-/// Values of a large file are read to where the weights lie: no second copy, and what kernels have kept of the
-/// weights before (packed for their products) is of no use any more.
+/// Values of a large file are read to where the weights lie: no second copy, and what kernels have kept of
+/// the weights before (packed for their products) is of no use any more.
 TEST_F(MemoryLimits, WeightsAreReadToWhereTheyLie) {
   const auto network = [] { return Sequential({Input({2048}), Dense(4096), Dense(2)}); };
   const Sequential from = network(), to = network();
   from.save_weights(path_ + ".weights.h5");
   const Tensor x = ops::random_uniform({3, 2048}, -1.0, 1.0, {.key = 1});
-  const auto predicted = [&x](const Model& model) { return model.predict(x, {.verbose = 0}).to_vector<float>(); };
+  const auto predicted = [&x](const Model& model) {
+    return model.predict(x, {.verbose = 0}).to_vector<float>();
+  };
   EXPECT_NE(predicted(to), predicted(from));
   const size_t growth = peak_growth([&] { to.load_weights(path_ + ".weights.h5"); });
   EXPECT_EQ(predicted(to), predicted(from));

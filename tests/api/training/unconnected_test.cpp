@@ -1,6 +1,6 @@
-// What Keras does with weights that a loss reaches only through ops without a gradient: None of a tape, in fit
-// a warning and weights that stay as they are, whatever weight decay says. Sign has a gradient, zeros, so that
-// momentum and weight decay go on.
+// What Keras does with weights that a loss reaches only through ops without a gradient: None of a tape, in
+// fit a warning and weights that stay as they are, whatever weight decay says. Sign has a gradient, zeros, so
+// that momentum and weight decay go on.
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -22,7 +22,9 @@ using ::testing::Pointwise;
 using Function = std::function<Tensor(const Tensor&)>;
 using Floats = std::vector<float>;
 
-Tensor numbers(const Shape& shape, uint64_t key) { return ops::random_uniform(shape, -1.0, 1.0, {.key = key}); }
+Tensor numbers(const Shape& shape, uint64_t key) {
+  return ops::random_uniform(shape, -1.0, 1.0, {.key = key});
+}
 
 Floats values(const Tensor& x) { return x.to_vector<float>(); }
 

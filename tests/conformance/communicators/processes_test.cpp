@@ -110,8 +110,9 @@ TEST_P(ProcessRanks, FrozenInTheMiddle) {
     own.timeout = milliseconds(1500);
     const auto all = join(own);
     // Gloo's rank may wait for one that waits for the frozen one itself.
-    EXPECT_THAT(sum_until_it_fails(*all),
-                AllOf(HasSubstr(GetParam().sees_every_end ? "rank 1" : "did not come"), HasSubstr("generation 0")));
+    EXPECT_THAT(
+        sum_until_it_fails(*all),
+        AllOf(HasSubstr(GetParam().sees_every_end ? "rank 1" : "did not come"), HasSubstr("generation 0")));
     return;
   }
   RankProcesses ranks(3);

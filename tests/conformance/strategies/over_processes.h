@@ -34,7 +34,8 @@ class OverProcesses : public ::testing::TestWithParam<Layout> {
     const auto folder = std::make_shared<FileRendezvous>(RankProcesses::folder());
     CommunicatorOptions options{
         .rank = *RankProcesses::rank(), .size = layout.processes, .timeout = std::chrono::seconds(60)};
-    if (!layout.is_gloo()) return MultiWorkerMirroredStrategy(processes_on_one_host(options, *folder), config);
+    if (!layout.is_gloo())
+      return MultiWorkerMirroredStrategy(processes_on_one_host(options, *folder), config);
     ProcessCommunicators processes;
     for (const auto& [name, made] :
          {std::pair("steps", &processes.steps), std::pair("gradients", &processes.gradients)}) {

@@ -1,5 +1,5 @@
-// fit goes on where one of its processes is killed and started again: weights and history are bit by bit those
-// of a training that nobody disturbed.
+// fit goes on where one of its processes is killed and started again: weights and history are bit by bit
+// those of a training that nobody disturbed.
 #include <stdlib.h>
 
 #include <gmock/gmock.h>
@@ -49,7 +49,8 @@ struct Way {
       made.compile({.optimizer = Adam({.learning_rate = 0.01, .gradient_accumulation_steps = 4}),
                     .loss = "sparse_categorical_crossentropy"});
     if (name == "three_at_once")
-      made.compile({.optimizer = RMSprop(0.01), .loss = "sparse_categorical_crossentropy", .steps_per_execution = 3});
+      made.compile(
+          {.optimizer = RMSprop(0.01), .loss = "sparse_categorical_crossentropy", .steps_per_execution = 3});
     return made;
   }
   History fit(const Model& model, FitConfig config) const {
@@ -103,11 +104,12 @@ TEST_P(RecoveryOverProcesses, AKilledProcessThatIsStartedAgainChangesNoBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     At, RecoveryOverProcesses,
-    ::testing::Values(Way{"at_the_end_of_a_batch", {"batch_end", 2, 3}}, Way{"before_a_batch", {"batch_begin", 0, 10}},
-                      Way{"in_a_validation", {"test_batch_end", 1, 2}}, Way{"at_the_end", {"epoch_end", 2, 3}},
-                      Way{"before_an_epoch", {"epoch_begin", 0, 2}}, Way{"own_steps", {"batch_end", 0, 8}},
-                      Way{"accumulating", {"batch_end", 1, 10}}, Way{"three_at_once", {"batch_end", 0, 4}},
-                      Way{"dataset", {"batch_end", 2, 8}}),
+    ::testing::Values(Way{"at_the_end_of_a_batch", {"batch_end", 2, 3}},
+                      Way{"before_a_batch", {"batch_begin", 0, 10}},
+                      Way{"in_a_validation", {"test_batch_end", 1, 2}},
+                      Way{"at_the_end", {"epoch_end", 2, 3}}, Way{"before_an_epoch", {"epoch_begin", 0, 2}},
+                      Way{"own_steps", {"batch_end", 0, 8}}, Way{"accumulating", {"batch_end", 1, 10}},
+                      Way{"three_at_once", {"batch_end", 0, 4}}, Way{"dataset", {"batch_end", 2, 8}}),
     [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

@@ -158,12 +158,14 @@ TEST(RecoveryOfProcesses, AnErrorOfTheProgramEndsFitEverywhere) {
     const Model model = in_scope(several, classifier);
     Tensor wrong = labels().clone();
     wrong.rows(kBatch - 1, 1).copy_from(Tensor::from(std::vector<int64_t>{12}));
-    note_error_of(self, [&] { model.fit(inputs(), wrong, {.batch_size = kBatch, .verbose = 0, .shuffle = false}); });
+    note_error_of(
+        self, [&] { model.fit(inputs(), wrong, {.batch_size = kBatch, .verbose = 0, .shuffle = false}); });
     return;
   }
   Job job;
   job.run();
-  for (const auto& [slot, text] : job.finals) EXPECT_THAT(text, HasSubstr(slot == 2 ? "label 12" : "out of range")) << slot;
+  for (const auto& [slot, text] : job.finals)
+    EXPECT_THAT(text, HasSubstr(slot == 2 ? "label 12" : "out of range")) << slot;
 }
 
 TEST(RecoveryOfProcesses, AnErrorOfACallbackReachesTheOthersWithItsText) {
@@ -214,8 +216,9 @@ TEST(RecoveryOfProcesses, EvaluateAndPredictEndWithATypedError) {
     const MultiWorkerMirroredStrategy several = strategy_of(self);
     const Model model = in_scope(several, classifier);
     const std::vector<CallbackArgument> killing{killer(self, {"test_batch_end", 1, 3})};
-    EXPECT_THROW(model.evaluate(inputs(), labels(), {.batch_size = kBatch, .verbose = 0, .callbacks = killing}),
-                 CommunicationError);
+    EXPECT_THROW(
+        model.evaluate(inputs(), labels(), {.batch_size = kBatch, .verbose = 0, .callbacks = killing}),
+        CommunicationError);
     EXPECT_THROW(model.predict(inputs(), {.batch_size = kBatch, .verbose = 0}), CommunicationError);
     return;
   }
@@ -268,7 +271,10 @@ TEST(RecoveryOfProcesses, AnotherProgramIsAnErrorEverywhere) {
         return made;
       });
       model.fit(inputs(), wave({kRows, 3}, 0.2),
-                {.batch_size = kBatch, .epochs = 2, .verbose = 0, .callbacks = {killer(self, {"batch_end", 1, 5})}});
+                {.batch_size = kBatch,
+                 .epochs = 2,
+                 .verbose = 0,
+                 .callbacks = {killer(self, {"batch_end", 1, 5})}});
     });
     return;
   }

@@ -24,7 +24,8 @@ inline Tensor labels() {
 inline Model classifier() {
   Sequential model({Input({5}), Dense(6, {.activation = "tanh"}), BatchNormalization(), Dropout(0.25),
                     Dense(3, {.activation = "softmax"})});
-  model.compile({.optimizer = Adam(0.01), .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  model.compile(
+      {.optimizer = Adam(0.01), .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
   return model;
 }
 
@@ -39,7 +40,8 @@ auto in_scope(const Strategy& strategy, Make&& make) {
 inline std::string bits_of(const Model& model, const History& history) {
   std::string text;
   for (const Tensor& weight : model.get_weights())
-    for (const float number : numbers(weight)) text.append(reinterpret_cast<const char*>(&number), sizeof number);
+    for (const float number : numbers(weight))
+      text.append(reinterpret_cast<const char*>(&number), sizeof number);
   for (const auto& [name, values] : history) {
     text += name;
     for (const double value : values) text.append(reinterpret_cast<const char*>(&value), sizeof value);

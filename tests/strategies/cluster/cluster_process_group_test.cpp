@@ -46,7 +46,8 @@ class ClusterGroup : public testing::Test {
     if (!grpc_is_built()) GTEST_SKIP() << "this build has no gRPC";
     for (int rank = 0; rank < 3; ++rank) addresses_.push_back("127.0.0.1:" + std::to_string(free_port()));
   }
-  Group group(int rank, CommunicationOptions options = {}, Environment environment = {{"NYALA_REJOIN", "1"}}) const {
+  Group group(int rank, CommunicationOptions options = {},
+              Environment environment = {{"NYALA_REJOIN", "1"}}) const {
     if (options.timeout == CommunicationOptions().timeout) options.timeout = 30s;
     return cluster_process_group(worker(addresses_, rank), options, environment);
   }
@@ -54,7 +55,8 @@ class ClusterGroup : public testing::Test {
   template <class F>
   static void as_ranks(int size, F&& f) {
     std::vector<std::future<void>> ends;
-    for (int rank = 0; rank < size; ++rank) ends.push_back(std::async(std::launch::async, [&f, rank] { f(rank); }));
+    for (int rank = 0; rank < size; ++rank)
+      ends.push_back(std::async(std::launch::async, [&f, rank] { f(rank); }));
     for (std::future<void>& end : ends) end.get();
   }
   static float sum_of(const ProcessCommunicators& processes) {
@@ -74,8 +76,10 @@ TEST_F(ClusterGroup, ProcessesMeetAtTheFirstOnesAddress) {
     EXPECT_EQ(made.steps->rank(), rank);
     EXPECT_EQ(made.steps->size(), 3);
     EXPECT_THAT(made.steps->describe(), HasSubstr("shared memory 'steps'"));
-    EXPECT_THAT(processes->describe(), HasSubstr("rank " + std::to_string(rank) + " of 3 processes of the control "
-                                                                                  "plane at " + addresses_[0]));
+    EXPECT_THAT(processes->describe(), HasSubstr("rank " + std::to_string(rank) +
+                                                 " of 3 processes of the control "
+                                                 "plane at " +
+                                                 addresses_[0]));
     EXPECT_EQ(sum_of(made), 6);
   });
 }
@@ -101,7 +105,8 @@ TEST_F(ClusterGroup, GenerationsFollowEachOther) {
         made.steps->abort("once more");
       } else {
         float value = 0;
-        EXPECT_THROW(made.steps->all_reduce({&value, 1, DType::float32}, CollectiveOp::sum), CommunicationError);
+        EXPECT_THROW(made.steps->all_reduce({&value, 1, DType::float32}, CollectiveOp::sum),
+                     CommunicationError);
       }
       EXPECT_TRUE(processes->can_rejoin());
       made = processes->join();
@@ -116,7 +121,8 @@ TEST_F(ClusterGroup, AnAbortReachesAllWithItsText) {
     const Group processes = group(rank);
     const ProcessCommunicators made = processes->join();
     if (rank == 2) return processes->abort("callback: the disk is full");
-    expect_error<CommunicationError>([&] { made.steps->barrier(); }, {"rank 2 on", "callback: the disk is full"});
+    expect_error<CommunicationError>([&] { made.steps->barrier(); },
+                                     {"rank 2 on", "callback: the disk is full"});
     for (int i = 0; i < 1000 && processes->can_rejoin(); ++i) std::this_thread::sleep_for(10ms);
     EXPECT_FALSE(processes->can_rejoin());
     expect_error<CommunicationError>([&] { processes->join(); }, {"the disk is full"});
@@ -151,7 +157,8 @@ TEST_F(ClusterGroup, DifferencesAreNamed) {
   as_ranks(2, [&](int rank) {
     if (rank == 0)
       return expect_error<CommunicationError>(
-          [&] { group(0)->join(); }, {"'the version of Nyala': rank 0 on", "has '" + std::string(version()) + "'"});
+          [&] { group(0)->join(); },
+          {"'the version of Nyala': rank 0 on", "has '" + std::string(version()) + "'"});
     expect_error<CommunicationError>(
         [&] {
           ControlClient({.address = *parse_address(addresses_[0]),
@@ -175,15 +182,16 @@ TEST_F(ClusterGroup, MistakesAreNamed) {
   EXPECT_EQ(cluster_process_group(SimpleClusterResolver(), {}, none), nullptr);
   EXPECT_EQ(cluster_process_group(worker({"a:1"}, 0), {}, none), nullptr);
   const ClusterSpec two({{"worker", {"a:1", "b:1"}}});
-  EXPECT_EQ(cluster_process_group(SimpleClusterResolver({.cluster_spec = two, .task_type = "evaluator", .task_id = 0}),
-                                  {}, none),
-            nullptr);
+  EXPECT_EQ(
+      cluster_process_group(
+          SimpleClusterResolver({.cluster_spec = two, .task_type = "evaluator", .task_id = 0}), {}, none),
+      nullptr);
   expect_error([&] { cluster_process_group(worker({"a:1", "b:1"}, 2), {}, none); }, {"index of this task"});
   const ClusterSpec servers({{"worker", {"a:1", "b:1"}}, {"ps", {"c:1"}}});
   expect_error(
       [&] {
-        cluster_process_group(SimpleClusterResolver({.cluster_spec = servers, .task_type = "worker", .task_id = 0}), {},
-                              none);
+        cluster_process_group(
+            SimpleClusterResolver({.cluster_spec = servers, .task_type = "worker", .task_id = 0}), {}, none);
       },
       {"MultiWorkerMirroredStrategy", "'ps'"});
   expect_error([&] { cluster_process_group(worker({"a:1", "b:1"}, 1), {.timeout = 0ms}, none); },
@@ -192,8 +200,11 @@ TEST_F(ClusterGroup, MistakesAreNamed) {
                {"CommunicationOptions: bytes_per_pack"});
   expect_error([&] { cluster_process_group(worker({"a:1", "b:1"}, 1), {}, {{"NYALA_COORDINATOR", "a"}}); },
                {"NYALA_COORDINATOR: expected an address"});
-  expect_error([&] { cluster_process_group(worker({"10.0.0.1:1", "10.0.0.2:1"}, 1), {}, none); },
-               {"10.0.0.1:1 can be reached from other machines", "NYALA_TOKEN", "NYALA_TLS_CA", "NYALA_INSECURE=1"});
+  expect_error(
+      [&] {
+        cluster_process_group(worker({"10.0.0.1:1", "10.0.0.2:1"}, 1), {}, none);
+      },
+      {"10.0.0.1:1 can be reached from other machines", "NYALA_TOKEN", "NYALA_TLS_CA", "NYALA_INSECURE=1"});
   const Group first = group(0);
   expect_error<IoError>([&] { group(0); }, {"cannot listen on " + addresses_[0], "taken"});
 }

@@ -295,15 +295,17 @@ TEST_F(ControlStateTest, AnAbortForGoodEndsItsProcessesButNotThoseInTheirPlace) 
   expect_reply(in_generation(ControlCall::barrier, 0, "x"), ControlStatus::over, "no disk");
   std::vector<Asked> others;
   for (int rank = 0; rank < 3; ++rank)
-    others.push_back(ask({.call = ControlCall::join, .rank = rank, .process = 50 + static_cast<uint64_t>(rank)}));
+    others.push_back(
+        ask({.call = ControlCall::join, .rank = rank, .process = 50 + static_cast<uint64_t>(rank)}));
   EXPECT_EQ(others[0].reply().generation, 2u);
 }
 
 TEST_F(ControlStateTest, WhoDiffersDoesNotKeepTheOthersFromGoingOn) {
   for (int rank = 0; rank < 3; ++rank) join(rank, {{"version", "1"}});
   generation_ = 1;
-  expect_reply(ask({.call = ControlCall::join, .rank = 2, .process = 9, .name = "z", .facts = {{"version", "2"}}}),
-               ControlStatus::refused, "'version': rank 0 on a has '1', rank 2 on z has '2'");
+  expect_reply(
+      ask({.call = ControlCall::join, .rank = 2, .process = 9, .name = "z", .facts = {{"version", "2"}}}),
+      ControlStatus::refused, "'version': rank 0 on a has '1', rank 2 on z has '2'");
   EXPECT_TRUE(in_generation(ControlCall::barrier, 0, "x").open());
 }
 

@@ -42,8 +42,8 @@ std::atomic<uint64_t> g_primitives_created{0};
   return dnnl_get_primitive_cache_capacity(&capacity) == dnnl_success;
 }();
 
-/// oneDNN writes where posix_memalign() and mmap() gave it nothing, and its operator new may throw inside of a team
-/// of threads. To be called before a primitive is made.
+/// oneDNN writes where posix_memalign() and mmap() gave it nothing, and its operator new may throw inside of
+/// a team of threads. To be called before a primitive is made.
 void guard_memory() {
   [[maybe_unused]] static const bool guarded = [] {
     guard_library_memory("libdnnl.so");
