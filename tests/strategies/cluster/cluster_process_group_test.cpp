@@ -122,7 +122,7 @@ TEST_F(ClusterGroup, AnAbortReachesAllWithItsText) {
     const ProcessCommunicators made = processes->join();
     if (rank == 2) return processes->abort("callback: the disk is full");
     expect_error<CommunicationError>([&] { made.steps->barrier(); },
-                                     {"rank 2 on", "callback: the disk is full"});
+                                     {"rank 2", "callback: the disk is full"});
     for (int i = 0; i < 1000 && processes->can_rejoin(); ++i) std::this_thread::sleep_for(10ms);
     EXPECT_FALSE(processes->can_rejoin());
     expect_error<CommunicationError>([&] { processes->join(); }, {"the disk is full"});
