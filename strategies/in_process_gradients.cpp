@@ -14,7 +14,7 @@ using namespace nyala::detail;
 
 namespace {
 
-using Offers = Collectives::Offers;
+using Contributions = Collectives::Contributions;
 
 void check_lists(const GradientUpdate& update) {
   if (update.gradients.size() != update.variables.size())
@@ -63,9 +63,10 @@ Variables with_gradients(const std::vector<const GradientUpdate*>& updates) {
   return out;
 }
 
-std::vector<const GradientUpdate*> alike(Offers offers) {
+std::vector<const GradientUpdate*> alike(Contributions contributions) {
   std::vector<const GradientUpdate*> updates;
-  for (const void* offer : offers) updates.push_back(static_cast<const GradientUpdate*>(offer));
+  for (const void* contribution : contributions)
+    updates.push_back(static_cast<const GradientUpdate*>(contribution));
   for (size_t id = 1; id < updates.size(); ++id) {
     if (updates[id]->optimizer != updates[0]->optimizer)
       throw InvalidArgumentError("apply_gradients: replicas 0 and " + std::to_string(id) +
@@ -97,11 +98,11 @@ void InProcessStrategy::apply_gradients(const GradientUpdate& update) {
 // The replicas meet to begin, give their gradients to their sinks at the same time (the last one sums a
 // bucket), and meet again to update. Weights are not read in between.
 void InProcessStrategy::apply_together(const Replica& replica, const GradientUpdate& update) {
-  replica.context->meet_once("apply_gradients()", &update, [&](Offers offers) {
-    begin_manual(update.rule(with_gradients(alike(offers))), update.optimizer);
+  replica.context->barrier("apply_gradients()", &update, [&](Contributions contributions) {
+    begin_manual(update.rule(with_gradients(alike(contributions))), update.optimizer);
   });
   feed(replica.local_index, update);
-  replica.context->meet_once("apply_gradients()", &update, [this](Offers) {
+  replica.context->barrier("apply_gradients()", &update, [this](Contributions) {
     finish_manual([this](const std::function<void(int)>& body) { group_.together(body); });
   });
 }

@@ -98,8 +98,9 @@ class ReplicaGroup::Context final : public Collectives {
     return values;
   }
 
-  void meet_once(std::string_view what, const void* offer, const std::function<void(Offers)>& once) override {
-    group_.meet_once(index_, what, offer, once);
+  void barrier(std::string_view what, const void* contribution,
+               const std::function<void(Contributions)>& once) override {
+    group_.barrier(index_, what, contribution, once);
   }
 
  private:
@@ -170,7 +171,7 @@ ReplicaGroup::ReplicaGroup(std::vector<Device> devices, ReplicaIds ids)
       waiting_(devices_.size()),
       turns_(devices_.size()),
       names_(devices_.size()),
-      offers_(devices_.size()) {
+      contributions_(devices_.size()) {
   for (Table& table : tables_) table = {Tensors(devices_.size()), std::vector<const char*>(devices_.size())};
   for (int index = 0; index < size(); ++index) contexts_.push_back(std::make_unique<Context>(*this, index));
 }
@@ -300,15 +301,15 @@ void ReplicaGroup::meet(int index, const char* what) {
   check_whole();
 }
 
-void ReplicaGroup::meet_once(int index, std::string_view what, const void* offer,
-                             const std::function<void(Collectives::Offers)>& once) {
+void ReplicaGroup::barrier(int index, std::string_view what, const void* contribution,
+                           const std::function<void(Collectives::Contributions)>& once) {
   const size_t own = static_cast<size_t>(index);
   check_whole();
   {
     std::lock_guard lock(mutex_);
     names_[own] = what;
   }
-  offers_[own] = offer;
+  contributions_[own] = contribution;
   meet_at_table(index, kOnce);
   if (index != 0) return wait_for_the_first(index);
   {
@@ -317,7 +318,7 @@ void ReplicaGroup::meet_once(int index, std::string_view what, const void* offer
     const ScopedValue<ReplicaContext*> of_all(context.replica_context, nullptr);
     const ScopedValue<Tape*> unrecorded(context.tape, nullptr);
     const ScopedValue<const RunningCall*> outside_of_steps(context.running, nullptr);
-    once(offers_);
+    once(contributions_);
   }
   meet(index, kOnce);
 }

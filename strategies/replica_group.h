@@ -61,8 +61,8 @@ class ReplicaGroup {
   /// Throws StateError where there are replicas in other processes that nothing reaches.
   void check_complete(const char* what) const;
 
-  /// For the first replica inside the function of a meet_once(): calls body(id) on all replicas' threads at the same
-  /// time, and returns when all have. Throws the first error.
+  /// For the first replica inside the function of a barrier(): calls body(id) on all replicas' threads at the
+  /// same time, and returns when all have. Throws the first error.
   void together(const std::function<void(int)>& body);
 
   /// Is charged with the time that replicas of measured steps wait for each other. May be null.
@@ -84,8 +84,8 @@ class ReplicaGroup {
 
   void check_whole() const;
   void check_same_meeting(const Table& table);
-  void meet_once(int local_index, std::string_view what, const void* offer,
-                 const std::function<void(Collectives::Offers)>& once);
+  void barrier(int local_index, std::string_view what, const void* contribution,
+               const std::function<void(Collectives::Contributions)>& once);
   void wait_for_the_first(int local_index);
   void run_job(int local_index);
   /// What some other replica waits in, "" if none does.
@@ -107,8 +107,8 @@ class ReplicaGroup {
   std::vector<std::atomic<const char*>> waiting_;  // what each replica waits in now, as in Table::kinds
   std::array<Table, 2> tables_;
   std::vector<uint32_t> turns_;      // collectives of this step that each replica has come to
-  std::vector<std::string> names_;   // of meet_once(); guarded by mutex_
-  std::vector<const void*> offers_;  // of meet_once()
+  std::vector<std::string> names_;   // of barrier(); guarded by mutex_
+  std::vector<const void*> contributions_;  // of barrier()
   const std::function<void(int)>* job_ = nullptr;
   CaughtError job_error_;
   std::atomic<uint32_t> generation_{0};

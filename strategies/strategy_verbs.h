@@ -55,26 +55,28 @@ auto merged_argument(const std::vector<const T*>& from_replicas) {
 
 /// What one replica brings to merge_call, and where its result goes.
 template <class Result, class... Args>
-struct MergeOffer {
-  const std::type_info* type;  // first, so that it can be read in the offer of a call with other arguments
+struct MergeContribution {
+  const std::type_info*
+      type;  // first, so that it can be read in the contribution of a call with other arguments
   std::tuple<const Args*...> args;
   std::optional<Result>* result;
 };
 
 /// Throws CommunicationError where the replicas called merge_call with arguments of other types, or for
 /// results of another type.
-inline void check_same_merge(Collectives::Offers offers) {
-  const auto type = [&](size_t id) { return *static_cast<const std::type_info* const*>(offers[id]); };
-  for (size_t id = 1; id < offers.size(); ++id)
+inline void check_same_merge(Collectives::Contributions contributions) {
+  const auto type = [&](size_t id) { return *static_cast<const std::type_info* const*>(contributions[id]); };
+  for (size_t id = 1; id < contributions.size(); ++id)
     if (*type(id) != *type(0))
       throw CommunicationError("merge_call(): replicas 0 and " + std::to_string(id) +
                                " came with functions or arguments of different types");
 }
 
-template <class Offer, size_t Index>
-auto merged_argument_at(Collectives::Offers offers) {
-  std::vector<std::tuple_element_t<Index, decltype(Offer::args)>> values;
-  for (const void* offer : offers) values.push_back(std::get<Index>(static_cast<const Offer*>(offer)->args));
+template <class Contribution, size_t Index>
+auto merged_argument_at(Collectives::Contributions contributions) {
+  std::vector<std::tuple_element_t<Index, decltype(Contribution::args)>> values;
+  for (const void* contribution : contributions)
+    values.push_back(std::get<Index>(static_cast<const Contribution*>(contribution)->args));
   return merged_argument(values);
 }
 
@@ -101,28 +103,30 @@ auto ReplicaContext::merge_call(Function&& fn, const Args&... args) const {
   check_is_current("merge_call");
   using Result = detail::MergeResult<std::remove_reference_t<Function>, Args...>;
   using Opened = typename detail::OpenedResult<Result>::type;
-  using Offer = detail::MergeOffer<Opened, Args...>;
+  using Contribution = detail::MergeContribution<Opened, Args...>;
   std::optional<Opened> result;
-  const Offer mine{&typeid(Offer), {&args...}, &result};
-  auto once = [&](Collectives::Offers offers) {
-    detail::check_same_merge(offers);
+  const Contribution mine{&typeid(Contribution), {&args...}, &result};
+  auto once = [&](Collectives::Contributions contributions) {
+    detail::check_same_merge(contributions);
     const InCrossReplica cross(*node);
     [&]<size_t... Index>(std::index_sequence<Index...>) {
       if constexpr (std::is_void_v<Result>) {
-        fn(strategy(), detail::merged_argument_at<Offer, Index>(offers)...);
+        fn(strategy(), detail::merged_argument_at<Contribution, Index>(contributions)...);
       } else {
-        const Result merged = fn(strategy(), detail::merged_argument_at<Offer, Index>(offers)...);
-        for (size_t i = 0; i < offers.size(); ++i)
-          static_cast<const Offer*>(offers[i])->result->emplace(detail::nest::open(merged, static_cast<int>(i)));
+        const Result merged =
+            fn(strategy(), detail::merged_argument_at<Contribution, Index>(contributions)...);
+        for (size_t i = 0; i < contributions.size(); ++i)
+          static_cast<const Contribution*>(contributions[i])
+              ->result->emplace(detail::nest::open(merged, static_cast<int>(i)));
       }
     }
     (std::index_sequence_for<Args...>());
   };
   if (context) {
-    context->meet_once("merge_call()", &mine, once);
+    context->barrier("merge_call()", &mine, once);
   } else {
     const void* alone = &mine;
-    once(Collectives::Offers(&alone, 1));
+    once(Collectives::Contributions(&alone, 1));
   }
   if constexpr (!std::is_void_v<Result>) return std::move(*result);
 }
@@ -137,7 +141,7 @@ void ReplicaContext::update(const Variable& variable, Function&& fn, const Args&
   };
   const bool shared = num_replicas > 1 && variable.node().home.defined();
   if (!shared || !context) return write(local_index);
-  context->meet_once("update() of " + variable.path(), this, [&](Collectives::Offers) { write(0); });
+  context->barrier("update() of " + variable.path(), this, [&](Collectives::Contributions) { write(0); });
 }
 
 template <class Function, class... Args>

@@ -66,7 +66,7 @@ void Call::assign(const Variable& variable, const Tensor& value) {
 namespace {
 
 /// What a replica brings to the first draw of a pass, and what it takes home.
-struct PassOffer {
+struct PassContribution {
   int64_t rows = 0;
   uint64_t pass = 0;
   int64_t first_row = 0, global_rows = 0;
@@ -93,16 +93,17 @@ void Call::begin_pass() {
     options_.pass = ++*passes;
     return;
   }
-  PassOffer own{.rows = options_.rows};
+  PassContribution own{.rows = options_.rows};
   ProcessExchange* const processes = options_.replica->processes();
-  options_.replica->meet_once("drawing random numbers", &own, [=](Collectives::Offers offers) {
+  options_.replica->barrier("drawing random numbers", &own, [=](Collectives::Contributions contributions) {
     const uint64_t pass = ++*passes;
     int64_t rows = 0;
-    for (const void* offer : offers) rows += static_cast<const PassOffer*>(offer)->rows;
+    for (const void* contribution : contributions)
+      rows += static_cast<const PassContribution*>(contribution)->rows;
     int64_t first = 0;
     if (processes) std::tie(first, rows) = place_among(*processes, rows);
-    for (const void* offer : offers) {
-      PassOffer& taken = *static_cast<PassOffer*>(const_cast<void*>(offer));
+    for (const void* contribution : contributions) {
+      PassContribution& taken = *static_cast<PassContribution*>(const_cast<void*>(contribution));
       taken.pass = pass;
       taken.first_row = std::exchange(first, first + taken.rows);
       taken.global_rows = rows;

@@ -54,9 +54,10 @@ void DistributedVariable::write_all(const VariableNode& node, const VariableWrit
 void DistributedVariable::write_together(VariableNode& node, const VariablePlace& place,
                                          const VariableWrite& write) {
   const std::string what = place_of(node, write);
-  place.others->meet_once(what, &write, [&](Collectives::Offers offers) {
+  place.others->barrier(what, &write, [&](Collectives::Contributions contributions) {
     std::vector<const VariableWrite*> writes;
-    for (const void* offer : offers) writes.push_back(static_cast<const VariableWrite*>(offer));
+    for (const void* contribution : contributions)
+      writes.push_back(static_cast<const VariableWrite*>(contribution));
     const Tensor& first = node.home.defined() ? node.home : node.copies[0];
     ProcessExchange* const processes = place.others->processes();
     node.kind->write(node, {},

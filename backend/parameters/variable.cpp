@@ -66,11 +66,13 @@ Variable make_here(const VariableSpec& spec) {
     made.node().loose = true;
     return made;
   }
-  replicas->meet_once("making variable " + in_quotes(spec.path), &made, [&](Collectives::Offers offers) {
-    const Variable variable = creator.create(spec);
-    variable.node().loose = true;
-    for (const void* offer : offers) *static_cast<Variable*>(const_cast<void*>(offer)) = variable;
-  });
+  replicas->barrier("making variable " + in_quotes(spec.path), &made,
+                    [&](Collectives::Contributions contributions) {
+                      const Variable variable = creator.create(spec);
+                      variable.node().loose = true;
+                      for (const void* contribution : contributions)
+                        *static_cast<Variable*>(const_cast<void*>(contribution)) = variable;
+                    });
   return made;
 }
 

@@ -16,7 +16,7 @@ class ProcessExchange;
 class Collectives {
  public:
   /// What every replica of this process handed in, in replica order.
-  using Offers = std::span<const void* const>;
+  using Contributions = std::span<const void* const>;
 
   virtual ~Collectives() = default;
   /// The replica's place among all of the step, in whatever process they are: decides which rows it has, what
@@ -26,7 +26,7 @@ class Collectives {
   /// Its place among those of this process: decides its thread, its device and its copies of variables.
   virtual int local_index() const { return replica_id(); }
   virtual int num_local_replicas() const { return num_replicas(); }
-  /// What asks the other processes, inside the function of a meet_once(). Null: there are none.
+  /// What asks the other processes, inside the function of a barrier(). Null: there are none.
   virtual ProcessExchange* processes() const { return nullptr; }
   /// The sum over all replicas, added in replica order, on this replica's device: the same bits everywhere.
   /// `what`, here and below, is a literal that names the meeting in errors, and what the sum is for: replicas
@@ -37,11 +37,12 @@ class Collectives {
   /// The values of all replicas in replica order, copied to this replica's device. Ranks and dtypes are
   /// equal, sizes need not be.
   virtual Tensors all_values(const Tensor& value, const char* what = "all_gather") = 0;
-  /// The replicas of this process meet; the first one's thread calls once(offers) outside of every replica,
-  /// and all go on when it has returned. `what` names the meeting in errors. What `once` throws, that replica
-  /// throws. Offers cannot leave the process: what concerns all processes, `once` asks of processes().
-  virtual void meet_once(std::string_view what, const void* offer,
-                         const std::function<void(Offers)>& once) = 0;
+  /// The replicas of this process meet; the first one's thread calls once(contributions) outside of every
+  /// replica, and all go on when it has returned. `what` names the meeting in errors. What `once` throws,
+  /// that replica throws. Contributions cannot leave the process: what concerns all processes, `once` asks of
+  /// processes().
+  virtual void barrier(std::string_view what, const void* contribution,
+                       const std::function<void(Contributions)>& once) = 0;
 };
 
 }  // namespace nyala

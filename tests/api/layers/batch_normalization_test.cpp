@@ -72,8 +72,9 @@ class TwoReplicas final : public Collectives {
     return both;
   }
   Tensors all_values(const Tensor& value, const char*) override { return {value, other_}; }
-  void meet_once(std::string_view, const void* offer, const std::function<void(Offers)>& once) override {
-    once(Offers(&offer, 1));
+  void barrier(std::string_view, const void* contribution,
+               const std::function<void(Contributions)>& once) override {
+    once(Contributions(&contribution, 1));
   }
 
  private:

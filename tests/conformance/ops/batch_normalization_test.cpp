@@ -174,8 +174,9 @@ class Scripted final : public Collectives {
     return tensor_of(all, shape, value.dtype());
   }
   Tensors all_values(const Tensor& value, const char*) override { return {value}; }
-  void meet_once(std::string_view, const void* offer, const std::function<void(Offers)>& once) override {
-    once(Offers(&offer, 1));
+  void barrier(std::string_view, const void* contribution,
+               const std::function<void(Contributions)>& once) override {
+    once(Contributions(&contribution, 1));
   }
 
  private:
