@@ -19,7 +19,7 @@ class ClusterProcessGroup::Generation {
     if (notice.kind != ControlNotice::Kind::generation_ended) return;
     End end{notice.generation, notice.text, {}};
     if (notice.is_lost) end.lost = notice.rank < 0 && is_served_by_first ? 0 : notice.rank;
-    if (notice.is_over) is_over_ = true;
+    if (notice.is_over) end_for_good(notice.text);
     ProcessCommunicators current;
     {
       const std::lock_guard lock(mutex_);
@@ -61,8 +61,15 @@ class ClusterProcessGroup::Generation {
            (left.gradients && left.gradients->failed());
   }
 
-  void end_for_good() { is_over_ = true; }
-  bool is_over() const { return is_over_; }
+  void end_for_good(const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    if (!over_by_) over_by_ = reason;
+  }
+  /// Why there is no next one; none while there may be.
+  std::optional<std::string> over_by() const {
+    const std::lock_guard lock(mutex_);
+    return over_by_;
+  }
 
  private:
   struct End {
@@ -75,11 +82,12 @@ class ClusterProcessGroup::Generation {
       if (one) one->end(end.text, end.lost);
   }
 
-  std::atomic<bool> is_over_{false}, has_failed_{false};
+  std::atomic<bool> has_failed_{false};
   mutable Mutex mutex_;
   uint64_t number_ = 0;
   std::weak_ptr<Communicator> steps_, gradients_;
   std::optional<End> end_;
+  std::optional<std::string> over_by_;
 };
 
 ClusterProcessGroup::ClusterProcessGroup(ClusterProcessGroupOptions options)
@@ -165,11 +173,13 @@ ProcessCommunicators ClusterProcessGroup::connect() {
 }
 
 bool ClusterProcessGroup::can_rejoin() const {
-  return options_.can_rejoin && client_ && !generation_->is_over() && (server_ || client_->is_reachable());
+  return options_.can_rejoin && client_ && !generation_->over_by() && (server_ || client_->is_reachable());
 }
 
+std::string ClusterProcessGroup::ended_by() const { return generation_->over_by().value_or(""); }
+
 void ClusterProcessGroup::abort(const std::string& reason) noexcept {
-  generation_->end_for_good();
+  generation_->end_for_good(reason);
   give_up(reason, true);
 }
 

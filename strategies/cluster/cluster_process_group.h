@@ -33,6 +33,7 @@ class ClusterProcessGroup final : public ProcessGroup {
 
   ProcessCommunicators join() override;
   bool can_rejoin() const override;
+  std::string ended_by() const override;
   void abort(const std::string& reason) noexcept override;
   /// The process that runs the control plane waits until the others have left.
   void leave() noexcept override;

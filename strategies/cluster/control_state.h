@@ -75,7 +75,6 @@ class ControlState {
   void watch(uint64_t id, Clock::time_point now);
   void set(uint64_t id);
   void meet(uint64_t id);
-  void agree(const std::string& name);
   void end_generation(int rank, ControlStatus status, const std::string& text);
   void end_for_good(int rank, const std::string& text);
   bool is_member(const ControlRequest& request) const;

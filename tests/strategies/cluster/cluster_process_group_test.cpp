@@ -125,6 +125,7 @@ TEST_F(ClusterGroup, AnAbortReachesAllWithItsText) {
                                      {"rank 2", "callback: the disk is full"});
     for (int i = 0; i < 1000 && processes->can_rejoin(); ++i) std::this_thread::sleep_for(10ms);
     EXPECT_FALSE(processes->can_rejoin());
+    EXPECT_THAT(processes->ended_by(), HasSubstr("the disk is full"));
     expect_error<CommunicationError>([&] { processes->join(); }, {"the disk is full"});
   });
 }
