@@ -82,7 +82,6 @@ struct ClusterTask;
 class Collectives;
 class CommunicationError;
 enum class CommunicationImplementation;
-struct CommunicationOptions;
 class Communicator;
 struct CommunicatorOptions;
 struct CompileConfig;
