@@ -178,6 +178,7 @@ History Fit::run() {
   compiled_.optimizer.node().finalize_averages();
   Logs epoch_logs = finished_.empty() ? Logs() : finished_.back().second;
   callbacks_.call(&Callback::on_train_end, epoch_logs);
+  recovery_.align_at_end();
   return history_;
 }
 
@@ -217,7 +218,7 @@ void Fit::train_from(int epoch) {
     Logs logs = end_of_epoch(epoch);
     callbacks_.call(&Callback::on_epoch_end, epoch, logs);
     finished_.emplace_back(epoch, logs);
-    recovery_.keep({epoch + 1, 0}, finished_, true);
+    recovery_.keep_epoch({epoch + 1, 0}, finished_);
   }
 }
 

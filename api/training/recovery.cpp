@@ -9,6 +9,8 @@
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/runtime/random.h>
+#include <nyala/strategies/comm/call_header.h>
 #include <nyala/strategies/process_generations.h>
 
 namespace nyala {
@@ -83,20 +85,64 @@ bool Recovery::is_awaited() const {
   return generations_ && generations_->link().is_apart() && !is_past();
 }
 
-void Recovery::keep(const TrainingPosition& position, const FinishedEpochs& finished, bool always) {
+void Recovery::keep(const TrainingPosition& position, const FinishedEpochs& finished) {
   if (!generations_) return;
   ++since_;
-  const bool due = always || !has_copy_ || since_ >= every_;
-  if (!due || !can_be_copied(model_)) return;
+  ++steps_here_;
+  if ((has_copy_ && since_ < every_) || !can_be_copied(model_)) return;
   const Clock::time_point begun = Clock::now();
+  copy(position, finished);
+  measure(begun, Clock::now());
+  since_ = 0;
+  last_ = Clock::now();
+}
+
+void Recovery::keep_epoch(const TrainingPosition& position, const FinishedEpochs& finished) {
+  if (!generations_ || !can_be_copied(model_)) return;
+  copy(position, finished);
+  align();
+  since_ = 0;
+  last_ = Clock::now();
+}
+
+void Recovery::copy(const TrainingPosition& position, const FinishedEpochs& finished) {
   copy_state(model_, state_);
   state_.position = position;
   if (state_.finished.size() != finished.size()) state_.finished = finished;
   has_copy_ = true;
-  const Clock::time_point ended = Clock::now();
-  if (!always) measure(begun, ended);
-  since_ = 0;
-  last_ = ended;
+}
+
+void Recovery::align() {
+  struct Standing {
+    uint64_t values;
+    int64_t steps;
+  };
+  uint64_t number = 0;
+  for (const Tensor& value : state_.values) number = mix_key(number, stable_hash(value.raw(), value.bytes()));
+  const Standing own{number, steps_here_};
+  std::vector<Standing> all(static_cast<size_t>(generations_->link().size()));
+  generations_->link().all_numbers({reinterpret_cast<const int64_t*>(&own), 2},
+                                   {reinterpret_cast<int64_t*>(all.data()), 2 * all.size()},
+                                   "what callbacks left");
+  if (std::ranges::all_of(all, [&](const Standing& one) { return one.values == all[0].values; })) return;
+  const auto oldest = std::ranges::max_element(all, {}, &Standing::steps);
+  const int root = static_cast<int>(oldest - all.begin());
+  log(LogChannel::info,
+      "fit: the processes end an epoch with different weights or learning rates, as where "
+      "callbacks of a new one know less; all take those of rank " +
+          std::to_string(root) + ", which trains longest");
+  take_from(root);
+}
+
+void Recovery::align_at_end() {
+  if (!generations_ || !can_be_copied(model_)) return;
+  try {
+    copy(state_.position, state_.finished);
+    align();
+  } catch (const CommunicationError& error) {
+    log(LogChannel::warning,
+        "fit: training has ended, and then a process was lost: " + std::string(error.what()));
+  }
 }
 
 void Recovery::measure(Clock::time_point begun, Clock::time_point ended) {

@@ -28,8 +28,12 @@ class Recovery {
   bool is_awaited() const;
 
   bool has_copy() const { return !generations_ || has_copy_; }
-  /// Called after each step: takes a copy where one is due. `always`: in any case.
-  void keep(const TrainingPosition& position, const FinishedEpochs& finished, bool always = false);
+  /// Called after each step: takes a copy where one is due.
+  void keep(const TrainingPosition& position, const FinishedEpochs& finished);
+  /// The same at the end of an epoch, in any case. What callbacks did there may differ where one process is
+  /// new to training and its callbacks know less (ReduceLROnPlateau): all take the model of the one that
+  /// trains longest.
+  void keep_epoch(const TrainingPosition& position, const FinishedEpochs& finished);
 
   /// Whether the loss of a process is not the end.
   bool can_go_on() const;
@@ -44,6 +48,9 @@ class Recovery {
 
   /// All processes have done it.
   void finish();
+  /// Called after the hooks at the end of training: what these did to the model is the same everywhere then,
+  /// as keep() has it at the end of an epoch. A process that was lost since is none of its business.
+  void align_at_end();
   /// `error` of a process that cannot go on, with what ended the others' training.
   [[noreturn]] void rethrow(const CommunicationError& error) const;
   /// Ends the training of all, for an error of the program.
@@ -51,6 +58,8 @@ class Recovery {
 
  private:
   using Clock = std::chrono::steady_clock;
+  void copy(const TrainingPosition& position, const FinishedEpochs& finished);
+  void align();
   void measure(Clock::time_point begun, Clock::time_point ended);
   void meet(const std::function<void()>& learn);
   void take_from(int root);
@@ -61,6 +70,7 @@ class Recovery {
   TrainingState state_;
   bool has_copy_ = false;
   int64_t every_ = 1, since_ = 0;  // steps between two copies, and since the last one
+  int64_t steps_here_ = 0;         // that this process has done
   double copy_seconds_ = 0, step_seconds_ = 0;
   Clock::time_point last_{};
   // Of the last meeting.

@@ -54,6 +54,12 @@ struct Way {
     return made;
   }
   History fit(const Model& model, FitConfig config) const {
+    if (name == "callbacks_with_a_memory") {
+      config.callbacks.push_back(
+          ReduceLROnPlateau({.monitor = "loss", .factor = 0.1, .patience = 1, .min_delta = 10}));
+      config.callbacks.push_back(
+          EarlyStopping({.monitor = "loss", .min_delta = 10, .patience = 5, .restore_best_weights = true}));
+    }
     if (name == "own_steps") return model.fit(inputs(), wave({kRows, 2}, 0.9), config);
     config.validation_data = {inputs().rows(0, 20), labels().rows(0, 20)};
     if (name != "dataset") return model.fit(inputs(), labels(), config);
@@ -109,7 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Way{"in_a_validation", {"test_batch_end", 1, 2}},
                       Way{"at_the_end", {"epoch_end", 2, 3}}, Way{"before_an_epoch", {"epoch_begin", 0, 2}},
                       Way{"own_steps", {"batch_end", 0, 8}}, Way{"accumulating", {"batch_end", 1, 10}},
-                      Way{"three_at_once", {"batch_end", 0, 4}}, Way{"dataset", {"batch_end", 2, 8}}),
+                      Way{"three_at_once", {"batch_end", 0, 4}}, Way{"dataset", {"batch_end", 2, 8}},
+                      Way{"callbacks_with_a_memory", {"batch_end", 0, 9}}),
     [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
