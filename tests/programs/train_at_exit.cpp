@@ -41,6 +41,20 @@ void use(const Model& model, const char* when) {
   }
 }
 
+/// Its kernels are made by nobody else, so that they are made after everything that is destroyed before it.
+struct Late {
+  bool trains = false;
+  ~Late() {
+    if (!trains) return;
+    const Sequential model({Input({5}), Dense(7, {.activation = "relu"}), Dense(3)});
+    model.compile({.optimizer = "adam", .loss = "mse"});
+    model.fit(Tensor::ones({11, 5}), Tensor::ones({11, 3}), {.verbose = 0});
+    std::printf("static object: done\n");
+  }
+};
+
+Late g_late;
+
 struct Holder {
   std::optional<Model> model = {};
   ~Holder() {
@@ -60,4 +74,5 @@ int main(int count, char** arguments) {
   g_holder.model = Sequential({Input({4}), Dense(8, {.activation = "tanh"}), Dense(2)});
   g_holder.model->compile({.optimizer = "adam", .loss = "mse", .metrics = {"mae"}});
   use(*g_holder.model, "main");
+  g_late.trains = true;
 }

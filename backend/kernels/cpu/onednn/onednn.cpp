@@ -35,12 +35,12 @@ using Tag = memory::format_tag;
 
 std::atomic<uint64_t> g_primitives_created{0};
 
-// oneDNN destroys its cache of primitives when the program ends. Made before main() begins, it outlives what
-// main() gives to atexit().
-[[maybe_unused]] const bool g_cache_is_made = [] {
+// oneDNN destroys its cache of primitives when the program ends. Made before the program's own static
+// objects, it outlives what these do in their destructors, and what main() gives to atexit().
+[[gnu::constructor(101)]] void make_cache() {
   int capacity = 0;
-  return dnnl_get_primitive_cache_capacity(&capacity) == dnnl_success;
-}();
+  dnnl_get_primitive_cache_capacity(&capacity);
+}
 
 /// oneDNN writes where posix_memalign() and mmap() gave it nothing, and its operator new may throw inside of
 /// a team of threads. To be called before a primitive is made.
