@@ -20,8 +20,11 @@ void join(InferContext& c, Shape& out, const Shape& shape, int joined) {
   bool fits = shape.rank() == out.rank();
   for (int axis = 0; fits && axis < out.rank(); ++axis) {
     const int64_t a = out[axis], b = shape[axis];
+    int64_t sum = None;
+    if (axis == joined && a != None && b != None && __builtin_add_overflow(a, b, &sum))
+      c.fail("the sizes of axis " + std::to_string(joined) + " add up to more than int64 can count");
     if (axis == joined)
-      out.set(axis, a == None || b == None ? None : a + b);
+      out.set(axis, sum);
     else if (a == None)
       out.set(axis, b);
     else

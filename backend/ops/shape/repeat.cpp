@@ -35,8 +35,11 @@ void broadcast_to_gradient(GradContext& c) { c.set(0, sum_to_shape(c.grad(), c.i
 
 void infer_repeat(InferContext& c) {
   const auto& d = c.descriptor<RepeatDescriptor>();
-  const int64_t size = c.shape(0)[d.axis];
-  c.output(0, size == None ? c.shape(0) : c.shape(0).with(d.axis, size * d.count), c.dtype(0));
+  int64_t size = c.shape(0)[d.axis];
+  if (size != None && __builtin_mul_overflow(size, d.count, &size))
+    c.fail(std::to_string(d.count) + " times axis " + std::to_string(d.axis) + " of " +
+           c.shape(0).to_string() + " is more than int64 can count");
+  c.output(0, c.shape(0).with(d.axis, size), c.dtype(0));
 }
 
 int64_t product(const Shape& shape, int first, int last) {
@@ -69,6 +72,18 @@ int checked_count(std::string_view where, int count) {
     throw InvalidArgumentError(std::string(where) + ": expected at least 0 repeats, received " +
                                std::to_string(count));
   return count;
+}
+
+/// Throws ShapeError where no memory holds the whole, before the first axis is made.
+void check_tiled(Shape shape, const std::vector<int>& repeats, int extra) {
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    const int axis = extra + static_cast<int>(i);
+    int64_t size = shape[axis];
+    if (size != None && __builtin_mul_overflow(size, checked_count("tile", repeats[i]), &size))
+      return;  // infer_repeat() says so
+    shape.set(axis, size);
+  }
+  if (shape.is_known()) shape.num_elements();
 }
 
 }  // namespace
@@ -123,6 +138,7 @@ Tensor tile(const Tensor& x, const std::vector<int>& repeats) {
   Tensor out = x;
   while (out.rank() < static_cast<int>(repeats.size())) out = expand_dims(out, 0);
   const int extra = out.rank() - static_cast<int>(repeats.size());
+  check_tiled(out.shape(), repeats, extra);
   for (size_t i = 0; i < repeats.size(); ++i)
     if (checked_count("tile", repeats[i]) != 1)
       out = dispatch(kTile, RepeatDescriptor{extra + static_cast<int>(i), repeats[i]}, {&out});

@@ -1,9 +1,12 @@
 // Sizes whose product, or whose bytes, no number holds are errors before anything is made of them.
+#include <climits>
+
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tensor.h>
 #include <nyala/backend/ops/base/creation.h>
+#include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/ops/shape/repeat.h>
 
 namespace nyala {
@@ -27,6 +30,16 @@ TEST(HugeShapes, OfWhichTheBytesCanBeCountedAreOutOfMemory) {
 }
 
 TEST(HugeShapes, NothingIsOneSizeThatIsZero) { EXPECT_EQ(Tensor::ones({0, kHalf}).num_elements(), 0); }
+
+TEST(HugeShapes, AreNotMadeOfSizesThatWrapAround) {
+  const int64_t half = int64_t{1} << 62;
+  const Tensor none = Tensor::zeros({0, half});
+  EXPECT_THROW(ops::concatenate({none, none}, 1), ShapeError);
+  EXPECT_THROW(ops::tile(none, {2, INT_MAX}), ShapeError);
+  EXPECT_THROW(ops::repeat(none, INT_MAX, 1), ShapeError);
+  EXPECT_THROW(ops::tile(Tensor::ones({2}), {INT_MAX, INT_MAX, INT_MAX}), ShapeError);
+  EXPECT_EQ(ops::tile(Tensor::ones({2, 1}), {3, 2}).shape(), (Shape{6, 2}));
+}
 
 TEST(HugeShapes, RangesAreNeverCutShort) {
   EXPECT_THROW(ops::arange(9.2e18), InvalidArgumentError);
