@@ -27,11 +27,11 @@ InProcessOptions options_of(const MultiWorkerMirroredStrategyConfig& config) {
           .bucket_elements = std::max<int64_t>((bytes > 0 ? bytes : kBytes) / kElement, 1)};
 }
 
-/// A program that sets no seed has another one in each process: one of them holds.
+/// A program that sets no seed has another one in each process: one of them holds, and in all of them draws
+/// begin anew, whatever was made before.
 std::shared_ptr<StrategyNode> node_of(InProcessOptions options) {
   auto node = std::make_shared<InProcessStrategy>(std::move(options));
-  const uint64_t seed = node->processes()->seed();
-  if (seed != global_seed()) set_random_seed(seed);
+  if (node->processes()->had_other_seeds()) set_random_seed(node->processes()->seed());
   return node;
 }
 

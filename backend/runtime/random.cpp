@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <nyala/backend/core/mutex.h>
+#include <nyala/backend/runtime/seeded_key.h>
 #include <nyala/backend/runtime/system_random.h>
 
 namespace nyala {
@@ -86,7 +87,8 @@ namespace {
 struct SeedState {
   Mutex mutex{Mutex::AtFork::is_waited};
   uint64_t seed = 0;
-  bool is_set = false;
+  bool is_set = false;     // else it is drawn when it is asked for
+  bool is_chosen = false;  // by set_random_seed()
   uint64_t unseeded = 0;
   std::vector<uint64_t> drawn;  // per stream of the global generator
 };
@@ -110,7 +112,7 @@ void set_random_seed(uint64_t seed) {
   SeedState& state = seed_state();
   std::lock_guard lock(state.mutex);
   state.seed = seed;
-  state.is_set = true;
+  state.is_set = state.is_chosen = true;
   state.unseeded = 0;
   state.drawn.clear();
 }
@@ -126,6 +128,16 @@ uint64_t detail::next_unseeded_key() {
   std::lock_guard lock(state.mutex);
   return mix_key(seed_locked(state), state.unseeded++);
 }
+
+detail::SeededKey::SeededKey(std::optional<uint64_t> seed) : key_(seed) {
+  if (seed) return;
+  SeedState& state = seed_state();
+  std::lock_guard lock(state.mutex);
+  number_ = state.unseeded++;
+  if (state.is_chosen) key_ = mix_key(state.seed, number_);
+}
+
+uint64_t detail::SeededKey::value() const { return key_ ? *key_ : mix_key(global_seed(), number_); }
 
 uint64_t detail::next_global_key(size_t stream) {
   SeedState& state = seed_state();

@@ -9,6 +9,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/seeded_key.h>
 #include <nyala/backend/runtime/thread_team.h>
 #include <nyala/datasets/combinators/background.h>
 #include <nyala/datasets/combinators/combinators.h>
@@ -182,13 +183,11 @@ class ParallelMapStream : public ElementStream {
 class MapNode : public UnaryNode {
  public:
   MapNode(DatasetNodePointer input, MapFunction f, const MapConfig& config)
-      : UnaryNode(std::move(input)),
-        f_(std::move(f)),
-        calls_(config.num_parallel_calls),
-        key_(mix_key(config.seed ? *config.seed : next_unseeded_key(), "Dataset.map")) {}
+      : UnaryNode(std::move(input)), f_(std::move(f)), calls_(config.num_parallel_calls), key_(config.seed) {}
 
   std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
-    const KeyedFunction f(f_, mix_key(key_, static_cast<uint64_t>(iteration.epoch)));
+    const uint64_t own = mix_key(key_.value(), "Dataset.map");
+    const KeyedFunction f(f_, mix_key(own, static_cast<uint64_t>(iteration.epoch)));
     const int calls = calls_ == kAutotune ? available_cores() : calls_;
     if (calls == 0) return std::make_unique<MapStream>(input().elements(iteration), f);
     return std::make_unique<ParallelMapStream>(input().elements(iteration), f, calls);
@@ -198,7 +197,7 @@ class MapNode : public UnaryNode {
  private:
   MapFunction f_;
   int calls_;
-  uint64_t key_;
+  SeededKey key_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <string>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/seeded_key.h>
 #include <nyala/datasets/combinators/combinators.h>
 
 namespace nyala::combinators {
@@ -47,11 +48,12 @@ class ShuffleNode : public SelectingNode<ShuffleNode> {
       : SelectingNode(std::move(input)),
         buffer_size_(buffer_size),
         reshuffle_(config.reshuffle_each_iteration),
-        key_(mix_key(config.seed ? *config.seed : next_unseeded_key(), "Dataset.shuffle")) {}
+        key_(config.seed) {}
 
   template <class T>
   std::unique_ptr<ItemStream<T>> select(const Iteration& iteration) const {
-    const uint64_t key = reshuffle_ ? mix_key(key_, static_cast<uint64_t>(iteration.epoch)) : key_;
+    const uint64_t own = mix_key(key_.value(), "Dataset.shuffle"),
+                   key = reshuffle_ ? mix_key(own, static_cast<uint64_t>(iteration.epoch)) : own;
     return std::make_unique<ShuffleStream<T>>(open_stream<T>(input(), iteration), buffer_size_, key);
   }
   int64_t cardinality() const override { return input().cardinality(); }
@@ -59,7 +61,7 @@ class ShuffleNode : public SelectingNode<ShuffleNode> {
  private:
   int64_t buffer_size_;
   bool reshuffle_;
-  uint64_t key_;
+  SeededKey key_;
 };
 
 }  // namespace

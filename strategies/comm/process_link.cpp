@@ -67,6 +67,7 @@ void ProcessLink::connect(std::shared_ptr<Communicator> communicator, int64_t tr
   const auto trains = std::ranges::find_if(all, [](const Introduction& one) { return one.training > 0; });
   training_ = trains == all.end() ? 0 : trains->training;
   seed_ = trains == all.end() ? all[0].seed : trains->seed;
+  had_other_seeds_ = std::ranges::any_of(all, [&](const Introduction& one) { return one.seed != seed_; });
   apart_ = training_ > 0 && training == 0;
   replicas_.clear();
   for (const Introduction& one : all) replicas_.push_back(one.replicas);

@@ -24,6 +24,8 @@ class ProcessLink final : public ProcessExchange {
   int64_t training() const { return training_; }
   /// The seed of those, else of rank 0.
   uint64_t seed() const { return seed_; }
+  /// Whether some process had another one.
+  bool had_other_seeds() const { return had_other_seeds_; }
   /// A process that is apart makes and builds what the others have already: first values are its own, nobody
   /// is asked, and what cannot be answered alone throws StateError. So is one that connects when others are
   /// in the middle of a training that it is not in.
@@ -52,6 +54,7 @@ class ProcessLink final : public ProcessExchange {
   int local_replicas_;
   int64_t training_ = 0;
   uint64_t seed_ = 0;
+  bool had_other_seeds_ = false;
   bool apart_ = false;
   std::shared_ptr<Communicator> communicator_;
   std::vector<int64_t> replicas_;  // of each rank

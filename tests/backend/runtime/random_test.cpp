@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/runtime/random.h>
+#include <nyala/backend/runtime/seeded_key.h>
 
 namespace nyala {
 
@@ -101,6 +102,19 @@ TEST(RandomTest, TheSeedStartsUnseededDrawsAfresh) {
   EXPECT_EQ(global_seed(), 42u);
   set_random_seed(43);
   EXPECT_NE(next_unseeded_key(), first);
+}
+
+TEST(SeededKey, IsThatOfItsSeedElseOfTheProgramsWhenItWasMade) {
+  EXPECT_EQ(SeededKey(7).value(), 7u);
+  set_random_seed(3);
+  const SeededKey first({}), second({});
+  const uint64_t number = first.value();
+  EXPECT_NE(number, second.value());
+  set_random_seed(4);
+  EXPECT_EQ(first.value(), number);
+  EXPECT_NE(SeededKey({}).value(), number);
+  set_random_seed(3);
+  EXPECT_EQ(SeededKey({}).value(), number);
 }
 
 }  // namespace
