@@ -55,12 +55,16 @@ CSVLogger::CSVLogger(std::string filename, const Config& config)
 
 void CSVLogger::on_train_begin(Logs&) {
   if (!writes_files(model().model_node())) return;
+  open(config_.append || takes_over_training(model().model_node()));
+}
+
+void CSVLogger::open(bool appends) {
   std::error_code error;
   if (std::filesystem::is_fifo(filename_, error))
     throw IoError("CSVLogger: cannot write " + in_quotes(filename_) +
                   ": it is a pipe, which would wait for a reader");
-  if (config_.append) writes_header_ = !has_bytes(filename_);
-  std::FILE* file = std::fopen(filename_.c_str(), config_.append ? "ab" : "wb");
+  if (appends) writes_header_ = !has_bytes(filename_);
+  std::FILE* file = std::fopen(filename_.c_str(), appends ? "ab" : "wb");
   if (!file) fail(filename_, "open");
   file_ = {file, [](std::FILE* open) { std::fclose(open); }};
   columns_.clear();
@@ -87,7 +91,8 @@ void CSVLogger::write_row(const std::vector<std::string>& cells) {
 }
 
 void CSVLogger::on_epoch_end(int epoch, Logs& logs) {
-  if (!file_) return;  // another process writes it
+  if (!writes_files(model().model_node())) return;  // another process does
+  if (!file_) open(true);                           // and is lost now
   if (!columns_chosen_) {
     choose_columns(logs);
     std::vector<std::string> header = {"epoch"};

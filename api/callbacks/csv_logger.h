@@ -32,6 +32,7 @@ class CSVLogger : public Callback {
   void on_train_end(Logs& logs) override;
 
  private:
+  void open(bool appends);
   void write_row(const std::vector<std::string>& cells);
   void choose_columns(const Logs& logs);
 

@@ -77,6 +77,15 @@ void ModelCheckpoint::on_epoch_end(int epoch, Logs& logs) {
   if (config_.save_freq.every_epoch()) save(epoch, -1, logs);
 }
 
+void ModelCheckpoint::take_over(const std::vector<std::pair<int, Logs>>& finished) {
+  if (!config_.save_best_only || !config_.save_freq.every_epoch()) return;
+  for (const auto& [epoch, logs] : finished) {
+    find_direction(logs);
+    const std::optional<double> value = monitored(logs, "Can save best model only with metric");
+    if (value && is_improvement(*value, best_)) best_ = value;
+  }
+}
+
 void ModelCheckpoint::say(int epoch, const std::string& text) const {
   if (config_.verbose > 0) print_message("\nEpoch " + std::to_string(epoch + 1) + ": " + text);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include <nyala/api/callbacks/base/callback.h>
@@ -20,6 +21,9 @@ class CallbackList {
   void call(void (Callback::*hook)(Parameters...), Arguments&&... arguments) {
     for (const CallbackArgument& callback : callbacks_) ((*callback).*hook)(arguments...);
   }
+
+  /// Tells those that keep something what was before them.
+  void take_over(const std::vector<std::pair<int, Logs>>& finished);
 
  private:
   std::vector<CallbackArgument> callbacks_;

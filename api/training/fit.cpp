@@ -69,6 +69,7 @@ class Fit {
   /// Ends training on all processes where one of them stops.
   bool stops();
   bool next(Batch& batch);
+  History detached_history() const;
   void train();
   void train_from(int epoch);
   int first_epoch();
@@ -163,7 +164,7 @@ std::vector<CallbackArgument> Fit::all_callbacks() {
 }
 
 History Fit::run() {
-  if (recovery_.is_past()) return history_;
+  if (recovery_.is_past()) return detached_history();
   Logs logs;
   if (compiled_.trained) {
     model_.model_node().check_variables();
@@ -179,7 +180,14 @@ History Fit::run() {
   Logs epoch_logs = finished_.empty() ? Logs() : finished_.back().second;
   callbacks_.call(&Callback::on_train_end, epoch_logs);
   recovery_.align_at_end();
-  return history_;
+  return detached_history();
+}
+
+/// Not of this model any more: it outlives this object, and perhaps the model.
+History Fit::detached_history() const {
+  History history = history_;
+  history.attach({.parameters = history.parameters()});
+  return history;
 }
 
 // An error of the program ends training in all processes, the loss of one does not.
@@ -188,7 +196,10 @@ void Fit::train() {
     int epoch = first_epoch();
     is_newcomer_ = recovery_.is_awaited();
     const auto learn = [this] { learn_shapes(); };
-    if (is_newcomer_) epoch = go_on_from(recovery_.go_on_here(learn));
+    if (is_newcomer_) {
+      epoch = go_on_from(recovery_.go_on_here(learn));
+      callbacks_.take_over(finished_);
+    }
     for (bool done = false; !done;) {
       try {
         train_from(epoch);

@@ -2,6 +2,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/process_exchange.h>
+#include <nyala/strategies/process_generations.h>
 #include <nyala/strategies/strategy_node.h>
 
 namespace nyala {
@@ -20,6 +21,11 @@ bool is_written(ProcessExchange& processes, bool by_this_one) {
 bool writes_files(const ModelNode& model) {
   ProcessExchange* const processes = model.strategy()->processes();
   return !processes || processes->rank() == 0;
+}
+
+bool takes_over_training(const ModelNode& model) {
+  ProcessGenerations* const generations = model.strategy()->generations();
+  return generations && generations->link().is_apart();
 }
 
 void write_once(const ModelNode& model, const std::function<void()>& write) {

@@ -13,5 +13,8 @@ void write_once(const ModelNode& model, const std::function<void()>& write);
 
 /// Whether this is the process that writes files.
 bool writes_files(const ModelNode& model);
+/// Whether this process was started again in the middle of the others' training: files that training writes
+/// bit by bit go on.
+bool takes_over_training(const ModelNode& model);
 
 }  // namespace nyala

@@ -417,6 +417,13 @@ TEST(ModelCheckpointCallback, PathsAreCheckedWhereTheyAreWritten) {
   EXPECT_THROW(run(without_value, model, {"val_loss", {1}}), NotFoundError);
 }
 
+TEST(HistoryCallback, ThatFitReturnsHoldsNoModel) {
+  const Model model = small_model();
+  const History history = model.fit(Tensor::ones({4, 2}), Tensor::ones({4, 1}), {.epochs = 2, .verbose = 0});
+  EXPECT_THROW(history.model(), StateError);
+  EXPECT_EQ(history["loss"].size(), 2u);
+}
+
 TEST(CallbackDefaults, AreThoseOfKeras) {
   const EarlyStoppingConfig stopping;
   EXPECT_EQ(stopping.monitor, "val_loss");

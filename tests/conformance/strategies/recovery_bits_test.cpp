@@ -2,6 +2,9 @@
 // those of a training that nobody disturbed.
 #include <stdlib.h>
 
+#include <fstream>
+#include <iterator>
+
 #include <gmock/gmock.h>
 
 #include <nyala/tests/conformance/strategies/recovery_training.h>
@@ -38,6 +41,25 @@ struct Way {
   std::string name;
   Kill kill;
 
+  bool has_memory() const { return name == "callbacks_with_a_memory"; }
+
+  /// What callbacks write, in the folder of all processes.
+  std::vector<CallbackArgument> writers(const std::string& folder) const {
+    if (!has_memory()) return {};
+    return {CSVLogger(folder + "/log.csv"),  // the first epoch is the best one
+            ModelCheckpoint(
+                folder + "/best.weights.h5",
+                {.monitor = "loss", .save_best_only = true, .save_weights_only = true, .mode = "max"})};
+  }
+  std::string written(const std::string& folder) const {
+    std::string text;
+    for (const char* name : {"/log.csv", "/best.weights.h5"}) {
+      std::ifstream file(folder + name, std::ios::binary);
+      text.append(std::istreambuf_iterator<char>(file), {});
+    }
+    return text;
+  }
+
   Model model() const {
     if (name == "own_steps") {
       const Model made = make_model<OwnSteps>();
@@ -54,7 +76,7 @@ struct Way {
     return made;
   }
   History fit(const Model& model, FitConfig config) const {
-    if (name == "callbacks_with_a_memory") {
+    if (has_memory()) {
       config.callbacks.push_back(
           ReduceLROnPlateau({.monitor = "loss", .factor = 0.1, .patience = 1, .min_delta = 10}));
       config.callbacks.push_back(
@@ -80,14 +102,17 @@ class RecoveryOverProcesses : public ::testing::TestWithParam<Way> {
     const Self self;
     const MultiWorkerMirroredStrategy several = strategy_of(self);
     const Model model = in_scope(several, [] { return GetParam().model(); });
+    std::vector<CallbackArgument> callbacks = GetParam().writers(self.notes.folder());
+    callbacks.insert(callbacks.begin(), killer(self, kill));
     const History history = GetParam().fit(
-        model, {.batch_size = kBatch, .epochs = kEpochs, .verbose = 0, .callbacks = {killer(self, kill)}});
+        model, {.batch_size = kBatch, .epochs = kEpochs, .verbose = 0, .callbacks = callbacks});
     EXPECT_EQ(history.epoch(), (std::vector<int>{0, 1, 2}));
     if (self.is_first()) {
       EXPECT_THAT(several.describe(), HasSubstr("fit keeps its state in memory every "));
     }
-    self.notes.write("final-" + std::to_string(self.slot), bits_of(model, history));
     model.predict(inputs(), {.verbose = 0});  // all go on together
+    self.notes.write("final-" + std::to_string(self.slot),
+                     bits_of(model, history) + GetParam().written(self.notes.folder()));
   }
   static bool is_undisturbed() { return ::getenv("NYALA_TEST_UNDISTURBED") != nullptr; }
 };
