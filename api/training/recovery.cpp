@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include <nyala/api/model/model_node.h>
 #include <nyala/backend/core/c_locale_text.h>
@@ -34,11 +35,13 @@ std::string text_of(const TrainingPosition& position) {
   return "epoch " + std::to_string(position.epoch + 1) + ", batch " + std::to_string(position.batch);
 }
 
-std::vector<Report> reports_of_all(ProcessLink& link, const Report& own) {
-  constexpr size_t kNumbers = sizeof(Report) / sizeof(int64_t);
-  std::vector<Report> all(static_cast<size_t>(link.size()));
+/// What each process says, in the order of ranks. T is made of numbers of 64 bits.
+template <class T>
+std::vector<T> said_by_all(ProcessLink& link, const T& own, std::string_view what) {
+  constexpr size_t kNumbers = sizeof(T) / sizeof(int64_t);
+  std::vector<T> all(static_cast<size_t>(link.size()));
   link.all_numbers({reinterpret_cast<const int64_t*>(&own), kNumbers},
-                   {reinterpret_cast<int64_t*>(all.data()), kNumbers * all.size()}, "where training stands");
+                   {reinterpret_cast<int64_t*>(all.data()), kNumbers * all.size()}, what);
   return all;
 }
 
@@ -120,10 +123,7 @@ void Recovery::align() {
   uint64_t number = 0;
   for (const Tensor& value : state_.values) number = mix_key(number, stable_hash(value.raw(), value.bytes()));
   const Standing own{number, steps_here_};
-  std::vector<Standing> all(static_cast<size_t>(generations_->link().size()));
-  generations_->link().all_numbers({reinterpret_cast<const int64_t*>(&own), 2},
-                                   {reinterpret_cast<int64_t*>(all.data()), 2 * all.size()},
-                                   "what callbacks left");
+  const std::vector<Standing> all = said_by_all(generations_->link(), own, "what callbacks left");
   if (std::ranges::all_of(all, [&](const Standing& one) { return one.values == all[0].values; })) return;
   const auto oldest = std::ranges::max_element(all, {}, &Standing::steps);
   const int root = static_cast<int>(oldest - all.begin());
@@ -173,7 +173,7 @@ void Recovery::meet(const std::function<void()>& learn) {
   link.set_apart(false);
   const Report own{training_, static_cast<int64_t>(kind_of_state(model_)), has_copy_, state_.position.epoch,
                    state_.position.batch};
-  const std::vector<Report> all = reports_of_all(link, own);
+  const std::vector<Report> all = said_by_all(link, own, "where training stands");
   check_alike(all);
   size_ = link.size();
   newcomers_ = static_cast<int>(std::ranges::count(all, 0, &Report::has_copy));
@@ -253,8 +253,7 @@ const TrainingState& Recovery::go_on_after(const CommunicationError& error,
 
 void Recovery::finish() {
   if (!generations_) return;
-  std::vector<int64_t> all(static_cast<size_t>(generations_->link().size()));
-  generations_->link().all_numbers({&training_, 1}, all, "the end of fit");
+  said_by_all(generations_->link(), training_, "the end of fit");
 }
 
 void Recovery::rethrow(const CommunicationError& error) const {
