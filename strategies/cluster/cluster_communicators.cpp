@@ -47,7 +47,7 @@ std::shared_ptr<Communicator> ClusterCommunicators::make_one(CommunicationImplem
     case CommunicationImplementation::nccl:
       return nccl_communicator(all, *rendezvous_);
     case CommunicationImplementation::shared_memory:
-      if (num_hosts_ == 1) return by_shared_memory(name);
+      if (num_hosts_ == 1) return shared_memory_communicator(all, *rendezvous_);
       throw InvalidArgumentError(
           "CommunicationOptions: implementation: expected automatic or gloo, since the processes share no "
           "memory (" +
@@ -56,32 +56,24 @@ std::shared_ptr<Communicator> ClusterCommunicators::make_one(CommunicationImplem
     case CommunicationImplementation::automatic:
       break;
   }
-  if (num_hosts_ == 1) return by_shared_memory(name);
-  return num_hosts_ == options_.size ? gloo_communicator(all, rendezvous_) : over_hosts(name);
+  if (num_hosts_ == 1) return shared_memory_communicator(all, *rendezvous_);
+  return num_hosts_ == all.size ? gloo_communicator(all, rendezvous_) : over_hosts(all);
 }
 
-std::shared_ptr<Communicator> ClusterCommunicators::by_shared_memory(const std::string& name) const {
-  CommunicatorOptions here = options_;
-  here.name = name;
-  return shared_memory_communicator(here, *rendezvous_);
-}
-
-std::shared_ptr<Communicator> ClusterCommunicators::over_hosts(const std::string& name) const {
-  CommunicatorOptions here = options_;
-  here.name = name + "-host" + std::to_string(host_);
+std::shared_ptr<Communicator> ClusterCommunicators::over_hosts(const CommunicatorOptions& all) const {
+  CommunicatorOptions here = all;
+  here.name = all.name + "-host" + std::to_string(host_);
   here.rank = rank_in_host_;
   here.size = size_of_host_;
   const auto inside = shared_memory_communicator(here, *rendezvous_);
   std::shared_ptr<Communicator> between;
   if (rank_in_host_ == 0) {
-    CommunicatorOptions hosts = options_;
-    hosts.name = name + "-hosts";
+    CommunicatorOptions hosts = all;
+    hosts.name = all.name + "-hosts";
     hosts.rank = host_;
     hosts.size = num_hosts_;
     between = gloo_communicator(hosts, rendezvous_);
   }
-  CommunicatorOptions all = options_;
-  all.name = name;
   return hierarchical_communicator(all, inside, between);
 }
 

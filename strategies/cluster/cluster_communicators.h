@@ -26,8 +26,7 @@ class ClusterCommunicators {
  private:
   std::shared_ptr<Communicator> make_one(CommunicationImplementation implementation,
                                          const std::string& name) const;
-  std::shared_ptr<Communicator> by_shared_memory(const std::string& name) const;
-  std::shared_ptr<Communicator> over_hosts(const std::string& name) const;
+  std::shared_ptr<Communicator> over_hosts(const CommunicatorOptions& all) const;
 
   CommunicatorOptions options_;
   std::string hosts_text_;
