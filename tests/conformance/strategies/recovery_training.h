@@ -15,11 +15,7 @@ constexpr int kEpochs = 3;
 
 inline Tensor inputs() { return wave({kRows, 5}, 0.37); }
 
-inline Tensor labels() {
-  std::vector<int64_t> labels;
-  for (int64_t i = 0; i < kRows; ++i) labels.push_back(i % 3);
-  return Tensor::from(labels);
-}
+inline Tensor labels() { return three_classes(kRows); }
 
 inline Model classifier() {
   Sequential model({Input({5}), Dense(6, {.activation = "tanh"}), BatchNormalization(), Dropout(0.25),
@@ -27,13 +23,6 @@ inline Model classifier() {
   model.compile(
       {.optimizer = Adam(0.01), .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
   return model;
-}
-
-template <class Make>
-auto in_scope(const Strategy& strategy, Make&& make) {
-  clear_session();
-  set_random_seed(11);
-  return strategy.scope(make);
 }
 
 /// The bits of all numbers that training gave.

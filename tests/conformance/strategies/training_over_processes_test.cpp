@@ -20,24 +20,13 @@ constexpr int64_t kRows = 26, kBatch = 8;
 
 Tensor inputs() { return wave({kRows, 5}, 0.37); }
 
-Tensor labels() {
-  std::vector<int64_t> labels;
-  for (int64_t i = 0; i < kRows; ++i) labels.push_back(i % 3);
-  return Tensor::from(labels);
-}
+Tensor labels() { return three_classes(kRows); }
 
 Model classifier() {
   Sequential model({Input({5}), Dense(4, {.activation = "tanh", .kernel_initializer = "ones"}),
                     BatchNormalization(), Dropout(0.25), Dense(3, {.activation = "softmax"})});
   model.compile({.optimizer = SGD({.learning_rate = 0.1}), .loss = "sparse_categorical_crossentropy"});
   return model;
-}
-
-template <class Make>
-auto in_scope(const Strategy& strategy, Make&& make) {
-  clear_session();
-  set_random_seed(11);
-  return strategy.scope(make);
 }
 
 void expect_same_weights(const Model& model, const Model& other) {

@@ -32,6 +32,21 @@ inline Tensor here(const Replica& replica, std::initializer_list<NestedValues> v
   return Tensor(values).to(replica.device);
 }
 
+/// What `make` gives in the scope of the strategy, with the names and numbers of a program that has just
+/// begun.
+template <class Make>
+auto in_scope(const Strategy& strategy, Make&& make) {
+  clear_session();
+  set_random_seed(11);
+  return strategy.scope(make);
+}
+
+inline Tensor three_classes(int64_t rows) {
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < rows; ++i) labels.push_back(i % 3);
+  return Tensor::from(labels);
+}
+
 inline Tensor wave(const Shape& shape, double factor) {
   std::vector<float> values(static_cast<size_t>(shape.num_elements()));
   for (size_t i = 0; i < values.size(); ++i)
