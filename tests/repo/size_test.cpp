@@ -44,10 +44,8 @@ const std::set<std::string>& wrapped_later() {
                                                         "strategies/in_process_gradients.cpp",
                                                         "strategies/multi_worker.h",
                                                         "strategies/replica_group.cpp",
-                                                        "strategies/replica_group.h",
                                                         "strategies/strategy_node.cpp",
-                                                        "strategies/strategy_node.h",
-                                                        "strategies/strategy_verbs.h"};
+                                                        "strategies/strategy_node.h"};
   return files;
 }
 
