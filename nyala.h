@@ -47,8 +47,8 @@
 #include <nyala/models/all.h>
 #include <nyala/strategies/central_storage.h>
 #include <nyala/strategies/cluster/all.h>
-#include <nyala/strategies/comm/all.h>
-#include <nyala/strategies/comm/file_rendezvous.h>
+#include <nyala/strategies/cross_device/all.h>
+#include <nyala/strategies/communicators/file_rendezvous.h>
 #include <nyala/strategies/generator.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/multi_worker.h>

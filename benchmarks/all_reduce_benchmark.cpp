@@ -14,7 +14,7 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/backend/runtime/parallel.h>
-#include <nyala/strategies/comm/all.h>
+#include <nyala/strategies/cross_device/all.h>
 
 namespace nyala {
 namespace {

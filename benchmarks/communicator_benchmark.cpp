@@ -14,9 +14,9 @@
 #include <vector>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/comm/file_rendezvous.h>
-#include <nyala/strategies/comm/gloo_communicator.h>
-#include <nyala/strategies/comm/shared_memory_communicator.h>
+#include <nyala/strategies/communicators/file_rendezvous.h>
+#include <nyala/strategies/communicators/gloo_communicator.h>
+#include <nyala/strategies/communicators/shared_memory_communicator.h>
 
 namespace {
 

@@ -16,6 +16,6 @@ foreach(source IN LISTS kernel_sources)
 endforeach()
 
 # Loops over what ranks bring are kernels as well.
-set_source_files_properties("${PROJECT_SOURCE_DIR}/strategies/comm/combine.cpp" PROPERTIES
+set_source_files_properties("${PROJECT_SOURCE_DIR}/strategies/communicators/combine.cpp" PROPERTIES
                             COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>" SKIP_PRECOMPILE_HEADERS ON
                             SKIP_UNITY_BUILD_INCLUSION ON)

@@ -10,7 +10,7 @@
 #include <nyala/backend/core/fork.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/core/tensor.h>
-#include <nyala/strategies/comm/communicator.h>
+#include <nyala/strategies/communicators/communicator.h>
 
 namespace nyala {
 

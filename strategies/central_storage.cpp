@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <nyala/strategies/comm/direct_all_reduce.h>
-#include <nyala/strategies/comm/reduction_to_one_device.h>
+#include <nyala/strategies/cross_device/direct_all_reduce.h>
+#include <nyala/strategies/cross_device/reduction_to_one_device.h>
 #include <nyala/strategies/in_process.h>
 #include <nyala/strategies/replica_devices.h>
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/strategies/comm/cross_device_ops.h>
+#include <nyala/strategies/cross_device/cross_device_ops.h>
 #include <nyala/strategies/strategy.h>
 
 namespace nyala {

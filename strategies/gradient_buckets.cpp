@@ -16,7 +16,7 @@
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/buffers.h>
+#include <nyala/strategies/cross_device/buffers.h>
 
 namespace nyala {
 

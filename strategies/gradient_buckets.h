@@ -11,7 +11,7 @@
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/parameters/update_rule.h>
 #include <nyala/strategies/bucket_exchange.h>
-#include <nyala/strategies/comm/cross_device_ops.h>
+#include <nyala/strategies/cross_device/cross_device_ops.h>
 #include <nyala/strategies/step_profiler.h>
 
 namespace nyala {

@@ -7,7 +7,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/process_link.h>
+#include <nyala/strategies/communicators/process_link.h>
 
 namespace nyala {
 

@@ -9,7 +9,7 @@
 
 #include <nyala/backend/core/caught_error.h>
 #include <nyala/backend/core/mutex.h>
-#include <nyala/strategies/comm/process_communicators.h>
+#include <nyala/strategies/communicators/process_communicators.h>
 #include <nyala/strategies/gradient_buckets.h>
 #include <nyala/strategies/process_generations.h>
 #include <nyala/strategies/replica_group.h>

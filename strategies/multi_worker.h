@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <nyala/strategies/cluster/cluster_resolver.h>
-#include <nyala/strategies/comm/communication_options.h>
-#include <nyala/strategies/comm/process_group.h>
+#include <nyala/strategies/communicators/communication_options.h>
+#include <nyala/strategies/communicators/process_group.h>
 #include <nyala/strategies/mirrored.h>
 
 namespace nyala {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include <nyala/strategies/comm/process_group.h>
-#include <nyala/strategies/comm/process_link.h>
+#include <nyala/strategies/communicators/process_group.h>
+#include <nyala/strategies/communicators/process_link.h>
 
 namespace nyala {
 

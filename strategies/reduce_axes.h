@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nyala/strategies/comm/reduce_op.h>
+#include <nyala/strategies/cross_device/reduce_op.h>
 
 namespace nyala {
 

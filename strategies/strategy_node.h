@@ -7,7 +7,7 @@
 
 #include <nyala/backend/parameters/parameter_store.h>
 #include <nyala/backend/parameters/update_rule.h>
-#include <nyala/strategies/comm/cross_device_ops.h>
+#include <nyala/strategies/cross_device/cross_device_ops.h>
 #include <nyala/strategies/distributed_dataset.h>
 #include <nyala/strategies/per_replica.h>
 #include <nyala/strategies/reduce_axes.h>

@@ -2,7 +2,7 @@
 
 #include <nyala/backend/kernels/cpu/onednn/onednn.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/gloo_communicator.h>
+#include <nyala/strategies/communicators/gloo_communicator.h>
 #include <nyala/tools/command.h>
 
 namespace nyala::tools {

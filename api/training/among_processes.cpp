@@ -13,7 +13,7 @@
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/process_exchange.h>
-#include <nyala/strategies/comm/mean_of_sum.h>
+#include <nyala/strategies/cross_device/mean_of_sum.h>
 
 namespace nyala {
 

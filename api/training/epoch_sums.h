@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <nyala/backend/core/tensor.h>
-#include <nyala/strategies/comm/reduce_op.h>
+#include <nyala/strategies/cross_device/reduce_op.h>
 
 namespace nyala {
 

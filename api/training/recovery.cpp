@@ -11,7 +11,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/random.h>
-#include <nyala/strategies/comm/call_header.h>
+#include <nyala/strategies/communicators/call_header.h>
 #include <nyala/strategies/process_generations.h>
 
 namespace nyala {

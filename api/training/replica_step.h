@@ -6,7 +6,7 @@
 #include <nyala/api/metrics/base/metric.h>
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/optimizers/base/optimizer.h>
-#include <nyala/strategies/comm/reduce_op.h>
+#include <nyala/strategies/cross_device/reduce_op.h>
 #include <nyala/strategies/replica_context.h>
 
 namespace nyala {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/comm/gloo_communicator.h>
-#include <nyala/strategies/comm/hierarchical_communicator.h>
-#include <nyala/strategies/comm/nccl_communicator.h>
-#include <nyala/strategies/comm/shared_memory_communicator.h>
+#include <nyala/strategies/communicators/gloo_communicator.h>
+#include <nyala/strategies/communicators/hierarchical_communicator.h>
+#include <nyala/strategies/communicators/nccl_communicator.h>
+#include <nyala/strategies/communicators/shared_memory_communicator.h>
 
 namespace nyala::detail {
 

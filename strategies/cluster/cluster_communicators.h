@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <nyala/strategies/cluster/control_message.h>
-#include <nyala/strategies/comm/communication_options.h>
-#include <nyala/strategies/comm/process_communicators.h>
+#include <nyala/strategies/communicators/communication_options.h>
+#include <nyala/strategies/communicators/process_communicators.h>
 
 namespace nyala::detail {
 

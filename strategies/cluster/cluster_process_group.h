@@ -6,8 +6,8 @@
 #include <nyala/strategies/cluster/cluster_resolver.h>
 #include <nyala/strategies/cluster/control_client.h>
 #include <nyala/strategies/cluster/control_server.h>
-#include <nyala/strategies/comm/communication_options.h>
-#include <nyala/strategies/comm/process_group.h>
+#include <nyala/strategies/communicators/communication_options.h>
+#include <nyala/strategies/communicators/process_group.h>
 
 namespace nyala::detail {
 

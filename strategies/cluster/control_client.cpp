@@ -5,7 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/system_random.h>
-#include <nyala/strategies/comm/host_name.h>
+#include <nyala/strategies/communicators/host_name.h>
 
 namespace nyala::detail {
 

@@ -12,7 +12,7 @@
 
 #include <nyala/backend/core/mutex.h>
 #include <nyala/strategies/cluster/control_transport.h>
-#include <nyala/strategies/comm/rendezvous.h>
+#include <nyala/strategies/communicators/rendezvous.h>
 
 namespace nyala::detail {
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <memory>
 
-#include <nyala/strategies/comm/host_name.h>
+#include <nyala/strategies/communicators/host_name.h>
 
 namespace nyala::detail {
 

@@ -29,7 +29,7 @@ const std::vector<Placement>& placements() {
       {"Eigen", std::regex("^Eigen/.*"), {"backend/ops", "api/eigen.h"}},
       {"spdlog", std::regex("^spdlog/.*"), {"backend/core"}},
       {"fmt", std::regex("^fmt/.*"), {"backend"}},
-      {"NCCL, Gloo", std::regex("^(nccl|gloo/).*"), {"strategies/comm"}},
+      {"NCCL, Gloo", std::regex("^(nccl|gloo/).*"), {"strategies/communicators", "strategies/cross_device"}},
       {"gRPC", std::regex("^(grpc|google/protobuf/).*"), {"strategies/cluster"}},
       {"stb_image", std::regex("^(stb/|stb_).*"), {"datasets"}},
       {"curl", std::regex("^curl/.*"), {"datasets"}},

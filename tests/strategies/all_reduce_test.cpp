@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/direct_all_reduce.h>
-#include <nyala/strategies/comm/reduction_to_one_device.h>
+#include <nyala/strategies/cross_device/direct_all_reduce.h>
+#include <nyala/strategies/cross_device/reduction_to_one_device.h>
 
 namespace nyala {
 

@@ -9,7 +9,7 @@
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/central_storage.h>
-#include <nyala/strategies/comm/all.h>
+#include <nyala/strategies/cross_device/all.h>
 #include <nyala/tests/strategies/plain_descent.h>
 #include <nyala/tests/support/error_text.h>
 

@@ -9,9 +9,9 @@
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/all.h>
-#include <nyala/strategies/comm/nccl.h>
-#include <nyala/strategies/comm/packing.h>
+#include <nyala/strategies/cross_device/all.h>
+#include <nyala/strategies/cross_device/nccl.h>
+#include <nyala/strategies/cross_device/packing.h>
 #include <nyala/tests/support/error_text.h>
 
 namespace nyala {

@@ -10,7 +10,7 @@
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/ops/shape/gather.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/all.h>
+#include <nyala/strategies/cross_device/all.h>
 #include <nyala/strategies/in_process.h>
 #include <nyala/tests/strategies/plain_descent.h>
 

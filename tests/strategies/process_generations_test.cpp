@@ -10,7 +10,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/local_communicators.h>
+#include <nyala/strategies/communicators/local_communicators.h>
 #include <nyala/strategies/in_process.h>
 #include <nyala/strategies/multi_worker.h>
 

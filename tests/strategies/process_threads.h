@@ -9,7 +9,7 @@
 
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/local_communicators.h>
+#include <nyala/strategies/communicators/local_communicators.h>
 #include <nyala/strategies/in_process.h>
 
 namespace nyala {

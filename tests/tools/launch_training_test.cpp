@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/strategies/cluster/control_transport.h>
-#include <nyala/strategies/comm/gloo_communicator.h>
+#include <nyala/strategies/communicators/gloo_communicator.h>
 #include <nyala/tests/tools/tool_test.h>
 
 namespace nyala {

@@ -16,7 +16,7 @@
 #include <nyala/strategies/cluster/address.h>
 #include <nyala/strategies/cluster/environment.h>
 #include <nyala/strategies/cluster/own_address.h>
-#include <nyala/strategies/comm/host_name.h>
+#include <nyala/strategies/communicators/host_name.h>
 
 namespace nyala::tools {
 

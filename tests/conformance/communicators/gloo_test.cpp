@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/comm/file_rendezvous.h>
-#include <nyala/strategies/comm/gloo_communicator.h>
-#include <nyala/strategies/comm/nccl.h>
-#include <nyala/strategies/comm/nccl_communicator.h>
+#include <nyala/strategies/communicators/file_rendezvous.h>
+#include <nyala/strategies/communicators/gloo_communicator.h>
+#include <nyala/strategies/cross_device/nccl.h>
+#include <nyala/strategies/communicators/nccl_communicator.h>
 #include <nyala/tests/conformance/communicators/ranks.h>
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/scratch_folder.h>

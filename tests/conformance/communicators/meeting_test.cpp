@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/comm/file_rendezvous.h>
-#include <nyala/strategies/comm/shared_memory_communicator.h>
-#include <nyala/strategies/comm/shared_segment.h>
+#include <nyala/strategies/communicators/file_rendezvous.h>
+#include <nyala/strategies/communicators/shared_memory_communicator.h>
+#include <nyala/strategies/communicators/shared_segment.h>
 #include <nyala/tests/conformance/communicators/ranks.h>
 #include <nyala/tests/support/scratch_folder.h>
 

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/comm/file_rendezvous.h>
+#include <nyala/strategies/communicators/file_rendezvous.h>
 #include <nyala/tests/conformance/communicators/ranks.h>
 #include <nyala/tests/support/rank_processes.h>
 

@@ -5,11 +5,11 @@
 #include <thread>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/comm/file_rendezvous.h>
-#include <nyala/strategies/comm/gloo_communicator.h>
-#include <nyala/strategies/comm/hierarchical_communicator.h>
-#include <nyala/strategies/comm/local_communicators.h>
-#include <nyala/strategies/comm/shared_memory_communicator.h>
+#include <nyala/strategies/communicators/file_rendezvous.h>
+#include <nyala/strategies/communicators/gloo_communicator.h>
+#include <nyala/strategies/communicators/hierarchical_communicator.h>
+#include <nyala/strategies/communicators/local_communicators.h>
+#include <nyala/strategies/communicators/shared_memory_communicator.h>
 #include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::testing {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/strategies/comm/communicator.h>
-#include <nyala/strategies/comm/rendezvous.h>
+#include <nyala/strategies/communicators/communicator.h>
+#include <nyala/strategies/communicators/rendezvous.h>
 
 namespace nyala::testing {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/comm/file_rendezvous.h>
-#include <nyala/strategies/comm/process_group.h>
+#include <nyala/strategies/communicators/file_rendezvous.h>
+#include <nyala/strategies/communicators/process_group.h>
 
 namespace nyala {
 

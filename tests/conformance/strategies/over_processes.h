@@ -4,9 +4,9 @@
 
 #include <nyala/api/layers/base/layer.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/communication_options.h>
-#include <nyala/strategies/comm/file_rendezvous.h>
-#include <nyala/strategies/comm/gloo_communicator.h>
+#include <nyala/strategies/communicators/communication_options.h>
+#include <nyala/strategies/communicators/file_rendezvous.h>
+#include <nyala/strategies/communicators/gloo_communicator.h>
 #include <nyala/strategies/multi_worker.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/support/rank_processes.h>

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/comm/ring_all_reduce.h>
+#include <nyala/strategies/cross_device/ring_all_reduce.h>
 #include <nyala/strategies/in_process.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/conformance/strategies/promise_case.h>

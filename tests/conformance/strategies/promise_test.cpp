@@ -8,7 +8,7 @@
 
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/central_storage.h>
-#include <nyala/strategies/comm/all.h>
+#include <nyala/strategies/cross_device/all.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/conformance/strategies/promise_case.h>

@@ -6,8 +6,8 @@
 
 #include <unistd.h>
 
-#include <nyala/strategies/comm/file_rendezvous.h>
-#include <nyala/strategies/comm/gloo_communicator.h>
+#include <nyala/strategies/communicators/file_rendezvous.h>
+#include <nyala/strategies/communicators/gloo_communicator.h>
 #include <nyala/tests/support/error_text.h>
 
 namespace nyala::detail {

@@ -11,7 +11,7 @@
 #include <nyala/strategies/cluster/own_address.h>
 #include <nyala/strategies/cluster/simple_cluster_resolver.h>
 #include <nyala/strategies/cluster/tf_config_cluster_resolver.h>
-#include <nyala/strategies/comm/gloo_communicator.h>
+#include <nyala/strategies/communicators/gloo_communicator.h>
 #include <nyala/tests/support/error_text.h>
 
 namespace nyala::detail {

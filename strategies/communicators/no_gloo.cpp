@@ -1,0 +1,17 @@
+// Stands for Gloo in builds that do not have it.
+#include <nyala/strategies/communicators/gloo_communicator.h>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+bool gloo_is_built() { return false; }
+
+std::shared_ptr<Communicator> gloo_communicator(const CommunicatorOptions&,
+                                                const std::shared_ptr<Rendezvous>&) {
+  throw NotFoundError(
+      "gloo_communicator: this build has no Gloo, which ranks on several hosts talk by; install libgloo-dev "
+      "(scripts/setup.sh does) and configure again");
+}
+
+}  // namespace nyala
