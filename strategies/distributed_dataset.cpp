@@ -50,13 +50,14 @@ void check_alike(ProcessExchange& processes, bool comes, int64_t rows) {
   const std::vector<int64_t> all = asked_of_all(processes, comes, rows);
   for (size_t i = 2; i < all.size(); i += 2)
     if (all[i] != all[0] || all[i + 1] != all[1])
-      throw CommunicationError("distribute: ranks 0 and " + std::to_string(i / 2) +
-                               " have different batches; give every process the same Dataset, or make one for "
-                               "each by distribute_datasets_from_function()");
+      throw CommunicationError(
+          "distribute: ranks 0 and " + std::to_string(i / 2) +
+          " have different batches; give every process the same Dataset, or make one for "
+          "each by distribute_datasets_from_function()");
 }
 
-/// Each process has data of its own, `batch` while it `comes`. One whose data has ended goes on without rows until
-/// all have.
+/// Each process has data of its own, `batch` while it `comes`. One whose data has ended goes on without rows
+/// until all have.
 void join(ProcessExchange& processes, DistributedBatch& batch, bool& comes) {
   const std::vector<int64_t> all = asked_of_all(processes, comes, comes ? batch.rows : 0);
   bool some = false;
@@ -64,7 +65,8 @@ void join(ProcessExchange& processes, DistributedBatch& batch, bool& comes) {
   if (some && !comes) {
     if (batch.parts.empty())
       throw InvalidArgumentError(
-          "distribute_datasets_from_function: the Dataset of this process has no batch, those of others have; "
+          "distribute_datasets_from_function: the Dataset of this process has no batch, those of others "
+          "have; "
           "expected one at least");
     for (Batch& part : batch.parts) part = nyala::detail::rows_of(part, 0, 0);
   }

@@ -133,10 +133,11 @@ void InProcessStrategy::claim_gradients(const UpdateRule& rule, const void* owne
   for (const Variable& variable : rule.variables()) {
     const auto found = gathered_.find(&variable.node());
     if (accumulates && found != gathered_.end() && found->second.owner == owner && found->second.is_lost)
-      throw StateError("the gradients of variable " + in_quotes(variable.path()) +
-                       " that were gathered over steps are lost: another optimizer, of a model that shares the "
-                       "variable, has made a step since; train others after an update, or compile() the model "
-                       "again");
+      throw StateError(
+          "the gradients of variable " + in_quotes(variable.path()) +
+          " that were gathered over steps are lost: another optimizer, of a model that shares the "
+          "variable, has made a step since; train others after an update, or compile() the model "
+          "again");
   }
   for (const Variable& variable : rule.variables()) {
     if (!applies) {

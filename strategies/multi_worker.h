@@ -15,22 +15,23 @@ struct MultiWorkerMirroredStrategyConfig {
   /// Which processes there are and which of them this is; nothing: as choose_cluster_resolver() finds out.
   ClusterResolverOption cluster_resolver = {};
   CommunicationOptions communication_options = {};
-  /// Names of this process' devices, one replica each; empty: all accelerators, else the first CPU. As many as
-  /// the process likes.
+  /// Names of this process' devices, one replica each; empty: all accelerators, else the first CPU. As many
+  /// as the process likes.
   std::vector<std::string> devices = {};
   /// As MirroredStrategy's, of the replicas of this process.
   SharedWeights shared_weights = SharedWeights::automatic;
 };
 
-/// MirroredStrategy with replicas in several processes that run the same program: the numbers of one device at
-/// the same global batch. Every process is given the same data and takes its rows of each batch; `batch_size` is
-/// the global one. Whatever concerns the replicas of all processes (making variables, building and compiling
-/// models, fit, evaluate, predict, reduce, gather) is called by all of them, in the same order. Replicas are
-/// numbered through the processes in the order of ranks.
+/// MirroredStrategy with replicas in several processes that run the same program: the numbers of one device
+/// at the same global batch. Every process is given the same data and takes its rows of each batch;
+/// `batch_size` is the global one. Whatever concerns the replicas of all processes (making variables,
+/// building and compiling models, fit, evaluate, predict, reduce, gather) is called by all of them, in the
+/// same order. Replicas are numbered through the processes in the order of ranks.
 ///
-/// A process that fails ends the step of all: CommunicationError says who and why. Of a strategy that was given
-/// its communicators, and where nobody starts lost processes again, that is the end. Else it goes on with the
-/// processes of the next generation: fit does so by itself, at the step that the most advanced process had reached; everything else throws.
+/// A process that fails ends the step of all: CommunicationError says who and why. Of a strategy that was
+/// given its communicators, and where nobody starts lost processes again, that is the end. Else it goes on
+/// with the processes of the next generation: fit does so by itself, at the step that the most advanced
+/// process had reached; everything else throws.
 class MultiWorkerMirroredStrategy : public Strategy {
  public:
   using Config = MultiWorkerMirroredStrategyConfig;

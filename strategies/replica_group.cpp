@@ -111,8 +111,8 @@ class ReplicaGroup::Context final : public Collectives {
     return a.rank() == b.rank() && a.dtype() == b.dtype();
   }
 
-  /// Shows `value`; the first replica makes one of what the replicas of this process show, together with other
-  /// processes, and all get copies of that.
+  /// Shows `value`; the first replica makes one of what the replicas of this process show, together with
+  /// other processes, and all get copies of that.
   template <class Combine>
   Tensors with_others(const char* what, const Tensor& value, bool (*fits)(const Tensor&, const Tensor&),
                       Combine&& combine) {

@@ -137,7 +137,8 @@ Tensor StrategyNode::reduce(ReduceOp op, const PerReplica<>& values, const Reduc
   Tensors parts;
   for (const Tensor& value : values)
     parts.push_back(axes.list.empty() ? value.detached() : ops::sum(value.detached(), axes.list));
-  const Tensor local = cross_device_ops().reduce(processes() ? ReduceOp::sum : op, parts, {parts[0].device()})[0];
+  const Tensor local =
+      cross_device_ops().reduce(processes() ? ReduceOp::sum : op, parts, {parts[0].device()})[0];
   if (!processes()) return local;
   processes()->all_reduce_sum(local, "reduce()");
   return op == ReduceOp::mean ? mean_of_sum(local, num_replicas_in_sync()) : local;

@@ -69,9 +69,9 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   /// A whole batch, cut for the replicas of this process.
   DistributedBatch distribute(const Batch& batch);
 
-  /// Verb 3, run: fn once per replica of this process, at the same time; returns when all have. A replica that throws cancels
-  /// the others' collectives; the first error is thrown, with replica and device in its text.
-  /// With a rule the replicas' sinks take the gradients of the rule's variables.
+  /// Verb 3, run: fn once per replica of this process, at the same time; returns when all have. A replica
+  /// that throws cancels the others' collectives; the first error is thrown, with replica and device in its
+  /// text. With a rule the replicas' sinks take the gradients of the rule's variables.
   virtual void run(const std::function<void(Replica&)>& fn, UpdateRule* rule = nullptr) = 0;
 
   /// Verb 4, update: applies the rule to the reduced gradients of the last run() with it. Throws StateError

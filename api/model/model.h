@@ -98,8 +98,8 @@ class Model : public Layer {
   template <std::derived_from<ModelNode> Node>
   explicit Model(std::shared_ptr<Node> node)
       : Model(std::shared_ptr<ModelNode>(detail::as_made(std::move(node)))) {}
-  /// The graph between symbolic tensors, which may be those of other models: layers and weights are shared with
-  /// them. An input that is not an Input's gets one of its own: the model begins there. Throws
+  /// The graph between symbolic tensors, which may be those of other models: layers and weights are shared
+  /// with them. An input that is not an Input's gets one of its own: the model begins there. Throws
   /// InvalidArgumentError where the tensors are not connected.
   Model(const Tensor& input, const Tensor& output, Config config = {});
   Model(const Tensor& input, const Tensors& outputs, Config config = {});

@@ -237,7 +237,8 @@ void Stepper::train_part(ReplicaStep& step, const Batch& part) {
   ConnectedSink sink(*step.replica().gradients,
                      model_.step_memory().connected[static_cast<size_t>(step.replica().local_index)]);
   NoRowsSink empty(sink);
-  backward(tape, scale == 1.0 ? loss : loss * scale, step.rows() > 0 ? static_cast<GradientSink&>(sink) : empty);
+  backward(tape, scale == 1.0 ? loss : loss * scale,
+           step.rows() > 0 ? static_cast<GradientSink&>(sink) : empty);
 }
 
 void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
@@ -355,7 +356,8 @@ Tensors Stepper::outputs_of(const Batch& given, bool training, const BatchPlace&
     ReplicaStep step(model_, replica, call);
     const RunningCall own{.call = &call, .layer = &model_, .is_step = true};
     const ScopedValue<const RunningCall*> running(thread_context().running, &own);
-    parts[static_cast<size_t>(replica.local_index)] = model_.predict_step(step, part_of(strategy_, batch, place, replica.local_index));
+    parts[static_cast<size_t>(replica.local_index)] =
+        model_.predict_step(step, part_of(strategy_, batch, place, replica.local_index));
   });
   reports.reset();
   nyala::check_status(status, model_, given_.get());
@@ -366,7 +368,8 @@ Tensors Stepper::outputs_of(const Batch& given, bool training, const BatchPlace&
     const auto rows_of = [&](size_t index) {
       return strategy_.rows_of(strategy_.replica_id(static_cast<int>(index)), rows);
     };
-    const int64_t first = rows_of(0).first, end = rows_of(parts.size() - 1).first + rows_of(parts.size() - 1).count;
+    const int64_t first = rows_of(0).first,
+                  end = rows_of(parts.size() - 1).first + rows_of(parts.size() - 1).count;
     const Tensor own = Tensor::empty(sample.shape().with(0, end - first), sample.dtype());
     for (size_t index = 0; index < parts.size(); ++index)
       own.rows(rows_of(index).first - first, rows_of(index).count).copy_from(parts[index][i]);
@@ -446,7 +449,8 @@ void Stepper::check_status() const {
 }
 
 Logs Stepper::logs() const {
-  const Logs logs = read_logs(*model_.training(), sums_to_read(model_.epoch_sums()), model_.epoch_sums().rows);
+  const Logs logs =
+      read_logs(*model_.training(), sums_to_read(model_.epoch_sums()), model_.epoch_sums().rows);
   return has_own_values(model_) ? with_own_values(logs, model_) : logs;
 }
 

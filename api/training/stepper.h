@@ -51,8 +51,8 @@ class Stepper {
   /// The same for the batches until now, whatever comes later: copied on the devices, read when first asked
   /// for.
   Logs logs_of_now() const;
-  /// Throws NumericError for the first value that a kernel of this stepper's steps found out of range (labels,
-  /// indices).
+  /// Throws NumericError for the first value that a kernel of this stepper's steps found out of range
+  /// (labels, indices).
   void check_status() const;
   /// Forgets what training steps before have reported.
   void clear_status() const;

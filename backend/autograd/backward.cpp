@@ -24,7 +24,8 @@ namespace {
 /// The gradients known so far, by value id.
 class Walk {
  public:
-  Walk(Tape& tape, GradientSink& sink) : tape_(tape), sink_(sink), scratch_(scratch()), gradients_(std::exchange(scratch_, {})) {
+  Walk(Tape& tape, GradientSink& sink)
+      : tape_(tape), sink_(sink), scratch_(scratch()), gradients_(std::exchange(scratch_, {})) {
     gradients_.assign(tape.values().size(), Tensor());
   }
   ~Walk() {

@@ -117,15 +117,15 @@ class InternalError : public Error {
 
 namespace detail {
 
-/// Call inside a catch block: throws the current exception again, with `prefix` in front of its text where it is
-/// an Error, of any class derived from it. Others go on as they are.
+/// Call inside a catch block: throws the current exception again, with `prefix` in front of its text where it
+/// is an Error, of any class derived from it. Others go on as they are.
 [[noreturn]] void rethrow_with_prefix(const std::string& prefix);
 
 }  // namespace detail
 
 /// Inside a catch block: the replica from whose thread an exception comes that is not one of Nyala's
-/// ("replica 1 on cpu:1: "), so that a class of one's own arrives as it was thrown. Empty for Nyala's, whose texts
-/// have it, and for what no other thread has thrown.
+/// ("replica 1 on cpu:1: "), so that a class of one's own arrives as it was thrown. Empty for Nyala's, whose
+/// texts have it, and for what no other thread has thrown.
 std::string error_place();
 
 namespace detail {

@@ -62,8 +62,8 @@ class Call {
   const CallOptions& options() const { return options_; }
 
   /// The value of a variable on this replica; tracked by the tape if the variable is trainable (or trained,
-  /// where the options say what is). State that was assigned in this pass has the new value. Throws StateError
-  /// for a trainable variable that no layer holds.
+  /// where the options say what is). State that was assigned in this pass has the new value. Throws
+  /// StateError for a trainable variable that no layer holds.
   Tensor operator[](const Variable& variable) const;
 
   /// Queues a write of state, applied after the step by the variable's aggregation. The last write of a step
@@ -83,10 +83,10 @@ class Call {
   }
   const std::vector<std::pair<std::string, Tensor>>& metrics() const { return metrics_; }
 
-  /// Over the rows of the whole batch, in a layer that looks at other rows than its own: `c.global_mean(x, 0)` is
-  /// what `x.mean(0)` is on one device, on any number of replicas and with any split of the rows. Axes as those
-  /// of ops::sum; without the axis of the rows, axis 0, it is the replica's own. Differentiable: gradients flow
-  /// to the rows of all replicas. Every replica calls it, also one without rows.
+  /// Over the rows of the whole batch, in a layer that looks at other rows than its own: `c.global_mean(x,
+  /// 0)` is what `x.mean(0)` is on one device, on any number of replicas and with any split of the rows. Axes
+  /// as those of ops::sum; without the axis of the rows, axis 0, it is the replica's own. Differentiable:
+  /// gradients flow to the rows of all replicas. Every replica calls it, also one without rows.
   Tensor global_sum(const Tensor& x, const Axes& axes = {}, bool keepdims = false) const;
   Tensor global_mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false) const;
 

@@ -31,9 +31,9 @@ class CachingAllocator final : public StorageOwner {
   CachingAllocator(Device device, std::unique_ptr<MemorySource> source);
   ~CachingAllocator() override;
 
-  /// A storage of at least `bytes` bytes. Where the system has no more, everything cached is given back (on the
-  /// host that of all its devices) and it is tried again; then OutOfMemoryError is thrown, which names device,
-  /// bytes wanted, in use and cached, and the largest tensors.
+  /// A storage of at least `bytes` bytes. Where the system has no more, everything cached is given back (on
+  /// the host that of all its devices) and it is tried again; then OutOfMemoryError is thrown, which names
+  /// device, bytes wanted, in use and cached, and the largest tensors.
   StorageRef allocate(size_t bytes);
 
   /// Allocates nothing.

@@ -9,8 +9,8 @@
 
 namespace nyala {
 
-/// What one process of a step may ask of the others, for those of its replicas that met. One thread at a time,
-/// and all processes in the same order; `what` names the exchange in errors, and processes that come to
+/// What one process of a step may ask of the others, for those of its replicas that met. One thread at a
+/// time, and all processes in the same order; `what` names the exchange in errors, and processes that come to
 /// different ones get CommunicationError, as all do whom another one fails to answer in time.
 class ProcessExchange {
  public:

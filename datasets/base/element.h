@@ -9,8 +9,8 @@
 
 namespace nyala {
 
-/// One element of a Dataset: inputs, targets and sample weights, each perhaps none. `x[i]` is input i, `y[i]` are
-/// the targets of output i and `sample_weight[i]` its weights, an empty tensor where it has none. After
+/// One element of a Dataset: inputs, targets and sample weights, each perhaps none. `x[i]` is input i, `y[i]`
+/// are the targets of output i and `sample_weight[i]` its weights, an empty tensor where it has none. After
 /// Dataset::batch every tensor has the rows of the batch as its axis 0.
 struct Element {
   Tensors x = {};

@@ -8,8 +8,8 @@
 namespace nyala {
 
 /// The sample weights of an element: none, one tensor for every output, or one for each output in order, some
-/// perhaps empty. `weights[i]` are those of output i, as `y[i]` are its targets; where there is one tensor for
-/// all it stands wherever a Tensor is taken: `loss(y, y_pred, batch.sample_weight)`.
+/// perhaps empty. `weights[i]` are those of output i, as `y[i]` are its targets; where there is one tensor
+/// for all it stands wherever a Tensor is taken: `loss(y, y_pred, batch.sample_weight)`.
 class SampleWeights {
  public:
   SampleWeights() = default;

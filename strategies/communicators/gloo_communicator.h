@@ -19,8 +19,8 @@ bool gloo_is_built();
 /// all_gather and broadcast move goes from its owner to each of the others. Ignores SIGPIPE in this process,
 /// unless it is handled.
 ///
-/// A rank that ends without a word is mostly seen at once, PeerLostError; of a few ends in a hundred Gloo says
-/// nothing, and then the others get TimeoutError when the call's time is over.
+/// A rank that ends without a word is mostly seen at once, PeerLostError; of a few ends in a hundred Gloo
+/// says nothing, and then the others get TimeoutError when the call's time is over.
 std::shared_ptr<Communicator> gloo_communicator(const CommunicatorOptions& options,
                                                 const std::shared_ptr<Rendezvous>& rendezvous);
 

@@ -12,8 +12,8 @@ namespace nyala {
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
-  /// Waits until all processes of the next generation are there, and connects them. Ranks and their number may
-  /// be others than before; CommunicatorOptions::generation has risen. Throws CommunicationError where no
+  /// Waits until all processes of the next generation are there, and connects them. Ranks and their number
+  /// may be others than before; CommunicatorOptions::generation has risen. Throws CommunicationError where no
   /// generation forms in time, and where abort() was called anywhere.
   virtual ProcessCommunicators join() = 0;
   /// Whether there may be another generation after this one: a failure is not the end. False after abort().

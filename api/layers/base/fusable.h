@@ -8,7 +8,8 @@
 
 namespace nyala {
 
-/// What a model computes in one pass with a layer, in the order in which it happens. The fields left out do not.
+/// What a model computes in one pass with a layer, in the order in which it happens. The fields left out do
+/// not.
 struct FusedParts {
   std::optional<ops::Padding> padding = {};  // zeros around an image, in place of the layer's own
   bool sum = false;                          // another tensor is added to what the layer gives

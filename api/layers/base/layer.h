@@ -83,7 +83,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// True if the mask of the input is also that of each output (see compute_mask). As in Keras a layer that
   /// says nothing loses masks.
   virtual bool supports_masking() const { return false; }
-  /// True if call() looks at the masks of its inputs (mask_of, api/layers/base/mask.h): Keras' argument `mask`.
+  /// True if call() looks at the masks of its inputs (mask_of, api/layers/base/mask.h): Keras' argument
+  /// `mask`.
   virtual bool uses_mask() const { return false; }
   /// True if outputs get masks even where no input has one.
   virtual bool makes_mask() const { return false; }
@@ -151,7 +152,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   }
   void add_sublayer(std::string attribute, const Layer& layer);
   /// `Variable gain = track("gain", Variable(1.0));` makes a variable one of the layer's weights, or of its
-  /// state where it is not trainable, in front of what build() makes. `attribute` is its name where it has none.
+  /// state where it is not trainable, in front of what build() makes. `attribute` is its name where it has
+  /// none.
   Variable track(const std::string& attribute, const Variable& variable);
   void mark_built() { built_ = true; }
 
@@ -210,8 +212,8 @@ class Layer {
   /// Those that train; none of a layer whose flag is false, whatever is thawed inside it (as in Keras).
   Variables trainable_weights() const;
   Variables non_trainable_weights() const;
-  /// Keras' other names for the same: `variable.path()` names one, `get_weights()` gives the values. Metrics hold
-  /// no variables, and seeds are none.
+  /// Keras' other names for the same: `variable.path()` names one, `get_weights()` gives the values. Metrics
+  /// hold no variables, and seeds are none.
   Variables variables() const { return weights(); }
   Variables trainable_variables() const { return trainable_weights(); }
   Variables non_trainable_variables() const { return non_trainable_weights(); }
@@ -296,7 +298,9 @@ template <class Node>
 constexpr bool overrides_call_of_many_only() {
   constexpr bool many =
       requires { requires !std::is_same_v<decltype(declares_many(&Node::call)), LayerNode*>; };
-  constexpr bool one = requires { requires !std::is_same_v<decltype(declares_one(&Node::call)), LayerNode*>; };
+  constexpr bool one = requires {
+    requires !std::is_same_v<decltype(declares_one(&Node::call)), LayerNode*>;
+  };
   return many && !one;
 }
 

@@ -9,7 +9,8 @@ namespace nyala {
 
 struct LoadWeightsConfig {
   /// Files of the older layout (groups by layer name): layers of the same name take their weights, all others
-  /// keep theirs. The layout of Keras 3 goes by structure; there this throws InvalidArgumentError, as in Keras.
+  /// keep theirs. The layout of Keras 3 goes by structure; there this throws InvalidArgumentError, as in
+  /// Keras.
   bool by_name = false;
   /// Weights that the file lacks or has in another shape keep their values instead of throwing.
   bool skip_mismatch = false;

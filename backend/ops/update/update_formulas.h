@@ -295,7 +295,9 @@ void update_elements(const KernelCall& call, int64_t begin, int64_t end) {
       weight[i] = w, first[i] = a, second[i] = b;
     }
   } else {
-    T* __restrict first = call.out<T>(1), * __restrict second = call.out<T>(2), * __restrict third = call.out<T>(3);
+    T* __restrict first = call.out<T>(1);
+    T* __restrict second = call.out<T>(2);
+    T* __restrict third = call.out<T>(3);
     for (int64_t i = begin; i < end; ++i) {
       T w = prepare.weight(weight[i]), a = first[i], b = second[i], c = third[i];
       formula(prepare.gradient(gradient[i]), w, a, b, c);
