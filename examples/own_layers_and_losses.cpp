@@ -19,7 +19,7 @@ struct Scale : LayerNode {
   Config config;
   Variable scale, shift;
 
-  explicit Scale(const Config& config) : config(config) {}
+  explicit Scale(const Config& given) : config(given) {}
   std::string class_name() const override { return "Scale"; }
   void fields(FieldVisitor& v) override { config.fields(v); }
   void build(Builder& builder, const Shape& input) override {
@@ -40,7 +40,7 @@ struct Residual : LayerNode {
   Layer scale = track("scale", make_layer<Scale>(ScaleConfig{.initial = 0.5}));
   Layer dense, dropout = track("dropout", Dropout(0.1));
 
-  explicit Residual(const Config& config) : config(config), dense(track("dense", Dense(config.units))) {}
+  explicit Residual(const Config& given) : config(given), dense(track("dense", Dense(config.units))) {}
   std::string class_name() const override { return "Residual"; }
   void fields(FieldVisitor& v) override { config.fields(v); }
   Tensor call(Call& c, const Tensor& x) const override {
@@ -57,7 +57,7 @@ struct Lopsided : LossNode {
   using Config = LopsidedConfig;
   Config config;
 
-  explicit Lopsided(const Config& config) : config(config) {}
+  explicit Lopsided(const Config& given) : config(given) {}
   std::string class_name() const override { return "Lopsided"; }
   std::string name() const override { return "lopsided"; }
   void fields(FieldVisitor& v) const override { Config(config).fields(v); }
