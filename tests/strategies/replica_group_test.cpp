@@ -58,7 +58,8 @@ TEST(ReplicaGroupCancelTest, WhoComesMeanwhileDoesNotWaitForEver) {
   for (int i = 1; i <= kRounds; ++i) {
     group.reset();
     round = i;
-    for (volatile int wait = i % 400; wait > 0; wait = wait - 1) continue;
+    volatile int wait = i % 400;
+    while (wait > 0) wait = wait - 1;
     group.cancel("a test");
     while (ended.load() < i) std::this_thread::yield();
   }

@@ -18,7 +18,7 @@ namespace nyala {
 class ChildProcess {
  public:
   ChildProcess(const std::string& program, const std::vector<std::string>& arguments) {
-    const std::string path = std::string(NYALA_TEST_PROGRAMS) + "/" + program;
+    const std::string path = NYALA_TEST_PROGRAMS "/" + program;
     std::vector<char*> list = {const_cast<char*>(path.c_str())};
     for (const std::string& argument : arguments) list.push_back(const_cast<char*>(argument.c_str()));
     list.push_back(nullptr);

@@ -38,7 +38,7 @@ class NyalaProcess {
       : reads_output_(output.empty()),
         out_(output.empty() ? folder + "/stdout" : output),
         err_(folder + "/stderr") {
-    const std::string program = std::string(NYALA_BINARY_DIR) + "/tools/nyala";
+    const std::string program = NYALA_BINARY_DIR "/tools/nyala";
     std::vector<char*> list = {const_cast<char*>(program.c_str())};
     for (const std::string& argument : arguments) list.push_back(const_cast<char*>(argument.c_str()));
     list.push_back(nullptr);

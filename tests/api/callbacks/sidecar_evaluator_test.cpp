@@ -81,7 +81,9 @@ TEST_F(SidecarEvaluation, WaitsForWhatTrainingLeaves) {
   training.join();
   // A busy machine may miss the first, never the last.
   EXPECT_EQ(losses.back(), 1);
-  if (losses.size() > 1) EXPECT_EQ(losses, (std::vector<double>{4, 1}));
+  if (losses.size() > 1) {
+    EXPECT_EQ(losses, (std::vector<double>{4, 1}));
+  }
 }
 
 TEST_F(SidecarEvaluation, EvaluatesWhatModelCheckpointWrites) {

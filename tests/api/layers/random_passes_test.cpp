@@ -43,7 +43,9 @@ TEST_F(RandomPasses, EveryBatchAndEveryPredictDrawsAnew) {
   const std::vector<float> first = predicted(model), second = predicted(model);
   for (size_t i = 0; i < first.size(); ++i) {
     EXPECT_NE(first[i], second[i]) << i;
-    if (i >= 12) EXPECT_NE(first[i], first[i - 12]) << i;
+    if (i >= 12) {
+      EXPECT_NE(first[i], first[i - 12]) << i;
+    }
   }
   EXPECT_NE(loss(model), loss(model));
   const Tensor x = Tensor::zeros({2, 4});

@@ -92,10 +92,10 @@ TEST_F(HostileNames, InErrorsAndSummaries) {
 
 TEST_F(HostileNames, ThatAreOptionsOfLayers) {
   for (const char* key : {"activation", "dtype", "kernel_initializer"}) {
-    const std::string text = std::string(R"({"class_name": "Sequential", "config": {"layers": [)") +
-                             R"({"class_name": "InputLayer", "config": {"batch_shape": [null, 2]}},)" +
-                             R"({"class_name": "Dense", "config": {"units": 2, ")" + key +
-                             R"(": "a\u001b[31m\nERROR: b\r\u009b2J"}}]}})";
+    const std::string text = R"({"class_name": "Sequential", "config": {"layers": [)"
+                             R"({"class_name": "InputLayer", "config": {"batch_shape": [null, 2]}},)"
+                             R"({"class_name": "Dense", "config": {"units": 2, ")" +
+                             std::string(key) + R"(": "a\u001b[31m\nERROR: b\r\u009b2J"}}]}})";
     expect_harmless_error(key, [&] { model_from_json(text); });
   }
   expect_harmless_error("registered name", [] {

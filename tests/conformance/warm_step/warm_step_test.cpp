@@ -26,6 +26,9 @@ void* counted(size_t bytes, size_t alignment) {
   return data;
 }
 
+// Not inlined: the compiler would warn that what operator new gave is not free's.
+[[gnu::noinline]] void released(void* data) noexcept { std::free(data); }
+
 }  // namespace
 
 void* operator new(size_t bytes) { return counted(bytes, 0); }
@@ -36,14 +39,14 @@ void* operator new(size_t bytes, std::align_val_t alignment) {
 void* operator new[](size_t bytes, std::align_val_t alignment) {
   return counted(bytes, static_cast<size_t>(alignment));
 }
-void operator delete(void* data) noexcept { std::free(data); }
-void operator delete[](void* data) noexcept { std::free(data); }
-void operator delete(void* data, size_t) noexcept { std::free(data); }
-void operator delete[](void* data, size_t) noexcept { std::free(data); }
-void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete(void* data, size_t, std::align_val_t) noexcept { std::free(data); }
-void operator delete[](void* data, size_t, std::align_val_t) noexcept { std::free(data); }
+void operator delete(void* data) noexcept { released(data); }
+void operator delete[](void* data) noexcept { released(data); }
+void operator delete(void* data, size_t) noexcept { released(data); }
+void operator delete[](void* data, size_t) noexcept { released(data); }
+void operator delete(void* data, std::align_val_t) noexcept { released(data); }
+void operator delete[](void* data, std::align_val_t) noexcept { released(data); }
+void operator delete(void* data, size_t, std::align_val_t) noexcept { released(data); }
+void operator delete[](void* data, size_t, std::align_val_t) noexcept { released(data); }
 
 namespace nyala {
 namespace {
