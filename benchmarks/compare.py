@@ -2,7 +2,7 @@
 """Runs train_throughput and its peers interleaved (A B C A B C ...) and prints how they compare.
 
     python3 benchmarks/compare.py --torch-python ~/torch-venv/bin/python --keras-python ~/keras-venv/bin/python
-    python3 benchmarks/compare.py --strategies --torch-python ... --keras-python ...
+    python3 benchmarks/compare.py --strategies --nyala build/release/tools/nyala --torch-python ... --keras-python ...
 
 Peers run with glibc told to keep freed memory (untuned, page faults cost PyTorch a third or more of its speed),
 ours as it is. Every program is a process of its own, one at a time. The ratio is our
@@ -50,6 +50,8 @@ def parse():
     )
     parser.add_argument("--eager-only", action="store_true", help="without torch.compile, which takes long to start")
     parser.add_argument("--strategies", action="store_true", help="instead: one device, several, peers' devices")
+    parser.add_argument("--nyala", type=pathlib.Path, help="--strategies: the nyala command, for several processes")
+    parser.add_argument("--only", nargs="+", help="--strategies: only contestants whose names contain one of these")
     parser.add_argument("--compiled-ddp", action="store_true", help="--strategies: also DDP under torch.compile")
     parser.add_argument("--default-malloc", action="store_true", help="leave malloc of the peers alone")
     parser.add_argument(

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import resource
 import statistics
 import subprocess
@@ -17,15 +18,18 @@ TUNED_MALLOC = {
     "MALLOC_TRIM_THRESHOLD_": "17179869184",
     "MALLOC_TOP_PAD_": "268435456",
 }
+RANK = re.compile(r"^\[\d+\] ")  # what nyala launch puts in front of lines
 OPENMP_WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")  # everybody runs as users do, without them
 BATCH = {
     "lenet5": 256, "lenet": 256, "resnet20": 128, "mlp": 128, "lstm": 64, "transformer": 32,
     "resnet18": 64, "resnet50": 16, "mobilenet_v2": 16, "xception": 8}  # fmt: skip
 
 
-def ours(options, label, model, **arguments):
+def ours(options, label, model, processes=1, **arguments):
     """A contestant: name, command, environment."""
     command = [str(options.program), "--model", model, "--seconds", str(options.seconds)]
+    if processes > 1:
+        command = [str(options.nyala), "launch", "-n", str(processes), "--"] + command
     for key, value in arguments.items():
         command += [f"--{key}"] if value is True else [f"--{key}", str(value)]
     return {"name": label, "ours": True, "command": command, "environment": {}}
@@ -71,7 +75,8 @@ def run_once(contestant, timeout):
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return {"error": str(error)}
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    printed = (RANK.sub("", line) for line in done.stdout.splitlines())
+    lines = [json.loads(line) for line in printed if line.startswith("{")]
     if done.returncode or not lines:
         return {"error": f"exit status {done.returncode}: {done.stderr.strip()[-300:]}"}
     seconds, (machine_now, children_now) = time.time() - start, busy_seconds()

@@ -10,6 +10,8 @@ TWO_BY_ONE = "Mirrored, 2 devices x 1 thread"
 FOUR = "Mirrored, 4 devices x 1 thread"
 EIGHT = "Mirrored, 8 devices x 1 thread"
 CENTRAL = "CentralStorage, 2 devices x 1 thread"
+PROCESSES = "MultiWorkerMirrored, 2 processes x 1 thread"
+OVER_GLOO = "MultiWorkerMirrored, 2 processes x 1 thread, Gloo"
 TENSORFLOW = {"graph": "TensorFlow Mirrored, 2 CPUs (fit)", "step": "TensorFlow Mirrored, 2 CPUs (run)"}
 DDP = {"none": "PyTorch DDP, 2 processes", "default": "PyTorch DDP, 2 processes (compiled)"}
 
@@ -22,13 +24,16 @@ RATIOS = [
     (CENTRAL, [TWO_BY_ONE], {"lenet": 0.95, "resnet20": 0.95}),
     (TWO_BY_ONE, list(TENSORFLOW.values()), {"lenet": 1.3, "resnet20": 1.3}),
     (TWO_BY_ONE, list(DDP.values()), {"lenet": 1.3, "resnet20": 1.05}),
+    (PROCESSES, [TWO_BY_ONE], {"resnet20": 0.97}),
+    (PROCESSES, list(DDP.values()), {"lenet": 1.5, "resnet20": 1.2}),
+    (OVER_GLOO, list(DDP.values()), {"resnet20": 1.05}),
 ]
 
 
 def contestants(options, model):
-    def nyala(label, devices, threads, strategy):
+    def nyala(label, devices, threads, strategy, **more):
         return ours(
-            options, label, model, batch=BATCH[model], devices=devices, threads=threads, strategy=strategy
+            options, label, model, batch=BATCH[model], devices=devices, threads=threads, strategy=strategy, **more
         )
 
     result = [
@@ -39,6 +44,9 @@ def contestants(options, model):
         nyala(EIGHT, 8, 1, "mirrored"),
         nyala(CENTRAL, 2, 1, "central_storage"),
     ]
+    if options.nyala:
+        result.append(nyala(PROCESSES, 1, 1, "multi_worker", processes=2))
+        result.append(nyala(OVER_GLOO, 1, 1, "multi_worker", processes=2, implementation="gloo"))
     devices = ("--devices", "2", "--threads")
     if options.keras_python:
         for mode, label in TENSORFLOW.items():
@@ -49,6 +57,8 @@ def contestants(options, model):
             if mode == "none" or options.compiled_ddp:
                 arguments = (*devices, "1", "--compile", mode)
                 result.append(peer(options, options.torch_python, "torch_train.py", label, model, *arguments))
+    if options.only:
+        result = [one for one in result if any(part in one["name"] for part in options.only)]
     return result
 
 

@@ -1,5 +1,5 @@
 // Trains one of the compared networks on synthetic data and prints one JSON line with the median and best
-// throughput.
+// throughput. Over processes: nyala launch -n 2 -- train_throughput --strategy multi_worker
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct Options {
   int warmup = 5;
   size_t steps = 0;
   std::string strategy = "none";
+  std::string implementation = "automatic";
   bool separate = false;
   bool infer = false;
   bool recompute = false;
@@ -79,8 +81,10 @@ Options parse(int argc, char** argv) {
   app.add_option("--seconds", options.seconds, "measuring time");
   app.add_option("--steps", options.steps, "measure exactly so many steps instead (for instruction counts)");
   app.add_option("--warmup", options.warmup, "steps before measuring");
-  app.add_option("--strategy", options.strategy, "none, mirrored or central_storage")
-      ->check(CLI::IsMember({"none", "mirrored", "central_storage"}));
+  app.add_option("--strategy", options.strategy, "none, mirrored, central_storage or multi_worker")
+      ->check(CLI::IsMember({"none", "mirrored", "central_storage", "multi_worker"}));
+  app.add_option("--implementation", options.implementation, "by what processes exchange numbers")
+      ->check(CLI::IsMember({"automatic", "shared_memory", "gloo"}));
   app.add_flag("--separate", options.separate, "mirrored weights in separate storage");
   app.add_flag("--recompute", options.recompute, "compile with recompute_batch_normalization");
   app.add_flag("--inference", options.infer, "predict instead of training");
@@ -92,18 +96,48 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-benchmarks::BenchmarkModel make_model(const Options& options) {
-  const auto make = [&] {
-    return benchmarks::make_benchmark_model(options.model, options.dtype, options.recompute);
-  };
-  if (options.strategy == "none") return make();
+CommunicationImplementation implementation(const std::string& name) {
+  for (const auto one : {CommunicationImplementation::shared_memory, CommunicationImplementation::gloo})
+    if (name == name_of(one)) return one;
+  return CommunicationImplementation::automatic;
+}
+
+/// The strategy that was asked for, none where programs name none, and whether this process prints.
+struct Place {
+  std::optional<Strategy> strategy = {};
+  bool is_chief = true;
+};
+
+Place make_place(const Options& options) {
+  if (options.strategy == "none") return {};
   configure_logical_devices("cpu", options.devices);
   std::vector<std::string> devices;
   for (int i = 0; i < options.devices; ++i) devices.push_back("cpu:" + std::to_string(i));
   if (options.strategy == "central_storage")
-    return CentralStorageStrategy({.compute_devices = devices, .parameter_device = "cpu:0"}).scope(make);
+    return {CentralStorageStrategy({.compute_devices = devices, .parameter_device = "cpu:0"})};
   const SharedWeights shared = options.separate ? SharedWeights::never : SharedWeights::automatic;
-  return MirroredStrategy({.devices = devices, .shared_weights = shared}).scope(make);
+  if (options.strategy == "mirrored")
+    return {MirroredStrategy({.devices = devices, .shared_weights = shared})};
+  const MultiWorkerMirroredStrategy strategy(
+      {.communication_options = {.implementation = implementation(options.implementation)},
+       .devices = devices,
+       .shared_weights = shared});
+  return {strategy, strategy.is_chief()};
+}
+
+benchmarks::BenchmarkModel make_model(const Options& options, const std::optional<Strategy>& strategy) {
+  const auto make = [&] {
+    return benchmarks::make_benchmark_model(options.model, options.dtype, options.recompute);
+  };
+  return strategy ? strategy->scope(make) : make();
+}
+
+/// The most that a process says.
+int64_t agreed(const Strategy& strategy, int64_t own) {
+  int64_t most = own;
+  for (const int64_t one : strategy.gather(Tensor::from(std::vector<int64_t>{own}), 0).to_vector<int64_t>())
+    most = std::max(most, one);
+  return most;
 }
 
 Batch synthetic(const benchmarks::BenchmarkModel& bench, int64_t rows) {
@@ -122,11 +156,12 @@ Batch synthetic(const benchmarks::BenchmarkModel& bench, int64_t rows) {
 
 int main(int argc, char** argv) try {
   const auto start = Clock::now();
-  const Options options = parse(argc, argv);
+  Options options = parse(argc, argv);
   if (options.threads > 0) thread_context().compute_threads = options.threads;
   set_random_seed(1);
   const double memory_before = memory("VmRSS");
-  const auto bench = make_model(options);
+  const auto [strategy, is_chief] = make_place(options);
+  const auto bench = make_model(options, strategy);
   const int64_t rows = options.batch > 0 ? options.batch : bench.default_batch;
   const Batch batch = synthetic(bench, rows);
   auto step = [&] {
@@ -139,6 +174,13 @@ int main(int argc, char** argv) try {
   step();
   const double first_step = seconds_since(start);
   for (int i = 1; i < options.warmup; ++i) step();
+  const bool over_processes = options.strategy == "multi_worker";
+  if (over_processes && options.steps == 0) {  // all take the same number of steps
+    const auto before = Clock::now();
+    step();
+    options.steps = static_cast<size_t>(agreed(
+        *strategy, std::max<int64_t>(3, static_cast<int64_t>(options.seconds / seconds_since(before)))));
+  }
   const AllocatorStats warm = allocator_stats(Device());
   std::vector<double> times, cpu_times;
   const auto begin = Clock::now();
@@ -156,19 +198,23 @@ int main(int argc, char** argv) try {
   const uint64_t allocations = allocator_stats(Device()).system_allocations - warm.system_allocations;
   std::sort(times.begin(), times.end());
   std::sort(cpu_times.begin(), cpu_times.end());
+  if (!is_chief) return 0;
+  const int processes = strategy ? strategy->num_replicas_in_sync() / options.devices : 1;
   const double median = times[times.size() / 2];
   std::printf(
       "{\"program\": \"nyala\", \"model\": \"%s\", \"batch\": %lld, \"dtype\": \"%s\", \"devices\": %d, "
-      "\"threads\": %d, \"strategy\": \"%s\", \"mode\": \"%s\", \"steps\": %zu, \"median_img_s\": %.1f, "
+      "\"threads\": %d, \"strategy\": \"%s\", \"processes\": %d, \"mode\": \"%s\", \"steps\": %zu, "
+      "\"median_img_s\": %.1f, "
       "\"best_img_s\": %.1f, \"step_ms_median\": %.4f, \"step_cpu_ms_median\": %.4f, \"first_step_s\": %.3f, "
       "\"storage_allocations\": "
       "%llu, "
       "\"peak_mb\": %.0f, \"load\": [%.2f, %.2f], \"versions\": {\"nyala\": \"%s\"}}\n",
       options.model.c_str(), static_cast<long long>(rows), options.dtype.c_str(), options.devices,
-      options.threads, options.strategy.c_str(), options.infer ? "inference" : "training", times.size(),
-      static_cast<double>(rows) / median, static_cast<double>(rows) / times.front(), median * 1e3,
-      cpu_times[cpu_times.size() / 2] * 1e3, first_step, static_cast<unsigned long long>(allocations),
-      memory("VmHWM") - memory_before, load_before, load_average(), std::string(version()).c_str());
+      options.threads, options.strategy.c_str(), processes, options.infer ? "inference" : "training",
+      times.size(), static_cast<double>(rows) / median, static_cast<double>(rows) / times.front(),
+      median * 1e3, cpu_times[cpu_times.size() / 2] * 1e3, first_step,
+      static_cast<unsigned long long>(allocations), memory("VmHWM") - memory_before, load_before,
+      load_average(), std::string(version()).c_str());
   return 0;
 } catch (const nyala::Error& error) {
   std::cerr << "error: " << error.what() << "\n";
