@@ -1,6 +1,7 @@
 // The time of an all-reduce of float32 among processes of this host, beside that of a plain loop over two
 // buffers in one process and the load of the machine:
-//   communicator_benchmark [shared_memory|gloo] [ranks]
+//   communicator_benchmark [shared_memory|gloo|gloo_alone] [ranks]
+// gloo_alone is Gloo's own ring, by the same number of processes.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,15 @@
 #include <string>
 #include <vector>
 
+#ifdef NYALA_BENCHMARK_GLOO
+#include <gloo/allreduce.h>
+#include <gloo/barrier.h>
+#include <gloo/math.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/file_store.h>
+#include <gloo/transport/tcp/device.h>
+#endif
+
 #include <nyala/backend/core/error.h>
 #include <nyala/strategies/communicators/file_rendezvous.h>
 #include <nyala/strategies/communicators/gloo_communicator.h>
@@ -20,7 +30,6 @@
 
 namespace {
 
-using nyala::Communicator;
 using Clock = std::chrono::steady_clock;
 
 struct Times {
@@ -43,12 +52,20 @@ void print(const char* what, size_t bytes, const Times& times) {
               times.least, static_cast<double>(bytes) / times.median / 1e3);
 }
 
-void work(Communicator& all) {
+/// Two ways to the same sum.
+struct Ranks {
+  std::string name;
+  int rank;
+  std::function<void()> barrier;
+  std::function<void(std::vector<float>&)> all_reduce;
+};
+
+void work(const Ranks& all) {
   for (const size_t count : {size_t{65}, size_t{68'000}, size_t{3'675'000}, size_t{25'000'000}}) {
     std::vector<float> values(count), others(count);
     const int times = static_cast<int>(std::clamp<size_t>(20'000'000 / count, 20, 3000));
     all.barrier();
-    if (all.rank() == 0) {
+    if (all.rank == 0) {
       const Times loop = measure(times, [&] {
         for (size_t i = 0; i < count; ++i) values[i] += others[i];
         asm volatile("" : : "r"(values.data()) : "memory");
@@ -56,19 +73,57 @@ void work(Communicator& all) {
       print("two buffers, one process", count * sizeof(float), loop);
     }
     all.barrier();
-    const nyala::HostValues what{values.data(), static_cast<int64_t>(count), nyala::DType::float32};
-    const Times times_of_all = measure(times, [&] { all.all_reduce(what, nyala::CollectiveOp::sum); });
-    if (all.rank() == 0) print("all_reduce", count * sizeof(float), times_of_all);
+    const Times times_of_all = measure(times, [&] { all.all_reduce(values); });
+    if (all.rank == 0) print(all.name.c_str(), count * sizeof(float), times_of_all);
   }
 }
 
+void run_communicator(const std::string& kind, const nyala::CommunicatorOptions& options,
+                      const std::string& folder) {
+  const auto rendezvous = std::make_shared<nyala::FileRendezvous>(folder);
+  const auto all = kind == "gloo" ? nyala::gloo_communicator(options, rendezvous)
+                                  : nyala::shared_memory_communicator(options, *rendezvous);
+  if (options.rank == 0) std::printf("%s\n", all->describe().c_str());
+  work({.name = kind + "/" + std::to_string(options.size),
+        .rank = options.rank,
+        .barrier = [&] { all->barrier(); },
+        .all_reduce =
+            [&](std::vector<float>& values) {
+              all->all_reduce({values.data(), static_cast<int64_t>(values.size()), nyala::DType::float32},
+                              nyala::CollectiveOp::sum);
+            }});
+}
+
+#ifdef NYALA_BENCHMARK_GLOO
+void run_gloo_alone(const nyala::CommunicatorOptions& options, const std::string& folder) {
+  const auto context = std::make_shared<gloo::rendezvous::Context>(options.rank, options.size);
+  gloo::rendezvous::FileStore store(folder);
+  auto device = gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr("127.0.0.1"));
+  context->connectFullMesh(store, device);
+  work({.name = "gloo_alone/" + std::to_string(options.size),
+        .rank = options.rank,
+        .barrier =
+            [&] {
+              gloo::BarrierOptions how(context);
+              gloo::barrier(how);
+            },
+        .all_reduce =
+            [&](std::vector<float>& values) {
+              gloo::AllreduceOptions how(context);
+              how.setOutput(values.data(), values.size());
+              how.setReduceFunction(
+                  static_cast<void (*)(void*, const void*, const void*, size_t)>(&gloo::sum<float>));
+              gloo::allreduce(how);
+            }});
+}
+#endif
+
 int run_rank(const std::string& kind, const nyala::CommunicatorOptions& options, const std::string& folder) {
   try {
-    const auto rendezvous = std::make_shared<nyala::FileRendezvous>(folder);
-    const auto all = kind == "gloo" ? nyala::gloo_communicator(options, rendezvous)
-                                    : nyala::shared_memory_communicator(options, *rendezvous);
-    if (options.rank == 0) std::printf("%s\n", all->describe().c_str());
-    work(*all);
+#ifdef NYALA_BENCHMARK_GLOO
+    if (kind == "gloo_alone") return run_gloo_alone(options, folder), 0;
+#endif
+    run_communicator(kind, options, folder);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rank %d: %s\n", options.rank, error.what());
