@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@ namespace nyala {
 /// What one process of a step may ask of the others, for those of its replicas that met. One thread at a
 /// time, and all processes in the same order; `what` names the exchange in errors, and processes that come to
 /// different ones get CommunicationError, as all do whom another one fails to answer in time.
-class ProcessExchange {
+class ProcessExchange : public std::enable_shared_from_this<ProcessExchange> {
  public:
   virtual ~ProcessExchange() = default;
   virtual int rank() const = 0;

@@ -1,9 +1,9 @@
 #include <nyala/api/metrics/base/metric_sums.h>
 
 #include <nyala/api/metrics/base/metric.h>
-#include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/process_exchange.h>
 
 namespace nyala {
 
@@ -30,13 +30,13 @@ bool is_in_step() {
 void MetricSums::update(const MetricNode& metric, const Tensor& y_true, const Tensor& y_pred,
                         const Tensor& sample_weight) {
   const Collectives* const replica = thread_context().replica;
-  if (replica && replica->processes() && !is_in_step())
-    throw StateError(
-        "metric " + in_quotes(metric.name()) +
-        ": one that is updated outside of a model's steps is not brought together over processes; "
-        "give it to compile(), or reduce() what run() returns");
   const size_t index = replica_index();
   std::unique_lock lock(mutex_);
+  if (replica && replica->processes() && !is_in_step()) {
+    others_ = replica->processes()->weak_from_this();
+    num_local_ = static_cast<size_t>(replica->num_local_replicas());
+    first_local_ = index - static_cast<size_t>(replica->local_index());
+  }
   if (index >= parts_.size()) parts_.resize(index + 1);
   if (!parts_[index].defined()) parts_[index] = Tensor::from(metric.initial_state()).to(y_true.device());
   const Tensor part = parts_[index];
@@ -47,16 +47,29 @@ void MetricSums::update(const MetricNode& metric, const Tensor& y_true, const Te
 void MetricSums::set(const std::vector<double>& state) {
   const std::lock_guard lock(mutex_);
   parts_ = {Tensor::from(state)};
+  others_.reset();
+}
+
+Tensors MetricSums::local_parts(const MetricNode& metric) const {
+  Tensors local;
+  for (size_t i = first_local_; i < first_local_ + num_local_; ++i)
+    local.push_back(i < parts_.size() && parts_[i].defined() ? parts_[i]
+                                                             : Tensor::from(metric.initial_state()));
+  return local;
 }
 
 std::vector<double> MetricSums::read(const MetricNode& metric) const {
   Tensors parts;
+  std::shared_ptr<ProcessExchange> others;
   Collectives* const replica = thread_context().replica;
   {
     const std::lock_guard lock(mutex_);
-    parts = parts_;
+    if (!replica) others = others_.lock();
+    parts = others ? local_parts(metric) : parts_;
   }
-  if (replica) {
+  if (others) {
+    parts = others->all_values(parts, "result() of metric " + in_quotes(metric.name()));
+  } else if (replica) {
     const size_t index = replica_index();
     const Tensor own = index < parts.size() && parts[index].defined()
                            ? parts[index]
@@ -72,6 +85,7 @@ std::vector<double> MetricSums::read(const MetricNode& metric) const {
 void MetricSums::clear() {
   const std::lock_guard lock(mutex_);
   parts_.clear();
+  others_.reset();
 }
 
 std::vector<std::vector<double>> MetricSums::parts(const MetricNode& metric) const {

@@ -112,6 +112,37 @@ TEST_P(TrainingOverProcesses, WhereOneStopsAllStopInTheSameStep) {
   });
 }
 
+TEST_P(TrainingOverProcesses, MetricsOfALoopOfOnesOwnAreThoseOfAllRows) {
+  in_processes([] {
+    const MultiWorkerMirroredStrategy several = strategy();
+    metrics::Mean mean;
+    metrics::AUC auc;
+    const int64_t rows = 13;
+    const Tensor scores = ops::sigmoid(wave({rows}, 0.21));
+    const Tensor truths = ops::cast(ops::equal(three_classes(rows), 2), DType::float32);
+    for (int round = 0; round < 2; ++round) {
+      metrics::Mean expected_mean;
+      metrics::AUC expected_auc;
+      for (int64_t first = 0; first < rows; first += 7) {
+        const int64_t count = std::min<int64_t>(7, rows - first);
+        several.run([&](const Replica& replica) {
+          const RowRange own = several.node().rows_of(replica.id, count);
+          const Tensor x = scores.rows(first + own.first, own.count).to(replica.device);
+          mean.update_state(x);
+          auc.update_state(truths.rows(first + own.first, own.count).to(replica.device), x);
+        });
+        expected_mean.update_state(scores.rows(first, count));
+        expected_auc.update_state(truths.rows(first, count), scores.rows(first, count));
+        EXPECT_NEAR(mean.result(), expected_mean.result(), 1e-12);
+        EXPECT_NEAR(auc.result(), expected_auc.result(), 1e-12);
+      }
+      mean.reset_state();
+      auc.reset_state();
+      EXPECT_EQ(mean.result(), 0);
+    }
+  });
+}
+
 TEST_P(TrainingOverProcesses, EachProcessMakesOnlyItsRows) {
   in_processes([] {
     const MultiWorkerMirroredStrategy several = strategy();
