@@ -28,10 +28,8 @@ inline std::filesystem::path example_path(const std::string& name) {
   return std::filesystem::path(NYALA_BINARY_DIR) / "examples" / name;
 }
 
-/// `environment`: variables in the shell's words, "A=1 B=2".
-inline ExampleRun run_example(const std::string& name, const std::string& arguments = "",
-                              const std::string& environment = "") {
-  const std::string command = environment + " '" + example_path(name).string() + "' " + arguments;
+/// `command` in the shell's words.
+inline ExampleRun run_command(const std::string& command) {
   ExampleRun run;
   FILE* pipe = ::popen(command.c_str(), "r");
   if (!pipe) return run;
@@ -41,6 +39,12 @@ inline ExampleRun run_example(const std::string& name, const std::string& argume
   const int status = ::pclose(pipe);
   run.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return run;
+}
+
+/// `environment`: variables in the shell's words, "A=1 B=2".
+inline ExampleRun run_example(const std::string& name, const std::string& arguments = "",
+                              const std::string& environment = "") {
+  return run_command(environment + " '" + example_path(name).string() + "' " + arguments);
 }
 
 inline bool has_fashion_mnist() {

@@ -1,26 +1,41 @@
 // The ten programs of docs/from_keras.md, shortened: each runs, learns, comes back from its file (its exit
-// status says so), and prints on two devices what it prints on one.
+// status says so), and prints on two devices, and in two processes, what it prints on one.
 #include <cstdlib>
 #include <regex>
 
-#include <nyala/tests/support/scratch_folder.h>
+#include <nyala/strategies/cluster/control_transport.h>
 #include <nyala/tests/examples/run_example.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
 namespace {
 
-/// A run of a program with and without a second device.
+/// Runs of a program on one device, on two, and in two processes.
 struct Runs {
-  ExampleRun one, two;
+  ExampleRun one, two, processes;
 };
 
 class TenPrograms : public ::testing::Test {
  protected:
-  /// Runs the program on one device and on two.
+  static bool has_processes() {
+    return detail::grpc_is_built() && std::filesystem::exists(NYALA_BINARY_DIR "/tools/nyala");
+  }
+  /// In the processes of `nyala launch`.
+  static ExampleRun run_over_processes(const std::string& name, const std::string& arguments) {
+    return run_command("'" NYALA_BINARY_DIR "/tools/nyala' launch -n 2 -- '" + example_path(name).string() +
+                       "' " + arguments);
+  }
+  /// Runs the program on one device and on two, and in two processes.
   Runs run(const std::string& name, const std::string& arguments) const {
     Runs runs;
     runs.one = run_example(name, arguments + " --output '" + folder_.file("one.keras") + "' --devices 1");
     runs.two = run_example(name, arguments + " --output '" + folder_.file("two.keras") + "' --devices 2");
+    if (has_processes())
+      runs.processes = run_over_processes(
+          name, arguments + " --output '" + folder_.file("processes.keras") + "' --strategy multi_worker");
+    else
+      runs.processes = runs.two;
+    EXPECT_EQ(runs.processes.status, 0) << runs.processes.output;
     EXPECT_EQ(runs.one.status, 0) << runs.one.output;
     EXPECT_EQ(runs.two.status, 0) << runs.two.output;
     return runs;
@@ -28,10 +43,11 @@ class TenPrograms : public ::testing::Test {
   void needs_fashion_mnist() const {
     if (!has_fashion_mnist()) GTEST_SKIP() << "Fashion-MNIST is not here (package dataset-fashion-mnist)";
   }
-  /// The number, which both runs print alike.
+  /// The number, which all runs print alike.
   static double common(const Runs& runs, const std::string& pattern, double tolerance) {
     const double one = number(runs.one.output, pattern);
     EXPECT_NEAR(number(runs.two.output, pattern), one, tolerance) << runs.one.output << runs.two.output;
+    EXPECT_NEAR(number(runs.processes.output, pattern), one, tolerance) << runs.processes.output;
     return one;
   }
   const std::string houses_ = "'" + std::string(NYALA_SOURCE_DIR) + "/examples/data/houses.csv'";
@@ -112,6 +128,11 @@ TEST_F(TenPrograms, InferenceService) {
     EXPECT_EQ(number(run.output, "([0-9]+) requests"), 80);
     EXPECT_EQ(number(run.output, "([0-9]+) wrong"), 0);
   }
+  if (!has_processes()) return;
+  const ExampleRun run = run_over_processes("inference_service", "--requests 20 --strategy multi_worker");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(number(run.output, "([0-9]+) requests"), 80);
+  EXPECT_EQ(number(run.output, "([0-9]+) wrong"), 0);
 }
 
 }  // namespace
