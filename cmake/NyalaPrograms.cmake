@@ -30,7 +30,7 @@ function(nyala_add_tool)
   nyala_target_settings(nyala_command)
   nyala_precompile_headers(nyala_command <CLI/CLI.hpp>)
   nyala_unity_build(nyala_command ${sources})
-  target_link_libraries(nyala_command PRIVATE nyala CLI11::CLI11 nlohmann_json::nlohmann_json)
+  target_link_libraries(nyala_command PRIVATE nyala CLI11::CLI11)
   set_target_properties(nyala_command PROPERTIES OUTPUT_NAME nyala RUNTIME_OUTPUT_DIRECTORY
                         "${PROJECT_BINARY_DIR}/tools" INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS nyala_command RUNTIME)

@@ -1,9 +1,8 @@
 #include <iostream>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include <nyala/backend/core/printable.h>
+#include <nyala/files/json/json.h>
 #include <nyala/tools/command.h>
 #include <nyala/tools/options.h>
 
@@ -28,7 +27,7 @@ void evaluate(const EvaluateOptions& options) {
   config.sample_weight = PerOutput<Tensor>(std::move(weights));
   const Logs logs = naming_arrays({options.inputs, options.targets, options.sample_weights},
                                   [&] { return model.evaluate(x, y, config); });
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  Json out = Json::object();
   for (const auto& [name, value] : logs)
     if (const std::vector<double> all = logs.values(name); all.size() == 1)
       out[name] = value;

@@ -6,13 +6,12 @@
 #include <set>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include <nyala/api/training/compiled_training.h>
 #include <nyala/backend/core/printable.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/signal_watch.h>
 #include <nyala/files/base/atomic_file.h>
+#include <nyala/files/json/strict_json.h>
 #include <nyala/tools/images.h>
 #include <nyala/tools/options.h>
 
@@ -21,8 +20,6 @@ namespace nyala::tools {
 using namespace nyala::detail;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct FitOptions {
   std::string model, output, history, optimizer, loss, metrics, class_weight, strategy, devices;
@@ -100,7 +97,7 @@ std::map<int64_t, double> class_weight_of(const std::string& text) {
   std::map<int64_t, double> weights;
   if (text.empty()) return weights;
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_json(text, "--class-weight");
     if (!json.is_object()) throw InvalidArgumentError("no object");
     for (const auto& [label, weight] : json.items()) {
       size_t used = 0;

@@ -1,8 +1,7 @@
 #include <iostream>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
+#include <nyala/files/json/strict_json.h>
 #include <nyala/tools/command.h>
 
 namespace nyala::tools {
@@ -11,18 +10,10 @@ using namespace nyala::detail;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct SummaryOptions {
   std::string model;
   bool json = false, expand_nested = false;
 };
-
-Json shape_json(const Shape& shape) {
-  Json list = Json::array();
-  for (const int64_t size : shape) list.push_back(size == None ? Json() : Json(size));
-  return list;
-}
 
 int64_t count(const Variables& variables) {
   int64_t total = 0;
@@ -35,9 +26,10 @@ Json layer_json(const Layer& layer) {
   const Shapes shapes =
       is_input_layer(layer.node()) ? Shapes{layer.output().shape()} : layer.node().output_shapes();
   Json shape;
-  if (shapes.size() == 1) shape = shape_json(shapes[0]);
+  if (shapes.size() == 1)
+    shape = shape_to_json(shapes[0]);
   else
-    for (const Shape& each : shapes) shape.push_back(shape_json(each));
+    for (const Shape& each : shapes) shape.push_back(shape_to_json(each));
   return {{"name", layer.name()},
           {"class_name", layer.class_name()},
           {"output_shape", shape},
@@ -49,7 +41,7 @@ Json model_json(const Model& model) {
   for (const Layer& layer : model.layers()) layers.push_back(layer_json(layer));
   for (const Variable& weight : model.weights())
     weights.push_back({{"path", weight.path()},
-                       {"shape", shape_json(weight.shape())},
+                       {"shape", shape_to_json(weight.shape())},
                        {"dtype", std::string(name_of(weight.dtype()))}});
   return {{"name", model.name()},
           {"params", count(model.weights())},

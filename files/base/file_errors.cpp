@@ -2,8 +2,6 @@
 
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -15,8 +13,6 @@ void rethrow_naming(const std::string& file) {
     if (std::string_view(error.what()).find(printable(file, true)) == std::string_view::npos)
       error.put_in_front(file + ": ");
     throw;
-  } catch (const nlohmann::json::exception& error) {
-    throw FileFormatError(file + ": its JSON is not what it should be: " + error.what());
   }
 }
 

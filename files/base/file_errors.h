@@ -8,8 +8,7 @@ namespace nyala {
 class Error;
 
 /// Inside a catch block: throws the current exception again, so that it names `file`. An Error whose text
-/// does not hold the path gets it in front; what the JSON library throws becomes a FileFormatError. Others go
-/// on as they are.
+/// does not hold the path gets it in front. Others go on as they are.
 [[noreturn]] void rethrow_naming(const std::string& file);
 
 /// Inside a catch block: throws `error`, the current exception, again where it says that memory ran out, for

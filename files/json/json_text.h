@@ -2,12 +2,15 @@
 
 #include <string>
 
-#include <nyala/files/json/strict_json.h>
+#include <nyala/files/json/json.h>
 
 namespace nyala {
 
 /// `json` on one line. Throws InvalidArgumentError, beginning with `what`, for a text in it that is not
 /// UTF-8.
 std::string json_text(const Json& json, const std::string& what);
+
+/// The same for messages, with U+FFFD for what is not UTF-8.
+std::string readable_json(const Json& json);
 
 }  // namespace nyala

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -14,7 +16,7 @@ namespace {
 
 /// Builds the value while the parser runs, so that a hostile text is left before it fills memory. The
 /// library's own way to look at the parser's events goes over a list anew for each object in it.
-class Builder final : public nlohmann::json_sax<Json> {
+class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Builder(const std::string& where, const JsonLimits& limits) : where_(where), limits_(limits) {}
 
@@ -24,13 +26,13 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool number_unsigned(uint64_t value) override { return put(value); }
   bool number_float(double value, const std::string&) override { return put(value); }
   bool string(std::string& value) override { return put(std::move(value)); }
-  bool binary(binary_t& value) override { return put(Json::binary(std::move(value))); }
+  bool binary(binary_t&) override { return false; }  // no text has such
   bool start_object(size_t) override { return open(Json::object()); }
   bool start_array(size_t) override { return open(Json::array()); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(std::string& name) override {
-    auto& object = open_.back()->get_ref<Json::object_t&>();
+    Json& object = *open_.back();
     const size_t before = object.size();
     next_ = &object[name];
     if (limits_.unique_keys && object.size() == before)
@@ -53,8 +55,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     if (++values_ > limits_.values)
       throw FileFormatError(where_ + ": JSON with more than " + std::to_string(limits_.values) + " values");
     if (open_.empty()) return root = std::move(value);
-    if (open_.back()->is_array())
-      return open_.back()->get_ref<Json::array_t&>().emplace_back(std::move(value));
+    if (open_.back()->is_array()) return open_.back()->push_back(std::move(value));
     return *next_ = std::move(value);
   }
   bool open(Json value) {
@@ -108,9 +109,9 @@ Json parse_json(std::string_view text, const std::string& where, const JsonLimit
   Builder builder(where, limits);
   try {
     if (has_python_numbers(text))
-      Json::sax_parse(without_python_numbers(text), &builder);
+      nlohmann::json::sax_parse(without_python_numbers(text), &builder);
     else
-      Json::sax_parse(text, &builder);
+      nlohmann::json::sax_parse(text, &builder);
   } catch (const nlohmann::json::exception& error) {
     throw FileFormatError(where + ": not sound JSON: " + error.what());
   }

@@ -1,41 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include <nyala/backend/core/shape.h>
-#include <nyala/files/json/json_allocator.h>
-#include <nyala/files/json/ordered_object.h>
-
-namespace nyala {
-
-/// JSON whose objects keep the order of their keys, as Keras' files have them.
-using Json = nlohmann::basic_json<OrderedObject, std::vector, std::string, bool, int64_t, uint64_t, double,
-                                  JsonAllocator>;
-
-}  // namespace nyala
-
-/// Of the vector in basic_json's destructor, which may not throw.
-template <>
-struct std::allocator<nyala::Json> {
-  using value_type = nyala::Json;
-  allocator() noexcept = default;
-  template <class Other>
-  allocator(const std::allocator<Other>&) noexcept {}
-  inline value_type* allocate(size_t count);
-  void deallocate(value_type* values, size_t) noexcept { nyala::give_back_after_teardown(values); }
-  friend bool operator==(const allocator&, const allocator&) noexcept { return true; }
-};
-
-inline nyala::Json* std::allocator<nyala::Json>::allocate(size_t count) {
-  return static_cast<nyala::Json*>(nyala::allocate_for_teardown(count * sizeof(nyala::Json)));
-}
+#include <nyala/files/json/json.h>
 
 namespace nyala {
 

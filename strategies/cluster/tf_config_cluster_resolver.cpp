@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/files/json/json_text.h>
 #include <nyala/files/json/strict_json.h>
 #include <nyala/strategies/cluster/cluster_task.h>
 
@@ -17,9 +18,8 @@ constexpr const char* kTFConfigExample =
 
 [[noreturn]] void throw_wrong_tf_config(const std::string& place, const std::string& expected,
                                         const Json& received, const std::string& hint = "") {
-  constexpr auto replace = Json::error_handler_t::replace;
   detail::throw_wrong_setting(kTFConfig + (place.empty() ? "" : ": " + place), expected,
-                              detail::in_quotes(received.dump(-1, ' ', false, replace)), hint);
+                              detail::in_quotes(readable_json(received)), hint);
 }
 
 Json parse_tf_config(const std::string& text) {
@@ -42,7 +42,8 @@ std::string text_of(const Json& json, const std::string& place) {
 /// A number, or a number as text.
 int index_of(const Json& json, const std::string& place) {
   constexpr int kMost = 1'000'000;
-  if (json.is_number_integer() && json >= 0 && json <= kMost) return json.get<int>();
+  if (json.is_number_integer() && json.get<double>() >= 0 && json.get<double>() <= kMost)
+    return json.get<int>();
   if (json.is_string())
     if (const auto number = detail::parse_whole_number(json.get<std::string>(), 0, kMost)) return *number;
   throw_wrong_tf_config(place, "a whole number from 0", json, "A text that is a number will do.");

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <nyala/backend/core/log.h>
+#include <nyala/files/json/json_text.h>
 #include <nyala/files/json/strict_json.h>
 #include <nyala/files/zip/archive.h>
 #include <nyala/files/zip/archive_writer.h>
@@ -40,8 +41,8 @@ const std::vector<std::string> kHostile = {"a\x1b[31m\nb", "\x9b" "2J", std::str
 Json other_value(Random& random, const std::vector<Json>& others) {
   // clang-format off
   static const std::vector<Json> extremes = {
-      0, -1, 1, 2147483648u, -2147483649ll, INT64_MAX, INT64_MIN, UINT64_MAX, 1e308, -1e308, 1e-320, 0.5, false,
-      true, nullptr, "relu", "float16", Json::array(), Json::object(), 65536, 1000000};
+      0, -1, 1, 2147483648u, -2147483649ll, INT64_MAX, INT64_MIN, UINT64_MAX, 1e308, -1e308, 1e-320, 0.5,
+      false, true, nullptr, "relu", "float16", Json::array(), Json::object(), 65536, 1000000};
   // clang-format on
   switch (below(random, 5)) {
     case 0:
@@ -78,7 +79,7 @@ std::string damaged_json(const std::string& text, Random& random) {
     for (size_t i = 0; i < 20; ++i) values.push_back(*places[below(random, places.size())]);
     Json& place = *places[below(random, places.size())];
     if (place.is_object() && !place.empty() && below(random, 2)) {
-      const std::string key = std::next(place.begin(), static_cast<long>(below(random, place.size()))).key();
+      const std::string key = place.items()[below(random, place.size())].key;
       if (below(random, 2))
         place.erase(key);
       else
@@ -89,7 +90,7 @@ std::string damaged_json(const std::string& text, Random& random) {
       place = other_value(random, values);
     }
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return readable_json(json);
 }
 
 std::string damaged_bytes(std::string bytes, Random& random, const std::vector<Sample>& samples) {

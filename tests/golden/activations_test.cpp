@@ -46,7 +46,7 @@ Function rare_function_of(const std::string& name, const Json& config) {
 
 /// The activation of an entry: by its name as a layer takes it, or the op where it has arguments.
 Function function_of(const Json& entry) {
-  const std::string name = entry.at("name");
+  const std::string name = entry.at("name").as_string();
   const Json& config = entry.at("config");
   if (config.empty()) return ActivationArgument(name);
   if (name == "relu") return relu_with(config);
@@ -95,7 +95,7 @@ TEST(GoldenActivations, Aliases) {
   const Json golden = load("activations.json");
   const Tensor x = {-4.0f, -1.0f, 0.5f, 4.0f};
   for (const Json& entry : golden.at("aliases")) {
-    const std::string alias = entry.at("alias"), name = entry.at("name");
+    const std::string alias = entry.at("alias").as_string(), name = entry.at("name").as_string();
     EXPECT_EQ(to_doubles(ActivationArgument(alias)(x)), to_doubles(ActivationArgument(name)(x))) << alias;
   }
 }

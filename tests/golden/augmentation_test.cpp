@@ -36,7 +36,7 @@ TEST(GoldenAugmentation, Motions) {
   const Json golden = load("augmentation.json");
   ASSERT_EQ(golden.at("motions").size(), 24u);
   for (const Json& entry : golden.at("motions")) {
-    const std::string name = entry.at("motion");
+    const std::string name = entry.at("motion").as_string();
     const ImageMotion motion = name == "rotation" ? ImageMotion::rotation
                                : name == "zoom"   ? ImageMotion::zoom
                                                   : ImageMotion::translation;
@@ -48,7 +48,7 @@ TEST(GoldenAugmentation, Flips) {
   const Json golden = load("augmentation.json");
   ASSERT_EQ(golden.at("flips").size(), 3u);
   for (const Json& entry : golden.at("flips")) {
-    const std::string mode = entry.at("mode");
+    const std::string mode = entry.at("mode").as_string();
     const ImageMotion motion = mode == "horizontal" ? ImageMotion::flip_horizontal
                                : mode == "vertical" ? ImageMotion::flip_vertical
                                                     : ImageMotion::flip_both;

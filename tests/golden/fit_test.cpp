@@ -38,7 +38,7 @@ TEST(GoldenFitCases, EveryCaseIsATest) {
   const Json golden = load("fit.json");
   size_t without = 0;
   for (const Json& entry : golden.at("cases")) {
-    EXPECT_EQ(with_callbacks.contains(entry.at("name")), entry.at("fit").contains("callbacks"))
+    EXPECT_EQ(with_callbacks.contains(entry.at("name").as_string()), entry.at("fit").contains("callbacks"))
         << entry.at("name");
     without += entry.at("fit").contains("callbacks") ? 0 : 1;
   }
@@ -53,19 +53,19 @@ TEST(GoldenFitCases, LearningRateScheduler) {
 TEST(GoldenFitCases, ReduceLROnPlateau) {
   const Json entry = fit_case("reduce_on_plateau");
   const Json& config = entry.at("fit").at("callbacks").at(0).at("config");
-  check_fit(entry, {ReduceLROnPlateau({.factor = config.at("factor"),
-                                       .patience = config.at("patience"),
-                                       .min_delta = config.at("min_delta"),
-                                       .cooldown = config.at("cooldown"),
-                                       .min_lr = config.at("min_lr")})});
+  check_fit(entry, {ReduceLROnPlateau({.factor = config.at("factor").get<double>(),
+                                       .patience = config.at("patience").get<int>(),
+                                       .min_delta = config.at("min_delta").get<double>(),
+                                       .cooldown = config.at("cooldown").get<int>(),
+                                       .min_lr = config.at("min_lr").get<double>()})});
 }
 
 TEST(GoldenFitCases, EarlyStoppingRestoresTheBestWeights) {
   const Json entry = fit_case("early_stopping_restores");
   const Json& config = entry.at("fit").at("callbacks").at(0).at("config");
-  check_fit(entry, {EarlyStopping({.monitor = config.at("monitor"),
-                                   .patience = config.at("patience"),
-                                   .restore_best_weights = config.at("restore_best_weights")})});
+  check_fit(entry, {EarlyStopping({.monitor = config.at("monitor").as_string(),
+                                   .patience = config.at("patience").get<int>(),
+                                   .restore_best_weights = config.at("restore_best_weights").get<bool>()})});
 }
 
 TEST(GoldenFitCases, TrainTestAndPredictOnBatch) {

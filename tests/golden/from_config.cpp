@@ -9,10 +9,10 @@
 namespace nyala::golden {
 
 const Json* JsonFields::find(const char* name) {
-  const auto found = config_.find(name);
-  if (found == config_.end()) return nullptr;
+  const Json* const found = config_.find(name);
+  if (!found) return nullptr;
   used_.insert(name);
-  return found->is_null() ? nullptr : &*found;
+  return found->is_null() ? nullptr : found;
 }
 
 void JsonFields::field(const char* name, ActivationArgument& value) {
@@ -20,15 +20,18 @@ void JsonFields::field(const char* name, ActivationArgument& value) {
 }
 
 void JsonFields::field(const char* name, Initializer& value) {
-  if (const Json* found = find(name)) value = make_initializer(found->at("class"), found->at("config"));
+  if (const Json* found = find(name))
+    value = make_initializer(found->at("class").as_string(), found->at("config"));
 }
 
 void JsonFields::field(const char* name, Regularizer& value) {
-  if (const Json* found = find(name)) value = make_regularizer(found->at("class"), found->at("config"));
+  if (const Json* found = find(name))
+    value = make_regularizer(found->at("class").as_string(), found->at("config"));
 }
 
 void JsonFields::field(const char* name, Constraint& value) {
-  if (const Json* found = find(name)) value = make_constraint(found->at("class"), found->at("config"));
+  if (const Json* found = find(name))
+    value = make_constraint(found->at("class").as_string(), found->at("config"));
 }
 
 void JsonFields::optional(const char* name, int64_t& value, int64_t none) {

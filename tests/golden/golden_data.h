@@ -4,13 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <nyala/backend/core/tensor.h>
+#include <nyala/files/json/strict_json.h>
 
 namespace nyala::golden {
-
-using Json = nlohmann::json;
 
 /// The folder of the golden data: the environment variable NYALA_GOLDEN_DIR, else tests/golden/data.
 std::filesystem::path directory();

@@ -56,8 +56,8 @@ TEST(GoldenImages, Decoded) {
   for (const Json& entry : images().at("decoded")) {
     const std::string what =
         entry.at("file").get<std::string>() + " " + entry.at("color_mode").get<std::string>();
-    const Tensor got =
-        load_img(picture(entry.at("file")), {.color_mode = entry.at("color_mode"), .dtype = "uint8"});
+    const Tensor got = load_img(picture(entry.at("file").as_string()),
+                                {.color_mode = entry.at("color_mode").as_string(), .dtype = "uint8"});
     if (what.find(".jpg") != std::string::npos)
       expect_nearly_same(got, entry.at("image"), what);
     else
@@ -68,10 +68,10 @@ TEST(GoldenImages, Decoded) {
 TEST(GoldenImages, LoadImgResizesAsPillow) {
   for (const Json& entry : images().at("load_img")) {
     const Json& config = entry.at("config");
-    const Tensor got = load_img(picture(entry.at("file")),
-                                {.color_mode = config.at("color_mode"),
+    const Tensor got = load_img(picture(entry.at("file").as_string()),
+                                {.color_mode = config.at("color_mode").as_string(),
                                  .target_size = size_of_json(config.at("target_size")),
-                                 .interpolation = config.at("interpolation"),
+                                 .interpolation = config.at("interpolation").as_string(),
                                  .keep_aspect_ratio = value_or(config, "keep_aspect_ratio", false),
                                  .dtype = "uint8"});
     expect_close(got, entry.at("image"), entry.at("file").get<std::string>() + " " + config.dump(), kExact);
@@ -95,7 +95,7 @@ TEST(GoldenImages, ResizeImages) {
 
 TEST(GoldenImages, ResizeWithPad) {
   for (const Json& entry : images().at("resize_with_pad")) {
-    const std::string name = entry.at("interpolation");
+    const std::string name = entry.at("interpolation").as_string();
     const Tensor got = resize_with_pad(tensor(entry.at("x")), size_of_json(entry.at("size")),
                                        {.interpolation = ops::detail::interpolation_of(name)});
     expect_close(got, entry.at("y"), name + entry.at("size").dump(), kResized);
@@ -115,8 +115,9 @@ ImageDatasetConfig config_of(const Json& json) {
   if (json.contains("batch_size")) config.batch_size = json.at("batch_size").get<int64_t>();
   if (json.contains("image_size")) config.image_size = size_of_json(json.at("image_size"));
   if (json.contains("label_mode"))
-    config.label_mode =
-        json.at("label_mode").is_null() ? std::nullopt : std::optional<std::string>(json.at("label_mode"));
+    config.label_mode = json.at("label_mode").is_null()
+                            ? std::nullopt
+                            : std::optional<std::string>(json.at("label_mode").as_string());
   if (json.contains("labels")) {
     if (json.at("labels").is_null())
       config.labels = std::nullopt;

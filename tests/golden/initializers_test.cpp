@@ -52,17 +52,17 @@ void check_kind(const std::string& kind, double kurtosis, double tolerance, cons
 void check_random(const Json& entry) {
   const Json& expected = entry.at("expected");
   const std::string what = label(entry) + entry.at("shape").dump();
-  const Initializer initializer = make_initializer(entry.at("name"), entry.at("config"));
+  const Initializer initializer = make_initializer(entry.at("name").as_string(), entry.at("config"));
   const std::vector<double> values =
       to_doubles(draw(initializer, entry.at("shape").get<std::vector<int64_t>>()));
-  const double mean = expected.at("mean"), deviation = expected.at("stddev");
+  const double mean = expected.at("mean").get<double>(), deviation = expected.at("stddev").get<double>();
   const double tolerance = 5.0 / std::sqrt(static_cast<double>(values.size()));
   const Statistics got = statistics_of(values, mean);
   EXPECT_NEAR(got.mean, mean, tolerance * deviation) << what;
   EXPECT_NEAR(got.deviation / deviation, 1.0, tolerance) << what;
-  check_kind(expected.at("kind"), kurtosis(values, got), 5.0 * tolerance, what);
+  check_kind(expected.at("kind").as_string(), kurtosis(values, got), 5.0 * tolerance, what);
   if (expected.at("limit").is_null()) return;
-  const double limit = expected.at("limit");
+  const double limit = expected.at("limit").get<double>();
   EXPECT_LE(got.largest, limit * (1 + 1e-6)) << what;
   EXPECT_GE(got.largest, 0.9 * limit) << what;
 }
@@ -85,7 +85,7 @@ TEST(GoldenInitializers, RandomOnesHaveKerasDistribution) {
 TEST(GoldenInitializers, ExactOnes) {
   const Json golden = load("initializers.json");
   for (const Json& entry : golden.at("exact")) {
-    const Initializer initializer = make_initializer(entry.at("name"), entry.at("config"));
+    const Initializer initializer = make_initializer(entry.at("name").as_string(), entry.at("config"));
     expect_close(draw(initializer, {2, 3}), entry.at("value"), label(entry), {.absolute = 0, .relative = 0});
   }
 }

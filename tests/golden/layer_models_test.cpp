@@ -31,7 +31,7 @@ std::vector<Case> cases() {
 class GoldenLayerModel : public testing::TestWithParam<Case> {
  protected:
   const Json& entry() const { return GetParam().entry; }
-  std::string name() const { return entry().at("file"); }
+  std::string name() const { return entry().at("file").as_string(); }
   std::string path() const { return (directory() / (name() + ".keras")).string(); }
 
   void expect_outputs(const Model& model, const char* key, const Tolerance& tolerance) const {

@@ -18,7 +18,7 @@ const Tolerance kGradients = {.absolute = 1e-5, .relative = 2e-5};
 constexpr int32_t kFirstInputLeaf = 1000;
 
 Layer built_layer(const Json& entry, const Tensors& inputs) {
-  const Layer layer = make_layer_of(entry.at("name"), entry.at("config"));
+  const Layer layer = make_layer_of(entry.at("name").as_string(), entry.at("config"));
   Shapes shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
   layer.node().ensure_built(shapes);
@@ -42,7 +42,7 @@ void check_state(const Json& entry, const Layer& layer, const Call& call) {
   for (const Variable& weight : layer.weights()) after[weight.name()] = weight.value();
   for (const auto& [variable, value] : call.assignments()) after[variable.name()] = value;
   for (const Json& expected : entry.at("weights_after"))
-    expect_close(after.at(expected.at("name")), expected,
+    expect_close(after.at(expected.at("name").as_string()), expected,
                  label(entry) + " " + expected.at("name").get<std::string>(), kValues);
 }
 
@@ -58,14 +58,14 @@ void check_gradients(const Json& entry, const Layer& layer, const GradientMap& g
 }
 
 void check(const Json& entry) {
-  SCOPED_TRACE(label(entry) + (entry.at("training") ? " training" : ""));
+  SCOPED_TRACE(label(entry) + (entry.at("training").get<bool>() ? " training" : ""));
   Tensors inputs = tensors(entry.at("inputs"));
   const Layer layer = built_layer(entry, inputs);
   Tape tape;
   for (size_t i = 0; i < inputs.size(); ++i)
     inputs[i] = tape.watch(inputs[i], kFirstInputLeaf + static_cast<int32_t>(i));
   CallOptions options;
-  options.training = entry.at("training");
+  options.training = entry.at("training").get<bool>();
   options.tape = &tape;
   options.rows = options.global_rows = inputs[0].shape()[0];
   Call call(options);

@@ -12,7 +12,7 @@ namespace {
 Loss make_loss(const Json& entry, const std::string& reduction) {
   Json config = entry.at("config");
   if (!reduction.empty()) config["reduction"] = reduction;
-  return make_one<Loss>(Losses{}, entry.at("name"), config);
+  return make_one<Loss>(Losses{}, entry.at("name").as_string(), config);
 }
 
 /// One call of a loss: what it is called with, and what Keras gave.
@@ -36,8 +36,8 @@ void check(const LossCall& given, const Json& expected, const std::string& what)
 
 void check_reductions(const Json& entry) {
   for (const Json& result : entry.at("results")) {
-    const std::string reduction = result.at("reduction");
-    const int index = result.at("weights");
+    const std::string reduction = result.at("reduction").as_string();
+    const int index = result.at("weights").get<int>();
     const Json weight = index < 0 ? Json() : entry.at("sample_weights").at(static_cast<size_t>(index));
     const std::string kind = weight.is_null() ? "none" : weight.at("kind").get<std::string>();
     check({.loss = make_loss(entry, reduction),

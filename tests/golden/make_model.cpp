@@ -18,11 +18,11 @@ namespace {
 Shape shape_of(const Json& sizes) { return Shape(sizes.get<std::vector<int64_t>>()); }
 
 Layer make_entry(const Json& entry) {
-  const std::string name = entry.at("name");
+  const std::string name = entry.at("name").as_string();
   if (entry.at("class") == "Model") return make_model_of(entry.at("model"), name);
   Json config = entry.at("config");
   config["name"] = name;
-  const Layer layer = make_layer_of(entry.at("class"), config);
+  const Layer layer = make_layer_of(entry.at("class").as_string(), config);
   if (!entry.value("trainable", true)) layer.set_trainable(false);
   return layer;
 }
@@ -41,29 +41,30 @@ Model make_functional(const Json& description, const std::string& name) {
   for (const Json& input : description.at("inputs")) {
     InputConfig input_config;
     input_config.shape = shape_of(input.at(1));
-    input_config.name = input.at(0);
+    input_config.name = input.at(0).as_string();
     config.inputs.push_back(Input(input_config).tensor());
     values[input_config.name] = config.inputs.back();
   }
   for (const Json& entry : description.at("layers")) {
-    const std::string layer_name = entry.at("name");
+    const std::string layer_name = entry.at("name").as_string();
     if (!made.contains(layer_name)) made[layer_name] = make_entry(entry);
     Tensors arguments;
-    for (const Json& source : entry.at("inbound")) arguments.push_back(values.at(source));
+    for (const Json& source : entry.at("inbound")) arguments.push_back(values.at(source.as_string()));
     values[entry.value("output", layer_name)] = made[layer_name](arguments);
   }
-  for (const Json& output : description.at("outputs")) config.outputs.push_back(values.at(output));
+  for (const Json& output : description.at("outputs"))
+    config.outputs.push_back(values.at(output.as_string()));
   return Model(config);
 }
 
 Loss make_loss(const Json& loss) {
   if (loss.is_string()) return Loss(loss.get<std::string>());
-  return make_one<Loss>(Losses{}, loss.at("class"), loss.at("config"));
+  return make_one<Loss>(Losses{}, loss.at("class").as_string(), loss.at("config"));
 }
 
 Metric make_metric(const Json& metric) {
   if (metric.is_string()) return Metric(metric.get<std::string>());
-  return make_one<Metric>(Metrics{}, metric.at("class"), metric.at("config"));
+  return make_one<Metric>(Metrics{}, metric.at("class").as_string(), metric.at("config"));
 }
 
 /// One object, a list of up to three, or a map by output.
@@ -92,7 +93,7 @@ void set_metrics(CompileConfig& config, const Json& metrics, const Json& descrip
     for (const auto& [output, list] : metrics.items()) config.metrics_by_output[output] = metric_list(list);
   } else if (!metrics.empty() && metrics.at(0).is_array()) {
     for (size_t i = 0; i < metrics.size(); ++i)
-      config.metrics_by_output[description.at("outputs").at(i)] = metric_list(metrics.at(i));
+      config.metrics_by_output[description.at("outputs").at(i).as_string()] = metric_list(metrics.at(i));
   } else {
     config.metrics = per_output<Metric>(metrics, make_metric);
   }
@@ -109,8 +110,9 @@ CompileConfig make_compile_config(const Json& arguments, const Json& description
   CompileConfig config;
   if (arguments.contains("optimizer")) {
     const Json& optimizer = arguments.at("optimizer");
-    config.optimizer = optimizer.is_string() ? Optimizer(optimizer.get<std::string>())
-                                             : make_optimizer(optimizer.at("class"), optimizer.at("config"));
+    config.optimizer = optimizer.is_string()
+                           ? Optimizer(optimizer.get<std::string>())
+                           : make_optimizer(optimizer.at("class").as_string(), optimizer.at("config"));
   }
   config.loss = per_output<Loss>(arguments.at("loss"), make_loss);
   if (arguments.contains("loss_weights"))
@@ -148,7 +150,7 @@ void expect_optimizer_state(const Optimizer& optimizer, const Json& expected, co
   const std::vector<OptimizerVariable> state = optimizer.node().variables_for_file();
   ASSERT_EQ(state.size(), expected.size()) << what;
   for (size_t i = 0; i < state.size(); ++i) {
-    const std::string name = expected.at(i).at("name");
+    const std::string name = expected.at(i).at("name").as_string();
     EXPECT_EQ(state[i].name, name) << what;
     EXPECT_EQ(name_of(state[i].value.dtype()), expected.at(i).value("dtype", "float32"))
         << what << " " << name;

@@ -16,7 +16,7 @@ LearningRate make_schedule(const std::string& name, const Json& config) {
 }
 
 LearningRate make_rate(const Json& rate) {
-  if (rate.is_object()) return make_schedule(rate.at("class"), rate.at("config"));
+  if (rate.is_object()) return make_schedule(rate.at("class").as_string(), rate.at("config"));
   return rate.get<double>();
 }
 

@@ -26,7 +26,7 @@ void update(Metric& metric, const Json& given) {
 }
 
 void check(const Json& entry, const Json& config) {
-  Metric metric = make_one<Metric>(Metrics{}, entry.at("name"), config);
+  Metric metric = make_one<Metric>(Metrics{}, entry.at("name").as_string(), config);
   const bool weighted = !entry.at("updates").at(0).at("sample_weight").is_null();
   const std::string what =
       entry.at("name").get<std::string>() + config.dump() + (weighted ? " weighted" : "");
@@ -53,7 +53,7 @@ TEST(GoldenMetrics, OfValues) { check_group("values"); }
 TEST(GoldenMetrics, Ties) {
   const Json golden = load("metrics.json");
   for (const Json& entry : golden.at("ties")) {
-    Metric metric = make_one<Metric>(Metrics{}, entry.at("name"), entry.at("config"));
+    Metric metric = make_one<Metric>(Metrics{}, entry.at("name").as_string(), entry.at("config"));
     metric.update_state(tensor(entry.at("y_true")), tensor(entry.at("y_pred")));
     expect_results(metric, entry.at("result"), label(entry) + " " + entry.at("y_true").dump());
   }

@@ -22,13 +22,14 @@ const Tolerance kTolerance = {.absolute = 2e-6, .relative = 1e-5};
 class Training {
  public:
   Training(const Json& golden, const Json& entry)
-      : strategy_(Device{}), optimizer_(make_optimizer(entry.at("name"), entry.at("config"))) {
+      : strategy_(Device{}), optimizer_(make_optimizer(entry.at("name").as_string(), entry.at("config"))) {
     for (const Json& variable : golden.at("variables")) {
       variables_.push_back(make_variable(variable));
       constrain(variables_.back(), entry);
     }
     if (entry.contains("exclude_from_weight_decay"))
-      optimizer_.node().exclude_from_weight_decay(entry.at("exclude_from_weight_decay"));
+      optimizer_.node().exclude_from_weight_decay(
+          entry.at("exclude_from_weight_decay").get<std::vector<std::string>>());
     optimizer_.node().build(strategy_.node().store(), variables_);
   }
 
@@ -55,8 +56,8 @@ class Training {
   Variable make_variable(const Json& variable) {
     const Tensor initial = tensor(variable);
     return strategy_.node().store().create(
-        {.name = variable.at("name"),
-         .path = variable.at("name"),
+        {.name = variable.at("name").as_string(),
+         .path = variable.at("name").as_string(),
          .shape = initial.shape(),
          .initialize = [initial](const Tensor& value) { value.copy_from(initial); }});
   }
@@ -90,7 +91,7 @@ void check_state(const Optimizer& optimizer, const Json& expected, const std::st
   const std::vector<OptimizerVariable> state = optimizer.node().variables_for_file();
   ASSERT_EQ(state.size(), expected.size()) << what;
   for (size_t i = 0; i < state.size(); ++i) {
-    const std::string name = expected.at(i).at("name");
+    const std::string name = expected.at(i).at("name").as_string();
     EXPECT_EQ(state[i].name, name) << what;
     EXPECT_EQ(name_of(state[i].value.dtype()), expected.at(i).value("dtype", "float32"))
         << what << " " << name;
@@ -99,7 +100,7 @@ void check_state(const Optimizer& optimizer, const Json& expected, const std::st
 }
 
 void check_resumed(const Json& golden, const Json& entry, const Tolerance& tolerance) {
-  const std::vector<size_t> recorded = golden.at("recorded");
+  const auto recorded = golden.at("recorded").get<std::vector<size_t>>();
   const size_t half = static_cast<size_t>(std::find(recorded.begin(), recorded.end(), 9u) - recorded.begin());
   Training training(golden, entry);
   training.restore(entry.at("weights").at(half), entry.at("variables_after_10"));
@@ -111,7 +112,7 @@ void check_resumed(const Json& golden, const Json& entry, const Tolerance& toler
 void check(const Json& golden, const Json& entry, const Tolerance& tolerance) {
   Training training(golden, entry);
   const std::string what = label(entry);
-  const std::vector<size_t> recorded = golden.at("recorded");
+  const auto recorded = golden.at("recorded").get<std::vector<size_t>>();
   size_t next = 0;
   for (size_t i = 0; i < golden.at("gradients").size(); ++i) {
     training.step(tensors(golden.at("gradients").at(i)));

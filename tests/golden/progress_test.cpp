@@ -38,7 +38,8 @@ std::string bytes_of(const Json& entry) {
                    .clock = [&time] { return time; }});
   for (const Json& current : entry.at("updates")) {
     time += entry.at("seconds_each").get<double>();
-    bar.update(current, values, current == entry.at("finalized_at") ? std::optional(true) : std::nullopt);
+    bar.update(current.get<int64_t>(), values,
+               current == entry.at("finalized_at") ? std::optional(true) : std::nullopt);
   }
   return stream.str();
 }

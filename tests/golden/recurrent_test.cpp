@@ -25,7 +25,7 @@ constexpr int32_t kFirstInputLeaf = 1000;
 
 Layer build(const std::string& name, const Json& config);
 
-Layer inner(const Json& entry) { return build(entry.at("class"), entry.at("config")); }
+Layer inner(const Json& entry) { return build(entry.at("class").as_string(), entry.at("config")); }
 
 /// The rest of a wrapper's arguments.
 template <class W>
@@ -79,7 +79,7 @@ struct Run {
   Tape tape;
   Tensors inputs;
 
-  Run(const Json& entry) : layer(build(entry.at("name"), entry.at("config"))) {
+  Run(const Json& entry) : layer(build(entry.at("name").as_string(), entry.at("config"))) {
     inputs.push_back(tensor(entry.at("input")));
     for (const Json& state : entry.at("states")) inputs.push_back(tensor(state));
     Shapes shapes;
@@ -97,7 +97,7 @@ struct Run {
     const Variables weights = layer.weights();
     ASSERT_EQ(weights.size(), entry.at("weights").size());
     for (size_t i = 0; i < weights.size(); ++i) {
-      const std::string path = entry.at("weights").at(i).at("path");
+      const std::string path = entry.at("weights").at(i).at("path").as_string();
       EXPECT_EQ(weights[i].name(), path.substr(path.rfind('/') + 1));
       EXPECT_EQ(weights[i].trainable(), entry.at("weights").at(i).at("trainable").get<bool>());
     }

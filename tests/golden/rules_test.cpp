@@ -15,7 +15,7 @@ namespace {
 TEST(GoldenConstraints, Projections) {
   const Json golden = load("constraints.json");
   for (const Json& entry : golden.at("cases"))
-    expect_close(make_constraint(entry.at("name"), entry.at("config"))(tensor(entry.at("w"))),
+    expect_close(make_constraint(entry.at("name").as_string(), entry.at("config"))(tensor(entry.at("w"))),
                  entry.at("result"), label(entry), {.absolute = 1e-7, .relative = 2e-6});
 }
 
@@ -31,7 +31,7 @@ TEST(GoldenRegularizers, PenaltiesAndGradients) {
   for (const Json& entry : golden.at("cases")) {
     Tape tape;
     const Tensor w = tape.watch(tensor(entry.at("w")), 0);
-    const Tensor penalty = make_regularizer(entry.at("name"), entry.at("config"))(w);
+    const Tensor penalty = make_regularizer(entry.at("name").as_string(), entry.at("config"))(w);
     EXPECT_EQ(penalty.num_elements(), 1) << label(entry);
     expect_close(penalty.item(), number(entry.at("value")), label(entry),
                  {.absolute = 1e-7, .relative = 5e-6});
@@ -52,10 +52,10 @@ TEST(GoldenRegularizers, NamesMeanKerasClasses) {
 TEST(GoldenSchedules, RatesAtManySteps) {
   const Json golden = load("schedules.json");
   for (const Json& entry : golden.at("cases")) {
-    const LearningRate rate = make_schedule(entry.at("name"), entry.at("config"));
+    const LearningRate rate = make_schedule(entry.at("name").as_string(), entry.at("config"));
     ASSERT_TRUE(rate.is_schedule()) << label(entry);
     for (size_t i = 0; i < entry.at("steps").size(); ++i)
-      expect_close(rate.at(entry.at("steps").at(i)), number(entry.at("values").at(i)),
+      expect_close(rate.at(entry.at("steps").at(i).get<int64_t>()), number(entry.at("values").at(i)),
                    label(entry) + " step " + entry.at("steps").at(i).dump(),
                    {.absolute = 1e-8, .relative = 5e-6});
   }

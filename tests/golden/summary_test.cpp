@@ -94,7 +94,8 @@ const std::map<std::string, std::function<Model()>>& models() {
 
 /// Keras' width is that of the terminal less four, and at most 88, 108 or 100 columns.
 int line_length(const Json& entry) {
-  if (entry.at("arguments").contains("line_length")) return entry.at("arguments").at("line_length");
+  if (entry.at("arguments").contains("line_length"))
+    return entry.at("arguments").at("line_length").get<int>();
   if (entry.at("columns") == 80) return 76;
   return entry.at("name") == "branches_wide" ? 108 : entry.at("name") == "nested_trainable_wide" ? 100 : 88;
 }
@@ -103,7 +104,7 @@ TEST(GoldenSummary, TextIsThatOfKeras) {
   const Json golden = load("console.json");
   size_t count = 0;
   for (const Json& entry : golden.at("summaries")) {
-    const auto make = models().find(entry.at("name"));
+    const auto make = models().find(entry.at("name").as_string());
     if (entry.at("terminal") || make == models().end()) continue;  // escapes, layer_range
     clear_session();
     const Json& arguments = entry.at("arguments");

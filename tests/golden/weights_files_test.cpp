@@ -51,7 +51,7 @@ Model loaded(const Json& entry, const std::filesystem::path& path) {
 }
 
 void expect_same_model(const Model& model, const Json& entry) {
-  const std::string what = entry.at("file");
+  const std::string what = entry.at("file").as_string();
   Json expected = entry.at("weights");
   for (const Variable& weight : model.weights()) {
     const auto same = [&](const Json& other) {
@@ -68,17 +68,18 @@ void expect_same_model(const Model& model, const Json& entry) {
 }
 
 TEST(GoldenWeightsFiles, LoadWhatKerasWrote) {
-  for (const Json& entry : cases()) expect_same_model(loaded(entry, directory() / entry.at("file")), entry);
+  for (const Json& entry : cases())
+    expect_same_model(loaded(entry, directory() / entry.at("file").as_string()), entry);
 }
 
 /// Saving again gives the same datasets and names that Keras wrote.
 TEST(GoldenWeightsFiles, SaveAsKerasDoes) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "golden_saved.weights.h5";
   for (const Json& entry : cases()) {
-    loaded(entry, directory() / entry.at("file")).save_weights(path.string());
+    loaded(entry, directory() / entry.at("file").as_string()).save_weights(path.string());
     const hdf5::File file = hdf5::File::open(path.string());
     std::vector<std::string> expected, names;
-    for (const Json& dataset : entry.at("datasets")) expected.push_back(dataset.at("path"));
+    for (const Json& dataset : entry.at("datasets")) expected.push_back(dataset.at("path").as_string());
     std::vector<std::string> found = file.root().dataset_paths();
     std::sort(found.begin(), found.end());
     std::sort(expected.begin(), expected.end());

@@ -58,7 +58,8 @@ Names names_of(const Model& model) {
 Names expected_names(const Json& entry) {
   Names names;
   for (const Json& group : entry.at("groups"))
-    names[group.at("path")] = group.at("name").is_null() ? "-" : group.at("name").get<std::string>();
+    names[group.at("path").as_string()] =
+        group.at("name").is_null() ? "-" : group.at("name").get<std::string>();
   return names;
 }
 
@@ -86,8 +87,8 @@ TEST(GoldenWeights, ListsOfASubclassedModel) {
   const Model model = make_model<WithList>();
   const Tensor x = tensor(entry.at("x").at(0));
   model.build(x.shape());
-  model.load_weights((directory() / entry.at("file")).string());
-  expect_close(model.predict(x, {.verbose = 0}), entry.at("predict"), entry.at("file"));
+  model.load_weights((directory() / entry.at("file").as_string()).string());
+  expect_close(model.predict(x, {.verbose = 0}), entry.at("predict"), entry.at("file").as_string());
   Names found = names_of(model), expected = expected_names(entry);
   for (auto& [path, name] : expected) {
     ASSERT_TRUE(found.contains(path)) << path;

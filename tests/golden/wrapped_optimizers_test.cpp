@@ -15,7 +15,8 @@ void expect_state(const Model& model, const Json& expected, const std::string& w
   const std::vector<OptimizerVariable> state = model.optimizer().node().variables_for_file();
   ASSERT_EQ(state.size(), expected.size()) << what;
   for (size_t i = 0; i < state.size(); ++i) {
-    const std::string path = expected.at(i).at("path"), name = expected.at(i).at("name");
+    const std::string path = expected.at(i).at("path").as_string(),
+                      name = expected.at(i).at("name").as_string();
     EXPECT_TRUE(state[i].name.ends_with(name)) << what << ": " << state[i].name << ", Keras " << path;
     EXPECT_EQ(name_of(state[i].value.dtype()), expected.at(i).value("dtype", "float32")) << what << path;
     expect_close(state[i].value, expected.at(i), what + path, kTolerance);
@@ -45,8 +46,8 @@ TEST(GoldenWrappedOptimizers, TrainingGoesOnFromFiles) {
   const Json golden = load("wrapped_optimizers.json");
   ASSERT_EQ(golden.at("cases").size(), 4u);
   for (const Json& entry : golden.at("cases")) {
-    const std::string name = entry.at("name");
-    const size_t saved_after = entry.at("saved_after");
+    const std::string name = entry.at("name").as_string();
+    const size_t saved_after = entry.at("saved_after").get<size_t>();
     const Model model = load_model((directory() / (name + ".keras")).string());
     expect_state(model, entry.at("steps").at(saved_after - 1).at("state"), name + " as saved: ");
     for (const char* extension : {".keras", ".h5"}) {

@@ -1,15 +1,14 @@
 // What pretrained networks see in photographs, from the folder of large test data, which holds the five best
 // classes that an independent implementation found. Skips without it.
 #include <algorithm>
-#include <fstream>
 #include <numeric>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <nyala/api/saving/arrays/numpy.h>
 #include <nyala/backend/ops/all.h>
 #include <nyala/datasets/image/load_img.h>
+#include <nyala/files/json/strict_json.h>
 #include <nyala/models/all.h>
 #include <nyala/tests/datasets/test_files.h>
 #include <nyala/tests/models/folded_weights.h>
@@ -17,15 +16,13 @@
 namespace nyala {
 namespace {
 
-using Json = nlohmann::json;
-
 class Photos : public testing::Test {
  protected:
   void SetUp() override {
     if (datasets::test_data().empty()) GTEST_SKIP() << "no folder of large test data";
     clear_session();
-    std::ifstream file(data("imagenet/expected_top5.json"));
-    expected_ = Json::parse(file);
+    const datasets::Bytes text = datasets::read_file(data("imagenet/expected_top5.json"));
+    expected_ = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, "expected_top5.json");
     crops_ = load_npz(data("imagenet/expected_outputs.npz"), {"input_224"}).at(0).second;
   }
   static std::string data(const std::string& name) { return (datasets::test_data() / name).string(); }

@@ -1,13 +1,9 @@
 #include <csignal>
 
-#include <nlohmann/json.hpp>
-
 #include <nyala/tests/tools/tool_test.h>
 
 namespace nyala {
 namespace {
-
-using Json = nlohmann::json;
 
 class ToolFit : public ToolTest {
  protected:
@@ -42,8 +38,7 @@ TEST_F(ToolFit, TrainsAsTheLibraryDoesAndWritesHistory) {
   same.validation_split = 0.25;
   const History history = expected.fit(x_, y_, same);
   expect_same_weights(load_model(file("out.keras")), expected);
-  std::ifstream stream(file("h.json"));
-  const Json json = Json::parse(stream);
+  const Json json = json_in("h.json");
   EXPECT_EQ(json.size(), 4u) << json;
   for (const auto& [name, values] : history.history())
     EXPECT_EQ(json.at(name).get<std::vector<double>>(), values);
@@ -117,8 +112,7 @@ TEST_F(ToolFit, TakesOverridesAndTrainsWhatWasNotCompiled) {
   const Model got = load_model(file("out.keras"));
   expect_same_weights(got, plain);
   EXPECT_DOUBLE_EQ(got.optimizer().learning_rate(), 0.25);
-  std::ifstream stream(file("h.json"));
-  EXPECT_TRUE(Json::parse(stream).contains("accuracy"));
+  EXPECT_TRUE(json_in("h.json").contains("accuracy"));
 }
 
 TEST_F(ToolFit, SeveralInputsTargetsAndWeights) {

@@ -1,6 +1,4 @@
 // Pictures on the command line: `nyala predict --image`, `nyala fit --data`.
-#include <nlohmann/json.hpp>
-
 #include <nyala/datasets/image/image_dataset.h>
 #include <nyala/datasets/image/load_img.h>
 #include <nyala/datasets/image/save_img.h>
@@ -8,8 +6,6 @@
 
 namespace nyala {
 namespace {
-
-using Json = nlohmann::json;
 
 class ToolImages : public ToolTest {
  protected:
@@ -177,8 +173,7 @@ TEST_F(ToolImages, FitLearnsAFolder) {
                                 "--output",
                                 file("out.keras")});
   EXPECT_NE(run.err.find("'blue', 'red'"), std::string::npos) << run.err;
-  std::ifstream stream(file("h.json"));
-  const Json history = Json::parse(stream);
+  const Json history = json_in("h.json");
   EXPECT_EQ(history.at("val_accuracy").back().get<double>(), 1.0) << history;
 
   set_random_seed(3);
@@ -205,8 +200,7 @@ TEST_F(ToolImages, FitGivesLabelsAsTheLossWantsThem) {
               "tf",        "--loss",        loss,           "--optimizer",  "adam",
               "--metrics", "accuracy",      "--epochs",     "30",           "--verbose",
               "0",         "--history",     file("h.json"), "--output",     file("out.keras")});
-    std::ifstream stream(file("h.json"));
-    EXPECT_EQ(Json::parse(stream).at("accuracy").back().get<double>(), 1.0);
+    EXPECT_EQ(json_in("h.json").at("accuracy").back().get<double>(), 1.0);
   }
 }
 

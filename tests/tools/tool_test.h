@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/files/base/file_bytes.h>
+#include <nyala/files/json/strict_json.h>
 #include <nyala/nyala.h>
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/tools/nyala_process.h>
@@ -20,6 +22,12 @@ class ToolTest : public testing::Test {
   }
 
   std::string file(const std::string& name) const { return folder_.file(name); }
+  /// The JSON that a run wrote into the folder.
+  Json json_in(const std::string& name) const {
+    const auto bytes = FileBytes::open(file(name));
+    const auto text = bytes->part(0, bytes->size());
+    return parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, name);
+  }
   ToolRun run(const std::vector<std::string>& arguments, const std::string& output = "") const {
     return NyalaProcess(folder_.path().string(), arguments, output).wait();
   }

@@ -9,10 +9,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include <nlohmann/json.hpp>
-
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/files/json/json.h>
 #include <nyala/strategies/cluster/address.h>
 #include <nyala/strategies/cluster/environment.h>
 #include <nyala/strategies/cluster/own_address.h>
@@ -111,8 +110,8 @@ std::vector<std::string> rank_addresses(const std::vector<RankPlan>& ranks) {
 }
 
 void add_variables(RankPlan& rank, const std::vector<std::string>& addresses) {
-  const nlohmann::ordered_json config = {{"cluster", {{"worker", addresses}}},
-                                         {"task", {{"type", "worker"}, {"index", rank.rank}}}};
+  const Json config = {{"cluster", {{"worker", addresses}}},
+                       {"task", {{"type", "worker"}, {"index", rank.rank}}}};
   rank.variables = {{"TF_CONFIG", config.dump()},
                     {"NYALA_RANK", std::to_string(rank.rank)},
                     {"NYALA_WORLD_SIZE", std::to_string(addresses.size())},

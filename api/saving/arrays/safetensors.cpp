@@ -13,6 +13,7 @@
 #include <nyala/files/base/atomic_file.h>
 #include <nyala/files/base/file_bytes.h>
 #include <nyala/files/base/file_errors.h>
+#include <nyala/files/json/json_text.h>
 #include <nyala/files/json/strict_json.h>
 
 namespace nyala {
@@ -92,7 +93,7 @@ class Parser {
     if (!value.is_object() || !value.contains("dtype") || !value["dtype"].is_string() ||
         !value.contains("shape") || !value.contains("data_offsets"))
       fail(name, "expected dtype, shape and data_offsets");
-    const std::string type = value["dtype"];
+    const std::string type = value["dtype"].as_string();
     const StoredElement* element = nullptr;
     for (const ElementName& known : kElements)
       if (type == known.name) element = find_stored_element(known.code);
@@ -177,12 +178,7 @@ std::string header_of(const NamedArrays& values) {
                     {"shape", shape_to_json(value.shape())},
                     {"data_offsets", {begin, position}}};
   }
-  std::string text;
-  try {
-    text = header.dump();
-  } catch (const nlohmann::json::exception&) {
-    throw InvalidArgumentError("save_safetensors: a name is not UTF-8");
-  }
+  std::string text = json_text(header, "save_safetensors");
   text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
   return text;
 }

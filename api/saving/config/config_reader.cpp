@@ -12,6 +12,7 @@
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/files/json/json_text.h>
 
 namespace nyala {
 
@@ -22,8 +23,7 @@ namespace {
 [[noreturn]] void fail(const std::string& where, const std::string& expected, const Json& found) {
   constexpr size_t kShown = 60;
   const bool is_text = found.is_string();
-  const std::string text =
-      is_text ? found.get<std::string>() : found.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = is_text ? found.get<std::string>() : readable_json(found);
   const std::string quote = is_text ? "'" : "", end = text.size() > kShown ? "..." : "";
   throw FileFormatError(where + ": expected " + expected + ", found " + std::string(found.type_name()) + " " +
                         quote + printable(text.substr(0, kShown)) + end + quote);
@@ -59,8 +59,8 @@ void append(const Json& json, std::vector<T>& to, const Convert& convert) {
 
 const Json& member_of(const Json& json, const std::string& key, const std::string& where) {
   if (!json.is_object()) fail(where, "an object with " + in_quotes(key), json);
-  const auto found = json.find(key);
-  if (found == json.end()) throw FileFormatError(where + ": there is no " + in_quotes(key));
+  const Json* const found = json.find(key);
+  if (!found) throw FileFormatError(where + ": there is no " + in_quotes(key));
   return *found;
 }
 
@@ -71,8 +71,7 @@ ConfigObject object_of(const Json& json, const std::string& where) {
   const auto is_name = [](const std::string& text) {
     return text.size() <= kMaxNameLength && printable(text) == text;
   };
-  if (!name.is_string() || !is_name(name.get_ref<const std::string&>()))
-    fail(where + ", 'class_name'", "a name", name);
+  if (!name.is_string() || !is_name(name.as_string())) fail(where + ", 'class_name'", "a name", name);
   if (json.is_string()) return {json.get<std::string>()};
   ConfigObject object{name.get<std::string>()};
   if (json.contains("config") && !json["config"].is_null()) object.config = json["config"];
@@ -143,10 +142,10 @@ std::string policy_of(const Json& config, const std::string& where) {
 
 const Json* ConfigReader::find(const char* name) {
   if (!config_.is_object() && !config_.is_null()) fail(where_, "an object of options", config_);
-  const auto found = config_.find(name);
-  if (found == config_.end()) return nullptr;
+  const Json* const found = config_.find(name);
+  if (!found) return nullptr;
   used_.insert(name);
-  return found->is_null() ? nullptr : &*found;
+  return found->is_null() ? nullptr : found;
 }
 
 void ConfigReader::field(const char* name, bool& value) {

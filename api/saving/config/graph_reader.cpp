@@ -19,6 +19,7 @@
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/base/file_errors.h>
+#include <nyala/files/json/json_text.h>
 
 namespace nyala {
 
@@ -36,7 +37,7 @@ History history_of(const Json& json, const std::string& where) {
   if (!json.is_array() || json.size() < 3 || !json[0].is_string() || !json[1].is_number_integer() ||
       !json[2].is_number_integer())
     throw FileFormatError(where + ": expected [layer, node, tensor], found " +
-                          json.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60));
+                          readable_json(json).substr(0, 60));
   return {json[0].get<std::string>(), json[1].get<int64_t>(), json[2].get<int64_t>()};
 }
 
@@ -81,7 +82,7 @@ class GraphReader {
         throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) +
                               " is called with what no layer gives, or the graph runs in a circle");
     ModelConfig model;
-    if (config_.contains("name") && config_["name"].is_string()) model.name = config_["name"];
+    if (config_.contains("name") && config_["name"].is_string()) model.name = config_["name"].as_string();
     model.inputs = ends("input_layers");
     model.outputs = ends("output_layers");
     Model made(model);
@@ -127,12 +128,12 @@ class GraphReader {
     const bool is_op = json.is_object() && is_operation(json, object);
     Entry entry;
     if (json.is_object() && json.contains("name") && json["name"].is_string())
-      entry.name = json["name"];
+      entry.name = json["name"].as_string();
     else if (object.config.is_object() && object.config.contains("name") && object.config["name"].is_string())
-      entry.name = object.config["name"];
+      entry.name = object.config["name"].as_string();
     if (is_op) {
       entry.op_class = object.class_name;
-      if (json.contains("module") && json["module"].is_string()) entry.op_module = json["module"];
+      if (json.contains("module") && json["module"].is_string()) entry.op_module = json["module"].as_string();
       if (object.config.is_object()) entry.op_config = object.config;
     } else {
       entry.layer = layer_from_json(json, where_, scope_);

@@ -288,7 +288,7 @@ Layer layer_from_json(const Json& json, const std::string& where, LoadScope& sco
   const ConfigObject object = object_of(json, where);
   std::string place = where;
   if (object.config.is_object() && object.config.contains("name") && object.config["name"].is_string())
-    place += ": layer " + in_quotes(object.config["name"].get_ref<const std::string&>());
+    place += ": layer " + in_quotes(object.config["name"].as_string());
   if (scope.depth >= kMaxDepth)
     throw FileFormatError(place + ": layers in layers deeper than " + std::to_string(kMaxDepth));
   const bool may_be_shared =
@@ -301,14 +301,13 @@ Layer layer_from_json(const Json& json, const std::string& where, LoadScope& sco
     --scope.depth;
     if (may_be_shared) scope.shared[id] = layer;
     return layer;
+  } catch (const JsonError& error) {
+    throw FileFormatError(place + " (" + object.class_name + "): " + error.what());
   } catch (const FileFormatError&) {
     throw;
   } catch (const Error& error) {
     let_out_of_memory_pass(error);
     throw FileFormatError(place + " (" + object.class_name + "): " + error.what());
-  } catch (const nlohmann::json::exception& error) {
-    throw FileFormatError(place + " (" + object.class_name +
-                          "): a value of another type than expected: " + error.what());
   }
 }
 

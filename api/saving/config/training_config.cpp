@@ -251,7 +251,7 @@ Optimizer optimizer_from_json(const Json& json, const std::string& where, LoadSc
   ConfigObject object = without_old_package(object_of(json, where));
   if (json.is_string()) return Optimizer(object.class_name);
   if (!object.config.contains("learning_rate") && object.config.contains("lr"))
-    object.config["learning_rate"] = object.config["lr"];
+    object.config["learning_rate"] = Json(object.config["lr"]);
   const std::string inside = where + " (" + object.class_name + ")";
   try {
     if (object.class_name == "LossScaleOptimizer") return loss_scale_from_json(object.config, inside, scope);
@@ -341,7 +341,7 @@ void compile_from_json(const Model& model, const Json& config, const std::string
     read_metrics(compile.weighted_metrics, compile.weighted_metrics_by_output,
                  part_of(config, "weighted_metrics"), outputs, metric);
     if (part_of(config, "steps_per_execution").is_number_integer())
-      compile.steps_per_execution = config["steps_per_execution"];
+      compile.steps_per_execution = config["steps_per_execution"].get<int>();
   } catch (const InvalidArgumentError& error) {
     throw FileFormatError(place + ": " + error.what());
   }

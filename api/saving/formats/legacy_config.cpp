@@ -70,7 +70,7 @@ bool holds(const Json& json, const char* key) { return json.is_object() && json.
 
 void rename(Json& config, const std::string& from, const std::string& to) {
   if (!config.contains(from)) return;
-  if (!config.contains(to)) config[to] = config[from];
+  if (!config.contains(to)) config[to] = Json(config[from]);
   config.erase(from);
 }
 
@@ -97,7 +97,7 @@ class Upgrade {
   Json layer(const Json& given) const {
     Json json = without_tuples(given);
     if (!holds(json, "class_name") || !json["class_name"].is_string()) return json;
-    std::string name = json["class_name"];
+    std::string name = json["class_name"].as_string();
     if (name.find('>') != std::string::npos && !holds(json, "registered_name"))
       json["registered_name"] = name;
     name = name.substr(name.rfind('>') + 1);
@@ -158,10 +158,11 @@ class Upgrade {
       rename(config, "output_dim", "units");
     }
     if (config.contains("nb_row") && config.contains("nb_col") && !config.contains("kernel_size"))
-      config["kernel_size"] = {config["nb_row"], config["nb_col"]};
+      config["kernel_size"] = Json::array({config["nb_row"], config["nb_col"]});
     if (config.contains("kernel_dim1") && config.contains("kernel_dim2") && config.contains("kernel_dim3") &&
         !config.contains("kernel_size"))
-      config["kernel_size"] = {config["kernel_dim1"], config["kernel_dim2"], config["kernel_dim3"]};
+      config["kernel_size"] =
+          Json::array({config["kernel_dim1"], config["kernel_dim2"], config["kernel_dim3"]});
     if (name == "LeakyReLU") rename(config, "alpha", "negative_slope");
     if (old_name == "ThresholdedReLU") rename(config, "theta", "threshold");
     if (config.contains("forget_bias_init")) {
@@ -199,8 +200,8 @@ class Upgrade {
       config = &(*config)["layer"]["config"];
     if (!holds(*config, "batch_input_shape")) return;
     const std::string name = holds(first["config"], "name") && first["config"]["name"].is_string()
-                                 ? first["config"]["name"]
-                                 : Json("x");
+                                 ? first["config"]["name"].as_string()
+                                 : "x";
     layers.push_back(
         {{"class_name", "InputLayer"},
          {"config", {{"batch_shape", (*config)["batch_input_shape"]}, {"name", name + "_input"}}}});

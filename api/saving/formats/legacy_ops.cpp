@@ -78,7 +78,7 @@ Json op_of_lambda(const Json& layer, const std::string& where) {
   if (!config.is_object() || !config.contains("function") || !config["function"].is_string() ||
       !config.contains("name") || !config["name"].is_string())
     throw FileFormatError(where + ": an op between layers without a name and a function");
-  const std::string name = config["name"], path = config["function"];
+  const std::string name = config["name"].as_string(), path = config["function"].as_string();
   const std::string place = where + ": layer " + detail::in_quotes(name) + " (tf." + path + ")";
   const OpEntry* const entry = find_legacy_op(std::string_view(path).substr(path.rfind('.') + 1));
   const Json& nodes = layer["inbound_nodes"];

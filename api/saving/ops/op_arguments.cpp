@@ -7,10 +7,8 @@
 namespace nyala {
 
 const Json* OpArguments::find(const char* name, size_t position) const {
-  const auto found = b_.op.kwargs.find(name);
-  const Json* value = found != b_.op.kwargs.end()    ? &*found
-                      : position < b_.op.args.size() ? &b_.op.args[position]
-                                                     : nullptr;
+  const Json* value = b_.op.kwargs.find(name);
+  if (!value && position < b_.op.args.size()) value = &b_.op.args[position];
   return value && !value->is_null() ? value : nullptr;
 }
 

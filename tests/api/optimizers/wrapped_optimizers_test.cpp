@@ -178,7 +178,9 @@ TEST(LossScaleOptimizer, FilesHoldTheInnerStateTwice) {
 
 TEST(LossScaleOptimizer, DamagedConfigurationsAreRefused) {
   LoadScope scope;
-  const auto load = [&](const char* text) { return optimizer_from_json(Json::parse(text), "file", scope); };
+  const auto load = [&](const char* text) {
+    return optimizer_from_json(parse_json(text, "text"), "file", scope);
+  };
   EXPECT_EQ(load(R"({"class_name": "LossScaleOptimizer", "config": {"inner_optimizer": "adam"}})")
                 .node()
                 .class_name(),

@@ -47,8 +47,9 @@ TEST(AttentionFiles, PrivateNamesOfOlderFilesAreUnderstood) {
 }
 
 Json lambda(const std::string& function, const std::string& nodes) {
-  return Json::parse(R"({"class_name": "TFOpLambda", "config": {"name": "op", "function": ")" + function +
-                     R"("}, "inbound_nodes": )" + nodes + "}");
+  return parse_json(R"({"class_name": "TFOpLambda", "config": {"name": "op", "function": ")" + function +
+                        R"("}, "inbound_nodes": )" + nodes + "}",
+                    "lambda");
 }
 
 /// The call of the operation that an op lambda becomes, tensors by the names of their layers.

@@ -55,29 +55,6 @@ std::string many_keys(int64_t n) {
   return text + "\"key0\": -1}";
 }
 
-TEST(OrderedObject, FindsAddsAndErasesAsThePlainOneDoes) {
-  for (const int64_t n : {1, 15, 16, 17, 1000}) {
-    Json json = parse_json(many_keys(n), "text");
-    nlohmann::ordered_json plain = nlohmann::ordered_json::parse(many_keys(n));
-    EXPECT_EQ(json.dump(), plain.dump());
-    EXPECT_EQ(json["key0"], -1);
-    EXPECT_FALSE(json.contains("key"));
-    for (int64_t i = 0; i < n; i += 3) {
-      EXPECT_EQ(json.erase("key" + std::to_string(i)), 1u);
-      plain.erase("key" + std::to_string(i));
-    }
-    EXPECT_EQ(json.erase("key0"), 0u);
-    json["new"] = plain["new"] = 7;
-    EXPECT_EQ(json.dump(), plain.dump());
-    for (const auto& [key, value] : plain.items()) EXPECT_EQ(json.at(key), value.get<int64_t>());
-    Json copy = json;
-    copy.clear();
-    copy["new"] = 1;
-    EXPECT_EQ(copy.size(), 1u);
-    EXPECT_EQ(json["new"], 7);
-  }
-}
-
 TEST_F(Growth, ManyKeysAndManyEmptyLists) {
   const Json json = parse_json(many_keys(160'000), "text");
   ASSERT_EQ(json.size(), 160'000u);
@@ -160,7 +137,9 @@ TEST_F(Growth, FilesOfManyLayers) {
 TEST_F(Growth, LayersInReversedOrder) {
   const auto reversed = [](const Model& model) {
     Json config = parse_json(model.to_json(), "model");
-    std::reverse(config["config"]["layers"].begin(), config["config"]["layers"].end());
+    std::vector<Json> layers = config["config"]["layers"].as_array();
+    std::reverse(layers.begin(), layers.end());
+    config["config"]["layers"] = layers;
     return config.dump();
   };
   expect_no_square(2'400, [&](int64_t n) {
