@@ -224,7 +224,9 @@ const TrainingState& Recovery::go_on_after(const CommunicationError& error,
     try {
       generations_->begin_next(training_);
     } catch (const CommunicationError& next) {
-      throw CommunicationError(std::string(error.what()) + "; no others to go on with: " + next.what());
+      const std::string text = std::string(error.what()) + "; no others to go on with: " + next.what();
+      if (dynamic_cast<const PeerLostError*>(&error)) throw PeerLostError(text);
+      throw CommunicationError(text);
     }
     try {
       meet(learn);

@@ -144,29 +144,54 @@ void ControlClient::notify(const ControlNotice& notice) const {
 
 /// Asks again and again, each question open for a heartbeat: the answer comes at once where there is news.
 void ControlClient::watch(uint64_t generation) {
-  while (true) {
-    ControlRequest request = request_of(ControlCall::watch);
-    request.generation = generation;
-    ControlReply reply;
+  std::optional<ControlNotice> end;
+  while (!end) {
     try {
-      reply = decode_control_reply(watch_connection_->call(encode(request), 3 * config_.heartbeat));
+      end = heard_by_watch(generation);
     } catch (const CommunicationError& error) {
       if (this->generation() == 0) return;  // stop_watching()
       give_up_connection();
       return notify({.generation = generation, .is_lost = true, .text = error.what()});
     }
-    if (reply.status == ControlStatus::closing) give_up_connection();
-    if (reply.status != ControlStatus::ok)
-      return notify({.generation = generation,
-                     .rank = reply.rank,
-                     .is_lost = reply.status == ControlStatus::lost,
-                     .is_over = reply.status == ControlStatus::over,
-                     .text = reply.text});
-    const bool is_new = reply.notices > request.seen;
-    if (is_new)
-      notify({.kind = ControlNotice::Kind::preemption, .generation = generation, .text = reply.value});
-    const std::lock_guard lock(mutex_);
-    seen_ = reply.notices;
+  }
+  notify(*end);
+  if (is_reachable()) say_that_it_lives(generation);
+}
+
+std::optional<ControlNotice> ControlClient::heard_by_watch(uint64_t generation) {
+  ControlRequest request = request_of(ControlCall::watch);
+  request.generation = generation;
+  const ControlReply reply =
+      decode_control_reply(watch_connection_->call(encode(request), 3 * config_.heartbeat));
+  if (reply.status == ControlStatus::closing) give_up_connection();
+  if (reply.status != ControlStatus::ok)
+    return ControlNotice{.generation = generation,
+                         .rank = reply.rank,
+                         .is_lost = reply.status == ControlStatus::lost,
+                         .is_over = reply.status == ControlStatus::over,
+                         .text = reply.text};
+  const bool is_new = reply.notices > request.seen;
+  if (is_new)
+    notify({.kind = ControlNotice::Kind::preemption, .generation = generation, .text = reply.value});
+  const std::lock_guard lock(mutex_);
+  seen_ = reply.notices;
+  return std::nullopt;
+}
+
+/// Between generations: who does other work for long is not frozen.
+void ControlClient::say_that_it_lives(uint64_t generation) {
+  for (auto last = std::chrono::steady_clock::now();;) {
+    std::this_thread::sleep_for(20ms);
+    if (this->generation() == 0) return;  // stop_watching()
+    if (std::chrono::steady_clock::now() - last < config_.heartbeat) continue;
+    last = std::chrono::steady_clock::now();
+    ControlRequest request = request_of(ControlCall::watch);
+    request.generation = generation;
+    try {
+      watch_connection_->call(encode(request), 3 * config_.heartbeat);
+    } catch (const CommunicationError&) {  // stop_watching(), or it is gone: join() finds that out
+      return;
+    }
   }
 }
 

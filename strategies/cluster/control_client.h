@@ -84,6 +84,9 @@ class ControlClient final : public Rendezvous {
   ControlReply ask_until_open(const ControlRequest& request) const;
   ControlRequest request_of(ControlCall call) const;
   void watch(uint64_t generation);
+  /// Asks once; false when the generation has ended, with what is to be told then.
+  std::optional<ControlNotice> heard_by_watch(uint64_t generation);
+  void say_that_it_lives(uint64_t generation);
   void stop_watching();
   void give_up_connection();
   std::shared_ptr<ControlConnection> connection() const;

@@ -17,12 +17,20 @@ ControlServer::ControlServer(const HostPort& address, const ControlSecurity& sec
   check_control_security(address, security);
   listener_ = listen_control(address, security, state_);
   address_.port = listener_->port();
-  clock_ = std::thread([this] {
-    while (!ends_) {
-      state_.tick();
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-  });
+  clock_ = std::thread([this] { run_clock(); });
+}
+
+// A process that was stopped, with its machine or by Ctrl-Z, has heard nobody meanwhile.
+void ControlServer::run_clock() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kPause = std::chrono::milliseconds(50);
+  for (Clock::time_point last = Clock::now(); !ends_;) {
+    const Clock::time_point now = Clock::now();
+    if (now - last > 20 * kPause) state_.excuse(now - last);
+    last = now;
+    state_.tick(now);
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 void ControlServer::wait_until_left(std::chrono::milliseconds timeout) const {

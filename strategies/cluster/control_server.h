@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <nyala/strategies/cluster/control_transport.h>
 
@@ -19,10 +21,18 @@ class ControlServer {
 
   /// Returns when all processes have left or their generation has failed, at the latest after that time.
   void wait_until_left(std::chrono::milliseconds timeout) const;
+  /// As ControlState's.
+  void process_ended(int rank, const std::string& how, bool comes_back) {
+    state_.process_ended(rank, how, comes_back);
+  }
+  bool has_left(int rank) const { return state_.has_left(rank); }
+  std::vector<SilentProcess> left_behind() const { return state_.left_behind(); }
   /// Where clients find it.
   const HostPort& address() const { return address_; }
 
  private:
+  void run_clock();
+
   ControlState state_;
   HostPort address_;
   std::unique_ptr<ControlListener> listener_;

@@ -87,11 +87,11 @@ void ControlState::answer(uint64_t id, ControlReply reply) {
   const auto found = questions_.find(id);
   if (found == questions_.end()) return;
   const ControlRequest& request = found->second.request;
-  if (request.call == ControlCall::watch)
-    if (const auto member = members_.find(request.rank); member != members_.end()) {
-      member->second.is_watched = false;
-      member->second.heard = found->second.asked;
-    }
+  if (request.call == ControlCall::watch && is_member(request)) {
+    Member& member = members_.at(request.rank);
+    member.is_watched = false;
+    member.heard = found->second.asked;
+  }
   reply.generation = generation_;
   reply.notices = notices_;
   answers_.emplace_back(std::move(found->second.answer), std::move(reply));
@@ -117,10 +117,12 @@ std::string ControlState::refusal(const ControlRequest& request) const {
   if (request.rank < 0 || request.rank >= config_.size)
     return "rank " + std::to_string(request.rank) + " is outside of the cluster, which has " +
            std::to_string(config_.size) + " processes";
-  if (!needs_generation(request.call)) return "";
-  if (!is_member(request))
-    return rank_text(request.rank, "") + " has not joined, or another process has joined in its place";
   return "";
+}
+
+std::string ControlState::member_refusal(const ControlRequest& request) const {
+  if (!needs_generation(request.call) || is_member(request)) return "";
+  return rank_text(request.rank, "") + " has not joined, or another process has joined in its place";
 }
 
 ControlReply ControlState::is_over(const ControlRequest& request) const {
@@ -133,6 +135,8 @@ void ControlState::begin(uint64_t id, Clock::time_point now) {
   const ControlRequest& request = questions_.at(id).request;
   if (closed_) return answer(id, {.status = ControlStatus::closing, .text = kClosing});
   if (const std::string why = refusal(request); !why.empty()) return refuse(id, why);
+  note_life(request, now);
+  if (const std::string why = member_refusal(request); !why.empty()) return refuse(id, why);
   if (needs_generation(request.call)) {
     if (request.generation != generation_) return answer(id, is_over(request));
     const bool is_last = request.call == ControlCall::abort && request.name == kForGood;
@@ -177,6 +181,7 @@ void ControlState::begin(uint64_t id, Clock::time_point now) {
 
 void ControlState::join(uint64_t id, Clock::time_point now) {
   const ControlRequest request = questions_.at(id).request;
+  gone_.erase(request.rank);
   if (request.size != config_.size)
     return refuse(id, rank_text(request.rank, request.name) + " says that there are " +
                           std::to_string(request.size) + " processes, the control plane was told " +
@@ -222,10 +227,12 @@ void ControlState::join(uint64_t id, Clock::time_point now) {
                    "a process on " + request.name + " (started as rank " + std::to_string(request.rank) +
                        ") has come, and a new generation begins with it");
   }
+  lives_[request.rank] = {.process = request.process, .heard = now};
   form_if_due(now);
+  refuse_hopeless();
 }
 
-/// All are there, or enough of them have waited for the others long enough.
+/// All that can come are there, or enough of them have waited for the others long enough.
 void ControlState::form_if_due(Clock::time_point now) {
   int here = 0;
   Clock::time_point first = now;
@@ -234,8 +241,9 @@ void ControlState::form_if_due(Clock::time_point now) {
     ++here;
     first = std::min(first, question.asked);
   }
+  const bool are_all = here == config_.size - static_cast<int>(gone_.size());
   const bool is_enough =
-      config_.min_size > 0 && here >= config_.min_size && now - first >= config_.rejoin_timeout;
+      config_.min_size > 0 && here >= config_.min_size && (are_all || now - first >= config_.rejoin_timeout);
   if (here == config_.size || is_enough) form(now);
 }
 

@@ -13,6 +13,12 @@
 
 namespace nyala::detail {
 
+/// One that does not say any more that it lives.
+struct SilentProcess {
+  int rank = 0;                            ///< as it was started
+  std::chrono::milliseconds silence = {};  ///< since it was heard of last
+};
+
 struct ControlStateOptions {
   int size = 1;            ///< processes of a whole cluster
   int min_size = 0;        ///< so few may go on without the others; 0: only all
@@ -30,7 +36,8 @@ struct ControlStateOptions {
 /// for; all then join again for the next one. A process is lost when it has no watch for three heartbeats, or
 /// half a second after its connection closed. An abort for good ends the work of its processes: only others,
 /// started in their place, may join again. One that comes when others have gone on without it ends their
-/// generation, too. All functions are thread-safe.
+/// generation, too. Processes say that they live between generations, too, until they leave. All functions
+/// are thread-safe.
 class ControlState {
  public:
   using Clock = std::chrono::steady_clock;
@@ -44,6 +51,17 @@ class ControlState {
   void cancel(uint64_t question, Clock::time_point now = Clock::now());
   /// To be called some ten times a second: what waits for a time ends.
   void tick(Clock::time_point now = Clock::now());
+  /// Of whoever started the processes: the one that was started as `rank` has ended, `how` says in which way
+  /// ("ended with status 0"). A generation that it has not left ends at once. Where no other one is started
+  /// in its place, and too few are left for a generation, who waits for one is answered so.
+  void process_ended(int rank, const std::string& how, bool comes_back, Clock::time_point now = Clock::now());
+  /// Whether the process that was started as `rank` has left in order.
+  bool has_left(int rank) const;
+  /// Processes that have not been heard of for three heartbeats, without which the others go on or want to,
+  /// and have wanted to for `rejoin_timeout`; half of the time for which they wait, where that is less.
+  std::vector<SilentProcess> left_behind(Clock::time_point now = Clock::now()) const;
+  /// Whoever keeps this did not run for so long: nobody is to be blamed for his silence then.
+  void excuse(Clock::duration time);
   /// Whether a process of a generation that has not failed is still there.
   bool is_needed() const;
   /// All questions are answered with an error, and all later ones.
@@ -63,6 +81,11 @@ class ControlState {
     Clock::time_point heard = {};
     std::optional<Clock::time_point> closed_at = {};
     bool is_watched = false, has_left = false;
+  };
+  struct Life {
+    uint64_t process = 0;
+    Clock::time_point heard = {};
+    bool has_left = false;
   };
   using Questions = std::map<uint64_t, Question>;
 
@@ -84,10 +107,13 @@ class ControlState {
   void answer_all(const std::function<bool(const ControlRequest&)>& which, const ControlReply& reply);
   ControlReply is_over(const ControlRequest& request) const;
   std::string refusal(const ControlRequest& request) const;
+  std::string member_refusal(const ControlRequest& request) const;
   std::string name_of(int started_as) const;
   std::string missing_text(const Question& question) const;
   std::vector<int> who_waits(const ControlRequest& like) const;
   void deliver();
+  void note_life(const ControlRequest& request, Clock::time_point now);
+  void refuse_hopeless();
 
   ControlStateOptions config_;
   mutable Mutex mutex_;
@@ -96,6 +122,8 @@ class ControlState {
   std::string last_notice_;
   std::optional<ControlReply> ended_;  // how the generation ended
   std::map<int, Member> members_;      // of the generation, by the ranks that they were started with
+  std::map<int, Life> lives_;          // of all that have joined once and have not ended, likewise
+  std::map<int, std::string> gone_;    // in whose place no other comes, and how they ended
   std::map<std::string, std::string> keys_;
   size_t key_bytes_ = 0;
   Questions questions_;

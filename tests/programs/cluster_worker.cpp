@@ -1,12 +1,14 @@
 // One of several processes that train, for tests of `nyala launch`: cluster_worker <what>. It says the loss
 // and a sum of the weights in the end. What: "train"; "throw" (the callback of rank 1 throws in the third
-// step); "kill" (rank 1 kills itself there, on its first start); "freeze"; "gloo" (train, by TCP).
+// step); "kill", "freeze", "exit" (rank 1 kills, stops or ends itself there, on its first start); "late"
+// (rank 1 kills itself after training, when the others have ended); "gloo" (train, by TCP).
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include <nyala/nyala.h>
 
@@ -23,6 +25,7 @@ struct Misbehave : Callback {
     if (what_ == "throw") throw std::runtime_error("the callback has no disk");
     if (what_ == "kill") ::kill(::getpid(), SIGKILL);
     if (what_ == "freeze") ::kill(::getpid(), SIGSTOP);
+    if (what_ == "exit") std::exit(0);
   }
 
   std::string what_;
@@ -53,6 +56,10 @@ int main(int, char** arguments) {
     for (const Tensor& weight : model.get_weights()) weights += ops::sum(ops::abs(weight)).item();
     std::printf("rank %d of %d: loss %.6f, weights %.6f\n", strategy.rank(), strategy.num_processes(),
                 history["loss"].back(), weights);
+    if (what == "late" && rank == 1) {
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+      ::kill(::getpid(), SIGKILL);
+    }
   } catch (const PeerLostError& error) {
     std::fprintf(stderr, "lost: %s\n", error.what());
     return 3;

@@ -93,6 +93,45 @@ TEST_F(LaunchTraining, EnoughProcessesGoOnWithoutOneThatIsLost) {
   expect_numbers_of_one(numbers_of(result, 2), one);
 }
 
+TEST_F(LaunchTraining, AFrozenProcessIsEndedAndStartedAgain) {
+  const std::vector<double> one = alone();
+  const ToolRun result = train({"-n", "3", "--restarts", "1", "--rejoin-timeout", "1"}, "freeze");
+  EXPECT_THAT(result.err, HasSubstr("rank 1 is frozen, it was not heard of for "));
+  EXPECT_THAT(result.err, HasSubstr("rank 1 was ended by SIGKILL; it is started again"));
+  expect_numbers_of_one(numbers_of(result, 3), one);
+}
+
+TEST_F(LaunchTraining, AFrozenProcessThatIsLeftBehindIsEnded) {
+  const std::vector<double> one = alone();
+  const auto begin = Clock::now();
+  const ToolRun result = train({"-n", "3", "--min-workers", "2", "--rejoin-timeout", "1"}, "freeze");
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_THAT(result.err, HasSubstr("rank 1 is frozen, it was not heard of for "));
+  expect_numbers_of_one(numbers_of(result, 2), one);
+}
+
+TEST_F(LaunchTraining, ARankThatEndsInTheMiddleIsNamedAtOnce) {
+  for (const Words& options : {Words{"-n", "3"}, Words{"-n", "3", "--restarts", "2"}}) {
+    const auto begin = Clock::now();
+    const ToolRun result = train(options, "exit");
+    EXPECT_EQ(result.status, 3);
+    for (const char* rank : {"0", "2"})
+      EXPECT_TRUE(std::regex_search(result.err, std::regex("\\[" + std::string(rank) + "\\] lost: .*rank 1")))
+          << result.err;
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(30));  // the timeout is 60 s
+  }
+}
+
+TEST_F(LaunchTraining, NobodyIsStartedAgainWhenTrainingIsOver) {
+  const auto begin = Clock::now();
+  const ToolRun result = train({"-n", "3", "--restarts", "5"}, "late");
+  EXPECT_EQ(result.status, 128 + 9);
+  EXPECT_THAT(result.err,
+              HasSubstr("rank 1 was ended by SIGKILL; it is not started again, others have ended"));
+  EXPECT_EQ(train({"-n", "3", "--restarts", "5", "--min-workers", "1"}, "late").status, 0);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(40));
+}
+
 TEST_F(LaunchTraining, TheFitCommandWritesOnce) {
   const std::string model = file("model.keras"), history = file("history.json");
   classifier().save(model);

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <nyala/api/callbacks/preemption_checkpoint_handler.h>
 #include <nyala/backend/core/error.h>
@@ -95,6 +96,7 @@ int Launcher::run() {
     wait_for_something();
     handle_signals();
     collect_ended();
+    end_frozen_ranks();
     end_due_ranks();
     start_due_ranks();
   }
@@ -137,6 +139,7 @@ std::string Launcher::name_of(const Rank& rank) const {
 void Launcher::start(Rank& rank) {
   const int restart = rank.starts++;
   rank.start_at.reset();
+  rank.is_given_up = false;
   rank.started = Clock::now();
   rank.process =
       std::make_unique<RankProcess>(ProcessStart{.arguments = arguments_of(config_, rank.plan, restart),
@@ -174,7 +177,7 @@ void Launcher::wait_for_something() {
     }
   const bool soon = terminate_at_ || kill_at_ ||
                     std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.start_at; });
-  ::poll(streams.data(), streams.size(), soon ? 50 : -1);
+  ::poll(streams.data(), streams.size(), soon ? 50 : server_ ? 500 : -1);
   if (streams[1].revents) output_.write_some();
   if (streams[2].revents) errors_.write_some();
   for (size_t i = 0; i < ranks_.size(); ++i)
@@ -246,30 +249,49 @@ void Launcher::collect_ended() {
   }
 }
 
+/// What SIGTERM does not reach, and what keeps the others from having another one in its place.
+void Launcher::end_frozen_ranks() {
+  if (!server_) return;
+  for (const detail::SilentProcess& silent : server_->left_behind()) {
+    Rank& rank = ranks_.at(static_cast<size_t>(silent.rank));
+    if (!rank.process || std::exchange(rank.is_given_up, true)) continue;
+    say(name_of(rank) + " is frozen, it was not heard of for " +
+        std::to_string(std::chrono::round<std::chrono::seconds>(silent.silence).count()) +
+        " s: it is killed");
+    rank.process->signal(SIGKILL);
+  }
+}
+
 void Launcher::note_end(Rank& rank, int status) {
   rank.has_ended_well = status == 0;
-  if (rank.has_ended_well) return;
   preempted_ = preempted_ || status == preemption_exit_code;
   const bool by_signal = status > 128 && ::sigabbrev_np(status - 128);
-  const std::string how = name_of(rank) + (by_signal ? " was ended by " + signal_name(status - 128)
-                                                     : " ended with status " + std::to_string(status));
+  const std::string how =
+      by_signal ? "was ended by " + signal_name(status - 128) : "ended with status " + std::to_string(status);
+  is_over_ = is_over_ || (rank.has_ended_well && server_ && server_->has_left(rank.plan.rank));
   const bool is_ending = terminate_at_ || kill_at_;
+  const bool is_needed = !rank.has_ended_well && status != preemption_exit_code;
+  const bool comes_back = is_needed && !is_ending && restarts_left_ > 0 && !is_over_;
+  if (server_) server_->process_ended(rank.plan.rank, how, comes_back);
+  if (rank.has_ended_well) return;
+  const std::string what = name_of(rank) + " " + how;
   if (is_ending) {
-    if (status != 128 + SIGTERM && status != 128 + SIGKILL) say(how);  // else it was the launcher
+    if (status != 128 + SIGTERM && status != 128 + SIGKILL) say(what);  // else it was the launcher
     return;
   }
-  if (status != preemption_exit_code && restarts_left_ > 0) {
+  if (comes_back) {
     --restarts_left_;
-    say(how + "; it is started again, " + std::to_string(restarts_left_) + " more restarts are left");
+    say(what + "; it is started again, " + std::to_string(restarts_left_) + " more restarts are left");
     rank.start_at = std::max(Clock::now(), rank.started + 1s);  // not faster than that
     return;
   }
   const auto goes_on = [](const Rank& other) { return other.process || other.has_ended_well; };
-  if (status != preemption_exit_code && config_.min_workers > 0 &&
+  if (is_needed && config_.min_workers > 0 &&
       std::count_if(ranks_.begin(), ranks_.end(), goes_on) >= config_.min_workers)
-    return say(how + "; the others go on without it");
+    return say(what + "; the others " + (is_over_ ? "have ended training" : "go on without it"));
   first_failure_ = status;
-  say(how);
+  const bool could_start = is_needed && restarts_left_ > 0;
+  say(what + (could_start ? "; it is not started again, others have ended training" : ""));
   let_end(config_.grace);
 }
 

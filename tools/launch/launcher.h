@@ -31,7 +31,7 @@ class Launcher {
     RankPlan plan;
     std::unique_ptr<LineSource> output, errors;
     std::unique_ptr<RankProcess> process;
-    bool has_ended_well = false;
+    bool has_ended_well = false, is_given_up = false;
     int starts = 0;
     Clock::time_point started = {};
     std::optional<Clock::time_point> start_at = {};
@@ -46,6 +46,7 @@ class Launcher {
   void handle_signals();
   void collect_ended();
   void note_end(Rank& rank, int status);
+  void end_frozen_ranks();
   void let_end(double seconds);
   void end_due_ranks();
   void say(const std::string& text) { errors_.add("nyala launch: " + text + "\n"); }
@@ -60,6 +61,7 @@ class Launcher {
   int restarts_left_;
   int first_failure_ = 0, signal_ = 0;
   bool preempted_ = false, broken_ = false;
+  bool is_over_ = false;  ///< a rank has ended training in order, and then itself
   /// When the ranks that still run are sent SIGTERM, and when SIGKILL.
   std::optional<Clock::time_point> terminate_at_, kill_at_;
 };

@@ -326,6 +326,101 @@ TEST_F(ControlStateTest, WhoHasLeftComesAgainWithAnotherStrategy) {
   EXPECT_EQ(second.reply().rank, 2);
 }
 
+/// Ranks 0 and 2 ask for the next generation, rank 1 does not: it is not heard of for three heartbeats, and
+/// then waited for.
+TEST_F(ControlStateTest, AFrozenProcessIsLeftBehind) {
+  join_all();
+  watch_all();
+  after(1s);
+  in_generation(ControlCall::abort, 0, "", "rank 1 does not answer");
+  join_ms_ = 60'000;
+  join(0);
+  join(2);
+  after(31'900ms);
+  EXPECT_TRUE(state_.left_behind(now_).empty());
+  after(200ms);
+  const std::vector<SilentProcess> silent = state_.left_behind(now_);
+  ASSERT_EQ(silent.size(), 1u);
+  EXPECT_EQ(silent[0].rank, 1);
+  EXPECT_EQ(silent[0].silence, 33'100ms);
+  state_.excuse(3s);  // it was the control plane that did not run
+  EXPECT_TRUE(state_.left_behind(now_).empty());
+  after(3s);
+  EXPECT_EQ(state_.left_behind(now_).size(), 1u);
+  state_.process_ended(1, "was ended by SIGKILL", true, now_);
+  EXPECT_TRUE(state_.left_behind(now_).empty());
+}
+
+/// Before they give up themselves, after 5 s.
+TEST_F(ControlStateTest, OthersThatWaitShortlyDoNotWaitInVain) {
+  join_all();
+  watch_all();
+  after(1s);
+  in_generation(ControlCall::abort, 0, "", "rank 1 does not answer");
+  join(0);
+  join(2);
+  after(4400ms);
+  EXPECT_TRUE(state_.left_behind(now_).empty());
+  after(200ms);
+  EXPECT_EQ(state_.left_behind(now_).size(), 1u);
+}
+
+TEST_F(ControlStateTest, WhoDoesOtherWorkIsNotFrozen) {
+  join_all();
+  in_generation(ControlCall::abort, 0, "", "rank 1 does not answer");
+  join_ms_ = 60'000;
+  join(0);
+  join(2);
+  for (int i = 0; i < 40; ++i) {
+    after(1s);
+    expect_reply(in_generation(ControlCall::watch, 1), ControlStatus::aborted, "does not answer");
+    EXPECT_TRUE(state_.left_behind(now_).empty());
+  }
+  in_generation(ControlCall::leave, 1);
+  after(40s);
+  for (const SilentProcess& silent : state_.left_behind(now_)) EXPECT_NE(silent.rank, 1);
+}
+
+/// A second process with its rank is refused, and the first one is heard as before.
+TEST_F(ControlStateTest, WhoIsRefusedDoesNotTakeALife) {
+  join_all();
+  watch_all();
+  ask({.call = ControlCall::join, .rank = 1, .process = 9, .name = "z"});
+  in_generation(ControlCall::abort, 0, "", "no memory");
+  after(10s);
+  in_generation(ControlCall::watch, 1);
+  for (const SilentProcess& silent : state_.left_behind(now_)) EXPECT_NE(silent.rank, 1);
+}
+
+TEST_F(ControlStateTest, WhoseProcessEndsIsLostAtOnce) {
+  join_all();
+  const std::vector<Asked> watches = watch_all();
+  state_.process_ended(1, "ended with status 0", false, now_);
+  expect_reply(watches[0], ControlStatus::lost, "rank 1 on b was lost: it ended with status 0");
+  EXPECT_EQ(watches[0].reply().rank, 1);
+  expect_reply(join(0), ControlStatus::lost,
+               "rank 1 ended with status 0, and no other process is started in its place: 2 of 3 processes "
+               "are left, 3 are needed");
+}
+
+TEST_F(ControlStateTest, NobodyWaitsForProcessesThatDoNotCome) {
+  const Asked waits = join(0);
+  state_.process_ended(1, "ended with status 1", true, now_);
+  EXPECT_TRUE(waits.open());
+  state_.process_ended(2, "ended with status 2", false, now_);
+  expect_reply(waits, ControlStatus::lost, "rank 2 ended with status 2");
+}
+
+TEST_F(ControlStateTest, WhoHasLeftMayEnd) {
+  join_all();
+  const std::vector<Asked> watches = watch_all();
+  EXPECT_FALSE(state_.has_left(1));
+  in_generation(ControlCall::leave, 1);
+  EXPECT_TRUE(state_.has_left(1));
+  state_.process_ended(1, "ended with status 0", false, now_);
+  EXPECT_TRUE(watches[0].open());
+}
+
 /// Two or three processes may train.
 class ElasticControlState : public ControlStateTest {
  protected:
@@ -391,6 +486,18 @@ TEST_F(ElasticControlState, ALateComerEndsTheGenerationOfTheOthers) {
   EXPECT_EQ(late.reply().rank, 0);
   EXPECT_EQ(last.reply().rank, 2);
   EXPECT_EQ(last.reply().generation, 3u);
+}
+
+TEST_F(ElasticControlState, NobodyWaitsLongerForProcessesThatDoNotCome) {
+  lose_rank_0();
+  join(2);
+  const Asked last = join(1);
+  after(1s);
+  EXPECT_TRUE(last.open());
+  state_.process_ended(0, "was ended by SIGKILL", false, now_);
+  EXPECT_EQ(last.reply().generation, 2u);
+  const Asked late = ask({.call = ControlCall::join, .rank = 0, .process = 77, .name = "d"});
+  EXPECT_TRUE(late.open());  // somebody else started it
 }
 
 TEST(ControlSecret, SameSecret) {
