@@ -7,6 +7,7 @@
 
 namespace nyala::applications {
 
+namespace densenet {
 namespace {
 
 constexpr int64_t kGrowth = 32;
@@ -63,29 +64,30 @@ Model build(const ApplicationConfig& config, const Variant& variant) {
 }
 
 }  // namespace
+}  // namespace densenet
 
 Model DenseNet121(const ApplicationConfig& config) {
-  return build(config, {"DenseNet121",
-                        "densenet121",
-                        {6, 12, 24, 16},
-                        "9d60b8095a5708f2dcce2bca79d332c7",
-                        "30ee3e1110167f948a6b9946edeeb738"});
+  return densenet::build(config, {"DenseNet121",
+                                  "densenet121",
+                                  {6, 12, 24, 16},
+                                  "9d60b8095a5708f2dcce2bca79d332c7",
+                                  "30ee3e1110167f948a6b9946edeeb738"});
 }
 
 Model DenseNet169(const ApplicationConfig& config) {
-  return build(config, {"DenseNet169",
-                        "densenet169",
-                        {6, 12, 32, 32},
-                        "d699b8f76981ab1b30698df4c175e90b",
-                        "b8c4d4c20dd625c148057b9ff1c1176b"});
+  return densenet::build(config, {"DenseNet169",
+                                  "densenet169",
+                                  {6, 12, 32, 32},
+                                  "d699b8f76981ab1b30698df4c175e90b",
+                                  "b8c4d4c20dd625c148057b9ff1c1176b"});
 }
 
 Model DenseNet201(const ApplicationConfig& config) {
-  return build(config, {"DenseNet201",
-                        "densenet201",
-                        {6, 12, 48, 32},
-                        "1ceb130c1ea1b78c3bf6114dbdfd8807",
-                        "c13680b51ded0fb44dff2d8f86ac8bb1"});
+  return densenet::build(config, {"DenseNet201",
+                                  "densenet201",
+                                  {6, 12, 48, 32},
+                                  "1ceb130c1ea1b78c3bf6114dbdfd8807",
+                                  "c13680b51ded0fb44dff2d8f86ac8bb1"});
 }
 
 }  // namespace nyala::applications

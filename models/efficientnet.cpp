@@ -11,6 +11,7 @@ namespace nyala::applications {
 
 using namespace nyala::applications::detail;
 
+namespace efficientnet {
 namespace {
 
 constexpr double kDropPath = 0.2;
@@ -131,14 +132,15 @@ Model build(const ApplicationConfig& config, size_t number) {
 }
 
 }  // namespace
+}  // namespace efficientnet
 
-Model EfficientNetB0(const ApplicationConfig& config) { return build(config, 0); }
-Model EfficientNetB1(const ApplicationConfig& config) { return build(config, 1); }
-Model EfficientNetB2(const ApplicationConfig& config) { return build(config, 2); }
-Model EfficientNetB3(const ApplicationConfig& config) { return build(config, 3); }
-Model EfficientNetB4(const ApplicationConfig& config) { return build(config, 4); }
-Model EfficientNetB5(const ApplicationConfig& config) { return build(config, 5); }
-Model EfficientNetB6(const ApplicationConfig& config) { return build(config, 6); }
-Model EfficientNetB7(const ApplicationConfig& config) { return build(config, 7); }
+Model EfficientNetB0(const ApplicationConfig& config) { return efficientnet::build(config, 0); }
+Model EfficientNetB1(const ApplicationConfig& config) { return efficientnet::build(config, 1); }
+Model EfficientNetB2(const ApplicationConfig& config) { return efficientnet::build(config, 2); }
+Model EfficientNetB3(const ApplicationConfig& config) { return efficientnet::build(config, 3); }
+Model EfficientNetB4(const ApplicationConfig& config) { return efficientnet::build(config, 4); }
+Model EfficientNetB5(const ApplicationConfig& config) { return efficientnet::build(config, 5); }
+Model EfficientNetB6(const ApplicationConfig& config) { return efficientnet::build(config, 6); }
+Model EfficientNetB7(const ApplicationConfig& config) { return efficientnet::build(config, 7); }
 
 }  // namespace nyala::applications

@@ -11,6 +11,7 @@ namespace nyala::applications {
 
 using namespace nyala::applications::detail;
 
+namespace efficientnet_v2 {
 namespace {
 
 constexpr double kDropPath = 0.2;
@@ -148,40 +149,48 @@ Model build(const ApplicationConfig& config, const Variant& variant) {
 }
 
 }  // namespace
+}  // namespace efficientnet_v2
 
 Model EfficientNetV2B0(const ApplicationConfig& config) {
-  return build(config, {"EfficientNetV2B0", "efficientnetv2-b0", kBase, 1.0, 1.0, 224,
-                        "21ecbf6da12460d5c40bb2f29ceb2188", "893217f2bb855e2983157299931e43ff"});
+  return efficientnet_v2::build(
+      config, {"EfficientNetV2B0", "efficientnetv2-b0", efficientnet_v2::kBase, 1.0, 1.0, 224,
+               "21ecbf6da12460d5c40bb2f29ceb2188", "893217f2bb855e2983157299931e43ff"});
 }
 
 Model EfficientNetV2B1(const ApplicationConfig& config) {
-  return build(config, {"EfficientNetV2B1", "efficientnetv2-b1", kBase, 1.0, 1.1, 240,
-                        "069f0534ff22adf035c89e2d9547a9dc", "0e80663031ca32d657f9caa404b6ec37"});
+  return efficientnet_v2::build(
+      config, {"EfficientNetV2B1", "efficientnetv2-b1", efficientnet_v2::kBase, 1.0, 1.1, 240,
+               "069f0534ff22adf035c89e2d9547a9dc", "0e80663031ca32d657f9caa404b6ec37"});
 }
 
 Model EfficientNetV2B2(const ApplicationConfig& config) {
-  return build(config, {"EfficientNetV2B2", "efficientnetv2-b2", kBase, 1.1, 1.2, 260,
-                        "424e49f28180edbde1e94797771950a7", "1dfe2e7a5d45b6632553a8961ea609eb"});
+  return efficientnet_v2::build(
+      config, {"EfficientNetV2B2", "efficientnetv2-b2", efficientnet_v2::kBase, 1.1, 1.2, 260,
+               "424e49f28180edbde1e94797771950a7", "1dfe2e7a5d45b6632553a8961ea609eb"});
 }
 
 Model EfficientNetV2B3(const ApplicationConfig& config) {
-  return build(config, {"EfficientNetV2B3", "efficientnetv2-b3", kBase, 1.2, 1.4, 300,
-                        "1f1fc43bd98a6e4fd8fdfd551e02c7a0", "f6abf7b5849ac99a89b50dd3fd532856"});
+  return efficientnet_v2::build(
+      config, {"EfficientNetV2B3", "efficientnetv2-b3", efficientnet_v2::kBase, 1.2, 1.4, 300,
+               "1f1fc43bd98a6e4fd8fdfd551e02c7a0", "f6abf7b5849ac99a89b50dd3fd532856"});
 }
 
 Model EfficientNetV2S(const ApplicationConfig& config) {
-  return build(config, {"EfficientNetV2S", "efficientnetv2-s", kSmall, 1.0, 1.0, 384,
-                        "e1d88a8495beba45748fedd0cecbe016", "af0682fb74e8c54910f2d4393339c070"});
+  return efficientnet_v2::build(
+      config, {"EfficientNetV2S", "efficientnetv2-s", efficientnet_v2::kSmall, 1.0, 1.0, 384,
+               "e1d88a8495beba45748fedd0cecbe016", "af0682fb74e8c54910f2d4393339c070"});
 }
 
 Model EfficientNetV2M(const ApplicationConfig& config) {
-  return build(config, {"EfficientNetV2M", "efficientnetv2-m", kMedium, 1.0, 1.0, 480,
-                        "a3bf6aa3276309f4fc6a34aa114c95cd", "1b8dc055df72dde80d614482840fe342"});
+  return efficientnet_v2::build(
+      config, {"EfficientNetV2M", "efficientnetv2-m", efficientnet_v2::kMedium, 1.0, 1.0, 480,
+               "a3bf6aa3276309f4fc6a34aa114c95cd", "1b8dc055df72dde80d614482840fe342"});
 }
 
 Model EfficientNetV2L(const ApplicationConfig& config) {
-  return build(config, {"EfficientNetV2L", "efficientnetv2-l", kLarge, 1.0, 1.0, 480,
-                        "27e6d408b53c7ebc868fefa357689935", "b0b66b5c863aef5b46e8608fe1711615"});
+  return efficientnet_v2::build(
+      config, {"EfficientNetV2L", "efficientnetv2-l", efficientnet_v2::kLarge, 1.0, 1.0, 480,
+               "27e6d408b53c7ebc868fefa357689935", "b0b66b5c863aef5b46e8608fe1711615"});
 }
 
 }  // namespace nyala::applications

@@ -8,6 +8,7 @@ namespace nyala::applications {
 
 using namespace nyala::applications::detail;
 
+namespace inception_resnet_v2 {
 namespace {
 
 // Most layers have automatic names: the order in which they are made is that of Keras.
@@ -66,8 +67,10 @@ Tensor features(const Tensor& image) {
 }
 
 }  // namespace
+}  // namespace inception_resnet_v2
 
 Model InceptionResNetV2(const ApplicationConfig& config) {
+  using namespace inception_resnet_v2;
   const ImageApplication app(config, {.name = "InceptionResNetV2", .default_size = 299, .min_size = 75});
   const Tensor x = features(app.image());
   const std::string file = std::string("inception_resnet_v2_weights_tf_dim_ordering_tf_kernels") +

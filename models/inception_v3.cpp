@@ -8,6 +8,7 @@ namespace nyala::applications {
 
 using namespace nyala::applications::detail;
 
+namespace inception_v3 {
 namespace {
 
 // Layers have automatic names: the order in which they are made is that of Keras.
@@ -70,8 +71,10 @@ Tensor features(const Tensor& image) {
 }
 
 }  // namespace
+}  // namespace inception_v3
 
 Model InceptionV3(const ApplicationConfig& config) {
+  using namespace inception_v3;
   const ImageApplication app(config, {.name = "InceptionV3", .default_size = 299, .min_size = 75});
   const Tensor x = features(app.image());
   const std::string file = std::string("inception_v3_weights_tf_dim_ordering_tf_kernels") +

@@ -12,6 +12,7 @@ namespace nyala::applications {
 
 using namespace nyala::applications::detail;
 
+namespace mobilenet {
 namespace {
 
 const std::set<int64_t>& kPublishedSizes = *new std::set<int64_t>{128, 160, 192, 224};
@@ -69,8 +70,10 @@ PretrainedFile published(const ImageApplication& app) {
 }
 
 }  // namespace
+}  // namespace mobilenet
 
 Model MobileNet(const ApplicationConfig& config) {
+  using namespace mobilenet;
   const ImageApplication app(config, {.name = "MobileNet",
                                       .options = {"alpha", "depth_multiplier", "dropout"},
                                       .published_sizes = kPublishedSizes});

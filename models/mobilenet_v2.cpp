@@ -9,6 +9,7 @@ namespace nyala::applications {
 
 using namespace nyala::applications::detail;
 
+namespace mobilenet_v2 {
 namespace {
 
 const std::set<int64_t>& kPublishedSizes = *new std::set<int64_t>{96, 128, 160, 192, 224};
@@ -68,8 +69,10 @@ PretrainedFile published(const ImageApplication& app) {
 }
 
 }  // namespace
+}  // namespace mobilenet_v2
 
 Model MobileNetV2(const ApplicationConfig& config) {
+  using namespace mobilenet_v2;
   const ImageApplication app(
       config, {.name = "MobileNetV2", .options = {"alpha"}, .published_sizes = kPublishedSizes});
   const PretrainedFile file = published(app);

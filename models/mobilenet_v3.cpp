@@ -12,6 +12,7 @@ namespace nyala::applications {
 
 using namespace nyala::applications::detail;
 
+namespace mobilenet_v3 {
 namespace {
 
 /// One inverted residual block. `large_kernel`: 5, and `swish`: hard swish, unless the model is minimalistic;
@@ -150,13 +151,14 @@ Model build(const ApplicationConfig& config, const Variant& variant) {
 }
 
 }  // namespace
+}  // namespace mobilenet_v3
 
 Model MobileNetV3Small(const ApplicationConfig& config) {
-  return build(config, {"MobileNetV3Small", "small", kSmall, 1024});
+  return mobilenet_v3::build(config, {"MobileNetV3Small", "small", mobilenet_v3::kSmall, 1024});
 }
 
 Model MobileNetV3Large(const ApplicationConfig& config) {
-  return build(config, {"MobileNetV3Large", "large", kLarge, 1280});
+  return mobilenet_v3::build(config, {"MobileNetV3Large", "large", mobilenet_v3::kLarge, 1280});
 }
 
 }  // namespace nyala::applications

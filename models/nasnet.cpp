@@ -8,6 +8,7 @@ namespace nyala::applications {
 
 using namespace nyala::applications::detail;
 
+namespace nasnet {
 namespace {
 
 // Some layers have automatic names: the order in which they are made is that of Keras.
@@ -172,20 +173,21 @@ Model build(const ApplicationConfig& config, const Variant& variant) {
 }
 
 }  // namespace
+}  // namespace nasnet
 
 Model NASNetMobile(const ApplicationConfig& config) {
   ApplicationConfig sized = config;
   if (!config.include_top && config.input_shape.empty() && !config.input_tensor.defined())
     sized.input_shape = {224, 224, 3};
-  return build(sized, {"NASNetMobile", "nasnet_mobile", 224, 32, 44, 4, false, "NASNet-mobile.h5",
-                       "020fb642bf7360b370c678b08e0adf61", "NASNet-mobile-no-top.h5",
-                       "1ed92395b5b598bdda52abe5c0dbfd63"});
+  return nasnet::build(sized, {"NASNetMobile", "nasnet_mobile", 224, 32, 44, 4, false, "NASNet-mobile.h5",
+                               "020fb642bf7360b370c678b08e0adf61", "NASNet-mobile-no-top.h5",
+                               "1ed92395b5b598bdda52abe5c0dbfd63"});
 }
 
 Model NASNetLarge(const ApplicationConfig& config) {
-  return build(config, {"NASNetLarge", "nasnet_large", 331, 96, 168, 6, true, "NASNet-large.h5",
-                        "11577c9a518f0070763c2b964a382f17", "NASNet-large-no-top.h5",
-                        "d81d89dc07e6e56530c4e77faddd61b5"});
+  return nasnet::build(config, {"NASNetLarge", "nasnet_large", 331, 96, 168, 6, true, "NASNet-large.h5",
+                                "11577c9a518f0070763c2b964a382f17", "NASNet-large-no-top.h5",
+                                "d81d89dc07e6e56530c4e77faddd61b5"});
 }
 
 }  // namespace nyala::applications

@@ -7,6 +7,7 @@
 
 namespace nyala::applications {
 
+namespace resnet {
 namespace {
 
 struct Variant {
@@ -91,59 +92,60 @@ Model build(const ApplicationConfig& config, const Variant& variant) {
 }
 
 }  // namespace
+}  // namespace resnet
 
 Model ResNet50(const ApplicationConfig& config) {
-  return build(config, {"ResNet50",
-                        "resnet50",
-                        {3, 4, 6, 3},
-                        false,
-                        "2cb95161c43110f7111970584f804107",
-                        "4d473c1dd8becc155b73f8504c6f6626"});
+  return resnet::build(config, {"ResNet50",
+                                "resnet50",
+                                {3, 4, 6, 3},
+                                false,
+                                "2cb95161c43110f7111970584f804107",
+                                "4d473c1dd8becc155b73f8504c6f6626"});
 }
 
 Model ResNet101(const ApplicationConfig& config) {
-  return build(config, {"ResNet101",
-                        "resnet101",
-                        {3, 4, 23, 3},
-                        false,
-                        "f1aeb4b969a6efcfb50fad2f0c20cfc5",
-                        "88cf7a10940856eca736dc7b7e228a21"});
+  return resnet::build(config, {"ResNet101",
+                                "resnet101",
+                                {3, 4, 23, 3},
+                                false,
+                                "f1aeb4b969a6efcfb50fad2f0c20cfc5",
+                                "88cf7a10940856eca736dc7b7e228a21"});
 }
 
 Model ResNet152(const ApplicationConfig& config) {
-  return build(config, {"ResNet152",
-                        "resnet152",
-                        {3, 8, 36, 3},
-                        false,
-                        "100835be76be38e30d865e96f2aaae62",
-                        "ee4c566cf9a93f14d82f913c2dc6dd0c"});
+  return resnet::build(config, {"ResNet152",
+                                "resnet152",
+                                {3, 8, 36, 3},
+                                false,
+                                "100835be76be38e30d865e96f2aaae62",
+                                "ee4c566cf9a93f14d82f913c2dc6dd0c"});
 }
 
 Model ResNet50V2(const ApplicationConfig& config) {
-  return build(config, {"ResNet50V2",
-                        "resnet50v2",
-                        {3, 4, 6, 3},
-                        true,
-                        "3ef43a0b657b3be2300d5770ece849e0",
-                        "fac2f116257151a9d068a22e544a4917"});
+  return resnet::build(config, {"ResNet50V2",
+                                "resnet50v2",
+                                {3, 4, 6, 3},
+                                true,
+                                "3ef43a0b657b3be2300d5770ece849e0",
+                                "fac2f116257151a9d068a22e544a4917"});
 }
 
 Model ResNet101V2(const ApplicationConfig& config) {
-  return build(config, {"ResNet101V2",
-                        "resnet101v2",
-                        {3, 4, 23, 3},
-                        true,
-                        "6343647c601c52e1368623803854d971",
-                        "c0ed64b8031c3730f411d2eb4eea35b5"});
+  return resnet::build(config, {"ResNet101V2",
+                                "resnet101v2",
+                                {3, 4, 23, 3},
+                                true,
+                                "6343647c601c52e1368623803854d971",
+                                "c0ed64b8031c3730f411d2eb4eea35b5"});
 }
 
 Model ResNet152V2(const ApplicationConfig& config) {
-  return build(config, {"ResNet152V2",
-                        "resnet152v2",
-                        {3, 8, 36, 3},
-                        true,
-                        "a49b44d1979771252814e80f8ec446f9",
-                        "ed17cf2e0169df9d443503ef94b23b33"});
+  return resnet::build(config, {"ResNet152V2",
+                                "resnet152v2",
+                                {3, 8, 36, 3},
+                                true,
+                                "a49b44d1979771252814e80f8ec446f9",
+                                "ed17cf2e0169df9d443503ef94b23b33"});
 }
 
 }  // namespace nyala::applications

@@ -7,6 +7,7 @@
 
 namespace nyala::applications {
 
+namespace vgg {
 namespace {
 
 struct Variant {
@@ -46,21 +47,22 @@ Model build(const ApplicationConfig& config, const Variant& variant) {
 }
 
 }  // namespace
+}  // namespace vgg
 
 Model VGG16(const ApplicationConfig& config) {
-  return build(config, {"VGG16",
-                        "vgg16",
-                        {2, 2, 3, 3, 3},
-                        "64373286793e3c8b2b4e3219cbf3544b",
-                        "6d6bbae143d832006294945121d1f1fc"});
+  return vgg::build(config, {"VGG16",
+                             "vgg16",
+                             {2, 2, 3, 3, 3},
+                             "64373286793e3c8b2b4e3219cbf3544b",
+                             "6d6bbae143d832006294945121d1f1fc"});
 }
 
 Model VGG19(const ApplicationConfig& config) {
-  return build(config, {"VGG19",
-                        "vgg19",
-                        {2, 2, 4, 4, 4},
-                        "cbe5617147190e668d6c5d5026f83318",
-                        "253f8cb515780f3b799900260a226db6"});
+  return vgg::build(config, {"VGG19",
+                             "vgg19",
+                             {2, 2, 4, 4, 4},
+                             "cbe5617147190e668d6c5d5026f83318",
+                             "253f8cb515780f3b799900260a226db6"});
 }
 
 }  // namespace nyala::applications

@@ -5,6 +5,7 @@
 
 namespace nyala::applications {
 
+namespace xception {
 namespace {
 
 Tensor relu(const Tensor& x, const std::string& name) { return Activation("relu", {.name = name})(x); }
@@ -39,8 +40,10 @@ Tensor entry(const Tensor& x, int64_t filters, int64_t stride, const std::string
 }
 
 }  // namespace
+}  // namespace xception
 
 Model Xception(const ApplicationConfig& config) {
+  using namespace xception;
   const ImageApplication app(config, {.name = "Xception", .default_size = 299, .min_size = 71});
   Tensor x = entry(app.image(), 32, 2, "block1_conv1");
   x = entry(x, 64, 1, "block1_conv2");
