@@ -1,5 +1,6 @@
 #include <nyala/api/saving/config/config_reader.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <nyala/api/activations/activation_argument.h>
@@ -139,6 +140,11 @@ std::string policy_of(const Json& config, const std::string& where) {
   if (name.is_string()) return name.get<std::string>();
   fail(where + ", 'dtype'", "the name of a dtype", dtype);
 }
+
+ConfigReader::ConfigReader(const Json& config, const std::string& where, LoadScope& scope)
+    : config_(config), where_(where), scope_(scope) {}
+
+ConfigReader::~ConfigReader() = default;
 
 const Json* ConfigReader::find(const char* name) {
   if (!config_.is_object() && !config_.is_null()) fail(where_, "an object of options", config_);
@@ -301,9 +307,10 @@ void ConfigReader::beside(const char* name, bool& value) {
   ConfigReader(*own, where_, scope_).field(name, value);
 }
 
-void ConfigReader::note_unused(const std::set<std::string>& known) const {
+void ConfigReader::note_unused(std::initializer_list<std::string_view> known) const {
   for (const auto& [key, value] : config_.items())
-    if (!used_.contains(key) && !known.contains(key) && !value.is_null() && value != Json(false))
+    if (!used_.contains(key) && std::find(known.begin(), known.end(), key) == known.end() &&
+        !value.is_null() && value != Json(false))
       scope_.unknown_options.push_back(where_ + ", " + in_quotes(key));
 }
 

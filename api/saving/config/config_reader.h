@@ -1,7 +1,10 @@
 #pragma once
 
+#include <initializer_list>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nyala/api/base/class_name.h>
@@ -47,8 +50,8 @@ std::string policy_of(const Json& config, const std::string& where);
 /// for classes that do not exist.
 class ConfigReader final : public FieldVisitor {
  public:
-  ConfigReader(const Json& config, std::string where, LoadScope& scope)
-      : config_(config), where_(std::move(where)), scope_(scope) {}
+  ConfigReader(const Json& config, const std::string& where, LoadScope& scope);
+  ~ConfigReader();
 
   void field(const char* name, bool& value) override;
   void field(const char* name, int64_t& value) override;
@@ -73,7 +76,7 @@ class ConfigReader final : public FieldVisitor {
 
   const std::string& where() const { return where_; }
   /// Notes in the scope which keys no field took. `known` ones are not worth it, nor are null and false.
-  void note_unused(const std::set<std::string>& known) const;
+  void note_unused(std::initializer_list<std::string_view> known) const;
 
  private:
   /// The value of `name`, or null where it is absent or null.
