@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <nyala/api/base/fields.h>
+#include <nyala/api/base/shown_list.h>
 #include <nyala/backend/core/axes.h>
 
 namespace nyala::detail {
@@ -10,8 +10,7 @@ namespace nyala::detail {
 /// Visits the axes as a list.
 inline void visit_axes(FieldVisitor& v, const char* name, Axes& axes) {
   std::vector<int64_t> list(axes.list().begin(), axes.list().end());
-  v.field(name, list);
-  axes = Axes(std::vector<int>(list.begin(), list.end()));
+  if (shown_and_changed(v, name, list)) axes = Axes(std::vector<int>(list.begin(), list.end()));
 }
 
 }  // namespace nyala::detail

@@ -37,13 +37,14 @@ class EdgeSizes {
 
 namespace detail {
 
-/// Visits pairs as a flat list; one number stands for all, and one for each axis for both its sides. Throws
-/// InvalidArgumentError for a list of another length.
-std::vector<EdgePair> visit_edge_list(FieldVisitor& v, const char* name, const std::vector<EdgePair>& edges);
+/// Visits pairs as a flat list; one number stands for all, and one for each axis for both its sides. Says
+/// whether the visitor changed them. Throws InvalidArgumentError for a list of another length.
+bool visit_edge_list(FieldVisitor& v, const char* name, std::vector<EdgePair>& edges);
 
 template <int kAxes>
 void visit_edges(FieldVisitor& v, const char* name, EdgeSizes<kAxes>& edges) {
-  const std::vector<EdgePair> list = visit_edge_list(v, name, edges.list());
+  std::vector<EdgePair> list = edges.list();
+  if (!visit_edge_list(v, name, list)) return;
   std::array<EdgePair, kAxes> array;
   for (size_t i = 0; i < kAxes; ++i) array[i] = list[i];
   edges = array;

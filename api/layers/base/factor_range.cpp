@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <nyala/api/base/shown_list.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 
@@ -23,8 +24,7 @@ namespace {
 
 void detail::visit_factor(FieldVisitor& v, const char* name, FactorRange& factor) {
   std::vector<double> numbers = factor.list();
-  v.field(name, numbers);
-  factor = FactorRange(std::move(numbers));
+  if (shown_and_changed(v, name, numbers)) factor = FactorRange(std::move(numbers));
 }
 
 // Two numbers are only held against the bounds on their far sides: so does Keras, whose files may hold

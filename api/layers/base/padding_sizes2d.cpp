@@ -1,3 +1,4 @@
+#include <nyala/api/base/shown_list.h>
 #include <nyala/api/layers/base/padding_sizes2d.h>
 #include <nyala/backend/core/error.h>
 
@@ -8,7 +9,7 @@ void detail::visit_padding(FieldVisitor& v, const char* name, PaddingSizes2D& pa
   const auto [left, right] = padding.columns();
   std::vector<int64_t> list = {top, bottom, left, right};
   if (top == bottom && left == right) list = {top, left};
-  v.field(name, list);
+  if (!shown_and_changed(v, name, list)) return;
   if (list.size() == 1)
     padding = PaddingSizes2D(list[0]);
   else if (list.size() == 2)

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <nyala/api/base/shown_list.h>
 #include <nyala/api/layers/base/size.h>
 #include <nyala/backend/core/error.h>
 
@@ -35,7 +36,7 @@ template <size_t N>
 void detail::visit_size(FieldVisitor& v, const char* name, Size<N>& size) {
   std::vector<int64_t> list;
   for (size_t i = 0; i < N && size.given(); ++i) list.push_back(size[i]);
-  v.field(name, list);
+  if (!shown_and_changed(v, name, list)) return;
   if (list.size() > 1 && list.size() != N)
     throw InvalidArgumentError(std::string(name) + ": expected " + (N > 1 ? "one or " : "") +
                                std::to_string(N) + (N > 1 ? " sizes" : " size") + ", received " +

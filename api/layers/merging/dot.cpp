@@ -18,8 +18,10 @@ using namespace nyala::detail;
 
 void DotConfig::fields(FieldVisitor& v) {
   // Keras reads a list of two only, or a number.
-  if (axes.list().size() == 1) axes = {axes.list()[0], axes.list()[0]};
-  visit_axes(v, "axes", axes);
+  const Axes both = axes.size() == 1 ? Axes{axes.list()[0], axes.list()[0]} : axes;
+  Axes shown = both;
+  visit_axes(v, "axes", shown);
+  if (shown.list() != both.list()) axes = shown;
   v.field("normalize", normalize);
 }
 

@@ -28,8 +28,10 @@ namespace {
 void visit_statistics(FieldVisitor& v, const char* name, std::vector<double>& values,
                       NormalizationConfig& config) {
   if (!config.axis.list().empty()) return v.nested(name, values, config.statistics_shape);
-  double value = values.empty() ? kNoValue : values[0];
+  const double before = values.empty() ? kNoValue : values[0];
+  double value = before;
   v.optional(name, value);
+  if (value == before || (std::isnan(value) && std::isnan(before))) return;
   values = std::isnan(value) ? std::vector<double>() : std::vector<double>{value};
 }
 

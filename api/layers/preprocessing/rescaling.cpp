@@ -1,3 +1,4 @@
+#include <nyala/api/base/shown_list.h>
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/preprocessing/rescaling.h>
 #include <nyala/backend/core/error.h>
@@ -12,8 +13,7 @@ namespace {
 
 void visit_numbers(FieldVisitor& v, const char* name, ChannelNumbers& numbers) {
   std::vector<double> list = numbers.list();
-  v.field(name, list);
-  numbers = ChannelNumbers(std::move(list));
+  if (shown_and_changed(v, name, list)) numbers = ChannelNumbers(std::move(list));
 }
 
 }  // namespace
