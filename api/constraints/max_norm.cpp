@@ -2,6 +2,7 @@
 #include <nyala/api/constraints/norms.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/rounding.h>
 
@@ -22,6 +23,7 @@ class MaxNormNode final : public ConstraintNode {
     if (!(config.max_value >= 0))
       throw InvalidArgumentError("MaxNorm: expected max_value >= 0, received " +
                                  number_text(config.max_value));
+    to_ints(config.axis, "axis");
   }
   std::string class_name() const override { return "MaxNorm"; }
   void fields(FieldVisitor& v) const override {

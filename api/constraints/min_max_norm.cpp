@@ -2,6 +2,7 @@
 #include <nyala/api/constraints/norms.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/rounding.h>
 
@@ -25,6 +26,7 @@ class MinMaxNormNode final : public ConstraintNode {
       throw InvalidArgumentError("MinMaxNorm: expected min_value <= max_value, received " +
                                  number_text(config.min_value) + " and " +
                                  number_text(config.max_value));
+    to_ints(config.axis, "axis");
   }
   std::string class_name() const override { return "MinMaxNorm"; }
   void fields(FieldVisitor& v) const override {

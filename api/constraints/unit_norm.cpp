@@ -1,5 +1,6 @@
 #include <nyala/api/constraints/norms.h>
 #include <nyala/api/constraints/unit_norm.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
@@ -12,7 +13,7 @@ namespace {
 
 class UnitNormNode final : public ConstraintNode {
  public:
-  explicit UnitNormNode(const UnitNormConfig& config) : config_(config) {}
+  explicit UnitNormNode(const UnitNormConfig& config) : config_(config) { to_ints(config.axis, "axis"); }
   std::string class_name() const override { return "UnitNorm"; }
   void fields(FieldVisitor& v) const override {
     auto shown = config_;

@@ -7,6 +7,7 @@
 #include <nyala/api/initializers/variance_scaling.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/to_int.h>
 
 namespace nyala {
 
@@ -62,6 +63,8 @@ class VarianceScalingNode final : public InitializerNode {
                                  number_text(config.scale));
     expect_one_of("mode", config.mode, {"fan_in", "fan_out", "fan_avg"});
     expect_one_of("distribution", config.distribution, {"truncated_normal", "untruncated_normal", "uniform"});
+    to_ints(config.input_axes, "input_axes");
+    to_ints(config.output_axes, "output_axes");
   }
   std::string class_name() const override { return class_name_; }
   void fields(FieldVisitor& v) const override {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <nyala/api/losses/loss.h>
+#include <nyala/backend/core/to_int.h>
 
 namespace nyala {
 
@@ -11,7 +12,10 @@ template <class Config>
 class ConfiguredLoss : public LossNode {
  public:
   explicit ConfiguredLoss(Config config)
-      : config_(std::move(config)), reduction_(detail::parse_reduction(config_.reduction)) {}
+      : config_(std::move(config)), reduction_(detail::parse_reduction(config_.reduction)) {
+    if constexpr (requires { config_.axis + 1; }) detail::to_int(config_.axis, "axis");
+    if constexpr (requires { config_.axis.size(); }) detail::to_ints(config_.axis, "axis");
+  }
   template <size_t N>
   explicit ConfiguredLoss(const NoSuchField (&)[N]) = delete;
   std::string name() const override { return config_.name; }

@@ -35,7 +35,7 @@ class GroupQueryAttentionNode final : public ProjectedQueryNode<GroupQueryAttent
  public:
   explicit GroupQueryAttentionNode(const GroupQueryAttentionConfig& config) : ProjectedQueryNode(config) {
     check_positive("GroupQueryAttention", "head_dim", config.head_dim);
-    check_positive("GroupQueryAttention", "num_query_heads", config.num_query_heads);
+    check_positive("GroupQueryAttention", "num_query_heads", Size<1>(config.num_query_heads));
     check_positive("GroupQueryAttention", "num_key_value_heads", config.num_key_value_heads);
     check_fraction("GroupQueryAttention", "dropout", config.dropout);
     if (config.num_query_heads % config.num_key_value_heads != 0)

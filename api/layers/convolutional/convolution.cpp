@@ -34,7 +34,7 @@ ConvolutionConfig<N> checked(ConvolutionConfig<N> config) {
   const std::string layer = convolution_name(N);
   check_positive(layer, "filters", config.filters);
   check_kernel_sizes(layer, config);
-  check_positive(layer, "groups", config.groups);
+  check_positive(layer, "groups", Size<1>(config.groups));
   check_image_settings(layer, config, N == 1);
   if (config.filters % config.groups != 0)
     throw InvalidArgumentError(layer + ": expected filters that groups divide, received filters " +

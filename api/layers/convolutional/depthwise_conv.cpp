@@ -4,6 +4,7 @@
 #include <nyala/api/layers/base/fused_activation.h>
 #include <nyala/api/layers/convolutional/convolution_support.h>
 #include <nyala/api/layers/convolutional/depthwise_conv.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 
 namespace nyala {
@@ -52,7 +53,7 @@ class DepthwiseConvNode : public LayerNode, public Fusable {
     check_channels_known(input, N);
     check_window(input, {config_.kernel_size, config_.strides, config_.dilation_rate, config_.padding});
     const int64_t channels = input.back();
-    options_.groups = static_cast<int>(channels);
+    options_.groups = to_int(channels, "channels");
     kernel_ = b.weight("kernel", kernel_shape(config_.kernel_size, channels, config_.depth_multiplier),
                        config_.depthwise_initializer,
                        {config_.depthwise_regularizer, config_.depthwise_constraint});

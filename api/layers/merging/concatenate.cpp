@@ -2,6 +2,7 @@
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/merging/concatenate.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/elementwise/comparison.h>
 #include <nyala/backend/ops/elementwise/logical.h>
 #include <nyala/backend/ops/reduction/reduction.h>
@@ -19,7 +20,7 @@ namespace {
 
 class ConcatenateNode final : public LayerNode {
  public:
-  explicit ConcatenateNode(const ConcatenateConfig& config) : config_(config) {}
+  explicit ConcatenateNode(const ConcatenateConfig& config) : config_(config) { to_int(config.axis, "axis"); }
   std::string class_name() const override { return "Concatenate"; }
   bool supports_masking() const override { return true; }
   /// A step counts where any of its elements comes from a step that does, or from an input without a mask.

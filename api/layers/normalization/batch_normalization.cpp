@@ -8,6 +8,7 @@
 #include <nyala/api/layers/normalization/batch_normalization.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/replica_exchange.h>
 #include <nyala/backend/ops/elementwise/activation.h>
@@ -55,6 +56,7 @@ class BatchNormalizationNode final : public LayerNode, public Fusable {
     if (!(config.epsilon >= 0))
       throw InvalidArgumentError("BatchNormalization: expected epsilon >= 0, received " +
                                  number_text(config.epsilon));
+    to_int(config.axis, "BatchNormalization, axis");
   }
   std::string class_name() const override { return "BatchNormalization"; }
   bool supports_masking() const override { return true; }

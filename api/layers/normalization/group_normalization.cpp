@@ -3,6 +3,7 @@
 
 #include <nyala/api/layers/base/arguments.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/nn/layer_normalization.h>
 #include <nyala/backend/ops/shape/shape.h>
@@ -37,6 +38,7 @@ class GroupNormalizationNode final : public LayerNode {
           "received " +
           std::to_string(config.groups));
     check_not_negative("GroupNormalization", "epsilon", config.epsilon);
+    to_int(config.axis, "GroupNormalization, axis");
   }
   std::string class_name() const override { return "GroupNormalization"; }
   bool supports_masking() const override { return true; }

@@ -18,7 +18,7 @@ namespace {
 class UpSampling1DNode final : public LayerNode {
  public:
   explicit UpSampling1DNode(const UpSampling1DConfig& config) : config_(config) {
-    check_positive("UpSampling1D", "size", config.size);
+    check_positive("UpSampling1D", "size", Size<1>(config.size));
   }
   std::string class_name() const override { return "UpSampling1D"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }

@@ -7,6 +7,7 @@
 #include <nyala/api/metrics/confusion/confusion_metric.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/shape/concatenate.h>
 
 namespace nyala::metrics {
@@ -25,6 +26,9 @@ void check(const ConfusionMetricOptions& options) {
   if (options.class_id < 0 && options.class_id != kNoClass)
     throw InvalidArgumentError(options.class_name + ": expected class_id >= 0, received " +
                                std::to_string(options.class_id));
+  to_int(options.top_k, options.class_name + ", top_k");
+  to_int(options.even_thresholds, options.class_name + ", num_thresholds");
+  if (options.class_id != kNoClass) to_int(options.class_id, options.class_name + ", class_id");
 }
 
 void check_thresholds(const char* class_name, const std::vector<double>& thresholds) {

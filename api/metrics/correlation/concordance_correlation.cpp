@@ -1,6 +1,7 @@
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/metrics/base/mean_metric.h>
 #include <nyala/api/metrics/correlation/concordance_correlation.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/rounding.h>
 #include <nyala/backend/ops/reduction/reduction.h>
@@ -29,7 +30,7 @@ Tensor concordance(const Tensor& y_true, const Tensor& y_pred, int axis) {
 ConcordanceCorrelation::ConcordanceCorrelation(const Config& config)
     : Metric(make_loss_metric(
           "ConcordanceCorrelation", config,
-          Loss([axis = static_cast<int>(config.axis)](const Tensor& y_true, const Tensor& y_pred) {
+          Loss([axis = to_int(config.axis, "axis")](const Tensor& y_true, const Tensor& y_pred) {
             return concordance(y_true, y_pred, axis);
           }),
           Direction::larger)) {}

@@ -4,6 +4,7 @@
 #include <nyala/api/metrics/base/mean_metric.h>
 #include <nyala/api/metrics/iou/iou_metric.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/comparison.h>
 #include <nyala/backend/ops/reduction/arg_reduction.h>
@@ -22,6 +23,7 @@ class IouNode final : public MetricNode {
     if (options_.num_classes < 0)
       throw InvalidArgumentError(class_name() + ": expected num_classes >= 1, received " +
                                  std::to_string(options_.num_classes));
+    nyala::detail::to_int(options_.axis, class_name() + ", axis");
     if (options_.target_class_ids.empty())
       for (int64_t id = 0; id < options_.num_classes; ++id) options_.target_class_ids.push_back(id);
     for (const int64_t id : options_.target_class_ids)

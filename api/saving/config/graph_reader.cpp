@@ -19,6 +19,7 @@
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/base/file_errors.h>
+#include <nyala/files/json/json_integer.h>
 #include <nyala/files/json/json_text.h>
 
 namespace nyala {
@@ -34,8 +35,8 @@ struct History {
 };
 
 History history_of(const Json& json, const std::string& where) {
-  if (!json.is_array() || json.size() < 3 || !json[0].is_string() || !json[1].is_number_integer() ||
-      !json[2].is_number_integer())
+  if (!json.is_array() || json.size() < 3 || !json[0].is_string() || !integer_in(json[1]) ||
+      !integer_in(json[2]))
     throw FileFormatError(where + ": expected [layer, node, tensor], found " +
                           readable_json(json).substr(0, 60));
   return {json[0].get<std::string>(), json[1].get<int64_t>(), json[2].get<int64_t>()};

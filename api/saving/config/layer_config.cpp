@@ -10,6 +10,7 @@
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/files/base/file_errors.h>
+#include <nyala/files/json/json_integer.h>
 
 namespace nyala {
 
@@ -292,8 +293,8 @@ Layer layer_from_json(const Json& json, const std::string& where, LoadScope& sco
   if (scope.depth >= kMaxDepth)
     throw FileFormatError(place + ": layers in layers deeper than " + std::to_string(kMaxDepth));
   const bool may_be_shared =
-      json.is_object() && json.contains("shared_object_id") && json["shared_object_id"].is_number_integer();
-  const int64_t id = may_be_shared ? json["shared_object_id"].get<int64_t>() : 0;
+      json.is_object() && json.contains("shared_object_id") && integer_in(json["shared_object_id"]);
+  const int64_t id = may_be_shared ? *integer_in(json["shared_object_id"]) : 0;
   if (may_be_shared && scope.shared.contains(id)) return scope.shared.at(id);
   ++scope.depth;
   try {

@@ -340,8 +340,7 @@ void compile_from_json(const Model& model, const Json& config, const std::string
     read_metrics(compile.metrics, compile.metrics_by_output, part_of(config, "metrics"), outputs, metric);
     read_metrics(compile.weighted_metrics, compile.weighted_metrics_by_output,
                  part_of(config, "weighted_metrics"), outputs, metric);
-    if (part_of(config, "steps_per_execution").is_number_integer())
-      compile.steps_per_execution = config["steps_per_execution"].get<int>();
+    ConfigReader(config, place, scope).optional("steps_per_execution", compile.steps_per_execution, 1);
   } catch (const InvalidArgumentError& error) {
     throw FileFormatError(place + ": " + error.what());
   }

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <limits>
+
 #include <nyala/api/saving/ops/op_forms.h>
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/ops/all.h>
@@ -22,7 +25,8 @@ Tensors read_slice(const OpArguments& a) {
 Tensors read_unstack(const OpArguments& a) {
   const Tensor x = a.tensor("x", 0);
   const int axis = x.shape().normalize_axis(axis_argument(a, 0));
-  Tensors parts = ops::split(x, static_cast<int>(a.integer("num", x.shape()[axis])), axis);
+  const auto size = static_cast<int>(std::min<int64_t>(x.shape()[axis], std::numeric_limits<int>::max()));
+  Tensors parts = ops::split(x, a.small_integer("num", size), axis);
   for (Tensor& part : parts) part = ops::squeeze(part, {axis});
   return parts;
 }

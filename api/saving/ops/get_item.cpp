@@ -1,9 +1,14 @@
 #include <nyala/api/saving/ops/get_item.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <string>
 #include <vector>
 
 #include <nyala/backend/ops/shape/shape.h>
 #include <nyala/backend/ops/shape/slice.h>
+#include <nyala/files/json/json_integer.h>
 
 namespace nyala {
 
@@ -17,8 +22,9 @@ bool is_special(const Json& json, const char* class_name) {
 int64_t bound_of(const Json& slice, const char* name, const OpArguments& a) {
   const Json config = slice.contains("config") ? slice["config"] : Json::object();
   if (!config.is_object() || !config.contains(name) || config[name].is_null()) return ops::kToEnd;
-  if (!config[name].is_number_integer()) a.fail("key", "slices of whole numbers");
-  return config[name].get<int64_t>();
+  const auto bound = integer_in(config[name]);
+  if (!bound) a.fail("key", "slices of integers of 64 bits");
+  return std::max(*bound, ops::kToEnd + 1);  // which is a number of its own
 }
 
 /// What a key does to the axes of x.
@@ -43,11 +49,13 @@ Selection selection_of(const std::vector<Json>& key, const Shape& x, const OpArg
       used = x.rank();  // a second one stands for nothing
     } else if (is_special(item, "__slice__")) {
       const int64_t step = bound_of(item, "step", a);
+      if (step != ops::kToEnd && std::abs(step) > std::numeric_limits<int32_t>::max())
+        a.fail("key", "a step of 32 bits, received " + std::to_string(step));
       s.ranges.push_back({bound_of(item, "start", a), bound_of(item, "stop", a),
                           step == ops::kToEnd ? 1 : static_cast<int32_t>(step)});
       ++result;
-    } else if (item.is_number_integer()) {
-      const int64_t i = item.get<int64_t>(), size = x[axis];
+    } else if (const auto integer = integer_in(item)) {
+      const int64_t i = *integer, size = x[axis];
       if (size != None && (i >= size || i < -size))
         a.fail("key", "places of " + x.to_string() + ", received " + std::to_string(i));
       s.ranges.push_back({i, i == -1 ? ops::kToEnd : i + 1, 1});

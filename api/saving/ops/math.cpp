@@ -7,7 +7,7 @@ namespace nyala {
 namespace {
 
 Tensors read_top_k(const OpArguments& a) {
-  const ops::TopK found = ops::top_k(a.tensor("x", 0), static_cast<int>(a.integer("k", 1)));
+  const ops::TopK found = ops::top_k(a.tensor("x", 0), a.small_integer("k", 1));
   return {found.values, found.indices};
 }
 void write_top_k(const TracedOp& op, OpConfig& out) {
@@ -16,8 +16,7 @@ void write_top_k(const TracedOp& op, OpConfig& out) {
 }
 
 Tensors read_in_top_k(const OpArguments& a) {
-  return {
-      ops::in_top_k(a.tensor("targets", 0), a.tensor("predictions", 1), static_cast<int>(a.integer("k", 1)))};
+  return {ops::in_top_k(a.tensor("targets", 0), a.tensor("predictions", 1), a.small_integer("k", 1))};
 }
 void write_in_top_k(const TracedOp& op, OpConfig& out) { out.config["k"] = op.as<ops::TopKDescriptor>().k; }
 

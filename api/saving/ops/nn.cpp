@@ -92,7 +92,7 @@ void write_one_hot(const TracedOp& op, OpConfig& out) {
 Tensors read_moments(const OpArguments& a) {
   a.expect_default("synchronized", false);
   const Tensor x = a.tensor("x", 0);
-  const std::vector<int> axes = a.axes("axes");
+  const std::vector<int> axes = a.small_integers("axes");
   return {ops::mean(x, axes, a.flag("keepdims")), ops::var(x, axes, a.flag("keepdims"))};
 }
 

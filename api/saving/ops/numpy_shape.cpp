@@ -20,7 +20,9 @@ void write_flattened(const TracedOp& op, OpConfig& out) {
   out.config["newshape"] = new_shape_to_json(op, op.outputs[0].shape());
 }
 
-Tensors read_transpose(const OpArguments& a) { return {ops::transpose(a.tensor("x", 0), a.axes("axes"))}; }
+Tensors read_transpose(const OpArguments& a) {
+  return {ops::transpose(a.tensor("x", 0), a.small_integers("axes"))};
+}
 void write_transpose(const TracedOp& op, OpConfig& out) {
   Json axes = Json::array();
   for (int i = 0; i < op.inputs[0].rank(); ++i)
@@ -30,7 +32,7 @@ void write_transpose(const TracedOp& op, OpConfig& out) {
 
 Tensors read_expand_dims(const OpArguments& a) {
   Tensor x = a.tensor("x", 0);
-  std::vector<int> axes = a.axes("axis");
+  std::vector<int> axes = a.small_integers("axis");
   if (axes.empty()) a.fail("axis", "an axis");
   const int rank = x.rank() + static_cast<int>(axes.size());
   for (int& axis : axes)
@@ -40,7 +42,9 @@ Tensors read_expand_dims(const OpArguments& a) {
   return {x};
 }
 
-Tensors read_squeeze(const OpArguments& a) { return {ops::squeeze(a.tensor("x", 0), a.axes("axis"))}; }
+Tensors read_squeeze(const OpArguments& a) {
+  return {ops::squeeze(a.tensor("x", 0), a.small_integers("axis"))};
+}
 void write_squeeze(const TracedOp& op, OpConfig& out) {
   const Json axes = axes_to_json(op.as<ops::SqueezeDescriptor>().axes);
   out.config["axis"] = axes.empty() ? Json() : axes.size() == 1 ? axes[0] : axes;
@@ -49,18 +53,18 @@ void write_squeeze(const TracedOp& op, OpConfig& out) {
 Tensors read_ravel(const OpArguments& a) { return {ops::ravel(a.tensor("x", 0))}; }
 
 Tensors read_swapaxes(const OpArguments& a) {
-  return {ops::swapaxes(a.tensor("x", 0), static_cast<int>(a.integer("axis1", 0)),
-                        static_cast<int>(a.integer("axis2", 0)))};
+  return {ops::swapaxes(a.tensor("x", 0), a.small_integer("axis1", 0), a.small_integer("axis2", 0))};
 }
 
 Tensors read_moveaxis(const OpArguments& a) {
   const Tensor x = a.tensor("x", 0);
-  const std::vector<int> source = a.axes("source"), destination = a.axes("destination");
+  const std::vector<int> source = a.small_integers("source"),
+                         destination = a.small_integers("destination");
   if (source.size() != destination.size()) a.fail("source", "as many axes as destinations");
   return {ops::moveaxis(x, source, destination)};
 }
 
-Tensors read_flip(const OpArguments& a) { return {ops::flip(a.tensor("x", 0), a.axes("axis"))}; }
+Tensors read_flip(const OpArguments& a) { return {ops::flip(a.tensor("x", 0), a.small_integers("axis"))}; }
 
 Tensors read_concatenate(const OpArguments& a) {
   return {ops::concatenate(a.tensors("xs", 0), axis_argument(a, 0))};
@@ -76,23 +80,23 @@ Tensors read_split(const OpArguments& a) {
   const Tensor x = a.tensor("x", 0);
   const Json sections = a.setting("indices_or_sections");
   const int axis = axis_argument(a, 0);
-  if (sections.is_number_integer()) return ops::split(x, sections.get<int>(), axis);
+  if (sections.is_number_integer()) return ops::split(x, a.small_integer("indices_or_sections", 1), axis);
   return ops::split(x, a.integers("indices_or_sections"), axis);
 }
 
 Tensors read_repeat(const OpArguments& a) {
-  const std::vector<int64_t> repeats = a.integers("repeats");
+  const std::vector<int> repeats = a.small_integers("repeats");
   if (repeats.size() != 1) a.fail("repeats", "one number (several are not built yet)");
   const Tensor x = a.tensor("x", 0);
-  if (a.setting("axis").is_null()) return {ops::repeat(ops::ravel(x), static_cast<int>(repeats[0]), 0)};
-  return {ops::repeat(x, static_cast<int>(repeats[0]), axis_argument(a, 0))};
+  if (a.setting("axis").is_null()) return {ops::repeat(ops::ravel(x), repeats[0], 0)};
+  return {ops::repeat(x, repeats[0], axis_argument(a, 0))};
 }
 void write_repeat(const TracedOp& op, OpConfig& out) {
   out.config["repeats"] = op.as<ops::RepeatDescriptor>().count;
   write_axis<ops::RepeatDescriptor>(op, out);
 }
 
-Tensors read_tile(const OpArguments& a) { return {ops::tile(a.tensor("x", 0), a.axes("repeats"))}; }
+Tensors read_tile(const OpArguments& a) { return {ops::tile(a.tensor("x", 0), a.small_integers("repeats"))}; }
 void write_tile(const TracedOp& op, OpConfig& out) {
   const auto& d = op.as<ops::RepeatDescriptor>();
   Json repeats = Json::array();

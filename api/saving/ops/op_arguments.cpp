@@ -1,8 +1,12 @@
 #include <nyala/api/saving/ops/op_arguments.h>
 
+#include <algorithm>
+
 #include <nyala/api/saving/ops/op_constants.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/base/cast.h>
+#include <nyala/files/json/json_integer.h>
 
 namespace nyala {
 
@@ -114,8 +118,21 @@ double OpArguments::real(const char* name, double otherwise) const {
 int64_t OpArguments::integer(const char* name, int64_t otherwise) const {
   const Json value = setting(name);
   if (value.is_null()) return otherwise;
-  if (!value.is_number_integer()) fail(name, "an integer");
-  return value.get<int64_t>();
+  const auto integer = integer_in(value);
+  if (!integer) fail(name, "an integer of 64 bits");
+  return *integer;
+}
+
+int OpArguments::small_integer(const char* name, int otherwise) const {
+  return to_small(integer(name, otherwise), name);
+}
+
+int OpArguments::to_small(int64_t value, const char* name) const {
+  try {
+    return detail::to_int(value, b_.where + ", " + detail::in_quotes(name));
+  } catch (const InvalidArgumentError& error) {
+    throw FileFormatError(error.what());
+  }
 }
 
 std::string OpArguments::text(const char* name, const std::string& otherwise) const {
@@ -129,8 +146,9 @@ std::vector<int64_t> integers_of(const Json& json, const OpArguments& a, const c
   std::vector<int64_t> out;
   if (json.is_null()) return out;
   for (const Json& item : json.is_array() ? json : Json::array({json})) {
-    if (!item.is_number_integer() && !item.is_null()) a.fail(name, "integers");
-    out.push_back(item.is_null() ? None : item.get<int64_t>());
+    const auto integer = integer_in(item);
+    if (!integer && !item.is_null()) a.fail(name, "integers of 64 bits");
+    out.push_back(integer.value_or(None));
   }
   return out;
 }
@@ -139,9 +157,13 @@ std::vector<int64_t> OpArguments::integers(const char* name) const {
   return integers_of(setting(name), *this, name);
 }
 
-std::vector<int> OpArguments::axes(const char* name) const {
-  const std::vector<int64_t> wide = integers(name);
-  return {wide.begin(), wide.end()};
+std::vector<int> OpArguments::small_integers(const char* name) const {
+  const Json written = setting(name);
+  if (written.is_array() && std::ranges::any_of(written, [](const Json& item) { return item.is_null(); }))
+    fail(name, "integers");
+  std::vector<int> out;
+  for (const int64_t value : integers_of(written, *this, name)) out.push_back(to_small(value, name));
+  return out;
 }
 
 void OpArguments::expect_default(const char* name, const Json& value) const {

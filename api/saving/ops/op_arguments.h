@@ -43,10 +43,13 @@ class OpArguments {
   bool flag(const char* name) const;
   double real(const char* name, double otherwise) const;
   int64_t integer(const char* name, int64_t otherwise) const;
+  /// The same, and an error for one that an int does not hold.
+  int small_integer(const char* name, int otherwise) const;
   std::string text(const char* name, const std::string& otherwise) const;
   /// One number or a list; null: none. None stays None.
   std::vector<int64_t> integers(const char* name) const;
-  std::vector<int> axes(const char* name) const;
+  /// The same, and an error for null in the list and for what an int does not hold: axes, repeats.
+  std::vector<int> small_integers(const char* name) const;
   /// Throws unless the setting is absent, null or `value`.
   void expect_default(const char* name, const Json& value = {}) const;
 
@@ -56,6 +59,7 @@ class OpArguments {
   const Json* find(const char* name, size_t position) const;
   bool holds_tensor(const Json& json) const;
   Tensor tensor_of(const Json& json, const std::string& name) const;
+  int to_small(int64_t value, const char* name) const;
 
   Bound b_;
 };

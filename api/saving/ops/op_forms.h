@@ -15,7 +15,7 @@ Tensors unary(const OpArguments& a) {
 }
 
 inline int axis_argument(const OpArguments& a, int otherwise) {
-  return static_cast<int>(a.integer("axis", otherwise));
+  return a.small_integer("axis", otherwise);
 }
 
 template <class Described>
@@ -37,7 +37,7 @@ template <Tensor (*op)(const Tensor&, const Axes&, bool)>
 Tensors reduction(const OpArguments& a) {
   a.expect_default("initial");
   a.expect_default("dtype");
-  return {op(a.tensor("x", 0), a.axes("axis"), a.flag("keepdims"))};
+  return {op(a.tensor("x", 0), a.small_integers("axis"), a.flag("keepdims"))};
 }
 
 void write_reduction(const TracedOp& op, OpConfig& out);

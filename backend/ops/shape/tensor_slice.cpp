@@ -5,6 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tape.h>
+#include <nyala/backend/core/to_int.h>
 #include <nyala/backend/ops/base/binary_op.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/device_copy.h>
@@ -62,7 +63,7 @@ int64_t element_of(const Shape& shape, int axis, int64_t index) {
 }
 
 ops::AxisRange range_of(const Index& index) {
-  return {index.start(), index.stop(), static_cast<int32_t>(index.step())};
+  return {index.start(), index.stop(), to_int(index.step(), "a slice's step")};
 }
 
 ops::AxisRange range_of_element(int64_t element) {
