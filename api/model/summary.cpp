@@ -26,6 +26,7 @@ constexpr const char* kBold = "1";
 constexpr const char* kNumber = "32";
 constexpr const char* kSymbol = "94";
 constexpr const char* kNone = "96";
+constexpr int kLongestLine = 100'000;
 
 /// A row of the summary: a layer, or the node of an op.
 struct Entry {
@@ -220,6 +221,9 @@ class Summary {
   }
 
   int line_length() const {
+    if (config_.line_length > kLongestLine)
+      throw InvalidArgumentError("summary, 'line_length': expected at most " + std::to_string(kLongestLine) +
+                                 " characters, received " + std::to_string(config_.line_length));
     if (config_.line_length > 0) return config_.line_length;
     int columns = 80;
     winsize window{};
@@ -250,6 +254,10 @@ class Summary {
                                  std::to_string(config_.show_trainable ? out.size() - 1 : out.size()) +
                                  " numbers, one per column, received " +
                                  std::to_string(config_.positions.size()));
+    for (const double end : ends)
+      if (!(end > 0.0 && end <= kLongestLine))
+        throw InvalidArgumentError("summary, 'positions': expected numbers above 0, at most " +
+                                   std::to_string(kLongestLine) + ", received " + number_text(end));
     int begin = 0;
     for (size_t i = 0; i < out.size(); ++i) {
       out[i].width = static_cast<int>(in_characters ? ends[i] : ends[i] * length) - begin;

@@ -1,5 +1,6 @@
 #include <nyala/api/parallel/make_parallel.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -48,7 +49,9 @@ Tensor make_parallel(const ParallelFunction& fn, int n, const NamedInputs& input
         "the "
         "batch already; call the inner function itself there");
   std::vector<int> ids;
-  for (int i = 0; i < n; ++i) ids.push_back(i);
+  // One more than there are is enough to be refused by its name.
+  const int most = static_cast<int>(devices_for_slices().size()) + 1;
+  for (int i = 0; i < std::min(n, most); ++i) ids.push_back(i);
   Tensors tensors;
   for (const auto& [name, tensor] : inputs.values()) tensors.push_back(tensor);
   if (tensors.empty()) throw InvalidArgumentError("make_parallel: expected at least one input");

@@ -1,4 +1,7 @@
 #include <nyala/api/parallel/multi_gpu_model.h>
+
+#include <algorithm>
+
 #include <nyala/api/parallel/parallel_node.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/strategies/one_device.h>
@@ -21,7 +24,8 @@ void relocate(const Model& model) {
 
 std::vector<int> GpuSelection::ids(int available) const {
   std::vector<int> ids = ids_;
-  const int count = all_ ? available : count_;
+  // One more than there are is enough to be refused by its name.
+  const int count = all_ ? available : std::min(count_, std::max(available, 1) + 1);
   if (all_ || counted_)
     for (int i = 0; i < count; ++i) ids.push_back(i);
   if (ids.size() <= 1)

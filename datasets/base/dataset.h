@@ -38,7 +38,7 @@ struct GeneratorConfig {
 };
 
 struct MapConfig {
-  int num_parallel_calls = 0;         // 0: in the consumer's thread; kAutotune
+  int num_parallel_calls = 0;         // threads, at most 65,536; 0: the consumer's; kAutotune
   std::optional<uint64_t> seed = {};  // of the generator; nothing: from set_random_seed
 };
 

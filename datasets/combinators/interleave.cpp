@@ -17,10 +17,11 @@ class InterleaveStream : public ElementStream {
         f_(std::move(f)),
         block_length_(config.block_length),
         iteration_(iteration),
-        places_(static_cast<size_t>(config.cycle_length)) {}
+        cycle_length_(static_cast<size_t>(config.cycle_length)) {}
 
   bool next(Element& element) override {
     while (!input_ended_ || open_ > 0) {
+      if (turn_ == places_.size()) places_.emplace_back();  // only as many as there are datasets for
       Place& place = places_[turn_];
       if (place.stream) {
         if (place.stream->next(element)) {
@@ -46,7 +47,8 @@ class InterleaveStream : public ElementStream {
 
   void advance() {
     taken_ = 0;
-    turn_ = (turn_ + 1) % places_.size();
+    ++turn_;
+    if (turn_ == cycle_length_ || (turn_ == places_.size() && input_ended_)) turn_ = 0;
   }
 
   bool fill(Place& place) {
@@ -67,6 +69,7 @@ class InterleaveStream : public ElementStream {
   InterleaveFunction f_;
   int64_t block_length_;
   Iteration iteration_;
+  size_t cycle_length_;
   std::vector<Place> places_;
   size_t turn_ = 0;
   int64_t taken_ = 0;

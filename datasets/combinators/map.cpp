@@ -20,6 +20,8 @@ using namespace nyala::detail;
 
 namespace {
 
+constexpr int kMostCalls = 65'536;  // each is a thread
+
 /// f with the random key of a traversal.
 class KeyedFunction {
  public:
@@ -203,10 +205,10 @@ class MapNode : public UnaryNode {
 }  // namespace
 
 DatasetNodePointer map(DatasetNodePointer input, MapFunction f, const MapConfig& config) {
-  if (config.num_parallel_calls < kAutotune)
-    throw InvalidArgumentError(
-        "Dataset::map: expected num_parallel_calls of at least 0, or kAutotune, received " +
-        std::to_string(config.num_parallel_calls));
+  if (config.num_parallel_calls < kAutotune || config.num_parallel_calls > kMostCalls)
+    throw InvalidArgumentError("Dataset::map: expected num_parallel_calls from 0 to " +
+                               std::to_string(kMostCalls) + ", or kAutotune, received " +
+                               std::to_string(config.num_parallel_calls));
   return std::make_shared<MapNode>(std::move(input), std::move(f), config);
 }
 

@@ -5,6 +5,7 @@
 #include <nyala/api/metrics/base/metric.h>
 #include <nyala/api/metrics/base/values_metric.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/out_of_memory.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -14,7 +15,15 @@ namespace nyala {
 using namespace nyala::detail;
 
 std::vector<double> MetricNode::initial_state() const {
-  return std::vector<double>(static_cast<size_t>(state_size()), 0.0);
+  const auto size = static_cast<size_t>(state_size());
+  try {
+    return std::vector<double>(size, 0.0);
+  } catch (const std::exception&) {  // std::length_error where no vector is so long
+    throw_out_of_memory([&] {
+      return "metric " + in_quotes(name()) + ": no memory left on the host for a state of " +
+             std::to_string(size) + " numbers";
+    });
+  }
 }
 
 void MetricNode::update_state(const Tensor& state, const Tensor& y_true, const Tensor& y_pred,

@@ -16,6 +16,8 @@ using namespace nyala::metrics::detail;
 
 namespace {
 
+constexpr int64_t kMostClasses = int64_t{1} << 28;
+
 class IouNode final : public MetricNode {
  public:
   explicit IouNode(IouOptions options)
@@ -23,9 +25,12 @@ class IouNode final : public MetricNode {
     if (options_.num_classes < 0)
       throw InvalidArgumentError(class_name() + ": expected num_classes >= 1, received " +
                                  std::to_string(options_.num_classes));
+    if (options_.num_classes > kMostClasses)
+      throw InvalidArgumentError(class_name() + ": expected num_classes of at most " +
+                                 std::to_string(kMostClasses) +
+                                 " (as many counts squared are kept), received " +
+                                 std::to_string(options_.num_classes));
     nyala::detail::to_int(options_.axis, class_name() + ", axis");
-    if (options_.target_class_ids.empty())
-      for (int64_t id = 0; id < options_.num_classes; ++id) options_.target_class_ids.push_back(id);
     for (const int64_t id : options_.target_class_ids)
       if (options_.num_classes > 0 && (id < 0 || id >= options_.num_classes))
         throw InvalidArgumentError(class_name() + ": target class " + std::to_string(id) +
@@ -55,7 +60,11 @@ class IouNode final : public MetricNode {
 
   double result(const std::vector<double>& sums) const override {
     double total = 0.0, present = 0.0;
-    for (const int64_t id : options_.target_class_ids) {
+    const bool all = options_.target_class_ids.empty();
+    const int64_t targets =
+        all ? options_.num_classes : static_cast<int64_t>(options_.target_class_ids.size());
+    for (int64_t i = 0; i < targets; ++i) {
+      const int64_t id = all ? i : options_.target_class_ids[static_cast<size_t>(i)];
       const auto at = [&](int64_t row, int64_t column) {
         const size_t place = static_cast<size_t>(row * options_.num_classes + column);
         return place < sums.size() ? sums[place] : 0.0;
