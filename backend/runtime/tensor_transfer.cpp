@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include <nyala/backend/core/dtype_range.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/tape.h>
 #include <nyala/backend/core/tensor.h>
@@ -54,6 +55,7 @@ Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
 }
 
 Tensor Tensor::full(const Shape& shape, Number value, DType dtype, Device device) {
+  check_holds(dtype, value, "full");
   if (!shape.is_known()) return check_traced(shape, "full"), abstract(shape, dtype, device);
   Tensor out = empty(shape, dtype, device);
   if (out.bytes() == 0) return out;

@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <nyala/backend/core/c_locale_text.h>
+#include <nyala/backend/core/dtype_range.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/creation.h>
 
@@ -43,8 +46,21 @@ Tensor arange(double start, double stop, const ArangeOptions& options) {
   const int64_t count = std::max<int64_t>(0, static_cast<int64_t>(steps));
   const bool whole = std::floor(start) == start && std::floor(stop) == stop && std::floor(step) == step;
   const DType dtype = options.dtype.value_or(whole ? DType::int32 : DType::float32);
-  return generated({count}, dtype, options.device,
-                   [&](int64_t i) { return start + step * static_cast<double>(i); });
+  if (is_floating(dtype) || count == 0)
+    return generated({count}, dtype, options.device,
+                     [&](int64_t i) { return start + step * static_cast<double>(i); });
+  if (std::floor(start) != start || std::floor(step) != step)
+    throw InvalidArgumentError("arange: expected a whole start and step for " +
+                               std::string(name_of(dtype)) + ", received " + number_text(start) + " and " +
+                               number_text(step) + "; a floating dtype takes others, ops::cast cuts them");
+  if (dtype == DType::bool_ && count > 2)
+    throw InvalidArgumentError("arange: expected at most two values of bool, received " +
+                               std::to_string(count));
+  check_holds(dtype, start, "arange");
+  check_holds(dtype, start + step * static_cast<double>(count - 1), "arange");
+  if (count == 1) return generated({1}, dtype, options.device, [&](int64_t) { return start; });
+  const auto first = static_cast<int64_t>(start), apart = static_cast<int64_t>(step);  // exact above 2^53
+  return generated({count}, dtype, options.device, [&](int64_t i) { return first + apart * i; });
 }
 
 Tensor arange(double stop) { return arange(0.0, stop); }
@@ -53,11 +69,19 @@ Tensor linspace(double start, double stop, int64_t num, const LinspaceOptions& o
   if (num < 0)
     throw InvalidArgumentError("linspace: expected at least 0 numbers, received " + std::to_string(num));
   const double gaps = static_cast<double>(options.endpoint ? num - 1 : num);
-  return generated({num}, options.dtype, options.device, [&](int64_t i) {
+  const auto value = [&](int64_t i) {
     if (i == 0) return start;
     if (options.endpoint && i == num - 1) return stop;
     return start + (stop - start) * (static_cast<double>(i) / gaps);
-  });
+  };
+  // A bool is whether the number is not 0, as in NumPy.
+  if (is_floating(options.dtype) || options.dtype == DType::bool_)
+    return generated({num}, options.dtype, options.device, value);
+  if (num > 0) {
+    check_holds(options.dtype, std::floor(value(0)), "linspace");
+    check_holds(options.dtype, std::floor(value(num - 1)), "linspace");
+  }
+  return generated({num}, options.dtype, options.device, [&](int64_t i) { return std::floor(value(i)); });
 }
 
 Tensor eye(int64_t rows, const EyeOptions& options) {

@@ -10,7 +10,8 @@ namespace nyala::ops {
 /// thread's work (a replica's, a device() guard's, cpu:0).
 
 /// start, start + step, ... before `stop`: ceil((stop - start) / step) elements. Without a dtype int32 where
-/// start, stop and step are whole, else float32. Throws InvalidArgumentError for a step of 0.
+/// start, stop and step are whole, else float32. Throws InvalidArgumentError for a step of 0, and for
+/// integers where the dtype does not hold them all, or start or step is not whole.
 struct ArangeOptions {
   double step = 1.0;
   std::optional<DType> dtype = {};
@@ -19,7 +20,9 @@ struct ArangeOptions {
 Tensor arange(double start, double stop, const ArangeOptions& options = {});
 Tensor arange(double stop);
 
-/// `num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint`.
+/// `num` numbers at equal distances from `start` to `stop`, which is the last one with `endpoint`; as
+/// integers the next ones below, as in NumPy. Throws InvalidArgumentError for numbers that such a dtype does
+/// not hold.
 struct LinspaceOptions {
   bool endpoint = true;
   DType dtype = DType::float32;
@@ -39,6 +42,8 @@ Tensor eye(int64_t rows, const EyeOptions& options = {});
 
 Tensor zeros(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
 Tensor ones(const Shape& shape, DType dtype = DType::float32, Device device = current_device());
+
+/// Throws InvalidArgumentError for a value that an integer dtype does not hold.
 Tensor full(const Shape& shape, Number value, DType dtype = DType::float32, Device device = current_device());
 
 }  // namespace nyala::ops

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <nyala/backend/core/dtype_range.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/binary_op.h>
 #include <nyala/backend/ops/base/broadcasting.h>
@@ -182,6 +183,7 @@ Tensor sum_to_shape(const Tensor& x, const Shape& shape) {
 
 Tensor full_like(const Tensor& x, Number value, std::optional<DType> dtype) {
   const FullLikeDescriptor d{value, dtype.value_or(x.dtype())};
+  check_holds(d.dtype, value, "full_like");
   return x.is_abstract() ? dispatch(kFullLike, d, {&x}) : Tensor::full(x.shape(), value, d.dtype, x.device());
 }
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }

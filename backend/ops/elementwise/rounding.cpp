@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cmath>
 
 #include <nyala/backend/core/c_locale_text.h>
+#include <nyala/backend/core/dtype_range.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/unary_op.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -128,6 +130,10 @@ Tensor clip(const Tensor& x, double minimum, double maximum) {
                                " and " + number_text(maximum));
   const auto fits = [](double bound) { return !std::isfinite(bound) || bound == std::trunc(bound); };
   const bool stays = is_floating(x.dtype()) || (fits(minimum) && fits(maximum));
+  if (!is_floating(x.dtype()) && stays) {  // a bound that the dtype lacks is no bound, but on its own side
+    check_holds(x.dtype(), std::max(minimum, 0.0), "clip");
+    check_holds(x.dtype(), std::min(maximum, 0.0), "clip");
+  }
   return apply(kClip, stays ? no_bool(x) : cast(x, DType::float32), ClipDescriptor{minimum, maximum});
 }
 

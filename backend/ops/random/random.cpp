@@ -8,6 +8,7 @@
 #include <numbers>
 #include <string>
 
+#include <nyala/backend/core/dtype_range.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/random/random.h>
 #include <nyala/backend/runtime/collectives.h>
@@ -78,6 +79,10 @@ void check_floating(DType dtype, std::string_view where) {
 
 Tensor random_uniform(const Shape& shape, double low, double high, const RandomOptions& options) {
   const bool whole = !is_floating(options.dtype);
+  if (whole && high > low) {
+    check_holds(options.dtype, std::floor(low), "random_uniform");
+    check_holds(options.dtype, std::ceil(high) - 1.0, "random_uniform");
+  }
   // Rounding to a narrow dtype could give `high` itself.
   const double limit =
       options.dtype == DType::float32 ? std::nextafter(static_cast<float>(high), -INFINITY) : high;

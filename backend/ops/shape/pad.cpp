@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include <nyala/backend/core/dtype_range.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/base/grad_context.h>
@@ -175,6 +176,7 @@ Tensor pad(const Tensor& x, const std::vector<std::pair<int64_t, int64_t>>& widt
   if (widths.size() != static_cast<size_t>(x.rank()))
     throw ShapeError("pad: expected one pair of widths for each axis of " + x.shape().to_string() +
                      ", received " + std::to_string(widths.size()));
+  check_holds(x.dtype(), value, "pad");
   PadDescriptor descriptor{.value = value, .mode = parse_mode(mode)};
   for (size_t i = 0; i < widths.size(); ++i) {
     descriptor.before[i] = widths[i].first;
