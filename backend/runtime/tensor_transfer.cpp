@@ -9,6 +9,7 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/counters.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/backend/runtime/traced_shape.h>
 
 namespace nyala {
 
@@ -24,15 +25,14 @@ void check_concrete(const Tensor& tensor, std::string_view what) {
                      "computes: ops::where(condition, a, b)");
 }
 
-/// A layer that is traced makes tensors of as many rows as its symbolic input, which are unknown then.
-void check_traced(const Shape& shape, std::string_view what) {
+}  // namespace
+
+void detail::check_traced(const Shape& shape, std::string_view what) {
   const RunningCall* const running = thread_context().running;
   if (running && running->layer && !running->is_step) return;
   throw ShapeError(std::string(what) + ": expected sizes of at least 0, received shape " + shape.to_string() +
                    "; an unknown size has a meaning only inside a layer's call() that is traced");
 }
-
-}  // namespace
 
 Tensor::Tensor(std::initializer_list<NestedValues> values) {
   std::vector<float> numbers;

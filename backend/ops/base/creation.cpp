@@ -85,6 +85,9 @@ Tensor linspace(double start, double stop, int64_t num, const LinspaceOptions& o
 }
 
 Tensor eye(int64_t rows, const EyeOptions& options) {
+  if (rows < 0 || options.columns < -1)
+    throw InvalidArgumentError("eye: expected at least 0 rows and columns (-1: as many as rows), received " +
+                               std::to_string(rows) + " and " + std::to_string(options.columns));
   const int64_t columns = options.columns < 0 ? rows : options.columns;
   return generated({rows, columns}, options.dtype, options.device,
                    [&](int64_t i) { return i % columns - i / columns == options.diagonal ? 1.0 : 0.0; });

@@ -31,7 +31,7 @@ struct LinspaceOptions {
 Tensor linspace(double start, double stop, int64_t num = 50, const LinspaceOptions& options = {});
 
 /// (rows, columns) with ones on diagonal `diagonal` (above the main one where positive), zeros elsewhere.
-/// Columns of -1: as many as rows.
+/// Columns of -1: as many as rows. Throws InvalidArgumentError for others below 0.
 struct EyeOptions {
   int64_t columns = -1;
   int64_t diagonal = 0;

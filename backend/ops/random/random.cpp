@@ -15,6 +15,7 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/parallel.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/backend/runtime/traced_shape.h>
 
 namespace nyala::ops {
 
@@ -37,9 +38,10 @@ std::array<double, 2> normals_of(const std::array<uint32_t, 4>& words) {
 
 /// Elements 2 i and 2 i + 1 are pair(i), computed on the host.
 template <class Pair>
-Tensor drawn(const Shape& shape, const RandomOptions& options, Pair&& pair) {
+Tensor drawn(std::string_view op, const Shape& shape, const RandomOptions& options, Pair&& pair) {
   constexpr int64_t kGrain = 2048;
-  if (!shape.is_known()) return Tensor::abstract(shape, options.dtype, options.device);
+  if (!shape.is_known())
+    return check_traced(shape, op), Tensor::abstract(shape, options.dtype, options.device);
   const Tensor out = Tensor::empty(shape, options.dtype, options.device);
   const int64_t count = out.num_elements();
   dispatch_any(options.dtype, [&]<class T>(T) {
@@ -90,7 +92,7 @@ Tensor random_uniform(const Shape& shape, double low, double high, const RandomO
     const double value = low + (high - low) * share;
     return whole ? std::floor(value) : high > low && value > limit ? limit : value;
   };
-  return drawn(shape, options, [&](int64_t i) {
+  return drawn("random_uniform", shape, options, [&](int64_t i) {
     const auto words = words_of(i, 0, options.key);
     return std::array{placed(uniform_double(words[0], words[1])), placed(uniform_double(words[2], words[3]))};
   });
@@ -98,7 +100,7 @@ Tensor random_uniform(const Shape& shape, double low, double high, const RandomO
 
 Tensor random_normal(const Shape& shape, double mean, double stddev, const RandomOptions& options) {
   check_floating(options.dtype, "random_normal");
-  return drawn(shape, options, [&](int64_t i) {
+  return drawn("random_normal", shape, options, [&](int64_t i) {
     const auto [first, second] = normals_of(words_of(i, 0, options.key));
     return std::array{mean + stddev * first, mean + stddev * second};
   });
@@ -106,7 +108,7 @@ Tensor random_normal(const Shape& shape, double mean, double stddev, const Rando
 
 Tensor random_truncated_normal(const Shape& shape, double mean, double stddev, const RandomOptions& options) {
   check_floating(options.dtype, "random_truncated_normal");
-  return drawn(shape, options, [&](int64_t i) {
+  return drawn("random_truncated_normal", shape, options, [&](int64_t i) {
     return std::array{mean + stddev * truncated_normal_of(2 * i, options.key),
                       mean + stddev * truncated_normal_of(2 * i + 1, options.key)};
   });

@@ -6,6 +6,9 @@
 
 namespace nyala::ops {
 
+/// Functions with a shape throw ShapeError for a size below 0; inside a layer's call() that is traced it is
+/// an unknown one, and the tensor symbolic.
+
 /// Which numbers, of what kind, and where. The same key and shape give the same numbers on every device and
 /// with any number of threads: elements are drawn in pairs, each with its own counter (Philox,
 /// backend/runtime/random.h).

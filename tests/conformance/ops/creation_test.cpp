@@ -82,6 +82,12 @@ TEST(Creation, OneValueThatTheDtypeHolds) {
   EXPECT_THROW(ops::clip(x, -5, -1), InvalidArgumentError);
 }
 
+TEST(Creation, EyeOfSizesBelowZero) {
+  EXPECT_THROW(ops::eye(-2), InvalidArgumentError);
+  EXPECT_THROW(ops::eye(2, {.columns = -2}), InvalidArgumentError);
+  EXPECT_THROW(ops::eye(-1, {.columns = 3}), InvalidArgumentError);
+}
+
 TEST(Creation, EyeAndFull) {
   expect_close(ops::eye(2), tensor_of({1, 0, 0, 1}, {2, 2}));
   expect_close(ops::eye(2, {.columns = 4, .diagonal = 1}), tensor_of({0, 1, 0, 0, 0, 0, 1, 0}, {2, 4}));

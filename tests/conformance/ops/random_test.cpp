@@ -84,6 +84,10 @@ TEST(Random, DependsOnKeyAloneNotOnThreadsOrDevice) {
 TEST(Random, SizesAndDtypes) {
   EXPECT_EQ(ops::random_uniform({0, 3}, 0, 1, {}).shape(), (Shape{0, 3}));
   EXPECT_EQ(ops::random_normal({}, 0, 1, {.dtype = DType::bfloat16}).dtype(), DType::bfloat16);
+  EXPECT_THROW(ops::random_uniform({-1, 2}), ShapeError);
+  EXPECT_THROW(ops::random_uniform({-1, 2}, 0, 1, {}), ShapeError);
+  EXPECT_THROW(ops::random_normal({None, 2}), ShapeError);
+  EXPECT_THROW(ops::random_truncated_normal({2, -1}), ShapeError);
   EXPECT_THROW(ops::random_uniform({2}, 0, 300, {.dtype = DType::uint8}), InvalidArgumentError);
   EXPECT_THROW(ops::random_uniform({2}, -1, 2, {.dtype = DType::uint8}), InvalidArgumentError);
   EXPECT_EQ(ops::random_uniform({2}, 0, 256, {.dtype = DType::uint8}).dtype(), DType::uint8);
