@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include <nyala/backend/ops/base/cast.h>
@@ -36,6 +37,10 @@ void infer_ctc(InferContext& c) {
   if (target[0] != None && logits[0] != None && target[0] != logits[0])
     c.fail("expected as many labels as logits, received " + target.to_string() + " and " +
            logits.to_string());
+  const int64_t blank = c.descriptor<CtcDescriptor>().blank, classes = logits[2];
+  if (blank < 0 || (classes != None && blank >= classes))
+    c.fail("expected a blank that is one of the classes of logits " + logits.to_string() + ", received " +
+           std::to_string(blank));
   c.output(0, {logits[0]}, c.dtype(1));
   c.output(1, logits, c.dtype(1));
 }
@@ -160,6 +165,8 @@ const OpDef kCtcLoss = {.name = "ctc_loss",
 Tensor ctc_loss(const Tensor& target, const Tensor& logits, int64_t blank) {
   const Tensor labels = cast(target, DType::int64);
   const Tensor* const inputs[] = {&labels, &logits};
+  const int64_t classes = logits.rank() == 3 ? logits.shape()[2] : int64_t{None};
+  if (blank < 0 && classes != None && blank >= -classes) blank += classes;
   Tensor outputs[2];
   dispatch(kCtcLoss, CtcDescriptor{blank}, inputs, outputs);
   return outputs[0];

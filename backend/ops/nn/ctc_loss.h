@@ -6,9 +6,10 @@ namespace nyala::ops {
 
 /// Connectionist temporal classification (Graves et al., 2006): (batch,) -log of the probability that the
 /// time steps of `logits` (batch, steps, classes), read without repetitions and blanks, spell the labels.
-/// `target` (batch, labels) holds class numbers; its blanks (`blank`) count as missing and stand behind the
-/// labels. Labels that do not fit into the steps give infinity, with a gradient of 0; a class out of range
-/// gives NaN. Throws ShapeError for other ranks.
+/// `target` (batch, labels) holds class numbers; its blanks (`blank`, below 0 counted from the last class)
+/// count as missing and stand behind the labels. Labels that do not fit into the steps give infinity, with a
+/// gradient of 0; a class out of range gives NaN. Throws ShapeError for other ranks and for a blank that is
+/// none of the classes.
 Tensor ctc_loss(const Tensor& target, const Tensor& logits, int64_t blank = 0);
 
 struct CtcDescriptor {

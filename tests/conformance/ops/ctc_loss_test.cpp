@@ -65,8 +65,19 @@ TEST(CtcLoss, WhatDoesNotFit) {
   EXPECT_TRUE(std::isnan(values_of(ops::ctc_loss(tensor_of({3, 0}, {1, 2}, DType::int64), logits))[0]));
   EXPECT_EQ(values_of(ops::ctc_loss(Tensor::zeros({0, 2}, DType::int64), random_tensor({0, 2, 3}, 1))).size(),
             0u);
+  for (const int64_t none : {int64_t{3}, int64_t{7}, int64_t{-4}, INT64_MIN, INT64_MAX})
+    EXPECT_THROW(ops::ctc_loss(tensor_of({0, 1}, {1, 2}, DType::int64), logits, none), ShapeError) << none;
   EXPECT_THROW(ops::ctc_loss(tensor_of({1}, {1}, DType::int64), logits), ShapeError);
   EXPECT_THROW(ops::ctc_loss(tensor_of({1, 1}, {2, 1}, DType::int64), logits), ShapeError);
+}
+
+// Keras' mask_index of -1.
+TEST(CtcLoss, CountsABlankBelowZeroFromTheEnd) {
+  const Tensor logits = random_tensor({1, 5, 4}, 5), target = tensor_of({1, 2}, {1, 2}, DType::int64);
+  const double last = values_of(ops::ctc_loss(target, logits, 3))[0];
+  EXPECT_TRUE(std::isfinite(last));
+  EXPECT_EQ(values_of(ops::ctc_loss(target, logits, -1))[0], last);
+  EXPECT_EQ(values_of(ops::ctc_loss(target, logits, -4))[0], values_of(ops::ctc_loss(target, logits, 0))[0]);
 }
 
 }  // namespace
