@@ -62,13 +62,13 @@ struct Power {
   template <class T>
   T slope(int which, T a, T b) const {
     if (which == 0) return b == 0 ? T(0) : b * std::pow(a, b - 1);
-    return a > 0 ? std::pow(a, b) * std::log(a) : T(0);
+    return std::pow(a, b) * (a > 0 ? std::log(a) : T(0));
   }
   static Tensor slope_op(int which, const Tensor& a, const Tensor& b) {
     const Tensor zeros = zeros_like(a + b), ones = ones_like(zeros);
     if (which == 0) return where(equal(b, zeros), zeros, b * power(a, where(equal(b, zeros), ones, b) - 1.0));
     const Tensor positive = greater(a, zeros);
-    return where(positive, power(a, b) * log(where(positive, a, ones)), zeros);
+    return power(a, b) * log(where(positive, a, ones));
   }
 };
 

@@ -10,7 +10,9 @@ namespace nyala::ops {
 Tensor maximum(const Operand& a, const Operand& b);
 Tensor minimum(const Operand& a, const Operand& b);
 /// a to the power of b. Integers to a negative power throw where the kernel meets them (NumericError), but
-/// become float32 where that power is a number. The gradient of b is 0 where a <= 0.
+/// become float32 where that power is a number. The gradient of b takes log(a) for 0 where a <= 0, as
+/// TensorFlow's: it is 0 there, and NaN where a^b is not finite. That of a is 0 where b is 0, at a = 0 too,
+/// for a^0 is 1 everywhere; TensorFlow gives NaN there.
 Tensor power(const Operand& a, const Operand& b);
 /// a - b * floor(a / b): the result has the sign of b. Integers by 0 throw NumericError.
 Tensor mod(const Operand& a, const Operand& b);

@@ -154,6 +154,38 @@ TEST(BinaryTest, Powers) {
   EXPECT_EQ(values_of(zero.gradients[0])[0], 0);
 }
 
+// TensorFlow 2.21's, but for 0^0: there it gives NaN by the first operand.
+TEST(BinaryTest, GradientsOfPowersAtBasesThatHaveNoLogarithm) {
+  const struct {
+    double a, b, by_a, by_b;
+  } known[] = {{0, 2, 0, 0},           {0, 1, 1, 0},   {0, 0.5, INFINITY, 0}, {0, -1, -INFINITY, NAN},
+               {0, 0, 0, 0},           {-2, 2, -4, 0}, {-2, 0.5, NAN, NAN},   {2, 0, 0, 0.6931471805599453},
+               {-INFINITY, 3, INFINITY, NAN}};
+  // The gradient of the result, which is weighed.
+  const double weight =
+      run_with_gradients([](const Tensors& t) { return t[0] + 0.0; }, {tensor_of({1}, {})})
+          .gradients[0]
+          .item();
+  const auto expect = [&](double weighed, double wanted, const std::string& what) {
+    const double received = weighed / weight;
+    EXPECT_TRUE(std::isnan(wanted) ? std::isnan(received)
+                                   : received == wanted || std::abs(received - wanted) < 1e-6)
+        << what << ": " << received << ", expected " << wanted;
+  };
+  for (const DType dtype : {DType::float32, DType::float64})
+    for (const auto& k : known) {
+      const std::string what = std::to_string(k.a) + "^" + std::to_string(k.b);
+      const Outcome both =
+          run_with_gradients([](const Tensors& t) { return ops::power(t[0], t[1]); },
+                             {tensor_of({k.a}, {}, dtype), tensor_of({k.b}, {}, dtype)});
+      expect(both.gradients[0].item(), k.by_a, what + " by a");
+      expect(both.gradients[1].item(), k.by_b, what + " by b");
+      const Outcome one = run_with_gradients([&](const Tensors& t) { return ops::power(t[0], k.b); },
+                                             {tensor_of({k.a}, {}, dtype)});
+      expect(one.gradients[0].item(), k.by_a, what + " by a, of a number's power");
+    }
+}
+
 TEST(BinaryTest, PromotesDtypes) {
   const Tensor small = tensor_of({200, 100}, {2}, DType::uint8),
                whole = tensor_of({100, 2}, {2}, DType::int64);
