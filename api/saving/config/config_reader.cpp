@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include <nyala/api/activations/activation_argument.h>
 #include <nyala/api/base/registry.h>
@@ -13,6 +14,7 @@
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/files/json/json_integer.h>
 #include <nyala/files/json/json_text.h>
 
 namespace nyala {
@@ -31,10 +33,8 @@ namespace {
 }
 
 int64_t integer_of(const Json& json, const std::string& where) {
-  if (json.is_null()) return None;
-  if (json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
-    fail(where, "an integer of 64 bits", json);
-  if (json.is_number_integer()) return json.get<int64_t>();
+  if (const auto integer = integer_in(json)) return *integer;
+  if (json.is_number_integer()) fail(where, "an integer of 64 bits", json);
   if (json.is_number_float() && json.get<double>() == std::floor(json.get<double>()) &&
       std::abs(json.get<double>()) < 9e15)
     return static_cast<int64_t>(json.get<double>());
@@ -42,18 +42,33 @@ int64_t integer_of(const Json& json, const std::string& where) {
 }
 
 double number_of(const Json& json, const std::string& where) {
-  if (json.is_null()) return kNoValue;
   if (json.is_number()) return json.get<double>();
   fail(where, "a number", json);
 }
 
-/// One value stands for a list of it; lists in lists become flat.
-template <class T, class Convert>
-void append(const Json& json, std::vector<T>& to, const Convert& convert) {
+/// Numbers in nested lists, in row-major order.
+void append_numbers(const Json& json, std::vector<double>& to, const std::string& where) {
   if (json.is_array())
-    for (const Json& item : json) append(item, to, convert);
+    for (const Json& item : json) append_numbers(item, to, where);
   else
-    to.push_back(convert(json));
+    to.push_back(number_of(json, where));
+}
+
+/// Pairs of sizes, which Keras nests: ((1, 2), (3, 4)), as a flat list.
+bool holds_pairs(const std::string& key, const Json& json) {
+  return (key == "padding" || key == "cropping") && json.is_array() && !json.empty() &&
+         std::ranges::all_of(json, [](const Json& item) { return item.is_array() && item.size() == 2; });
+}
+Json without_pairs(const Json& pairs) {
+  Json flat = Json::array();
+  for (const Json& pair : pairs)
+    for (const Json& size : pair) flat.push_back(size);
+  return flat;
+}
+
+/// Lists in which null stands for a size that is not known.
+bool holds_unknown_sizes(const std::string& key) {
+  return key.ends_with("noise_shape") || key == "output_shape" || key == "target_shape";
 }
 
 }  // namespace
@@ -124,7 +139,7 @@ Shape shape_of(const Json& json, const std::string& where) {
     throw FileFormatError(where + ": a shape of " + std::to_string(json.size()) + " axes");
   Shape shape;
   for (const Json& size : json) {
-    const int64_t value = integer_of(size, where);
+    const int64_t value = size.is_null() ? int64_t{None} : integer_of(size, where);
     if (value < 0 && value != None) fail(where, "a size", size);
     shape.append(value);
   }
@@ -146,57 +161,74 @@ ConfigReader::ConfigReader(const Json& config, const std::string& where, LoadSco
 
 ConfigReader::~ConfigReader() = default;
 
-const Json* ConfigReader::find(const char* name) {
+const Json* ConfigReader::find_any(const char* name) {
   if (!config_.is_object() && !config_.is_null()) fail(where_, "an object of options", config_);
   const Json* const found = config_.find(name);
   if (!found) return nullptr;
   used_.insert(name);
-  return found->is_null() ? nullptr : found;
+  return found;
+}
+
+const Json* ConfigReader::find(const char* name) {
+  const Json* const found = find_any(name);
+  return found && !found->is_null() ? found : nullptr;
 }
 
 void ConfigReader::field(const char* name, bool& value) {
-  const Json* found = find(name);
+  const Json* found = find_any(name);
   if (!found) return;
-  if (!found->is_boolean() && !found->is_number_integer()) fail(place(name), "true or false", *found);
-  value = found->is_boolean() ? found->get<bool>() : found->get<int64_t>() != 0;
+  const bool is_digit = found->is_number_integer() && (*found == 0 || *found == 1);
+  if (!found->is_boolean() && !is_digit) fail(place(name), "true or false", *found);
+  value = found->is_boolean() ? found->get<bool>() : *found == 1;
 }
 
 void ConfigReader::field(const char* name, int64_t& value) {
-  const Json* found = find(name);
+  const Json* found = find_any(name);
   if (!found) return;
-  const bool one_in_a_list =
-      found->is_array() && found->size() == 1;  // the axis of Keras 2's BatchNormalization
+  const bool one_in_a_list =  // the axis of Keras 2's BatchNormalization
+      std::string_view(name) == "axis" && found->is_array() && found->size() == 1;
   value = integer_of(one_in_a_list ? found->at(0) : *found, place(name));
 }
 
 void ConfigReader::field(const char* name, double& value) {
-  if (const Json* found = find(name)) value = number_of(*found, place(name));
+  if (const Json* found = find_any(name)) value = number_of(*found, place(name));
 }
 
 void ConfigReader::field(const char* name, std::string& value) {
-  const Json* found = find(name);
-  if (!found) return;
+  const Json* found = find_any(name);
+  if (!found || (found->is_null() && value.empty())) return;
   if (!found->is_string()) fail(place(name), "text", *found);
   value = found->get<std::string>();
 }
 
-void ConfigReader::field(const char* name, std::vector<int64_t>& value) {
-  const Json* found = find(name);
-  if (!found) return;
+template <class T, class Convert>
+void ConfigReader::read_list(const char* name, std::vector<T>& value, const Convert& convert) {
+  const Json* found = find_any(name);
+  if (!found || (found->is_null() && value.empty())) return;
   value.clear();
-  append(*found, value, [&](const Json& item) { return integer_of(item, place(name)); });
+  const Json& list = *found;
+  for (const Json& item : list.is_array() ? list : Json::array({list})) value.push_back(convert(item));
+}
+
+void ConfigReader::field(const char* name, std::vector<int64_t>& value) {
+  if (const Json* found = find(name); found && holds_pairs(name, *found)) {
+    const Json flat = {{name, without_pairs(*found)}};
+    return ConfigReader(flat, where_, scope_).field(name, value);
+  }
+  read_list(name, value, [&](const Json& item) {
+    return item.is_null() && holds_unknown_sizes(name) ? int64_t{None} : integer_of(item, place(name));
+  });
 }
 
 void ConfigReader::field(const char* name, std::vector<double>& value) {
-  const Json* found = find(name);
-  if (!found) return;
-  value.clear();
-  append(*found, value, [&](const Json& item) { return number_of(item, place(name)); });
+  read_list(name, value, [&](const Json& item) { return number_of(item, place(name)); });
 }
 
 void ConfigReader::nested(const char* name, std::vector<double>& values, std::vector<int64_t>& shape) {
-  field(name, values);
   const Json* found = find(name);
+  if (!found) return;
+  values.clear();
+  append_numbers(*found, values, place(name));
   shape.clear();
   for (const Json* list = found; list && list->is_array() && !list->empty(); list = &list->front())
     shape.push_back(static_cast<int64_t>(list->size()));
@@ -207,10 +239,7 @@ void ConfigReader::nested(const char* name, std::vector<double>& values, std::ve
 }
 
 void ConfigReader::field(const char* name, std::vector<std::string>& value) {
-  const Json* found = find(name);
-  if (!found) return;
-  value.clear();
-  append(*found, value, [&](const Json& item) {
+  read_list(name, value, [&](const Json& item) {
     if (!item.is_string()) fail(place(name), "texts", item);
     return item.get<std::string>();
   });
@@ -265,7 +294,7 @@ void ConfigReader::field(const char* name, Constraint& value) {
 void ConfigReader::field(const char* name, LearningRate& value) {
   static const ObjectTable<LearningRate>& table =
       *new ObjectTable<LearningRate>("learning rate schedule", Schedules{});
-  const Json* found = find(name);
+  const Json* found = find_any(name);
   if (!found) return;
   if (!found->is_number() && !found->is_object())
     fail(place(name), "a number or a learning rate schedule", *found);
@@ -285,19 +314,30 @@ void ConfigReader::field(const char* name, std::vector<Layer>& value) {
   for (const Json& layer : *found) value.push_back(layer_from_json(layer, place(name), scope_));
 }
 
+bool ConfigReader::is_null(const char* name) {
+  const Json* found = find_any(name);
+  return found && found->is_null();
+}
+
 void ConfigReader::optional(const char* name, double& value) {
-  if (config_.contains(name) && config_.at(name).is_null()) value = kNoValue;
-  field(name, value);
+  if (is_null(name))
+    value = kNoValue;
+  else
+    field(name, value);
 }
 
 void ConfigReader::optional(const char* name, int64_t& value, int64_t none) {
-  if (config_.contains(name) && config_.at(name).is_null()) value = none;
-  field(name, value);
+  if (is_null(name))
+    value = none;
+  else
+    field(name, value);
 }
 
 void ConfigReader::optional(const char* name, std::string& value) {
-  if (config_.contains(name) && config_.at(name).is_null()) value.clear();
-  field(name, value);
+  if (is_null(name))
+    value.clear();
+  else
+    field(name, value);
 }
 
 void ConfigReader::beside(const char* name, bool& value) {

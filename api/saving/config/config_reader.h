@@ -45,9 +45,10 @@ Shape shape_of(const Json& json, const std::string& where);
 /// The dtype of a layer's or object's config: a name or a policy; "float32" where there is none.
 std::string policy_of(const Json& config, const std::string& where);
 
-/// Sets the fields of a Config from what Keras' get_config() gave; absent ones keep their defaults, null
-/// means absent. Throws FileFormatError naming `where` (the layer) and the key for another type of value, and
-/// for classes that do not exist.
+/// Sets the fields of a Config from what Keras' get_config() gave; absent ones keep their defaults. Null is a
+/// value like others: of what may be None (optional(), lists and texts that are empty by default, and what
+/// stands for an object). Throws FileFormatError naming `where` (the layer) and the key for another type of
+/// value, and for classes that do not exist.
 class ConfigReader final : public FieldVisitor {
  public:
   ConfigReader(const Json& config, const std::string& where, LoadScope& scope);
@@ -79,8 +80,14 @@ class ConfigReader final : public FieldVisitor {
   void note_unused(std::initializer_list<std::string_view> known) const;
 
  private:
-  /// The value of `name`, or null where it is absent or null.
+  /// The value of `name`, or none where it is absent.
+  const Json* find_any(const char* name);
+  /// The same, and none where it is null.
   const Json* find(const char* name);
+  bool is_null(const char* name);
+  /// A list, or one value for a list of it; null where it is empty by default.
+  template <class T, class Convert>
+  void read_list(const char* name, std::vector<T>& value, const Convert& convert);
   std::string place(const char* name) const { return where_ + ", " + detail::in_quotes(name); }
 
   const Json& config_;

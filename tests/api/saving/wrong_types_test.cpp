@@ -49,7 +49,76 @@ TEST(WrongTypes, AreNamedWithWhatWasExpected) {
     EXPECT_THAT(layer(wrong.class_name, wrong.config), HasSubstr(wrong.text)) << wrong.config;
 }
 
+TEST(WrongTypes, NullAndListsStandOnlyForWhatTakesThem) {
+  const struct {
+    const char *class_name, *config, *text;
+  } known[] = {
+      {"Conv2D", R"({"name": "c", "filters": 3, "kernel_size": [[1], 3]})",
+       "layer 'c', 'kernel_size': expected an integer, found array [1]"},
+      {"Conv2D", R"({"name": "c", "filters": 3, "kernel_size": [[1], [3]]})",
+       "layer 'c', 'kernel_size': expected an integer, found array [1]"},
+      {"Conv2D", R"({"name": "c", "filters": 3, "kernel_size": null})",
+       "layer 'c' (Conv2D): Conv2D: expected kernel_size > 0, received None"},
+      {"Conv2D", R"({"name": "c", "filters": 3, "kernel_size": 3, "dilation_rate": null})",
+       "layer 'c', 'dilation_rate': expected an integer, found null"},
+      {"Conv2D", R"({"name": "c", "filters": 3, "kernel_size": [null, 3]})",
+       "layer 'c', 'kernel_size': expected an integer, found null"},
+      {"Conv2D", R"({"name": "c", "filters": 3, "kernel_size": 3, "groups": null})",
+       "layer 'c', 'groups': expected an integer, found null"},
+      {"Conv2D", R"({"name": "c", "filters": 3, "kernel_size": 3, "groups": [1]})",
+       "layer 'c', 'groups': expected an integer, found array [1]"},
+      {"Conv2D", R"({"name": "c", "filters": 3, "kernel_size": 3, "padding": null})",
+       "layer 'c', 'padding': expected text, found null"},
+      {"Conv2D", R"({"name": "c", "filters": 3, "kernel_size": 3, "use_bias": null})",
+       "layer 'c', 'use_bias': expected true or false, found null"},
+      {"Conv2D", R"({"name": "c", "filters": 3, "kernel_size": 3, "use_bias": 7})",
+       "layer 'c', 'use_bias': expected true or false, found number 7"},
+      {"BatchNormalization", R"({"name": "b", "momentum": null})",
+       "layer 'b', 'momentum': expected a number, found null"},
+      {"BatchNormalization", R"({"name": "b", "axis": null})",
+       "layer 'b', 'axis': expected an integer, found null"},
+      {"LayerNormalization", R"({"name": "l", "axis": [null]})",
+       "layer 'l', 'axis': expected an integer, found null"},
+      {"PReLU", R"({"name": "p", "shared_axes": [null]})",
+       "layer 'p', 'shared_axes': expected an integer, found null"},
+      {"ZeroPadding2D", R"({"name": "z", "padding": [[1], [2]]})",
+       "layer 'z', 'padding': expected an integer, found array [1]"},
+      {"RandomZoom", R"({"name": "r", "height_factor": [[0.1], 0.2]})",
+       "layer 'r', 'height_factor': expected a number, found array [0.1]"},
+      {"Dense",
+       R"({"name": "d", "units": 1,
+           "kernel_regularizer": {"class_name": "L2", "config": {"l2": null}}})",
+       "'kernel_regularizer' (L2), 'l2': expected a number, found null"},
+  };
+  for (const auto& wrong : known)
+    EXPECT_THAT(layer(wrong.class_name, wrong.config), HasSubstr(wrong.text)) << wrong.config;
+}
+
+TEST(WrongTypes, WhatKerasWritesIsTaken) {
+  const std::pair<const char*, const char*> known[] = {
+      {"BatchNormalization", R"({"axis": [3]})"},  // Keras 2
+      {"MaxPooling2D", R"({"pool_size": [2, 2], "strides": null, "data_format": null})"},
+      {"ZeroPadding2D", R"({"padding": [[1, 2], [3, 4]]})"},
+      {"Cropping3D", R"({"cropping": [[1, 2], [3, 4], [5, 6]]})"},
+      {"Dropout", R"({"rate": 0.5, "noise_shape": [null, 1, 3], "seed": null})"},
+      {"EinsumDense", R"({"equation": "ab,bc->ac", "output_shape": [null]})"},
+      {"PReLU", R"({"shared_axes": null})"},
+      {"ReLU", R"({"max_value": null})"},
+      {"Normalization", R"({"axis": [-1], "mean": null, "variance": null})"},
+      {"Normalization", R"({"axis": [1, 2], "mean": [[1, 2], [3, 4]], "variance": [[1, 1], [1, 1]]})"},
+      {"Dense",
+       R"({"units": 3, "kernel_initializer": null, "kernel_regularizer": null, "activation": null})"},
+  };
+  for (const auto& [class_name, config] : known)
+    EXPECT_NO_THROW(Layer::from_config(class_name, config)) << class_name << " " << config;
+}
+
 TEST(WrongTypes, OfAnOptimizer) {
+  EXPECT_THAT(refused([] { parse_optimizer(R"({"class_name": "SGD", "config": {"momentum": null}})"); }),
+              HasSubstr("'momentum': expected a number, found null"));
+  EXPECT_THAT(refused([] { parse_optimizer(R"({"class_name": "SGD", "config": {"learning_rate": null}})"); }),
+              HasSubstr("'learning_rate': expected a number or a learning rate schedule, found null"));
+
   EXPECT_THAT(
       refused([] { parse_optimizer(R"({"class_name": "Adam", "config": {"learning_rate": "fast"}})"); }),
       HasSubstr("'learning_rate': expected a number or a learning rate schedule, found string 'fast'"));
