@@ -250,6 +250,47 @@ TEST_P(SeveralInputs, FloatsAreCutForWholeNumbers) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, SeveralInputs, ::testing::Values(1, 2));
 
+// Keras 3.15 gives these, NaN among them.
+TEST(TruthValuesAsData, AreWhatIsNotZero) {
+  const std::vector<double> given = {NAN, 0.0, -0.0, INFINITY, -2.5, 0.25, -NAN};
+  const std::vector<float> expected = {1, 0, 0, 1, 1, 1, 1};
+  const auto count = static_cast<int64_t>(given.size());
+  const Tensor x = Input({count}, {.dtype = "bool"});
+  const Layer dense = Dense(1, {.use_bias = false, .kernel_initializer = "ones"});
+  const std::pair<const char*, Model> models[] = {
+      {"functional", Model(x, ops::cast(x, DType::float32))},
+      {"nested", Model(x, Model(x, ops::cast(x, DType::float32))(x))},
+  };
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+    const Tensor data = ops::cast(Tensor::from(given, {1, count}), dtype);
+    for (const auto& [what, model] : models) {
+      EXPECT_EQ(model.predict(data, {.verbose = 0}).to_vector<float>(), expected) << what;
+      EXPECT_EQ(model.predict_on_batch(data).to_vector<float>(), expected) << what;
+      EXPECT_EQ(Tensor(model(data)).to_vector<float>(), expected) << what;
+    }
+    const Sequential summed({Input({count}, {.dtype = "bool"}), dense});
+    EXPECT_EQ(summed.predict(data, {.verbose = 0}).item(), 5.0);
+    summed.compile({.optimizer = SGD(0.0), .loss = "mse"});
+    const Tensor five = Tensor::full({1, 1}, 5.0);
+    EXPECT_EQ(summed.evaluate(data, five, {.verbose = 0})["loss"], 0.0);
+    EXPECT_EQ(summed.fit(data, five, {.verbose = 0})["loss"][0], 0.0);
+  }
+}
+
+TEST(TruthValuesAsData, KeepEveryBitOfWholeNumbers) {
+  const Tensor x = Input({4}, {.dtype = "bool"});
+  const Model model(x, ops::cast(x, DType::float32));
+  const std::vector<float> expected = {1, 0, 1, 1};
+  EXPECT_EQ(model.predict(Tensor::from(std::vector<int64_t>{int64_t{1} << 32, 0, -1, INT64_MIN}, {1, 4}),
+                          {.verbose = 0})
+                .to_vector<float>(),
+            expected);
+  EXPECT_EQ(
+      model.predict(Tensor::from(std::vector<int32_t>{256, 0, -1, 1 << 16}, {1, 4}), {.verbose = 0})
+          .to_vector<float>(),
+      expected);
+}
+
 /// Without a model's Input in front: no bit of an id is lost on the way to its Embedding, or to one that
 /// Inputs hide.
 TEST(WholeNumbersAsData, IdsKeepTheirBitsThroughModelsInModels) {
