@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <nyala/nyala.h>
+#include <nyala/tools/options.h>
 
 namespace nyala::tools {
 

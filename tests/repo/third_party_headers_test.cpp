@@ -8,7 +8,7 @@
 
 #include <nyala/tests/repo/source_tree.h>
 
-namespace nyala::repo {
+namespace nyala::repo::third_party_headers_test {
 namespace {
 
 /// Where the headers of one outside library may appear. `heavy`: in .cpp files, and in headers of the same
@@ -132,6 +132,14 @@ TEST(ThirdPartyHeaders, JsonLibraryStandsBehindATypeOfOurOwn) {
   }
 }
 
+TEST(ThirdPartyHeaders, CommandLineLibraryComesByOneHeader) {
+  for (const SourceFile& file : cpp_files())
+    for (const Include& include : includes_of(file))
+      EXPECT_TRUE(!include.header.starts_with("CLI/") || file.path == "tools/options.h" ||
+                  lies_in(file.path, "benchmarks"))
+          << file.path << ":" << include.line << ": include nyala/tools/options.h";
+}
+
 TEST(ThirdPartyHeaders, EigenHeaderIsOptIn) {
   for (const SourceFile& file : cpp_files()) {
     if (!is_library_code(file.path) || lies_in(file.path, "examples")) continue;
@@ -141,4 +149,4 @@ TEST(ThirdPartyHeaders, EigenHeaderIsOptIn) {
 }
 
 }  // namespace
-}  // namespace nyala::repo
+}  // namespace nyala::repo::third_party_headers_test
