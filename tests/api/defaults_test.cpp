@@ -20,7 +20,7 @@
 #include <nyala/api/schedules/all.h>
 #include <nyala/tests/api/field_printer.h>
 
-namespace nyala::testing {
+namespace nyala {
 
 using namespace nyala::detail;
 namespace {
@@ -426,4 +426,4 @@ TEST(Defaults, Schedules) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -8,7 +8,7 @@
 #include <nyala/api/regularizers/regularizer.h>
 #include <nyala/tests/api/field_printer.h>
 
-namespace nyala::testing {
+namespace nyala {
 
 using namespace nyala::detail;
 
@@ -62,4 +62,4 @@ void FieldPrinter::optional(const char* name, int64_t& value, int64_t none) {
   add(name, value == none ? "None" : text_of(value));
 }
 
-}  // namespace nyala::testing
+}  // namespace nyala

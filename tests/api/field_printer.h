@@ -6,7 +6,7 @@
 
 #include <nyala/api/base/fields.h>
 
-namespace nyala::testing {
+namespace nyala {
 
 /// Writes down the fields of a Config as Python prints Keras' defaults: "None", "True", "0.01", "'valid'",
 /// "(1, 1)". A list of one number is printed as the number.
@@ -33,4 +33,4 @@ class FieldPrinter final : public FieldVisitor {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-}  // namespace nyala::testing
+}  // namespace nyala

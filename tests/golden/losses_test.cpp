@@ -6,7 +6,7 @@
 #include <nyala/tests/golden/from_config.h>
 #include <nyala/tests/golden/gradients.h>
 
-namespace nyala::golden {
+namespace nyala::golden::losses_test {
 namespace {
 
 Loss make_loss(const Json& entry, const std::string& reduction) {
@@ -114,4 +114,4 @@ TEST(GoldenLosses, NamesAreThoseOfKeras) {
 }
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::losses_test

@@ -6,7 +6,7 @@
 #include <nyala/api/metrics/all.h>
 #include <nyala/tests/golden/from_config.h>
 
-namespace nyala::golden {
+namespace nyala::golden::metrics_test {
 namespace {
 
 const Tolerance kTolerance = {.absolute = 1e-6, .relative = 5e-6};
@@ -79,4 +79,4 @@ TEST(GoldenMetrics, AccuracyIsResolvedByShapes) {
 }
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::metrics_test

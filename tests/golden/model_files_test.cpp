@@ -12,7 +12,7 @@
 #include <nyala/tests/golden/golden_data.h>
 #include <nyala/tests/golden/on_devices.h>
 
-namespace nyala::golden {
+namespace nyala::golden::model_files_test {
 namespace {
 
 const Tolerance kPrediction = {.absolute = 1e-5, .relative = 1e-5};
@@ -120,4 +120,4 @@ INSTANTIATE_TEST_SUITE_P(Models, GoldenModelFile, testing::ValuesIn(cases()),
                          });
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::model_files_test

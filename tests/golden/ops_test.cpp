@@ -12,7 +12,7 @@
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/golden/golden_data.h>
 
-namespace nyala::golden {
+namespace nyala::golden::ops_test {
 namespace {
 
 struct Case {
@@ -179,4 +179,4 @@ TEST_F(Ops, OfEachRowAreKerasClassesOfItsModule) {
 }
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::ops_test

@@ -13,7 +13,7 @@
 #include <nyala/tests/golden/from_config.h>
 #include <nyala/tests/golden/make_optimizer.h>
 
-namespace nyala::golden {
+namespace nyala::golden::optimizers_test {
 namespace {
 
 const Tolerance kTolerance = {.absolute = 2e-6, .relative = 1e-5};
@@ -157,4 +157,4 @@ INSTANTIATE_TEST_SUITE_P(Classes, GoldenOptimizer,
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::optimizers_test

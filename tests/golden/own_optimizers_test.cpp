@@ -7,7 +7,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/golden/golden_data.h>
 
-namespace nyala::golden {
+namespace nyala::golden::own_optimizers_test {
 namespace {
 
 Tensor waves(const Shape& shape, double factor) {
@@ -95,4 +95,4 @@ TEST(LegacyHardSigmoid, ComputesWhatKeras2DidAndIsNamedInTodaysFiles) {
 }
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::own_optimizers_test

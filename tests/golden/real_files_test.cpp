@@ -22,7 +22,7 @@
 #include <nyala/tests/golden/on_devices.h>
 
 // Files that others made with Keras 1.2 to 2.8, with what their makers recorded.
-namespace nyala {
+namespace nyala::real_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,4 +189,4 @@ TEST(RealFiles, ModelsGiveThePredictionsRecordedWithKeras) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::real_files_test

@@ -16,7 +16,7 @@
 #include <nyala/tests/golden/gradients.h>
 #include <nyala/tests/golden/make_layer.h>
 
-namespace nyala::golden {
+namespace nyala::golden::recurrent_test {
 namespace {
 
 const Tolerance kValues = {.absolute = 3e-6, .relative = 2e-5};
@@ -221,4 +221,4 @@ TEST(GoldenRecurrent, StackedCellsFromTheirFile) { check_model("recurrent_stacke
 TEST(GoldenRecurrent, MaskedLoss) { check_model("recurrent_sequences", sequences_model); }
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::recurrent_test

@@ -9,7 +9,7 @@
 #include <nyala/files/hdf5/file.h>
 #include <nyala/tests/golden/make_model.h>
 
-namespace nyala::golden {
+namespace nyala::golden::weights_files_test {
 namespace {
 
 const Tolerance kPrediction = {.absolute = 1e-5, .relative = 1e-5};
@@ -132,4 +132,4 @@ TEST(WeightsFiles, OfNyalaWithChecksumsOpenInKeras) {
 }
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::weights_files_test

@@ -11,7 +11,7 @@
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/tests/golden/make_model.h>
 
-namespace nyala::golden {
+namespace nyala::golden::weights_test {
 namespace {
 
 /// The Keras class of the same name in areas/weights_files.py: an attribute tracked twice is a list.
@@ -98,4 +98,4 @@ TEST(GoldenWeights, ListsOfASubclassedModel) {
 }
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::weights_test

@@ -6,7 +6,7 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/tests/golden/golden_data.h>
 
-namespace nyala::golden {
+namespace nyala::golden::wrapped_optimizers_test {
 namespace {
 
 const Tolerance kTolerance = {.absolute = 5e-6, .relative = 2e-5};
@@ -63,4 +63,4 @@ TEST(GoldenWrappedOptimizers, TrainingGoesOnFromFiles) {
 }
 
 }  // namespace
-}  // namespace nyala::golden
+}  // namespace nyala::golden::wrapped_optimizers_test

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace nyala::testing {
+namespace nyala {
 
 bool there_is_a_compiler(const std::string& compiler) {
   return std::system((compiler + " --version > /dev/null 2>&1").c_str()) == 0;
@@ -28,4 +28,4 @@ std::string what_the_compiler_says(const std::string& source, const std::string&
   return text;
 }
 
-}  // namespace nyala::testing
+}  // namespace nyala

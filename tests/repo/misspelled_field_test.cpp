@@ -7,7 +7,7 @@
 
 #include <nyala/tests/repo/compiler.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 using ::testing::HasSubstr;
@@ -107,4 +107,4 @@ TEST(MisspelledField, WhatExistsIsChosen) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

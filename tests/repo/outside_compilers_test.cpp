@@ -6,7 +6,7 @@
 
 #include <nyala/tests/repo/compiler.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 using ::testing::HasSubstr;
@@ -85,4 +85,4 @@ TEST(OutsideCompilers, ClangTakesTheHeaders) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

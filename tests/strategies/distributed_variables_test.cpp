@@ -19,7 +19,7 @@
 #include <nyala/tests/strategies/plain_descent.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::distributed_variables_test {
 
 using namespace nyala::detail;
 
@@ -472,4 +472,4 @@ TEST_F(DistributedVariablesTest, SlicesOfOneCopyTakeNoAssignment) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::distributed_variables_test

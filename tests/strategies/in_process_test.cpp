@@ -12,7 +12,7 @@
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/strategies/plain_descent.h>
 
-namespace nyala {
+namespace nyala::in_process_test {
 
 using namespace nyala::detail;
 
@@ -233,4 +233,4 @@ TEST(InProcessAloneTest, RunsWithoutARuleDoNotExcludeEachOther) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::in_process_test

@@ -13,7 +13,7 @@
 #include <nyala/tests/strategies/plain_descent.h>
 #include <nyala/tests/strategies/process_threads.h>
 
-namespace nyala {
+namespace nyala::processes_test {
 
 namespace {
 
@@ -315,4 +315,4 @@ INSTANTIATE_TEST_SUITE_P(
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::processes_test

@@ -9,7 +9,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/replica_group.h>
 
-namespace nyala {
+namespace nyala::replica_group_test {
 
 namespace {
 
@@ -211,4 +211,4 @@ TEST(ReplicaGroupErrorTest, MeetingsWorkOnAsynchronousDevices) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::replica_group_test

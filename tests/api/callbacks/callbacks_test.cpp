@@ -19,7 +19,7 @@
 #include <nyala/backend/core/log.h>
 
 // Callbacks are driven by hand with made-up logs, so that what they do follows from the numbers below.
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 Sequential small_model(const Optimizer& optimizer = SGD(0.5)) {
@@ -441,4 +441,4 @@ TEST(CallbackDefaults, AreThoseOfKeras) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

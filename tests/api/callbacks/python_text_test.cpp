@@ -7,7 +7,7 @@
 #include <nyala/backend/core/error.h>
 
 // The expected texts are what Python 3.11 prints.
-namespace nyala::testing {
+namespace nyala {
 
 using namespace nyala::detail;
 namespace {
@@ -86,4 +86,4 @@ TEST(LazyLogs, AreReadOnceAndOnlyWhenAsked) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

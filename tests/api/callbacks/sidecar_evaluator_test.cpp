@@ -10,7 +10,7 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/backend/core/error.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ TEST_F(SidecarEvaluation, WrongArgumentsAreErrors) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -5,7 +5,7 @@
 #include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 Shape names_of_weights(const Layer& layer, std::vector<std::string>& names) {
@@ -166,4 +166,4 @@ TEST(Convolutions, ShapesWithoutRowsPass) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

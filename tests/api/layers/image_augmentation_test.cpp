@@ -14,7 +14,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala {
+namespace nyala::image_augmentation_test {
 namespace {
 
 struct Draw {
@@ -342,4 +342,4 @@ TEST(ImageAugmentation, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::image_augmentation_test

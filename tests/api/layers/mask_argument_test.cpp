@@ -16,7 +16,7 @@
 #include <nyala/strategies/mirrored.h>
 #include <nyala/tests/support/scratch_folder.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 using ::testing::FloatNear;
@@ -126,4 +126,4 @@ TEST(MaskArgument, IsRefusedWhereNobodyLooksAtIt) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

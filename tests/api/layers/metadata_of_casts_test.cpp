@@ -4,7 +4,7 @@
 #include <nyala/api/layers/base/call_arguments.h>
 #include <nyala/nyala.h>
 
-namespace nyala {
+namespace nyala::metadata_of_casts_test {
 
 namespace {
 
@@ -37,4 +37,4 @@ TEST(NotesOfCasts, AModelsInputKeepsAGivenMask) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::metadata_of_casts_test

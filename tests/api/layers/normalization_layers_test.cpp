@@ -10,7 +10,7 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
 
-namespace nyala {
+namespace nyala::normalization_layers_test {
 namespace {
 
 Tensor numbers(const Shape& shape) {
@@ -198,4 +198,4 @@ TEST(NormalizationLayer, TravelsInAFile) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::normalization_layers_test

@@ -7,7 +7,7 @@
 #include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 Tensor counted(const Shape& shape, int period) {
@@ -116,4 +116,4 @@ TEST(Pooling, ShapesWithoutRowsPass) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -15,7 +15,7 @@
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/api/field_printer.h>
 
-namespace nyala::testing {
+namespace nyala::recurrent_test {
 
 using namespace nyala::detail;
 namespace {
@@ -370,4 +370,4 @@ TEST(Embedding, GradientsOfRowsAddUp) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::recurrent_test

@@ -8,7 +8,7 @@
 #include <nyala/api/model/model.h>
 #include <nyala/backend/core/error.h>
 
-namespace nyala {
+namespace nyala::shape_layers_test {
 namespace {
 
 Tensor counted(const Shape& shape) {
@@ -90,4 +90,4 @@ TEST(RectifierLayers, HaveTheirSlopes) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::shape_layers_test

@@ -5,7 +5,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::tracked_layers_test {
 
 namespace {
 
@@ -170,4 +170,4 @@ TEST(TrackedLayers, ANetworkInsideALossRunsInInferenceMode) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::tracked_layers_test

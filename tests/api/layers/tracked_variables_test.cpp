@@ -7,7 +7,7 @@
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala {
+namespace nyala::tracked_variables_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -157,4 +157,4 @@ TEST(TrackedVariables, APartIsFoundByTheAttributeThatTracksIt) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::tracked_variables_test

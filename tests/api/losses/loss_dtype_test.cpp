@@ -18,7 +18,7 @@
 #include <nyala/strategies/mirrored.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala::testing {
+namespace nyala {
 
 using namespace nyala::detail;
 namespace {
@@ -134,4 +134,4 @@ TEST(LossDType, ClassNumbersThatBecameFloatsIndexStill) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

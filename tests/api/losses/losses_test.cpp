@@ -11,7 +11,7 @@
 #include <nyala/backend/runtime/status_word.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala::testing {
+namespace nyala {
 
 using namespace nyala::detail;
 namespace {
@@ -160,4 +160,4 @@ TEST(Losses, HingeTakesBothKindsOfLabels) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -17,7 +17,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/mirrored.h>
 
-namespace nyala::testing {
+namespace nyala::scalar_loss_test {
 namespace {
 
 Tensor mean_square(const Tensor& y_true, const Tensor& y_pred) {
@@ -135,4 +135,4 @@ TEST_F(ScalarLoss, RanksOfTargetAndPredictionAreMadeToFit) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::scalar_loss_test

@@ -7,7 +7,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 
 // Metrics that count: AUC, what it is made of, F scores, R2 and intersection over union.
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 Tensor floats(const std::vector<float>& values, const Shape& shape) { return Tensor::from(values, shape); }
@@ -136,4 +136,4 @@ TEST(CountingMetrics, WhatTheyRefuse) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -21,7 +21,7 @@
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 Tensor mean_error(const Tensor& y_true, const Tensor& y_pred) { return ops::mean(ops::abs(y_true - y_pred)); }
@@ -119,4 +119,4 @@ TEST_F(FunctionMetric, FilesKeepThatTheRowsDepend) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -10,7 +10,7 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
 
-namespace nyala::testing {
+namespace nyala::metrics_test {
 namespace {
 
 Tensor floats(const std::vector<float>& values, const Shape& shape) { return Tensor::from(values, shape); }
@@ -148,4 +148,4 @@ TEST(Metrics, Validation) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::metrics_test

@@ -6,7 +6,7 @@
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 using ::testing::HasSubstr;
@@ -107,4 +107,4 @@ TEST_F(WeightedMeans, AScalarOfAReplicaSaysForHowManyRowsItStands) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

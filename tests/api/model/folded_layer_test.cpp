@@ -10,7 +10,7 @@
 #include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/nyala.h>
 
-namespace nyala {
+namespace nyala::folded_layer_test {
 namespace {
 
 /// Numbers without a pattern in [low, high).
@@ -533,4 +533,4 @@ TEST(FoldedLayer, TrainingGivesTheMemoryBack) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::folded_layer_test

@@ -12,7 +12,7 @@
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::functional_test {
 
 namespace {
 
@@ -170,4 +170,4 @@ TEST_F(FunctionalTest, InputsOfDifferentLengthsAreAnError) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::functional_test

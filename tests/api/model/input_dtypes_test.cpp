@@ -12,7 +12,7 @@
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala {
+namespace nyala::input_dtypes_test {
 
 namespace {
 
@@ -304,4 +304,4 @@ TEST(WholeNumbersAsData, IdsKeepTheirBitsThroughModelsInModels) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::input_dtypes_test

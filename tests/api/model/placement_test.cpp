@@ -28,7 +28,7 @@
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::placement_test {
 
 using namespace nyala::detail;
 
@@ -496,4 +496,4 @@ TEST_F(PlacementTest, AWarmStepTakesNoMemoryFromTheSystem) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::placement_test

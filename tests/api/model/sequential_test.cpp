@@ -8,7 +8,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::sequential_test {
 
 namespace {
 
@@ -199,4 +199,4 @@ TEST_F(SequentialTest, AutomaticNamesCountPerClass) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::sequential_test

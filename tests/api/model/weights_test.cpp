@@ -8,7 +8,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::weights_test {
 
 namespace {
 
@@ -126,4 +126,4 @@ TEST(ModelWeightsTest, AFrozenBatchNormalizationKeepsItsStatistics) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::weights_test

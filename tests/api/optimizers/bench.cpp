@@ -4,7 +4,7 @@
 
 #include <nyala/tests/api/optimizers/bench.h>
 
-namespace nyala::testing {
+namespace nyala {
 
 using namespace nyala::detail;
 
@@ -92,4 +92,4 @@ std::vector<double> Bench::state(const std::string& name) const {
   throw std::runtime_error("no optimizer variable " + name);
 }
 
-}  // namespace nyala::testing
+}  // namespace nyala

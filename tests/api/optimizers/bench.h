@@ -5,7 +5,7 @@
 
 #include <nyala/api/optimizers/all.h>
 
-namespace nyala::testing {
+namespace nyala {
 
 struct BenchOptions {
   std::vector<Shape> shapes = {{3, 5}, {7}, {70}};
@@ -42,4 +42,4 @@ Tensor from_doubles(const std::vector<double>& values, const Shape& shape, DType
 /// The initial weights of variable `index`.
 std::vector<double> initial_weights(size_t index, int64_t count);
 
-}  // namespace nyala::testing
+}  // namespace nyala

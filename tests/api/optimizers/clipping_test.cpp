@@ -6,7 +6,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/api/optimizers/bench.h>
 
-namespace nyala::testing {
+namespace nyala {
 
 using namespace nyala::detail;
 namespace {
@@ -114,4 +114,4 @@ TEST(Clipping, OnlyOneKind) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -7,7 +7,7 @@
 #include <nyala/tests/api/optimizers/bench.h>
 
 // The formulas of Keras' pages on one number after the other, against the updates over whole arenas.
-namespace nyala::testing {
+namespace nyala::formulas_test {
 namespace {
 
 struct Element {
@@ -142,4 +142,4 @@ TEST(OptimizerFormulas, AFormulaMadeOfOtherOps) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::formulas_test

@@ -4,7 +4,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/api/optimizers/bench.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 TEST(OptimizerNames, AreClassNamesInAnyCase) {
@@ -57,4 +57,4 @@ TEST(OptimizerState, EmptyAndNarrowVariables) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -11,7 +11,7 @@
 #include <nyala/tests/api/optimizers/bench.h>
 
 // However an update is cut, wherever it runs: the same bits.
-namespace nyala::testing {
+namespace nyala {
 
 using namespace nyala::detail;
 namespace {
@@ -155,4 +155,4 @@ TEST(OptimizerSlices, AnErrorInAThreadComesBack) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

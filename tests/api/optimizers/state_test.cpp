@@ -7,7 +7,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/api/optimizers/bench.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 Optimizer everything() {
@@ -204,4 +204,4 @@ TEST(OptimizerState, NothingToTrainIsNoError) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

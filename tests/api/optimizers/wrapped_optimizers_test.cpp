@@ -18,7 +18,7 @@
 #include <nyala/files/hdf5/file.h>
 #include <nyala/tests/api/optimizers/bench.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 using Gradients = std::vector<std::vector<double>>;
@@ -306,4 +306,4 @@ TEST(MultiOptimizer, AfterLoadingAFunctionIsGivenAgain) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

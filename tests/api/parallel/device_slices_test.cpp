@@ -6,7 +6,7 @@
 #include <nyala/api/parallel/device_slices.h>
 #include <nyala/nyala.h>
 
-namespace nyala {
+namespace nyala::device_slices_test {
 
 using namespace nyala::detail;
 namespace {
@@ -215,4 +215,4 @@ TEST(DeviceSlices, DevicesWithMemoryOfTheirOwnFetchWeightsAndReturnGradients) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::device_slices_test

@@ -5,7 +5,7 @@
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/scratch_folder.h>
 
-namespace nyala {
+namespace nyala::multi_gpu_model_test {
 namespace {
 
 Tensor random_rows(const Shape& shape, uint64_t key) {
@@ -228,4 +228,4 @@ TEST(MultiGpuModel, RelocationKeepsTheTemplatesVariables) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::multi_gpu_model_test

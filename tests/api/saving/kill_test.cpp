@@ -15,7 +15,7 @@
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/support/child_process.h>
 
-namespace nyala {
+namespace nyala::kill_test {
 namespace {
 
 std::string content_of(const std::string& path) {
@@ -108,4 +108,4 @@ TEST_P(KilledTraining, EndsWithTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Replicas, KilledTraining, testing::Values(1, 2), testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::kill_test

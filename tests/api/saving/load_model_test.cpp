@@ -15,7 +15,7 @@
 #include <nyala/files/zip/archive_writer.h>
 #include <nyala/tests/support/scratch_folder.h>
 
-namespace nyala {
+namespace nyala::load_model_test {
 namespace {
 
 Tensor numbers(const Shape& shape, uint64_t seed = 1) {
@@ -271,4 +271,4 @@ TEST_F(ModelFile, PartsOfAFile) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::load_model_test

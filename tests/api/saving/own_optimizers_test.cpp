@@ -10,7 +10,7 @@
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala {
+namespace nyala::own_optimizers_test {
 
 using namespace nyala::detail;
 namespace {
@@ -219,4 +219,4 @@ TEST(OwnOptimizerNames, AreTheirOwn) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::own_optimizers_test

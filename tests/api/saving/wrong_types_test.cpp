@@ -8,7 +8,7 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 using ::testing::HasSubstr;
@@ -130,4 +130,4 @@ TEST(WrongTypes, LongTextIsShownByItsBeginning) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -6,7 +6,7 @@
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/core/error.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 TEST(Schedules, ExponentialDecay) {
@@ -80,4 +80,4 @@ TEST(Schedules, CosineDecayRestarts) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

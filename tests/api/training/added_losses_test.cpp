@@ -6,7 +6,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 class AddedLosses : public ::testing::Test {
@@ -148,4 +148,4 @@ TEST_F(AddedLosses, MetricsAndScalarsOfATrainStep) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -15,7 +15,7 @@
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/api/training/fit_support.h>
 
-namespace nyala::testing {
+namespace nyala::clear_errors_test {
 namespace {
 
 using ::testing::AllOf;
@@ -166,4 +166,4 @@ TEST(Conveniences, ShapesAndTheLastNumber) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::clear_errors_test

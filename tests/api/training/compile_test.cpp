@@ -7,7 +7,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::compile_test {
 namespace {
 
 using ::testing::AllOf;
@@ -87,4 +87,4 @@ TEST(Compile, ThatThrowsLeavesTheModelCompiledAsBefore) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::compile_test

@@ -11,7 +11,7 @@
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/api/training/fit_support.h>
 
-namespace nyala {
+namespace nyala::fit_errors_test {
 
 namespace {
 
@@ -267,4 +267,4 @@ TEST(FitErrorsTest, SymbolicTensorsAreNoData) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::fit_errors_test

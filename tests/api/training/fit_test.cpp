@@ -9,7 +9,7 @@
 #include <nyala/backend/runtime/random.h>
 #include <nyala/tests/api/training/fit_support.h>
 
-namespace nyala {
+namespace nyala::fit_test {
 
 namespace {
 
@@ -321,4 +321,4 @@ TEST(FitTest, SeveralOutputsHaveTheirLossesAndMetrics) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::fit_test

@@ -6,7 +6,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/nyala.h>
 
-namespace nyala {
+namespace nyala::frozen_prefix_test {
 namespace {
 
 Tensor wave(const Shape& shape, double factor) {
@@ -138,4 +138,4 @@ TEST_F(FrozenPrefix, BatchNormalizationKeepsItsStatistics) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::frozen_prefix_test

@@ -11,7 +11,7 @@
 #include <nyala/backend/core/log.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 using ::testing::AllOf;
@@ -103,4 +103,4 @@ TEST(TrainOnBatch, TakesClassWeights) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -16,7 +16,7 @@
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 using ::testing::HasSubstr;
@@ -134,4 +134,4 @@ TEST_F(MaskedLosses, WhatDoesNotFitIsNamed) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

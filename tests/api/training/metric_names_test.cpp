@@ -11,7 +11,7 @@
 #include <nyala/backend/ops/elementwise/rounding.h>
 #include <nyala/backend/ops/reduction/reduction.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -77,4 +77,4 @@ TEST(MetricNames, OfSeveralOutputsByName) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

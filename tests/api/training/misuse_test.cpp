@@ -7,7 +7,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::misuse_test {
 namespace {
 
 using ::testing::AllOf;
@@ -248,4 +248,4 @@ TEST(Misuse, AFileLoadsHoweverManyModelsThereWereBefore) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::misuse_test

@@ -14,7 +14,7 @@
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala {
+namespace nyala::named_rows_test {
 namespace {
 
 using testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(NamedRows, OfIndicesGivenToPredict) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::named_rows_test

@@ -4,7 +4,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::output_weights_test {
 
 namespace {
 
@@ -112,4 +112,4 @@ TEST_F(OutputWeights, NotWithClassWeights) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::output_weights_test

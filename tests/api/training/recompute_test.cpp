@@ -5,7 +5,7 @@
 
 #include <nyala/nyala.h>
 
-namespace nyala {
+namespace nyala::recompute_test {
 namespace {
 
 Tensor numbers(const Shape& shape, uint64_t seed) {
@@ -74,4 +74,4 @@ TEST(RecomputeBatchNormalization, OnReplicas) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::recompute_test

@@ -4,7 +4,7 @@
 
 #include <nyala/nyala.h>
 
-namespace nyala {
+namespace nyala::replica_literals_test {
 
 using namespace nyala::detail;
 
@@ -186,4 +186,4 @@ TEST(GlobalGenerator, StartsAfreshWithTheSeedAndGoesOn) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::replica_literals_test

@@ -19,7 +19,7 @@
 #include <nyala/strategies/mirrored.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala::testing {
+namespace nyala::several_values_test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -92,4 +92,4 @@ TEST(SeveralValues, TheProgressLineShowsTheirMeanAndTheTableAll) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::several_values_test

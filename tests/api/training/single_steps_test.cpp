@@ -4,7 +4,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/tests/api/training/fit_support.h>
 
-namespace nyala {
+namespace nyala::single_steps_test {
 
 namespace {
 
@@ -80,4 +80,4 @@ TEST(SingleStepsTest, EvaluateReturnsNamedValues) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::single_steps_test

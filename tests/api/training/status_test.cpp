@@ -21,7 +21,7 @@
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala::testing {
+namespace nyala::status_test {
 namespace {
 
 using ::testing::AllOf;
@@ -218,4 +218,4 @@ TEST_F(StatusTest, ThreadsThatPredictDoNotMixTheirs) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::status_test

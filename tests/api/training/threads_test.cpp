@@ -12,7 +12,7 @@
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/api/training/fit_support.h>
 
-namespace nyala {
+namespace nyala::threads_test {
 
 namespace {
 
@@ -188,4 +188,4 @@ TEST(ModelThreadsTest, DifferentModelsTrainAtOnce) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::threads_test

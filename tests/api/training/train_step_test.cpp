@@ -5,7 +5,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::train_step_test {
 
 namespace {
 
@@ -348,4 +348,4 @@ static_assert(std::is_convertible_v<int, LearningRate> && std::is_convertible_v<
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::train_step_test

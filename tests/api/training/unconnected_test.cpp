@@ -11,7 +11,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::unconnected_test {
 namespace {
 
 using ::testing::ElementsAreArray;
@@ -186,4 +186,4 @@ TEST_F(UnconnectedFit, ApplyGradientsLeavesThemOut) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::unconnected_test

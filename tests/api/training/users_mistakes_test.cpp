@@ -8,7 +8,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala::testing {
+namespace nyala::users_mistakes_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -89,4 +89,4 @@ TEST(UsersMistakes, AFolderThatDoesNotExist) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::users_mistakes_test

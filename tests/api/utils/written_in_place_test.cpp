@@ -10,7 +10,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/support/mirrored.h>
 
-namespace nyala {
+namespace nyala::written_in_place_test {
 
 namespace {
 
@@ -143,4 +143,4 @@ TEST(WrittenInPlace, AStatefulLayerInALoopOfOnesOwn) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::written_in_place_test

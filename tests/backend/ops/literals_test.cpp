@@ -15,7 +15,7 @@
 #include <nyala/backend/ops/elementwise/comparison.h>
 #include <nyala/backend/ops/elementwise/logical.h>
 
-namespace nyala {
+namespace nyala::literals_test {
 namespace {
 
 constexpr int64_t kOdd32 = 16'777'217;             // 2^24 + 1: no float32
@@ -166,4 +166,4 @@ TEST(FullLike, HasShapeDtypeAndDevice) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::literals_test

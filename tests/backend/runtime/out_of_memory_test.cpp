@@ -18,7 +18,7 @@
 #include <nyala/backend/runtime/proven_room.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::out_of_memory_test {
 
 namespace {
 
@@ -135,4 +135,4 @@ TEST(OutOfMemory, AThreadsOwnValueEndsWithIt) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::out_of_memory_test

@@ -3,7 +3,7 @@
 #include <nyala/api/layers/all.h>
 #include <nyala/tests/conformance/layers/run_layer_test.h>
 
-namespace nyala::testing {
+namespace nyala {
 namespace {
 
 template <class L>
@@ -87,4 +87,4 @@ TEST(LayerConformance, GlobalPooling1DAnd3D) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala

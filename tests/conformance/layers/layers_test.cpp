@@ -8,7 +8,7 @@
 #include <nyala/backend/ops/shape/shape.h>
 #include <nyala/tests/conformance/layers/run_layer_test.h>
 
-namespace nyala::testing {
+namespace nyala::layers_test {
 
 using namespace nyala::detail;
 namespace {
@@ -131,4 +131,4 @@ TEST(LayerConformance, FindsAWrongShape) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::layers_test

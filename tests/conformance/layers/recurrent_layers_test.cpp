@@ -4,7 +4,7 @@
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/tests/conformance/layers/run_layer_test.h>
 
-namespace nyala::testing {
+namespace nyala::recurrent_layers_test {
 namespace {
 
 template <class L>
@@ -98,4 +98,4 @@ TEST(LayerConformance, Lambda) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::recurrent_layers_test

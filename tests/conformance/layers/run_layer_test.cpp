@@ -14,7 +14,7 @@
 #include <nyala/backend/runtime/random.h>
 #include <nyala/tests/conformance/layers/run_layer_test.h>
 
-namespace nyala::testing {
+namespace nyala {
 
 using namespace nyala::detail;
 
@@ -211,4 +211,4 @@ void run_layer_test(const LayerCase& layer_case) {
   }
 }
 
-}  // namespace nyala::testing
+}  // namespace nyala

@@ -5,7 +5,7 @@
 
 #include <nyala/api/layers/base/layer.h>
 
-namespace nyala::testing {
+namespace nyala {
 
 /// One layer in one configuration on inputs of given shapes (with the batch).
 struct LayerCase {
@@ -22,4 +22,4 @@ struct LayerCase {
 /// - its weights written by save_weights and read by load_weights give the same predictions.
 void run_layer_test(const LayerCase& layer_case);
 
-}  // namespace nyala::testing
+}  // namespace nyala

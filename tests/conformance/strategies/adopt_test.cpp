@@ -4,7 +4,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/conformance/strategies/places.h>
 
-namespace nyala {
+namespace nyala::adopt_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -135,4 +135,4 @@ TEST(Adopt, IsRefusedInsideAReplica) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::adopt_test

@@ -14,7 +14,7 @@
 #include <nyala/tests/conformance/strategies/places.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::apply_gradients_test {
 
 namespace {
 
@@ -276,4 +276,4 @@ TEST(ApplyGradients, AVariableOfAnotherStrategyIsRefusedInsideRun) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::apply_gradients_test

@@ -15,7 +15,7 @@
 #include <nyala/strategies/seed_generator.h>
 #include <nyala/tests/conformance/strategies/places.h>
 
-namespace nyala {
+namespace nyala::cases_contexts_test {
 
 namespace {
 
@@ -261,4 +261,4 @@ TEST(ContextCases, AnErrorNamesReplicaDeviceAndLayer) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::cases_contexts_test

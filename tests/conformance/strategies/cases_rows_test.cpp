@@ -2,7 +2,7 @@
 // restored (case numbers in the tests' names).
 #include <nyala/tests/conformance/strategies/training_support.h>
 
-namespace nyala {
+namespace nyala::cases_rows_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -257,4 +257,4 @@ TEST(ContextCases, Case41_RestoredToAnotherNumberOfReplicas) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::cases_rows_test

@@ -20,7 +20,7 @@
 #include <nyala/strategies/mirrored.h>
 #include <nyala/tests/conformance/strategies/places.h>
 
-namespace nyala {
+namespace nyala::cases_variables_test {
 
 namespace {
 
@@ -513,4 +513,4 @@ INSTANTIATE_TEST_SUITE_P(Places, MirroredVariableCases, ::testing::ValuesIn(mirr
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::cases_variables_test

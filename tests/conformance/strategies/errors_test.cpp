@@ -5,7 +5,7 @@
 
 #include <nyala/tests/conformance/strategies/training_support.h>
 
-namespace nyala {
+namespace nyala::errors_test {
 namespace {
 
 /// Throws in training on one replica, once it is told to, when the others have finished their part.
@@ -64,4 +64,4 @@ TEST(ErrorsInReplicas, AFailedStepOfAnAccumulation) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::errors_test

@@ -9,7 +9,7 @@
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/conformance/strategies/places.h>
 
-namespace nyala {
+namespace nyala::gan_test {
 
 namespace {
 
@@ -127,4 +127,4 @@ TEST(GanCases, AReplicaThatSkipsAnUpdateIsAnError) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::gan_test

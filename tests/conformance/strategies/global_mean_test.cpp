@@ -1,7 +1,7 @@
 // A layer that looks at the rows of the whole batch.
 #include <nyala/tests/conformance/strategies/training_support.h>
 
-namespace nyala {
+namespace nyala::global_mean_test {
 
 namespace {
 
@@ -91,4 +91,4 @@ TEST(GlobalMean, ByHand) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::global_mean_test

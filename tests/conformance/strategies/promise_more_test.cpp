@@ -5,7 +5,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/conformance/strategies/expect_promise.h>
 
-namespace nyala {
+namespace nyala::promise_more_test {
 namespace {
 
 constexpr int64_t kFeatures = 6, kClasses = 3, kWords = 9, kSteps = 5;
@@ -185,4 +185,4 @@ TEST(PromiseOfMasks, WithSampleWeights) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::promise_more_test

@@ -5,7 +5,7 @@
 #include <nyala/tests/conformance/strategies/over_processes.h>
 #include <nyala/tests/conformance/strategies/promise_case.h>
 
-namespace nyala {
+namespace nyala::promise_over_processes_test {
 
 namespace {
 
@@ -46,4 +46,4 @@ INSTANTIATE_TEST_SUITE_P(All, PromiseOverMoreProcesses,
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::promise_over_processes_test

@@ -13,7 +13,7 @@
 #include <nyala/strategies/one_device.h>
 #include <nyala/tests/conformance/strategies/promise_case.h>
 
-namespace nyala {
+namespace nyala::promise_test {
 
 namespace {
 
@@ -191,4 +191,4 @@ INSTANTIATE_TEST_SUITE_P(Cases, PromiseTest, ::testing::ValuesIn(case_names()), 
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::promise_test

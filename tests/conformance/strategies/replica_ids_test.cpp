@@ -18,7 +18,7 @@
 #include <nyala/tests/strategies/plain_descent.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::replica_ids_test {
 
 namespace {
 
@@ -162,4 +162,4 @@ TEST_F(ReplicaIdsTest, ErrorsNameTheGlobalId) {
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::replica_ids_test

@@ -11,7 +11,7 @@
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/conformance/strategies/promise_case.h>
 
-namespace nyala {
+namespace nyala::save_load_pairs_test {
 namespace {
 
 /// BatchNormalization and Dropout, Adam with clipping, and a partial last batch.
@@ -161,4 +161,4 @@ TEST_F(SaveLoadPairs, SafetensorsAndArraysHoldTheWeights) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::save_load_pairs_test

@@ -10,7 +10,7 @@
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/scratch_folder.h>
 
-namespace nyala {
+namespace nyala::shared_layers_test {
 namespace {
 
 using testing::AllOf;
@@ -340,4 +340,4 @@ TEST_F(SharedLayers, RandomProgramsGiveTheNumbersOfOneDevice) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::shared_layers_test

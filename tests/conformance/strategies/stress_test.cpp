@@ -16,7 +16,7 @@
 #include <nyala/tests/conformance/strategies/promise_case.h>
 #include <nyala/tests/conformance/strategies/stress_kinds.h>
 
-namespace nyala {
+namespace nyala::stress_test {
 
 using namespace nyala::detail;
 namespace {
@@ -276,4 +276,4 @@ TEST_F(StrategiesSlow, RandomTrainingsWithRandomErrors) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::stress_test

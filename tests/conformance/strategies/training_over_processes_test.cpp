@@ -8,7 +8,7 @@
 #include <nyala/tests/conformance/strategies/over_processes.h>
 #include <nyala/tests/conformance/strategies/training_support.h>
 
-namespace nyala {
+namespace nyala::training_over_processes_test {
 
 namespace {
 
@@ -323,4 +323,4 @@ INSTANTIATE_TEST_SUITE_P(All, TrainingOverProcesses, ::testing::Values(Layout{2,
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::training_over_processes_test

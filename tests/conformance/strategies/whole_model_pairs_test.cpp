@@ -10,7 +10,7 @@
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/conformance/strategies/promise_case.h>
 
-namespace nyala {
+namespace nyala::whole_model_pairs_test {
 namespace {
 
 struct Way {
@@ -151,4 +151,4 @@ TEST_F(WholeModelPairs, MovingAveragesAndASchedule) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::whole_model_pairs_test

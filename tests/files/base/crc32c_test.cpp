@@ -10,7 +10,7 @@
 #include <nyala/files/base/crc_folding.h>
 #include <nyala/tests/backend/runtime/crc_by_definition.h>
 
-namespace nyala {
+namespace nyala::crc32c_test {
 namespace {
 
 constexpr uint32_t kPolynomial = 0x82f63b78;
@@ -62,4 +62,4 @@ TEST(Crc32c, GoesOnWhereItEnded) {
 }
 
 }  // namespace
-}  // namespace nyala
+}  // namespace nyala::crc32c_test
