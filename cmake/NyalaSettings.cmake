@@ -54,7 +54,8 @@ endfunction()
 
 # nyala_unity_build(<target> <source>... [EXCEPT <regex>...]): with NYALA_UNITY_BUILD the sources of one folder are
 # compiled together, eight at a time, but for those whose path matches; nothing else changes, and each file compiles
-# alone as well. What lies in one folder must not give two things one name, not even in unnamed namespaces.
+# alone as well. What lies in one folder must not give two things one name, not even in unnamed namespaces
+# (tests/repo/unity_names_test.cpp checks the tests: one that shares a name has a namespace of its file's name).
 function(nyala_unity_build target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCEPT")
   if(NOT NYALA_UNITY_BUILD)
