@@ -32,6 +32,7 @@ struct AlphaDropoutConfig;
 struct Arrays;
 class Attention;
 struct AttentionConfig;
+enum class AutoShardPolicy : int8_t;
 class Average;
 class AveragePooling1D;
 class AveragePooling2D;

@@ -79,6 +79,12 @@ Dataset Dataset::interleave(InterleaveFunction f, const InterleaveConfig& config
   return Dataset(combinators::interleave(checked(), std::move(f), config));
 }
 
+Dataset Dataset::with_options(const DatasetOptions& options) const {
+  return Dataset(combinators::with_options(checked(), options));
+}
+
+DatasetOptions Dataset::options() const { return checked()->options(); }
+
 int64_t Dataset::cardinality() const { return checked()->cardinality(); }
 
 bool Dataset::is_index_based() const { return checked()->is_index_based(); }

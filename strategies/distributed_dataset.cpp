@@ -22,6 +22,9 @@ DistributedDataset::DistributedDataset(std::shared_ptr<StrategyNode> strategy, D
 
 int64_t DistributedDataset::cardinality() const {
   const int64_t batches = dataset_.cardinality();
+  const AutoShardPolicy policy = dataset_.options().experimental_distribute.auto_shard_policy;
+  if (strategy_->processes() && batches_ == BatchesAre::global && are_own_batches(policy))
+    return batches < 0 ? batches : kUnknownCardinality;
   if (batches_ == BatchesAre::global || batches < 0) return batches;
   const int64_t replicas = strategy_->num_local_replicas();
   return (batches + replicas - 1) / replicas;
@@ -29,9 +32,14 @@ int64_t DistributedDataset::cardinality() const {
 
 DistributedDataset::Iterator::Iterator(std::shared_ptr<StrategyNode> strategy, const Dataset& dataset,
                                        BatchesAre batches)
-    : strategy_(std::move(strategy)),
-      batches_(std::make_shared<DatasetIterator>(dataset.iterate())),
-      batches_are_(batches) {
+    : strategy_(std::move(strategy)), batches_are_(batches) {
+  const ProcessExchange* const processes = strategy_->processes();
+  const AutoShardPolicy policy = dataset.options().experimental_distribute.auto_shard_policy;
+  if (processes && batches == BatchesAre::global && are_own_batches(policy))
+    own_ = std::make_shared<OwnBatches>(dataset, dataset.node()->next_epoch(), processes->size(),
+                                        processes->rank());
+  else
+    batches_ = std::make_shared<DatasetIterator>(dataset.iterate());
   ++*this;
 }
 
@@ -65,9 +73,8 @@ void join(ProcessExchange& processes, DistributedBatch& batch, bool& comes) {
   if (some && !comes) {
     if (batch.parts.empty())
       throw InvalidArgumentError(
-          "distribute_datasets_from_function: the Dataset of this process has no batch, those of others "
-          "have; "
-          "expected one at least");
+          "distribute: the Dataset of this process has no batch, those of others have; expected one at "
+          "least");
     for (Batch& part : batch.parts) part = nyala::detail::rows_of(part, 0, 0);
   }
   comes = some;
@@ -82,9 +89,12 @@ void join(ProcessExchange& processes, DistributedBatch& batch, bool& comes) {
 
 DistributedDataset::Iterator& DistributedDataset::Iterator::operator++() {
   Batch batch;
-  more_ = batches_->next(batch);
+  more_ = own_ ? own_->next(batch) : batches_->next(batch);
   ProcessExchange* const processes = strategy_->processes();
-  if (batches_are_ == BatchesAre::global) {
+  if (own_) {
+    if (more_) batch_ = cut_among_own(batch);
+    join(*processes, batch_, more_);
+  } else if (batches_are_ == BatchesAre::global) {
     if (processes) check_alike(*processes, more_, more_ ? num_rows(batch, "distribute") : 0);
     if (more_) batch_ = strategy_->distribute(batch);
   } else {
@@ -92,6 +102,22 @@ DistributedDataset::Iterator& DistributedDataset::Iterator::operator++() {
     if (processes) join(*processes, batch_, more_);
   }
   return *this;
+}
+
+// Equal shares; the place among all rows is not known yet.
+DistributedBatch DistributedDataset::Iterator::cut_among_own(const Batch& batch) {
+  DistributedBatch out;
+  out.rows = num_rows(batch, "distribute");
+  const int64_t replicas = strategy_->num_local_replicas();
+  for (int64_t index = 0, first = 0; index < replicas; ++index) {
+    const int64_t count = out.rows / replicas + (index < out.rows % replicas ? 1 : 0);
+    Batch part = nyala::detail::rows_of(batch, first, count);
+    first += count;
+    for_each_tensor(part,
+                    [&](Tensor& tensor) { tensor = strategy_->place(tensor, static_cast<int>(index)); });
+    out.parts.push_back(std::move(part));
+  }
+  return out;
 }
 
 // A replica for which no batch is left gets one without rows and still takes part.

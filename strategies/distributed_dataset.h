@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <nyala/datasets/base/dataset.h>
+#include <nyala/strategies/own_batches.h>
 
 namespace nyala {
 
@@ -41,9 +42,11 @@ class DistributedDataset {
 
    private:
     DistributedBatch one_for_each(const Batch& first);
+    DistributedBatch cut_among_own(const Batch& batch);
 
     std::shared_ptr<StrategyNode> strategy_;
     std::shared_ptr<DatasetIterator> batches_;
+    std::shared_ptr<detail::OwnBatches> own_;  // in its place, where each process has its own
     BatchesAre batches_are_;
     DistributedBatch batch_;
     bool more_ = true;

@@ -19,30 +19,73 @@ namespace nyala {
 
 using namespace nyala::detail;
 
-NextBatch next_of_all(StrategyNode& strategy, const NextBatchHere& here) {
+namespace {
+
+/// The rows of lower ranks come first.
+NextBatch place_own(const std::vector<int64_t>& comes, const std::vector<int64_t>& rows, size_t rank,
+                    BatchPlace& place) {
+  place = {.own = rows[rank]};
+  for (size_t other = 0; other < rows.size(); ++other) {
+    if (other < rank) place.first += rows[other];
+    place.rows += rows[other];
+  }
+  return std::ranges::any_of(comes, [](int64_t one) { return one != 0; }) ? NextBatch::comes
+                                                                          : NextBatch::is_none;
+}
+
+}  // namespace
+
+NextBatch next_of_all(StrategyNode& strategy, const NextBatchHere& here, BatchPlace* place) {
   ProcessExchange* const processes = strategy.processes();
   if (!processes) {
     if (here.stops) return NextBatch::is_not_wanted;
     return here.comes ? NextBatch::comes : NextBatch::is_none;
   }
-  using Numbers = std::array<int64_t, 3>;
-  const Numbers own{here.stops, here.comes, here.rows};
+  using Numbers = std::array<int64_t, 4>;
+  const Numbers own{here.stops, here.comes, here.rows, here.own};
   std::vector<int64_t> all(own.size() * static_cast<size_t>(processes->size()));
   processes->all_numbers(own, all, "the next batch");
   const auto of = [&](size_t rank, size_t number) { return all[rank * own.size() + number]; };
   const size_t size = static_cast<size_t>(processes->size());
   for (size_t rank = 0; rank < size; ++rank)
     if (of(rank, 0)) return NextBatch::is_not_wanted;
+  if (place && here.own) {
+    std::vector<int64_t> comes, rows;
+    for (size_t rank = 0; rank < size; ++rank) {
+      if (!of(rank, 3))
+        throw CommunicationError("the next batch: rank " + std::to_string(rank) +
+                                 " has another AutoShardPolicy than rank " +
+                                 std::to_string(processes->rank()));
+      comes.push_back(of(rank, 1));
+      rows.push_back(of(rank, 2));
+    }
+    return place_own(comes, rows, static_cast<size_t>(processes->rank()), *place);
+  }
   for (size_t rank = 1; rank < size; ++rank) {
     const auto text = [&](size_t r) {
       return of(r, 1) ? "one of " + std::to_string(of(r, 2)) + " rows" : std::string("none");
     };
-    if (of(rank, 1) != of(0, 1) || of(rank, 2) != of(0, 2))
+    if (of(rank, 1) != of(0, 1) || of(rank, 2) != of(0, 2) || of(rank, 3) != of(0, 3))
       throw CommunicationError("the next batch: rank 0 has " + text(0) + ", rank " + std::to_string(rank) +
                                " has " + text(rank) +
                                "; give every process the same data: it takes its rows of each batch");
   }
   return here.comes ? NextBatch::comes : NextBatch::is_none;
+}
+
+NextBatch next_of_all(StrategyNode& strategy, Feed& feed, Batch& batch, bool stops) {
+  const bool comes = !stops && feed.next(batch);
+  BatchPlace place;
+  const int64_t rows = comes ? global_rows(feed, batch) : 0;
+  const NextBatch next =
+      next_of_all(strategy, {.stops = stops, .comes = comes, .rows = rows, .own = feed.is_own()}, &place);
+  if (!feed.is_own() || next != NextBatch::comes) return next;
+  if (!comes && batch.x.empty())
+    throw InvalidArgumentError(
+        "the Dataset of this process has no batch, those of others have; expected one at least");
+  if (!comes) batch = rows_of(batch, 0, 0);
+  feed.set_place(place);
+  return next;
 }
 
 bool any_stops(StrategyNode& strategy, bool stops) {

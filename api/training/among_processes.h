@@ -4,6 +4,7 @@
 
 #include <nyala/api/metrics/base/metric.h>
 #include <nyala/api/training/epoch_sums.h>
+#include <nyala/api/training/feed.h>
 #include <nyala/backend/parameters/call.h>
 #include <nyala/strategies/strategy_node.h>
 
@@ -19,11 +20,16 @@ struct NextBatchHere {
   bool stops = false;  // somebody asked for the end of training
   bool comes = false;
   int64_t rows = 0;
+  bool own = false;  // others may have more or fewer rows, or none any more
 };
 
 /// The same on all processes. Where one stops, all do. Throws CommunicationError where some have a batch and
-/// others none, or batches of other rows: every process is given the whole batches.
-NextBatch next_of_all(StrategyNode& strategy, const NextBatchHere& here);
+/// others none, or batches of other rows: every process is given the whole batches. Of batches that are each
+/// process' own `place` becomes where this one's are.
+NextBatch next_of_all(StrategyNode& strategy, const NextBatchHere& here, BatchPlace* place = nullptr);
+/// The next of `feed`'s batches in this way. A process whose own batches have ended while others' have not
+/// gets the last one without rows.
+NextBatch next_of_all(StrategyNode& strategy, Feed& feed, Batch& batch, bool stops = false);
 /// Whether some process stops.
 bool any_stops(StrategyNode& strategy, bool stops);
 

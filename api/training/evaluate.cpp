@@ -42,9 +42,7 @@ int64_t steps_per_execution(const Model& model) {
 
 /// The next batch, on all processes.
 bool next(const Model& model, Feed& feed, Batch& batch) {
-  const bool comes = feed.next(batch);
-  return next_of_all(*model.model_node().strategy(),
-                     {.comes = comes, .rows = comes ? global_rows(feed, batch) : 0}) == NextBatch::comes;
+  return next_of_all(*model.model_node().strategy(), feed, batch) == NextBatch::comes;
 }
 
 /// Every process is given the whole batch.
@@ -157,7 +155,8 @@ Tensors predict_data(const Model& model, DataArgument data, const PredictConfig&
   Feed feed(data, {.batch_size = config.batch_size,
                    .steps_per_epoch = config.steps,
                    .what = "predict",
-                   .reads_for = model.model_node().strategy().get()});
+                   .reads_for = model.model_node().strategy().get(),
+                   .same_batches = true});
   const int verbose = detail::resolved_verbosity(config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());

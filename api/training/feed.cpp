@@ -9,6 +9,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/runtime/process_exchange.h>
 
 namespace nyala {
 
@@ -52,6 +53,24 @@ Feed::Feed(const DataArgument& data, FeedConfig config)
   else if (dataset_.cardinality() >= 0)
     steps_ = dataset_.cardinality();
   length_ = std::max<int64_t>(dataset_.cardinality(), -1);
+  if (!shares() || !detail::are_own_batches(policy())) return;
+  if (config_.same_batches)
+    log(LogChannel::warning,
+        config_.what +
+            ": the Dataset's AutoShardPolicy is off or file, which gives each process rows "
+            "of its own; here data is used, so that rows keep their order");
+  if (config_.same_batches) return;
+  length_ = -1;
+  if (config_.steps_per_epoch == 0) steps_ = -1;
+}
+
+AutoShardPolicy Feed::policy() const { return dataset_.options().experimental_distribute.auto_shard_policy; }
+
+RowRange rows_of_replica(const StrategyNode& strategy, const BatchPlace& place, int local_index) {
+  if (place.own < 0) return strategy.rows_of(strategy.replica_id(local_index), place.rows);
+  const int64_t replicas = strategy.num_local_replicas(), index = local_index;
+  const int64_t share = place.own / replicas, larger = place.own % replicas;
+  return {place.first + index * share + std::min(index, larger), share + (index < larger ? 1 : 0)};
 }
 
 PartialBatches::Choice Feed::own_rows() const {
@@ -65,15 +84,30 @@ PartialBatches::Choice Feed::own_rows() const {
 void Feed::start(int64_t epoch) {
   iterator_.reset();
   parts_.reset();
-  if (config_.reads_for && config_.reads_for->processes())
-    if (const auto* node = dynamic_cast<const PartialBatches*>(dataset_.node().get()))
-      parts_ = node->parts({epoch}, own_rows());
-  if (!parts_) iterator_.emplace(dataset_.iterate({.epoch = epoch}));
+  own_.reset();
   seen_ = 0;
+  if (shares() && detail::are_own_batches(policy()) && !config_.same_batches) {
+    const ProcessExchange& processes = *config_.reads_for->processes();
+    own_ = std::make_unique<detail::OwnBatches>(dataset_, epoch, processes.size(), processes.rank());
+    return;
+  }
+  if (shares()) {
+    Iteration iteration{.epoch = epoch};
+    if (policy() == AutoShardPolicy::hint) iteration.hint = std::make_shared<ShardHint*>();
+    if (const auto* node = dynamic_cast<const PartialBatches*>(dataset_.node().get()))
+      parts_ = node->parts(iteration, own_rows());
+    if (iteration.hint && !parts_)
+      throw InvalidArgumentError(
+          config_.what +
+          ": AutoShardPolicy::hint: expected a Dataset that ends with batch(), or with "
+          "prefetch() behind it");
+  }
+  if (!parts_) iterator_.emplace(dataset_.iterate({.epoch = epoch}));
 }
 
 bool Feed::pull(Batch& batch) {
   place_ = {};
+  if (own_) return own_->next(batch);
   if (!parts_) return iterator_->next(batch);
   PartOfBatch part;
   if (!parts_->next(part)) return false;
@@ -84,14 +118,17 @@ bool Feed::pull(Batch& batch) {
 
 // With a number of steps the data goes on where the last epoch stopped, as in Keras.
 void Feed::begin_epoch(int64_t epoch) {
-  if ((!iterator_ && !parts_) || config_.steps_per_epoch == 0 || ran_out_ || is_at_end()) start(epoch);
+  if ((!iterator_ && !parts_ && !own_) || config_.steps_per_epoch == 0 || ran_out_ || is_at_end())
+    start(epoch);
   epoch_ = epoch;
   taken_ = 0;
   ran_out_ = false;
 }
 
 void Feed::skip(int64_t batches) {
-  const int64_t skipped = parts_ ? parts_->skip(batches) : iterator_->skip(batches);
+  const int64_t skipped = own_     ? own_->skip(batches)
+                          : parts_ ? parts_->skip(batches)
+                                   : iterator_->skip(batches);
   taken_ += skipped;
   seen_ += skipped;
   ran_out_ = skipped < batches && config_.steps_per_epoch > 0;

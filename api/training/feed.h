@@ -7,6 +7,7 @@
 #include <nyala/api/model/config/class_weight.h>
 #include <nyala/api/model/config/data_argument.h>
 #include <nyala/datasets/base/partial_batches.h>
+#include <nyala/strategies/own_batches.h>
 #include <nyala/strategies/strategy_node.h>
 
 namespace nyala {
@@ -15,7 +16,13 @@ namespace nyala {
 struct BatchPlace {
   int64_t first = 0;
   int64_t rows = 0;  // of the whole batch; 0: the Batch is whole
+  /// That many rows are this process' own, whatever the rule of the strategy (AutoShardPolicy::off, file);
+  /// -1: the rule holds.
+  int64_t own = -1;
 };
+
+/// The rows of the whole batch that a replica of this process takes.
+RowRange rows_of_replica(const StrategyNode& strategy, const BatchPlace& place, int local_index);
 
 struct FeedConfig {
   int64_t batch_size = 0;  // 0: 32 for arrays
@@ -27,6 +34,8 @@ struct FeedConfig {
   /// Set: of each batch only the rows of this strategy's replicas in this process are read where the data can
   /// be read so, as arrays can and what is found by position and then batched.
   StrategyNode* reads_for = nullptr;
+  /// Every process gets the same batches, whatever the Dataset's AutoShardPolicy: a warning says so.
+  bool same_batches = false;
 };
 
 /// Gives each row of `batch` the weight of its class, 1 where it has none. Throws InvalidArgumentError for
@@ -50,6 +59,9 @@ class Feed {
   bool next(Batch& batch);
   /// Of what next() gave last.
   const BatchPlace& place() const { return place_; }
+  void set_place(const BatchPlace& place) { place_ = place; }
+  /// Whether batches are this process' own: others have other ones, perhaps more of them or fewer.
+  bool is_own() const { return own_ != nullptr; }
   /// True if a pass over the data ended without one batch.
   bool is_empty() const { return ran_out_ && seen_ == 0; }
   /// True if the data ended before steps_per_epoch batches came.
@@ -61,11 +73,14 @@ class Feed {
   void skip(int64_t batches);
   bool pull(Batch& batch);
   PartialBatches::Choice own_rows() const;
+  bool shares() const { return config_.reads_for && config_.reads_for->processes(); }
+  AutoShardPolicy policy() const;
 
   FeedConfig config_;
   Dataset dataset_;
   std::optional<DatasetIterator> iterator_;
   std::unique_ptr<ItemStream<PartOfBatch>> parts_;  // in place of iterator_
+  std::unique_ptr<detail::OwnBatches> own_;         // likewise
   BatchPlace place_;
   int64_t steps_ = -1;
   int64_t epoch_ = 0;

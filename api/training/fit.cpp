@@ -251,9 +251,7 @@ bool Fit::stops() {
 }
 
 bool Fit::next(Batch& batch) {
-  const bool stop = model_.stop_training(), comes = !stop && feed_.next(batch);
-  const NextBatch next = next_of_all(
-      strategy(), {.stops = stop, .comes = comes, .rows = comes ? global_rows(feed_, batch) : 0});
+  const NextBatch next = next_of_all(strategy(), feed_, batch, model_.stop_training());
   if (next == NextBatch::is_not_wanted) model_.set_stop_training(true);
   return next == NextBatch::comes;
 }

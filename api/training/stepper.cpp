@@ -156,7 +156,7 @@ namespace {
 
 /// The rows of the whole batch that belong to a replica, from the batch at `place` of it.
 Batch part_of(StrategyNode& strategy, const Batch& batch, const BatchPlace& place, int local_index) {
-  const RowRange range = strategy.rows_of(strategy.replica_id(local_index), place.rows);
+  const RowRange range = rows_of_replica(strategy, place, local_index);
   Batch part = batch;
   for_each_tensor(part, [&](Tensor& tensor) {
     tensor = strategy.place(tensor.rows(range.first - place.first, range.count), local_index);
@@ -244,7 +244,7 @@ void Stepper::train_part(ReplicaStep& step, const Batch& part) {
 void Stepper::run_part(Replica& replica, const Batch& batch, Mode mode) {
   auto& [compiled, sums, memory, resume] = *model_.training();
   const int64_t global_rows = place_.rows;
-  const RowRange range = strategy_.rows_of(replica.id, global_rows);
+  const RowRange range = rows_of_replica(strategy_, place_, replica.local_index);
   Call& call = memory.calls[static_cast<size_t>(replica.local_index)];
   call.restart({.training = mode != Mode::test,
                 .tape = nullptr,

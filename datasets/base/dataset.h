@@ -13,6 +13,7 @@
 #include <nyala/datasets/base/arrays.h>
 #include <nyala/datasets/base/dataset_iterator.h>
 #include <nyala/datasets/base/dataset_node.h>
+#include <nyala/datasets/base/dataset_options.h>
 #include <nyala/datasets/base/element.h>
 
 namespace nyala {
@@ -124,11 +125,16 @@ class Dataset {
   /// All but the first `count` elements; -1: passes over all.
   Dataset skip(int64_t count) const;
   /// The elements index, index + num_shards, ... Throws InvalidArgumentError for an index outside
-  /// 0..num_shards-1.
+  /// 0..num_shards-1. shard(kShardHint, kShardHint) gives all, but under AutoShardPolicy::hint.
   Dataset shard(int64_t num_shards, int64_t index) const;
   /// The datasets that f makes of the elements, `cycle_length` of them in turn, `block_length` elements of
   /// each.
   Dataset interleave(InterleaveFunction f, const InterleaveConfig& config = {}) const;
+
+  /// The same elements; what strategies of several processes do with them follows the options, which hold for
+  /// everything made of this dataset. `dataset.with_options({{AutoShardPolicy::off}})`.
+  Dataset with_options(const DatasetOptions& options) const;
+  DatasetOptions options() const;
 
   /// Number of elements, kInfiniteCardinality or kUnknownCardinality.
   int64_t cardinality() const;

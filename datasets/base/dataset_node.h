@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include <nyala/datasets/base/dataset_options.h>
 #include <nyala/datasets/base/element.h>
 
 namespace nyala {
@@ -14,9 +15,23 @@ namespace nyala {
 inline constexpr int64_t kInfiniteCardinality = -1;
 inline constexpr int64_t kUnknownCardinality = -2;
 
+class ShardHint;
+
 /// What one traversal may depend on besides the pipeline itself.
 struct Iteration {
   int64_t epoch = 0;
+  /// Of a source's elements, which are files then, those at file_shard, file_shard + num_file_shards, ...
+  int64_t num_file_shards = 1, file_shard = 0;
+  /// Where the stream of shard(kShardHint, kShardHint) leaves itself; null: it is not asked for.
+  std::shared_ptr<ShardHint*> hint = {};
+};
+
+/// By what a batch finds out how many elements it will have before it takes some of them.
+class ShardHint {
+ public:
+  virtual ~ShardHint() = default;
+  /// How many of the first `wanted` elements of the traversal there are.
+  virtual int64_t available(int64_t wanted) = 0;
 };
 
 /// One traversal in progress: a puller of items. One thread at a time. After next() returned false or threw,
@@ -59,6 +74,12 @@ class DatasetNode {
   /// True when a traversal is a function of the pipeline and the epoch, so that it can be replayed.
   virtual bool is_index_based() const = 0;
 
+  /// What with_options() said.
+  virtual DatasetOptions options() const { return {}; }
+
+  /// Whether shard(kShardHint, kShardHint) stands below, and its elements are this node's, one for one.
+  virtual bool has_shard_hint() const { return false; }
+
   /// Whether elements have rows; nothing when only the generator's author knows.
   virtual std::optional<bool> is_batched() const = 0;
 
@@ -77,6 +98,7 @@ class UnaryNode : public DatasetNode {
   explicit UnaryNode(DatasetNodePointer input) : input_(std::move(input)) {}
   bool is_index_based() const override { return input_->is_index_based(); }
   std::optional<bool> is_batched() const override { return input_->is_batched(); }
+  DatasetOptions options() const override { return input_->options(); }
 
  protected:
   const DatasetNode& input() const { return *input_; }

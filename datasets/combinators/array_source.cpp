@@ -1,3 +1,6 @@
+#include <string>
+
+#include <nyala/backend/core/error.h>
 #include <nyala/datasets/combinators/combinators.h>
 
 namespace nyala::combinators {
@@ -8,26 +11,35 @@ namespace {
 
 class RangeStream : public RowStream {
  public:
-  explicit RangeStream(int64_t count) : count_(count) {}
+  RangeStream(int64_t count, const Iteration& iteration)
+      : next_(iteration.file_shard), step_(iteration.num_file_shards), count_(count) {
+    if (step_ > 1 && step_ > count)
+      throw InvalidArgumentError("AutoShardPolicy::file: expected a file for each of the " +
+                                 std::to_string(step_) + " processes, received " + std::to_string(count) +
+                                 "; AutoShardPolicy::data shares rows");
+  }
   bool next(int64_t& row) override {
-    if (next_ == count_) return false;
-    row = next_++;
+    if (next_ >= count_) return false;
+    row = next_;
+    next_ += step_;
     return true;
   }
   int64_t skip(int64_t count) override {
-    const int64_t skipped = std::min(count, count_ - next_);
-    next_ += skipped;
+    const int64_t left = next_ >= count_ ? 0 : (count_ - next_ - 1) / step_ + 1;
+    const int64_t skipped = std::min(count, left);
+    next_ += skipped * step_;
     return skipped;
   }
 
  private:
-  int64_t next_ = 0, count_;
+  int64_t next_, step_, count_;
 };
 
 /// Elements that share the bytes of their row.
 class SliceStream : public ElementStream {
  public:
-  SliceStream(const Element& arrays, int64_t count) : arrays_(arrays), rows_(count) {}
+  SliceStream(const Element& arrays, int64_t count, const Iteration& iteration)
+      : arrays_(arrays), rows_(count, iteration) {}
   bool next(Element& element) override {
     int64_t row = 0;
     if (!rows_.next(row)) return false;
@@ -45,12 +57,12 @@ class SliceStream : public ElementStream {
 class ArraySource : public DatasetNode {
  public:
   ArraySource(Element arrays, int64_t count) : arrays_(std::move(arrays)), count_(count) {}
-  std::unique_ptr<ElementStream> elements(const Iteration&) const override {
-    return std::make_unique<SliceStream>(arrays_, count_);
+  std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
+    return std::make_unique<SliceStream>(arrays_, count_, iteration);
   }
   const Element* arrays() const override { return &arrays_; }
-  std::unique_ptr<RowStream> rows(const Iteration&) const override {
-    return std::make_unique<RangeStream>(count_);
+  std::unique_ptr<RowStream> rows(const Iteration& iteration) const override {
+    return std::make_unique<RangeStream>(count_, iteration);
   }
   int64_t cardinality() const override { return count_; }
   bool is_index_based() const override { return true; }

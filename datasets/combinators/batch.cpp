@@ -164,16 +164,18 @@ class StackStream : public ElementStream {
 template <class Batches>
 class PartStream : public ItemStream<PartOfBatch> {
  public:
-  /// Of a traversal of `left` elements.
-  PartStream(Batches batches, int64_t left, int64_t size, bool drop, PartialBatches::Choice choice)
+  /// How many of the first so many elements of the traversal there are.
+  using Available = std::function<int64_t(int64_t wanted)>;
+
+  PartStream(Batches batches, Available available, int64_t size, bool drop, PartialBatches::Choice choice)
       : batches_(std::move(batches)),
-        left_(left),
+        available_(std::move(available)),
         size_(size),
         drop_remainder_(drop),
         choice_(std::move(choice)) {}
 
   bool next(PartOfBatch& out) override {
-    const int64_t rows = std::min(size_, left_);
+    const int64_t rows = available_(place_ + size_) - place_;
     if (rows == 0 || (drop_remainder_ && rows < size_)) return false;
     const auto [wanted, count] = choice_(rows);
     const int64_t first = std::min(wanted, rows - 1), taken = std::max<int64_t>(count, 1);
@@ -184,19 +186,20 @@ class PartStream : public ItemStream<PartOfBatch> {
     batches_.skip_rows(rows - first - taken);
     out.first = wanted;
     out.batch_rows = rows;
-    left_ -= rows;
+    place_ += rows;
     return true;
   }
 
   int64_t skip(int64_t count) override {
     const int64_t skipped = batches_.skip(count);
-    left_ -= std::min(left_, skipped * size_);
+    place_ += std::min(available_(place_ + skipped * size_) - place_, skipped * size_);
     return skipped;
   }
 
  private:
   Batches batches_;
-  int64_t left_, size_;
+  Available available_;
+  int64_t place_ = 0, size_;
   bool drop_remainder_;
   PartialBatches::Choice choice_;
 };
@@ -213,15 +216,18 @@ class BatchNode : public UnaryNode, public PartialBatches {
   }
   std::unique_ptr<ItemStream<PartOfBatch>> parts(const Iteration& iteration,
                                                  const Choice& choice) const override {
-    const int64_t count = input().cardinality();
-    if (count < 0 || !is_index_based()) return nullptr;
-    const auto parts_of = [&](auto batches) -> std::unique_ptr<ItemStream<PartOfBatch>> {
-      return std::make_unique<PartStream<decltype(batches)>>(std::move(batches), count, size_,
+    using Parts = std::unique_ptr<ItemStream<PartOfBatch>>;
+    const auto parts_of = [&](auto batches, const auto& available) -> Parts {
+      return std::make_unique<PartStream<decltype(batches)>>(std::move(batches), available, size_,
                                                              drop_remainder_, choice);
     };
+    if (iteration.hint) return hinted_parts(iteration, parts_of);
+    const int64_t count = input().cardinality();
+    if (count < 0 || !is_index_based()) return nullptr;
+    const auto available = [count](int64_t wanted) { return std::min(wanted, count); };
     if (const Element* arrays = input().arrays())
-      return parts_of(GatherStream(*arrays, input().rows(iteration), size_, drop_remainder_));
-    return parts_of(StackStream(input().elements(iteration), size_, drop_remainder_));
+      return parts_of(GatherStream(*arrays, input().rows(iteration), size_, drop_remainder_), available);
+    return parts_of(StackStream(input().elements(iteration), size_, drop_remainder_), available);
   }
   int64_t cardinality() const override {
     const int64_t count = input().cardinality();
@@ -230,6 +236,20 @@ class BatchNode : public UnaryNode, public PartialBatches {
   std::optional<bool> is_batched() const override { return true; }
 
  private:
+  /// shard(kShardHint, kShardHint) counts the elements, and those that are passed over end there.
+  template <class PartsOf>
+  std::unique_ptr<ItemStream<PartOfBatch>> hinted_parts(const Iteration& iteration,
+                                                        PartsOf&& parts_of) const {
+    if (!input().has_shard_hint())
+      throw InvalidArgumentError(
+          "AutoShardPolicy::hint: expected shard(kShardHint, kShardHint) in front of batch(), and nothing "
+          "but "
+          "map() and prefetch() between them");
+    StackStream batches(input().elements(iteration), size_, drop_remainder_);
+    return parts_of(std::move(batches),
+                    [hint = iteration.hint](int64_t wanted) { return (*hint)->available(wanted); });
+  }
+
   int64_t size_;
   bool drop_remainder_;
 };

@@ -1,3 +1,4 @@
+#include <map>
 #include <mutex>
 
 #include <nyala/backend/core/mutex.h>
@@ -59,16 +60,25 @@ class RecallStream : public ElementStream {
 class CacheNode : public UnaryNode {
  public:
   using UnaryNode::UnaryNode;
-  std::unique_ptr<ElementStream> elements(const Iteration&) const override {
-    const std::lock_guard lock(memory_.mutex);
-    if (memory_.complete) return std::make_unique<RecallStream>(*memory_.complete);
-    // Always epoch 0: what is kept must not depend on the epoch in which it happened to be kept.
-    return std::make_unique<FillStream>(input().elements({.epoch = 0}), memory_);
+  std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
+    Memory& memory = memory_of(iteration);
+    const std::lock_guard lock(memory.mutex);
+    if (memory.complete) return std::make_unique<RecallStream>(*memory.complete);
+    Iteration below = iteration;
+    below.epoch = 0;  // what is kept must not depend on the epoch in which it happened to be kept
+    below.hint = nullptr;
+    return std::make_unique<FillStream>(input().elements(below), memory);
   }
   int64_t cardinality() const override { return input().cardinality(); }
 
  private:
-  mutable Memory memory_;
+  Memory& memory_of(const Iteration& iteration) const {
+    const std::lock_guard lock(mutex_);
+    return memories_[{iteration.num_file_shards, iteration.file_shard}];
+  }
+
+  mutable Mutex mutex_;
+  mutable std::map<std::pair<int64_t, int64_t>, Memory> memories_;  // by the files that are meant
 };
 
 }  // namespace

@@ -21,6 +21,9 @@ DatasetNodePointer cache(DatasetNodePointer input);
 DatasetNodePointer take(DatasetNodePointer input, int64_t count);
 DatasetNodePointer skip(DatasetNodePointer input, int64_t count);
 DatasetNodePointer shard(DatasetNodePointer input, int64_t num_shards, int64_t index);
+/// shard(kShardHint, kShardHint).
+DatasetNodePointer shard_hint(DatasetNodePointer input);
+DatasetNodePointer with_options(DatasetNodePointer input, const DatasetOptions& options);
 DatasetNodePointer interleave(DatasetNodePointer input, InterleaveFunction f, const InterleaveConfig& config);
 
 }  // namespace nyala::combinators

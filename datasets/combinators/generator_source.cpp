@@ -27,7 +27,12 @@ class GeneratorSource : public DatasetNode {
  public:
   GeneratorSource(std::function<PullFunction()> make, const GeneratorConfig& config)
       : make_(std::move(make)), config_(config) {}
-  std::unique_ptr<ElementStream> elements(const Iteration&) const override {
+  std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
+    if (iteration.num_file_shards > 1)
+      throw InvalidArgumentError(
+          "AutoShardPolicy::file: expected data that begins with a list of files "
+          "(image_dataset_from_directory, "
+          "from_tensor_slices of names), received a generator");
     PullFunction pull = make_();
     if (!pull)
       throw InvalidArgumentError(

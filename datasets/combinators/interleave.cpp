@@ -16,7 +16,7 @@ class InterleaveStream : public ElementStream {
       : input_(std::move(input)),
         f_(std::move(f)),
         block_length_(config.block_length),
-        iteration_(iteration),
+        iteration_{.epoch = iteration.epoch},
         cycle_length_(static_cast<size_t>(config.cycle_length)) {}
 
   bool next(Element& element) override {

@@ -195,6 +195,7 @@ class MapNode : public UnaryNode {
     return std::make_unique<ParallelMapStream>(input().elements(iteration), f, calls);
   }
   int64_t cardinality() const override { return input().cardinality(); }
+  bool has_shard_hint() const override { return input().has_shard_hint(); }
 
  private:
   MapFunction f_;

@@ -8,6 +8,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/thread_team.h>
+#include <nyala/datasets/base/partial_batches.h>
 #include <nyala/datasets/combinators/background.h>
 #include <nyala/datasets/combinators/combinators.h>
 
@@ -100,14 +101,21 @@ class PrefetchStream : public ElementStream {
   std::thread thread_;
 };
 
-class PrefetchNode : public UnaryNode {
+class PrefetchNode : public UnaryNode, public PartialBatches {
  public:
   PrefetchNode(DatasetNodePointer input, int64_t buffer_size)
       : UnaryNode(std::move(input)), buffer_size_(buffer_size) {}
   std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
     return std::make_unique<PrefetchStream>(input().elements(iteration), buffer_size_);
   }
+  /// Where a hint says what to leave out, that is worth more than what is made ahead.
+  std::unique_ptr<ItemStream<PartOfBatch>> parts(const Iteration& iteration,
+                                                 const Choice& choice) const override {
+    const auto* const batches = dynamic_cast<const PartialBatches*>(&input());
+    return batches && iteration.hint ? batches->parts(iteration, choice) : nullptr;
+  }
   int64_t cardinality() const override { return input().cardinality(); }
+  bool has_shard_hint() const override { return input().has_shard_hint(); }
 
  private:
   int64_t buffer_size_;

@@ -16,7 +16,7 @@ template <class T>
 class RepeatStream : public ItemStream<T> {
  public:
   RepeatStream(const DatasetNode& input, int64_t count, const Iteration& iteration)
-      : input_(input), count_(count), epoch_(iteration.epoch) {}
+      : input_(input), count_(count), epoch_(iteration.epoch), iteration_(iteration) {}
 
   bool next(T& item) override {
     while (open()) {
@@ -31,7 +31,7 @@ class RepeatStream : public ItemStream<T> {
 
   int64_t skip(int64_t count) override {
     int64_t skipped = 0;
-    const int64_t length = input_.cardinality();
+    const int64_t length = iteration_.num_file_shards > 1 ? kUnknownCardinality : input_.cardinality();
     if (!pass_ && length > 0) {  // whole passes at once
       int64_t passes = count / length;
       if (count_ >= 0) passes = std::min(passes, count_ - number_);
@@ -52,7 +52,10 @@ class RepeatStream : public ItemStream<T> {
   bool open() {
     if (pass_) return true;
     if (number_ == count_ || ended_) return false;
-    pass_ = open_stream<T>(input_, {.epoch = pass_epoch()});
+    Iteration pass = iteration_;
+    pass.epoch = pass_epoch();
+    pass.hint = nullptr;
+    pass_ = open_stream<T>(input_, pass);
     empty_ = true;
     return true;
   }
@@ -72,6 +75,7 @@ class RepeatStream : public ItemStream<T> {
 
   const DatasetNode& input_;
   int64_t count_, epoch_;
+  Iteration iteration_;
   int64_t number_ = 0;
   bool empty_ = true, ended_ = false;
   std::unique_ptr<ItemStream<T>> pass_;

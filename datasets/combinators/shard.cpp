@@ -59,6 +59,7 @@ class ShardNode : public SelectingNode<ShardNode> {
 }  // namespace
 
 DatasetNodePointer shard(DatasetNodePointer input, int64_t num_shards, int64_t index) {
+  if (num_shards == kShardHint && index == kShardHint) return shard_hint(std::move(input));
   if (num_shards < 1 || index < 0 || index >= num_shards)
     throw InvalidArgumentError(
         "Dataset::shard: expected num_shards of at least 1 and an index below it, received " +

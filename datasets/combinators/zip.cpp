@@ -70,6 +70,7 @@ class ZipNode : public DatasetNode {
                        [](const auto& input) { return input->is_index_based(); });
   }
   std::optional<bool> is_batched() const override { return inputs_.front()->is_batched(); }
+  DatasetOptions options() const override { return inputs_.front()->options(); }
 
  private:
   std::vector<DatasetNodePointer> inputs_;
