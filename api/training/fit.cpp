@@ -13,6 +13,7 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/training/among_processes.h>
 #include <nyala/api/training/callback_list.h>
+#include <nyala/api/training/compiled_facts.h>
 #include <nyala/api/training/compiled_training.h>
 #include <nyala/api/training/evaluate.h>
 #include <nyala/api/training/feature_cache.h>
@@ -71,6 +72,7 @@ class Fit {
   bool next(Batch& batch);
   History detached_history() const;
   void train();
+  void check_processes();
   void train_from(int epoch);
   int first_epoch();
   void learn_shapes();
@@ -98,6 +100,7 @@ class Fit {
   FinishedEpochs finished_;
   int begun_epoch_ = -1;
   bool is_newcomer_ = false;  // to the epoch that others are in the middle of
+  bool is_checked_ = false;
 };
 
 /// Keras takes a negative number for no epochs, and says nothing.
@@ -194,7 +197,7 @@ History Fit::detached_history() const {
 void Fit::train() {
   try {
     int epoch = first_epoch();
-    is_newcomer_ = recovery_.is_awaited();
+    is_newcomer_ = is_checked_ = recovery_.is_awaited();
     const auto learn = [this] { learn_shapes(); };
     if (is_newcomer_) {
       epoch = go_on_from(recovery_.go_on_here(learn));
@@ -202,6 +205,7 @@ void Fit::train() {
     }
     for (bool done = false; !done;) {
       try {
+        check_processes();
         train_from(epoch);
         recovery_.finish();
         done = true;
@@ -221,6 +225,12 @@ void Fit::train() {
     recovery_.end("fit ended by what is no std::exception");
     throw;
   }
+}
+
+// Once: of processes that meet later Recovery asks.
+void Fit::check_processes() {
+  if (std::exchange(is_checked_, true)) return;
+  check_alike(strategy().processes(), facts_of_fit(model_.model_node(), config_));
 }
 
 void Fit::train_from(int epoch) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <nyala/api/model/model_node.h>
+#include <nyala/api/training/compiled_facts.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -56,7 +57,7 @@ int most_advanced(const std::vector<Report>& all) {
 }
 
 /// The same on all processes.
-void check_alike(const std::vector<Report>& all) {
+void check_together(const std::vector<Report>& all) {
   for (size_t rank = 1; rank < all.size(); ++rank) {
     const std::string who = "fit: ranks 0 and " + std::to_string(rank) + " cannot go on together: ";
     if (all[rank].training != all[0].training)
@@ -174,7 +175,8 @@ void Recovery::meet(const std::function<void()>& learn) {
   const Report own{training_, static_cast<int64_t>(kind_of_state(model_)), has_copy_, state_.position.epoch,
                    state_.position.batch};
   const std::vector<Report> all = said_by_all(link, own, "where training stands");
-  check_alike(all);
+  check_together(all);
+  check_alike(&link, facts_of_compile(model_));
   size_ = link.size();
   newcomers_ = static_cast<int>(std::ranges::count(all, 0, &Report::has_copy));
   take_from(most_advanced(all));

@@ -288,6 +288,30 @@ TEST(RecoveryOfProcesses, AnotherProgramIsAnErrorEverywhere) {
     EXPECT_THAT(text, HasSubstr("their models have other variables")) << slot;
 }
 
+TEST(RecoveryOfProcesses, OtherSettingsAreAnErrorEverywhere) {
+  if (RankProcesses::rank()) {
+    const Self self;
+    const MultiWorkerMirroredStrategy several = strategy_of(self);
+    note_error_of(self, [&] {
+      const Model model = in_scope(several, [&] {
+        Sequential made({Input({5}), Dense(4), Dense(3)});
+        made.compile({.optimizer = SGD(self.is_first() ? 0.1 : 0.2), .loss = "mse"});
+        return made;
+      });
+      model.fit(inputs(), wave({kRows, 3}, 0.2),
+                {.batch_size = kBatch,
+                 .epochs = 2,
+                 .verbose = 0,
+                 .callbacks = {killer(self, {"batch_end", 1, 5})}});
+    });
+    return;
+  }
+  Job job;
+  job.run();
+  for (const auto& [slot, text] : job.finals)
+    EXPECT_THAT(text, HasSubstr("optimizer.learning_rate is 0.1 in ranks")) << slot;
+}
+
 TEST(RecoveryOfProcesses, WhatFailsAgainAndAgainIsAnError) {
   if (RankProcesses::rank()) {
     const Self self;
