@@ -220,6 +220,7 @@ struct InverseTimeDecayConfig;
 class IoError;
 class KLDivergence;
 struct KLDivergenceConfig;
+class KeepsState;
 struct KernelCall;
 class KernelTable;
 class KubernetesClusterResolver;

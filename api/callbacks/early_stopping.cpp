@@ -44,6 +44,23 @@ void EarlyStopping::on_epoch_end(int epoch, Logs& logs) {
   }
 }
 
+CallbackState EarlyStopping::state() const {
+  return {.numbers = {static_cast<double>(wait_), static_cast<double>(stopped_epoch_),
+                      static_cast<double>(best_epoch_), static_cast<double>(best_.has_value()),
+                      best_.value_or(0.0), static_cast<double>(has_weights_)},
+          .values = best_weights_};
+}
+
+void EarlyStopping::set_state(const CallbackState& state) {
+  wait_ = static_cast<int>(state.numbers.at(0));
+  stopped_epoch_ = static_cast<int>(state.numbers.at(1));
+  best_epoch_ = static_cast<int>(state.numbers.at(2));
+  best_.reset();
+  if (state.numbers.at(3) != 0) best_ = state.numbers.at(4);
+  has_weights_ = state.numbers.at(5) != 0;
+  best_weights_ = state.values;
+}
+
 void EarlyStopping::on_train_end(Logs&) {
   if (stopped_epoch_ > 0 && config_.verbose > 0)
     print_message("Epoch " + std::to_string(stopped_epoch_ + 1) + ": early stopping");

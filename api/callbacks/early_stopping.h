@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nyala/api/base/fields.h>
+#include <nyala/api/callbacks/base/keeps_state.h>
 #include <nyala/api/callbacks/monitor_callback.h>
 #include <nyala/backend/core/tensor.h>
 
@@ -20,7 +21,7 @@ struct EarlyStoppingConfig {
 /// Ends training after `patience` epochs in which the monitored value did not become better by more than
 /// min_delta; never in the first epoch. Improvements that stay worse than `baseline` do not start the
 /// patience afresh.
-class EarlyStopping : public MonitorCallback {
+class EarlyStopping : public MonitorCallback, public KeepsState {
  public:
   using Config = EarlyStoppingConfig;
   explicit EarlyStopping(const Config& config = {});
@@ -34,6 +35,8 @@ class EarlyStopping : public MonitorCallback {
   void on_train_begin(Logs& logs) override;
   void on_epoch_end(int epoch, Logs& logs) override;
   void on_train_end(Logs& logs) override;
+  CallbackState state() const override;
+  void set_state(const CallbackState& state) override;
 
  private:
   void keep_weights(int epoch);

@@ -21,6 +21,18 @@ void ReduceLROnPlateau::on_train_begin(Logs&) {
   wait_ = cooldown_left_ = 0;
 }
 
+CallbackState ReduceLROnPlateau::state() const {
+  return {.numbers = {static_cast<double>(wait_), static_cast<double>(cooldown_left_),
+                      static_cast<double>(best_.has_value()), best_.value_or(0.0)}};
+}
+
+void ReduceLROnPlateau::set_state(const CallbackState& state) {
+  wait_ = static_cast<int>(state.numbers.at(0));
+  cooldown_left_ = static_cast<int>(state.numbers.at(1));
+  best_.reset();
+  if (state.numbers.at(2) != 0) best_ = state.numbers.at(3);
+}
+
 bool ReduceLROnPlateau::reduce(int epoch) const {
   const Optimizer optimizer = model().optimizer();
   const double old_rate = optimizer.learning_rate();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nyala/api/callbacks/base/keeps_state.h>
 #include <nyala/api/callbacks/monitor_callback.h>
 
 namespace nyala {
@@ -17,7 +18,7 @@ struct ReduceLROnPlateauConfig {
 
 /// Multiplies the learning rate by `factor`, down to min_lr, after `patience` epochs without improvement;
 /// then waits `cooldown` epochs before it counts again. Adds learning_rate to the logs.
-class ReduceLROnPlateau : public MonitorCallback {
+class ReduceLROnPlateau : public MonitorCallback, public KeepsState {
  public:
   using Config = ReduceLROnPlateauConfig;
   /// Throws InvalidArgumentError for a factor >= 1.
@@ -28,6 +29,8 @@ class ReduceLROnPlateau : public MonitorCallback {
   void on_train_begin(Logs& logs) override;
   /// Throws StateError if the optimizer's learning rate is a schedule and would have to be reduced.
   void on_epoch_end(int epoch, Logs& logs) override;
+  CallbackState state() const override;
+  void set_state(const CallbackState& state) override;
 
  private:
   bool reduce(int epoch) const;

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include <nyala/api/callbacks/base/callback.h>
+#include <nyala/api/training/training_state.h>
 
 namespace nyala {
 
@@ -23,7 +23,11 @@ class CallbackList {
   }
 
   /// Tells those that keep something what was before them.
-  void take_over(const std::vector<std::pair<int, Logs>>& finished);
+  void take_over(const FinishedEpochs& finished);
+  /// Of those that keep one, in their order, with tensors on the host.
+  std::vector<SavedCallback> states() const;
+  /// To each the one of its class with its place among them. Others keep what they have.
+  void set_states(const std::vector<SavedCallback>& states);
 
  private:
   std::vector<CallbackArgument> callbacks_;

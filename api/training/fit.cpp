@@ -152,7 +152,7 @@ Fit::Fit(Model model, DataArgument data, const FitConfig& config)
       feed_(data_.first, training_feed(model_, config)),
       verbose_(detail::resolved_verbosity(config.verbose)),
       callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}),
-      recovery_(model_.model_node()) {
+      recovery_(model_.model_node(), callbacks_) {
   stepper_.set_given(data_.first);
   if (!config.cache_frozen_features) return;
   cache_.emplace(model_.model_node());

@@ -45,6 +45,15 @@ class Packer {
       put(epoch.second.values(name));
     }
   }
+  void put(const SavedCallback& one) {
+    put(one.name);
+    put(one.state.numbers);
+    put_kinds(one.state.values);
+  }
+  void put_kinds(const Tensors& values) {
+    put(std::ssize(values));
+    for (const Tensor& value : values) put_kind(value);
+  }
   void put_kind(const Tensor& value) {
     put(static_cast<int64_t>(value.dtype().index()));
     put(static_cast<int64_t>(value.rank()));
@@ -94,6 +103,16 @@ class Unpacker {
       epoch.second.set(name, values);
     }
   }
+  void get(SavedCallback& one) {
+    get(one.name);
+    get(one.state.numbers);
+    one.state.values = all_made();
+  }
+  Tensors all_made() {
+    Tensors values;
+    for (size_t left = count(); left > 0; --left) values.push_back(made());
+    return values;
+  }
   Tensor made() {
     int64_t dtype = 0, rank = 0;
     get(dtype);
@@ -141,6 +160,8 @@ void pass(const Archive& archive, State& state) {
   archive(state.logged);
   archive(state.own_metrics);
   archive(state.finished);
+  archive(state.stops);
+  archive(state.callbacks);
 }
 
 }  // namespace
@@ -148,8 +169,7 @@ void pass(const Archive& archive, State& state) {
 std::vector<std::byte> packed(const TrainingState& state) {
   Packer packer;
   pass([&](const auto& part) { packer.put(part); }, state);
-  packer.put(std::ssize(state.values));
-  for (const Tensor& value : state.values) packer.put_kind(value);
+  packer.put_kinds(state.values);
   return std::move(packer.bytes);
 }
 
@@ -157,7 +177,7 @@ TrainingState unpacked(std::span<const std::byte> bytes) {
   Unpacker unpacker(bytes);
   TrainingState state;
   pass([&](auto& part) { unpacker.get(part); }, state);
-  for (size_t left = unpacker.count(); left > 0; --left) state.values.push_back(unpacker.made());
+  state.values = unpacker.all_made();
   return state;
 }
 

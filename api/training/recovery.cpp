@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <nyala/api/model/model_node.h>
+#include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/compiled_facts.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
@@ -77,7 +78,8 @@ void check_together(const std::vector<Report>& all) {
 
 }  // namespace
 
-Recovery::Recovery(ModelNode& model) : model_(model), generations_(model.strategy()->generations()) {
+Recovery::Recovery(ModelNode& model, CallbackList& callbacks)
+    : model_(model), callbacks_(callbacks), generations_(model.strategy()->generations()) {
   if (generations_) training_ = generations_->count_training();
 }
 
@@ -111,6 +113,7 @@ void Recovery::keep_epoch(const TrainingPosition& position, const FinishedEpochs
 
 void Recovery::copy(const TrainingPosition& position, const FinishedEpochs& finished) {
   copy_state(model_, state_);
+  state_.callbacks = callbacks_.states();
   state_.position = position;
   if (state_.finished.size() != finished.size()) state_.finished = finished;
   has_copy_ = true;
@@ -192,9 +195,14 @@ void Recovery::take_from(int root) {
   generations_->broadcast(head, root, "the state of training");
   TrainingState taken;
   if (!gives) taken = unpacked(head);
-  for (const Tensor& value : gives ? state_.values : taken.values)
-    generations_->broadcast({static_cast<std::byte*>(value.raw()), value.bytes()}, root,
-                            "the state of training");
+  const TrainingState& state = gives ? state_ : taken;
+  const auto send = [&](const Tensors& values) {
+    for (const Tensor& value : values)
+      generations_->broadcast({static_cast<std::byte*>(value.raw()), value.bytes()}, root,
+                              "the state of training");
+  };
+  send(state.values);
+  for (const SavedCallback& callback : state.callbacks) send(callback.state.values);
   if (!gives) state_ = std::move(taken);
   has_copy_ = true;
   restore();
@@ -202,6 +210,7 @@ void Recovery::take_from(int root) {
 
 void Recovery::restore() {
   restore_state(model_, state_);
+  callbacks_.set_states(state_.callbacks);
   since_ = 0;
   last_ = {};
 }

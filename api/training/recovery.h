@@ -9,6 +9,7 @@
 
 namespace nyala {
 
+class CallbackList;
 class ModelNode;
 class ProcessGenerations;
 
@@ -17,8 +18,8 @@ class ProcessGenerations;
 /// most advanced copy. Of a strategy whose processes have one generation, or no others, it does nothing.
 class Recovery {
  public:
-  /// Counts a training, which is to be the same one in all processes.
-  explicit Recovery(ModelNode& model);
+  /// Counts a training, which is to be the same one in all processes. The state of `callbacks` goes on, too.
+  Recovery(ModelNode& model, CallbackList& callbacks);
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
@@ -31,8 +32,8 @@ class Recovery {
   /// Called after each step: takes a copy where one is due.
   void keep(const TrainingPosition& position, const FinishedEpochs& finished);
   /// The same at the end of an epoch, in any case. What callbacks did there may differ where one process is
-  /// new to training and its callbacks know less (ReduceLROnPlateau): all take the model of the one that
-  /// trains longest.
+  /// new to training and its callbacks know less (those of a program that keep no state): all take the model
+  /// of the one that trains longest.
   void keep_epoch(const TrainingPosition& position, const FinishedEpochs& finished);
 
   /// Whether the loss of a process is not the end.
@@ -65,6 +66,7 @@ class Recovery {
   void take_from(int root);
 
   ModelNode& model_;
+  CallbackList& callbacks_;
   ProcessGenerations* generations_;  // null: there are none
   int64_t training_ = 0;
   TrainingState state_;

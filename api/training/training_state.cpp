@@ -138,6 +138,7 @@ void copy_state(ModelNode& model, TrainingState& state) {
   for (const Optimizer& optimizer : optimizers_of(model)) put(optimizer.node(), variables, state, count);
   state.values.resize(count);
   state.resume = model.resume_point();
+  state.stops = model.stop_training();
   state.random_keys.clear();
   for (const uint64_t* key : random_keys(model)) state.random_keys.push_back(*key);
   copy_sums(model, state);
@@ -156,6 +157,7 @@ void restore_state(ModelNode& model, const TrainingState& state) {
   const std::vector<uint64_t*> keys = random_keys(model);
   for (size_t i = 0; i < keys.size(); ++i) *keys[i] = state.random_keys.at(i);
   model.resume_point() = state.resume;
+  model.set_stop_training(state.stops);
   restore_sums(model, state);
 }
 

@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <nyala/api/callbacks/base/callback.h>
+#include <nyala/api/callbacks/base/keeps_state.h>
 #include <nyala/api/training/epoch_sums.h>
 #include <nyala/api/training/resume_point.h>
 #include <nyala/api/training/training_position.h>
@@ -17,6 +19,12 @@ class ModelNode;
 
 /// The logs of the epochs that are done.
 using FinishedEpochs = std::vector<std::pair<int, Logs>>;
+
+/// The state of a callback and its class, by which it finds the same one in another process.
+struct SavedCallback {
+  std::string name;
+  CallbackState state;
+};
 
 /// What a Checkpoint holds, in memory: what training needs to go on as if it had not been interrupted.
 struct TrainingState {
@@ -37,6 +45,8 @@ struct TrainingState {
   std::vector<std::vector<LoggedValue>> logged;               // of the last step
   std::vector<std::vector<std::vector<double>>> own_metrics;  // by metric, by replica
   FinishedEpochs finished;
+  bool stops = false;  // somebody asked for the end of training
+  std::vector<SavedCallback> callbacks;
 };
 
 /// Whether a copy can be taken now: no optimizer is in the middle of gathering gradients, which lie in the
