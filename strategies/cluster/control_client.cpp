@@ -49,8 +49,12 @@ ControlRequest ControlClient::request_of(ControlCall call) const {
 
 ControlReply ControlClient::ask(ControlRequest request, std::chrono::milliseconds timeout) const {
   constexpr auto kWay = 5s;  // the control plane says who is missing before the call itself gives up
-  request.timeout_ms = static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, 86'400'000));
-  return decode_control_reply(connection()->call(encode(request), timeout + kWay));
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const std::shared_ptr<ControlConnection> way = connection();
+  way->await(timeout);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  request.timeout_ms = static_cast<uint32_t>(std::clamp<int64_t>(left.count(), 0, 86'400'000));
+  return decode_control_reply(way->call(encode(request), std::max(left, 0ms) + kWay));
 }
 
 ControlReply ControlClient::ask_well(ControlRequest request, std::chrono::milliseconds timeout) const {

@@ -33,6 +33,9 @@ void check_control_security(const HostPort& address, const ControlSecurity& secu
 class ControlConnection {
  public:
   virtual ~ControlConnection() = default;
+  /// Returns when the control plane is there. Throws TimeoutError where it is not in that time, with what the
+  /// last attempt ended with: nobody listens, or one who has other certificates.
+  virtual void await(std::chrono::milliseconds timeout) = 0;
   /// The answer to a message. Throws TimeoutError where there is none in that time, PeerLostError where the
   /// connection broke, CommunicationError else; all name the address.
   virtual std::string call(const std::string& message, std::chrono::milliseconds timeout) = 0;

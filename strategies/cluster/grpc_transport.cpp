@@ -7,10 +7,14 @@
 
 #include <atomic>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <set>
+#include <utility>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/strategies/cluster/control_transport.h>
 
@@ -32,6 +36,10 @@ std::string to_bytes(const grpc::ByteBuffer& buffer) {
   for (const grpc::Slice& slice : slices)
     bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
   return bytes;
+}
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  return fixed_text(std::chrono::duration<double>(time).count(), 1) + " s";
 }
 
 std::string file_text(const std::string& path, const char* what) {
@@ -171,8 +179,25 @@ class GrpcControlConnection final : public ControlConnection {
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxControlMessage));
     arguments.SetMaxSendMessageSize(static_cast<int>(kMaxControlMessage));
-    stub_ = std::make_unique<grpc::GenericStub>(
-        grpc::CreateCustomChannel(address_, channel_credentials(security), arguments));
+    channel_ = grpc::CreateCustomChannel(address_, channel_credentials(security), arguments);
+    stub_ = std::make_unique<grpc::GenericStub>(channel_);
+  }
+
+  void await(std::chrono::milliseconds timeout) override {
+    constexpr std::chrono::milliseconds kLook{50};  // for cancel()
+    const auto deadline = std::chrono::system_clock::now() + timeout;
+    const auto warn_at = std::chrono::system_clock::now() + std::chrono::seconds(5);
+    for (bool warned = false;;) {
+      const grpc_connectivity_state state = channel_->GetState(true);
+      if (state == GRPC_CHANNEL_READY) return;
+      const auto now = std::chrono::system_clock::now();
+      check_open();
+      if (now >= deadline)
+        throw TimeoutError(where() + "it did not come in " + seconds_text(timeout) + why_not());
+      if (now >= warn_at && !std::exchange(warned, true))
+        log(LogChannel::warning, where() + "it is not there yet" + why_not());
+      channel_->WaitForStateChange(state, std::min(now + kLook, deadline));
+    }
   }
 
   std::string call(const std::string& message, std::chrono::milliseconds timeout) override {
@@ -188,7 +213,7 @@ class GrpcControlConnection final : public ControlConnection {
     const auto end = std::make_shared<End>();
     {
       const std::lock_guard lock(mutex_);
-      if (cancelled_) throw CommunicationError("control plane at " + address_ + ": the connection is closed");
+      check_not_cancelled();
       open_.insert(&context);
     }
     stub_->UnaryCall(&context, kControlMethod, {}, &request, &reply, [end](const grpc::Status& status) {
@@ -213,16 +238,38 @@ class GrpcControlConnection final : public ControlConnection {
  private:
   void check(const grpc::Status& status, std::chrono::milliseconds timeout) const {
     if (status.ok()) return;
-    const std::string where = "control plane at " + address_ + ": ";
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
-      throw TimeoutError(where + "no answer in " + std::to_string(timeout.count()) + " ms (" +
-                         status.error_message() + ")");
+      throw TimeoutError(where() + "no answer in " + seconds_text(timeout));
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE)
-      throw PeerLostError(where + status.error_message());
-    throw CommunicationError(where + status.error_message());
+      throw PeerLostError(where() + status.error_message());
+    throw CommunicationError(where() + status.error_message());
+  }
+  std::string where() const { return "control plane at " + address_ + ": "; }
+  void check_not_cancelled() const {
+    if (cancelled_) throw CommunicationError(where() + "the connection is closed");
+  }
+  void check_open() {
+    const std::lock_guard lock(mutex_);
+    check_not_cancelled();
+  }
+  /// What an attempt of now ends with: ": Connection refused". A call that does not wait tells.
+  std::string why_not() {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
+    const grpc::ByteBuffer nothing = to_buffer("");
+    grpc::ByteBuffer reply;
+    const auto end = std::make_shared<std::promise<grpc::Status>>();
+    stub_->UnaryCall(&context, kControlMethod, {}, &nothing, &reply,
+                     [end](const grpc::Status& status) { end->set_value(status); });
+    const grpc::Status status = end->get_future().get();
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return ": nothing comes back from there";
+    const std::string text = status.error_message(), kLast = "last error: ";
+    const size_t last = text.find(kLast);
+    return ": " + (last == std::string::npos ? text : text.substr(last + kLast.size()));
   }
 
   std::string address_;
+  std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<grpc::GenericStub> stub_;
   Mutex mutex_;
   bool cancelled_ = false;

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <thread>
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <nyala/strategies/cluster/control_server.h>
@@ -118,6 +120,27 @@ TEST_F(ControlPlane, WrongTokensAndTakenPortsAreErrors) {
                         {"cannot listen on " + server.address().text(), "taken"});
 }
 
+/// What listens there, if anything, is said when the time is up, and not later.
+TEST_F(ControlPlane, WhyItDoesNotComeIsSaidInTime) {
+  const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in place = {};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof place;
+  ASSERT_EQ(::bind(silent, reinterpret_cast<sockaddr*>(&place), size), 0);
+  ASSERT_EQ(::getsockname(silent, reinterpret_cast<sockaddr*>(&place), &size), 0);
+  const HostPort address{"127.0.0.1", ntohs(place.sin_port)};
+  const ControlClientOptions config{.address = address, .rank = 0, .size = 1, .timeout = 500ms};
+  const auto begin = Clock::now();
+  expect_error<TimeoutError>([&] { ControlClient client(config); },
+                             {address.text(), "did not come in 0.5 s", "Connection refused"});
+  ASSERT_EQ(::listen(silent, 5), 0);
+  expect_error<TimeoutError>([&] { ControlClient client(config); },
+                             {address.text(), "did not come in 0.5 s", "nothing comes back"});
+  EXPECT_LT(Clock::now() - begin, 5s);
+  ::close(silent);
+}
+
 /// A cluster that others can reach says who may take part.
 TEST_F(ControlPlane, OffTheLoopbackSomethingProtectsIt) {
   const HostPort outside{"10.0.0.1", 7777};
@@ -152,6 +175,8 @@ TEST_F(ControlPlane, CertificatesSayWhoTakesPart) {
       "cd " + folder +
       " && { openssl ecparam -genkey -name prime256v1 -out ca.key; "
       "openssl req -x509 -new -key ca.key -subj /CN=ca -days 2 -out ca.pem; "
+      "openssl ecparam -genkey -name prime256v1 -out other.key; "
+      "openssl req -x509 -new -key other.key -subj /CN=other -days 2 -out other.pem; "
       "openssl ecparam -genkey -name prime256v1 -out own.key; "
       "openssl req -new -key own.key -subj /CN=worker -out own.csr; "
       "echo subjectAltName=IP:127.0.0.1 > ext; openssl x509 -req -in own.csr -CA ca.pem "
@@ -163,8 +188,13 @@ TEST_F(ControlPlane, CertificatesSayWhoTakesPart) {
                             .key_file = folder + "/own.key"};
   const ControlServer server(loopback(), tls, {.size = 1});
   ControlClientOptions config = member(server, 0, 1);
-  config.timeout = 100ms;
-  expect_error<CommunicationError>([&] { ControlClient client(config); }, {server.address().text()});
+  config.timeout = 300ms;
+  expect_error<TimeoutError>([&] { ControlClient client(config); }, {server.address().text()});
+  config.security = {.ca_file = folder + "/other.pem",  // which has not signed the server's certificate
+                     .certificate_file = folder + "/own.pem",
+                     .key_file = folder + "/own.key"};
+  expect_error<TimeoutError>([&] { ControlClient client(config); },
+                             {server.address().text(), "certificate verify failed"});
   config.security = tls;
   config.timeout = 10s;
   EXPECT_EQ(ControlClient(config).generation(), 1u);
