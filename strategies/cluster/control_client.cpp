@@ -150,10 +150,13 @@ void ControlClient::notify(const ControlNotice& notice) const {
 void ControlClient::watch(uint64_t generation) {
   std::optional<ControlNotice> end;
   while (!end) {
+    const auto begun = std::chrono::steady_clock::now();
     try {
       end = heard_by_watch(generation);
     } catch (const CommunicationError& error) {
       if (this->generation() == 0) return;  // stop_watching()
+      // Later than the answer could have been: this process was frozen, and the control plane may be well.
+      if (std::chrono::steady_clock::now() - begun > 3 * config_.heartbeat + 500ms) continue;
       give_up_connection();
       return notify({.generation = generation, .is_lost = true, .text = error.what()});
     }
