@@ -111,6 +111,8 @@ void ClusterProcessGroup::meet() {
   try {
     client_ ? client_->join() : begin();
   } catch (const TimeoutError& error) {
+    if (server_)
+      server_->give_up("the process that runs the control plane gave up: " + std::string(error.what()));
     const std::string& host = options_.coordinator.host;
     if (is_loopback_host(host) || !resolves_to_loopback(host)) throw;
     throw TimeoutError(std::string(error.what()) + ". On this machine the name " + in_quotes(host) +

@@ -27,6 +27,8 @@ class ControlServer {
   }
   bool has_left(int rank) const { return state_.has_left(rank); }
   std::vector<SilentProcess> left_behind() const { return state_.left_behind(); }
+  /// Those who wait for the start hear that nobody comes any more, and why.
+  void give_up(const std::string& why) { state_.give_up(why); }
   /// Where clients find it.
   const HostPort& address() const { return address_; }
 

@@ -452,6 +452,15 @@ bool ControlState::is_needed() const {
                                 [](const auto& entry) { return !entry.second.has_left; });
 }
 
+void ControlState::give_up(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    answer_all([](const ControlRequest& request) { return request.call == ControlCall::join; },
+               {.status = ControlStatus::timeout, .text = why.substr(0, kMaxControlText)});
+  }
+  deliver();
+}
+
 void ControlState::close() {
   {
     const std::lock_guard lock(mutex_);

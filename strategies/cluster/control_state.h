@@ -64,6 +64,8 @@ class ControlState {
   void excuse(Clock::duration time);
   /// Whether a process of a generation that has not failed is still there.
   bool is_needed() const;
+  /// Those who wait hear that nobody comes any more, and why.
+  void give_up(const std::string& why);
   /// All questions are answered with an error, and all later ones.
   void close();
 

@@ -178,6 +178,16 @@ TEST_F(ClusterGroup, WhoDoesNotComeIsNamed) {
                              {"the start: 1 of 2 processes did not come", "rank 1"});
 }
 
+/// When the process of the control plane gives up, those who wait there know at once.
+TEST_F(ClusterGroup, WhoWaitsHearsThatTheFirstOneGaveUp) {
+  const auto begin = std::chrono::steady_clock::now();
+  as_ranks(2, [&](int rank) {
+    expect_error<TimeoutError>([&] { group(rank, {.timeout = rank == 0 ? 700ms : 30s})->join(); },
+                               {"the start: 1 of 3 processes did not come", "rank 2"});
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+}
+
 TEST_F(ClusterGroup, MistakesAreNamed) {
   const Environment none = {{"NO", "variables"}};
   EXPECT_EQ(cluster_process_group(SimpleClusterResolver(), {}, none), nullptr);
