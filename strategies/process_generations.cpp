@@ -15,17 +15,21 @@ ProcessGenerations::~ProcessGenerations() {
   if (std::uncaught_exceptions() <= unwinding_) group_->leave();
 }
 
-// One that is lost while all meet is the end of that generation, not of all.
+// One that is lost while all meet is the end of that generation, not of all. Other failures are not tried for
+// ever.
 void ProcessGenerations::join(int64_t training) {
-  for (;;) {
+  constexpr int kAttempts = 3, kLosses = 30;
+  for (int vain = 0, losses = 0;;) {
     communicators_ = group_->join();
     ++number_;
     try {
       link_->connect(communicators_.steps, training);
       if (connected_) connected_(communicators_);
       return;
+    } catch (const PeerLostError&) {
+      if (!can_go_on() || ++losses == kLosses) throw;
     } catch (const CommunicationError&) {
-      if (!can_go_on()) throw;
+      if (!can_go_on() || ++vain == kAttempts) throw;
     }
   }
 }

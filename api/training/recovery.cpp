@@ -26,6 +26,8 @@ namespace {
 constexpr double kShare = 0.05;
 /// That often the same processes may fail at the same place: then it is the program.
 constexpr int kStandstills = 2;
+/// So often one may be lost while all meet.
+constexpr int kLosses = 30;
 
 /// What a process says of itself when all meet.
 struct Report {
@@ -87,9 +89,7 @@ bool Recovery::is_past() const {
   return generations_ && generations_->link().is_apart() && training_ < generations_->link().training();
 }
 
-bool Recovery::is_awaited() const {
-  return generations_ && generations_->link().is_apart() && !is_past();
-}
+bool Recovery::is_awaited() const { return generations_ && generations_->link().is_apart() && !is_past(); }
 
 void Recovery::keep(const TrainingPosition& position, const FinishedEpochs& finished) {
   if (!generations_) return;
@@ -231,6 +231,7 @@ const TrainingState& Recovery::go_on_after(const CommunicationError& error,
                                            const std::function<void()>& learn) {
   const Clock::time_point begun = Clock::now();
   const int before = generations_->link().size();
+  int vain = 0, losses = 0;
   for (bool met = false; !met;) {
     try {
       generations_->begin_next(training_);
@@ -242,16 +243,18 @@ const TrainingState& Recovery::go_on_after(const CommunicationError& error,
     try {
       meet(learn);
       met = true;
+    } catch (const PeerLostError&) {
+      if (!can_go_on() || ++losses == kLosses) throw;
     } catch (const CommunicationError&) {
-      if (!can_go_on()) throw;
+      if (!can_go_on() || ++vain > kStandstills) throw;
     }
   }
   const bool stands_still = size_ == before && newcomers_ == 0 && state_.position == met_at_;
   standstills_ = stands_still ? standstills_ + 1 : 0;
   met_at_ = state_.position;
   if (standstills_ == kStandstills) {
-    const std::string text = std::string(error.what()) + " (again and again at " + text_of(met_at_) +
-                             ", and no process was lost)";
+    const std::string text =
+        std::string(error.what()) + " (again and again at " + text_of(met_at_) + ", and no process was lost)";
     end(text);
     throw CommunicationError(text);
   }

@@ -12,6 +12,12 @@
 
 namespace nyala::detail {
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
 /// The communicators of now, which what the control plane tells ends. Held by the client's thread as well.
 class ClusterProcessGroup::Generation {
  public:
@@ -27,6 +33,12 @@ class ClusterProcessGroup::Generation {
       if (number_ == end.generation) current = {steps_.lock(), gradients_.lock()};
     }
     end_both(current, end);
+  }
+
+  /// Whether a process of that generation was lost.
+  bool has_lost(uint64_t number) const {
+    const std::lock_guard lock(mutex_);
+    return end_ && end_->generation == number && end_->lost;
   }
 
   void begin(uint64_t number, const ProcessCommunicators& communicators) {
@@ -142,8 +154,10 @@ void ClusterProcessGroup::begin() {
       }});
 }
 
-// One that is lost while they connect is the end of that generation.
+// One that is lost while they connect is the end of that generation. Where none is lost they may not reach
+// each other, and that for ever.
 ProcessCommunicators ClusterProcessGroup::join() {
+  auto deadline = Clock::now() + options_.communication.timeout;
   for (;;) {
     meet();
     try {
@@ -153,7 +167,9 @@ ProcessCommunicators ClusterProcessGroup::join() {
       return made;
     } catch (const CommunicationError& error) {
       give_up(error.what(), false);
-      if (!can_rejoin()) throw;
+      if (generation_->has_lost(client_->generation()))
+        deadline = Clock::now() + options_.communication.timeout;
+      if (!can_rejoin() || Clock::now() >= deadline) throw;
     } catch (const std::exception& error) {
       give_up(error.what(), false);
       throw;

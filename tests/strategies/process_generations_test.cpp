@@ -149,6 +149,29 @@ TEST(ProcessGenerations, AnErrorOfTheProgramIsTheEndForAll) {
   EXPECT_THAT(meeting->aborted, HasSubstr("of the program"));
 }
 
+/// Processes that never reach each other.
+struct PartedGroup final : ProcessGroup {
+  ProcessCommunicators join() override {
+    if (++joined > 50) throw InternalError("it tries for ever");
+    CommunicatorOptions options{.size = 2, .name = "steps", .timeout = std::chrono::milliseconds(20)};
+    steps = local_communicators(options);
+    options.name = "gradients";
+    gradients = local_communicators(options);
+    return {steps[0], gradients[0]};
+  }
+  bool can_rejoin() const override { return true; }
+  void abort(const std::string&) noexcept override {}
+  void leave() noexcept override {}
+  std::string describe() const override { return "nobody"; }
+
+  int joined = 0;
+  std::vector<std::shared_ptr<Communicator>> steps, gradients;
+};
+
+TEST(ProcessGenerations, ProcessesThatDoNotReachEachOtherEndWithAnError) {
+  EXPECT_THROW(MultiWorkerMirroredStrategy(std::make_shared<PartedGroup>()), TimeoutError);
+}
+
 TEST(ProcessGenerations, NoGroupIsAnError) {
   EXPECT_THROW(MultiWorkerMirroredStrategy(std::shared_ptr<ProcessGroup>()), InvalidArgumentError);
 }
