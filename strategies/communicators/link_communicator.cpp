@@ -57,9 +57,16 @@ LinkCommunicator::LinkCommunicator(CommunicatorOptions options, std::string kind
       links_(std::move(links)),
       peers_(static_cast<size_t>(size())),
       sources_(static_cast<size_t>(size())) {
-  outgoing_ = links_->buffer(&own_frame_, kFrame);
-  for_peers([&](int r) { peer(r).incoming = links_->buffer(&peer(r).frame, kFrame); });
-  expect_frames(0);
+  try {
+    outgoing_ = links_->buffer(&own_frame_, kFrame);
+    for_peers([&](int r) { peer(r).incoming = links_->buffer(&peer(r).frame, kFrame); });
+    expect_frames(0);
+  } catch (const std::exception& error) {
+    throw CommunicationError(kind_ + " '" + this->options().name + "', rank " + std::to_string(rank()) +
+                             " of " + std::to_string(size()) + ", generation " +
+                             std::to_string(generation()) +
+                             ": a connection ended when all had just connected: " + error.what());
+  }
 }
 
 LinkCommunicator::~LinkCommunicator() {

@@ -7,6 +7,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/strategies/communicators/file_rendezvous.h>
 #include <nyala/strategies/communicators/gloo_communicator.h>
+#include <nyala/strategies/communicators/link_communicator.h>
 #include <nyala/strategies/cross_device/nccl.h>
 #include <nyala/strategies/communicators/nccl_communicator.h>
 #include <nyala/tests/conformance/communicators/ranks.h>
@@ -53,6 +54,26 @@ TEST_F(Gloo, AddressesOfRanksThatAreGoneEndInTime) {
   meeting_at(options_, gloo_communicator);  // leaves nothing here: a folder of its own
   rendezvous_->set("g0/main/gloo/host-1", "loopback " + std::string(256, 'x'));
   EXPECT_THROW(gloo_communicator(options_, rendezvous_), CommunicationError);
+}
+
+/// Connections of which one has ended when the first message is to be received.
+struct EndedLinks final : detail::Links {
+  struct EndedBuffer final : Buffer {
+    void send(int, uint64_t, size_t, size_t) override {}
+    void receive(int, uint64_t, size_t, size_t) override { throw std::runtime_error("closed by peer"); }
+    bool wait_sent(std::chrono::milliseconds) override { return true; }
+    bool wait_received(std::chrono::milliseconds) override { return true; }
+    void abort_waits() noexcept override {}
+  };
+  std::unique_ptr<Buffer> buffer(void*, size_t) override { return std::make_unique<EndedBuffer>(); }
+  void close() noexcept override {}
+};
+
+TEST_F(Gloo, AConnectionThatEndsWhileAllConnectIsATypedError) {
+  EXPECT_THAT(error_text<CommunicationError>([&] {
+                detail::LinkCommunicator(options_, "Gloo", std::make_unique<EndedLinks>(), rendezvous_);
+              }),
+              AllOf(HasSubstr("rank 0 of 2"), HasSubstr("closed by peer")));
 }
 
 TEST_F(Gloo, NoSignalOfABrokenPipeEndsTheProcess) {
