@@ -9,12 +9,43 @@ namespace nyala {
 
 namespace {
 
-/// Rank 0 says whether it has written, the others learn it.
-bool is_written(ProcessExchange& processes, bool by_this_one) {
-  const Tensor written = Tensor::from(std::vector<int64_t>{by_this_one}, Shape{1}, Device{});
-  processes.broadcast(written, "writing a file");
-  return written.to_vector<int64_t>()[0] != 0;
-}
+/// Rank 0 says whether it has written, the others learn it: "" or why not.
+class Outcome {
+ public:
+  explicit Outcome(ProcessExchange& processes) : processes_(processes) {}
+
+  std::string agreed(const std::string& of_this_one) {
+    const int64_t bytes = number_of_first(std::ssize(of_this_one));
+    if (bytes == 0) return "";
+    std::vector<uint8_t> text(of_this_one.begin(), of_this_one.end());
+    text.resize(static_cast<size_t>(bytes));
+    const Tensor sent = Tensor::from(text, Shape{bytes}, Device{});
+    processes_.broadcast(sent, kWhat);
+    text = sent.to_vector<uint8_t>();
+    try {
+      number_of_first(0);  // who throws now, and ends it all, does so when all have the text
+    } catch (const CommunicationError&) {
+    }
+    return {text.begin(), text.end()};
+  }
+  /// Why this process could not write is more than that nobody hears of it.
+  void tell(std::string failure) noexcept {
+    try {
+      agreed(failure.empty() ? "an error without a text" : failure.substr(0, 4096));
+    } catch (const std::exception&) {
+    }
+  }
+
+ private:
+  static constexpr const char* kWhat = "writing a file";
+  int64_t number_of_first(int64_t own) {
+    const Tensor number = Tensor::from(std::vector<int64_t>{own}, Shape{1}, Device{});
+    processes_.broadcast(number, kWhat);
+    return number.to_vector<int64_t>()[0];
+  }
+
+  ProcessExchange& processes_;
+};
 
 }  // namespace
 
@@ -31,18 +62,23 @@ bool takes_over_training(const ModelNode& model) {
 void write_once(const ModelNode& model, const std::function<void()>& write) {
   ProcessExchange* const processes = model.strategy()->processes();
   if (!processes) return write();
+  Outcome outcome(*processes);
   if (processes->rank() > 0) {
-    if (is_written(*processes, true)) return;
+    const std::string why = outcome.agreed("");
+    if (why.empty()) return;
     throw CommunicationError("model " + detail::in_quotes(model.name()) +
-                             ": rank 0 could not write its file; it says why");
+                             ": rank 0 could not write its file: " + why);
   }
   try {
     write();
+  } catch (const std::exception& error) {
+    outcome.tell(error.what());
+    throw;
   } catch (...) {
-    is_written(*processes, false);
+    outcome.tell("an exception that is no std::exception");
     throw;
   }
-  is_written(*processes, true);
+  outcome.agreed("");
 }
 
 }  // namespace nyala

@@ -69,6 +69,22 @@ TEST_P(TrainingOverProcesses, FilesAreWrittenByTheFirstProcessAlone) {
   });
 }
 
+TEST_P(TrainingOverProcesses, WhyNoFileWasWrittenIsKnownToAll) {
+  in_processes([] {
+    const MultiWorkerMirroredStrategy several = strategy();
+    const Model model = in_scope(several, classifier);
+    try {
+      model.save_weights(RankProcesses::folder() + "/none/all.weights.h5");
+      ADD_FAILURE() << "a folder that is not there";
+    } catch (const Error& error) {
+      EXPECT_EQ(dynamic_cast<const CommunicationError*>(&error) == nullptr, several.is_chief());
+      EXPECT_THAT(error.what(), testing::HasSubstr("none/all.weights.h5"));
+    }
+    EXPECT_EQ(several.reduce("sum", several.run([] { return Tensor::full({}, 1.0); })).item(),
+              several.num_replicas_in_sync());
+  });
+}
+
 TEST_P(TrainingOverProcesses, TrainingGoesOnFromACheckpoint) {
   in_processes([] {
     const MultiWorkerMirroredStrategy several = strategy();
