@@ -46,7 +46,8 @@ void add_launch(CLI::App& app) {
       ->transform(whole_number(1, 4096));
   command
       ->add_option("--rejoin-timeout", config->rejoin_timeout,
-                   "with --min-workers: seconds that they wait for the others")
+                   "seconds that the others wait for one that is frozen, and with --min-workers for one that "
+                   "failed")
       ->transform(number_from(0, 1e6))
       ->capture_default_str();
   command->add_option("--coordinator", config->coordinator,
