@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include <nyala/api/base/output.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/shape/concatenate.h>
@@ -86,6 +87,12 @@ NextBatch next_of_all(StrategyNode& strategy, Feed& feed, Batch& batch, bool sto
   if (!comes) batch = rows_of(batch, 0, 0);
   feed.set_place(place);
   return next;
+}
+
+int resolved_verbosity(StrategyNode& strategy, int verbose) {
+  const ProcessExchange* const processes = strategy.processes();
+  if (verbose == kVerboseAuto && processes && processes->rank() != 0) return 0;
+  return detail::resolved_verbosity(verbose);
 }
 
 bool any_stops(StrategyNode& strategy, bool stops) {

@@ -30,6 +30,8 @@ NextBatch next_of_all(StrategyNode& strategy, const NextBatchHere& here, BatchPl
 /// The next of `feed`'s batches in this way. A process whose own batches have ended while others' have not
 /// gets the last one without rows.
 NextBatch next_of_all(StrategyNode& strategy, Feed& feed, Batch& batch, bool stops = false);
+/// What `verbose` of fit, evaluate and predict means: where it is not given only rank 0 shows something.
+int resolved_verbosity(StrategyNode& strategy, int verbose);
 /// Whether some process stops.
 bool any_stops(StrategyNode& strategy, bool stops);
 

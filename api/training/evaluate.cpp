@@ -122,7 +122,7 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
                    .steps_per_epoch = config.steps,
                    .what = "evaluate",
                    .reads_for = cache ? nullptr : model.model_node().strategy().get()});
-  const int verbose = detail::resolved_verbosity(config.verbose);
+  const int verbose = resolved_verbosity(*model.model_node().strategy(), config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
   stepper.use(cache);
@@ -157,7 +157,7 @@ Tensors predict_data(const Model& model, DataArgument data, const PredictConfig&
                    .what = "predict",
                    .reads_for = model.model_node().strategy().get(),
                    .same_batches = true});
-  const int verbose = detail::resolved_verbosity(config.verbose);
+  const int verbose = resolved_verbosity(*model.model_node().strategy(), config.verbose);
   CallbackList callbacks(handle, with_progress(config.callbacks, verbose), {verbose, 1, feed.steps()});
   Stepper stepper(model.model_node());
   stepper.set_given(data);

@@ -150,7 +150,7 @@ Fit::Fit(Model model, DataArgument data, const FitConfig& config)
       data_(prepared(std::move(data), config, model_.model_node())),
       stepper_(model_.model_node()),
       feed_(data_.first, training_feed(model_, config)),
-      verbose_(detail::resolved_verbosity(config.verbose)),
+      verbose_(resolved_verbosity(strategy(), config.verbose)),
       callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}),
       recovery_(model_.model_node(), callbacks_) {
   stepper_.set_given(data_.first);

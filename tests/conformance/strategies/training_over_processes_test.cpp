@@ -159,6 +159,25 @@ TEST_P(TrainingOverProcesses, MetricsOfALoopOfOnesOwnAreThoseOfAllRows) {
   });
 }
 
+TEST_P(TrainingOverProcesses, TheFirstProcessShowsProgressUnlessOthersAreToldTo) {
+  in_processes([] {
+    const MultiWorkerMirroredStrategy several = strategy();
+    const Model model = in_scope(several, classifier);
+    std::string shown;
+    const OutputScope here(Output([&](std::string_view text) { shown += text; }));
+    const auto shows = [&](const std::function<void()>& work) {
+      shown.clear();
+      work();
+      return !shown.empty();
+    };
+    EXPECT_EQ(shows([&] { model.fit(inputs(), labels()); }), several.is_chief());
+    EXPECT_EQ(shows([&] { model.evaluate(inputs(), labels()); }), several.is_chief());
+    EXPECT_EQ(shows([&] { model.predict(inputs()); }), several.is_chief());
+    EXPECT_TRUE(shows([&] { model.fit(inputs(), labels(), {.verbose = 2}); }));
+    EXPECT_FALSE(shows([&] { model.fit(inputs(), labels(), {.verbose = 0}); }));
+  });
+}
+
 TEST_P(TrainingOverProcesses, EachProcessMakesOnlyItsRows) {
   in_processes([] {
     const MultiWorkerMirroredStrategy several = strategy();
