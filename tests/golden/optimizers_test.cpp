@@ -65,7 +65,7 @@ class Training {
   static void constrain(const Variable& variable, const Json& entry) {
     if (entry.contains("constraints") && entry.at("constraints").contains(variable.name()))
       variable.node().spec.constraint =
-          make_constraint(entry.at("constraints").at(variable.name()), Json::object());
+          make_constraint(entry.at("constraints").at(variable.name()).as_string(), Json::object());
   }
 
   void backward_of(Replica& replica, const Tensors& gradients) const {
