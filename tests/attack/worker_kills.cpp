@@ -1,7 +1,10 @@
-// attack_worker_kills [kills] [seed]: three processes train one model, and are killed at random moments, in
-// the middle of whatever they do. Where each is started again the weights and the history must be bit by bit
-// those of a training that nobody disturbed; where those who are left go on alone, the same within rounding.
-// Prints how long it took from each kill until the survivors had done their next step.
+// attack_worker_kills [kills] [seed] [how]: three processes train one model, and are killed at random
+// moments, in the middle of whatever they do. Where each is started again the weights and the history must be
+// bit by bit those of a training that nobody disturbed; where those who are left go on alone, the same within
+// rounding. Prints how long it took from each kill until the survivors had done their next step. How they
+// meet and speak: "folder" (the default: a group of the tests' own, shared memory), or at a control plane, as
+// under `nyala launch`, "memory" (shared memory) or "gloo" (TCP).
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -17,6 +20,9 @@
 #include <string>
 
 #include <nyala/nyala.h>
+#include <nyala/strategies/cluster/cluster_process_group.h>
+#include <nyala/strategies/cluster/simple_cluster_resolver.h>
+#include <nyala/strategies/communicators/gloo_communicator.h>
 #include <nyala/strategies/process_generations.h>
 #include <nyala/tests/conformance/strategies/file_process_group.h>
 
@@ -29,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kWorkers = 3, kEpochs = 12;
 constexpr int64_t kRows = 92, kBatch = 8;
-constexpr std::chrono::seconds kTimeout{5};
+constexpr std::chrono::seconds kTimeout{5}, kTimeoutToMeet{60};
 
 Tensor wave(const Shape& shape, double step) {
   std::vector<float> values;
@@ -40,10 +46,29 @@ Tensor wave(const Shape& shape, double step) {
 
 std::string now() { return std::to_string(Clock::now().time_since_epoch().count()); }
 
+/// What a process is told.
+struct Task {
+  std::string folder, name, how, port;
+  std::vector<std::string> words() const { return {"--worker", folder, name, how, port}; }
+};
+
+std::shared_ptr<ProcessGroup> group_of(const Task& task) {
+  if (task.how == "folder") return std::make_shared<FileProcessGroup>(task.folder, task.name, kTimeout);
+  CommunicationOptions options{.timeout = kTimeoutToMeet};
+  if (task.how == "gloo") options.implementation = CommunicationImplementation::gloo;
+  const SimpleClusterResolver resolver(
+      {.cluster_spec = ClusterSpec({{"worker", {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}}}),
+       .task_type = "worker",
+       .task_id = std::stoi(task.name)});
+  return detail::cluster_process_group(
+      resolver, options, {{"NYALA_COORDINATOR", "127.0.0.1:" + task.port}, {"NYALA_REJOIN", "1"}});
+}
+
 /// One of the processes.
-int work(const std::string& folder, const std::string& name) {
-  const Notes notes(folder);
-  const MultiWorkerMirroredStrategy several(std::make_shared<FileProcessGroup>(folder, name, kTimeout));
+int work(const Task& task) {
+  const Notes notes(task.folder);
+  const std::string& name = task.name;
+  const MultiWorkerMirroredStrategy several(group_of(task));
   set_random_seed(5);
   const Model model = several.scope([] {
     Sequential made(
@@ -79,8 +104,13 @@ std::vector<double> numbers_in(const std::string& text) {
 /// One training, from outside.
 class Training {
  public:
-  Training(const std::string& program, std::string folder)
-      : program_(program), folder_(std::move(folder)), keeper_(folder_) {
+  Training(const std::string& program, std::string folder, std::string how, bool again)
+      : program_(program), folder_(std::move(folder)), how_(std::move(how)), keeper_(folder_) {
+    if (how_ != "folder")
+      server_ = std::make_unique<detail::ControlServer>(
+          detail::HostPort{"127.0.0.1", 0}, detail::ControlSecurity{},
+          detail::ControlStateOptions{
+              .size = kWorkers, .min_size = again ? 0 : 1, .rejoin_timeout = std::chrono::milliseconds(300)});
     for (int slot = 0; slot < kWorkers; ++slot) start(slot);
     keeper_.begin(names());
   }
@@ -168,16 +198,25 @@ class Training {
   }
   void start(int slot) {
     const std::string name = std::to_string(slot) + "." + std::to_string(starts_++);
+    std::vector<std::string> words =
+        Task{folder_, name, how_, std::to_string(server_ ? server_->address().port : 0)}.words();
+    words.insert(words.begin(), program_);
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    const std::string log = folder_ + "/log-" + name;
     const pid_t id = ::fork();
     if (id == 0) {
-      if (::freopen((folder_ + "/log-" + name).c_str(), "w", stderr) == nullptr) ::_exit(126);
-      ::execl(program_.c_str(), program_.c_str(), "--worker", folder_.c_str(), name.c_str(), nullptr);
+      const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      if (file < 0 || ::dup2(file, STDERR_FILENO) < 0) ::_exit(126);
+      ::execv(program_.c_str(), arguments.data());
       ::_exit(127);
     }
     workers_[slot] = {id, name};
   }
 
-  std::string program_, folder_;
+  std::string program_, folder_, how_;
+  std::unique_ptr<detail::ControlServer> server_;
   FileGroupKeeper keeper_;
   std::map<int, Worker> workers_;
   std::vector<std::string> finals_;
@@ -216,9 +255,9 @@ bool is_right(const std::vector<std::string>& finals, const std::string& expecte
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::string(argv[1]) == "--worker") {
+  if (argc == 6 && std::string(argv[1]) == "--worker") {
     try {
-      return work(argv[2], argv[3]);
+      return work({argv[2], argv[3], argv[4], argv[5]});
     } catch (const std::exception& error) {
       std::fprintf(stderr, "%s\n", error.what());
       return 1;
@@ -226,12 +265,17 @@ int main(int argc, char** argv) {
   }
   const int wanted = argc > 1 ? std::atoi(argv[1]) : 200;
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
+  const std::string how = argc > 3 ? argv[3] : "folder";
+  if ((how != "folder" && !detail::grpc_is_built()) || (how == "gloo" && !gloo_is_built())) {
+    std::printf("this build has no gRPC or no Gloo\n");
+    return 77;
+  }
   const std::string program = fs::canonical("/proc/self/exe").string();
   std::mt19937 random(seed);
   std::string expected;
   const auto begun = Clock::now();
   {
-    Training undisturbed(program, new_folder());
+    Training undisturbed(program, new_folder(), how, true);
     if (!ends(undisturbed, 120) || undisturbed.finals().size() != kWorkers) return 1;
     expected = undisturbed.finals()[0];
     if (expected.empty() || !is_right(undisturbed.finals(), expected, true)) return 1;
@@ -241,7 +285,7 @@ int main(int argc, char** argv) {
   int kills = 0, trainings = 0;
   while (kills < wanted) {
     const bool again = trainings++ % 3 != 2;
-    Training training(program, new_folder());
+    Training training(program, new_folder(), how, again);
     const int most = again ? 4 : 2;
     for (int killed = 0; killed < most && kills < wanted && training.runs();) {
       const double wait = std::uniform_real_distribution<double>(0, whole / 3)(random);
