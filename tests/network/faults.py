@@ -207,6 +207,7 @@ def _(place):
 @contextlib.contextmanager
 def delay(host, milliseconds, ports="1-65535"):
     """What this host begins goes by a relay, so much later in each direction."""
+    hosts.need("nft", "nftables")
     script = pathlib.Path(__file__).with_name("relay.py")
     relay = subprocess.Popen(host.words([sys.executable, str(script), "9999", str(milliseconds)]), stdout=subprocess.PIPE)
     relay.stdout.readline()
@@ -432,6 +433,7 @@ def _(place):
 def certificates(place):
     """{name: variables} of certificates by two authorities for all hosts; "other" is one that nobody trusts."""
     folder = place.network.folder / "certificates"
+    hosts.need("openssl", "openssl")
     if not folder.exists():
         folder.mkdir()
         names = ",".join(f"DNS:{host.name},IP:{host.address}" for host in place.hosts)
@@ -727,6 +729,8 @@ def main():
                 continue
             try:
                 print(f"| {name} | {' | '.join(body(place))} |", flush=True)
+            except hosts.Missing as error:
+                print(f"| {name} | skipped: {error} |", flush=True)
             except Exception as error:
                 failed.append(name)
                 print(f"| {name} | WRONG |\n{type(error).__name__}: {error}", flush=True)

@@ -7,6 +7,15 @@ import ctypes, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 SKIPPED = 77  # the status by which ctest knows that nothing was tested
 
 
+class Missing(Exception):
+    """A program that a fault needs."""
+
+
+def need(program, package):
+    if shutil.which(program) is None:
+        raise Missing(f"there is no {program} (Debian: {package})")
+
+
 def run(*command, **more):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **more)
     if done.returncode != 0:
@@ -22,9 +31,9 @@ def isolated():
     if os.environ.get("NYALA_ISOLATED") == "1":
         run("ip", "link", "set", "lo", "up")
         return
-    for program in ("ip", "tc", "nft", "unshare", "nsenter"):
+    for program in ("ip", "unshare", "nsenter"):
         if shutil.which(program) is None:
-            print(f"skipped: there is no {program} (Debian: iproute2, nftables, util-linux)")
+            print(f"skipped: there is no {program} (Debian: iproute2, util-linux)")
             sys.exit(SKIPPED)
     unshare = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
     unshare += [] if os.geteuid() == 0 else ["--map-root-user"]
@@ -77,6 +86,7 @@ class Host:
 
     def firewall(self, *rules):
         """Rules of nftables for what comes in; none: everything comes in."""
+        need("nft", "nftables")
         self.do("nft flush ruleset")
         if not rules:
             return
@@ -86,6 +96,7 @@ class Host:
 
     def rate(self, rate):
         """Of what it sends, as tc says it: 2mbit; None: as fast as it goes."""
+        need("tc", "iproute2")
         if rate is None:
             self.do("tc qdisc del dev eth0 root")
         else:
