@@ -30,24 +30,26 @@ ClusterCommunicators::ClusterCommunicators(CommunicatorOptions options,
   num_hosts_ = static_cast<int>(places.size());
 }
 
-ProcessCommunicators ClusterCommunicators::make(CommunicationImplementation implementation) const {
+ProcessCommunicators ClusterCommunicators::make(CommunicationImplementation implementation,
+                                                std::stop_token stop) const {
   ProcessCommunicators made;
-  made.steps = make_one(implementation, "steps");
-  made.gradients = make_one(implementation, "gradients");
+  made.steps = make_one(implementation, "steps", stop);
+  made.gradients = make_one(implementation, "gradients", stop);
   return made;
 }
 
 std::shared_ptr<Communicator> ClusterCommunicators::make_one(CommunicationImplementation implementation,
-                                                             const std::string& name) const {
+                                                             const std::string& name,
+                                                             const std::stop_token& stop) const {
   CommunicatorOptions all = options_;
   all.name = name;
   switch (implementation) {
     case CommunicationImplementation::gloo:
-      return gloo_communicator(all, rendezvous_);
+      return gloo_communicator(all, rendezvous_, stop);
     case CommunicationImplementation::nccl:
       return nccl_communicator(all, *rendezvous_);
     case CommunicationImplementation::shared_memory:
-      if (num_hosts_ == 1) return shared_memory_communicator(all, *rendezvous_);
+      if (num_hosts_ == 1) return shared_memory_communicator(all, *rendezvous_, stop);
       throw InvalidArgumentError(
           "CommunicationOptions: implementation: expected automatic or gloo, since the processes share no "
           "memory (" +
@@ -56,24 +58,29 @@ std::shared_ptr<Communicator> ClusterCommunicators::make_one(CommunicationImplem
     case CommunicationImplementation::automatic:
       break;
   }
-  if (num_hosts_ == 1) return shared_memory_communicator(all, *rendezvous_);
-  return num_hosts_ == all.size ? gloo_communicator(all, rendezvous_) : over_hosts(all);
+  if (num_hosts_ == 1) return shared_memory_communicator(all, *rendezvous_, stop);
+  return num_hosts_ == all.size ? gloo_communicator(all, rendezvous_, stop) : over_hosts(all, stop);
 }
 
-std::shared_ptr<Communicator> ClusterCommunicators::over_hosts(const CommunicatorOptions& all) const {
+std::shared_ptr<Communicator> ClusterCommunicators::over_hosts(const CommunicatorOptions& all,
+                                                               const std::stop_token& stop) const {
   CommunicatorOptions here = all;
   here.name = all.name + "-host" + std::to_string(host_);
   here.rank = rank_in_host_;
   here.size = size_of_host_;
-  const auto inside = shared_memory_communicator(here, *rendezvous_);
+  const auto inside = shared_memory_communicator(here, *rendezvous_, stop);
   std::shared_ptr<Communicator> between;
   if (rank_in_host_ == 0) {
     CommunicatorOptions hosts = all;
     hosts.name = all.name + "-hosts";
     hosts.rank = host_;
     hosts.size = num_hosts_;
-    between = gloo_communicator(hosts, rendezvous_);
+    between = gloo_communicator(hosts, rendezvous_, stop);
   }
+  const std::stop_callback end_when_told(stop, [&] {
+    for (const auto& part : {inside, between})
+      if (part) part->end("the group was given up while it formed");
+  });
   return hierarchical_communicator(all, inside, between);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,20 +19,21 @@ class ClusterCommunicators {
   ClusterCommunicators(CommunicatorOptions options, const std::vector<ControlMember>& members,
                        std::shared_ptr<Rendezvous> rendezvous);
 
-  /// Collective. Throws InvalidArgumentError where the implementation does not reach all of them, and what
-  /// the communicators' functions throw.
-  ProcessCommunicators make(CommunicationImplementation implementation) const;
+  /// Collective; where `stop` is requested before all have come, it throws CommunicationError soon. Throws
+  /// InvalidArgumentError where the implementation does not reach all of them, and what the communicators'
+  /// functions throw.
+  ProcessCommunicators make(CommunicationImplementation implementation, std::stop_token stop = {}) const;
   int num_hosts() const { return num_hosts_; }
 
  private:
-  std::shared_ptr<Communicator> make_one(CommunicationImplementation implementation,
-                                         const std::string& name) const;
-  std::shared_ptr<Communicator> over_hosts(const CommunicatorOptions& all) const;
+  std::shared_ptr<Communicator> make_one(CommunicationImplementation implementation, const std::string& name,
+                                         const std::stop_token& stop) const;
+  std::shared_ptr<Communicator> over_hosts(const CommunicatorOptions& all, const std::stop_token& stop) const;
 
   CommunicatorOptions options_;
   std::string hosts_text_;
   std::shared_ptr<Rendezvous> rendezvous_;
-  int host_ = 0, num_hosts_ = 0;            // of this process, in the order of their first ranks
+  int host_ = 0, num_hosts_ = 0;  // of this process, in the order of their first ranks
   int rank_in_host_ = 0, size_of_host_ = 0;
 };
 

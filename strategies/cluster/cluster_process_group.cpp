@@ -3,6 +3,7 @@
 #include <atomic>
 #include <exception>
 #include <optional>
+#include <stop_token>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/version.h>
@@ -27,18 +28,35 @@ class ClusterProcessGroup::Generation {
     if (notice.is_lost) end.lost = notice.rank < 0 && is_served_by_first ? 0 : notice.rank;
     if (notice.is_over) end_for_good(notice.text);
     ProcessCommunicators current;
+    std::stop_source forming(std::nostopstate);
     {
       const std::lock_guard lock(mutex_);
       end_ = end;
       if (number_ == end.generation) current = {steps_.lock(), gradients_.lock()};
+      if (number_ == end.generation) forming = forming_;
     }
+    forming.request_stop();
     end_both(current, end);
   }
 
+  /// Its communicators are made now. Stop is requested when it has ended: nobody else will come.
+  std::stop_token form(uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    number_ = number;
+    steps_.reset(), gradients_.reset();
+    forming_ = std::stop_source();
+    if (end_ && end_->generation == number) forming_.request_stop();
+    return forming_.get_token();
+  }
   /// Whether a process of that generation was lost.
   bool has_lost(uint64_t number) const {
     const std::lock_guard lock(mutex_);
     return end_ && end_->generation == number && end_->lost;
+  }
+  /// What ended it; "" while it has not ended.
+  std::string end_text(uint64_t number) const {
+    const std::lock_guard lock(mutex_);
+    return end_ && end_->generation == number ? end_->text : "";
   }
 
   void begin(uint64_t number, const ProcessCommunicators& communicators) {
@@ -97,6 +115,7 @@ class ClusterProcessGroup::Generation {
   std::atomic<bool> has_failed_{false};
   mutable Mutex mutex_;
   uint64_t number_ = 0;
+  std::stop_source forming_;
   std::weak_ptr<Communicator> steps_, gradients_;
   std::optional<End> end_;
   std::optional<std::string> over_by_;
@@ -166,10 +185,15 @@ ProcessCommunicators ClusterProcessGroup::join() {
       generation_->begin(client_->generation(), made);
       return made;
     } catch (const CommunicationError& error) {
-      give_up(error.what(), false);
-      if (generation_->has_lost(client_->generation()))
-        deadline = Clock::now() + options_.communication.timeout;
-      if (!can_rejoin() || Clock::now() >= deadline) throw;
+      const uint64_t generation = client_->generation();
+      const std::string end = generation_->end_text(generation);
+      const bool has_lost = generation_->has_lost(generation);
+      if (end.empty()) give_up(error.what(), false);
+      if (has_lost) deadline = Clock::now() + options_.communication.timeout;
+      if (can_rejoin() && Clock::now() < deadline) continue;
+      if (has_lost) throw PeerLostError(end);
+      if (!end.empty()) throw CommunicationError(end);
+      throw;
     } catch (const std::exception& error) {
       give_up(error.what(), false);
       throw;
@@ -187,7 +211,8 @@ ProcessCommunicators ClusterProcessGroup::connect() {
                                     .timeout = options_.communication.timeout,
                                     .address = is_local ? "" : address_towards(coordinator),
                                     .trusted_network = options_.communication.trusted_network};
-  return ClusterCommunicators(options, members, client_).make(options_.communication.implementation);
+  return ClusterCommunicators(options, members, client_)
+      .make(options_.communication.implementation, generation_->form(client_->generation()));
 }
 
 bool ClusterProcessGroup::can_rejoin() const {

@@ -11,8 +11,10 @@
 #include <cstring>
 #include <mutex>
 
-#include <gloo/rendezvous/context.h>
-#include <gloo/rendezvous/store.h>
+#include <gloo/context.h>
+#include <gloo/transport/address.h>
+#include <gloo/transport/context.h>
+#include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
@@ -47,9 +49,27 @@ class GlooBuffer final : public detail::Links::Buffer {
   std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
 };
 
+/// Gloo's context with a connection to each of the others, which another thread can end while they are made.
+class GlooContext final : public gloo::Context {
+ public:
+  GlooContext(int rank, int size, std::shared_ptr<gloo::transport::Device> device, milliseconds timeout)
+      : gloo::Context(rank, size) {
+    setTimeout(timeout);
+    device_ = std::move(device);
+    transportContext_ = device_->createContext(rank, size);
+    transportContext_->setTimeout(timeout);
+    for (int peer = 0; peer < size; ++peer)
+      if (peer != rank) transportContext_->createPair(peer);
+  }
+  /// Where `peer` finds this rank.
+  std::vector<char> address_for(int peer) { return getPair(peer)->address().bytes(); }
+  /// Returns early where closeConnections() comes meanwhile.
+  void connect(int peer, const std::vector<char>& address) { getPair(peer)->connect(address); }
+};
+
 class GlooLinks final : public detail::Links {
  public:
-  explicit GlooLinks(std::shared_ptr<gloo::rendezvous::Context> context) : context_(std::move(context)) {}
+  explicit GlooLinks(std::shared_ptr<GlooContext> context) : context_(std::move(context)) {}
   ~GlooLinks() override { close(); }
   std::unique_ptr<Buffer> buffer(void* data, size_t bytes) override {
     return std::make_unique<GlooBuffer>(context_->createUnboundBuffer(data, bytes));
@@ -62,45 +82,8 @@ class GlooLinks final : public detail::Links {
   }
 
  private:
-  std::shared_ptr<gloo::rendezvous::Context> context_;
+  std::shared_ptr<GlooContext> context_;
 };
-
-/// Gloo's way to the rendezvous: keys of a group of their own, and its deadline.
-class GlooStore final : public gloo::rendezvous::Store {
- public:
-  GlooStore(Rendezvous& rendezvous, std::string prefix, Clock::time_point deadline)
-      : rendezvous_(rendezvous), prefix_(std::move(prefix)), deadline_(deadline) {}
-  void set(const std::string& key, const std::vector<char>& data) override {
-    rendezvous_.set(prefix_ + key, {data.data(), data.size()});
-  }
-  std::vector<char> get(const std::string& key) override {
-    const std::string value = rendezvous_.wait(prefix_ + key, left());
-    return {value.begin(), value.end()};
-  }
-  void wait(const std::vector<std::string>& keys) override {
-    for (const std::string& key : keys) rendezvous_.wait(prefix_ + key, left());
-  }
-  void wait(const std::vector<std::string>& keys, const milliseconds&) override { wait(keys); }
-
- private:
-  milliseconds left() const {
-    return std::max(std::chrono::ceil<milliseconds>(deadline_ - Clock::now()), milliseconds(1));
-  }
-
-  Rendezvous& rendezvous_;
-  std::string prefix_;
-  Clock::time_point deadline_;
-};
-
-/// Newer versions take the store as a shared pointer.
-template <class Context>
-void connect_all(Context& context, const std::shared_ptr<GlooStore>& store,
-                 std::shared_ptr<gloo::transport::Device> device) {
-  if constexpr (requires { context.connectFullMesh(store, device); })
-    context.connectFullMesh(store, device);
-  else
-    context.connectFullMesh(*store, device);
-}
 
 /// Its thread writes to connections without asking for no signal.
 void ignore_broken_pipes() {
@@ -147,9 +130,10 @@ bool names_loopback(const std::string& name) {
 
 class Connecting {
  public:
-  Connecting(const CommunicatorOptions& options, Rendezvous& rendezvous)
+  Connecting(const CommunicatorOptions& options, Rendezvous& rendezvous, std::stop_token stop)
       : options_(options),
         rendezvous_(rendezvous),
+        stop_(std::move(stop)),
         prefix_(detail::group_prefix(options) + "gloo/"),
         address_(options.address.empty() ? "127.0.0.1" : options.address),
         loopback_(names_loopback(address_)),
@@ -160,11 +144,12 @@ class Connecting {
     meet();
     ignore_broken_pipes();
     try {
-      auto context = std::make_shared<gloo::rendezvous::Context>(options_.rank, options_.size);
-      context->setTimeout(std::max(left() / 5, milliseconds(100)));  // Gloo waits five times as long for each
-      connect_all(*context, std::make_shared<GlooStore>(rendezvous_, prefix_, deadline_),
-                  make_device(address_));
-      return std::make_unique<GlooLinks>(std::move(context));
+      const milliseconds fifth =
+          std::max(left() / 5, milliseconds(100));  // Gloo waits five times as long for each
+      const auto context =
+          std::make_shared<GlooContext>(options_.rank, options_.size, make_device(address_), fifth);
+      connect_all(*context);
+      return std::make_unique<GlooLinks>(context);
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
@@ -193,6 +178,40 @@ class Connecting {
         ".trusted_network = true");
   }
 
+  /// Addresses are of one size; so many of them are one value at the rendezvous.
+  static constexpr int kAtOnce = 256;
+  std::string addresses_key(int of, int chunk) const {
+    return prefix_ + "addresses-" + std::to_string(of) + "-" + std::to_string(chunk);
+  }
+
+  void connect_all(GlooContext& context) {
+    if (options_.size == 1) return;
+    const std::stop_callback close_when_told(stop_, [&] { context.closeConnections(); });
+    std::string addresses;
+    for (int peer = 0; peer < options_.size; ++peer) {
+      const std::vector<char> own =
+          context.address_for(peer == options_.rank ? (peer + 1) % options_.size : peer);
+      addresses.append(own.begin(), own.end());
+      if ((peer + 1) % kAtOnce != 0 && peer + 1 < options_.size) continue;
+      rendezvous_.set(addresses_key(options_.rank, peer / kAtOnce), addresses);
+      addresses.clear();
+    }
+    for (int peer = 0; peer < options_.size; ++peer) {
+      if (peer == options_.rank) continue;
+      context.connect(peer, address_of(peer));
+      if (stop_.stop_requested())
+        throw CommunicationError(who() + "the group was given up while all connected");
+    }
+  }
+
+  std::vector<char> address_of(int peer) {
+    const int chunk = options_.rank / kAtOnce, in_chunk = std::min(kAtOnce, options_.size - chunk * kAtOnce);
+    const std::string all = rendezvous_.wait(addresses_key(peer, chunk), left());
+    const size_t bytes = all.size() / static_cast<size_t>(in_chunk);
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(bytes) * (options_.rank % kAtOnce);
+    return {begin, begin + static_cast<std::ptrdiff_t>(bytes)};
+  }
+
   /// All have come, and none is where the others cannot reach it.
   void meet() {
     const std::string own = (loopback_ ? "loopback " : "network ") + detail::host_name();
@@ -218,6 +237,7 @@ class Connecting {
 
   const CommunicatorOptions& options_;
   Rendezvous& rendezvous_;
+  std::stop_token stop_;
   std::string prefix_, address_;
   bool loopback_;
   Clock::time_point deadline_;
@@ -228,10 +248,11 @@ class Connecting {
 bool gloo_is_built() { return true; }
 
 std::shared_ptr<Communicator> gloo_communicator(const CommunicatorOptions& options,
-                                                const std::shared_ptr<Rendezvous>& rendezvous) {
+                                                const std::shared_ptr<Rendezvous>& rendezvous,
+                                                std::stop_token stop) {
   detail::check_communicator_options(options);
-  return std::make_shared<detail::LinkCommunicator>(options, "Gloo",
-                                                    Connecting(options, *rendezvous).connect(), rendezvous);
+  std::unique_ptr<detail::Links> links = Connecting(options, *rendezvous, std::move(stop)).connect();
+  return std::make_shared<detail::LinkCommunicator>(options, "Gloo", std::move(links), rendezvous);
 }
 
 }  // namespace nyala

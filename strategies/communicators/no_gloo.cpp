@@ -8,7 +8,7 @@ namespace nyala {
 bool gloo_is_built() { return false; }
 
 std::shared_ptr<Communicator> gloo_communicator(const CommunicatorOptions&,
-                                                const std::shared_ptr<Rendezvous>&) {
+                                                const std::shared_ptr<Rendezvous>&, std::stop_token) {
   throw NotFoundError(
       "gloo_communicator: this build has no Gloo, which ranks on several hosts talk by; install libgloo-dev "
       "(scripts/setup.sh does) and configure again");

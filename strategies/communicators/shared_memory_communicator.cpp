@@ -26,6 +26,8 @@ using Clock = std::chrono::steady_clock;
 /// Two slots of all ranks lie in the second cache.
 constexpr size_t kSharedSlot = 512 * 1024;
 
+constexpr const char* kGivenUp = "the group was given up while it formed";
+
 class SharedBoardMemory final : public detail::BoardMemory {
  public:
   SharedBoardMemory(std::unique_ptr<SharedSegment> segment, ExchangeBoard board, int rank)
@@ -53,9 +55,10 @@ class SharedBoardMemory final : public detail::BoardMemory {
 
 class Forming {
  public:
-  Forming(const CommunicatorOptions& options, Rendezvous& rendezvous)
+  Forming(const CommunicatorOptions& options, Rendezvous& rendezvous, std::stop_token stop)
       : options_(options),
         rendezvous_(rendezvous),
+        stop_(std::move(stop)),
         key_(detail::group_prefix(options) + "shared-memory"),
         slot_bytes_(ExchangeBoard::slot_bytes_for(options.size, kSharedSlot)),
         bytes_(ExchangeBoard::bytes_for(options.size, slot_bytes_)),
@@ -66,6 +69,7 @@ class Forming {
     const ExchangeBoard board(segment->data(), options_.size, slot_bytes_);
     const auto memory = std::make_shared<SharedBoardMemory>(std::move(segment), board, options_.rank);
     auto made = std::make_shared<detail::BoardCommunicator>(options_, memory, slot_bytes_);
+    const std::stop_callback end_when_told(stop_, [&] { made->end(kGivenUp); });
     made->barrier({.what = "forming the group", .timeout = left()});
     memory->lost_rank();  // their numbers are theirs now: all wait here or have gone on
     memory->segment().forget_name();
@@ -101,6 +105,7 @@ class Forming {
       } catch (const CommunicationError& error) {
         refused = error.what();
       }
+      if (stop_.stop_requested()) throw CommunicationError(std::string(kGivenUp) + ": " + refused);
       if (Clock::now() + std::chrono::milliseconds(10) >= deadline_)
         throw CommunicationError("rank " + std::to_string(options_.rank) + " finds no rank 0 by '" + key_ +
                                  "' of " + rendezvous_.describe() + ": " + refused);
@@ -128,6 +133,7 @@ class Forming {
 
   const CommunicatorOptions& options_;
   Rendezvous& rendezvous_;
+  std::stop_token stop_;
   std::string key_;
   size_t slot_bytes_, bytes_;
   Clock::time_point deadline_;
@@ -136,9 +142,9 @@ class Forming {
 }  // namespace
 
 std::shared_ptr<Communicator> shared_memory_communicator(const CommunicatorOptions& options,
-                                                         Rendezvous& rendezvous) {
+                                                         Rendezvous& rendezvous, std::stop_token stop) {
   detail::check_communicator_options(options);
-  return Forming(options, rendezvous).form();
+  return Forming(options, rendezvous, std::move(stop)).form();
 }
 
 }  // namespace nyala

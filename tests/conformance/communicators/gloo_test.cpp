@@ -20,6 +20,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+std::shared_ptr<Communicator> by_gloo(const CommunicatorOptions& options,
+                                      const std::shared_ptr<Rendezvous>& rendezvous) {
+  return gloo_communicator(options, rendezvous);
+}
+
 class Gloo : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -51,7 +56,7 @@ TEST_F(Gloo, TheLoopbackReachesNoOtherHost) {
 }
 
 TEST_F(Gloo, AddressesOfRanksThatAreGoneEndInTime) {
-  meeting_at(options_, gloo_communicator);  // leaves nothing here: a folder of its own
+  meeting_at(options_, by_gloo);  // leaves nothing here: a folder of its own
   rendezvous_->set("g0/main/gloo/host-1", "loopback " + std::string(256, 'x'));
   EXPECT_THROW(gloo_communicator(options_, rendezvous_), CommunicationError);
 }
@@ -77,7 +82,7 @@ TEST_F(Gloo, AConnectionThatEndsWhileAllConnectIsATypedError) {
 }
 
 TEST_F(Gloo, NoSignalOfABrokenPipeEndsTheProcess) {
-  meeting_at(options_, gloo_communicator);
+  meeting_at(options_, by_gloo);
   struct sigaction now {};
   ::sigaction(SIGPIPE, nullptr, &now);
   EXPECT_EQ(now.sa_handler, SIG_IGN);

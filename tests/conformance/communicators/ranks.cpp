@@ -91,7 +91,10 @@ const std::vector<ProcessKind>& process_kinds() {
   };
   static const bool with_gloo [[maybe_unused]] = [] {
     if (!gloo_is_built()) return false;
-    kinds.push_back({"gloo", gloo_communicator, true, false});
+    const auto by_gloo = [](const auto& options, const auto& rendezvous) {
+      return gloo_communicator(options, rendezvous);
+    };
+    kinds.push_back({"gloo", by_gloo, true, false});
     kinds.push_back({"hierarchical", gloo_over_shared_memory, false, false});
     return true;
   }();

@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <future>
 
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <nyala/strategies/communicators/file_rendezvous.h>
 #include <nyala/strategies/communicators/gloo_communicator.h>
+#include <nyala/strategies/communicators/host_name.h>
 #include <nyala/tests/support/error_text.h>
 
 namespace nyala::detail {
@@ -63,6 +65,39 @@ TEST_F(ClusterCommunicatorsTest, HostsOfSeveralProcessesSumWithinFirst) {
   std::filesystem::remove_all(folder_);
   std::filesystem::create_directories(folder_);
   expect_sums("aab", "hierarchical");
+}
+
+/// Rank 0 has come, another one never will, and that becomes known.
+TEST_F(ClusterCommunicatorsTest, WhoIsToldThatNobodyComesWaitsNoLonger) {
+  const auto rendezvous = std::make_shared<FileRendezvous>(folder_);
+  sockaddr_storage nobody = {};  // who comes last in the order by which Gloo connects
+  auto& address = reinterpret_cast<sockaddr_in&>(nobody);
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = 0xffff;
+  rendezvous->set("g0/steps/gloo/host-1", "loopback " + host_name());
+  for (const char* place : {"a", "b"}) {  // the other one's: of the same host and of another one
+    if (*place == 'b' && !gloo_is_built()) continue;
+    std::stop_source stop;
+    std::thread tells([&] {
+      if (*place == 'b') {
+        const auto wait = std::chrono::seconds(20);
+        std::string addresses = rendezvous->wait("g0/steps/gloo/addresses-0-0", wait);
+        for (const size_t begin : {size_t{0}, addresses.size() / 2})
+          addresses.replace(begin, sizeof nobody, reinterpret_cast<const char*>(&nobody), sizeof nobody);
+        rendezvous->set("g0/steps/gloo/addresses-1-0", addresses);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      stop.request_stop();
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    const ClusterCommunicators cluster({.rank = 0, .size = 2, .timeout = std::chrono::seconds(60)},
+                                       {{"host", "", "a"}, {"host", "", place}}, rendezvous);
+    expect_error<CommunicationError>([&] { cluster.make(kAutomatic, stop.get_token()); },
+                                     {"the group was given up"});
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20)) << place;
+    tells.join();
+  }
 }
 
 TEST_F(ClusterCommunicatorsTest, SharedMemoryDoesNotReachOtherHosts) {
