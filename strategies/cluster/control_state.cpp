@@ -179,6 +179,21 @@ void ControlState::begin(uint64_t id, Clock::time_point now) {
   }
 }
 
+/// One that was killed and started again at once may come before the end of its old connection is seen.
+bool ControlState::may_contest(uint64_t id, Clock::time_point now) {
+  Question& question = questions_.at(id);
+  question.is_contested = now - question.asked < 2 * kCloseGrace;
+  return question.is_contested;
+}
+
+void ControlState::settle_contested(Clock::time_point now) {
+  std::vector<uint64_t> ids;
+  for (auto& [id, question] : questions_)
+    if (std::exchange(question.is_contested, false)) ids.push_back(id);
+  for (const uint64_t id : ids)
+    if (questions_.contains(id)) join(id, now);
+}
+
 void ControlState::join(uint64_t id, Clock::time_point now) {
   const ControlRequest request = questions_.at(id).request;
   gone_.erase(request.rank);
@@ -190,6 +205,7 @@ void ControlState::join(uint64_t id, Clock::time_point now) {
     const bool same =
         other_id != id && other.request.call == ControlCall::join && other.request.rank == request.rank;
     if (!same) continue;
+    if (other.request.process != request.process && may_contest(id, now)) return;
     if (other.request.process != request.process)
       return refuse(id, "two processes say that they are rank " + std::to_string(request.rank) + ", on " +
                             other.request.name + " and on " + request.name);
@@ -214,6 +230,7 @@ void ControlState::join(uint64_t id, Clock::time_point now) {
       reply.rank = member->second.rank;
       return answer(id, std::move(reply));
     }
+    if (!is_same && member->second.is_watched && may_contest(id, now)) return;
     if (!is_same && member->second.is_watched)
       return refuse(id, "two processes say that they are rank " + std::to_string(request.rank) + ", on " +
                             member->second.host + " and on " + request.name);
@@ -237,7 +254,7 @@ void ControlState::form_if_due(Clock::time_point now) {
   int here = 0;
   Clock::time_point first = now;
   for (const auto& [id, question] : questions_) {
-    if (question.request.call != ControlCall::join) continue;
+    if (question.request.call != ControlCall::join || question.is_contested) continue;
     ++here;
     first = std::min(first, question.asked);
   }
@@ -268,7 +285,8 @@ std::vector<int> ControlState::who_waits(const ControlRequest& like) const {
 void ControlState::form(Clock::time_point now) {
   std::map<int, Member> members;
   for (const auto& [id, question] : questions_)
-    if (const ControlRequest& request = question.request; request.call == ControlCall::join)
+    if (const ControlRequest& request = question.request;
+        request.call == ControlCall::join && !question.is_contested)
       members[request.rank] = {.host = request.name,
                                .address = request.value,
                                .place = request.place,
@@ -290,8 +308,9 @@ void ControlState::form(Clock::time_point now) {
   ControlReply reply = membership();
   for (const auto& [started_as, member] : members_) {
     reply.rank = member.rank;
-    answer_all([&](const ControlRequest& request) { return joins(request) && request.rank == started_as; },
-               reply);
+    answer_all(
+        [&](const ControlRequest& request) { return joins(request) && request.process == member.process; },
+        reply);
   }
 }
 
@@ -407,8 +426,8 @@ std::string ControlState::missing_text(const Question& question) const {
   if (count > 16) missing += " and " + std::to_string(count - 16) + " more";
   const std::string what = is_join ? "the start" : in_quotes(request.name);
   const size_t all = is_join ? static_cast<size_t>(config_.size) : members_.size();
-  return what + ": " + std::to_string(count) + " of " + std::to_string(all) +
-         " processes did not come in " + seconds_text(question.deadline - question.asked) + ": " + missing;
+  return what + ": " + std::to_string(count) + " of " + std::to_string(all) + " processes did not come in " +
+         seconds_text(question.deadline - question.asked) + ": " + missing;
 }
 
 void ControlState::expire(Clock::time_point now) {
@@ -440,6 +459,7 @@ void ControlState::tick(Clock::time_point now) {
         end_generation(member.rank, ControlStatus::lost,
                        name_of(rank) + " was lost: not heard of for " + seconds_text(silence));
     }
+    settle_contested(now);
     expire(now);
     if (config_.min_size > 0) form_if_due(now);
   }

@@ -74,6 +74,7 @@ class ControlState {
     ControlRequest request;
     Answer answer;
     Clock::time_point deadline, asked;
+    bool is_contested = false;  // a join as one that may have ended: its connection may be about to close
   };
   struct Member {
     std::string host, address, place;
@@ -94,6 +95,8 @@ class ControlState {
   // All of these hold the lock, and leave what is to be answered in answers_.
   void begin(uint64_t id, Clock::time_point now);
   void join(uint64_t id, Clock::time_point now);
+  bool may_contest(uint64_t id, Clock::time_point now);
+  void settle_contested(Clock::time_point now);
   void form(Clock::time_point now);
   void form_if_due(Clock::time_point now);
   ControlReply membership() const;
