@@ -110,7 +110,7 @@ class Training {
       server_ = std::make_unique<detail::ControlServer>(
           detail::HostPort{"127.0.0.1", 0}, detail::ControlSecurity{},
           detail::ControlStateOptions{
-              .size = kWorkers, .min_size = again ? 0 : 1, .rejoin_timeout = std::chrono::milliseconds(300)});
+              .size = kWorkers, .min_size = again ? 0 : 1, .rejoin_timeout = std::chrono::seconds(3)});
     for (int slot = 0; slot < kWorkers; ++slot) start(slot);
     keeper_.begin(names());
   }
