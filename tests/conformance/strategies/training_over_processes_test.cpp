@@ -277,18 +277,6 @@ TEST_P(TrainingOverProcesses, MetricsAndLogsOfATrainStepAreThoseOfOneDevice) {
   });
 }
 
-TEST_P(TrainingOverProcesses, AMetricOfAProgramSaysWhatToUse) {
-  in_processes([] {
-    const MultiWorkerMirroredStrategy several = strategy();
-    const metrics::MeanAbsoluteError error = metrics::MeanAbsoluteError();
-    EXPECT_THROW(several.run([&](Replica& replica) {
-      const Tensor one = Tensor::full({1}, 1, DType::float32, replica.device);
-      error.update_state(one, one);
-    }),
-                 StateError);
-  });
-}
-
 // A loop of one's own: distribute, run, gradients by hand, state of layers.
 std::vector<Tensor> trained_by_hand(const Strategy& strategy) {
   const Model model = in_scope(strategy, classifier);
