@@ -8,7 +8,8 @@ namespace nyala {
 /// the calls of a loaded library for malloc, calloc, realloc, strdup, posix_memalign, mmap and operator new
 /// give a reserve of ours back to the system where they fail, and try once more. `library` is the beginning
 /// of its file's name ("libdnnl.so"). It changes where that library looks these functions up, for all who use
-/// it in this process; nothing where there is no such library (it is a static one). Thread-safe, never throws.
+/// it in this process; nothing where there is no such library (it is a static one). Thread-safe, never
+/// throws.
 void guard_library_memory(const char* library) noexcept;
 
 inline constexpr size_t kMemoryReserve = size_t{4} << 20;
