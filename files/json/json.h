@@ -119,11 +119,13 @@ class Json {
   /// "null", "boolean", "number", "string", "array" or "object".
   const char* type_name() const;
 
-  /// The value as bool, std::string, a number or a vector of these. Numbers become each other, fractions are
-  /// cut off; one that T cannot hold is an error.
+  /// The value as bool, std::string, a number, a vector of these or a copy. Numbers become each other,
+  /// fractions are cut off; one that T cannot hold is an error.
   template <class T>
   T get() const {
-    if constexpr (std::same_as<T, bool>) {
+    if constexpr (std::same_as<T, Json>) {
+      return *this;
+    } else if constexpr (std::same_as<T, bool>) {
       return as_boolean();
     } else if constexpr (std::same_as<T, std::string>) {
       return as_string();

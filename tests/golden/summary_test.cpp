@@ -105,7 +105,7 @@ TEST(GoldenSummary, TextIsThatOfKeras) {
   size_t count = 0;
   for (const Json& entry : golden.at("summaries")) {
     const auto make = models().find(entry.at("name").as_string());
-    if (entry.at("terminal") || make == models().end()) continue;  // escapes, layer_range
+    if (entry.at("terminal").get<bool>() || make == models().end()) continue;  // escapes, layer_range
     clear_session();
     const Json& arguments = entry.at("arguments");
     const std::string text =

@@ -48,13 +48,6 @@ Model regression() {
   return model;
 }
 
-template <class Make>
-auto in_scope(const Strategy& strategy, Make&& make) {
-  clear_session();
-  set_random_seed(11);
-  return strategy.scope(make);
-}
-
 struct Trained {
   Model model;
   History history;

@@ -149,7 +149,7 @@ void expect_planted_error(const Trial& trial, const Model& model, bool reference
   }
 }
 
-std::vector<double> numbers(const Tensor& value) {
+std::vector<double> doubles_of(const Tensor& value) {
   return ops::cast(value, DType::float64).to_vector<double>();
 }
 
@@ -181,10 +181,10 @@ Outcome outcome_of(const Trial& trial, const StressStrategy& kind, bool referenc
   Outcome outcome;
   int index = 0;
   for (const Variable& variable : model.weights())
-    outcome["weight " + std::to_string(index++)] = numbers(variable.value());
+    outcome["weight " + std::to_string(index++)] = doubles_of(variable.value());
   outcome["iterations"] = {static_cast<double>(model.optimizer().iterations())};
   for (const auto& [name, values] : history.history()) outcome["history " + name] = values;
-  outcome["predict"] = numbers(model.predict(trial.model.x, {.batch_size = trial.batch, .verbose = 0}));
+  outcome["predict"] = doubles_of(model.predict(trial.model.x, {.batch_size = trial.batch, .verbose = 0}));
   return outcome;
 }
 

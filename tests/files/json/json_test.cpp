@@ -183,6 +183,7 @@ TEST(Json, AnotherKindThanAskedForIsAnError) {
   EXPECT_EQ(text.find("a"), nullptr);
   EXPECT_EQ(object.value("b", 7), 7);
   EXPECT_EQ(object.value("b", "seven"), "seven");
+  EXPECT_EQ(Json::object({{"c", object}}).value("c", Json()), object);
   Json null;
   null["a"]["b"].push_back(1);
   EXPECT_EQ(null.dump(), R"({"a":{"b":[1]}})");
