@@ -10,7 +10,7 @@
 #include <nyala/tests/conformance/strategies/training_support.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala {
+namespace nyala::shards_over_processes_test {
 
 namespace {
 
@@ -219,4 +219,4 @@ INSTANTIATE_TEST_SUITE_P(All, ShardsOverProcesses,
 
 }  // namespace
 
-}  // namespace nyala
+}  // namespace nyala::shards_over_processes_test

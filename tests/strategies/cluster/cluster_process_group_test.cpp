@@ -86,8 +86,8 @@ TEST_F(ClusterGroup, ProcessesMeetAtTheFirstOnesAddress) {
 
 TEST_F(ClusterGroup, GlooWhereItIsAskedFor) {
   if (!gloo_is_built()) GTEST_SKIP() << "this build has no Gloo";
+  addresses_.resize(2);
   as_ranks(2, [&](int rank) {
-    addresses_.resize(2);
     const Group processes = group(rank, {.implementation = CommunicationImplementation::gloo});
     const ProcessCommunicators made = processes->join();
     EXPECT_THAT(made.gradients->describe(), HasSubstr("Gloo 'gradients'"));
