@@ -3,6 +3,7 @@
 #include <nyala/api/layers/base/mask.h>
 
 #include <nyala/api/layers/base/call_arguments.h>
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/logical.h>
 
@@ -41,7 +42,13 @@ Tensor marked(const Tensor& x, const Tensor& mask, bool given) {
 
 Tensor with_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, false); }
 
-Tensor given_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, mask.defined()); }
+Tensor given_mask(const Tensor& x, const Tensor& mask) {
+  if (mask.defined() && detail::is_symbolic(x) && !detail::is_symbolic(mask))
+    throw InvalidArgumentError(
+        "mask: expected a symbolic tensor beside a symbolic input, received one with values, which a graph "
+        "does not hold; make it an Input");
+  return marked(x, mask, mask.defined());
+}
 
 Tensor detail::with_call_arguments(const Tensor& x, std::shared_ptr<const CallArguments> arguments) {
   if (!x.metadata() && !arguments) return x;

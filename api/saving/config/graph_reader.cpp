@@ -16,6 +16,7 @@
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/ops/op_constants.h>
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/base/file_errors.h>
@@ -207,7 +208,30 @@ class GraphReader {
     return entry.layer ? call_layer(entry, args, keywords) : call_op(entry, args, keywords);
   }
 
+  /// A layer is called with tensors of the graph: a constant among them would be left out of the sum.
+  void refuse_constants(const Entry& entry, const Json& json) const {
+    if (is_constant(json))
+      throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) +
+                            " is called with a constant, which is not built yet; expected tensors of the "
+                            "graph (make the constant an input, or use an operation: keras.ops.add)");
+    if (!is_keras_tensor(json))
+      for (const Json& item : json) refuse_constants(entry, item);
+  }
+
+  /// Each of a list of inputs is a tensor.
+  void check_listed_inputs(const Entry& entry, const Json& args) const {
+    if (args.empty() || !args[0].is_array()) return;
+    for (const Json& item : args[0])
+      if (!is_keras_tensor(item) && !item.is_array())
+        throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) +
+                              " is called with a list of inputs: expected tensors of the graph, found " +
+                              readable_json(item).substr(0, 60));
+  }
+
   bool call_layer(Entry& entry, const Json& args, const Json& keywords) {
+    refuse_constants(entry, args);
+    refuse_constants(entry, keywords);
+    check_listed_inputs(entry, args);
     Tensors inputs;
     if (entry.layer.node().takes_named_tensors()) {
       if (!collect_named(entry, args, keywords, inputs)) return false;

@@ -55,6 +55,15 @@ TEST(MaskArgument, OfLayersThatLookAtOne) {
   expect_near(GlobalAveragePooling1D()(kX, {.mask = kMask}), {0.2f, 0.3f, 0.9f, 1.0f});
 }
 
+/// A graph would leave it out.
+TEST(MaskArgument, WithValuesBesideASymbolicTensorIsAnError) {
+  const Tensor x = Input({3}), mask = Tensor::full({1, 3}, 1, DType::bool_);
+  EXPECT_THROW(Softmax()(x, {.mask = mask}), InvalidArgumentError);
+  EXPECT_THROW(given_mask(x, mask), InvalidArgumentError);
+  const Tensor symbolic_mask = Input({3}, {.dtype = "bool"});
+  EXPECT_NO_THROW(Softmax()(x, {.mask = symbolic_mask}));
+}
+
 TEST(MaskArgument, WithStates) {
   const Tensor h = Tensor::from(Floats{0.1f, 0.2f, 0.3f, 0.4f}, {2, 2});
   const Floats wanted = {0.237063855f, 0.269050032f, 0.703383803f, 0.715282857f};

@@ -94,6 +94,30 @@ TEST(WrongTypes, NullAndListsStandOnlyForWhatTakesThem) {
     EXPECT_THAT(layer(wrong.class_name, wrong.config), HasSubstr(wrong.text)) << wrong.config;
 }
 
+/// Keras computes with them; to leave them out gave other numbers.
+TEST(WrongTypes, ConstantsAmongTheInputsOfALayer) {
+  const auto adding = [](const std::string& second, const std::string& kwargs = "{}") {
+    const std::string tensor =
+        R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["a", 0, 0]}})";
+    return refused([&] {
+      model_from_json(
+          R"({"class_name": "Functional", "config": {"name": "m", "layers": [{"class_name": "InputLayer",
+          "config": {"batch_shape": [null, 2], "name": "a"}, "name": "a", "inbound_nodes": []},
+          {"class_name": "Add", "module": "keras.layers", "config": {"name": "s"}, "name": "s",
+          "inbound_nodes": [{"args": [[)" +
+          tensor + ", " + (second.empty() ? tensor : second) + R"(]], "kwargs": )" + kwargs +
+          R"(}]}], "input_layers": [["a", 0, 0]], "output_layers": [["s", 0, 0]]}})");
+    });
+  };
+  EXPECT_EQ(adding(""), "nothing was thrown");
+  const std::string array =
+      R"({"class_name": "__numpy__", "config": {"value": [[1, 2]], "dtype": "float32"}})";
+  EXPECT_THAT(adding(array), HasSubstr("layer 's' is called with a constant"));
+  EXPECT_THAT(adding("", R"({"mask": )" + array + "}"), HasSubstr("layer 's' is called with a constant"));
+  for (const char* other : {R"("relu")", "null", "5", R"({"class_name": "Dense", "config": {"units": 2}})"})
+    EXPECT_THAT(adding(other), HasSubstr("layer 's' is called with a list of inputs: expected tensors"));
+}
+
 TEST(WrongTypes, WhatKerasWritesIsTaken) {
   const std::pair<const char*, const char*> known[] = {
       {"BatchNormalization", R"({"axis": [3]})"},  // Keras 2
