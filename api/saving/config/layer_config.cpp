@@ -35,14 +35,25 @@ Json base_config(const LayerNode& node) {
       {"name", node.name()}, {"trainable", node.trainable()}, {"dtype", std::string(name_of(node.dtype()))}};
 }
 
+/// As Keras, one that was built for data is written with the Input that it was given then.
 Json sequential_config(const SequentialNode& node) {
   Json config = base_config(node);
   Json layers = Json::array();
-  if (node.input()) layers.push_back(layer_to_json(node.input()));
+  Shapes shapes = node.input_shapes();
+  if (node.input()) {
+    layers.push_back(layer_to_json(node.input()));
+  } else if (!node.inputs().empty()) {
+    const Tensor& input = node.inputs()[0];
+    shapes = {input.shape().with(0, None)};
+    layers.push_back(envelope("keras.layers", "InputLayer",
+                              {{"batch_shape", shape_to_json(shapes[0])},
+                               {"dtype", std::string(name_of(input.dtype()))},
+                               {"sparse", false},
+                               {"name", node.name() + "_input"}}));
+  }
   for (const Layer& layer : node.layers()) layers.push_back(layer_to_json(layer));
   config["layers"] = std::move(layers);
-  if (const Shapes shapes = node.input_shapes(); !shapes.empty())
-    config["build_input_shape"] = shape_to_json(shapes[0]);
+  if (!shapes.empty()) config["build_input_shape"] = shape_to_json(shapes[0]);
   return config;
 }
 

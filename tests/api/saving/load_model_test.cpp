@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -101,6 +102,23 @@ TEST_F(ModelFile, TrainingGoesOnWhereItStopped) {
   const History went_on = model.fit(x, y, twice), began_there = loaded.fit(x, y, twice);
   EXPECT_EQ(went_on["mae"], began_there["mae"]);
   EXPECT_EQ(predict(loaded, x), predict(model, x));
+}
+
+/// As in Keras its file begins with the Input that the data gave it.
+TEST_F(ModelFile, OfASequentialThatBeganWithoutAnInput) {
+  const Sequential model({Dense(3, {.activation = "tanh"}), Dense(2)});
+  model.compile({.optimizer = "adam", .loss = "mse"});
+  const Tensor x = numbers({4, 5}), y = numbers({4, 2});
+  model.fit(x, y, {.verbose = 0});
+  for (const std::string& path : {path_, path_ + ".h5"}) {
+    model.save(path);
+    const Model loaded = load_model(path);
+    EXPECT_EQ(predict(loaded, x), predict(model, x)) << path;
+    EXPECT_EQ(predict(loaded, numbers({7, 5})).size(), 14u);
+    EXPECT_EQ(loaded.optimizer().iterations(), 1);
+    EXPECT_THROW(loaded.predict(numbers({4, 6})), ShapeError);
+  }
+  std::filesystem::remove(path_ + ".h5");
 }
 
 TEST_F(ModelFile, WithoutCompiling) {
