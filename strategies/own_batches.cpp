@@ -1,6 +1,6 @@
 #include <nyala/strategies/own_batches.h>
 
-#include <algorithm>
+#include <nyala/strategies/equal_piece.h>
 
 namespace nyala::detail {
 
@@ -29,10 +29,9 @@ bool OwnBatches::fetch() {
 
 bool OwnBatches::next(Batch& piece) {
   while (fetch()) {
-    const int64_t share = rows_ / pieces_, larger = rows_ % pieces_, index = next_++;
-    const int64_t count = share + (index < larger ? 1 : 0);
-    if (count == 0) continue;  // fewer rows than pieces
-    piece = rows_of(batch_, index * share + std::min(index, larger), count);
+    const RowRange range = equal_piece(rows_, pieces_, next_++);
+    if (range.count == 0) continue;  // fewer rows than pieces
+    piece = rows_of(batch_, range.first, range.count);
     return true;
   }
   return false;

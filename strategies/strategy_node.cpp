@@ -15,6 +15,7 @@
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/cross_device/mean_of_sum.h>
+#include <nyala/strategies/equal_piece.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/strategies/store_registration.h>
 
@@ -92,9 +93,7 @@ std::shared_ptr<StrategyNode> detail::strategy_of(const Variable& variable) {
 }
 
 RowRange StrategyNode::rows_of(int replica_id, int64_t global_rows) const {
-  const int64_t replicas = num_replicas_in_sync(), id = replica_id;
-  const int64_t share = global_rows / replicas, larger = global_rows % replicas;
-  return {id * share + std::min(id, larger), share + (id < larger ? 1 : 0)};
+  return equal_piece(global_rows, num_replicas_in_sync(), replica_id);
 }
 
 Tensor StrategyNode::place(const Tensor& value, int local_index) {

@@ -10,6 +10,7 @@
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/runtime/process_exchange.h>
+#include <nyala/strategies/equal_piece.h>
 
 namespace nyala {
 
@@ -53,24 +54,26 @@ Feed::Feed(const DataArgument& data, FeedConfig config)
   else if (dataset_.cardinality() >= 0)
     steps_ = dataset_.cardinality();
   length_ = std::max<int64_t>(dataset_.cardinality(), -1);
-  if (!shares() || !detail::are_own_batches(policy())) return;
-  if (config_.same_batches)
+  if (shares() && detail::are_own_batches(policy()) && config_.same_batches)
     log(LogChannel::warning,
         config_.what +
             ": the Dataset's AutoShardPolicy is off or file, which gives each process rows "
             "of its own; here data is used, so that rows keep their order");
-  if (config_.same_batches) return;
+  if (!takes_own_batches()) return;
   length_ = -1;
   if (config_.steps_per_epoch == 0) steps_ = -1;
 }
 
 AutoShardPolicy Feed::policy() const { return dataset_.options().experimental_distribute.auto_shard_policy; }
 
+bool Feed::takes_own_batches() const {
+  return shares() && detail::are_own_batches(policy()) && !config_.same_batches;
+}
+
 RowRange rows_of_replica(const StrategyNode& strategy, const BatchPlace& place, int local_index) {
   if (place.own < 0) return strategy.rows_of(strategy.replica_id(local_index), place.rows);
-  const int64_t replicas = strategy.num_local_replicas(), index = local_index;
-  const int64_t share = place.own / replicas, larger = place.own % replicas;
-  return {place.first + index * share + std::min(index, larger), share + (index < larger ? 1 : 0)};
+  const RowRange of_own = detail::equal_piece(place.own, strategy.num_local_replicas(), local_index);
+  return {place.first + of_own.first, of_own.count};
 }
 
 PartialBatches::Choice Feed::own_rows() const {
@@ -86,7 +89,7 @@ void Feed::start(int64_t epoch) {
   parts_.reset();
   own_.reset();
   seen_ = 0;
-  if (shares() && detail::are_own_batches(policy()) && !config_.same_batches) {
+  if (takes_own_batches()) {
     const ProcessExchange& processes = *config_.reads_for->processes();
     own_ = std::make_unique<detail::OwnBatches>(dataset_, epoch, processes.size(), processes.rank());
     return;

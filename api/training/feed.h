@@ -75,6 +75,7 @@ class Feed {
   PartialBatches::Choice own_rows() const;
   bool shares() const { return config_.reads_for && config_.reads_for->processes(); }
   AutoShardPolicy policy() const;
+  bool takes_own_batches() const;
 
   FeedConfig config_;
   Dataset dataset_;
