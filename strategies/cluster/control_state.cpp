@@ -12,6 +12,10 @@
 
 namespace nyala::detail {
 
+std::string seconds_text(std::chrono::steady_clock::duration time) {
+  return fixed_text(std::chrono::duration<double>(time).count(), 1) + " s";
+}
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -19,10 +23,6 @@ using namespace std::chrono_literals;
 constexpr size_t kMostKeyBytes = 256u << 20;
 constexpr auto kCloseGrace = 500ms;
 constexpr const char* kClosing = "the control plane is closing";
-
-std::string seconds_text(std::chrono::steady_clock::duration time) {
-  return fixed_text(std::chrono::duration<double>(time).count(), 1) + " s";
-}
 
 std::string rank_text(int rank, const std::string& host) {
   return "rank " + std::to_string(rank) + (host.empty() ? "" : " on " + host);

@@ -13,6 +13,9 @@
 
 namespace nyala::detail {
 
+/// "2.5 s".
+std::string seconds_text(std::chrono::steady_clock::duration time);
+
 /// One that does not say any more that it lives.
 struct SilentProcess {
   int rank = 0;                            ///< as it was started

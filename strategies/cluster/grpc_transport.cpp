@@ -12,7 +12,6 @@
 #include <set>
 #include <utility>
 
-#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/core/mutex.h>
@@ -36,10 +35,6 @@ std::string to_bytes(const grpc::ByteBuffer& buffer) {
   for (const grpc::Slice& slice : slices)
     bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
   return bytes;
-}
-
-std::string seconds_text(std::chrono::milliseconds time) {
-  return fixed_text(std::chrono::duration<double>(time).count(), 1) + " s";
 }
 
 std::string file_text(const std::string& path, const char* what) {
