@@ -20,14 +20,17 @@ namespace {
 
 constexpr int kMaxDepth = 50;
 
-Json input_config_json(const LayerNode& node) {
+Json input_layer_json(const Shape& shape, const std::string& dtype, const std::string& name) {
+  return envelope(
+      "keras.layers", "InputLayer",
+      {{"batch_shape", shape_to_json(shape)}, {"dtype", dtype}, {"sparse", false}, {"name", name}});
+}
+
+Json input_layer_json(const LayerNode& node) {
   const InputConfig& input = input_config(node);
   Shape shape{input.batch_size};
   for (const int64_t size : input.shape) shape.append(size);
-  return {{"batch_shape", shape_to_json(shape)},
-          {"dtype", input.dtype},
-          {"sparse", false},
-          {"name", node.name()}};
+  return input_layer_json(shape, input.dtype, node.name());
 }
 
 Json base_config(const LayerNode& node) {
@@ -45,11 +48,8 @@ Json sequential_config(const SequentialNode& node) {
   } else if (!node.inputs().empty()) {
     const Tensor& input = node.inputs()[0];
     shapes = {input.shape().with(0, None)};
-    layers.push_back(envelope("keras.layers", "InputLayer",
-                              {{"batch_shape", shape_to_json(shapes[0])},
-                               {"dtype", std::string(name_of(input.dtype()))},
-                               {"sparse", false},
-                               {"name", node.name() + "_input"}}));
+    layers.push_back(
+        input_layer_json(shapes[0], std::string(name_of(input.dtype())), node.name() + "_input"));
   }
   for (const Layer& layer : node.layers()) layers.push_back(layer_to_json(layer));
   config["layers"] = std::move(layers);
@@ -115,7 +115,7 @@ Shapes built_for(const Json& json, const std::string& where) {
 
 Json json_of(const Layer& layer) {
   LayerNode& node = layer.node();
-  if (is_input_layer(node)) return envelope("keras.layers", "InputLayer", input_config_json(node));
+  if (is_input_layer(node)) return input_layer_json(node);
   if (const auto* sequential = dynamic_cast<const SequentialNode*>(&node))
     return envelope("keras", "Sequential", sequential_config(*sequential));
   if (dynamic_cast<const FunctionalNode*>(&node)) {
