@@ -264,16 +264,14 @@ TEST(RecoveryOfProcesses, AWholeJobGoesOnFromItsBackupWithAnotherNumberOfProcess
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-TEST(RecoveryOfProcesses, AnotherProgramIsAnErrorEverywhere) {
+/// Processes of which the first one differs from the others, one of which is lost and started again: all are
+/// told `expected`.
+void all_are_told(const std::function<Sequential(const Self&)>& make, const char* expected) {
   if (RankProcesses::rank()) {
     const Self self;
     const MultiWorkerMirroredStrategy several = strategy_of(self);
     note_error_of(self, [&] {
-      const Model model = in_scope(several, [&] {
-        Sequential made({Input({5}), Dense(self.is_first() ? 4 : 7), Dense(3)});
-        made.compile({.optimizer = SGD(0.1), .loss = "mse"});
-        return made;
-      });
+      const Model model = in_scope(several, [&] { return make(self); });
       model.fit(inputs(), wave({kRows, 3}, 0.2),
                 {.batch_size = kBatch,
                  .epochs = 2,
@@ -284,32 +282,25 @@ TEST(RecoveryOfProcesses, AnotherProgramIsAnErrorEverywhere) {
   }
   Job job;
   job.run();
-  for (const auto& [slot, text] : job.finals)
-    EXPECT_THAT(text, HasSubstr("their models have other variables")) << slot;
+  for (const auto& [slot, text] : job.finals) EXPECT_THAT(text, HasSubstr(expected)) << slot;
+}
+
+TEST(RecoveryOfProcesses, AnotherProgramIsAnErrorEverywhere) {
+  const auto make = [](const Self& self) {
+    Sequential made({Input({5}), Dense(self.is_first() ? 4 : 7), Dense(3)});
+    made.compile({.optimizer = SGD(0.1), .loss = "mse"});
+    return made;
+  };
+  all_are_told(make, "their models have other variables");
 }
 
 TEST(RecoveryOfProcesses, OtherSettingsAreAnErrorEverywhere) {
-  if (RankProcesses::rank()) {
-    const Self self;
-    const MultiWorkerMirroredStrategy several = strategy_of(self);
-    note_error_of(self, [&] {
-      const Model model = in_scope(several, [&] {
-        Sequential made({Input({5}), Dense(4), Dense(3)});
-        made.compile({.optimizer = SGD(self.is_first() ? 0.1 : 0.2), .loss = "mse"});
-        return made;
-      });
-      model.fit(inputs(), wave({kRows, 3}, 0.2),
-                {.batch_size = kBatch,
-                 .epochs = 2,
-                 .verbose = 0,
-                 .callbacks = {killer(self, {"batch_end", 1, 5})}});
-    });
-    return;
-  }
-  Job job;
-  job.run();
-  for (const auto& [slot, text] : job.finals)
-    EXPECT_THAT(text, HasSubstr("optimizer.learning_rate is 0.1 in ranks")) << slot;
+  const auto make = [](const Self& self) {
+    Sequential made({Input({5}), Dense(4), Dense(3)});
+    made.compile({.optimizer = SGD(self.is_first() ? 0.1 : 0.2), .loss = "mse"});
+    return made;
+  };
+  all_are_told(make, "optimizer.learning_rate is 0.1 in ranks");
 }
 
 TEST(RecoveryOfProcesses, WhatFailsAgainAndAgainIsAnError) {
