@@ -59,8 +59,11 @@ Tensor arange(double start, double stop, const ArangeOptions& options) {
   check_holds(dtype, start, "arange");
   check_holds(dtype, start + step * static_cast<double>(count - 1), "arange");
   if (count == 1) return generated({1}, dtype, options.device, [&](int64_t) { return start; });
-  const auto first = static_cast<int64_t>(start), apart = static_cast<int64_t>(step);  // exact above 2^53
-  return generated({count}, dtype, options.device, [&](int64_t i) { return first + apart * i; });
+  // Exact above 2^53, and i steps may be longer than int64 where the start is negative.
+  const auto first = static_cast<long double>(start), apart = static_cast<long double>(step);
+  return generated({count}, dtype, options.device, [&](int64_t i) {
+    return static_cast<int64_t>(first + apart * static_cast<long double>(i));
+  });
 }
 
 Tensor arange(double stop) { return arange(0.0, stop); }

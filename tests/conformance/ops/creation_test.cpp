@@ -41,6 +41,8 @@ TEST(Creation, OfIntegersThatTheDtypeHolds) {
             (std::vector<int64_t>{0x20000000000000, 0x20000000000001, 0x20000000000002, 0x20000000000003}));
   EXPECT_EQ(ops::arange(-0x1p63, 0x1p62, {.step = 0x1p62, .dtype = DType::int64}).to_vector<int64_t>(),
             (std::vector<int64_t>{INT64_MIN, -0x4000000000000000, 0}));
+  EXPECT_EQ(ops::arange(-0x1p63, 0x1p63, {.step = 0x1p63, .dtype = DType::int64}).to_vector<int64_t>(),
+            (std::vector<int64_t>{INT64_MIN, 0}));
   EXPECT_THROW(ops::arange(0, 400, {.step = 100, .dtype = DType::uint8}), InvalidArgumentError);
   EXPECT_THROW(ops::arange(-3, 3, {.dtype = DType::uint8}), InvalidArgumentError);
   EXPECT_THROW(ops::arange(0, 0x1p33, {.step = 0x1p32}), InvalidArgumentError) << "int32 by itself";
