@@ -81,8 +81,12 @@ class ClusterProcessGroup::Generation {
   /// and why.
   static std::shared_ptr<Communicator> watched(const std::shared_ptr<Generation>& generation,
                                                const std::shared_ptr<Communicator>& communicator) {
-    return {communicator.get(), [generation, communicator](const Communicator* ended) {
-              if (ended->failed()) generation->has_failed_ = true;
+    // Let go at once: the deleter itself lives as long as weak pointers do, of which `generation` holds one.
+    return {communicator.get(),
+            [its = generation, whole = communicator](const Communicator* ended) mutable {
+              if (ended->failed()) its->has_failed_ = true;
+              whole.reset();
+              its.reset();
             }};
   }
   bool has_failed() const {

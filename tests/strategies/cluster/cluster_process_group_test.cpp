@@ -1,6 +1,7 @@
 // Threads pose as the processes of a cluster; real ones are in tests/tools/launch_training_test.cpp.
 #include <nyala/strategies/cluster/cluster_process_group.h>
 
+#include <fstream>
 #include <future>
 
 #include <arpa/inet.h>
@@ -82,6 +83,27 @@ TEST_F(ClusterGroup, ProcessesMeetAtTheFirstOnesAddress) {
                                                  addresses_[0]));
     EXPECT_EQ(sum_of(made), 6);
   });
+}
+
+/// Memory that communicators of this process share, still mapped.
+int segments_left() {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("/memfd:nyala") != std::string::npos) ++count;
+  return count;
+}
+
+TEST_F(ClusterGroup, NothingIsLeftOfOneThatEnded) {
+  const int before = segments_left();
+  as_ranks(3, [&](int rank) {
+    const Group processes = group(rank);
+    const ProcessCommunicators made = processes->join();
+    EXPECT_EQ(made.steps->size(), 3);
+    EXPECT_GT(segments_left(), before);
+    made.steps->barrier();
+  });
+  EXPECT_EQ(segments_left(), before);
 }
 
 TEST_F(ClusterGroup, GlooWhereItIsAskedFor) {
