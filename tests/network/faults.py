@@ -511,24 +511,21 @@ def with_strangers(place, wait, body):
             knocking.join()
 
 
-@fault("strangers at all ports, while they train")
-def _(place):
+def trains_undisturbed(place):
     def body(training):
         weights = place.ends_right(training, 3)
         return f"none ({training.knocks} connections)", "-", weights
-    return with_strangers(place, lambda training: training.wait_for_steps(1, range(3)), body)
+    return body
+
+
+@fault("strangers at all ports, while they train")
+def _(place):
+    return with_strangers(place, lambda training: training.wait_for_steps(1, range(3)), trains_undisturbed(place))
 
 
 @fault("strangers at all ports, while they meet")
 def _(place):
-    """One of them may come to Gloo's port in the place of a process."""
-    def body(training):
-        training.wait_for_exits(range(3), 30)
-        if all(status == 0 for status, _ in training.exits.values()):
-            return f"none ({training.knocks} connections)", "-", place.ends_right(training, 3)
-        started = min(training.of(rank, "start")[0].time for rank in range(3))
-        return f"{training.errors(range(3), started, 18):.1f} s (timeout 8 s)", "-", "-"
-    return with_strangers(place, lambda training: None, body)
+    return with_strangers(place, lambda training: None, trains_undisturbed(place))
 
 
 # Under `nyala launch`: fit goes on.

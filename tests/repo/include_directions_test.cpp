@@ -27,8 +27,9 @@ const std::map<std::string, std::vector<std::string>> kMayInclude = {
     {"models", {"backend", "files", "datasets", "strategies", "api"}},
 };
 
-/// Folders that may include anything, and the two headers at the root.
-const std::vector<std::string> kFree = {"examples", "tests", "benchmarks", "tools", "nyala.h", "fwd.h"};
+/// Folders that may include anything, the two headers at the root, and what a package of others lacks.
+const std::vector<std::string> kFree = {"examples", "tests", "benchmarks", "tools",
+                                        "nyala.h",  "fwd.h", "cmake/gloo"};
 
 std::string part_of(const std::string& path) {
   for (const auto& [part, allowed] : kMayInclude) {
