@@ -53,7 +53,8 @@ std::shared_ptr<StrategyNode> node_of(std::shared_ptr<ProcessGroup> group,
 std::shared_ptr<StrategyNode> node_of(const MultiWorkerMirroredStrategyConfig& config) {
   const ChosenClusterResolver chosen = choose_cluster_resolver(config.cluster_resolver);
   std::shared_ptr<ProcessGroup> group =
-      cluster_process_group(*chosen.resolver, config.communication_options);
+      cluster_process_group(*chosen.resolver, config.communication_options, {},
+                            {.min_workers = config.min_workers, .rejoin_timeout = config.rejoin_timeout});
   if (!group) return std::make_shared<InProcessStrategy>(options_of(config));
   return node_of(std::move(group), config);
 }

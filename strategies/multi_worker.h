@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,13 @@ struct MultiWorkerMirroredStrategyConfig {
   std::vector<std::string> devices = {};
   /// As MirroredStrategy's, of the replicas of this process.
   SharedWeights shared_weights = SharedWeights::automatic;
+  /// Where `nyala launch` does not run the processes: so few of them go on when others are lost, the first
+  /// one, too, provided that they are a majority of those before, or all others are known to have ended. 0:
+  /// what NYALA_MIN_WORKERS says, else all are needed. Under `nyala launch` its --min-workers holds.
+  int min_workers = 0;
+  /// So long they wait for the others before they go on without them, and half of the timeout at most. With
+  /// min_workers 0: NYALA_REJOIN_TIMEOUT, in seconds.
+  std::chrono::milliseconds rejoin_timeout = std::chrono::seconds(30);
 };
 
 /// MirroredStrategy with replicas in several processes that run the same program: the numbers of one device

@@ -1,5 +1,6 @@
 #include <nyala/strategies/cluster/cluster_process_group.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <optional>
@@ -22,10 +23,10 @@ using Clock = std::chrono::steady_clock;
 /// The communicators of now, which what the control plane tells ends. Held by the client's thread as well.
 class ClusterProcessGroup::Generation {
  public:
-  void hear(const ControlNotice& notice, bool is_served_by_first) {
+  void hear(const ControlNotice& notice) {
     if (notice.kind != ControlNotice::Kind::generation_ended) return;
     End end{notice.generation, notice.text, {}};
-    if (notice.is_lost) end.lost = notice.rank < 0 && is_served_by_first ? 0 : notice.rank;
+    if (notice.is_lost) end.lost = notice.rank < 0 ? server_rank_.load() : notice.rank;
     if (notice.is_over) end_for_good(notice.text);
     ProcessCommunicators current;
     std::stop_source forming(std::nostopstate);
@@ -38,6 +39,9 @@ class ClusterProcessGroup::Generation {
     forming.request_stop();
     end_both(current, end);
   }
+
+  /// The process of that rank runs the control plane; -1: none of them.
+  void set_server(int rank) { server_rank_ = rank; }
 
   /// Its communicators are made now. Stop is requested when it has ended: nobody else will come.
   std::stop_token form(uint64_t number) {
@@ -117,6 +121,7 @@ class ClusterProcessGroup::Generation {
   }
 
   std::atomic<bool> has_failed_{false};
+  std::atomic<int> server_rank_{-1};
   mutable Mutex mutex_;
   uint64_t number_ = 0;
   std::stop_source forming_;
@@ -131,9 +136,42 @@ ClusterProcessGroup::ClusterProcessGroup(ClusterProcessGroupOptions options)
       exceptions_(std::uncaught_exceptions()) {
   check_communication_options(options_.communication);
   check_control_security(options_.coordinator, options_.security);
+  if (options_.is_chiefs) generation_->set_server(0);
+  if (options_.is_elected()) {
+    elect();
+    return;
+  }
   if (options_.serves)
     server_ = std::make_unique<ControlServer>(options_.coordinator, options_.security,
                                               ControlStateOptions{.size = options_.size});
+}
+
+/// A name that stands for this machine alone, here, is nothing to listen on: from elsewhere it leads here.
+void ClusterProcessGroup::elect() {
+  const HostPort& first = options_.coordinator;
+  const std::string own = address_towards(first);
+  HostPort address{own.empty() ? first.host : own, 0};
+  const HostPort fallback = address;
+  const std::optional<HostPort> named =
+      parse_address(options_.addresses.at(static_cast<size_t>(options_.rank)));
+  if (named) address.port = named->port;
+  if (named && (is_loopback_host(named->host) || options_.rank == 0 || !resolves_to_loopback(named->host)))
+    address.host = named->host;
+  election_ = std::make_unique<ControlElection>(ControlElectionOptions{
+      .rank = options_.rank,
+      .size = options_.size,
+      .addresses = options_.addresses,
+      .own = address,
+      .fallback = fallback,
+      .security = options_.security,
+      .min_size = options_.elastic.min_workers,
+      .come_back = options_.comes_back,
+      .rejoin_timeout = std::min(options_.elastic.rejoin_timeout, options_.communication.timeout / 2),
+      .timeout = options_.communication.timeout});
+}
+
+const HostPort& ClusterProcessGroup::coordinator() const {
+  return election_ ? election_->server().address : options_.coordinator;
 }
 
 ClusterProcessGroup::~ClusterProcessGroup() {
@@ -144,7 +182,15 @@ ClusterProcessGroup::~ClusterProcessGroup() {
 
 void ClusterProcessGroup::meet() {
   try {
-    client_ ? client_->join() : begin();
+    if (!client_)
+      begin();
+    else if (!election_)
+      client_->join();
+    if (!election_) return;
+    election_->join(*client_);
+    const std::vector<ControlMember> members = client_->members();
+    const auto server = std::ranges::find(members, election_->server().rank, &ControlMember::started_as);
+    generation_->set_server(server == members.end() ? -1 : static_cast<int>(server - members.begin()));
   } catch (const TimeoutError& error) {
     if (server_)
       server_->give_up("the process that runs the control plane gave up: " + std::string(error.what()));
@@ -163,18 +209,23 @@ void ClusterProcessGroup::begin() {
       {"communication_options.implementation", std::string(name_of(communication.implementation))},
       {"communication_options.bytes_per_pack", std::to_string(communication.bytes_per_pack)},
       {"communication_options.trusted_network", communication.trusted_network ? "true" : "false"}};
+  if (election_) {
+    const ElasticOptions& elastic = options_.elastic;
+    facts.emplace_back("min_workers", std::to_string(elastic.min_workers));
+    facts.emplace_back("rejoin_timeout", seconds_text(elastic.rejoin_timeout));
+  }
   facts.insert(facts.end(), options_.facts.begin(), options_.facts.end());
   client_ = std::make_shared<ControlClient>(ControlClientOptions{
       .address = server_ ? server_->address() : options_.coordinator,
       .security = options_.security,
       .rank = options_.rank,
       .size = options_.size,
+      .own_address = election_ ? election_->own_address().text() : "",
       .place = place_of_process(),
       .facts = std::move(facts),
       .timeout = communication.timeout,
-      .on_notice = [generation = generation_, by_first = options_.is_chiefs](const ControlNotice& notice) {
-        generation->hear(notice, by_first);
-      }});
+      .is_elected = election_ != nullptr,
+      .on_notice = [generation = generation_](const ControlNotice& notice) { generation->hear(notice); }});
 }
 
 // One that is lost while they connect is the end of that generation. Where none is lost they may not reach
@@ -185,6 +236,7 @@ ProcessCommunicators ClusterProcessGroup::join() {
     meet();
     try {
       ProcessCommunicators made = connect();
+      client_->confirm();
       for (auto* const one : {&made.steps, &made.gradients}) *one = Generation::watched(generation_, *one);
       generation_->begin(client_->generation(), made);
       return made;
@@ -207,20 +259,21 @@ ProcessCommunicators ClusterProcessGroup::join() {
 
 ProcessCommunicators ClusterProcessGroup::connect() {
   const std::vector<ControlMember> members = client_->members();
-  const HostPort& coordinator = options_.coordinator;
-  const bool is_local = is_loopback_host(coordinator.host);
+  const HostPort& server = coordinator();
+  const bool is_local = is_loopback_host(server.host);
   const CommunicatorOptions options{.rank = client_->rank(),
                                     .size = static_cast<int>(members.size()),
                                     .generation = client_->generation(),
                                     .timeout = options_.communication.timeout,
-                                    .address = is_local ? "" : address_towards(coordinator),
+                                    .address = is_local ? "" : address_towards(server),
                                     .trusted_network = options_.communication.trusted_network};
   return ClusterCommunicators(options, members, client_)
       .make(options_.communication.implementation, generation_->form(client_->generation()));
 }
 
 bool ClusterProcessGroup::can_rejoin() const {
-  return options_.can_rejoin && client_ && !generation_->over_by() && (server_ || client_->is_reachable());
+  return options_.can_rejoin() && client_ && !generation_->over_by() &&
+         (election_ || client_->is_reachable());
 }
 
 std::string ClusterProcessGroup::ended_by() const { return generation_->over_by().value_or(""); }
@@ -247,10 +300,11 @@ void ClusterProcessGroup::leave() noexcept {
   } catch (const std::exception&) {  // it is gone itself
   }
   if (server_) server_->wait_until_left(options_.communication.timeout);
+  if (election_) election_->wait_until_left(options_.communication.timeout);
 }
 
 std::string ClusterProcessGroup::describe() const {
-  const std::string where = " of the control plane at " + options_.coordinator.text();
+  const std::string where = " of the control plane at " + coordinator().text();
   if (!client_ || client_->members().empty()) return std::to_string(options_.size) + " processes" + where;
   return "rank " + std::to_string(client_->rank()) + " of " + std::to_string(client_->members().size()) +
          " processes" + where + ", generation " + std::to_string(client_->generation());
@@ -268,11 +322,37 @@ HostPort coordinator_of(const ClusterSpec& cluster, const Environment& environme
   return *parse_address(cluster.task_address(leader.type, leader.id));
 }
 
+/// By rank.
+std::vector<std::string> addresses_of(const ClusterSpec& cluster) {
+  std::vector<std::string> addresses;
+  for (const char* job : {"chief", "worker"})
+    if (cluster.has_job(job))
+      for (const int index : cluster.task_indices(job)) addresses.push_back(cluster.task_address(job, index));
+  return addresses;
+}
+
+/// What the program leaves open the environment may say.
+ElasticOptions elastic_of(ElasticOptions options, int size, const Environment& environment) {
+  constexpr int kMostSeconds = 1'000'000;
+  if (options.min_workers < 0 || options.min_workers > size)
+    throw_wrong_setting("MultiWorkerMirroredStrategy: min_workers",
+                        "0 to " + std::to_string(size) + ", the number of processes",
+                        std::to_string(options.min_workers));
+  if (options.rejoin_timeout.count() < 0)
+    throw_wrong_setting("MultiWorkerMirroredStrategy: rejoin_timeout", "0 ms or more",
+                        std::to_string(options.rejoin_timeout.count()));
+  if (options.min_workers > 0) return options;
+  options.min_workers = optional_number(environment, {"NYALA_MIN_WORKERS", 0, size}).value_or(0);
+  if (const auto seconds = optional_number(environment, {"NYALA_REJOIN_TIMEOUT", 0, kMostSeconds}))
+    options.rejoin_timeout = std::chrono::seconds(*seconds);
+  return options;
+}
+
 }  // namespace
 
 std::shared_ptr<ProcessGroup> cluster_process_group(const ClusterResolver& resolver,
                                                     const CommunicationOptions& communication,
-                                                    const Environment& environment) {
+                                                    const Environment& environment, ElasticOptions elastic) {
   const char* const kWhere = "MultiWorkerMirroredStrategy";
   check_communication_options(communication);
   const ClusterSpec cluster = resolver.cluster_spec();
@@ -283,11 +363,15 @@ std::shared_ptr<ProcessGroup> cluster_process_group(const ClusterResolver& resol
                         "All processes of this strategy train; leave out the parameter servers.");
   if (worker_count(cluster, task) == 1) return nullptr;
   const bool is_launched = environment.has("NYALA_COORDINATOR");
+  elastic = elastic_of(elastic, worker_count(cluster, task), environment);
+  if (is_launched) elastic = {};  // nyala launch has been told its own
   return std::make_shared<ClusterProcessGroup>(
       ClusterProcessGroupOptions{.coordinator = coordinator_of(cluster, environment),
                                  .serves = !is_launched && is_chief(cluster, task),
                                  .is_chiefs = !is_launched,
-                                 .can_rejoin = environment.get("NYALA_REJOIN") == "1",
+                                 .comes_back = environment.get("NYALA_REJOIN") == "1",
+                                 .elastic = elastic,
+                                 .addresses = addresses_of(cluster),
                                  .security = control_security_of(environment),
                                  .rank = id_in_cluster(cluster, task),
                                  .size = worker_count(cluster, task),

@@ -5,17 +5,31 @@
 
 #include <nyala/strategies/cluster/cluster_resolver.h>
 #include <nyala/strategies/cluster/control_client.h>
+#include <nyala/strategies/cluster/control_election.h>
 #include <nyala/strategies/cluster/control_server.h>
 #include <nyala/strategies/communicators/communication_options.h>
 #include <nyala/strategies/communicators/process_group.h>
 
 namespace nyala::detail {
 
+/// When a lost process is not the end, where nobody says so (nyala launch does).
+struct ElasticOptions {
+  int min_workers = 0;  ///< so few go on without the others; 0: only all
+  std::chrono::milliseconds rejoin_timeout = std::chrono::seconds(30);  ///< that they wait for the others
+};
+
 struct ClusterProcessGroupOptions {
   HostPort coordinator = {};  ///< where the control plane is
   bool serves = false;        ///< this process runs it there
   bool is_chiefs = false;     ///< it ends with the process that was started as rank 0
-  bool can_rejoin = false;    ///< somebody starts processes again that were lost, or goes on without them
+  bool comes_back = false;    ///< somebody starts processes again that were lost, or goes on without them
+  ElasticOptions elastic = {};
+  /// By rank, "" where it is not known. Where processes can be lost and nobody else keeps the control plane,
+  /// they elect who does: `serves` and `coordinator` hold for the start.
+  std::vector<std::string> addresses = {};
+
+  bool can_rejoin() const { return comes_back || elastic.min_workers > 0; }
+  bool is_elected() const { return can_rejoin() && is_chiefs; }
   ControlSecurity security = {};
   int rank = 0, size = 1;  ///< as this process was started
   CommunicationOptions communication = {};
@@ -42,6 +56,8 @@ class ClusterProcessGroup final : public ProcessGroup {
  private:
   class Generation;
 
+  void elect();
+  const HostPort& coordinator() const;
   void meet();
   void begin();
   void give_up(const std::string& reason, bool for_good) noexcept;
@@ -49,6 +65,7 @@ class ClusterProcessGroup final : public ProcessGroup {
 
   ClusterProcessGroupOptions options_;
   std::unique_ptr<ControlServer> server_;
+  std::unique_ptr<ControlElection> election_;  // null: it stays where it is
   std::shared_ptr<Generation> generation_;
   std::shared_ptr<ControlClient> client_;
   int exceptions_;
@@ -57,10 +74,13 @@ class ClusterProcessGroup final : public ProcessGroup {
 
 /// The group of the cluster that the resolver names, at the control plane that NYALA_COORDINATOR names (nyala
 /// launch), else at that of the chief, which runs it at its address. NYALA_REJOIN=1 says that whoever started
-/// the processes starts lost ones again. None where the process trains alone. Throws InvalidArgumentError for
-/// a cluster that check_cluster() refuses, or with parameter servers.
+/// the processes starts lost ones again, `elastic`, or NYALA_MIN_WORKERS and NYALA_REJOIN_TIMEOUT (seconds)
+/// in its place, how few go on; then the processes elect another one when the chief is lost. None where the
+/// process trains alone. Throws InvalidArgumentError for a cluster that check_cluster() refuses, or with
+/// parameter servers, and for numbers that do not fit it.
 std::shared_ptr<ProcessGroup> cluster_process_group(const ClusterResolver& resolver,
                                                     const CommunicationOptions& communication,
-                                                    const Environment& environment = {});
+                                                    const Environment& environment = {},
+                                                    ElasticOptions elastic = {});
 
 }  // namespace nyala::detail

@@ -3,29 +3,20 @@
 #include <algorithm>
 #include <utility>
 
-#include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/system_random.h>
+#include <nyala/strategies/cluster/control_quorum.h>
 #include <nyala/strategies/communicators/host_name.h>
 
 namespace nyala::detail {
 
 using namespace std::chrono_literals;
 
-namespace {
-
-/// Another control plane may be at its address soon.
-struct ControlClosingError : CommunicationError {
-  using CommunicationError::CommunicationError;
-};
-
-}  // namespace
-
 ControlClient::ControlClient(ControlClientOptions config)
     : config_(std::move(config)),
       host_(host_name()),
       process_(system_random()),
       connection_(connect_control(config_.address, config_.security)) {
-  join();
+  if (!config_.is_elected) join();
 }
 
 ControlClient::~ControlClient() {
@@ -68,7 +59,8 @@ ControlReply ControlClient::ask_well(ControlRequest request, std::chrono::millis
     case ControlStatus::lost:
       throw PeerLostError(text);
     case ControlStatus::closing:
-      throw ControlClosingError(text);
+    case ControlStatus::elsewhere:
+      throw ControlMovedError(text);
     case ControlStatus::refused:
     case ControlStatus::aborted:
     case ControlStatus::over:
@@ -78,32 +70,42 @@ ControlReply ControlClient::ask_well(ControlRequest request, std::chrono::millis
 }
 
 /// A program's strategy may come when the control plane of the one before is about to close.
-ControlReply ControlClient::ask_until_open(const ControlRequest& request) const {
-  const auto deadline = std::chrono::steady_clock::now() + config_.timeout;
+ControlReply ControlClient::ask_until_open(const ControlRequest& request,
+                                           std::chrono::milliseconds timeout) const {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (true) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     try {
       return ask_well(request, std::max(left, 1ms));
-    } catch (const ControlClosingError&) {
-      if (left <= 50ms) throw;
+    } catch (const ControlMovedError&) {
+      if (left <= 50ms || config_.is_elected) throw;
     }
     std::this_thread::sleep_for(50ms);
   }
 }
 
-void ControlClient::join() {
+void ControlClient::aim_at(const HostPort& address) {
   stop_watching();
-  if (generation() > 0 && !is_reachable()) {  // the connection was given up
+  const std::lock_guard lock(mutex_);
+  is_reachable_ = false;
+  config_.address = address;
+  connection_ = connect_control(address, config_.security);
+}
+
+void ControlClient::join(std::optional<std::chrono::milliseconds> timeout) {
+  stop_watching();
+  if (!config_.is_elected && generation() > 0 && !is_reachable()) {  // the connection was given up
     const std::lock_guard lock(mutex_);
     connection_ = connect_control(config_.address, config_.security);
   }
   ControlRequest request = request_of(ControlCall::join);
+  request.bases = bases_;
   request.place = config_.place;
   request.name = host_.substr(0, kMaxControlName);
   request.value = config_.own_address;
   request.facts = config_.facts;
-  const ControlReply reply = ask_until_open(std::move(request));
+  const ControlReply reply = ask_until_open(request, timeout.value_or(config_.timeout));
   {
     const std::lock_guard lock(mutex_);
     generation_ = reply.generation;
@@ -113,8 +115,22 @@ void ControlClient::join() {
     members_ = reply.members;
     is_reachable_ = true;
   }
+  if (config_.is_elected) note_base(bases_, base(false));
   watch_connection_ = connect_control(config_.address, config_.security);
   watcher_ = std::thread([this, generation = reply.generation] { watch(generation); });
+}
+
+ControlBase ControlClient::base(bool is_established) const {
+  const std::lock_guard lock(mutex_);
+  ControlBase base{.generation = generation_, .is_established = is_established};
+  for (const ControlMember& member : members_) base.processes.push_back(member.process);
+  return base;
+}
+
+void ControlClient::confirm() {
+  if (!config_.is_elected) return;
+  barrier("all have come");
+  note_base(bases_, base(true));
 }
 
 uint64_t ControlClient::generation() const {
@@ -246,7 +262,10 @@ std::string ControlClient::wait(std::string_view key, std::chrono::milliseconds 
   return ask_well(std::move(request), timeout).value;
 }
 
-std::string ControlClient::describe() const { return "the control plane at " + config_.address.text(); }
+std::string ControlClient::describe() const {
+  const std::lock_guard lock(mutex_);
+  return "the control plane at " + config_.address.text();
+}
 
 void ControlClient::barrier(const std::string& name, std::optional<std::chrono::milliseconds> timeout) {
   ControlRequest request = request_of(ControlCall::barrier);

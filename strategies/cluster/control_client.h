@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/strategies/cluster/control_transport.h>
 #include <nyala/strategies/communicators/rendezvous.h>
@@ -27,16 +28,22 @@ struct ControlNotice {
   std::string text = {};
 };
 
+/// The control plane closes, or is that of another process: there is or may be another one soon.
+struct ControlMovedError : CommunicationError {
+  using CommunicationError::CommunicationError;
+};
+
 struct ControlClientOptions {
   HostPort address = {};
   ControlSecurity security = {};
-  int rank = 0, size = 1;  ///< as this process was started
+  int rank = 0, size = 1;        ///< as this process was started
   std::string own_address = {};  ///< for the other processes; "" where there is none
   std::string place = {};        ///< the same for those that can share memory
   /// What all have to have in common from the start: version of the library, seed, devices.
   ControlFacts facts = {};
   std::chrono::milliseconds timeout = std::chrono::minutes(5);    ///< of what has no timeout of its own
   std::chrono::milliseconds heartbeat = std::chrono::seconds(2);  ///< the server's
+  bool is_elected = false;  ///< the processes elect who serves: nobody joins before aim_at()
   /// Called by a thread of the client, once for each; may not join nor end the client. What ended a
   /// generation is also what every later question throws.
   std::function<void(const ControlNotice&)> on_notice = {};
@@ -48,12 +55,20 @@ struct ControlClientOptions {
 /// begins the next one.
 class ControlClient final : public Rendezvous {
  public:
-  /// Connects and joins. Throws as join(), and as check_control_security().
+  /// Connects and joins, unless `is_elected`. Throws as join(), and as check_control_security().
   explicit ControlClient(ControlClientOptions config);
   ~ControlClient() override;
 
   /// Waits for all processes. Throws where they disagree on a fact, naming both sides.
-  void join();
+  void join(std::optional<std::chrono::milliseconds> timeout = {});
+  /// The next join() asks there. Throws ControlMovedError then where nobody serves there, PeerLostError where
+  /// that one is lost meanwhile.
+  void aim_at(const HostPort& address);
+  /// From another thread: a join that waits throws CommunicationError soon.
+  void cancel_join() { connection()->cancel(); }
+  /// Where processes elect who serves: waits until all of the generation have come here. From then on nobody
+  /// goes on without a majority of it.
+  void confirm();
   uint64_t generation() const;
   /// Of this process in the generation: its place among members().
   int rank() const;
@@ -81,7 +96,8 @@ class ControlClient final : public Rendezvous {
  private:
   ControlReply ask(ControlRequest request, std::chrono::milliseconds timeout) const;
   ControlReply ask_well(ControlRequest request, std::chrono::milliseconds timeout) const;
-  ControlReply ask_until_open(const ControlRequest& request) const;
+  ControlReply ask_until_open(const ControlRequest& request, std::chrono::milliseconds timeout) const;
+  ControlBase base(bool is_established) const;
   ControlRequest request_of(ControlCall call) const;
   void watch(uint64_t generation);
   /// Asks once; false when the generation has ended, with what is to be told then.
@@ -103,6 +119,7 @@ class ControlClient final : public Rendezvous {
   int rank_ = 0;
   uint64_t generation_ = 0, seen_ = 0;
   std::vector<ControlMember> members_;
+  std::vector<ControlBase> bases_;  // of the thread that joins
   std::thread watcher_;
 };
 

@@ -12,7 +12,7 @@ namespace nyala::detail {
 namespace {
 
 /// Of the form of messages: another one is refused before anything else is read.
-constexpr uint32_t kControlForm = 0x4e790002;
+constexpr uint32_t kControlForm = 0x4e790003;
 
 class ControlWriter {
  public:
@@ -115,6 +115,13 @@ std::string encode(const ControlRequest& request) {
     out.text(name, kMaxControlName, "a fact's name");
     out.text(value, kMaxControlName, "a fact");
   }
+  out.count(request.bases.size(), kMaxControlBases, "bases");
+  for (const ControlBase& base : request.bases) {
+    out.number(base.generation);
+    out.number(static_cast<uint8_t>(base.is_established));
+    out.count(base.processes.size(), kMaxControlMembers, "processes of a generation");
+    for (const uint64_t process : base.processes) out.number(process);
+  }
   return std::move(out).take();
 }
 
@@ -133,6 +140,8 @@ std::string encode(const ControlReply& reply) {
     out.text(member.host, kMaxControlName, "a host");
     out.text(member.address, kMaxControlName, "an address");
     out.text(member.place, kMaxControlName, "a place");
+    out.number(member.started_as);
+    out.number(member.process);
   }
   return std::move(out).take();
 }
@@ -141,7 +150,7 @@ ControlRequest decode_control_request(std::string_view bytes) {
   ControlReader in(bytes);
   in.expect_form();
   ControlRequest request;
-  request.call = in.kind(ControlCall::leave);
+  request.call = in.kind(ControlCall::find);
   request.rank = in.number<int32_t>();
   request.size = in.number<int32_t>();
   request.timeout_ms = in.number<uint32_t>();
@@ -156,6 +165,12 @@ ControlRequest decode_control_request(std::string_view bytes) {
     std::string name = in.text(kMaxControlName);
     request.facts.emplace_back(std::move(name), in.text(kMaxControlName));
   }
+  for (uint32_t left = in.count(kMaxControlBases); left > 0; --left) {
+    ControlBase base{.generation = in.number<uint64_t>(), .is_established = in.number<uint8_t>() != 0};
+    for (uint32_t more = in.count(kMaxControlMembers); more > 0; --more)
+      base.processes.push_back(in.number<uint64_t>());
+    request.bases.push_back(std::move(base));
+  }
   in.expect_end();
   return request;
 }
@@ -164,7 +179,7 @@ ControlReply decode_control_reply(std::string_view bytes) {
   ControlReader in(bytes);
   in.expect_form();
   ControlReply reply;
-  reply.status = in.kind(ControlStatus::over);
+  reply.status = in.kind(ControlStatus::elsewhere);
   reply.found = in.number<uint8_t>() != 0;
   reply.rank = in.number<int32_t>();
   reply.generation = in.number<uint64_t>();
@@ -173,7 +188,10 @@ ControlReply decode_control_reply(std::string_view bytes) {
   reply.text = in.text(kMaxControlText);
   for (uint32_t left = in.count(kMaxControlMembers); left > 0; --left) {
     std::string host = in.text(kMaxControlName), address = in.text(kMaxControlName);
-    reply.members.push_back({std::move(host), std::move(address), in.text(kMaxControlName)});
+    std::string place = in.text(kMaxControlName);
+    const auto started_as = in.number<int32_t>();
+    reply.members.push_back(
+        {std::move(host), std::move(address), std::move(place), started_as, in.number<uint64_t>()});
   }
   in.expect_end();
   return reply;

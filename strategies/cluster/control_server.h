@@ -2,15 +2,18 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <nyala/strategies/cluster/control_transport.h>
 
 namespace nyala::detail {
 
-/// The control plane of a cluster, in the chief's process or in the launcher's.
+/// The control plane of a cluster, in the launcher's process or the chief's; where processes elect who
+/// serves, in each of them.
 class ControlServer {
  public:
   /// Throws as check_control_security() and listen_control().
@@ -27,6 +30,16 @@ class ControlServer {
   }
   bool has_left(int rank) const { return state_.has_left(rank); }
   std::vector<SilentProcess> left_behind() const { return state_.left_behind(); }
+  void serve(uint64_t generation) { state_.serve(generation); }
+  void stand_by(int rank, const std::string& address, uint64_t generation) {
+    state_.stand_by(rank, address, generation);
+  }
+  void note_dead(std::set<int> dead, std::set<int> given_up) {
+    state_.note_dead(std::move(dead), std::move(given_up));
+  }
+  bool serves() const { return state_.serves(); }
+  std::pair<uint64_t, bool> standing() const { return state_.standing(); }
+  std::vector<int> awaited() const { return state_.awaited(); }
   /// Those who wait for the start hear that nobody comes any more, and why.
   void give_up(const std::string& why) { state_.give_up(why); }
   /// Where clients find it.

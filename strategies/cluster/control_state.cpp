@@ -92,7 +92,7 @@ void ControlState::answer(uint64_t id, ControlReply reply) {
     member.is_watched = false;
     member.heard = found->second.asked;
   }
-  reply.generation = generation_;
+  reply.generation = request.call == ControlCall::find ? std::max(generation_, newest_) : generation_;
   reply.notices = notices_;
   answers_.emplace_back(std::move(found->second.answer), std::move(reply));
   questions_.erase(found);
@@ -135,6 +135,8 @@ void ControlState::begin(uint64_t id, Clock::time_point now) {
   const ControlRequest& request = questions_.at(id).request;
   if (closed_) return answer(id, {.status = ControlStatus::closing, .text = kClosing});
   if (const std::string why = refusal(request); !why.empty()) return refuse(id, why);
+  if (request.call == ControlCall::find || (request.call == ControlCall::join && stands_by_))
+    return answer(id, whereabouts());
   note_life(request, now);
   if (const std::string why = member_refusal(request); !why.empty()) return refuse(id, why);
   if (needs_generation(request.call)) {
@@ -176,6 +178,8 @@ void ControlState::begin(uint64_t id, Clock::time_point now) {
     case ControlCall::leave:
       members_.at(request.rank).has_left = true;
       return answer(id, {});
+    case ControlCall::find:
+      return;  // answered before
   }
 }
 
@@ -245,6 +249,7 @@ void ControlState::join(uint64_t id, Clock::time_point now) {
                        ") has come, and a new generation begins with it");
   }
   lives_[request.rank] = {.process = request.process, .heard = now};
+  if (config_.is_elected) newest_ = std::max(newest_, request.generation);
   form_if_due(now);
   refuse_hopeless();
 }
@@ -258,16 +263,16 @@ void ControlState::form_if_due(Clock::time_point now) {
     ++here;
     first = std::min(first, question.asked);
   }
-  const bool are_all = here == config_.size - static_cast<int>(gone_.size());
+  const bool are_all = here == expected_size();
   const bool is_enough =
       config_.min_size > 0 && here >= config_.min_size && (are_all || now - first >= config_.rejoin_timeout);
-  if (here == config_.size || is_enough) form(now);
+  if (here == config_.size || (is_enough && quorum_lack().empty())) form(now);
 }
 
 ControlReply ControlState::membership() const {
   ControlReply reply;
   for (const auto& [started_as, member] : members_)
-    reply.members.push_back({member.host, member.address, member.place});
+    reply.members.push_back({member.host, member.address, member.place, started_as, member.process});
   return reply;
 }
 
@@ -299,7 +304,7 @@ void ControlState::form(Clock::time_point now) {
   if (const std::string why = disagreement(voices); !why.empty())
     return answer_all(joins, {.status = ControlStatus::refused, .text = why});
   members_ = std::move(members);
-  ++generation_;
+  generation_ = std::max(generation_, newest_) + 1;
   ended_.reset();
   keys_.clear();  // of the generation before
   key_bytes_ = 0;
@@ -427,7 +432,7 @@ std::string ControlState::missing_text(const Question& question) const {
   const std::string what = is_join ? "the start" : in_quotes(request.name);
   const size_t all = is_join ? static_cast<size_t>(config_.size) : members_.size();
   return what + ": " + std::to_string(count) + " of " + std::to_string(all) + " processes did not come in " +
-         seconds_text(question.deadline - question.asked) + ": " + missing;
+         seconds_text(question.deadline - question.asked) + ": " + missing + (is_join ? quorum_lack() : "");
 }
 
 void ControlState::expire(Clock::time_point now) {
@@ -468,8 +473,9 @@ void ControlState::tick(Clock::time_point now) {
 
 bool ControlState::is_needed() const {
   const std::lock_guard lock(mutex_);
-  return !ended_ && std::any_of(members_.begin(), members_.end(),
-                                [](const auto& entry) { return !entry.second.has_left; });
+  return !stands_by_ && !ended_ && std::any_of(members_.begin(), members_.end(), [](const auto& entry) {
+    return !entry.second.has_left;
+  });
 }
 
 void ControlState::give_up(const std::string& why) {

@@ -5,7 +5,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nyala/backend/core/mutex.h>
@@ -23,11 +25,15 @@ struct SilentProcess {
 };
 
 struct ControlStateOptions {
-  int size = 1;            ///< processes of a whole cluster
-  int min_size = 0;        ///< so few may go on without the others; 0: only all
+  int size = 1;      ///< processes of a whole cluster
+  int min_size = 0;  ///< so few may go on without the others; 0: only all
   std::chrono::milliseconds rejoin_timeout = std::chrono::seconds(30);  ///< that they wait for the others
   std::string token = {};  ///< empty: every one that can connect may speak
   std::chrono::milliseconds heartbeat = std::chrono::seconds(2);
+  /// Each process keeps one of these, and they elect which of them serves: it stands by until serve(). A
+  /// generation of fewer than all then needs a majority of the last one (base_without_majority()), or, where
+  /// there was none, of all; or all others have to be known to have ended.
+  bool is_elected = false;
 };
 
 /// What the control plane knows and does, whoever carries the messages: members and generations, keys,
@@ -46,7 +52,8 @@ class ControlState {
   using Clock = std::chrono::steady_clock;
   using Answer = std::function<void(ControlReply)>;
 
-  explicit ControlState(ControlStateOptions config) : config_(std::move(config)) {}
+  explicit ControlState(ControlStateOptions config)
+      : config_(std::move(config)), stands_by_(config_.is_elected) {}
 
   /// Answers now or later, once; never from inside of a lock. Returns what the question is cancelled by.
   uint64_t handle(ControlRequest request, Answer answer, Clock::time_point now = Clock::now());
@@ -65,6 +72,20 @@ class ControlState {
   std::vector<SilentProcess> left_behind(Clock::time_point now = Clock::now()) const;
   /// Whoever keeps this did not run for so long: nobody is to be blamed for his silence then.
   void excuse(Clock::duration time);
+  /// Of one that is elected: from now on processes join here. `generation` is the last one that this process
+  /// knows. Nothing where it serves already.
+  void serve(uint64_t generation);
+  /// Who joins or has asked to is sent to the one that was started as `rank`, at `address`; "" where that is
+  /// not known (yet).
+  void stand_by(int rank, const std::string& address, uint64_t generation);
+  /// Ranks whose processes have ended, with no other one in their place so far. Nobody waits for those of
+  /// them that are `given_up`.
+  void note_dead(std::set<int> dead, std::set<int> given_up, Clock::time_point now = Clock::now());
+  bool serves() const;
+  /// The newest generation that it knows, and whether that lives here.
+  std::pair<uint64_t, bool> standing() const;
+  /// Ranks that have not joined for the next generation; none while one lives.
+  std::vector<int> awaited() const;
   /// Whether a process of a generation that has not failed is still there.
   bool is_needed() const;
   /// Those who wait hear that nobody comes any more, and why.
@@ -122,11 +143,20 @@ class ControlState {
   void deliver();
   void note_life(const ControlRequest& request, Clock::time_point now);
   void refuse_hopeless();
+  bool has_generation() const { return !ended_ && !members_.empty(); }
+  ControlReply whereabouts() const;
+  int expected_size() const;
+  std::string quorum_lack() const;
 
   ControlStateOptions config_;
   mutable Mutex mutex_;
   bool closed_ = false;
+  bool stands_by_ = false;  // for the server that is there:
+  int server_rank_ = -1;
+  std::string server_address_;
+  std::set<int> dead_, given_up_;
   uint64_t last_id_ = 0, generation_ = 0, notices_ = 0;
+  uint64_t newest_ = 0;  // generation that somebody knows, where they elect
   std::string last_notice_;
   std::optional<ControlReply> ended_;  // how the generation ended
   std::map<int, Member> members_;      // of the generation, by the ranks that they were started with

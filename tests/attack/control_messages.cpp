@@ -23,7 +23,7 @@ std::string some_text(Random& random, size_t most) {
 
 std::string real_request(Random& random) {
   ControlRequest request;
-  request.call = static_cast<ControlCall>(below(random, 10));
+  request.call = static_cast<ControlCall>(below(random, 11));
   request.rank = static_cast<int32_t>(below(random, 5)) - 1;
   request.size = 3;
   request.timeout_ms = static_cast<uint32_t>(random());
@@ -33,6 +33,8 @@ std::string real_request(Random& random) {
   request.value = some_text(random, 40);
   for (size_t facts = below(random, 4); facts > 0; --facts)
     request.facts.emplace_back(some_text(random, 5), some_text(random, 5));
+  for (size_t bases = below(random, 3); bases > 0; --bases)
+    request.bases.push_back({below(random, 4), below(random, 2) == 1, {below(random, 4), below(random, 4)}});
   return encode(request);
 }
 

@@ -69,7 +69,7 @@ class Place:
         return f"{last:.1f} s" + (f" (ended after {slowest:.1f} s)" if slowest > last + 1 else "")
 
 
-# By hand: nobody starts anything again, so that an error in every survivor is what has to come.
+# By hand: nobody starts anything again or goes on with fewer, so that an error in every survivor is what has to come.
 
 @fault("none")
 def _(place):
@@ -401,6 +401,108 @@ def _(place):
             return error, "-", f"{len(left)} whole files"
     finally:
         one.do(f"umount -l {disk}")
+
+
+# By hand, where fewer go on or lost ones are started again: the processes elect who runs the control plane.
+
+ELASTIC = ("min_workers=2", "rejoin_timeout=2")
+
+
+@fault("by hand: kill -9 of the chief, fewer go on")
+def _(place):
+    with place.by_hand(*ELASTIC) as training:
+        training.wait_for_steps(6, range(3))
+        since = training.kill(0)
+        on = training.goes_on([1, 2], since, 15)
+        training.wait_for_exits(range(3), 60)
+        return "-", f"{on:.1f} s", compare_of(place, training, [1, 2])
+
+
+def compare_of(place, training, ranks, settings=()):
+    """The numbers of these, which have ended well."""
+    status = {rank: training.exits[rank][0] for rank in ranks}
+    if any(status.values()):
+        raise Wrong(f"ended with {status}\n{training.story()}")
+    finals = {name: numbers for name, numbers in training.finals().items() if name in [f"final-{rank}" for rank in ranks]}
+    if len(finals) != len(ranks) or len({numbers.tobytes() for numbers in finals.values()}) != 1:
+        raise Wrong(f"{len(finals)} processes have left numbers, or other ones\n{training.story()}")
+    return compare(finals, place.numbers_of_one(*settings), False)
+
+
+@fault("by hand: kill -9 of the chief, which is started again")
+def _(place):
+    with place.by_hand(variables={**token(), "NYALA_REJOIN": "1"}) as training:
+        training.wait_for_steps(6, range(3))
+        since = training.kill(0)
+        time.sleep(1)
+        training.start(0)
+        on = training.goes_on([1, 2], since, 20)
+        training.wait_for(lambda: len(training.of(0, "done")) and training.of(1, "done") and training.of(2, "done"), 60,
+                          "the ends of all")
+        time.sleep(1)
+        return "-", f"{on:.1f} s", compare(training.finals(), place.bits_of_three(), True)
+
+
+@fault("by hand: a chief that comes back when others have gone on")
+def _(place):
+    settings = ("epochs=8",)
+    with place.by_hand(*ELASTIC, *settings) as training:
+        training.wait_for_steps(6, range(3))
+        on = training.goes_on([1, 2], training.kill(0), 15)
+        since = time.monotonic()
+        training.start(0)
+        back = training.goes_on([1, 2], since, 20)
+        training.wait_for(lambda: all(training.of(rank, "done") for rank in range(3)), 60, "the ends of all")
+        time.sleep(1)
+        return "-", f"{on:.1f} s, with it {back:.1f} s", compare(training.finals(), place.numbers_of_one(*settings), False)
+
+
+@fault("by hand: a frozen chief, fewer go on")
+def _(place):
+    with place.by_hand(*ELASTIC) as training:
+        training.wait_for_steps(6, range(3))
+        since = training.kill(0, signal.SIGSTOP)
+        on = training.goes_on([1, 2], since, 25)
+        training.wait_for_exits([1, 2], 60)
+        woken = training.kill(0, signal.SIGCONT)
+        error = training.errors([0], woken, 20)
+        return f"{error:.1f} s after it woke", f"{on:.1f} s", compare_of(place, training, [1, 2])
+
+
+def parted(place, cut, mend, minority):
+    majority = [rank for rank in range(3) if rank != minority]
+    with place.by_hand(*ELASTIC, "timeout=30") as training:
+        training.wait_for_steps(6, range(3))
+        since = time.monotonic()
+        cut()
+        try:
+            on = training.goes_on(majority, since, 30)
+            error = training.errors([minority], since, 30, text="rank")
+            training.wait_for_exits(majority, 60)
+            return f"{error:.1f} s in the smaller part", f"{on:.1f} s", compare_of(place, training, majority)
+        finally:
+            mend()
+
+
+@fault("by hand: the chief's link down, fewer go on")
+def _(place):
+    one = place.hosts[0]
+    return parted(place, lambda: one.link(False), lambda: one.link(True), 0)
+
+
+@fault("by hand: a worker's link down, fewer go on")
+def _(place):
+    one = place.hosts[1]
+    return parted(place, lambda: one.link(False), lambda: one.link(True), 1)
+
+
+@fault("by hand: kill -9 of the chief, certificates")
+def _(place):
+    with place.by_hand(*ELASTIC, variables=certificates(place)["own"]) as training:
+        training.wait_for_steps(6, range(3))
+        on = training.goes_on([1, 2], training.kill(0), 15)
+        training.wait_for_exits(range(3), 60)
+        return "-", f"{on:.1f} s", compare_of(place, training, [1, 2])
 
 
 # Security.

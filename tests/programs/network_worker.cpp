@@ -49,7 +49,8 @@ class Settings {
   std::map<std::string, std::string> values_ = {{"epochs", "4"},      {"pace", "40"},
                                                 {"units", "24"},      {"timeout", "20"},
                                                 {"trusted", "1"},     {"implementation", "automatic"},
-                                                {"dtype", "float32"}, {"save", ""}};
+                                                {"dtype", "float32"}, {"save", ""},
+                                                {"min_workers", "0"}, {"rejoin_timeout", "30"}};
 };
 
 /// Throws in a step once there is a file of that name.
@@ -78,6 +79,8 @@ void train(const Settings& settings) {
   config.communication_options.trusted_network = settings.number("trusted") == 1;
   if (settings.text("implementation") == "gloo")
     config.communication_options.implementation = CommunicationImplementation::gloo;
+  config.min_workers = settings.number("min_workers");
+  config.rejoin_timeout = std::chrono::seconds(settings.number("rejoin_timeout"));
   const MultiWorkerMirroredStrategy strategy(config);
   say("joined", std::to_string(strategy.rank()) + " " + std::to_string(strategy.num_processes()));
   set_random_seed(5);

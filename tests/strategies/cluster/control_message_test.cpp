@@ -15,7 +15,9 @@ ControlRequest request() {
           .token = std::string("t\0k", 3),
           .name = "model",
           .value = std::string(kMaxControlText, 'v'),
-          .facts = {{"dtype", "float32"}, {"", ""}}};
+          .facts = {{"dtype", "float32"}, {"", ""}},
+          .bases = {{.generation = 7, .is_established = true, .processes = {1, ~uint64_t{0}}},
+                    {.generation = 8}}};
 }
 
 ControlReply reply() {
@@ -26,7 +28,7 @@ ControlReply reply() {
           .notices = 2,
           .value = "value",
           .text = "why",
-          .members = {{"a", "a:1", "one"}, {"b", "", ""}}};
+          .members = {{"a", "a:1", "one"}, {"b", "", "", 7, ~uint64_t{1}}}};
 }
 
 TEST(ControlMessage, ComesBackAsItWas) {
@@ -42,6 +44,7 @@ TEST(ControlMessage, ComesBackAsItWas) {
   EXPECT_EQ(out.name, in.name);
   EXPECT_EQ(out.value, in.value);
   EXPECT_EQ(out.facts, in.facts);
+  EXPECT_EQ(out.bases, in.bases);
   const ControlReply answer = decode_control_reply(encode(reply()));
   EXPECT_EQ(answer.status, ControlStatus::lost);
   EXPECT_TRUE(answer.found);
@@ -52,6 +55,8 @@ TEST(ControlMessage, ComesBackAsItWas) {
   EXPECT_EQ(answer.text, "why");
   ASSERT_EQ(answer.members.size(), 2u);
   EXPECT_EQ(answer.members[1].host, "b");
+  EXPECT_EQ(answer.members[1].started_as, 7);
+  EXPECT_EQ(answer.members[1].process, ~uint64_t{1});
 }
 
 /// Every beginning of a message, and one with something behind it.
@@ -87,6 +92,8 @@ TEST(ControlMessage, WhatIsTooLongIsNotSent) {
                {"a name of 257 bytes, at most 256"});
   expect_error([] { encode(ControlRequest{.value = std::string(kMaxControlText + 1, 'v')}); }, {"a value"});
   expect_error([] { encode(ControlRequest{.facts = ControlFacts(65)}); }, {"65 facts, at most 64"});
+  expect_error([] { encode(ControlRequest{.bases = std::vector<ControlBase>(65)}); },
+               {"65 bases, at most 64"});
   expect_error([] { encode(ControlReply{.members = std::vector<ControlMember>(4097)}); }, {"4097 members"});
 }
 

@@ -525,6 +525,128 @@ TEST_F(ElasticControlState, NobodyWaitsLongerForProcessesThatDoNotCome) {
   EXPECT_TRUE(late.open());  // somebody else started it
 }
 
+/// As ElasticControlState, where the processes elect who serves; two of them know of a generation before.
+class ElectedControlState : public ControlStateTest {
+ protected:
+  explicit ElectedControlState(int min_size = 2)
+      : ControlStateTest(
+            {.size = 3, .min_size = min_size, .token = "secret", .heartbeat = 1s, .is_elected = true}) {
+    join_ms_ = 40'000;
+  }
+  /// A process that was in generation 4, of processes 100 to 102, or is new.
+  Asked join_from(int rank, bool is_new = false) {
+    ControlRequest request{.call = ControlCall::join,
+                           .rank = rank,
+                           .process = is_new ? 900u + static_cast<uint64_t>(rank) : 0u,
+                           .name = std::string(1, static_cast<char>('a' + rank))};
+    if (!is_new) {
+      request.generation = 4;
+      request.bases = {{.generation = 4, .is_established = true, .processes = {100, 101, 102}}};
+    }
+    return ask(std::move(request));
+  }
+  Asked find() { return ask({.call = ControlCall::find, .rank = 2}); }
+};
+
+TEST_F(ElectedControlState, WhoStandsBySaysWhoServes) {
+  expect_reply(find(), ControlStatus::elsewhere, "it does not serve");
+  expect_reply(join_from(1), ControlStatus::elsewhere, "");
+  state_.stand_by(1, "b:1", 4);
+  const Asked found = find();
+  expect_reply(found, ControlStatus::elsewhere, "b:1");
+  EXPECT_EQ(found.reply().value, "b:1");
+  EXPECT_EQ(found.reply().rank, 1);
+  EXPECT_EQ(found.reply().generation, 4u);
+  state_.serve(4);
+  expect_reply(find(), ControlStatus::ok, "");
+  EXPECT_FALSE(find().reply().found);
+  const Asked waits = join_from(1);
+  EXPECT_EQ(state_.awaited(), (std::vector<int>{0, 2}));
+  state_.stand_by(0, "a:1", 4);
+  expect_reply(waits, ControlStatus::elsewhere, "a:1");
+  EXPECT_TRUE(state_.awaited().empty());
+  expect_reply(ask({.call = ControlCall::find, .rank = 2, .token = "wrong"}), ControlStatus::refused,
+               "wrong token");
+}
+
+TEST_F(ElectedControlState, AMajorityOfTheLastGenerationGoesOn) {
+  state_.serve(4);
+  const Asked b = join_from(1), c = join_from(2);
+  after(29900ms);
+  EXPECT_TRUE(b.open() && c.open());
+  after(100ms);
+  EXPECT_EQ(b.reply().generation, 5u);
+  EXPECT_EQ(b.reply().rank, 0);
+  EXPECT_EQ(c.reply().members[0].started_as, 1);
+  EXPECT_EQ(c.reply().members[0].process, 101u);
+  EXPECT_TRUE(find().reply().found);
+}
+
+TEST_F(ElectedControlState, WhoHasEndedIsNotWaitedFor) {
+  state_.serve(4);
+  const Asked b = join_from(1), c = join_from(2);
+  state_.note_dead({0}, {}, now_);  // another one is to come in its place
+  EXPECT_TRUE(b.open());
+  state_.note_dead({0}, {0}, now_);
+  EXPECT_EQ(c.reply().generation, 5u);
+}
+
+TEST_F(ElectedControlState, OneThatIsNewDoesNotMakeAMajority) {
+  state_.serve(0);
+  const Asked a = join_from(0, true), b = join_from(1);
+  after(31s);
+  EXPECT_TRUE(a.open() && b.open());
+  after(10s);
+  expect_reply(b, ControlStatus::timeout,
+               "1 of 3 processes did not come in 40.0 s: rank 2. Without a majority of generation 4 (1 of 3");
+}
+
+TEST_F(ElectedControlState, AllAreEnoughWhateverTheyKnow) {
+  state_.serve(0);
+  join_from(0, true);
+  join_from(1, true);
+  EXPECT_EQ(join_from(2).reply().generation, 5u);
+}
+
+class LoneControlState : public ElectedControlState {
+ protected:
+  LoneControlState() : ElectedControlState(1) {}
+};
+
+TEST_F(LoneControlState, OneGoesOnAloneOnlyWhereAllOthersHaveEnded) {
+  state_.serve(4);
+  const Asked c = join_from(2);
+  after(31s);
+  EXPECT_TRUE(c.open());
+  state_.note_dead({1}, {1}, now_);
+  EXPECT_TRUE(c.open());
+  state_.note_dead({0, 1}, {0, 1}, now_);
+  EXPECT_EQ(c.reply().generation, 5u);
+}
+
+TEST_F(LoneControlState, AFirstGenerationNeedsAMajorityOfAll) {
+  state_.serve(0);
+  const Asked a = join_from(0, true);
+  after(31s);
+  EXPECT_TRUE(a.open());
+  join_from(1, true);
+  after(0s);
+  EXPECT_EQ(a.reply().generation, 1u);
+}
+
+TEST_F(LoneControlState, WhatItServedBeforeIsOver) {
+  state_.serve(0);
+  join_from(0, true), join_from(1, true), join_from(2, true);
+  EXPECT_TRUE(find().reply().found);
+  EXPECT_TRUE(state_.is_needed());
+  state_.stand_by(1, "b:1", 7);
+  EXPECT_FALSE(state_.is_needed());
+  state_.serve(7);
+  EXPECT_FALSE(find().reply().found);
+  join_from(0, true), join_from(1, true);
+  EXPECT_EQ(join_from(2, true).reply().generation, 8u);
+}
+
 TEST(ControlSecret, SameSecret) {
   EXPECT_TRUE(same_secret("", ""));
   EXPECT_TRUE(same_secret("abc", "abc"));
