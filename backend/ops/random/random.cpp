@@ -8,6 +8,7 @@
 #include <numbers>
 #include <string>
 
+#include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/dtype_range.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/random/random.h>
@@ -81,7 +82,11 @@ void check_floating(DType dtype, std::string_view where) {
 
 Tensor random_uniform(const Shape& shape, double low, double high, const RandomOptions& options) {
   const bool whole = !is_floating(options.dtype);
-  if (whole && high > low) {
+  if (whole) {
+    if (!(low < high))  // also where one of them is no number
+      throw InvalidArgumentError("random_uniform: expected low < high for " +
+                                 std::string(name_of(options.dtype)) + ", received " + number_text(low) +
+                                 " and " + number_text(high));
     check_holds(options.dtype, std::floor(low), "random_uniform");
     check_holds(options.dtype, std::ceil(high) - 1.0, "random_uniform");
   }

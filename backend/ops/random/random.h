@@ -19,7 +19,7 @@ struct RandomOptions {
 };
 
 /// Uniform in [low, high). Integers too, by truncation towards low; then low and high are whole, and
-/// InvalidArgumentError is thrown where the dtype does not hold what lies between them.
+/// InvalidArgumentError is thrown unless low < high and where the dtype does not hold what lies between them.
 Tensor random_uniform(const Shape& shape, double low, double high, const RandomOptions& options);
 /// Normal (Box-Muller). Floating dtypes.
 Tensor random_normal(const Shape& shape, double mean, double stddev, const RandomOptions& options);

@@ -81,6 +81,19 @@ TEST(Random, DependsOnKeyAloneNotOnThreadsOrDevice) {
   EXPECT_NE(values_of(ops::random_normal({10007}, 0, 1, {.key = 12})), values_of(x));
 }
 
+// As keras.random.randint and tf.random.uniform, which want minval < maxval and no number that int32 lacks.
+TEST(Random, IntegersBetweenImpossibleBoundsAreRefused) {
+  const std::pair<double, double> bounds[] = {
+      {0, -1}, {0, 0}, {5, 2}, {0, NAN}, {NAN, 1}, {NAN, NAN}, {0, -INFINITY}, {0, INFINITY}, {-INFINITY, 0}};
+  for (const auto& [low, high] : bounds)
+    for (const DType dtype : {DType::int32, DType::int64, DType::uint8})
+      EXPECT_THROW(ops::random_uniform({2}, low, high, {.dtype = dtype}), InvalidArgumentError)
+          << low << " " << high;
+  EXPECT_EQ(values_of(ops::random_uniform({2}, 3, 4, {.dtype = DType::int32})), (std::vector<double>{3, 3}));
+  for (const double v : values_of(ops::random_uniform({9}, 5, 2, {})))  // of floats, as in Keras
+    EXPECT_TRUE(v > 2 && v <= 5) << v;
+}
+
 TEST(Random, SizesAndDtypes) {
   EXPECT_EQ(ops::random_uniform({0, 3}, 0, 1, {}).shape(), (Shape{0, 3}));
   EXPECT_EQ(ops::random_normal({}, 0, 1, {.dtype = DType::bfloat16}).dtype(), DType::bfloat16);
