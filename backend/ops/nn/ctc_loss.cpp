@@ -15,6 +15,7 @@
 #include <nyala/backend/ops/base/grad_context.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/nn/ctc_loss.h>
+#include <nyala/backend/runtime/status_word.h>
 
 namespace nyala::ops {
 
@@ -52,10 +53,6 @@ class Sample {
       : steps_(steps), classes_(classes), places_{blank} {
     for (int64_t i = 0; i < num_labels; ++i)
       if (labels[i] != blank) places_.insert(places_.end(), {labels[i], blank});
-  }
-
-  bool in_range() const {
-    return std::all_of(places_.begin(), places_.end(), [this](int64_t c) { return c >= 0 && c < classes_; });
   }
 
   template <class T>
@@ -127,6 +124,18 @@ class Sample {
   std::vector<double> log_p_, forward_, backward_;
 };
 
+/// Whether all labels of `row` are classes; the first one that is none is reported to the status word.
+bool labels_are_classes(const KernelCall& call, int64_t row, int64_t classes) {
+  const Shape& target = call.input(0).shape();
+  for (int64_t i = row * target[1]; i < (row + 1) * target[1]; ++i) {
+    const int64_t label = call.in<int64_t>(0)[i];
+    if (label >= 0 && label < classes) continue;
+    report_status(*call.inputs.back(), {StatusCode::label_out_of_range, i, label, classes, target});
+    return false;
+  }
+  return true;
+}
+
 void ctc_reference(const KernelCall& call) {
   const Shape& shape = call.input(1).shape();
   const int64_t num_labels = call.input(0).shape()[1], size = shape[1] * shape[2];
@@ -134,10 +143,10 @@ void ctc_reference(const KernelCall& call) {
     for (int64_t row = 0; row < shape[0]; ++row) {
       T* gradient = call.out<T>(1) + row * size;
       std::fill_n(gradient, size, T(0));
-      Sample sample(call.in<int64_t>(0) + row * num_labels, num_labels,
-                    call.descriptor<CtcDescriptor>().blank, shape[1], shape[2]);
       double total = std::numeric_limits<double>::quiet_NaN();
-      if (sample.in_range()) {
+      if (labels_are_classes(call, row, shape[2])) {
+        Sample sample(call.in<int64_t>(0) + row * num_labels, num_labels,
+                      call.descriptor<CtcDescriptor>().blank, shape[1], shape[2]);
         sample.read(call.in<T>(1) + row * size);
         total = sample.run();
         if (std::isfinite(total)) sample.derive(total, gradient);
@@ -160,7 +169,8 @@ const OpDef kCtcLoss = {.name = "ctc_loss",
                         .infer = infer_ctc,
                         .gradient = ctc_gradient,
                         .keep_outputs = keep(1),
-                        .reference = ctc_reference};
+                        .reference = ctc_reference,
+                        .reports_status = true};
 
 Tensor ctc_loss(const Tensor& target, const Tensor& logits, int64_t blank) {
   const Tensor labels = cast(target, DType::int64);
