@@ -95,6 +95,21 @@ void check_output(const std::string& path, const std::vector<std::string>& ends)
   const AtomicFile proof(path);  // never committed
 }
 
+void check_reads_another(const std::string& option, const std::string& output,
+                         const std::vector<std::vector<std::string>>& read) {
+  const auto check = [&](const std::string& path) {
+    std::error_code code;  // of files that are not there
+    if (std::filesystem::equivalent(path, output, code))
+      throw InvalidArgumentError(option + " " + in_quotes(output) + " is the file " + in_quotes(path) +
+                                 ", which is read: expected a path of its own");
+  };
+  for (const std::vector<std::string>& arguments : read)
+    for (const std::string& argument : arguments) {
+      check(argument);
+      if (const size_t sign = argument.find('='); sign != std::string::npos) check(argument.substr(sign + 1));
+    }
+}
+
 bool on_terminal() { return isatty(STDERR_FILENO) == 1; }
 
 }  // namespace nyala::tools

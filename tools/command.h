@@ -58,6 +58,11 @@ void check_output(const std::string& path, const std::vector<std::string>& ends)
 void check_model_output(const std::string& path);
 void write_model(const Model& model, const std::string& path);
 
+/// Before anything is read: throws InvalidArgumentError, which names `option`, where the file at `output`
+/// exists and is one that an argument of `read` (a path, or name=path) leads to, by whatever links.
+void check_reads_another(const std::string& option, const std::string& output,
+                         const std::vector<std::vector<std::string>>& read);
+
 /// Text as the only line, or on a terminal as progress; never to standard output.
 bool on_terminal();
 

@@ -175,6 +175,8 @@ void check_history(const FitOptions& options) {
   if (is_same(options.output) || is_same(options.model))
     throw InvalidArgumentError("fit: --history " + in_quotes(options.history) +
                                " is the path of the model: expected a path of its own");
+  check_reads_another("--history", options.history,
+                      {options.inputs, options.targets, options.sample_weights});
 }
 
 History fit_arrays(const Model& model, const FitOptions& options, FitConfig config) {
@@ -233,7 +235,11 @@ History train(const Model& model, const FitOptions& options, const SignalWatch& 
 
 void fit(FitOptions options) {
   check_data(options);
-  if (!options.output.empty()) check_model_output(options.output);
+  if (!options.output.empty()) {
+    check_model_output(options.output);
+    check_reads_another("--output", options.output,
+                        {options.inputs, options.targets, options.sample_weights});
+  }
   check_history(options);
   if (options.seed >= 0) set_random_seed(static_cast<uint64_t>(options.seed));
   const Strategy strategy = strategy_of(options);

@@ -117,6 +117,9 @@ void predict(const PredictOptions& options) {
     throw InvalidArgumentError("predict: --input needs --output, a .npy or .npz file to write");
   if (!options.output.empty()) check_output(options.output, {".npy", ".npz"});
   preprocessing(options.preprocess);  // a wrong name before long work
+  if (!options.output.empty())
+    check_reads_another("--output", options.output,
+                        {{options.model, options.labels}, options.inputs, options.images});
   const Model model = load_model(options.model, {.compile = false});
   if (options.images.empty())
     predict_arrays(model, options);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include <nyala/tests/tools/tool_test.h>
 
@@ -151,6 +153,26 @@ TEST_F(ToolErrors, TheReaderOfTheOutputIsGone) {
   const ToolRun full = run({"summary", m_}, "/dev/full");
   EXPECT_EQ(full.status, 1);
   EXPECT_EQ(full.err, "error: cannot write to the standard output\n");
+}
+
+TEST_F(ToolErrors, AnOutputThatIsReadIsRefusedBeforeItIs) {
+  const std::string link = file("link.npy");
+  std::filesystem::create_symlink(x_, link);
+  const auto bytes = [](const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string before = bytes(x_);
+  for (const std::string& output : {x_, link, folder_.path().string() + "/./x.npy"})
+    for (const std::string& input : {x_, "input=" + x_})
+      expect_error({"predict", m_, "--input", input, "--output", output}, "which is read");
+  std::filesystem::copy_file(m_, file("m.npy"));
+  expect_error({"predict", file("m.npy"), "--input", x_, "--output", file("m.npy")}, "which is read");
+  std::filesystem::copy_file(x_, file("x.npz"));
+  for (const char* option : {"--output", "--history"})
+    expect_error({"fit", m_, "--input", file("x.npz"), "--target", x_, option, file("x.npz")},
+                 "which is read");
+  EXPECT_EQ(bytes(x_), before);
 }
 
 }  // namespace
