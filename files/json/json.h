@@ -190,8 +190,8 @@ class Json {
   /// A list or object without items.
   void clear();
 
-  /// The text on one line. Throws InvalidArgumentError for what is not UTF-8 (json_text.h has one that says
-  /// where).
+  /// The text on one line, with null for NaN and infinity (json_text() writes their names). Throws
+  /// InvalidArgumentError for what is not UTF-8.
   std::string dump() const;
 
   void swap(Json& other) noexcept;

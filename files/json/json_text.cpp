@@ -2,6 +2,7 @@
 // shortest digits of most numbers.
 #include <nyala/files/json/json_text.h>
 
+#include <cmath>
 #include <ostream>
 
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@ using Library = nlohmann::json;
 
 struct Style {
   bool ascii = false;
+  bool python_numbers = true;  // NaN and Infinity, which JSON lacks; else null
   Library::error_handler_t not_utf8 = Library::error_handler_t::strict;
 };
 
@@ -30,6 +32,11 @@ void write_string(const std::string& text, const Style& style, std::string& out)
     out.append(1, '"').append(text).append(1, '"');
   else
     out += Library(text).dump(-1, ' ', style.ascii, style.not_utf8);
+}
+
+std::string number_text(double value, const Style& style) {
+  if (std::isfinite(value) || !style.python_numbers) return Library(value).dump();
+  return std::isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
 }
 
 void write(const Json& json, const Style& style, std::string& out) {
@@ -53,7 +60,7 @@ void write(const Json& json, const Style& style, std::string& out) {
   } else if (json.is_string()) {
     write_string(json.as_string(), style, out);
   } else if (json.is_number_float()) {
-    out += Library(json.get<double>()).dump();
+    out += number_text(json.get<double>(), style);
   } else if (json.is_number_unsigned()) {
     out += std::to_string(json.get<uint64_t>());
   } else if (json.is_number_integer()) {
@@ -69,11 +76,9 @@ std::string text_of(const Json& json, const Style& style) {
   return out;
 }
 
-}  // namespace
-
-std::string json_text(const Json& json, const std::string& what) {
+std::string utf8_text(const Json& json, const Style& style, const std::string& what) {
   try {
-    return text_of(json, {});
+    return text_of(json, style);
   } catch (const Library::type_error&) {
     const std::string readable =
         text_of(json, {.ascii = true, .not_utf8 = Library::error_handler_t::replace});
@@ -84,11 +89,15 @@ std::string json_text(const Json& json, const std::string& what) {
   }
 }
 
+}  // namespace
+
+std::string json_text(const Json& json, const std::string& what) { return utf8_text(json, {}, what); }
+
 std::string readable_json(const Json& json) {
   return text_of(json, {.not_utf8 = Library::error_handler_t::replace});
 }
 
-std::string Json::dump() const { return json_text(*this, "JSON"); }
+std::string Json::dump() const { return utf8_text(*this, {.python_numbers = false}, "JSON"); }
 
 std::ostream& operator<<(std::ostream& out, const Json& json) { return out << readable_json(json); }
 

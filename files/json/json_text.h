@@ -6,8 +6,8 @@
 
 namespace nyala {
 
-/// `json` on one line. Throws InvalidArgumentError, beginning with `what`, for a text in it that is not
-/// UTF-8.
+/// `json` on one line as Python's json writes it, with its NaN, Infinity and -Infinity. Throws
+/// InvalidArgumentError, beginning with `what`, for a text in it that is not UTF-8.
 std::string json_text(const Json& json, const std::string& what);
 
 /// The same for messages, with U+FFFD for what is not UTF-8.

@@ -1,8 +1,10 @@
 // nlohmann's parser gives events, and the value is built here from them, under limits of depth and number of
 // values: a value takes up to 64 bytes of memory, however short its text. Python's NaN and Infinity, which
-// JSON lacks, are replaced in a copy of the text before, only where there are such words.
+// JSON lacks, become nulls in a copy of the text before, only where there are such words, and a list says
+// what each null of the copy stands for.
 #include <nyala/files/json/strict_json.h>
 
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -14,13 +16,32 @@ namespace nyala {
 
 namespace {
 
+/// What a null of the text that the parser is given was before.
+enum class Null : char { null, nan, infinity, minus_infinity };
+
+Json value_of(Null word) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (word) {
+    case Null::nan:
+      return std::numeric_limits<double>::quiet_NaN();
+    case Null::infinity:
+      return kInfinity;
+    case Null::minus_infinity:
+      return -kInfinity;
+    default:
+      return {};
+  }
+}
+
 /// Builds the value while the parser runs, so that a hostile text is left before it fills memory. The
 /// library's own way to look at the parser's events goes over a list anew for each object in it.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Builder(const std::string& where, const JsonLimits& limits) : where_(where), limits_(limits) {}
+  /// `nulls`: what those of the text stand for, in order; empty where all are null.
+  Builder(const std::string& where, const JsonLimits& limits, std::vector<Null> nulls)
+      : where_(where), limits_(limits), nulls_(std::move(nulls)) {}
 
-  bool null() override { return put(Json()); }
+  bool null() override { return put(next_null_ < nulls_.size() ? value_of(nulls_[next_null_++]) : Json()); }
   bool boolean(bool value) override { return put(value); }
   bool number_integer(int64_t value) override { return put(value); }
   bool number_unsigned(uint64_t value) override { return put(value); }
@@ -72,6 +93,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
 
   const std::string& where_;
   const JsonLimits limits_;
+  const std::vector<Null> nulls_;
+  size_t next_null_ = 0;
   std::vector<Json*> open_;  // what is not closed yet; its last item alone changes
   Json* next_ = nullptr;     // what the last key stands for
   size_t values_ = 0;
@@ -83,9 +106,14 @@ bool has_python_numbers(std::string_view text) {
   return text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos;
 }
 
-/// Python's names for what JSON has no number for, outside of strings, replaced by what it has.
-std::string without_python_numbers(std::string_view text) {
+/// Python's names for what JSON has no number for, outside of strings, become null; `nulls` gets what each
+/// null of the result stands for, no more of them than `most`.
+std::string without_python_numbers(std::string_view text, size_t most, std::vector<Null>& nulls) {
   std::string out;
+  const auto add_null = [&](Null stands_for) {
+    out += "null";
+    if (nulls.size() < most) nulls.push_back(stands_for);
+  };
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') quoted = !quoted;
@@ -94,7 +122,16 @@ std::string without_python_numbers(std::string_view text) {
       size_t end = i;
       while (end < text.size() && is_word(text[end])) ++end;
       const std::string_view word = text.substr(i, end - i);
-      out += word == "NaN" ? "null" : word == "Infinity" ? "1e308" : std::string(word);
+      const bool negative = word == "Infinity" && out.ends_with('-');
+      if (negative) out.pop_back();
+      if (word == "NaN")
+        add_null(Null::nan);
+      else if (word == "Infinity")
+        add_null(negative ? Null::minus_infinity : Null::infinity);
+      else if (word == "null")
+        add_null(Null::null);
+      else
+        out += word;
       i = end - 1;
     } else {
       out += text[i];
@@ -106,12 +143,12 @@ std::string without_python_numbers(std::string_view text) {
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits) {
-  Builder builder(where, limits);
+  const bool rewritten = has_python_numbers(text);
+  std::vector<Null> nulls;
+  const std::string json = rewritten ? without_python_numbers(text, limits.values, nulls) : std::string();
+  Builder builder(where, limits, std::move(nulls));
   try {
-    if (has_python_numbers(text))
-      nlohmann::json::sax_parse(without_python_numbers(text), &builder);
-    else
-      nlohmann::json::sax_parse(text, &builder);
+    nlohmann::json::sax_parse(rewritten ? std::string_view(json) : text, &builder);
   } catch (const nlohmann::json::exception& error) {
     throw FileFormatError(where + ": not sound JSON: " + error.what());
   }

@@ -20,7 +20,7 @@ struct JsonLimits {
   bool unique_keys = false;  ///< else the last one of a name is taken, as Python does
 };
 
-/// Parses what Python's json writes (NaN and Infinity included: they become null and a very large number).
+/// Parses what Python's json writes; NaN, Infinity and -Infinity are the numbers of these names.
 /// Throws FileFormatError naming `where`, the byte and the reason for anything else, for text behind the
 /// value and for JSON that is too deep or has more values than `limits` (than kFreeJsonValues and one per
 /// kJsonBytesPerValue bytes that the text takes in its file, `stored`).

@@ -90,7 +90,10 @@ ConfigObject object_of(const Json& json, const std::string& where) {
   if (!name.is_string() || !is_name(name.as_string())) fail(where + ", 'class_name'", "a name", name);
   if (json.is_string()) return {json.get<std::string>()};
   ConfigObject object{name.get<std::string>()};
-  if (json.contains("config") && !json["config"].is_null()) object.config = json["config"];
+  if (json.contains("config") && !json["config"].is_null()) object.config = json["config"];  // as Keras
+  const bool is_function = object.class_name == "function" && object.config.is_string();
+  if (!object.config.is_object() && !is_function)
+    fail(where + " (" + object.class_name + "), 'config'", "an object of options", object.config);
   if (json.contains("registered_name") && json["registered_name"].is_string()) {
     object.registered_name = json["registered_name"].get<std::string>();
     if (!is_name(object.registered_name))
@@ -101,6 +104,14 @@ ConfigObject object_of(const Json& json, const std::string& where) {
   if (json.contains(kBesideConfig) && object.config.is_object())
     object.config[kBesideConfig] = json[kBesideConfig];
   return object;
+}
+
+std::string entry_name(const Json& json) {
+  if (!json.is_object()) return {};
+  const Json* const config = json.find("config");
+  for (const Json* name : {json.find("name"), config ? config->find("name") : nullptr})
+    if (name && name->is_string()) return name->as_string();
+  return {};
 }
 
 CustomObject find_custom(const ConfigObject& object, const LoadScope& scope) {
@@ -320,10 +331,11 @@ bool ConfigReader::is_null(const char* name) {
 }
 
 void ConfigReader::optional(const char* name, double& value) {
-  if (is_null(name))
-    value = kNoValue;
-  else
-    field(name, value);
+  const Json* found = find_any(name);
+  if (!found) return;
+  if (found->is_number_float() && std::isnan(found->get<double>()))  // which means none here
+    fail(place(name), "a number or null", *found);
+  value = found->is_null() ? kNoValue : number_of(*found, place(name));
 }
 
 void ConfigReader::optional(const char* name, int64_t& value, int64_t none) {

@@ -28,8 +28,11 @@ struct ConfigObject {
   }
 };
 
-/// Throws FileFormatError naming `where` for anything else.
+/// As Keras takes a config of null, or none, for one without options. Throws FileFormatError naming `where`
+/// for anything else.
 ConfigObject object_of(const Json& json, const std::string& where);
+/// What an entry of a graph or the config in it says as "name", else "".
+std::string entry_name(const Json& json);
 /// What is the user's own in such an object: one of custom_objects or, for what is not Keras' own, a
 /// registered one. Empty where there is none.
 CustomObject find_custom(const ConfigObject& object, const LoadScope& scope);

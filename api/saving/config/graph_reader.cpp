@@ -125,18 +125,18 @@ class GraphReader {
   }
 
   void add_entry(const Json& json) {
-    const std::string where = where_ + ", layer " + std::to_string(entries_.size());
+    const std::string name = entry_name(json);
+    const std::string where =
+        where_ + (name.empty() ? ", layer " + std::to_string(entries_.size()) : ": layer " + in_quotes(name));
     const ConfigObject object = object_of(json, where);
     const bool is_op = json.is_object() && is_operation(json, object);
-    Entry entry;
-    if (json.is_object() && json.contains("name") && json["name"].is_string())
-      entry.name = json["name"].as_string();
-    else if (object.config.is_object() && object.config.contains("name") && object.config["name"].is_string())
-      entry.name = object.config["name"].as_string();
+    Entry entry{.name = name};
     if (is_op) {
+      if (!json.contains("config"))
+        throw FileFormatError(where + " (" + object.class_name + "): there is no 'config'");
       entry.op_class = object.class_name;
       if (json.contains("module") && json["module"].is_string()) entry.op_module = json["module"].as_string();
-      if (object.config.is_object()) entry.op_config = object.config;
+      entry.op_config = object.config;
     } else {
       entry.layer = layer_from_json(json, where_, scope_);
     }
@@ -156,7 +156,7 @@ class GraphReader {
   static bool is_operation(const Json& json, const ConfigObject& object) {
     if (json.contains("module") && json["module"].is_string())
       return json["module"].get<std::string>().find(".ops") != std::string::npos;
-    return find_op(object.class_name) && object.config.is_object() && object.config.size() <= 1;
+    return find_op(object.class_name) && object.config.size() <= 1;
   }
 
   /// The tensor, or nothing while it is not traced yet.

@@ -297,10 +297,11 @@ Json layer_to_json(const Layer& layer) {
 }
 
 Layer layer_from_json(const Json& json, const std::string& where, LoadScope& scope) {
-  const ConfigObject object = object_of(json, where);
-  std::string place = where;
-  if (object.config.is_object() && object.config.contains("name") && object.config["name"].is_string())
-    place += ": layer " + in_quotes(object.config["name"].as_string());
+  const std::string name = entry_name(json);
+  const std::string place = where + (name.empty() ? "" : ": layer " + in_quotes(name));
+  const ConfigObject object = object_of(json, place);
+  if (!json.contains("config"))
+    throw FileFormatError(place + " (" + object.class_name + "): there is no 'config'");
   if (scope.depth >= kMaxDepth)
     throw FileFormatError(place + ": layers in layers deeper than " + std::to_string(kMaxDepth));
   const bool may_be_shared =

@@ -104,7 +104,8 @@ class Upgrade {
     const std::string old_name = name;
     if (const auto found = kClasses.find(name); found != kClasses.end()) name = found->second;
     json["class_name"] = name;
-    Json config = json.contains("config") ? json["config"] : Json::object();
+    if (!json.contains("config")) return json;
+    Json config = json["config"];
     if (name == "Sequential")
       config = sequential(config);
     else if (name == "Functional")

@@ -11,6 +11,7 @@
 namespace nyala {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 template <class Make>
@@ -41,7 +42,7 @@ TEST(WrongTypes, AreNamedWithWhatWasExpected) {
       {"Dense", R"({"units": 3, "kernel_regularizer": [1]})",
        "'kernel_regularizer': expected a name or an object with 'class_name', found array [1]"},
       {"Dense", R"({"units": 3, "kernel_initializer": {"class_name": "Constant", "config": 5}})",
-       "'kernel_initializer' (Constant): expected an object of options, found number 5"},
+       "'kernel_initializer' (Constant), 'config': expected an object of options, found number 5"},
       {"Conv2D", R"({"filters": 3, "kernel_size": "3"})",
        "'kernel_size': expected an integer, found string '3'"},
   };
@@ -116,6 +117,75 @@ TEST(WrongTypes, ConstantsAmongTheInputsOfALayer) {
   EXPECT_THAT(adding("", R"({"mask": )" + array + "}"), HasSubstr("layer 's' is called with a constant"));
   for (const char* other : {R"("relu")", "null", "5", R"({"class_name": "Dense", "config": {"units": 2}})"})
     EXPECT_THAT(adding(other), HasSubstr("layer 's' is called with a list of inputs: expected tensors"));
+}
+
+/// A functional model whose only layer or operation has this for its "config".
+std::string holding(const std::string& class_name, const std::string& module, const std::string& config) {
+  return refused([&] {
+    model_from_json(
+        R"({"class_name": "Functional", "config": {"name": "m", "layers": [{"class_name": "InputLayer",
+        "config": {"batch_shape": [null, 2], "name": "a"}, "name": "a", "inbound_nodes": []},
+        {"class_name": ")" +
+        class_name + R"(", "module": ")" + module + R"(", "name": "s", )" + config +
+        R"("inbound_nodes": [{"args": [{"class_name": "__keras_tensor__",
+        "config": {"keras_history": ["a", 0, 0]}}], "kwargs": {}}]}],
+        "input_layers": [["a", 0, 0]], "output_layers": [["s", 0, 0]]}})");
+  });
+}
+
+/// As in Keras: null stands for {}, everything else is an error.
+TEST(WrongTypes, ConfigsThatAreNoObjects) {
+  for (const auto& [class_name, module] : {std::pair{"ReLU", "keras.layers"}, {"Relu", "keras.src.ops.nn"}}) {
+    EXPECT_EQ(holding(class_name, module, R"("config": {}, )"), "nothing was thrown");
+    EXPECT_EQ(holding(class_name, module, R"("config": null, )"), "nothing was thrown");
+    EXPECT_THAT(holding(class_name, module, ""),
+                HasSubstr("layer 's' (" + std::string(class_name) + "): there is no 'config'"));
+    for (const char* config : {"1.5", "[1]", "[]", "NaN", "false", "0", "\"x\""})
+      EXPECT_THAT(holding(class_name, module, R"("config": )" + std::string(config) + ", "),
+                  AllOf(HasSubstr("model_from_json: layer 'm': layer 's' (" + std::string(class_name) +
+                                  "), 'config': expected an object of options, found "),
+                        HasSubstr(config[0] == '"' ? "'x'" : config)));
+  }
+  for (const char* key : {"kernel_initializer", "kernel_regularizer", "kernel_constraint"}) {
+    const std::string object = R"({"units": 1, "name": "d", ")" + std::string(key) +
+                               R"(": {"class_name": ")" +
+                               (key[7] == 'i'   ? "Zeros"
+                                : key[7] == 'r' ? "L2"
+                                                : "NonNeg") +
+                               "\"";
+    EXPECT_EQ(layer("Dense", object + "}}"), "nothing was thrown");
+    EXPECT_EQ(layer("Dense", object + R"(, "config": null}})"), "nothing was thrown");
+    for (const char* config : {"1.5", "[1]", "[]", "NaN", "false", "\"x\""})
+      EXPECT_THAT(layer("Dense", object + ", \"config\": " + config + "}}"),
+                  HasSubstr("'config': expected an object of options, found"));
+  }
+}
+
+TEST(WrongTypes, NotANumberIsNoNullAndInfinityANumber) {
+  const struct {
+    const char *class_name, *config, *text;
+  } known[] = {
+      {"Dense", R"({"name": "d", "units": NaN})",
+       "layer 'd', 'units': expected an integer, found number NaN"},
+      {"Dense", R"({"name": "d", "units": -Infinity})",
+       "'units': expected an integer, found number -Infinity"},
+      {"Dense", R"({"name": "d", "units": 1, "use_bias": NaN})",
+       "'use_bias': expected true or false, found number NaN"},
+      {"Dense", R"({"name": "d", "units": 1, "activation": NaN})", "'activation': expected a name"},
+      {"Dense", R"({"name": "d", "units": 1, "kernel_regularizer": NaN})", "'kernel_regularizer': expected"},
+      {"Dense", R"({"name": NaN, "units": 1})", "'name': expected text, found number NaN"},
+      {"MaxPooling2D", R"({"name": "m", "strides": NaN})",
+       "'strides': expected an integer, found number NaN"},
+      {"ReLU", R"({"name": "r", "max_value": NaN})",
+       "layer 'r', 'max_value': expected a number or null, found number NaN"},
+      {"Dropout", R"({"name": "r", "rate": NaN})", "rate"},
+  };
+  for (const auto& wrong : known)
+    EXPECT_THAT(layer(wrong.class_name, wrong.config), HasSubstr(wrong.text)) << wrong.config;
+  const Layer relu = Layer::from_config("ReLU", R"({"max_value": Infinity})");
+  EXPECT_THAT(relu.get_config(), HasSubstr("\"max_value\":Infinity"));
+  EXPECT_THAT(Layer::from_config("BatchNormalization", R"({"epsilon": NaN})").get_config(),
+              HasSubstr("\"epsilon\":NaN"));
 }
 
 TEST(WrongTypes, WhatKerasWritesIsTaken) {

@@ -55,6 +55,31 @@ TEST(Json, NumbersAreWrittenAsTheLibraryDoes) {
   for (const double value : {HUGE_VAL, -HUGE_VAL, std::nan("")}) EXPECT_EQ(Json(value).dump(), "null");
 }
 
+/// Python's json writes them where JSON has no numbers.
+TEST(Json, NotANumberAndInfinityAreNumbers) {
+  const Json json = parse_json(
+      R"({"NaN": [NaN, null, -Infinity, "NaN, -Infinity \" null", Infinity, {"a": null}], "b": [-1, NaN]})",
+      "text");
+  const Json& list = json.at("NaN");
+  EXPECT_TRUE(std::isnan(list.at(size_t{0}).get<double>()));
+  EXPECT_TRUE(list.at(1).is_null());
+  EXPECT_EQ(list.at(2).get<double>(), -HUGE_VAL);
+  EXPECT_EQ(list.at(3).as_string(), "NaN, -Infinity \" null");
+  EXPECT_EQ(list.at(4).get<double>(), HUGE_VAL);
+  EXPECT_TRUE(list.at(5).at("a").is_null());
+  EXPECT_EQ(json_text(json, "text"),
+            R"({"NaN":[NaN,null,-Infinity,"NaN, -Infinity \" null",Infinity,{"a":null}],"b":[-1,NaN]})");
+  EXPECT_EQ(readable_json(parse_json("-Infinity", "text")), "-Infinity");
+  EXPECT_THAT(error_text<JsonError>([] { parse_json("NaN", "text").get<int>(); }), HasSubstr("received NaN"));
+  EXPECT_THROW(parse_json("NaN", "text").get<bool>(), JsonError);
+  for (const char* wrong : {"-NaN", "NaNs", "NaN1", "1Infinity", "--Infinity", "nan", "Infinity NaN",
+                            "[null1]", R"({NaN: 1})", "[-null]"})
+    EXPECT_THROW(parse_json(wrong, "text"), FileFormatError) << wrong;
+  const std::string many = "[" + std::string("NaN,", 4) + "NaN,NaN]";
+  EXPECT_THROW(parse_json(many, "text", JsonLimits{.values = 3}), FileFormatError);
+  EXPECT_EQ(parse_json(many, "text", JsonLimits{.values = 4}).size(), 3u);
+}
+
 TEST(Json, BytesThatAreNoText) {
   for (const std::string& text :
        std::vector<std::string>{"caf\xc3\xa9", "\xff\xfe", "a\xc3", "\xed\xa0\x80", {"\0\x7f", 2}}) {
