@@ -45,10 +45,11 @@ GraphNode::~GraphNode() {
 }
 
 bool GraphNode::has_own_mask(size_t i) const {
-  const SymbolicMetadata* mask = i < masks.size() ? symbolic(masks[i]) : nullptr;
-  if (!mask) return false;
+  if (i >= masks.size() || !masks[i].defined()) return false;
+  if (has_given_mask(inputs[i])) return true;
+  const SymbolicMetadata* mask = symbolic(masks[i]);
+  if (!mask || !symbolic(inputs[i])) return false;
   const SymbolicMetadata& input = *symbolic(inputs[i]);
-  if (input.given) return true;
   if (input.index >= input.producer->output_masks.size()) return true;
   const SymbolicMetadata* made = symbolic(input.producer->output_masks[input.index]);
   return !made || made->producer != mask->producer || made->index != mask->index;
@@ -84,7 +85,8 @@ void trace_masks(GraphNode& node) {
     if (!node.output_masks[i].defined()) node.output_masks[i] = mask_of(node.outputs[i]);
 }
 
-/// Runs `layer` on abstract copies of symbolic tensors and adds the call to the graph.
+/// Runs `layer` on abstract copies of its inputs, some of which are symbolic and the others constants, and
+/// adds the call to the graph.
 Tensors trace_call(const Layer& layer, const Tensors& inputs) {
   auto node = std::make_shared<GraphNode>();
   node->layer = layer;
@@ -95,10 +97,10 @@ Tensors trace_call(const Layer& layer, const Tensors& inputs) {
   Tensors abstract;
   Shapes shapes;
   for (const Tensor& input : inputs) {
-    if (!symbolic(input))
-      throw InvalidArgumentError(
-          "layer " + in_quotes(layer.name()) +
-          ": a symbolic and an ordinary tensor were passed together; wrap constants in a layer");
+    if (!symbolic(input) && input.is_abstract())
+      throw InvalidArgumentError("layer " + in_quotes(layer.name()) + ": a tensor of shape " +
+                                 input.shape().to_string() +
+                                 " was made while the graph is traced and has no values");
     const Tensor mask = mask_of(input);
     abstract.push_back(!mask.defined()         ? input.as_abstract()
                        : has_given_mask(input) ? given_mask(input.as_abstract(), mask.as_abstract())

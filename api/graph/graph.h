@@ -34,10 +34,11 @@ struct GraphNode {
   std::shared_ptr<const CallArguments> arguments = {};  // of a layer's call; null: none
   mutable std::string name;                             // of the op's node; changed only by sort_graph
   std::string op_class;                                 // of the op's node, as Keras calls it: "Add"
-  Tensors inputs;                                       // symbolic; empty for an Input
+  Tensors inputs;                                       // symbolic or constants; empty for an Input
   Tensors outputs;                                      // abstract
   Device device = kNoPlacement;  // of the device() guard that was open when it was traced
-  // Of a layer that uses masks, what was traced as the mask of each input; undefined where there is none.
+  // Of a layer that uses masks, what was traced or given as the mask of each input; undefined where there is
+  // none.
   Tensors masks;
   Tensors output_masks;  // what was traced as the mask of each output, perhaps undefined
 
@@ -48,7 +49,7 @@ struct GraphNode {
   GraphNode& operator=(const GraphNode&) = default;
 
   bool is_input() const { return inputs.empty(); }
-  /// Input `i` has a mask other than the one that its producer gives it.
+  /// Input `i` has a mask other than the one that its producer gives it: a symbolic one, or a constant.
   bool has_own_mask(size_t i) const;
 
  private:

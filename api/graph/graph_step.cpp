@@ -4,7 +4,11 @@
 #include <nyala/api/graph/graph_step.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
+#include <nyala/api/layers/rnn/recurrent_layer.h>
 #include <nyala/backend/ops/base/dispatch.h>
 
 namespace nyala {
@@ -13,13 +17,35 @@ using namespace nyala::detail;
 
 namespace {
 
-/// A constant where the step's first value lies: a node of a graph has one.
-Tensor constant_of(const GraphStep& step, size_t input, const Tensors& values) {
-  const auto first =
-      std::find_if(step.inputs.begin(), step.inputs.end(), [](int value) { return value != kConstant; });
-  const Device device = values[static_cast<size_t>(*first)].device();
-  const Tensor& constant = step.node->inputs[input];
-  return constant.device() == device ? constant : constant.to(device);
+/// Whether axis 0 of a constant input of the call is that of the batch, as Keras' layers of several tensors
+/// have it: masks of attention may be without.
+bool is_by_rows(const GraphNode& node, size_t input, const Tensor& constant, const Tensor& x) {
+  static const std::set<std::string>& merging = *new std::set<std::string>{
+      "Add", "Subtract",    "Multiply",  "Average",           "Maximum",          "Minimum",
+      "Dot", "Concatenate", "Attention", "AdditiveAttention", "CategoryEncoding", "Functional"};
+  if (!node.layer) return false;
+  const auto names = node.arguments ? node.arguments->tensors : std::vector<std::string>();
+  if (input < names.size() && names[input] == "attention_mask") return constant.rank() > 2 * (x.rank() - 2);
+  return node.layer.node().takes_named_tensors() || takes_initial_states(node.layer) ||
+         merging.contains(node.layer.class_name());
+}
+
+/// The same of a constant as the mask of `x`.
+bool is_mask_by_rows(const GraphNode& node, const Tensor& mask, const Tensor& x) {
+  return node.layer.class_name() != "Softmax" || mask.rank() == x.rank();
+}
+
+/// A constant where `x` lies; `by_rows`: the rows of this replica, whose part of the batch `x` is, where it
+/// has one for each row of the whole batch.
+Tensor constant_beside(const Call& c, const Tensor& constant, const Tensor& x, bool by_rows) {
+  const CallOptions& of = c.options();
+  const bool is_part = by_rows && of.global_rows > 1 && of.rows != of.global_rows && x.rank() > 0 &&
+                       x.shape()[0] == of.rows && constant.rank() > 0 &&
+                       constant.shape()[0] == of.global_rows;
+  Tensor here = is_part ? constant.rows(of.first_row, of.rows) : constant;
+  if (here.device() != x.device()) here = here.to(x.device());
+  const Tensor mask = mask_of(constant);
+  return mask.defined() ? with_mask(here, constant_beside(c, mask, x, by_rows)) : here;
 }
 
 /// The second tensor of a folded step leaves `values` with its last reader, whose result takes its bytes.
@@ -45,13 +71,22 @@ void run_step(Call& c, const GraphStep& step, Tensors& values) {
     return;
   }
   const GraphNode& node = *step.node;
+  // A node of a graph has an input that is no constant.
+  const auto first = std::ranges::find_if(step.inputs, [](int input) { return input != kConstant; });
+  const Tensor& x = value(*first);
+  auto plain = [&](size_t i) {
+    if (step.inputs[i] != kConstant) return value(step.inputs[i]);
+    return constant_beside(c, node.inputs[i], x, is_by_rows(node, i, node.inputs[i], x));
+  };
   auto given = [&](size_t i) {
     for (const auto& [input, mask] : step.masks)
-      if (static_cast<size_t>(input) == i) return given_mask(value(step.inputs[i]), value(mask));
-    if (std::find(step.bare.begin(), step.bare.end(), i) != step.bare.end())
-      return with_mask(value(step.inputs[i]), {});
-    if (step.inputs[i] == kConstant) return constant_of(step, i, values);
-    return value(step.inputs[i]);
+      if (static_cast<size_t>(input) == i)
+        return given_mask(
+            plain(i), mask != kConstant
+                          ? value(mask)
+                          : constant_beside(c, node.masks[i], x, is_mask_by_rows(node, node.masks[i], x)));
+    if (std::find(step.bare.begin(), step.bare.end(), i) != step.bare.end()) return with_mask(plain(i), {});
+    return plain(i);
   };
   if (node.layer && !node.layer.node().takes_many()) {
     const LayerNode& layer = node.layer.node();
@@ -91,7 +126,7 @@ void find_last_uses(GraphPlan& plan) {
     for (int value : plan.steps[i].inputs)
       if (value != kConstant) last_step[static_cast<size_t>(value)] = static_cast<int>(i);
     for (const auto& [input, value] : plan.steps[i].masks)
-      last_step[static_cast<size_t>(value)] = static_cast<int>(i);
+      if (value != kConstant) last_step[static_cast<size_t>(value)] = static_cast<int>(i);
   }
   for (int value : plan.outputs) last_step[static_cast<size_t>(value)] = -1;
   for (int value = 0; value < plan.num_values; ++value)
@@ -107,7 +142,8 @@ std::vector<ValueUse> find_uses(const GraphPlan& plan) {
       ++uses[static_cast<size_t>(value)].count;
       uses[static_cast<size_t>(value)].reader = static_cast<int>(i);
     }
-    for (const auto& [input, value] : plan.steps[i].masks) ++uses[static_cast<size_t>(value)].count;
+    for (const auto& [input, value] : plan.steps[i].masks)
+      if (value != kConstant) ++uses[static_cast<size_t>(value)].count;
   }
   for (const int value : plan.outputs) ++uses[static_cast<size_t>(value)].count;
   return uses;

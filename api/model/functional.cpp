@@ -43,10 +43,12 @@ std::set<GraphPlace> inputs_without_masks(const Topology& topology) {
     if (!node->layer) continue;
     for (size_t i = 0; i < node->inputs.size(); ++i)
       if (node->masks.size() <= i || !symbolic(node->masks[i]))
-        if (bare.contains(place_of(node->inputs[i]))) found.emplace(node.get(), i);
+        if (symbolic(node->inputs[i]) && bare.contains(place_of(node->inputs[i])))
+          found.emplace(node.get(), i);
     if (!node->layer.node().strips_masks()) continue;
     for (size_t i = 0; i < std::min<size_t>(node->inputs.size(), 3); ++i)
-      if (mask_of(node->inputs[i]).defined()) bare.insert(place_of(node->inputs[i]));
+      if (symbolic(node->inputs[i]) && mask_of(node->inputs[i]).defined())
+        bare.insert(place_of(node->inputs[i]));
   }
   return found;
 }
@@ -65,7 +67,8 @@ std::set<const GraphNode*> needed_nodes(const Topology& topology, const Tensors&
     if (!needed.contains(node->get())) continue;
     for (size_t i = 0; i < (*node)->inputs.size(); ++i) {
       if (symbolic((*node)->inputs[i])) needed.insert(symbolic((*node)->inputs[i])->producer.get());
-      if (is_given_mask(**node, i, all_masks)) needed.insert(symbolic((*node)->masks[i])->producer.get());
+      if (is_given_mask(**node, i, all_masks) && symbolic((*node)->masks[i]))
+        needed.insert(symbolic((*node)->masks[i])->producer.get());
     }
   }
   return needed;
@@ -98,7 +101,8 @@ void FunctionalNode::plan() {
       if (bare.contains({node.get(), i})) step.bare.push_back(i);
     for (size_t i = 0; i < node->masks.size(); ++i)
       if (is_given_mask(*node, i, !bare.empty()))
-        step.masks.emplace_back(static_cast<int>(i), value_of(node->masks[i]));
+        step.masks.emplace_back(static_cast<int>(i),
+                                symbolic(node->masks[i]) ? value_of(node->masks[i]) : kConstant);
     for (size_t i = 0; i < node->outputs.size(); ++i) number[{node.get(), i}] = plan.num_values++;
     plan.steps.push_back(std::move(step));
   }
@@ -117,8 +121,8 @@ void FunctionalNode::place() {
   for (const GraphStep& step : plan.steps) {
     steps.push_back(
         {step.node->device, step.inputs, step.first_output, static_cast<int>(step.node->outputs.size())});
-    std::erase(steps.back().inputs, kConstant);
     for (const auto& [input, value] : step.masks) steps.back().inputs.push_back(value);
+    std::erase(steps.back().inputs, kConstant);
   }
   Tensors abstract_values(static_cast<size_t>(plan.num_values));
   for (size_t i = 0; i < inputs_.size(); ++i) {

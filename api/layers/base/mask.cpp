@@ -43,10 +43,6 @@ Tensor marked(const Tensor& x, const Tensor& mask, bool given) {
 Tensor with_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, false); }
 
 Tensor given_mask(const Tensor& x, const Tensor& mask) {
-  if (mask.defined() && detail::is_symbolic(x) && !detail::is_symbolic(mask))
-    throw InvalidArgumentError(
-        "mask: expected a symbolic tensor beside a symbolic input, received one with values, which a graph "
-        "does not hold; make it an Input");
   return marked(x, mask, mask.defined());
 }
 

@@ -29,7 +29,7 @@ Tensor mask_of(const Tensor& x);
 /// `x` with `mask` as its mask, as layers pass masks on; an undefined mask takes it away.
 Tensor with_mask(const Tensor& x, const Tensor& mask);
 
-/// Keras' argument `mask=`: `lstm(given_mask(x, mask))`. Works on symbolic tensors with symbolic masks. As in
+/// Keras' argument `mask=`: `lstm(given_mask(x, mask))`. Symbolic tensors take constants, too. As in
 /// Keras a recurrent layer that is called with states uses no other mask than a given one.
 Tensor given_mask(const Tensor& x, const Tensor& mask);
 

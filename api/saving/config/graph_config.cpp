@@ -9,6 +9,7 @@
 #include <nyala/api/model/functional.h>
 #include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/ops/op_constants.h>
 
 namespace nyala {
 
@@ -53,6 +54,23 @@ class GraphWriter {
               {"keras_history", history(tensor)}}}};
   }
 
+  /// What a layer is called with.
+  Json input_json(const Tensor& tensor) const {
+    return symbolic(tensor) ? keras_tensor(tensor) : array_to_json(tensor);
+  }
+
+  /// The mask of the call for input `i`, or null where it has none that a file holds.
+  Json mask_json(const GraphNode& node, size_t i) const {
+    if (i >= node.masks.size()) return {};
+    if (symbolic(node.masks[i])) return keras_tensor(node.masks[i]);
+    return node.has_own_mask(i) ? array_to_json(node.masks[i]) : Json();
+  }
+
+  /// The same as the call's argument of this name, where there is one.
+  void add_mask(const GraphNode& node, size_t i, const std::string& name, Json& keywords) const {
+    if (Json mask = mask_json(node, i); !mask.is_null()) keywords[name] = std::move(mask);
+  }
+
   Json ends(const Tensors& tensors) const {
     if (tensors.size() == 1) return history(tensors[0]);
     Json list = Json::array();
@@ -69,11 +87,10 @@ class GraphWriter {
       if (i < names.size() && i >= 2 && names[i].empty()) continue;  // holds the key's place
       const bool named = i < names.size() && !names[i].empty();
       if (named)
-        keywords[names[i]] = keras_tensor(node.inputs[i]);
+        keywords[names[i]] = input_json(node.inputs[i]);
       else
-        args.push_back(keras_tensor(node.inputs[i]));
-      if (i < order.size() && i < node.masks.size() && symbolic(node.masks[i]))
-        keywords[order[i] + "_mask"] = keras_tensor(node.masks[i]);
+        args.push_back(input_json(node.inputs[i]));
+      if (i < order.size()) add_mask(node, i, order[i] + "_mask", keywords);
     }
   }
 
@@ -82,10 +99,9 @@ class GraphWriter {
     Json all = Json::array(), masks = Json::array();
     bool masked = false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      all.push_back(keras_tensor(node.inputs[i]));
-      const bool has_mask = i < node.masks.size() && symbolic(node.masks[i]);
-      masks.push_back(has_mask ? keras_tensor(node.masks[i]) : Json());
-      masked = masked || has_mask;
+      all.push_back(input_json(node.inputs[i]));
+      masks.push_back(mask_json(node, i));
+      masked = masked || !masks.back().is_null();
     }
     args.push_back(all);
     if (masked) keywords["mask"] = masks;
@@ -93,10 +109,10 @@ class GraphWriter {
 
   void add_recurrent_arguments(const GraphNode& node, Json& args, Json& keywords) const {
     Json states = Json::array();
-    for (size_t i = 1; i < node.inputs.size(); ++i) states.push_back(keras_tensor(node.inputs[i]));
-    args.push_back(keras_tensor(node.inputs[0]));
+    for (size_t i = 1; i < node.inputs.size(); ++i) states.push_back(input_json(node.inputs[i]));
+    args.push_back(input_json(node.inputs[0]));
     if (!states.empty()) keywords["initial_state"] = states;
-    if (!node.masks.empty() && symbolic(node.masks[0])) keywords["mask"] = keras_tensor(node.masks[0]);
+    add_mask(node, 0, "mask", keywords);
   }
 
   Json layer_arguments(const GraphNode& node) const {
@@ -106,13 +122,13 @@ class GraphWriter {
     } else if (takes_initial_states(node.layer)) {
       add_recurrent_arguments(node, args, keywords);
     } else if (node.layer.class_name() == "CategoryEncoding" && node.inputs.size() == 2) {
-      args.push_back(keras_tensor(node.inputs[0]));
-      keywords["count_weights"] = keras_tensor(node.inputs[1]);
+      args.push_back(input_json(node.inputs[0]));
+      keywords["count_weights"] = input_json(node.inputs[1]);
     } else if (node.layer.node().takes_many()) {
       add_list_arguments(node, args, keywords);
     } else {
       args.push_back(keras_tensor(node.inputs[0]));
-      if (node.masks.size() == 1 && symbolic(node.masks[0])) keywords["mask"] = keras_tensor(node.masks[0]);
+      add_mask(node, 0, "mask", keywords);
     }
     if (node.arguments)
       for (const auto& [name, value] : node.arguments->flags) keywords[name] = value;

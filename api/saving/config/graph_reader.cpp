@@ -13,6 +13,7 @@
 #include <nyala/api/layers/attention/attention_inputs.h>
 #include <nyala/api/layers/base/call_arguments.h>
 #include <nyala/api/layers/core/input.h>
+#include <nyala/api/layers/rnn/recurrent_layer.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>
@@ -28,6 +29,10 @@ namespace nyala {
 using namespace nyala::detail;
 
 namespace {
+
+/// Arguments of calls that are true or false.
+constexpr const char* kSwitches[] = {"return_attention_scores", "use_causal_mask"};
+constexpr const char* kTraining = "training";
 
 /// Where a tensor of the graph comes from.
 struct History {
@@ -181,7 +186,7 @@ class GraphReader {
     return outputs[static_cast<size_t>(from.tensor)];
   }
 
-  /// All tensors in `json`, in order; false while one of them is not traced yet.
+  /// All tensors in `json`, of the graph and constants, in order; false while one of them is not traced yet.
   bool collect(const Json& json, Tensors& out) const {
     if (is_keras_tensor(json)) {
       const Json& config = member_of(json, "config", where_);
@@ -189,6 +194,7 @@ class GraphReader {
       if (tensor) out.push_back(*tensor);
       return tensor.has_value();
     }
+    if (is_constant(json)) out.push_back(constant_from_json(json, where_));
     bool all = true;
     if (json.is_array())
       for (const Json& item : json) all = collect(item, out) && all;
@@ -200,50 +206,47 @@ class GraphReader {
     const Json& call = entry.calls[entry.next];
     const std::string where = where_ + ": layer " + in_quotes(entry.name);
     const Json& args = member_of(call, "args", where);
-    const Json keywords = call.contains("kwargs") ? call["kwargs"] : Json::object();
+    Json keywords = call.contains("kwargs") ? call["kwargs"] : Json::object();
     if (!args.is_array() || !keywords.is_object())
       throw FileFormatError(where + ", 'inbound_nodes': expected a list of arguments, found " +
                             std::string(args.type_name()) + " and " + keywords.type_name());
     missing_.clear();
-    return entry.layer ? call_layer(entry, args, keywords) : call_op(entry, args, keywords);
+    if (!entry.layer) return call_op(entry, args, keywords);
+    if (!takes_initial_states(entry.layer) || args.size() < 3) return call_layer(entry, args, keywords);
+    // call(sequences, initial_state, mask, training)
+    const char* const names[] = {"mask", kTraining};
+    for (size_t i = 2; i < std::min<size_t>(args.size(), 4); ++i) keywords[names[i - 2]] = args[i];
+    return call_layer(entry, Json::array({args[0], args[1]}), keywords);
   }
 
-  /// A layer is called with tensors of the graph: a constant among them would be left out of the sum.
-  void refuse_constants(const Entry& entry, const Json& json) const {
-    if (is_constant(json))
-      throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) +
-                            " is called with a constant, which is not built yet; expected tensors of the "
-                            "graph (make the constant an input, or use an operation: keras.ops.add)");
-    if (!is_keras_tensor(json))
-      for (const Json& item : json) refuse_constants(entry, item);
+  /// Inputs by position are tensors and lists of them; those behind the first may be absent.
+  void check_inputs(const Entry& entry, const Json& args) const {
+    for (size_t i = 0; i < args.size(); ++i)
+      if (i == 0 || !args[i].is_null()) check_tensors(entry, args[i]);
   }
 
-  /// Each of a list of inputs is a tensor.
-  void check_listed_inputs(const Entry& entry, const Json& args) const {
-    if (args.empty() || !args[0].is_array()) return;
-    for (const Json& item : args[0])
-      if (!is_keras_tensor(item) && !item.is_array())
-        throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) +
-                              " is called with a list of inputs: expected tensors of the graph, found " +
-                              readable_json(item).substr(0, 60));
+  void check_tensors(const Entry& entry, const Json& json) const {
+    if (is_keras_tensor(json) || is_constant(json)) return;
+    if (!json.is_array())
+      throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) + " is called with " +
+                            readable_json(json).substr(0, 60) + ": expected tensors");
+    for (const Json& item : json) check_tensors(entry, item);
   }
 
   bool call_layer(Entry& entry, const Json& args, const Json& keywords) {
-    refuse_constants(entry, args);
-    refuse_constants(entry, keywords);
-    check_listed_inputs(entry, args);
+    check_inputs(entry, args);
     Tensors inputs;
     if (entry.layer.node().takes_named_tensors()) {
       if (!collect_named(entry, args, keywords, inputs)) return false;
     } else {
       if (!collect(args, inputs)) return false;
-      for (const char* key : {"inputs", "initial_state", "count_weights"})
+      for (const char* key : {"inputs", "sequences", "initial_state", "count_weights"})
         if (keywords.contains(key) && !collect(keywords[key], inputs)) return false;
       if (inputs.empty())
         throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) + " is called with nothing");
       if (!collect_masks(keywords, inputs)) return false;
-      refuse_tensors(entry, keywords, {"inputs", "initial_state", "count_weights", "mask"});
-      if (auto arguments = flags_of(keywords))
+      refuse_others(entry, keywords, {"inputs", "sequences", "initial_state", "count_weights", "mask"});
+      if (auto arguments = flags_of(entry, keywords))
         inputs[0] = with_call_arguments(inputs[0], std::move(arguments));
     }
     try {
@@ -255,22 +258,34 @@ class GraphReader {
     return true;
   }
 
-  /// Switches of a call that are not at their default, or null.
-  static std::shared_ptr<CallArguments> flags_of(const Json& keywords) {
+  /// The switch of a call, or nothing where it is absent or null.
+  std::optional<bool> switch_of(const Entry& entry, const Json& keywords, const std::string& name) const {
+    const Json* const value = keywords.find(name);
+    if (!value || value->is_null()) return {};
+    if (!value->is_boolean())
+      throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) + " is called with " +
+                            in_quotes(name) + ": expected true, false or null, found " +
+                            readable_json(*value).substr(0, 60));
+    return value->get<bool>();
+  }
+
+  /// Switches of a call that are not at their default, or null. What a call says of training counts for
+  /// nothing: as in Keras 3, fit and predict say more.
+  std::shared_ptr<CallArguments> flags_of(const Entry& entry, const Json& keywords) const {
     auto arguments = std::make_shared<CallArguments>();
-    for (const char* name : {"return_attention_scores", "use_causal_mask"})
-      if (keywords.contains(name) && keywords[name].is_boolean() && keywords[name].get<bool>())
-        arguments->flags[name] = true;
+    for (const char* name : kSwitches)
+      if (switch_of(entry, keywords, name).value_or(false)) arguments->flags[name] = true;
+    switch_of(entry, keywords, kTraining);
     return arguments->flags.empty() ? nullptr : arguments;
   }
 
-  void refuse_tensors(const Entry& entry, const Json& keywords, const std::set<std::string>& known) const {
-    for (const auto& [key, value] : keywords.items()) {
-      Tensors hidden;
-      if (!known.contains(key) && collect(value, hidden) && !hidden.empty())
-        throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) + " takes a tensor as " +
+  void refuse_others(const Entry& entry, const Json& keywords, std::set<std::string> known) const {
+    known.insert(std::begin(kSwitches), std::end(kSwitches));
+    known.insert(kTraining);
+    for (const auto& [key, value] : keywords.items())
+      if (!known.contains(key) && !value.is_null())
+        throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) + " is called with " +
                               in_quotes(key) + ", which is not built yet");
-    }
   }
 
   /// Gives each input the mask that a call names for it, also where its producer gives it another; false
@@ -278,9 +293,10 @@ class GraphReader {
   bool collect_masks(const Json& keywords, Tensors& inputs) const {
     if (!keywords.contains("mask")) return true;
     const Json& given = keywords["mask"];
-    const Json list = is_keras_tensor(given) ? Json::array({given}) : given;
+    const bool is_one = is_keras_tensor(given) || is_constant(given);
+    const Json list = is_one ? Json::array({given}) : given;
     if (!list.is_array()) return true;
-    const bool of_states = !is_keras_tensor(given) ? false : inputs.size() > 1;
+    const bool of_states = is_one && inputs.size() > 1;
     for (size_t i = 0; i < list.size() && i < inputs.size(); ++i)
       if (!give_mask(list[i], inputs[i], of_states)) return false;
     return true;
@@ -317,8 +333,8 @@ class GraphReader {
       if (tensor != found.end() && mask != found.end() && !same_value(mask_of(tensor->second), mask->second))
         tensor->second = given_mask(tensor->second, mask->second);
     }
-    refuse_tensors(entry, keywords, {names.begin(), names.end()});
-    const auto flags = flags_of(keywords);
+    refuse_others(entry, keywords, {names.begin(), names.end()});
+    const auto flags = flags_of(entry, keywords);
     inputs = attention_tensors(found["query"], found["value"],
                                {.key = found["key"], .attention_mask = found["attention_mask"]});
     if (!flags) return true;

@@ -55,11 +55,11 @@ TEST(MaskArgument, OfLayersThatLookAtOne) {
   expect_near(GlobalAveragePooling1D()(kX, {.mask = kMask}), {0.2f, 0.3f, 0.9f, 1.0f});
 }
 
-/// A graph would leave it out.
-TEST(MaskArgument, WithValuesBesideASymbolicTensorIsAnError) {
-  const Tensor x = Input({3}), mask = Tensor::full({1, 3}, 1, DType::bool_);
-  EXPECT_THROW(Softmax()(x, {.mask = mask}), InvalidArgumentError);
-  EXPECT_THROW(given_mask(x, mask), InvalidArgumentError);
+TEST(MaskArgument, WithValuesBesideASymbolicTensor) {
+  const Input x({3});
+  const Tensor mask = Tensor::from(std::vector<uint8_t>{1, 0, 1}, {1, 3}).astype(DType::bool_);
+  const Tensor rows = kX(slice(), slice(), 0).rows(0, 1);
+  expect_near(Model(x, Softmax()(x, {.mask = mask}))(rows), {0.401312351f, 0, 0.598687649f});
   const Tensor symbolic_mask = Input({3}, {.dtype = "bool"});
   EXPECT_NO_THROW(Softmax()(x, {.mask = symbolic_mask}));
 }

@@ -95,8 +95,7 @@ TEST(WrongTypes, NullAndListsStandOnlyForWhatTakesThem) {
     EXPECT_THAT(layer(wrong.class_name, wrong.config), HasSubstr(wrong.text)) << wrong.config;
 }
 
-/// Keras computes with them; to leave them out gave other numbers.
-TEST(WrongTypes, ConstantsAmongTheInputsOfALayer) {
+TEST(WrongTypes, ArgumentsOfACallThatAreNoTensors) {
   const auto adding = [](const std::string& second, const std::string& kwargs = "{}") {
     const std::string tensor =
         R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["a", 0, 0]}})";
@@ -111,12 +110,24 @@ TEST(WrongTypes, ConstantsAmongTheInputsOfALayer) {
     });
   };
   EXPECT_EQ(adding(""), "nothing was thrown");
-  const std::string array =
-      R"({"class_name": "__numpy__", "config": {"value": [[1, 2]], "dtype": "float32"}})";
-  EXPECT_THAT(adding(array), HasSubstr("layer 's' is called with a constant"));
-  EXPECT_THAT(adding("", R"({"mask": )" + array + "}"), HasSubstr("layer 's' is called with a constant"));
-  for (const char* other : {R"("relu")", "null", "5", R"({"class_name": "Dense", "config": {"units": 2}})"})
-    EXPECT_THAT(adding(other), HasSubstr("layer 's' is called with a list of inputs: expected tensors"));
+  for (const std::string other : {R"("relu")", "null", "5", R"({"class_name":"Dense","config":{"units":2}})"})
+    EXPECT_THAT(adding(other), HasSubstr("layer 's' is called with " + other + ": expected tensors"));
+  EXPECT_THAT(adding("", R"({"scale": 2})"),
+              HasSubstr("layer 's' is called with 'scale', which is not built"));
+  EXPECT_THAT(adding("", R"({"training": 1})"),
+              HasSubstr("layer 's' is called with 'training': expected true, false or null, found 1"));
+  EXPECT_EQ(adding("", R"({"scale": null, "training": null, "mask": null})"), "nothing was thrown");
+  const auto array = [](const char* value, const char* dtype) {
+    return R"({"class_name": "__numpy__", "config": {"value": )" + std::string(value) + R"(, "dtype": ")" +
+           dtype + "\"}}";
+  };
+  EXPECT_EQ(adding(array("[[1, 2]]", "float32")), "nothing was thrown");
+  EXPECT_EQ(adding(array("[[NaN, -Infinity]]", "float32")), "nothing was thrown");
+  EXPECT_THAT(adding(array("[[NaN, 2]]", "int32")), HasSubstr("expected whole numbers, found NaN"));
+  EXPECT_THAT(adding(array("[[300, 2]]", "uint8")), HasSubstr("expected numbers that uint8 holds"));
+  EXPECT_THAT(adding(array("[[1, 2], [3]]", "float32")), HasSubstr("rows differ in length"));
+  EXPECT_THAT(adding(array("[[1, 2, 3]]", "float32")), HasSubstr("(1, 3)"));
+  EXPECT_THAT(adding(array("[[1, 2]]", "float31")), HasSubstr("layer 's': unknown dtype 'float31'"));
 }
 
 /// A functional model whose only layer or operation has this for its "config".

@@ -2,10 +2,10 @@
 steps of SGD make of predictions and weights.
 
 A family is a module `layers_<family>.py` (or `op_nodes.py`) whose MODELS lists
-    (name, make, inputs[, targets])
+    (name, make, inputs[, targets[, whole]])
 `make()` returns a keras.Model; `inputs` and `targets` hold one entry per input and output: a shape without the batch,
 ("int", shape, high) for words 0 ... high - 1, ("distinct", shape) where a maximum must not tie, or ("positive", shape).
-Without `targets` every output is drawn towards random numbers of its own shape. The last step has fewer rows.
+Without `targets` every output is drawn towards random numbers of its own shape. The last step has fewer rows, unless the model takes `whole` batches only.
 
 The archives are deflated; they hold the time of writing, so that their bytes differ from run to run.
 """
@@ -61,7 +61,7 @@ def predicted(model, x):
     return [np.asarray(value) for value in (result if isinstance(result, list) else [result])]
 
 
-def case(seed, out, family, name, make, inputs, targets=None):
+def case(seed, out, family, name, make, inputs, targets=None, whole=False):
     keras.backend.clear_session()
     keras.utils.set_random_seed(seed)
     random = Random(seed, "layer_models", family, name)
@@ -81,11 +81,12 @@ def case(seed, out, family, name, make, inputs, targets=None):
     model.save(out / f"{name}.keras")
     deflate(out / f"{name}.keras")
     for step in range(STEPS):
-        rows = ROWS - 1 if step == STEPS - 1 else ROWS
+        rows = ROWS - 1 if step == STEPS - 1 and not whole else ROWS
         model.train_on_batch(one([value[:rows] for value in x]), one([value[:rows] for value in y]))
     return {
         "file": name,
         "family": family,
+        **({"whole": True} if whole else {}),
         "x": tensors(x),
         "y": tensors(y),
         "prediction": rounded(tensors(before)),
