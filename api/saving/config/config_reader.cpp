@@ -11,9 +11,11 @@
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/ops/op_constants.h>
 #include <nyala/api/schedules/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/ops/base/cast.h>
 #include <nyala/files/json/json_integer.h>
 #include <nyala/files/json/json_text.h>
 
@@ -232,6 +234,12 @@ void ConfigReader::field(const char* name, std::vector<int64_t>& value) {
 }
 
 void ConfigReader::field(const char* name, std::vector<double>& value) {
+  if (const Json* found = find(name); found && is_constant(*found)) {
+    const Tensor numbers = constant_from_json(*found, place(name));
+    if (numbers.rank() > 1) fail(place(name), "a list of numbers", *found);
+    value = ops::cast(numbers, DType::float64).to_vector<double>();
+    return;
+  }
   read_list(name, value, [&](const Json& item) { return number_of(item, place(name)); });
 }
 
@@ -338,9 +346,23 @@ void ConfigReader::optional(const char* name, double& value) {
   value = found->is_null() ? kNoValue : number_of(*found, place(name));
 }
 
+/// Keras' generator, which goes on from its seed with each draw, stands for that seed.
+const Json* ConfigReader::find_seed(const char* name) {
+  const Json* found = find_any(name);
+  if (!found || std::string_view(name) != "seed" || !found->is_object()) return found;
+  const ConfigObject generator = object_of(*found, place(name));
+  if (generator.class_name != "SeedGenerator")
+    fail(place(name), "an integer, null or a SeedGenerator", *found);
+  return &member_of(found->at("config"), "seed", place(name));
+}
+
 void ConfigReader::optional(const char* name, int64_t& value, int64_t none) {
-  if (is_null(name))
+  const Json* found = find_seed(name);
+  if (!found) return;
+  if (found->is_null())
     value = none;
+  else if (std::string_view(name) == "seed")
+    value = integer_of(*found, place(name));
   else
     field(name, value);
 }

@@ -87,6 +87,7 @@ class ConfigReader final : public FieldVisitor {
   const Json* find_any(const char* name);
   /// The same, and none where it is null.
   const Json* find(const char* name);
+  const Json* find_seed(const char* name);
   bool is_null(const char* name);
   /// A list, or one value for a list of it; null where it is empty by default.
   template <class T, class Convert>

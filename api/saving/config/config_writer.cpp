@@ -114,7 +114,8 @@ void ConfigWriter::field(const char* name, std::vector<int64_t>& value) {
 
 void ConfigWriter::field(const char* name, std::vector<double>& value) {
   const std::string key = name;
-  const bool alone = key == "scale" || key == "offset" || key == "height_factor" || key == "width_factor";
+  const bool alone =
+      key == "scale" || key == "offset" || key == "height_factor" || key == "width_factor" || key == "alpha";
   if (value.size() == 1 && alone)  // Rescaling's, RandomZoom's: Keras writes one number as it is
     config[name] = value[0];
   else

@@ -82,6 +82,7 @@ def variants():
         yield "BinaryFocalCrossentropy", {**logits, "gamma": 1.5, "label_smoothing": 0.2}, (2, 3, 4)
         yield "CategoricalFocalCrossentropy", logits, (6, 4)
         yield "CategoricalFocalCrossentropy", {**logits, "gamma": 1.5, "label_smoothing": 0.1}, (2, 3, 4)
+        yield "CategoricalFocalCrossentropy", {**logits, "alpha": [0.1, 0.2, 0.3, 0.9]}, (2, 3, 4)
 
 
 def whole_batch_variants():
