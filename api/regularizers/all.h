@@ -6,10 +6,11 @@
 #include <nyala/api/regularizers/l1.h>
 #include <nyala/api/regularizers/l1_l2.h>
 #include <nyala/api/regularizers/l2.h>
+#include <nyala/api/regularizers/orthogonal_regularizer.h>
 #include <nyala/api/regularizers/regularizer.h>
 
 namespace nyala {
 
-using Regularizers = ClassList<L1, L1L2, L2>;
+using Regularizers = ClassList<L1, L1L2, L2, OrthogonalRegularizer>;
 
 }  // namespace nyala

@@ -268,7 +268,7 @@ CLASSES = {
             "ScheduleFreeAdamW",
         ],
     ),
-    "regularizer": (keras.regularizers, ["L1", "L1L2", "L2"]),
+    "regularizer": (keras.regularizers, ["L1", "L1L2", "L2", "OrthogonalRegularizer"]),
     "schedule": (
         keras.optimizers.schedules,
         [

@@ -4,6 +4,11 @@ import keras
 
 from .common import Random, gradient, header, number, tensor, write_json
 
+MATRICES = [
+    ("OrthogonalRegularizer", {}),
+    ("OrthogonalRegularizer", {"factor": 0.2, "mode": "rows"}),
+    ("OrthogonalRegularizer", {"factor": 0.3, "mode": "columns"}),
+]
 CASES = [
     ("L1", {}),
     ("L1", {"l1": 0.3}),
@@ -18,8 +23,8 @@ CASES = [
 
 def generate(seed, out):
     cases = []
-    for name, config in CASES:
-        for shape in ((4, 3), (2, 3, 2, 4)):
+    for name, config in CASES + MATRICES:
+        for shape in ((4, 3), (3, 5) if (name, config) in MATRICES else (2, 3, 2, 4)):
             w = Random(seed, "regularizers", name, str(config), str(shape)).normal(*shape)
             regularizer = getattr(keras.regularizers, name)(**config)
             value, (slope,) = gradient(lambda x: keras.ops.convert_to_tensor(regularizer(x)), [w])
