@@ -3,6 +3,7 @@
 #include <nyala/api/layers/reshaping/flatten.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/ops/shape/transpose.h>
 
 namespace nyala {
 
@@ -15,7 +16,7 @@ namespace {
 class FlattenNode final : public LayerNode {
  public:
   explicit FlattenNode(const FlattenConfig& config) : config_(config) {
-    check_data_format("Flatten", config.data_format);
+    check_either_data_format("Flatten", config.data_format);
   }
   std::string class_name() const override { return "Flatten"; }
   void fields(FieldVisitor& v) override { config_.fields(v); }
@@ -24,7 +25,10 @@ class FlattenNode final : public LayerNode {
     if (input.rank() < 1) throw ShapeError("expected an input of rank 1 or more, received a scalar");
   }
 
-  Tensor call(Call&, const Tensor& x) const override { return ops::flatten(x); }
+  Tensor call(Call&, const Tensor& x) const override {
+    const bool is_first = config_.data_format == "channels_first" && x.rank() > 2;
+    return ops::flatten(is_first ? ops::moveaxis(x, 1, -1) : x);
+  }
 
  private:
   FlattenConfig config_;
