@@ -10,6 +10,7 @@
 #include <nyala/api/initializers/all.h>
 #include <nyala/api/regularizers/all.h>
 #include <nyala/api/saving/config/config_writer.h>
+#include <nyala/api/saving/config/layer_activation.h>
 #include <nyala/api/saving/config/layer_config.h>
 #include <nyala/api/saving/ops/op_constants.h>
 #include <nyala/api/schedules/all.h>
@@ -276,6 +277,10 @@ void ConfigReader::field(const char* name, ActivationArgument& value) {
       function.empty() && !found->is_string() ? CustomObject() : find_custom_function(wanted, scope_);
   if (const auto* const known = own.as<KnownActivation>()) {
     value = ActivationArgument(known->function, wanted);
+    return;
+  }
+  if (function.empty() && found->is_object()) {
+    value = ActivationArgument(LayerActivation{layer_from_json(*found, place(name), scope_)}, wanted);
     return;
   }
   try {

@@ -14,6 +14,7 @@
 #include <nyala/api/metrics/all.h>
 #include <nyala/api/optimizers/all.h>
 #include <nyala/api/regularizers/all.h>
+#include <nyala/api/saving/config/layer_activation.h>
 #include <nyala/api/saving/config/layer_config.h>
 #include <nyala/api/saving/config/save_notes.h>
 #include <nyala/api/schedules/all.h>
@@ -148,6 +149,10 @@ void ConfigWriter::field(const char* name, ActivationArgument& value) {
   }
   if (!value.is_custom()) {
     config[name] = value.name();
+    return;
+  }
+  if (const auto* const own = value.function().target<LayerActivation>()) {
+    config[name] = layer_to_json(own->layer);
     return;
   }
   const std::string registered = registered_name_of(value.function());
