@@ -187,6 +187,7 @@ std::vector<Layer> FunctionalNode::layers() const {
 }
 
 std::vector<std::string> FunctionalNode::output_names(size_t) const {
+  if (!nesting_.output_names.empty()) return nesting_.output_names;
   std::vector<std::string> names;
   for (const Tensor& output : outputs_) {
     const GraphNode& producer = *symbolic(output)->producer;

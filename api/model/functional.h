@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nyala/api/graph/fused_graph.h>
@@ -35,6 +36,15 @@ class FunctionalNode : public ModelNode {
   const Tensors& inputs() const override { return inputs_; }
   const Tensors& outputs() const override { return outputs_; }
   const Topology& topology() const { return topology_; }
+  /// How Keras nests the inputs and outputs of a model from a file, in lists and dictionaries: JSON in which
+  /// the place of a tensor stands for it. Empty for a tensor and for a list of them, which is what the model
+  /// takes and gives here.
+  struct Nesting {
+    std::string inputs = {}, outputs = {};
+    std::vector<std::string> output_names = {};  // in a dictionary; empty for others
+  };
+  const Nesting& nesting() const { return nesting_; }
+  void set_nesting(Nesting nesting) { nesting_ = std::move(nesting); }
   /// Floating data is converted to the dtype of its Input, as in Keras, not to one of the model: the model's
   /// own becomes the widest of them, so that nothing is lost on the way.
   void take_dtype_of_inputs();
@@ -47,10 +57,11 @@ class FunctionalNode : public ModelNode {
 
   Tensors inputs_, outputs_;
   Topology topology_;
+  Nesting nesting_;
   FusedGraph graph_;
   std::vector<int> input_values_;
   std::vector<bool> keeps_whole_numbers_;  // of each input
-  std::unique_ptr<PlacedGraph> placed_;  // null where no call remembers a device
+  std::unique_ptr<PlacedGraph> placed_;    // null where no call remembers a device
 };
 
 }  // namespace nyala

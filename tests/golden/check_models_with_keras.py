@@ -45,6 +45,16 @@ def one(values):
     return values[0] if len(values) == 1 else values
 
 
+def nested(structure, values):
+    """As a model nests its inputs or outputs."""
+    is_plain = structure is None or isinstance(structure, list)
+    return one(values) if is_plain else keras.tree.pack_sequence_as(structure, values)
+
+
+def ends(model):
+    return getattr(model, "_inputs_struct", None), getattr(model, "_outputs_struct", None)
+
+
 def run(command):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if done.returncode:
@@ -80,12 +90,13 @@ def predicted_by_nyala(nyala, model, inputs, folder, outputs):
 
 
 def predicted_by_keras(model, x):
-    result = model.predict(one(x), verbose=0)
-    return [np.asarray(value) for value in (result if isinstance(result, list) else [result])]
+    result = model.predict(nested(ends(model)[0], x), verbose=0)
+    return [np.asarray(value) for value in keras.tree.flatten(result)]
 
 
 def trained_by_keras(model, x, y):
-    model.fit(one(x), one(y), batch_size=len(x[0]), epochs=1, shuffle=False, verbose=0)
+    inputs, outputs = ends(model)
+    model.fit(nested(inputs, x), nested(outputs, y), batch_size=len(x[0]), epochs=1, shuffle=False, verbose=0)
     return model
 
 
@@ -131,6 +142,9 @@ def exchange(options, folder, name, case):
     found.append(apart(predicted_by_keras(read, x), predicted_by_keras(own, x)))
     read.save(folder / "answer.keras")
     names = getattr(read, "output_names", [read.layers[-1].name])  # a Sequential model has none
+    named = ends(read)[1]
+    if isinstance(named, dict) and all(keras.utils.is_keras_tensor(value) for value in named.values()):
+        names = sorted(named)
     again = predicted_by_nyala(options.nyala, folder / "answer.keras", inputs, folder, names)
     found.append(apart(again, predicted_by_keras(read, x)))
     return found

@@ -30,8 +30,8 @@ class GraphWriter {
     Json layers = Json::array();
     for (const auto& operation : model_.topology().operations) layers.push_back(entry(*operation));
     config["layers"] = std::move(layers);
-    config["input_layers"] = ends(model_.inputs());
-    config["output_layers"] = ends(model_.outputs());
+    config["input_layers"] = ends(model_.inputs(), model_.nesting().inputs);
+    config["output_layers"] = ends(model_.outputs(), model_.nesting().outputs);
     return config;
   }
 
@@ -71,11 +71,20 @@ class GraphWriter {
     if (Json mask = mask_json(node, i); !mask.is_null()) keywords[name] = std::move(mask);
   }
 
-  Json ends(const Tensors& tensors) const {
+  Json ends(const Tensors& tensors, const std::string& nesting) const {
+    if (!nesting.empty()) return nested(parse_json(nesting, "nesting"), tensors);
     if (tensors.size() == 1) return history(tensors[0]);
     Json list = Json::array();
     for (const Tensor& tensor : tensors) list.push_back(history(tensor));
     return list;
+  }
+
+  /// The histories of the tensors whose places `json` nests.
+  Json nested(const Json& json, const Tensors& tensors) const {
+    if (json.is_number()) return history(tensors.at(json.get<size_t>()));
+    Json out = json;
+    for (Json& item : out) item = nested(item, tensors);
+    return out;
   }
 
   /// The arguments of an attention layer's call, each mask under the name of its tensor.

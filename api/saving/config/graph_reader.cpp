@@ -14,6 +14,7 @@
 #include <nyala/api/layers/base/call_arguments.h>
 #include <nyala/api/layers/core/input.h>
 #include <nyala/api/layers/rnn/recurrent_layer.h>
+#include <nyala/api/model/functional.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>
@@ -90,9 +91,14 @@ class GraphReader {
                               " is called with what no layer gives, or the graph runs in a circle");
     ModelConfig model;
     if (config_.contains("name") && config_["name"].is_string()) model.name = config_["name"].as_string();
-    model.inputs = ends("input_layers");
-    model.outputs = ends("output_layers");
+    FunctionalNode::Nesting nesting;
+    model.inputs = ends("input_layers", nesting.inputs);
+    model.outputs = ends("output_layers", nesting.outputs);
+    const Json& outputs = config_.at("output_layers");
+    if (std::ranges::all_of(outputs.items(), [](const JsonMember& each) { return is_triple(each.value); }))
+      for (const std::string& name : sorted_keys(outputs)) nesting.output_names.push_back(name);
     Model made(model);
+    dynamic_cast<FunctionalNode&>(made.model_node()).set_nesting(std::move(nesting));
     if (config_.contains("trainable") && config_["trainable"] == false) freeze_model_alone(made);
     return made;
   }
@@ -377,22 +383,43 @@ class GraphReader {
     return true;
   }
 
-  /// One triple, a list of them, or one by name.
-  Tensors ends(const char* key) const {
+  /// The order in which Keras takes tensors out of a dictionary.
+  static std::set<std::string> sorted_keys(const Json& json) {
+    std::set<std::string> keys;
+    for (const auto& [key, value] : json.items()) keys.insert(key);
+    return keys;
+  }
+
+  static bool is_triple(const Json& json) { return json.is_array() && !json.empty() && json[0].is_string(); }
+
+  /// One triple, or lists and dictionaries of them, nested as Keras does; `nesting` is set where they are
+  /// more than a list (FunctionalNode::Nesting).
+  Tensors ends(const char* key, std::string& nesting) const {
     const Json& json = member_of(config_, key, where_);
     const std::string where = where_ + ", " + in_quotes(key);
     Tensors tensors;
-    const auto add = [&](const Json& triple) {
-      const auto tensor = find(history_of(triple, where));
+    const Json places = take_ends(json, where, tensors);
+    const bool is_flat =
+        places.is_number() ||
+        (places.is_array() && std::ranges::all_of(places, [](const Json& item) { return item.is_number(); }));
+    if (!is_flat) nesting = json_text(places, where);
+    return tensors;
+  }
+
+  /// The same with the tensors' places in `tensors`, to which they are added.
+  Json take_ends(const Json& json, const std::string& where, Tensors& tensors) const {
+    if (is_triple(json) || !json.is_structured()) {
+      const auto tensor = find(history_of(json, where));
       if (!tensor) throw FileFormatError(where + ": names what no layer gives");
       tensors.push_back(*tensor);
-    };
-    const bool single = json.is_array() && !json.empty() && json[0].is_string();
-    if (single)
-      add(json);
-    else if (json.is_array() || json.is_object())
-      for (const Json& triple : json) add(triple);
-    return tensors;
+      return tensors.size() - 1;
+    }
+    Json places = json;
+    if (json.is_array())
+      for (Json& item : places) item = take_ends(item, where, tensors);
+    else
+      for (const std::string& key : sorted_keys(json)) places[key] = take_ends(json[key], where, tensors);
+    return places;
   }
 
   const Json& config_;

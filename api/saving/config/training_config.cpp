@@ -116,13 +116,23 @@ Json metrics_json(const PerOutput<Metric>& metrics, const MetricsByOutput& by_ou
 
 bool is_envelope(const Json& json) { return json.is_object() && json.contains("class_name"); }
 
+/// The values of a list, which is nested where a model's outputs are.
+template <class T, class FromJson>
+void add_each(const Json& json, std::vector<T>& list, FromJson from_json) {
+  for (const Json& item : json)
+    if (item.is_array())
+      add_each(item, list, from_json);
+    else
+      list.push_back(from_json(item));
+}
+
 /// A value, a list of them, or one by name.
 template <class T, class FromJson>
 PerOutput<T> per_output_from(const Json& json, FromJson from_json) {
   if (json.is_null()) return {};
   if (json.is_array()) {
     std::vector<T> list;
-    for (const Json& item : json) list.push_back(from_json(item));
+    add_each(json, list, from_json);
     return PerOutput<T>(std::move(list));
   }
   if (!json.is_object() || is_envelope(json)) return PerOutput<T>(std::vector<T>{from_json(json)});

@@ -56,9 +56,19 @@ def one(values):
     return values[0] if len(values) == 1 else values
 
 
+def nested(structure, values):
+    """As a model nests its inputs or outputs."""
+    is_plain = structure is None or isinstance(structure, list)
+    return one(values) if is_plain else keras.tree.pack_sequence_as(structure, values)
+
+
+def ends(model):
+    return getattr(model, "_inputs_struct", None), getattr(model, "_outputs_struct", None)
+
+
 def predicted(model, x):
-    result = model.predict(one(x), batch_size=ROWS, verbose=0)
-    return [np.asarray(value) for value in (result if isinstance(result, list) else [result])]
+    result = model.predict(nested(ends(model)[0], x), batch_size=ROWS, verbose=0)
+    return [np.asarray(value) for value in keras.tree.flatten(result)]
 
 
 def case(seed, out, family, name, make, inputs, targets=None, whole=False):
@@ -82,7 +92,10 @@ def case(seed, out, family, name, make, inputs, targets=None, whole=False):
     deflate(out / f"{name}.keras")
     for step in range(STEPS):
         rows = ROWS - 1 if step == STEPS - 1 and not whole else ROWS
-        model.train_on_batch(one([value[:rows] for value in x]), one([value[:rows] for value in y]))
+        model.train_on_batch(
+            nested(ends(model)[0], [value[:rows] for value in x]),
+            nested(ends(model)[1], [value[:rows] for value in y]),
+        )
     return {
         "file": name,
         "family": family,
