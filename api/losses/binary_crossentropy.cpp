@@ -21,8 +21,10 @@ class BinaryCrossentropyNode final : public ConfiguredLoss<BinaryCrossentropyCon
   using ConfiguredLoss::ConfiguredLoss;
   std::string class_name() const override { return "BinaryCrossentropy"; }
   bool compares_elements() const override { return true; }
+  bool rows_are_independent() const override { return config_.axis != 0; }
   Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
     const auto [target, prediction] = comparable(y_true, y_pred);
+    check_rows_named(config_.axis, prediction.rank(), "BinaryCrossentropy");
     const Tensor each = ops::binary_crossentropy(
         target, prediction, {.from_logits = config_.from_logits, .label_smoothing = config_.label_smoothing});
     return ops::mean(each, {static_cast<int>(config_.axis)});

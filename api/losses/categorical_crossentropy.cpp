@@ -22,12 +22,14 @@ class CategoricalCrossentropyNode final : public ConfiguredLoss<CategoricalCross
  public:
   using ConfiguredLoss::ConfiguredLoss;
   std::string class_name() const override { return "CategoricalCrossentropy"; }
+  bool rows_are_independent() const override { return config_.axis != 0; }
   Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
     auto [target, prediction] = fit_ranks(ops::cast(y_true, y_pred.dtype()), y_pred);
     if (!matches(target.shape(), prediction.shape()) && !matches(prediction.shape(), target.shape()))
       throw ShapeError("CategoricalCrossentropy: expected y_true and y_pred of one shape, received " +
                        y_true.shape().to_string() + " and " + y_pred.shape().to_string() +
                        "; for class numbers use SparseCategoricalCrossentropy");
+    check_rows_named(config_.axis, prediction.rank(), "CategoricalCrossentropy");
     const int axis = prediction.shape().normalize_axis(static_cast<int>(config_.axis));
     if (axis != prediction.rank() - 1) {
       target = ops::moveaxis(target, axis, -1);

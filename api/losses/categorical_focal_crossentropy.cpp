@@ -45,19 +45,20 @@ Tensor times_alpha(const Tensor& x, const std::vector<double>& alpha) {
 }  // namespace
 
 CategoricalFocalCrossentropy::CategoricalFocalCrossentropy(const Config& config)
-    : Loss(make_loss("CategoricalFocalCrossentropy", checked(config),
-                     [config](const Tensor& y_true, const Tensor& y_pred) {
-                       const auto [target, prediction] = comparable(y_true, y_pred);
-                       const int axis = static_cast<int>(config.axis);
-                       const double rest =
-                           config.label_smoothing / static_cast<double>(target.shape().back());
-                       const Tensor smooth = target * (1.0 - config.label_smoothing) + rest;
-                       const Tensor given = config.from_logits ? ops::softmax(prediction, axis) : prediction;
-                       const Tensor p =
-                           ops::clip(given / ops::sum(given, {axis}, true), kLossEpsilon, 1.0 - kLossEpsilon);
-                       const Tensor factor =
-                           times_alpha(ops::power(1.0 - p, config.gamma), config.alpha.list());
-                       return ops::sum(factor * (-smooth * ops::log(p)), {axis});
-                     })) {}
+    : Loss(make_loss(
+          "CategoricalFocalCrossentropy", checked(config),
+          [config](const Tensor& y_true, const Tensor& y_pred) {
+            const auto [target, prediction] = comparable(y_true, y_pred);
+            check_rows_named(config.axis, prediction.rank(), "CategoricalFocalCrossentropy");
+            const int axis = static_cast<int>(config.axis);
+            const double rest = config.label_smoothing / static_cast<double>(target.shape().back());
+            const Tensor smooth = target * (1.0 - config.label_smoothing) + rest;
+            const Tensor given = config.from_logits ? ops::softmax(prediction, axis) : prediction;
+            const Tensor p =
+                ops::clip(given / ops::sum(given, {axis}, true), kLossEpsilon, 1.0 - kLossEpsilon);
+            const Tensor factor = times_alpha(ops::power(1.0 - p, config.gamma), config.alpha.list());
+            return ops::sum(factor * (-smooth * ops::log(p)), {axis});
+          },
+          config.axis != 0 ? ValuesOf::elements : ValuesOf::batch)) {}
 
 }  // namespace nyala

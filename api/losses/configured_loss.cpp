@@ -1,13 +1,25 @@
 #include <limits>
+#include <string>
 
 #include <nyala/api/losses/configured_loss.h>
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/rounding.h>
 #include <nyala/backend/ops/shape/shape.h>
+#include <nyala/backend/runtime/collectives.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala {
 
 using namespace nyala::detail;
+
+void detail::check_rows_named(int64_t axis, int rank, const char* loss) {
+  const Collectives* const replica = thread_context().replica;
+  if (!replica || replica->num_replicas() == 1 || axis >= 0 || axis + rank != 0) return;
+  throw InvalidArgumentError(std::string(loss) + ": axis " + std::to_string(axis) + " of y_pred of rank " +
+                             std::to_string(rank) +
+                             " is that of the rows, which several replicas share; say .axis = 0");
+}
 
 Tensor detail::at_least(const Tensor& x, double minimum) {
   return ops::clip(x, minimum, std::numeric_limits<double>::infinity());

@@ -33,6 +33,19 @@ class ConfiguredLoss : public LossNode {
   Reduction reduction_;
 };
 
+namespace detail {
+
+/// False where values that reduce `axis` of y_true and y_pred may depend on other rows of the batch: axis 0,
+/// and one counted from behind that only the rank tells from it. -1 is never the rows', since comparable()
+/// gives a vector a second axis.
+inline bool is_within_rows(int64_t axis) { return axis > 0 || axis == -1; }
+
+/// For losses, which see whole batches for axis 0 only: throws InvalidArgumentError where there are several
+/// replicas and `axis` of a tensor of this rank is that of the rows under another number.
+void check_rows_named(int64_t axis, int rank, const char* loss);
+
+}  // namespace detail
+
 /// What the values of a loss depend on: on elements that are compared (LossNode::compares_elements()), on a
 /// row as a whole, or on other rows, too (LossNode::rows_are_independent()).
 enum class ValuesOf { elements, rows, batch };

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <nyala/api/losses/configured_loss.h>
 #include <nyala/api/losses/cosine_similarity.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -33,6 +35,7 @@ CosineSimilarity::CosineSimilarity(const Config& config)
     : Loss(make_loss(
           "CosineSimilarity", config,
           [config](const Tensor& y_true, const Tensor& y_pred) {
+            check_rows_named(config.axis, std::max(y_pred.rank(), 2), "CosineSimilarity");
             return -cosine_similarity(y_true, y_pred, static_cast<int>(config.axis));
           },
           config.axis != 0 ? ValuesOf::elements : ValuesOf::batch)) {}

@@ -24,7 +24,9 @@ class SparseCategoricalCrossentropyNode final : public ConfiguredLoss<SparseCate
   using ConfiguredLoss::ConfiguredLoss;
   std::string class_name() const override { return "SparseCategoricalCrossentropy"; }
 
+  bool rows_are_independent() const override { return config_.axis != 0; }
   Tensor per_sample(const Tensor& y_true, const Tensor& y_pred) const override {
+    detail::check_rows_named(config_.axis, y_pred.rank(), "SparseCategoricalCrossentropy");
     const Tensor target = labels(y_true, y_pred);
     const int axis = class_axis(y_pred);
     const Tensor prediction = axis == y_pred.rank() - 1 ? y_pred : ops::moveaxis(y_pred, axis, -1);

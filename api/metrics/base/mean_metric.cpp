@@ -89,11 +89,9 @@ class LossMetricNode final : public MeanMetricNode {
 
   Tensor update(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const override {
     if (options_.loss.node().rows_are_independent()) return update_of_rows(y_true, y_pred, sample_weight);
-    Collectives* const replica = thread_context().replica;
-    const auto all = [&](const Tensor& x) {
-      return x.defined() ? ops::detail::replica_all_gather(x, replica) : x;
-    };
-    const Tensor target = all(y_true), prediction = all(y_pred), weights = all(sample_weight);
+    const Collectives* const replica = thread_context().replica;
+    const Tensor target = of_all_replicas(y_true), prediction = of_all_replicas(y_pred),
+                 weights = of_all_replicas(sample_weight);
     // It is the batch's value, and one replica lets it count.
     if (replica && replica->replica_id() > 0) return nothing(y_pred);
     return update_of_rows(target, prediction, weights);
@@ -152,6 +150,10 @@ Tensor detail::fit_weights(const Tensor& weights, const Shape& values, const std
   }
   throw ShapeError("metric " + in_quotes(metric) + ": sample weights " + weights.shape().to_string() +
                    " do not fit values of shape " + values.to_string());
+}
+
+Tensor detail::of_all_replicas(const Tensor& x) {
+  return x.defined() ? ops::detail::replica_all_gather(x, thread_context().replica) : x;
 }
 
 std::shared_ptr<const MetricNode> detail::make_loss_metric(LossMetricOptions options) {

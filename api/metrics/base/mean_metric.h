@@ -44,6 +44,10 @@ namespace detail {
 /// a shape with which it begins. Throws ShapeError naming `metric`.
 Tensor fit_weights(const Tensor& weights, const Shape& values, const std::string& metric);
 
+/// The rows of all replicas behind each other; x where there is one, and undefined where x is. Replicas come
+/// all, with the same tensors in the same order.
+Tensor of_all_replicas(const Tensor& x);
+
 }  // namespace detail
 
 /// Which way a metric gets better.

@@ -30,9 +30,9 @@ Tensor concordance(const Tensor& y_true, const Tensor& y_pred, int axis) {
 ConcordanceCorrelation::ConcordanceCorrelation(const Config& config)
     : Metric(make_loss_metric(
           "ConcordanceCorrelation", config,
-          Loss([axis = to_int(config.axis, "axis")](const Tensor& y_true, const Tensor& y_pred) {
-            return concordance(y_true, y_pred, axis);
-          }),
+          Loss([axis = to_int(config.axis, "axis")](
+                   const Tensor& y_true, const Tensor& y_pred) { return concordance(y_true, y_pred, axis); },
+               {.rows_are_independent = is_within_rows(config.axis)}),
           Direction::larger)) {}
 
 }  // namespace nyala::metrics

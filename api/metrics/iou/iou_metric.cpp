@@ -9,9 +9,12 @@
 #include <nyala/backend/ops/elementwise/comparison.h>
 #include <nyala/backend/ops/reduction/arg_reduction.h>
 #include <nyala/backend/ops/reduction/confusion_updates.h>
+#include <nyala/backend/runtime/collectives.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala::metrics {
 
+using namespace nyala::detail;
 using namespace nyala::metrics::detail;
 
 namespace {
@@ -26,11 +29,10 @@ class IouNode final : public MetricNode {
       throw InvalidArgumentError(class_name() + ": expected num_classes >= 1, received " +
                                  std::to_string(options_.num_classes));
     if (options_.num_classes > kMostClasses)
-      throw InvalidArgumentError(class_name() + ": expected num_classes of at most " +
-                                 std::to_string(kMostClasses) +
-                                 " (as many counts squared are kept), received " +
-                                 std::to_string(options_.num_classes));
-    nyala::detail::to_int(options_.axis, class_name() + ", axis");
+      throw InvalidArgumentError(
+          class_name() + ": expected num_classes of at most " + std::to_string(kMostClasses) +
+          " (as many counts squared are kept), received " + std::to_string(options_.num_classes));
+    to_int(options_.axis, class_name() + ", axis");
     for (const int64_t id : options_.target_class_ids)
       if (options_.num_classes > 0 && (id < 0 || id >= options_.num_classes))
         throw InvalidArgumentError(class_name() + ": target class " + std::to_string(id) +
@@ -46,16 +48,14 @@ class IouNode final : public MetricNode {
     if (options_.num_classes == 0)
       throw InvalidArgumentError(class_name() + ": the number of classes must be given: " + class_name() +
                                  "({.num_classes = 3})");
-    const int axis = static_cast<int>(options_.axis);
-    const Tensor target = options_.sparse_y_true ? y_true : ops::argmax(y_true, axis);
-    Tensor prediction = predicted(y_pred);
-    if (prediction.num_elements() != target.num_elements()) throw_unequal(y_true, y_pred);
-    if (prediction.shape() != target.shape()) prediction = prediction.with_shape(target.shape());
-    const Tensor weights =
-        sample_weight.defined() ? fit_weights(sample_weight, target.shape(), name()) : sample_weight;
-    return ops::class_pairs_update(
-        target, prediction, weights,
-        {options_.num_classes, options_.ignore_class == kNoClass ? -1 : options_.ignore_class});
+    const Collectives* const replica = thread_context().replica;
+    if (!replica || is_within_rows(options_.axis) || (options_.sparse_y_true && options_.sparse_y_pred))
+      return update_of_rows(y_true, y_pred, sample_weight);
+    const Tensor target = of_all_replicas(y_true), prediction = of_all_replicas(y_pred),
+                 weights = of_all_replicas(sample_weight);
+    // They are the batch's pairs, and one replica lets them count.
+    if (replica->replica_id() > 0) return Tensor::zeros({state_size()}, DType::float64, y_pred.device());
+    return update_of_rows(target, prediction, weights);
   }
 
   double result(const std::vector<double>& sums) const override {
@@ -79,13 +79,26 @@ class IouNode final : public MetricNode {
   }
 
  private:
+  Tensor update_of_rows(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
+    const int axis = static_cast<int>(options_.axis);
+    const Tensor target = options_.sparse_y_true ? y_true : ops::argmax(y_true, axis);
+    Tensor prediction = predicted(y_pred);
+    if (prediction.num_elements() != target.num_elements()) throw_unequal(y_true, y_pred);
+    if (prediction.shape() != target.shape()) prediction = prediction.with_shape(target.shape());
+    const Tensor weights =
+        sample_weight.defined() ? fit_weights(sample_weight, target.shape(), name()) : sample_weight;
+    return ops::class_pairs_update(
+        target, prediction, weights,
+        {options_.num_classes, options_.ignore_class == kNoClass ? -1 : options_.ignore_class});
+  }
+
   [[noreturn]] void throw_unequal(const Tensor& y_true, const Tensor& y_pred) const {
     std::string hint;
     if (options_.sparse_y_pred && y_pred.rank() > 0 && y_pred.shape().back() == options_.num_classes)
       hint = "; if y_pred has scores of the classes along its last axis, say .sparse_y_pred = false";
     if (options_.sparse_y_true && y_true.rank() > 0 && y_true.shape().back() == options_.num_classes)
       hint += "; if y_true is one-hot, say .sparse_y_true = false";
-    throw ShapeError("metric " + nyala::detail::in_quotes(name()) +
+    throw ShapeError("metric " + in_quotes(name()) +
                      ": expected as many classes in y_pred as in y_true, received y_true " +
                      y_true.shape().to_string() + " and y_pred " + y_pred.shape().to_string() + hint);
   }
