@@ -66,7 +66,8 @@ class MetricList {
     std::string name = place + metric.name();
     if (weighted && names_.contains(name)) name = place + "weighted_" + metric.name();
     entry.name = name;
-    for (int i = 1; !names_.insert(entry.name).second; ++i) entry.name = name + "_" + std::to_string(i);
+    for (int& last = last_numbers_[name]; !names_.insert(entry.name).second;)
+      entry.name = name + "_" + std::to_string(++last);
     entry.first_sum = compiled_.num_sums;
     compiled_.num_sums += entry.metric.node().state_size();
     compiled_.metrics.push_back(std::move(entry));
@@ -97,6 +98,7 @@ class MetricList {
   const Tensors& targets_;
   const Tensors& predictions_;
   std::set<std::string> names_;
+  std::map<std::string, int> last_numbers_;  // of names that several metrics have: what was tried so far
 };
 
 void resolve_losses(CompiledTraining& compiled, const std::vector<std::string>& names, size_t num_targets,
@@ -115,8 +117,7 @@ void resolve_losses(CompiledTraining& compiled, const std::vector<std::string>& 
     if (const double* weight = entry_for(config.loss_weights, i, names[i])) output.weight = *weight;
     if (output.loss && i >= num_targets)
       throw InvalidArgumentError("output " + in_quotes(names[i]) + " has a loss, but the data has " +
-                                 std::to_string(num_targets) +
-                                 " target(s); pass one y per output");
+                                 std::to_string(num_targets) + " target(s); pass one y per output");
     any = any || output.loss;
     compiled.outputs.push_back(std::move(output));
   }

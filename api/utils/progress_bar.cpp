@@ -117,17 +117,17 @@ bool ProgressBar::is_averaged(const std::string& name) const {
 }
 
 void ProgressBar::take_value(const Value& value, int64_t current, bool finalize) {
-  auto place =
-      std::find_if(values_.begin(), values_.end(), [&](const Average& a) { return a.name == value.first; });
-  if (place == values_.end()) place = values_.insert(values_.end(), Average{value.first});
+  const auto [place, is_new] = places_.emplace(value.first, values_.size());
+  if (is_new) values_.push_back({value.first});
+  Average& average = values_[place->second];
   if (finalize || !is_averaged(value.first)) {
-    place->sum = value.second;
-    place->count = 1;
+    average.sum = value.second;
+    average.count = 1;
     return;
   }
   const double steps = static_cast<double>(std::max<int64_t>(current - seen_so_far_, 1));
-  place->sum += value.second * steps;
-  place->count += steps;
+  average.sum += value.second * steps;
+  average.count += steps;
 }
 
 /// The first step (building, warming up) is left out of the estimate as soon as there are others.

@@ -83,6 +83,7 @@ class ProgressBar {
   Output output_;
   bool dynamic_ = false;
   std::vector<Average> values_;
+  std::map<std::string, size_t> places_;  // of names among the values
   int64_t seen_so_far_ = 0;
   double start_ = 0;
   std::optional<double> last_update_;

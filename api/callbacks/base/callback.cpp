@@ -1,6 +1,5 @@
 #include <nyala/api/callbacks/base/callback.h>
 
-#include <algorithm>
 #include <numeric>
 
 #include <nyala/backend/core/error.h>
@@ -9,13 +8,9 @@ namespace nyala {
 
 using namespace nyala::detail;
 
-namespace {
-
-auto find(const Logs::Values& values, const std::string& name) {
-  return std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.first == name; });
+Logs::Logs(std::initializer_list<std::pair<std::string, double>> values) : held_{.values = values} {
+  for (size_t i = 0; i < held_.values.size(); ++i) held_.places.emplace(held_.values[i].first, i);
 }
-
-}  // namespace
 
 // The source is taken away first, so that what it sets does not call it again.
 const Logs::Values& Logs::values() const {
@@ -24,15 +19,19 @@ const Logs::Values& Logs::values() const {
   return held_.values;
 }
 
-bool Logs::contains(const std::string& name) const { return find(values(), name) != held_.values.end(); }
+bool Logs::contains(const std::string& name) const {
+  (void)values();
+  return held_.places.contains(name);
+}
 
 double Logs::operator[](const std::string& name) const {
-  const auto found = find(values(), name);
+  (void)values();
   if (const auto several = held_.several.find(name); several != held_.several.end())
     throw StateError(in_quotes(name) + " has " + std::to_string(several->second.size()) +
                      " values, one for each class or threshold, and is no single number; they are values(\"" +
                      name + "\")");
-  if (found != held_.values.end()) return found->second;
+  if (const auto place = held_.places.find(name); place != held_.places.end())
+    return held_.values[place->second].second;
   std::vector<std::string> names;
   for (const auto& value : held_.values) names.push_back(value.first);
   throw NotFoundError("logs hold no " + in_quotes(name) + did_you_mean(name, names) +
@@ -52,12 +51,13 @@ void Logs::set(const std::string& name, const std::vector<double>& values) {
 }
 
 void Logs::set(const std::string& name, double value) {
-  const auto found = find(values(), name);
+  (void)values();
   held_.several.erase(name);
-  if (found != held_.values.end())
-    held_.values[static_cast<size_t>(found - held_.values.begin())].second = value;
-  else
+  const auto [place, is_new] = held_.places.emplace(name, held_.values.size());
+  if (is_new)
     held_.values.emplace_back(name, value);
+  else
+    held_.values[place->second].second = value;
 }
 
 }  // namespace nyala

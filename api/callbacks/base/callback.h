@@ -29,7 +29,7 @@ class Logs {
   using Values = std::vector<std::pair<std::string, double>>;
 
   Logs() = default;
-  Logs(std::initializer_list<std::pair<std::string, double>> values) : held_{.values = values} {}
+  Logs(std::initializer_list<std::pair<std::string, double>> values);
   /// `source` sets the values of the Logs that it is given.
   explicit Logs(std::function<void(Logs&)> source) : held_{.source = std::move(source)} {}
   /// The same of values that are there only now: whoever copies or moves this reads them first.
@@ -65,6 +65,7 @@ class Logs {
     std::function<void(Logs&)> source = {};
     bool of_now = false;  // whether the source is there only now
     Values values = {};
+    std::map<std::string, size_t> places = {};                // of names among the values
     std::map<std::string, std::vector<double>> several = {};  // where a name has not exactly one value
   };
   Logs(std::function<void(Logs&)> source, bool of_now)

@@ -9,9 +9,8 @@ using namespace nyala::detail;
 History::History() : record_(std::make_shared<Record>()) {}
 
 History::Values* History::find(const std::string& name) const {
-  for (auto& [known, values] : record_->values)
-    if (known == name) return &values;
-  return nullptr;
+  const auto place = record_->places.find(name);
+  return place == record_->places.end() ? nullptr : &record_->values[place->second].second;
 }
 
 const History::Values& History::operator[](const std::string& name) const {
@@ -39,6 +38,7 @@ bool History::contains(const std::string& name) const { return find(name) != nul
 
 void History::on_train_begin(Logs&) {
   record_->values.clear();
+  record_->places.clear();
   record_->all.clear();
   record_->epochs.clear();
   record_->parameters = parameters();
@@ -47,8 +47,9 @@ void History::on_train_begin(Logs&) {
 void History::on_epoch_end(int epoch, Logs& logs) {
   record_->epochs.push_back(epoch);
   for (const auto& [name, value] : logs) {
-    if (!find(name)) record_->values.emplace_back(name, Values());
-    find(name)->push_back(value);
+    const auto [place, is_new] = record_->places.emplace(name, record_->values.size());
+    if (is_new) record_->values.emplace_back(name, Values());
+    record_->values[place->second].second.push_back(value);
     record_->all[name].push_back(logs.values(name));
   }
 }

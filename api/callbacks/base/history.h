@@ -39,6 +39,7 @@ class History : public Callback {
  private:
   struct Record {
     std::vector<std::pair<std::string, Values>> values;
+    std::map<std::string, size_t> places;            // of names among the values
     std::map<std::string, std::vector<Values>> all;  // by epoch
     std::vector<int> epochs;
     CallbackParameters parameters;

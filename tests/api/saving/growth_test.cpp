@@ -5,16 +5,19 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include <nyala/api/callbacks/base/history.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/saving/arrays/numpy.h>
 #include <nyala/api/saving/arrays/safetensors.h>
 #include <nyala/api/saving/load_model.h>
+#include <nyala/api/utils/progress_bar.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/json/strict_json.h>
 #include <nyala/tests/support/scratch_folder.h>
@@ -193,6 +196,39 @@ class ManyLayers final : public ModelNode {
 
 TEST_F(Growth, ASubclassedModelOfManyLayers) {
   expect_no_square(16000, [](int64_t n) { return [n] { make_model<ManyLayers>(n).build({None, 2}); }; });
+}
+
+/// All have one name and get numbers behind it.
+TEST_F(Growth, ManyMetrics) {
+  const Tensor x = Tensor::ones({4, 2});
+  expect_no_square(4'000, [&](int64_t n) {
+    return [n, x] {
+      const Sequential model(chain(1));
+      model.compile({.loss = "mse", .metrics = std::vector<Metric>(static_cast<size_t>(n), "mae")});
+      const Logs logs = model.evaluate(x, x, {.verbose = 0});
+      ASSERT_EQ(std::ssize(logs), n + 1);
+      EXPECT_EQ(logs["mae_" + std::to_string(n - 1)], 0.0);
+    };
+  });
+  // What keeps and shows them.
+  const auto many_logs = [](int64_t n) {
+    Logs logs;
+    for (int64_t i = 0; i < n; ++i) logs.set("a_metric_of_a_long_name_" + std::to_string(i), 0.5);
+    return logs;
+  };
+  expect_no_square(40'000, [&](int64_t n) {
+    return [n, &many_logs] {
+      Logs logs = many_logs(n);
+      History history;
+      history.on_epoch_end(0, logs);
+      history.on_epoch_end(1, logs);
+      EXPECT_EQ(std::ssize(history.history()), n);
+      EXPECT_EQ(history["a_metric_of_a_long_name_1"], (History::Values{0.5, 0.5}));
+      std::ostringstream out;
+      ProgressBar bar({.target = 1, .verbose = 2, .stream = &out});
+      bar.update(1, std::vector<ProgressBar::Value>(logs.begin(), logs.end()));
+    };
+  });
 }
 
 }  // namespace
