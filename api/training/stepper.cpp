@@ -79,8 +79,9 @@ void Stepper::resolve(const Batch& batch) {
     Tensors abstract;
     for (const Tensor& x : batch.x) abstract.push_back(x.as_abstract());
     resolve_outputs(compiled, model_, batch.y,
-                    model_.takes_many() || abstract.size() > 1 ? model_.invoke(call, Inputs(abstract))
-                                                             : Tensors{model_.invoke(call, abstract.at(0))});
+                    model_.takes_many() || abstract.size() > 1
+                        ? model_.invoke(call, Inputs(abstract))
+                        : Tensors{model_.invoke(call, abstract.at(0))});
   } else {
     compiled.num_sums = 1;
     compiled.resolved = true;
@@ -329,6 +330,23 @@ Tensors Stepper::forward(const Batch& batch, bool training, const BatchPlace& pl
   return naming_its_file(model_, [&] { return outputs_of(batch, training, place); });
 }
 
+namespace {
+
+/// Predictions are put together by rows.
+void check_output_rows(const ModelNode& model, const Tensors& outputs, int64_t rows) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Shape& shape = outputs[i].shape();
+    if (shape.rank() > 0 && shape[0] == rows) continue;
+    throw ShapeError(
+        "model " + in_quotes(model.name()) + ": expected outputs with a row for each of the " +
+        std::to_string(rows) + " rows of the inputs, received shape " + shape.to_string() + " of output " +
+        in_quotes(model.output_names(outputs.size()).at(i)) +
+        (shape.rank() > 0 ? "" : ", a scalar; what goes over the rows is no prediction: keep axis 0"));
+  }
+}
+
+}  // namespace
+
 Tensors Stepper::outputs_of(const Batch& given, bool training, const BatchPlace& given_place) {
   const Batch batch = adapted(given);
   build(batch);
@@ -358,6 +376,7 @@ Tensors Stepper::outputs_of(const Batch& given, bool training, const BatchPlace&
     const ScopedValue<const RunningCall*> running(thread_context().running, &own);
     parts[static_cast<size_t>(replica.local_index)] =
         model_.predict_step(step, part_of(strategy_, batch, place, replica.local_index));
+    check_output_rows(model_, parts[static_cast<size_t>(replica.local_index)], range.count);
   });
   reports.reset();
   nyala::check_status(status, model_, given_.get());

@@ -9,6 +9,7 @@
 #include <nyala/api/optimizers/all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/tests/support/error_text.h>
 
 namespace nyala {
@@ -55,6 +56,21 @@ TEST(MissingBatchAxis, LayersNameIt) {
   EXPECT_THAT(error_text<ShapeError>([] { Dense(2)(Tensor::zeros({4})); }),
               HasSubstr("ops::expand_dims(x, 0)"));
   EXPECT_THAT(error_text<ShapeError>([] { Conv2D(2, 3)(kImage); }), HasSubstr("ops::expand_dims(x, 0)"));
+}
+
+TEST(InputErrors, PredictionsAreRows) {
+  const Input input({3});
+  const Model scalar(input, ops::sum(input));
+  EXPECT_THAT(error_text<ShapeError>([&] {
+                scalar.predict(Tensor::ones({4, 3}), {.verbose = 0});
+              }),
+              AllOf(HasSubstr("a row for each of the 4 rows of the inputs"), HasSubstr("received shape ()"),
+                    HasSubstr("keep axis 0")));
+  const Model columns(input, ops::sum(input, {0}));
+  EXPECT_THAT(error_text<ShapeError>([&] {
+                columns.predict(Tensor::ones({4, 3}), {.verbose = 0});
+              }),
+              AllOf(HasSubstr("each of the 4 rows"), HasSubstr("received shape (3,)")));
 }
 
 TEST(InputErrors, MeanIoUSaysWhichOption) {
