@@ -184,6 +184,7 @@ void ControlClient::watch(uint64_t generation) {
 std::optional<ControlNotice> ControlClient::heard_by_watch(uint64_t generation) {
   ControlRequest request = request_of(ControlCall::watch);
   request.generation = generation;
+  request.timeout_ms = static_cast<uint32_t>(std::clamp<int64_t>(config_.heartbeat.count(), 1, 86'400'000));
   const ControlReply reply =
       decode_control_reply(watch_connection_->call(encode(request), 3 * config_.heartbeat));
   if (reply.status == ControlStatus::closing) give_up_connection();

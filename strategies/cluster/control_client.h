@@ -42,7 +42,7 @@ struct ControlClientOptions {
   /// What all have to have in common from the start: version of the library, seed, devices.
   ControlFacts facts = {};
   std::chrono::milliseconds timeout = std::chrono::minutes(5);    ///< of what has no timeout of its own
-  std::chrono::milliseconds heartbeat = std::chrono::seconds(2);  ///< the server's
+  std::chrono::milliseconds heartbeat = std::chrono::seconds(2);  ///< the server's, or less
   bool is_elected = false;  ///< the processes elect who serves: nobody joins before aim_at()
   /// Called by a thread of the client, once for each; may not join nor end the client. What ended a
   /// generation is also what every later question throws.

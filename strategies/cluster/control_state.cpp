@@ -326,7 +326,10 @@ void ControlState::watch(uint64_t id, Clock::time_point now) {
   member.closed_at.reset();
   if (question.request.seen < notices_) return answer(id, {.value = last_notice_});
   member.is_watched = true;
-  question.deadline = now + config_.heartbeat;
+  // Who has a shorter heartbeat than this would take a later answer for none.
+  const Clock::duration asked_for = question.deadline - question.asked;
+  question.deadline =
+      now + (asked_for > 0ms ? std::min<Clock::duration>(asked_for, config_.heartbeat) : config_.heartbeat);
 }
 
 void ControlState::set(uint64_t id) {

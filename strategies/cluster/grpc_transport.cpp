@@ -235,6 +235,8 @@ class GrpcControlConnection final : public ControlConnection {
     if (status.ok()) return;
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
       throw TimeoutError(where() + "no answer in " + seconds_text(timeout));
+    if (status.error_code() == grpc::StatusCode::CANCELLED)  // by cancel(), or by the other end
+      throw CommunicationError(where() + "the connection was closed while it waited for an answer");
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE)
       throw PeerLostError(where() + status.error_message());
     throw CommunicationError(where() + status.error_message());

@@ -66,6 +66,22 @@ TEST_F(ControlPlane, ProcessesMeetAndExchangeKeys) {
   });
 }
 
+// The server answers those who only listen when their own heartbeat is over: its own would be too late for
+// them.
+TEST_F(ControlPlane, AClientWithAShorterHeartbeatThanTheServersStays) {
+  const ControlServer server(loopback(), {}, {.size = 2, .heartbeat = 2s});
+  as_ranks(2, [&](int rank) {
+    ControlClientOptions config = member(server, rank, 2);
+    config.heartbeat = 200ms;
+    std::atomic<int> notices{0};
+    config.on_notice = [&](const ControlNotice&) { ++notices; };
+    ControlClient client(config);
+    if (rank == 1) std::this_thread::sleep_for(1500ms);
+    client.barrier("end");
+    EXPECT_EQ(notices, 0);
+  });
+}
+
 TEST_F(ControlPlane, AnAbortReachesWhoWaits) {
   const ControlServer server(loopback(), {}, {.size = 2});
   as_ranks(2, [&](int rank) {
