@@ -8,6 +8,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/version.h>
+#include <nyala/files/base/crc32.h>
 #include <nyala/strategies/cluster/cluster_communicators.h>
 #include <nyala/strategies/cluster/cluster_task.h>
 #include <nyala/strategies/cluster/own_address.h>
@@ -312,6 +313,16 @@ std::string ClusterProcessGroup::describe() const {
 
 namespace {
 
+/// The same for the same cluster, and not longer than a message takes.
+std::string described(const ClusterSpec& cluster) {
+  constexpr size_t kMost = 2000;
+  const std::string text = cluster.to_string();
+  if (text.size() <= kMost) return text;
+  const uint32_t sum = crc32(0, std::as_bytes(std::span(text)));
+  return text.substr(0, kMost) + "... (" + std::to_string(text.size()) + " bytes, checksum " +
+         std::to_string(sum) + ")";
+}
+
 HostPort coordinator_of(const ClusterSpec& cluster, const Environment& environment) {
   if (const auto text = environment.get("NYALA_COORDINATOR")) {
     const auto address = parse_address(*text);
@@ -375,7 +386,8 @@ std::shared_ptr<ProcessGroup> cluster_process_group(const ClusterResolver& resol
                                  .security = control_security_of(environment),
                                  .rank = id_in_cluster(cluster, task),
                                  .size = worker_count(cluster, task),
-                                 .communication = communication});
+                                 .communication = communication,
+                                 .facts = {{"the cluster", described(cluster)}}});
 }
 
 }  // namespace nyala::detail

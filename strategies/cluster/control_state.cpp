@@ -114,7 +114,8 @@ void ControlState::answer_all(const std::function<bool(const ControlRequest&)>& 
 std::string ControlState::refusal(const ControlRequest& request) const {
   if (!config_.token.empty() && !same_secret(request.token, config_.token))
     return "wrong token: all processes need the same NYALA_TOKEN";
-  if (request.rank < 0 || request.rank >= config_.size)
+  const bool says_another_size = request.call == ControlCall::join && request.size != config_.size;
+  if (!says_another_size && (request.rank < 0 || request.rank >= config_.size))
     return "rank " + std::to_string(request.rank) + " is outside of the cluster, which has " +
            std::to_string(config_.size) + " processes";
   return "";
@@ -200,11 +201,8 @@ void ControlState::settle_contested(Clock::time_point now) {
 
 void ControlState::join(uint64_t id, Clock::time_point now) {
   const ControlRequest request = questions_.at(id).request;
+  if (const std::string why = start_refusal(request); !why.empty()) return refuse_start(id, why);
   gone_.erase(request.rank);
-  if (request.size != config_.size)
-    return refuse(id, rank_text(request.rank, request.name) + " says that there are " +
-                          std::to_string(request.size) + " processes, the control plane was told " +
-                          std::to_string(config_.size));
   for (const auto& [other_id, other] : questions_) {
     const bool same =
         other_id != id && other.request.call == ControlCall::join && other.request.rank == request.rank;
@@ -305,6 +303,7 @@ void ControlState::form(Clock::time_point now) {
     return answer_all(joins, {.status = ControlStatus::refused, .text = why});
   members_ = std::move(members);
   generation_ = std::max(generation_, newest_) + 1;
+  refused_.clear();
   ended_.reset();
   keys_.clear();  // of the generation before
   key_bytes_ = 0;

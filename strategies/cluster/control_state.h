@@ -130,6 +130,8 @@ class ControlState {
   void end_generation(int rank, ControlStatus status, const std::string& text);
   void end_for_good(int rank, const std::string& text);
   bool is_member(const ControlRequest& request) const;
+  std::string start_refusal(const ControlRequest& request);
+  void refuse_start(uint64_t id, const std::string& why);
   void expire(Clock::time_point now);
   void answer(uint64_t id, ControlReply reply);
   void refuse(uint64_t id, const std::string& why);
@@ -161,6 +163,7 @@ class ControlState {
   std::optional<ControlReply> ended_;  // how the generation ended
   std::map<int, Member> members_;      // of the generation, by the ranks that they were started with
   std::map<int, Life> lives_;          // of all that have joined once and have not ended, likewise
+  std::map<int, std::string> refused_;  // by rank, before the first generation, and why
   std::map<int, std::string> gone_;    // in whose place no other comes, and how they ended
   std::map<std::string, std::string> keys_;
   size_t key_bytes_ = 0;

@@ -138,6 +138,29 @@ TEST_F(ClusterGroup, GenerationsFollowEachOther) {
   });
 }
 
+TEST_F(ClusterGroup, AnotherClusterIsToldToBothSides) {
+  const std::string first = addresses_[0];
+  for (const std::vector<std::string>& others :
+       {std::vector<std::string>{first, "127.0.0.1:1"}, {first, addresses_[1], addresses_[2]}}) {
+    const auto begun = std::chrono::steady_clock::now();
+    const std::vector<std::string> two = {first, addresses_[1]};
+    as_ranks(2, [&](int rank) {
+      const std::vector<std::string> parts =
+          others.size() == 2 ? std::vector<std::string>{"disagree on 'the cluster'", "rank 0 on",
+                                                        addresses_[1], "rank 1 on", "127.0.0.1:1"}
+                             : std::vector<std::string>{"rank 1 on", "says that there are 3 processes",
+                                                        "the control plane was told 2"};
+      expect_error<CommunicationError>(
+          [&] {
+            cluster_process_group(worker(rank == 0 ? two : others, rank), {.timeout = 30s}, Environment({}))
+                ->join();
+          },
+          parts);
+    });
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 15s);
+  }
+}
+
 TEST_F(ClusterGroup, AnAbortReachesAllWithItsText) {
   as_ranks(3, [&](int rank) {
     const Group processes = group(rank);

@@ -105,9 +105,10 @@ TEST_F(ControlStateTest, DisagreementsNameBothSides) {
   for (const Asked& asked : all)
     expect_reply(asked, ControlStatus::refused,
                  "the processes disagree on 'seed': rank 0 on a has '7', rank 2 on c has '8'");
-  const Asked again[] = {join(0, {{"x", "1"}}), join(1), join(2, {{"x", "1"}})};
+  const Asked again[] = {join(0, {{"x", "1"}}), join(1)};
   for (const Asked& asked : again)
     expect_reply(asked, ControlStatus::refused, "'x': rank 0 on a has '1', rank 1 on b does not say it");
+  expect_reply(join(2), ControlStatus::refused, "rank 1 on b does not say it");
   join_all();
   const auto agree = [&](int rank, const std::string& hash) {
     return ask({.call = ControlCall::agree,
@@ -123,6 +124,28 @@ TEST_F(ControlStateTest, DisagreementsNameBothSides) {
     expect_reply(asked, ControlStatus::refused, "'hash': rank 0 on a has 'x', rank 2 on c has 'y'");
   const Asked same[] = {agree(0, "x"), agree(1, "x"), agree(2, "x")};
   for (const Asked& asked : same) expect_reply(asked, ControlStatus::ok, "");
+}
+
+/// Who waits for more processes than there are, or is waited for by fewer.
+TEST_F(ControlStateTest, AnotherNumberOfProcessesIsToldToBothSides) {
+  ask({.call = ControlCall::join, .rank = 2, .size = 4, .name = "z"});
+  for (const int rank : {0, 1})  // who come after it
+    expect_reply(join(rank), ControlStatus::refused, "rank 2 on z says that there are 4 processes");
+  for (const int rank : {1, 3}) {
+    const Asked first = join(0),
+                other = ask({.call = ControlCall::join, .rank = rank, .size = 4, .name = "z"});
+    for (const Asked& asked : {first, other})
+      expect_reply(
+          asked, ControlStatus::refused,
+          "rank " + std::to_string(rank) +
+              " on z says that there are 4 processes, the control plane was told 3. All processes need the "
+              "same cluster");
+  }
+  join(0);  // it has been started anew
+  join_all();
+  const Asked watch = in_generation(ControlCall::watch, 0);
+  ask({.call = ControlCall::join, .rank = 1, .size = 4, .process = 8});
+  EXPECT_TRUE(watch.open());  // those who train are not disturbed
 }
 
 TEST_F(ControlStateTest, WhoDoesNotBelongIsRefused) {
