@@ -97,13 +97,15 @@ void Feed::start(int64_t epoch) {
   if (shares()) {
     Iteration iteration{.epoch = epoch};
     if (policy() == AutoShardPolicy::hint) iteration.hint = std::make_shared<ShardHint*>();
-    if (const auto* node = dynamic_cast<const PartialBatches*>(dataset_.node().get()))
-      parts_ = node->parts(iteration, own_rows());
-    if (iteration.hint && !parts_)
-      throw InvalidArgumentError(
-          config_.what +
-          ": AutoShardPolicy::hint: expected a Dataset that ends with batch(), or with "
-          "prefetch() behind it");
+    try {
+      if (const auto* node = dynamic_cast<const PartialBatches*>(dataset_.node().get()))
+        parts_ = node->parts(iteration, own_rows());
+      if (iteration.hint && !parts_)
+        throw InvalidArgumentError(
+            "AutoShardPolicy::hint: expected a Dataset that ends with batch(), or with prefetch() behind it");
+    } catch (const InvalidArgumentError&) {
+      detail::rethrow_with_prefix(config_.what + (config_.what == "fit" ? ": training data: " : ": "));
+    }
   }
   if (!parts_) iterator_.emplace(dataset_.iterate({.epoch = epoch}));
 }

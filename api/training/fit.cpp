@@ -360,6 +360,8 @@ void Fit::validate(Logs& logs) {
       return evaluate_data(model_, data_.second, config, cache_ ? &*cache_ : nullptr);
     } catch (const NumericError&) {
       rethrow_with_prefix("validation data: ");
+    } catch (const InvalidArgumentError&) {
+      rethrow_with_prefix("fit: validation data: ");
     }
   }();
   std::map<std::string, std::vector<double>> sorted;

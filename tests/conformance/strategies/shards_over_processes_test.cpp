@@ -175,8 +175,12 @@ TEST_P(ShardsOverProcesses, FileDealsOutWhatTheSourceLists) {
     const Model model = in_scope(several, regression);
     expect_error([&] { model.fit(with(generated().batch(kBatch), AutoShardPolicy::file), {.verbose = 0}); },
                  {"AutoShardPolicy::file: expected data that begins with a list of files"});
-    expect_error([&] { model.fit(with(generated().batch(kBatch), AutoShardPolicy::hint), {.verbose = 0}); },
-                 {"AutoShardPolicy::hint: expected shard(kShardHint, kShardHint) in front of batch()"});
+    expect_error(
+        [&] { model.fit(with(generated().batch(kBatch), AutoShardPolicy::hint), {.verbose = 0}); },
+        {"fit: training data: AutoShardPolicy::hint: expected shard(kShardHint, kShardHint) in front of"});
+    const DataArgument hinted = with(generated().batch(kBatch), AutoShardPolicy::hint);
+    expect_error([&] { model.fit(inputs(), targets(), {.verbose = 0, .validation_data = hinted}); },
+                 {"fit: validation data: evaluate: AutoShardPolicy::hint: expected shard("});
   });
 }
 
