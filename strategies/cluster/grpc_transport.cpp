@@ -4,8 +4,11 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <grpc/grpc.h>
+#include <grpc/support/log.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <future>
 #include <iterator>
@@ -22,6 +25,20 @@ namespace nyala::detail {
 namespace {
 
 constexpr const char* kControlMethod = "/nyala.Cluster/Call";
+
+/// What gRPC would write to the standard error: what it is about, the caller is told by an error of ours.
+void write_to_log(gpr_log_func_args* said) { log(LogChannel::info, "gRPC: " + std::string(said->message)); }
+
+/// Before gRPC is used first. A program that uses it itself, or whose environment says what it should log,
+/// keeps its own setting.
+void take_over_log() {
+  [[maybe_unused]] static const bool is_ours = [] {
+    const bool is_programs =
+        grpc_is_initialized() != 0 || std::getenv("GRPC_VERBOSITY") || std::getenv("GRPC_TRACE");
+    if (!is_programs) gpr_set_log_function(write_to_log);
+    return !is_programs;
+  }();
+}
 
 grpc::ByteBuffer to_buffer(const std::string& bytes) {
   const grpc::Slice slice(bytes);
@@ -279,12 +296,14 @@ bool grpc_is_built() { return true; }
 
 std::unique_ptr<ControlConnection> connect_control(const HostPort& address, const ControlSecurity& security) {
   check_control_security(address, security);
+  take_over_log();
   return std::make_unique<GrpcControlConnection>(address, security);
 }
 
 std::unique_ptr<ControlListener> listen_control(const HostPort& address, const ControlSecurity& security,
                                                 ControlState& state) {
   check_control_security(address, security);
+  take_over_log();
   return std::make_unique<GrpcControlListener>(address, security, state);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <nyala/backend/core/log.h>
 #include <nyala/strategies/cluster/control_server.h>
 #include <nyala/tests/support/child_process.h>
 #include <nyala/tests/support/error_text.h>
@@ -46,6 +47,22 @@ class ControlPlane : public testing::Test {
     for (std::thread& thread : threads) thread.join();
   }
 };
+
+/// gRPC writes of its own to the standard error.
+TEST_F(ControlPlane, APortThatIsTakenIsOneErrorAndNoOtherLines) {
+  if (std::getenv("GRPC_VERBOSITY") || std::getenv("GRPC_TRACE")) GTEST_SKIP() << "gRPC is told what to log";
+  const ControlServer first(loopback(), {}, {.size = 1});
+  std::vector<std::string> lines;
+  set_log_level("info");
+  set_log_sink([&](LogChannel, std::string_view line) { lines.emplace_back(line); });
+  testing::internal::CaptureStderr();
+  expect_error<IoError>([&] { ControlServer(first.address(), {}, {.size = 1}); }, {"is the port taken"});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  set_log_sink({});
+  set_log_level("");
+  ASSERT_FALSE(lines.empty());
+  EXPECT_TRUE(lines[0].starts_with("gRPC: ")) << lines[0];
+}
 
 TEST_F(ControlPlane, ProcessesMeetAndExchangeKeys) {
   const ControlServer server(loopback(), {}, {.size = 3});
