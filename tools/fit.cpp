@@ -1,4 +1,5 @@
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -12,6 +13,8 @@
 #include <nyala/backend/runtime/signal_watch.h>
 #include <nyala/files/base/atomic_file.h>
 #include <nyala/files/json/strict_json.h>
+#include <nyala/strategies/cluster/choose_cluster_resolver.h>
+#include <nyala/strategies/cluster/cluster_task.h>
 #include <nyala/tools/images.h>
 #include <nyala/tools/options.h>
 
@@ -68,7 +71,39 @@ void configure_devices(const std::vector<std::string>& names) {
   if (cpus > 1) configure_logical_devices("cpu", cpus);
 }
 
+/// Processes of which none knows of the others would each train all of it, and write to one path.
+void check_is_alone() {
+  const ChosenClusterResolver chosen = choose_cluster_resolver();
+  const ClusterSpec cluster = chosen.resolver->cluster_spec();
+  const ClusterTask task{chosen.resolver->task_type(), chosen.resolver->task_id()};
+  const int count = worker_count(cluster, task);
+  if (count == 1) return;
+  throw InvalidArgumentError(
+      "fit: this is process " + std::to_string(id_in_cluster(cluster, task)) + " of " +
+      std::to_string(count) + " (" + chosen.reason +
+      "): expected --strategy multi_worker, by which they train together, or --strategy "
+      "one_device, where each is meant to train by itself");
+}
+
+/// Runs f: what its errors call by the names of C++ has other names on the command line.
+template <class F>
+auto in_words_of_options(F&& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    std::string text = error.what();
+    for (const auto& [field, option] :
+         {std::pair(".trusted_network = true", "--trusted-network"),
+          std::pair("communication_options.trusted_network", "--trusted-network"),
+          std::pair(".address", "address (nyala launch --coordinator)")})
+      for (size_t at = 0; (at = text.find(field, at)) != std::string::npos; at += std::strlen(option))
+        text.replace(at, std::strlen(field), option);
+    throw Error(text);
+  }
+}
+
 Strategy strategy_of(const FitOptions& options) {
+  if (options.strategy.empty()) check_is_alone();
   const std::vector<std::string> devices = split(options.devices);
   configure_devices(devices);
   const std::string name = !options.strategy.empty() ? options.strategy
@@ -77,8 +112,10 @@ Strategy strategy_of(const FitOptions& options) {
   if (name == "mirrored") return MirroredStrategy({.devices = devices});
   if (name == "central_storage") return CentralStorageStrategy({.compute_devices = devices});
   if (name == "multi_worker")
-    return MultiWorkerMirroredStrategy(
-        {.communication_options = {.trusted_network = options.trusted_network}, .devices = devices});
+    return in_words_of_options([&] {
+      return MultiWorkerMirroredStrategy(
+          {.communication_options = {.trusted_network = options.trusted_network}, .devices = devices});
+    });
   if (name != "one_device")
     throw InvalidArgumentError("unknown strategy " + in_quotes(name) +
                                ": expected one_device, mirrored, central_storage or multi_worker");

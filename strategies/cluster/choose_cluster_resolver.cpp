@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include <nyala/backend/core/error.h>
 #include <nyala/strategies/cluster/kubernetes_cluster_resolver.h>
 #include <nyala/strategies/cluster/mpi_cluster_resolver.h>
 #include <nyala/strategies/cluster/simple_cluster_resolver.h>
@@ -33,6 +34,28 @@ struct Launcher {
   MakeResolver make;
 };
 
+/// A variable that says that there are several processes, and what has to be set with it.
+struct Companion {
+  const char *variable, *needs, *hint;
+};
+
+/// Where no launcher's variables are complete: one of several processes does not train alone.
+void check_incomplete(const Environment& environment) {
+  const Companion companions[] = {
+      {"NYALA_WORLD_SIZE", "TF_CONFIG", "nyala launch sets both, for the program that it starts."},
+      {"WORLD_SIZE", "RANK", "torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT together."},
+      {"NYALA_NUM_WORKERS", "NYALA_SERVICE", "Set both in the pod's env."},
+      {"NYALA_SERVICE", "NYALA_NUM_WORKERS", "Set both in the pod's env."}};
+  for (const auto& [variable, needs, hint] : companions) {
+    const std::optional<std::string> value = environment.get(variable);
+    if (!value || value == "1" || environment.has(needs)) continue;
+    detail::required_variable(environment,
+                              {.name = needs,
+                               .hint = std::string(variable) + " is " + detail::in_quotes(*value) +
+                                       ", so that this is one of several processes. " + hint});
+  }
+}
+
 }  // namespace
 
 ChosenClusterResolver choose_cluster_resolver(const ClusterResolverOption& given,
@@ -56,6 +79,7 @@ ChosenClusterResolver choose_cluster_resolver(const ClusterResolverOption& given
     if (std::all_of(launcher.variables.begin(), launcher.variables.end(), is_set))
       return {launcher.make(environment), launcher.reason};
   }
+  check_incomplete(environment);
   return {std::make_shared<const SimpleClusterResolver>(), "no launcher has set its variables"};
 }
 

@@ -295,6 +295,21 @@ TEST(ChooseClusterResolver, HalfSetVariables) {
       {"MASTER_ADDR"});
 }
 
+TEST(ChooseClusterResolver, OneOfSeveralProcessesDoesNotTrainAlone) {
+  const auto error = [](const Environment& environment) {
+    return error_text<NotFoundError>([&] { choose_cluster_resolver({}, environment); });
+  };
+  EXPECT_EQ(
+      error({{"WORLD_SIZE", "2"}}),
+      "the variable RANK is not set. WORLD_SIZE is '2', so that this is one of several processes. torchrun "
+      "sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT together.");
+  EXPECT_TRUE(error({{"NYALA_WORLD_SIZE", "3"}}).starts_with("the variable TF_CONFIG is not set"));
+  EXPECT_TRUE(error({{"NYALA_NUM_WORKERS", "3"}}).starts_with("the variable NYALA_SERVICE is not set"));
+  EXPECT_TRUE(error({{"NYALA_SERVICE", "s"}}).starts_with("the variable NYALA_NUM_WORKERS is not set"));
+  for (const char* count : {"WORLD_SIZE", "NYALA_WORLD_SIZE", "NYALA_NUM_WORKERS"})
+    EXPECT_TRUE(choose_cluster_resolver({}, Environment({{count, "1"}})).resolver->cluster_spec().empty());
+}
+
 /// Without a map the environment of the process is asked.
 TEST(ChooseClusterResolver, ReadsTheProcessByDefault) {
   EXPECT_EQ(Environment().get("PATH").has_value(), std::getenv("PATH") != nullptr);
