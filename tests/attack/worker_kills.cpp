@@ -3,10 +3,13 @@
 // bit by bit those of a training that nobody disturbed; where those who are left go on alone, the same within
 // rounding. Prints how long it took from each kill until the survivors had done their next step. How they
 // meet and speak: "folder" (the default: a group of the tests' own, shared memory), or at a control plane, as
-// under `nyala launch`, "memory" (shared memory) or "gloo" (TCP).
+// under `nyala launch`, "memory" (shared memory) or "gloo" (TCP); with "elected" or "elected-gloo" one of
+// them runs that, and the others elect another one when it is killed.
 #include <fcntl.h>
 #include <signal.h>
+#include <arpa/inet.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +20,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <sstream>
 #include <string>
 
 #include <nyala/nyala.h>
@@ -55,11 +59,23 @@ struct Task {
 std::shared_ptr<ProcessGroup> group_of(const Task& task) {
   if (task.how == "folder") return std::make_shared<FileProcessGroup>(task.folder, task.name, kTimeout);
   CommunicationOptions options{.timeout = kTimeoutToMeet};
-  if (task.how == "gloo") options.implementation = CommunicationImplementation::gloo;
-  const SimpleClusterResolver resolver(
-      {.cluster_spec = ClusterSpec({{"worker", {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}}}),
-       .task_type = "worker",
-       .task_id = std::stoi(task.name)});
+  if (task.how.ends_with("gloo")) options.implementation = CommunicationImplementation::gloo;
+  std::vector<std::string> addresses = {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"};
+  const bool elects = task.how.starts_with("elected"), again = task.port.starts_with("again");
+  if (elects) {
+    std::istringstream ports(task.port.substr(task.port.find(' ')));
+    for (std::string& address : addresses) {
+      ports >> address;
+      address.insert(0, "127.0.0.1:");
+    }
+  }
+  const SimpleClusterResolver resolver({.cluster_spec = ClusterSpec({{"worker", addresses}}),
+                                        .task_type = "worker",
+                                        .task_id = std::stoi(task.name)});
+  if (elects)
+    return detail::cluster_process_group(
+        resolver, options, {{"NYALA_REJOIN", again ? "1" : "0"}},
+        {.min_workers = again ? 0 : 1, .rejoin_timeout = std::chrono::seconds(3)});
   return detail::cluster_process_group(
       resolver, options, {{"NYALA_COORDINATOR", "127.0.0.1:" + task.port}, {"NYALA_REJOIN", "1"}});
 }
@@ -101,12 +117,27 @@ std::vector<double> numbers_in(const std::string& text) {
   return numbers;
 }
 
+/// Of the loopback; nobody listens there now.
+int free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
 /// One training, from outside.
 class Training {
  public:
   Training(const std::string& program, std::string folder, std::string how, bool again)
       : program_(program), folder_(std::move(folder)), how_(std::move(how)), keeper_(folder_) {
-    if (how_ != "folder")
+    ports_ = again ? "again" : "fewer";
+    for (int slot = 0; slot < kWorkers; ++slot) ports_ += " " + std::to_string(free_port());
+    if (how_ == "memory" || how_ == "gloo")
       server_ = std::make_unique<detail::ControlServer>(
           detail::HostPort{"127.0.0.1", 0}, detail::ControlSecurity{},
           detail::ControlStateOptions{
@@ -199,7 +230,7 @@ class Training {
   void start(int slot) {
     const std::string name = std::to_string(slot) + "." + std::to_string(starts_++);
     std::vector<std::string> words =
-        Task{folder_, name, how_, std::to_string(server_ ? server_->address().port : 0)}.words();
+        Task{folder_, name, how_, server_ ? std::to_string(server_->address().port) : ports_}.words();
     words.insert(words.begin(), program_);
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -215,7 +246,7 @@ class Training {
     workers_[slot] = {id, name};
   }
 
-  std::string program_, folder_, how_;
+  std::string program_, folder_, how_, ports_;
   std::unique_ptr<detail::ControlServer> server_;
   FileGroupKeeper keeper_;
   std::map<int, Worker> workers_;
@@ -266,7 +297,7 @@ int main(int argc, char** argv) {
   const int wanted = argc > 1 ? std::atoi(argv[1]) : 200;
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
   const std::string how = argc > 3 ? argv[3] : "folder";
-  if ((how != "folder" && !detail::grpc_is_built()) || (how == "gloo" && !gloo_is_built())) {
+  if ((how != "folder" && !detail::grpc_is_built()) || (how.ends_with("gloo") && !gloo_is_built())) {
     std::printf("this build has no gRPC or no Gloo\n");
     return 77;
   }
