@@ -2,13 +2,15 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string_view>
 #include <system_error>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/out_of_memory.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 
@@ -95,19 +97,26 @@ Tensor load_csv(const std::string& path, const LoadCsvConfig& config) {
   if (config.dtype != "float32" && config.dtype != "float64")
     throw InvalidArgumentError("load_csv: expected dtype 'float32' or 'float64', received '" + config.dtype +
                                "'" + did_you_mean(config.dtype, {"float32", "float64"}));
+  (void)checked_path(path);
   std::error_code error;
   if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
     throw IoError("load_csv: cannot read " + path + ": it is not a regular file");
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw IoError("load_csv: cannot read " + path + ": " + std::strerror(errno));
+  if (!in) throw_file_error("load_csv: cannot read " + path, errno);
+  in.exceptions(std::ios::badbit);  // else no memory for a line would look like the end of the file
   CsvReader reader(path, config);
   if (config.skip_rows < 0)
     throw InvalidArgumentError("load_csv: expected skip_rows of at least 0, received " +
                                std::to_string(config.skip_rows));
   size_t skipped = kByteOrderMark.size();
-  for (std::string line; std::getline(in, line); skipped = 0)
-    reader.add(std::string_view(line).substr(line.starts_with(kByteOrderMark) ? skipped : 0));
-  if (in.bad()) throw IoError("load_csv: cannot read " + path + ": " + std::strerror(errno));
+  try {
+    for (std::string line; std::getline(in, line); skipped = 0)
+      reader.add(std::string_view(line).substr(line.starts_with(kByteOrderMark) ? skipped : 0));
+  } catch (const std::ios::failure&) {
+    throw_file_error("load_csv: cannot read " + path, errno);
+  } catch (const std::bad_alloc&) {
+    throw_out_of_memory([&] { return "load_csv: no memory for what is in " + path; });
+  }
   return reader.table();
 }
 

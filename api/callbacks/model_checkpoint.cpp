@@ -6,6 +6,7 @@
 #include <nyala/api/model/model.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 
@@ -30,11 +31,11 @@ void check_path(const std::string& path, bool weights_only) {
 }
 
 void make_folder_of(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const std::filesystem::path folder = std::filesystem::path(checked_path(path)).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error)
-    throw IoError("ModelCheckpoint: cannot make the folder '" + folder.string() + "': " + error.message());
+    throw_file_error("ModelCheckpoint: cannot make the folder '" + folder.string() + "'", error.value());
 }
 
 std::string five_digits(double value) { return format_path("{value:.5f}", {}, Logs{{"value", value}}); }

@@ -9,6 +9,7 @@
 #include <nyala/api/training/evaluate.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/files/base/file_errors.h>
 #include <nyala/files/base/folder.h>
 
 namespace nyala {
@@ -68,10 +69,9 @@ NumberedFile wait_for_newer(int64_t seen, const std::string& folder, std::chrono
                          (seen < 0 ? "" : " with a number above " + std::to_string(seen)));
     if (now - warned >= kBetweenWarnings) {
       warned = now;
-      log(LogChannel::warning,
-          "SidecarEvaluator: no new checkpoint in '" + folder +
-              "' for 30 seconds; does training write them, by ModelCheckpoint(\"" + folder +
-              "/ckpt-{epoch}.weights.h5\", {.save_weights_only = true})?");
+      log(LogChannel::warning, "SidecarEvaluator: no new checkpoint in '" + folder +
+                                   "' for 30 seconds; does training write them, by ModelCheckpoint(\"" +
+                                   folder + "/ckpt-{epoch}.weights.h5\", {.save_weights_only = true})?");
     }
     std::this_thread::sleep_for(kBetweenLooks);
   }
@@ -99,6 +99,7 @@ SidecarEvaluator::SidecarEvaluator(Model model, DataArgument data, std::string c
       config_(std::move(config)) {
   if (!data_) throw InvalidArgumentError("SidecarEvaluator: expected data to evaluate with, received none");
   if (checkpoint_dir_.empty()) throw InvalidArgumentError("SidecarEvaluator: expected the path of a folder");
+  (void)checked_path(checkpoint_dir_);
   if (config_.steps < 0 || config_.max_evaluations < 0 || config_.timeout.count() < 0)
     throw InvalidArgumentError("SidecarEvaluator: steps, max_evaluations and timeout cannot be negative");
 }
@@ -111,8 +112,8 @@ Logs SidecarEvaluator::start() {
     if (!load(model_, checkpoint.path)) continue;
     seen = checkpoint.number;
     log(LogChannel::info, "SidecarEvaluator: evaluating '" + checkpoint.path + "'");
-    logs = evaluate_data(model_, data_,
-                         {.verbose = 2, .steps = config_.steps, .callbacks = config_.callbacks});
+    logs =
+        evaluate_data(model_, data_, {.verbose = 2, .steps = config_.steps, .callbacks = config_.callbacks});
   }
   return logs;
 }

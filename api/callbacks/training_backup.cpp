@@ -6,6 +6,7 @@
 #include <nyala/api/saving/weights/write_once.h>
 #include <nyala/api/training/resume_point.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala::detail {
 
@@ -14,6 +15,7 @@ namespace fs = std::filesystem;
 TrainingBackup::TrainingBackup(std::string folder, std::string who)
     : folder_(std::move(folder)), who_(std::move(who)) {
   if (folder_.empty()) throw InvalidArgumentError(who_ + ": expected the path of a folder");
+  (void)checked_path(folder_);
 }
 
 TrainingPosition TrainingBackup::begin(const Model& model) const {
@@ -24,7 +26,7 @@ TrainingPosition TrainingBackup::begin(const Model& model) const {
         "before fit()");
   std::error_code error;
   if (writes_files(model.model_node())) fs::create_directories(folder_, error);
-  if (error) throw IoError(who_ + ": cannot make folder '" + folder_ + "': " + error.message());
+  if (error) throw_file_error(who_ + ": cannot make folder '" + folder_ + "'", error.value());
   if (!fs::exists(path())) return {};
   const TrainingPosition position = Checkpoint(model).restore(path());
   ResumePoint& resume = model.model_node().resume_point();

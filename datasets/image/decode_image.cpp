@@ -11,6 +11,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/image/image_bytes.h>
 #include <nyala/datasets/io/byte_reader.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 
@@ -143,6 +144,7 @@ Tensor decode_image(std::span<const uint8_t> bytes, const DecodeImageConfig& con
 }
 
 Tensor decode_image_file(const std::filesystem::path& path, DecodeImageConfig config) {
+  (void)checked_path(path.string());
   std::error_code code;
   if (std::filesystem::exists(path, code) && !std::filesystem::is_regular_file(path, code) &&
       !std::filesystem::is_directory(path, code))

@@ -10,6 +10,7 @@
 
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/base/file_errors.h>
 #include <nyala/files/base/folder.h>
 
 namespace nyala {
@@ -82,6 +83,7 @@ std::vector<T> part(const std::vector<T>& all, size_t begin, size_t end) {
 }  // namespace
 
 std::vector<std::string> class_folders(const fs::path& directory) {
+  (void)checked_path(directory.string());
   std::error_code code;
   if (!fs::is_directory(directory, code))
     throw NotFoundError(directory.string() + ": expected a directory, found " +

@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala::datasets {
 
@@ -46,11 +47,12 @@ struct ByteReader::State {
 };
 
 ByteReader::State::State(const std::filesystem::path& p, uint64_t limit) : path(p), max_bytes(limit) {
+  (void)checked_path(path.string());
   std::error_code code;
   if (std::filesystem::is_directory(path, code))
     throw IoError(path.string() + ": expected a file, found a folder");
   file.reset(std::fopen(path.c_str(), "rb"));
-  if (!file) throw IoError(path.string() + ": cannot open the file: " + std::strerror(errno));
+  if (!file) throw_file_error(path.string() + ": cannot open the file", errno);
   const uintmax_t size = std::filesystem::file_size(path, code);
   file_size = code ? 0 : size;
   stream.next_in = input.data();
@@ -75,8 +77,7 @@ void ByteReader::State::damaged(const std::string& reason) const {
 bool ByteReader::State::refill() {
   if (stream.avail_in > 0) return true;
   const size_t count = std::fread(input.data(), 1, input.size(), file.get());
-  if (std::ferror(file.get()))
-    throw IoError(path.string() + ": cannot read the file: " + std::strerror(errno));
+  if (std::ferror(file.get())) throw_file_error(path.string() + ": cannot read the file", errno);
   stream.next_in = input.data();
   stream.avail_in = static_cast<uInt>(count);
   return count > 0;

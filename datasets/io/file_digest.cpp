@@ -2,13 +2,13 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <vector>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/io/md5.h>
 #include <nyala/datasets/io/sha256.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala::datasets {
 
@@ -16,14 +16,14 @@ namespace {
 
 template <class Hash>
 std::string digest_of(const std::filesystem::path& path) {
+  (void)checked_path(path.string());
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) throw IoError(path.string() + ": cannot open the file: " + std::strerror(errno));
+  if (!file) throw_file_error(path.string() + ": cannot open the file", errno);
   Hash hash;
   std::vector<uint8_t> buffer(size_t{1} << 18);
   while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get()))
     hash.update({buffer.data(), count});
-  if (std::ferror(file.get()))
-    throw IoError(path.string() + ": cannot read the file: " + std::strerror(errno));
+  if (std::ferror(file.get())) throw_file_error(path.string() + ": cannot read the file", errno);
   return hash.finish();
 }
 

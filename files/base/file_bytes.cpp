@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <new>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/out_of_memory.h>
 #include <nyala/files/base/file_bytes.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 namespace {
@@ -18,7 +20,11 @@ namespace {
 constexpr uint64_t kPage = uint64_t{64} << 10;  // what is kept together
 
 [[noreturn]] void throw_system_error(const std::string& what, const std::string& path, int code) {
-  throw IoError(what + " '" + path + "': " + std::generic_category().message(code));
+  throw_file_error(what + " '" + path + "'", code);
+}
+
+[[noreturn]] void throw_no_room(const std::string& path, uint64_t bytes) {
+  throw_out_of_memory([&] { return "no memory for " + std::to_string(bytes) + " bytes of '" + path + "'"; });
 }
 
 struct stat status_of(int descriptor, const std::string& path) {
@@ -35,7 +41,7 @@ bool same_time(const timespec& a, const timespec& b) {
 
 std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path) {
   // O_NONBLOCK: opening a pipe without a writer would wait for one.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int descriptor = ::open(checked_path(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) throw_system_error("cannot open", path, errno);
   return std::shared_ptr<const FileBytes>(new FileBytes(path, descriptor));
 }
@@ -49,6 +55,9 @@ FileBytes::FileBytes(std::string path, int descriptor) : path_(std::move(path)),
     if (size_ > kMaxCopied) return;
     copy_.resize(size_);
     fetch(0, copy_);
+  } catch (const std::bad_alloc&) {
+    ::close(descriptor_);
+    throw_no_room(path_, size_);
   } catch (...) {
     ::close(descriptor_);
     throw;
@@ -75,7 +84,7 @@ std::span<const std::byte> FileBytes::part(uint64_t begin, uint64_t count) const
   if (!room_) {
     void* const room =
         ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room == MAP_FAILED) throw_system_error("no memory to read", path_, errno);
+    if (room == MAP_FAILED) throw_no_room(path_, size_);
     room_ = static_cast<std::byte*>(room);
   }
   for (uint64_t page = begin / kPage; page <= (begin + count - 1) / kPage; ++page) keep_page(page);

@@ -22,7 +22,8 @@ class FileBytes {
  public:
   static constexpr size_t kMaxCopied = size_t{16} << 20;
 
-  /// Throws IoError (path and reason of the system) if `path` is no regular file or cannot be read.
+  /// Throws IoError (path and reason of the system) if `path` is no regular file or cannot be read,
+  /// OutOfMemoryError where memory is what is missing.
   static std::shared_ptr<const FileBytes> open(const std::string& path);
 
   ~FileBytes();

@@ -7,6 +7,14 @@ namespace nyala {
 
 class Error;
 
+/// Throws what the system's error `code` (errno) says of `what`, which names the file: "`what`: reason".
+/// OutOfMemoryError where memory ran out, else IoError; a file that may not grow gets a hint.
+[[noreturn]] void throw_file_error(const std::string& what, int code);
+
+/// `path`. Throws InvalidArgumentError for one with a NUL byte, where the system would take it to end.
+/// Whoever opens, makes or looks for a file or folder that a user named asks this first.
+const std::string& checked_path(const std::string& path);
+
 /// Inside a catch block: throws the current exception again, so that it names `file`. An Error whose text
 /// does not hold the path gets it in front. Others go on as they are.
 [[noreturn]] void rethrow_naming(const std::string& file);

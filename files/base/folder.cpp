@@ -5,25 +5,22 @@
 #include <cerrno>
 #include <memory>
 #include <string_view>
-#include <system_error>
 
-#include <nyala/backend/core/error.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 
 namespace {
 
 [[noreturn]] void fail(const std::string& folder, int error) {
-  const std::string text = folder + ": cannot read the folder: " + std::generic_category().message(error);
-  if (error == ENOMEM) throw OutOfMemoryError(text);
-  throw IoError(text);
+  throw_file_error(folder + ": cannot read the folder", error);
 }
 
 }  // namespace
 
 std::vector<std::string> names_in_folder(const std::string& folder) {
   const auto close = [](DIR* open) { closedir(open); };
-  const std::unique_ptr<DIR, decltype(close)> open(opendir(folder.c_str()), close);
+  const std::unique_ptr<DIR, decltype(close)> open(opendir(checked_path(folder).c_str()), close);
   if (!open) fail(folder, errno);
   std::vector<std::string> names;
   while (true) {

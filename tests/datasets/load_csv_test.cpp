@@ -4,8 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/datasets/image/decode_image.h>
+#include <nyala/datasets/image/image_files.h>
+#include <nyala/datasets/io/byte_reader.h>
+#include <nyala/datasets/io/file_digest.h>
 #include <nyala/datasets/load_csv.h>
 #include <nyala/tests/datasets/test_files.h>
+#include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
@@ -64,6 +69,16 @@ TEST_F(LoadCsvTest, ChosenColumnsComeInTheirOrderAndOthersMayBeText) {
 }
 
 TEST_F(LoadCsvTest, AnEmptyFileHasNoRows) { EXPECT_EQ(load_csv(file("")).shape(), (Shape{0, 0})); }
+
+TEST_F(LoadCsvTest, APathIsNotCutAtANulByte) {
+  const std::string cut = file("1,2\n") + std::string("\0.csv", 5);
+  expect_error<InvalidArgumentError>([&] { load_csv(cut); }, {"NUL byte"});
+  expect_error<InvalidArgumentError>([&] { datasets::ByteReader reader(cut); }, {"NUL byte"});
+  expect_error<InvalidArgumentError>([&] { datasets::md5_of_file(cut); }, {"NUL byte"});
+  expect_error<InvalidArgumentError>([&] { decode_image_file(cut, {}); }, {"NUL byte"});
+  expect_error<InvalidArgumentError>([&] { class_folders(folder_.path().string() + std::string("\0", 1)); },
+                                     {"NUL byte"});
+}
 
 TEST_F(LoadCsvTest, ErrorsNameLineAndColumn) {
   EXPECT_THAT(error<FileFormatError>("1,2\n3,four\n"),
