@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include <nyala/api/callbacks/base/python_text.h>
@@ -8,6 +7,8 @@
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/weights/write_once.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/write_signals.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 
@@ -16,7 +17,7 @@ using namespace nyala::detail;
 namespace {
 
 [[noreturn]] void fail(const std::string& filename, const char* what) {
-  throw IoError("CSVLogger: cannot " + std::string(what) + " '" + filename + "': " + std::strerror(errno));
+  throw_file_error("CSVLogger: cannot " + std::string(what) + " '" + filename + "'", errno);
 }
 
 bool has_bytes(const std::string& filename) {
@@ -46,6 +47,7 @@ std::string text_of(const std::vector<double>& values) {
 
 CSVLogger::CSVLogger(std::string filename, const Config& config)
     : filename_(std::move(filename)), config_(config) {
+  (void)checked_path(filename_);
   if (config.separator.size() != 1 ||
       std::string_view("\"\r\n").find(config.separator) != std::string_view::npos)
     throw InvalidArgumentError(
@@ -86,6 +88,7 @@ void CSVLogger::write_row(const std::vector<std::string>& cells) {
   for (size_t i = 0; i < cells.size(); ++i)
     line += (i > 0 ? config_.separator : "") + quoted(cells[i], config_.separator);
   line += "\r\n";
+  const NoWriteSignals none;
   if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() || std::fflush(file_.get()) != 0)
     fail(filename_, "write");
 }

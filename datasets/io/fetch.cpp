@@ -16,7 +16,9 @@
 #include <curl/curl.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/write_signals.h>
 #include <nyala/datasets/io/file_digest.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala::datasets {
 
@@ -24,8 +26,6 @@ namespace {
 
 constexpr long kConnectSeconds = 20;
 constexpr long kStallSeconds = 60;
-
-std::string error_text() { return std::strerror(errno); }
 
 /// The open, locked `x.part`.
 class PartFile {
@@ -65,7 +65,7 @@ class PartFile {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw IoError(path_.string() + ": " + what + ": " + error_text());
+    throw_file_error(path_.string() + ": " + what, errno);
   }
 
   /// Another process may have renamed the part while this one waited: then the lock is on the finished
@@ -149,6 +149,7 @@ bool transfer_rest(const FetchRequest& request, PartFile& part) {
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
+  const NoWriteSignals none;  // of the file, and of a server that has gone
   const CURLcode status = curl_easy_perform(curl);
   if (transfer.thrown) std::rethrow_exception(transfer.thrown);
   if (status == CURLE_OK) return true;
@@ -191,11 +192,11 @@ void check_request(const FetchRequest& request) {
 
 void fetch(const FetchRequest& request) {
   check_request(request);
+  (void)checked_path(request.path.string());
   std::error_code code;
   if (std::filesystem::exists(request.path, code)) return;
   std::filesystem::create_directories(request.path.parent_path(), code);
-  if (code)
-    throw IoError(request.path.parent_path().string() + ": cannot make the folder: " + code.message());
+  if (code) throw_file_error(request.path.parent_path().string() + ": cannot make the folder", code.value());
   PartFile part(request.path.string() + ".part");
   if (std::filesystem::exists(request.path, code)) {  // another process was faster
     std::filesystem::remove(part.path(), code);

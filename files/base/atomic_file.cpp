@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/write_signals.h>
 #include <nyala/backend/runtime/system_random.h>
 #include <nyala/files/base/atomic_file.h>
+#include <nyala/files/base/file_errors.h>
 #include <nyala/files/base/folder.h>
 
 namespace nyala {
@@ -81,8 +83,7 @@ std::string behind_links(const std::string& path) {
   for (int i = 0; fs::is_symlink(fs::symlink_status(target, code)); ++i) {
     const fs::path next = fs::read_symlink(target, code);
     if (code || i == kMostLinks)
-      throw IoError("cannot follow the symbolic link '" + path +
-                    "': " + (code ? code.message() : std::generic_category().message(ELOOP)));
+      throw_file_error("cannot follow the symbolic link '" + path + "'", code ? code.value() : ELOOP);
     target = target.parent_path() / next;  // of which an absolute one is all
   }
   return target.string();
@@ -91,12 +92,14 @@ std::string behind_links(const std::string& path) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path)
-    : path_(path), target_(behind_links(path)), prefix_(temporary_prefix(target_)) {
+    : path_(checked_path(path)), target_(behind_links(path)), prefix_(temporary_prefix(target_)) {
   std::error_code code;
   const fs::file_status status = fs::status(target_, code);
   if (!fs::status_known(status)) fail("cannot write", code.value());
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw IoError("cannot write '" + path_ + "': it exists and is no regular file");
+  if (!fs::is_directory(parent_of(target_), code) && code == std::errc::not_enough_memory)
+    fail("cannot write", code.value());
   if (!fs::is_directory(parent_of(target_), code))
     throw IoError("cannot write '" + path_ + "': the folder '" + parent_of(target_) + "' does not exist");
   remove_stale();
@@ -118,7 +121,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(const char* what, int code) const {
-  throw IoError(std::string(what) + " '" + path_ + "': " + std::generic_category().message(code));
+  throw_file_error(std::string(what) + " '" + path_ + "'", code);
 }
 
 void AtomicFile::create_temporary() {
@@ -163,6 +166,7 @@ void AtomicFile::remove_stale() const try {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
+  const NoWriteSignals none;
   // One call moves at most 2 GiB.
   constexpr size_t kPiece = size_t{1} << 30;
   while (!bytes.empty()) {
@@ -181,6 +185,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::rewrite(uint64_t position, std::span<const std::byte> bytes) {
+  const NoWriteSignals none;
   while (!bytes.empty()) {
     const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position));
     if (count < 0 && errno == EINTR) continue;

@@ -16,7 +16,8 @@ namespace nyala {
 ///
 /// Several threads and processes may write the same path at once: each writes its own temporary file, the
 /// last one to commit wins. Temporary files of killed writers of this path are removed by the next writer.
-/// Everything throws IoError with the path and the reason of the system.
+/// Everything throws IoError with the path and the reason of the system, OutOfMemoryError where that is
+/// memory. A file that may not grow (RLIMIT_FSIZE) is such an IoError, too: SIGXFSZ does not arrive.
 class AtomicFile {
  public:
   /// Creates the empty temporary file. Throws also if `path` exists and is no regular file, and

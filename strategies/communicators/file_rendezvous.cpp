@@ -12,6 +12,8 @@
 
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/write_signals.h>
+#include <nyala/files/base/file_errors.h>
 
 namespace nyala {
 
@@ -27,6 +29,7 @@ std::string file_of_key(std::string_view key) {
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
 bool write_whole(int file, std::string_view text) {
+  const NoWriteSignals none;
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -39,10 +42,10 @@ bool write_whole(int file, std::string_view text) {
 }  // namespace
 
 FileRendezvous::FileRendezvous(std::string folder) : folder_(std::move(folder)) {
+  (void)checked_path(folder_);
   descriptor_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor_ < 0)
-    throw IoError("FileRendezvous: cannot open the folder " + detail::in_quotes(folder_) + ": " +
-                  reason_of(errno));
+    throw_file_error("FileRendezvous: cannot open the folder " + detail::in_quotes(folder_), errno);
   struct stat about {};
   const bool known = ::fstat(descriptor_, &about) == 0;
   if (known && about.st_uid == ::geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0) return;

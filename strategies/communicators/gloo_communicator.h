@@ -18,8 +18,8 @@ bool gloo_is_built();
 /// options.trusted_network, CommunicationError where ranks do not come or cannot be reached.
 ///
 /// Adds in the order of ranks: ((r0 + r1) + r2) + ... Of large reductions each rank adds one part; what
-/// all_gather and broadcast move goes from its owner to each of the others. Ignores SIGPIPE in this process,
-/// unless it is handled.
+/// all_gather and broadcast move goes from its owner to each of the others. A rank that has
+/// gone raises no SIGPIPE here.
 ///
 /// A rank that ends without a word is mostly seen at once, PeerLostError; of a few ends in a hundred Gloo
 /// says nothing, and then the others get TimeoutError when the call's time is over.

@@ -21,6 +21,8 @@
 #include <gloo/transport/tcp/pair.h>
 #include <gloo/transport/tcp/unbound_buffer.h>
 
+#include <nyala/backend/core/write_signals.h>
+
 namespace nyala::detail {
 
 namespace {
@@ -110,9 +112,11 @@ class GlooBuffer final : public Links::Buffer {
  public:
   explicit GlooBuffer(std::unique_ptr<gloo::transport::UnboundBuffer> buffer) : buffer_(std::move(buffer)) {}
   void send(int peer, uint64_t tag, size_t offset, size_t bytes) override {
+    const NoWriteSignals none;  // Gloo writes without asking for none
     buffer_->send(peer, tag, offset, bytes);
   }
   void receive(int peer, uint64_t tag, size_t offset, size_t bytes) override {
+    const NoWriteSignals none;
     buffer_->recv(peer, tag, offset, bytes);
   }
   bool wait_sent(milliseconds timeout) override { return buffer_->waitSend(nullptr, timeout); }
@@ -134,6 +138,7 @@ class GlooLinks final : public Links {
     return std::make_unique<GlooBuffer>(context_->createUnboundBuffer(data, bytes));
   }
   void close() noexcept override {
+    const NoWriteSignals none;
     try {
       context_->closeConnections();
     } catch (const std::exception&) {  // they are closed
@@ -144,15 +149,8 @@ class GlooLinks final : public Links {
   std::shared_ptr<gloo::Context> context_;
 };
 
-/// Gloo's thread writes to connections without asking for no signal.
-void ignore_broken_pipes() {
-  struct sigaction now {};
-  if (::sigaction(SIGPIPE, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
-      now.sa_handler == SIG_DFL)
-    ::signal(SIGPIPE, SIG_IGN);
-}
-
-/// Its address is where pairs listen while they are made, a moment each: no other host comes to it.
+/// Its address is where pairs listen while they are made, a moment each: no other host comes to it. Its
+/// thread handles no signals of the program, and none ends it: all are blocked there.
 std::shared_ptr<tcp::Device> make_device() {
   sigset_t all, before;
   ::sigfillset(&all);
@@ -167,7 +165,7 @@ std::shared_ptr<tcp::Device> make_device() {
 }  // namespace
 
 std::unique_ptr<Links> gloo_links(int rank, std::vector<Socket> sockets, milliseconds timeout) {
-  ignore_broken_pipes();
+  const NoWriteSignals none;
   return std::make_unique<GlooLinks>(
       std::make_shared<GuardedContext>(rank, std::move(sockets), make_device(), timeout));
 }

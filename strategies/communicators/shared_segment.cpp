@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/write_signals.h>
 
 namespace nyala::detail {
 
@@ -56,6 +57,7 @@ void check_is_memfd(std::string_view name, const std::string& path) {
 SharedSegment::SharedSegment(size_t bytes) : bytes_(bytes) {
   descriptor_ = ::memfd_create(kSegmentName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor_ < 0) throw IoError("shared memory: memfd_create: " + reason_now());
+  const NoWriteSignals none;
   const int error = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
   const bool sealed =
       error == 0 && ::fchmod(descriptor_, 0600) == 0 && ::fcntl(descriptor_, F_ADD_SEALS, kSeals) == 0;

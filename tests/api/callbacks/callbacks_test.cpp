@@ -17,6 +17,8 @@
 #include <nyala/api/saving/load_model.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 // Callbacks are driven by hand with made-up logs, so that what they do follows from the numbers below.
 namespace nyala {
@@ -262,6 +264,21 @@ TEST(CSVLoggerCallback, APipeIsAnErrorAndNotAWait) {
   Model model = small_model();
   CSVLogger logger((folder / "log.csv").string());
   EXPECT_THROW(run(logger, model, {"val_loss", {1}}), IoError);
+}
+
+TEST(Callbacks, PathsAreNotCutAtANulByte) {
+  const ScratchFolder folder("nul");
+  const std::string cut = folder.file("a") + std::string("\0b.keras", 8);
+  expect_error([&] { CSVLogger logger(cut); }, {"NUL byte"});
+  expect_error([&] { BackupAndRestore backup(cut); }, {"NUL byte"});
+  const Sequential model({Input({1}), Dense(1)});
+  model.compile({.loss = "mse"});
+  const Tensor x = Tensor::ones({2, 1});
+  const std::string below = folder.file("a") + std::string("\0b/c.keras", 10);
+  expect_error([&] { model.fit(x, x, {.verbose = 0, .callbacks = {ModelCheckpoint(below)}}); }, {"NUL byte"});
+  expect_error([&] { model.save(cut); }, {"NUL byte"});
+  expect_error([&] { load_model(cut); }, {"NUL byte"});
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(CSVLoggerCallback, BytesOfPythonsCsv) {

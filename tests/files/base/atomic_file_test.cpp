@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <signal.h>
 #include <string>
 #include <sys/resource.h>
@@ -14,6 +15,9 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/files/base/atomic_file.h>
+#include <nyala/files/base/file_bytes.h>
+#include <nyala/files/base/folder.h>
+#include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala {
@@ -116,13 +120,20 @@ TEST_F(AtomicFileTest, AFullDiskIsNamedAndLeavesTheOldFile) {
   struct rlimit old_limit {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old_limit), 0);
   const struct rlimit limit { 10000, old_limit.rlim_max };
-  const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  expect_io_error([&] { write(std::string(50000, 'x')); }, "File too large");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);  // its signal would end the process
+  expect_io_error([&] { write(std::string(50000, 'x')); }, "File too large; files of this process may have");
   ::setrlimit(RLIMIT_FSIZE, &old_limit);
-  ::signal(SIGXFSZ, old_handler);
   EXPECT_EQ(content(), "old");
   EXPECT_EQ(files(), 1u);
+}
+
+// Some would be cut where the byte stands, and another file be written.
+TEST_F(AtomicFileTest, APathWithANulByteIsRefused) {
+  const std::string cut = path_ + std::string("\0.keras", 7);
+  for (const auto& use : std::vector<std::function<void()>>{
+           [&] { AtomicFile file(cut); }, [&] { FileBytes::open(cut); }, [&] { names_in_folder(cut); }})
+    expect_error<InvalidArgumentError>(use, {"NUL byte at position " + std::to_string(path_.size())});
+  EXPECT_EQ(files(), 0u);
 }
 
 TEST_F(AtomicFileTest, ThreadsWritingOnePathLeaveOneWholeFile) {
