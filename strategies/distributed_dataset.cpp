@@ -1,7 +1,10 @@
 #include <nyala/strategies/distributed_dataset.h>
 
+#include <algorithm>
+
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/process_exchange.h>
+#include <nyala/strategies/batch_kind.h>
 #include <nyala/strategies/strategy_node.h>
 
 namespace nyala {
@@ -45,31 +48,38 @@ DistributedDataset::Iterator::Iterator(std::shared_ptr<StrategyNode> strategy, c
 
 namespace {
 
-/// Of each process whether it has a batch, and how many rows; in the order of ranks.
-std::vector<int64_t> asked_of_all(ProcessExchange& processes, bool comes, int64_t rows) {
-  const int64_t own[] = {comes, rows};
-  std::vector<int64_t> all(2 * static_cast<size_t>(processes.size()));
-  processes.all_numbers(own, all, "the next batch of a DistributedDataset");
+struct Said {
+  int64_t comes, rows, kind;
+};
+
+constexpr const char* kNext = "the next batch of a DistributedDataset";
+
+/// Of each process whether it has a batch, and how many rows; in the order of ranks. `batch` as it comes from
+/// the Dataset.
+std::vector<Said> asked_of_all(ProcessExchange& processes, bool comes, int64_t rows, const Batch& batch) {
+  const std::vector<Said> all = said_by_all(processes, Said{comes, rows, comes ? kind_of(batch) : 0}, kNext);
+  const auto first = std::ranges::find_if(all, [](const Said& one) { return one.comes != 0; });
+  if (std::ranges::any_of(all, [&](const Said& one) { return one.comes && one.kind != first->kind; }))
+    refuse_kinds(processes, comes ? &batch : nullptr, kNext);
   return all;
 }
 
 /// Every process walks the same batches.
-void check_alike(ProcessExchange& processes, bool comes, int64_t rows) {
-  const std::vector<int64_t> all = asked_of_all(processes, comes, rows);
-  for (size_t i = 2; i < all.size(); i += 2)
-    if (all[i] != all[0] || all[i + 1] != all[1])
+void check_alike(ProcessExchange& processes, bool comes, int64_t rows, const Batch& batch) {
+  const std::vector<Said> all = asked_of_all(processes, comes, rows, batch);
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank].comes != all[0].comes || all[rank].rows != all[0].rows)
       throw CommunicationError(
-          "distribute: ranks 0 and " + std::to_string(i / 2) +
+          "distribute: ranks 0 and " + std::to_string(rank) +
           " have different batches; give every process the same Dataset, or make one for "
           "each by distribute_datasets_from_function()");
 }
 
 /// Each process has data of its own, `batch` while it `comes`. One whose data has ended goes on without rows
 /// until all have.
-void join(ProcessExchange& processes, DistributedBatch& batch, bool& comes) {
-  const std::vector<int64_t> all = asked_of_all(processes, comes, comes ? batch.rows : 0);
-  bool some = false;
-  for (size_t i = 0; i < all.size(); i += 2) some = some || all[i];
+void join(ProcessExchange& processes, DistributedBatch& batch, bool& comes, const Batch& read) {
+  const std::vector<Said> all = asked_of_all(processes, comes, comes ? batch.rows : 0, read);
+  const bool some = std::ranges::any_of(all, [](const Said& one) { return one.comes != 0; });
   if (some && !comes) {
     if (batch.parts.empty())
       throw InvalidArgumentError(
@@ -79,9 +89,9 @@ void join(ProcessExchange& processes, DistributedBatch& batch, bool& comes) {
   }
   comes = some;
   batch.rows = batch.first_row = 0;
-  for (size_t rank = 0; rank < all.size() / 2; ++rank) {
-    if (static_cast<int>(rank) == processes.rank()) batch.first_row = batch.rows;
-    batch.rows += all[2 * rank + 1];
+  for (int rank = 0; rank < processes.size(); ++rank) {
+    if (rank == processes.rank()) batch.first_row = batch.rows;
+    batch.rows += all[static_cast<size_t>(rank)].rows;
   }
 }
 
@@ -93,13 +103,13 @@ DistributedDataset::Iterator& DistributedDataset::Iterator::operator++() {
   ProcessExchange* const processes = strategy_->processes();
   if (own_) {
     if (more_) batch_ = cut_among_own(batch);
-    join(*processes, batch_, more_);
+    join(*processes, batch_, more_, batch);
   } else if (batches_are_ == BatchesAre::global) {
-    if (processes) check_alike(*processes, more_, more_ ? num_rows(batch, "distribute") : 0);
+    if (processes) check_alike(*processes, more_, more_ ? num_rows(batch, "distribute") : 0, batch);
     if (more_) batch_ = strategy_->distribute(batch);
   } else {
     if (more_) batch_ = one_for_each(batch);
-    if (processes) join(*processes, batch_, more_);
+    if (processes) join(*processes, batch_, more_, batch);
   }
   return *this;
 }

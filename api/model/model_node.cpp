@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <nyala/api/model/live_models.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/parameters/variable_changes.h>
 #include <nyala/backend/runtime/context.h>
@@ -10,9 +11,9 @@ namespace nyala {
 
 using namespace nyala::detail;
 
-ModelNode::ModelNode() : strategy_(current_strategy()) {}
+ModelNode::ModelNode() : strategy_(current_strategy()) { note_model(*this); }
 
-ModelNode::~ModelNode() = default;
+ModelNode::~ModelNode() { forget_model(*this); }
 
 // Layers build themselves for the abstract tensors that they are called with.
 void ModelNode::build(Builder&, const Shapes& inputs) {

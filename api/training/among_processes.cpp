@@ -4,7 +4,6 @@
 #include <nyala/api/training/among_processes.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
 
@@ -14,6 +13,7 @@
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/process_exchange.h>
+#include <nyala/strategies/batch_kind.h>
 #include <nyala/strategies/cross_device/mean_of_sum.h>
 
 namespace nyala {
@@ -22,16 +22,33 @@ using namespace nyala::detail;
 
 namespace {
 
+/// What each process says of its next batch.
+struct Said {
+  int64_t stops, comes, rows, own, kind;
+};
+
 /// The rows of lower ranks come first.
-NextBatch place_own(const std::vector<int64_t>& comes, const std::vector<int64_t>& rows, size_t rank,
-                    BatchPlace& place) {
-  place = {.own = rows[rank]};
-  for (size_t other = 0; other < rows.size(); ++other) {
-    if (other < rank) place.first += rows[other];
-    place.rows += rows[other];
+NextBatch place_own(const std::vector<Said>& all, size_t rank, BatchPlace& place) {
+  place = {.own = all[rank].rows};
+  for (size_t other = 0; other < all.size(); ++other) {
+    if (!all[other].own)
+      throw CommunicationError("the next batch: rank " + std::to_string(other) +
+                               " has another AutoShardPolicy than rank " + std::to_string(rank));
+    if (other < rank) place.first += all[other].rows;
+    place.rows += all[other].rows;
   }
-  return std::ranges::any_of(comes, [](int64_t one) { return one != 0; }) ? NextBatch::comes
-                                                                          : NextBatch::is_none;
+  return std::ranges::any_of(all, &Said::comes) ? NextBatch::comes : NextBatch::is_none;
+}
+
+std::string text_of(const Said& one) {
+  return one.comes ? "one of " + std::to_string(one.rows) + " rows" : "none";
+}
+
+void check_kinds(ProcessExchange& processes, const std::vector<Said>& all, const NextBatchHere& here) {
+  const auto first = std::ranges::find_if(all, [](const Said& one) { return one.comes != 0; });
+  const auto differs = [&](const Said& one) { return one.comes && one.kind != first->kind; };
+  if (std::ranges::any_of(all, differs))
+    refuse_kinds(processes, here.comes ? here.batch : nullptr, "the next batch");
 }
 
 }  // namespace
@@ -42,33 +59,17 @@ NextBatch next_of_all(StrategyNode& strategy, const NextBatchHere& here, BatchPl
     if (here.stops) return NextBatch::is_not_wanted;
     return here.comes ? NextBatch::comes : NextBatch::is_none;
   }
-  using Numbers = std::array<int64_t, 4>;
-  const Numbers own{here.stops, here.comes, here.rows, here.own};
-  std::vector<int64_t> all(own.size() * static_cast<size_t>(processes->size()));
-  processes->all_numbers(own, all, "the next batch");
-  const auto of = [&](size_t rank, size_t number) { return all[rank * own.size() + number]; };
-  const size_t size = static_cast<size_t>(processes->size());
-  for (size_t rank = 0; rank < size; ++rank)
-    if (of(rank, 0)) return NextBatch::is_not_wanted;
-  if (place && here.own) {
-    std::vector<int64_t> comes, rows;
-    for (size_t rank = 0; rank < size; ++rank) {
-      if (!of(rank, 3))
-        throw CommunicationError("the next batch: rank " + std::to_string(rank) +
-                                 " has another AutoShardPolicy than rank " +
-                                 std::to_string(processes->rank()));
-      comes.push_back(of(rank, 1));
-      rows.push_back(of(rank, 2));
-    }
-    return place_own(comes, rows, static_cast<size_t>(processes->rank()), *place);
-  }
-  for (size_t rank = 1; rank < size; ++rank) {
-    const auto text = [&](size_t r) {
-      return of(r, 1) ? "one of " + std::to_string(of(r, 2)) + " rows" : std::string("none");
-    };
-    if (of(rank, 1) != of(0, 1) || of(rank, 2) != of(0, 2) || of(rank, 3) != of(0, 3))
-      throw CommunicationError("the next batch: rank 0 has " + text(0) + ", rank " + std::to_string(rank) +
-                               " has " + text(rank) +
+  const int64_t kind = here.comes && here.batch ? kind_of(*here.batch) : 0;
+  const Said own{here.stops, here.comes, here.rows, here.own, kind};
+  const std::vector<Said> all = said_by_all(*processes, own, "the next batch");
+  if (std::ranges::any_of(all, &Said::stops)) return NextBatch::is_not_wanted;
+  check_kinds(*processes, all, here);
+  if (place && here.own) return place_own(all, static_cast<size_t>(processes->rank()), *place);
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    const Said& other = all[rank];
+    if (other.comes != all[0].comes || other.rows != all[0].rows || other.own != all[0].own)
+      throw CommunicationError("the next batch: rank 0 has " + text_of(all[0]) + ", rank " +
+                               std::to_string(rank) + " has " + text_of(other) +
                                "; give every process the same data: it takes its rows of each batch");
   }
   return here.comes ? NextBatch::comes : NextBatch::is_none;
@@ -78,8 +79,10 @@ NextBatch next_of_all(StrategyNode& strategy, Feed& feed, Batch& batch, bool sto
   const bool comes = !stops && feed.next(batch);
   BatchPlace place;
   const int64_t rows = comes ? global_rows(feed, batch) : 0;
-  const NextBatch next =
-      next_of_all(strategy, {.stops = stops, .comes = comes, .rows = rows, .own = feed.is_own()}, &place);
+  const NextBatch next = next_of_all(
+      strategy,
+      {.stops = stops, .comes = comes, .rows = rows, .own = feed.is_own(), .batch = comes ? &batch : nullptr},
+      &place);
   if (!feed.is_own() || next != NextBatch::comes) return next;
   if (!comes && batch.x.empty())
     throw InvalidArgumentError(
@@ -98,10 +101,8 @@ int resolved_verbosity(StrategyNode& strategy, int verbose) {
 bool any_stops(StrategyNode& strategy, bool stops) {
   ProcessExchange* const processes = strategy.processes();
   if (!processes) return stops;
-  const int64_t own = stops;
-  std::vector<int64_t> all(static_cast<size_t>(processes->size()));
-  processes->all_numbers({&own, 1}, all, "whether training stops");
-  return std::any_of(all.begin(), all.end(), [](int64_t one) { return one != 0; });
+  const auto all = said_by_all(*processes, int64_t{stops}, "whether training stops");
+  return std::ranges::any_of(all, [](int64_t one) { return one != 0; });
 }
 
 namespace {

@@ -21,11 +21,13 @@ struct NextBatchHere {
   bool comes = false;
   int64_t rows = 0;
   bool own = false;  // others may have more or fewer rows, or none any more
+  const Batch* batch = nullptr;  // the one that comes; what it is made of is the same everywhere
 };
 
 /// The same on all processes. Where one stops, all do. Throws CommunicationError where some have a batch and
-/// others none, or batches of other rows: every process is given the whole batches. Of batches that are each
-/// process' own `place` becomes where this one's are.
+/// others none, or batches of other rows: every process is given the whole batches; StateError where they are
+/// made of other things (kind_of()). Of batches that are each process' own `place` becomes where this one's
+/// are.
 NextBatch next_of_all(StrategyNode& strategy, const NextBatchHere& here, BatchPlace* place = nullptr);
 /// The next of `feed`'s batches in this way. A process whose own batches have ended while others' have not
 /// gets the last one without rows.

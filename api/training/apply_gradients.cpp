@@ -2,10 +2,12 @@
 
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/optimizers/base/optimizer_node.h>
+#include <nyala/api/training/compiled_facts.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/strategy_node.h>
 
 namespace nyala {
@@ -83,6 +85,15 @@ void check_tracked(const BaseOptimizer& optimizer) {
                    optimizer.class_name() + "(...));`");
 }
 
+/// Once for an optimizer of a loop of the program's own; fit looks by itself.
+void check_loop(StrategyNode& strategy, const Optimizer& optimizer, const Variables& variables) {
+  ProcessExchange* const processes = strategy.processes();
+  const RunningCall* const running = thread_context().running;
+  if (!processes || processes->is_apart() || (running && running->is_step)) return;
+  check_alike(processes, facts_of_loop(strategy, optimizer, variables), "apply_gradients",
+              MissingFact::is_ignored);
+}
+
 }  // namespace
 
 void Optimizer::build(const Variables& variables) const {
@@ -100,6 +111,7 @@ void Optimizer::apply_gradients(const Tensors& gradients, const Variables& varia
   const std::shared_ptr<StrategyNode> strategy = strategy_of(variables[0]);
   const std::shared_ptr<BaseOptimizer> kept = node_;
   strategy->apply_gradients({&rule, gradients, variables, [&](const Variables& active) -> UpdateRule& {
+                               if (!rule.built()) check_loop(*strategy, *this, variables);
                                return rule.rule_for(strategy->store(), variables, active);
                              }});
 }

@@ -12,6 +12,7 @@
 #include <nyala/api/constraints/constraint.h>
 #include <nyala/api/initializers/initializer.h>
 #include <nyala/api/model/config/fit_config.h>
+#include <nyala/api/model/live_models.h>
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/api/optimizers/multi_optimizer.h>
@@ -21,6 +22,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/strategies/values_by_ranks.h>
 
 namespace nyala {
 
@@ -41,7 +43,7 @@ std::string fact_text(const std::vector<T>& values) {
 }
 
 /// Writes fields as facts, each behind the name of what it belongs to.
-class FactWriter final : public FieldVisitor {
+class FactWriter : public FieldVisitor {
  public:
   explicit FactWriter(TrainingFacts& facts, std::string owner) : facts_(facts), owner_(std::move(owner)) {}
 
@@ -84,6 +86,37 @@ class FactWriter final : public FieldVisitor {
   TrainingFacts& facts_;
   std::string owner_;
 };
+
+/// First values and seeds are those of rank 0, whatever others were told.
+class LayerFactWriter final : public FactWriter {
+ public:
+  using FactWriter::FactWriter;
+  using FactWriter::field;
+  using FactWriter::optional;
+  void field(const char*, Initializer&) override {}
+  void field(const char* name, int64_t& value) override {
+    if (!is_seed(name)) FactWriter::field(name, value);
+  }
+  void optional(const char* name, double& value) override {
+    if (!is_seed(name)) FactWriter::optional(name, value);
+  }
+  void optional(const char* name, int64_t& value, int64_t none) override {
+    if (!is_seed(name)) FactWriter::optional(name, value, none);
+  }
+
+ private:
+  static bool is_seed(std::string_view name) { return name == "seed"; }
+};
+
+void add_layer_facts(TrainingFacts& facts, const std::string& owner, LayerNode& node) {
+  const std::string place = (owner.empty() ? "" : owner + "/") + node.name();
+  facts.emplace_back(place, node.class_name());
+  facts.emplace_back(place + ".trainable", fact_text(node.trainable()));
+  facts.emplace_back(place + ".dtype", std::string(name_of(node.dtype())));
+  LayerFactWriter writer(facts, place);
+  node.fields(writer);
+  for (const auto& [attribute, layer] : node.sublayers()) add_layer_facts(facts, place, layer.node());
+}
 
 template <class Node>
 void add_facts(TrainingFacts& facts, const std::string& owner, Node& node) {
@@ -173,24 +206,19 @@ std::map<std::string, std::string> from_bytes(const Tensor& bytes) {
   return facts;
 }
 
-/// "0.01 in rank 1 and 0.001 in ranks 0, 2"; empty where all have the same.
+/// Of one fact; empty where all have the same.
 std::string difference(const std::vector<std::map<std::string, std::string>>& of_ranks,
-                       const std::string& name) {
-  std::map<std::string, std::string> ranks;
-  for (size_t rank = 0; rank < of_ranks.size(); ++rank) {
-    const auto found = of_ranks[rank].find(name);
-    std::string& list = ranks[found == of_ranks[rank].end() ? "not there" : found->second];
-    list += (list.empty() ? "" : ", ") + std::to_string(rank);
+                       const std::string& name, MissingFact missing) {
+  std::vector<std::string> values;
+  for (const auto& facts : of_ranks) {
+    const auto found = facts.find(name);
+    if (found == facts.end() && missing == MissingFact::is_ignored) return "";
+    values.push_back(found == facts.end() ? "not there" : found->second);
   }
-  if (ranks.size() == 1) return "";
-  std::string text;
-  for (const auto& [value, list] : ranks)
-    text += (text.empty() ? "" : " and ") + value +
-            (list.find(',') == std::string::npos ? " in rank " : " in ranks ") + list;
-  return text;
+  return values_by_ranks(values);
 }
 
-[[noreturn]] void refuse(const Tensors& texts) {
+void refuse_differences(const Tensors& texts, const char* what, MissingFact missing) {
   constexpr int kMost = 6;
   std::vector<std::map<std::string, std::string>> of_ranks;
   std::map<std::string, std::string> names;
@@ -198,10 +226,11 @@ std::string difference(const std::vector<std::map<std::string, std::string>>& of
   std::string list;
   int count = 0;
   for (const auto& [name, value] : names)
-    if (const std::string text = difference(of_ranks, name); !text.empty() && ++count <= kMost)
+    if (const std::string text = difference(of_ranks, name, missing); !text.empty() && ++count <= kMost)
       list += (list.empty() ? "" : "; ") + name + " is " + text;
+  if (count == 0) return;
   if (count > kMost) list += "; and " + std::to_string(count - kMost) + " more";
-  throw StateError("fit: the processes do not train the same: " + list +
+  throw StateError(std::string(what) + ": the processes do not train the same: " + list +
                    ". All of them have to run the same program with the same settings");
 }
 
@@ -227,9 +256,31 @@ TrainingFacts facts_of_compile(const ModelNode& model) {
   return facts;
 }
 
-TrainingFacts facts_of_fit(const ModelNode& model, const FitConfig& config) {
+TrainingFacts facts_of_epoch(const ModelNode& model) {
   TrainingFacts facts = facts_of_compile(model);
   facts.emplace_back("the learning rate", rates_of(model.compiled_training().optimizer));
+  return facts;
+}
+
+TrainingFacts facts_of_loop(const StrategyNode& strategy, const Optimizer& optimizer,
+                            const Variables& variables) {
+  TrainingFacts facts;
+  add_optimizer_facts(facts, "optimizer", optimizer);
+  facts.emplace_back("the learning rate", rates_of(optimizer));
+  for (const std::shared_ptr<ModelNode>& model : live_models(strategy)) {
+    const Variables held = model->variables();
+    const auto is_held = [&](const Variable& variable) {
+      return std::ranges::find(held, variable) != held.end();
+    };
+    if (std::ranges::any_of(variables, is_held)) add_layer_facts(facts, "", *model);
+  }
+  std::ranges::sort(facts);
+  return facts;
+}
+
+TrainingFacts facts_of_fit(const ModelNode& model, const FitConfig& config) {
+  TrainingFacts facts = facts_of_epoch(model);
+  add_layer_facts(facts, "", const_cast<ModelNode&>(model));  // showing fields changes nothing
   facts.emplace_back("the weights' dtypes", dtypes_of(model.variables()));
   facts.emplace_back("batch_size", fact_text(config.batch_size));
   facts.emplace_back("epochs", fact_text(int64_t{config.epochs}));
@@ -246,13 +297,27 @@ TrainingFacts facts_of_fit(const ModelNode& model, const FitConfig& config) {
   return facts;
 }
 
-void check_alike(ProcessExchange* processes, const TrainingFacts& facts) {
-  if (!processes) return;
-  const auto own = static_cast<int64_t>(number_of(facts));
-  std::vector<int64_t> all(static_cast<size_t>(processes->size()));
-  processes->all_numbers({&own, 1}, all, "what fit was told");
-  if (std::ranges::all_of(all, [&](int64_t one) { return one == all[0]; })) return;
-  refuse(processes->all_values({as_bytes(facts)}, "what fit was told"));
+namespace {
+
+constexpr const char* kWhat = "what is trained, and how";
+
+}  // namespace
+
+bool are_alike(ProcessExchange* processes, const TrainingFacts& facts) {
+  if (!processes) return true;
+  const std::vector<uint64_t> all = said_by_all(*processes, number_of(facts), kWhat);
+  return std::ranges::all_of(all, [&](uint64_t one) { return one == all[0]; });
+}
+
+// Who throws ends what the others speak by: when all have the texts.
+void check_alike(ProcessExchange* processes, const TrainingFacts& facts, const char* what,
+                 MissingFact missing) {
+  if (are_alike(processes, facts)) return;
+  const Tensors texts = processes->all_values({as_bytes(facts)}, kWhat);
+  said_by_all(*processes, int64_t{0}, kWhat);
+  refuse_differences(texts, what, missing);
+  if (missing == MissingFact::differs)
+    throw StateError(std::string(what) + ": the processes do not train the same");
 }
 
 }  // namespace nyala

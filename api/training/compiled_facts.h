@@ -16,11 +16,23 @@ using TrainingFacts = std::vector<std::pair<std::string, std::string>>;
 /// What compile() was told: optimizer, losses, metrics and their settings, dtypes of inputs and weights.
 /// Without what training changes, so that a process that is started again says the same.
 TrainingFacts facts_of_compile(const ModelNode& model);
-/// What a fit that begins was told, and the learning rate that it begins with.
+/// The same with the learning rate of now.
+TrainingFacts facts_of_epoch(const ModelNode& model);
+/// What a fit that begins was told, the layers' settings, and the learning rate that it begins with.
 TrainingFacts facts_of_fit(const ModelNode& model, const FitConfig& config);
+/// What a loop of a program's own trains `variables` with, when it begins: the optimizer, and the layers of
+/// the models that hold them.
+TrainingFacts facts_of_loop(const StrategyNode& strategy, const Optimizer& optimizer,
+                            const Variables& variables);
 
+/// Whether all processes come with the same facts; true without other processes.
+bool are_alike(ProcessExchange* processes, const TrainingFacts& facts);
+
+/// What it means that a process has not a fact that others have.
+enum class MissingFact { differs, is_ignored };
 /// Throws StateError in all processes where they come with different facts: it names the facts, their values
-/// and who has which. Without other processes it does nothing.
-void check_alike(ProcessExchange* processes, const TrainingFacts& facts);
+/// and who has which. Without other processes it does nothing. `what` begins its text.
+void check_alike(ProcessExchange* processes, const TrainingFacts& facts, const char* what = "fit",
+                 MissingFact missing = MissingFact::differs);
 
 }  // namespace nyala

@@ -48,7 +48,8 @@ bool next(const Model& model, Feed& feed, Batch& batch) {
 /// Every process is given the whole batch.
 void agree_on_rows(const Model& model, const Batch& batch) {
   StrategyNode& strategy = *model.model_node().strategy();
-  if (strategy.processes()) next_of_all(strategy, {.comes = true, .rows = num_rows(batch, "a batch")});
+  if (strategy.processes())
+    next_of_all(strategy, {.comes = true, .rows = num_rows(batch, "a batch"), .batch = &batch});
 }
 
 /// Works on `batch` and those after it until `count` are done or the data ends.

@@ -73,6 +73,7 @@ class Fit {
   History detached_history() const;
   void train();
   void check_processes();
+  void check_epoch(const TrainingPosition& position);
   void train_from(int epoch);
   int first_epoch();
   void learn_shapes();
@@ -233,6 +234,15 @@ void Fit::check_processes() {
   check_alike(strategy().processes(), facts_of_fit(model_.model_node(), config_));
 }
 
+// What a hook at the beginning of an epoch changed, it has to change everywhere. Those of a process that is
+// new to training may know less.
+void Fit::check_epoch(const TrainingPosition& position) {
+  ProcessExchange* const processes = strategy().processes();
+  if (!processes || are_alike(processes, facts_of_epoch(model_.model_node()))) return;
+  recovery_.align_newcomers(position, finished_);
+  check_alike(processes, facts_of_epoch(model_.model_node()));
+}
+
 void Fit::train_from(int epoch) {
   for (; epoch < config_.epochs && !stops(); ++epoch) {
     train_epoch(epoch);
@@ -305,6 +315,7 @@ void Fit::train_epoch(int epoch) {
   int64_t step = begin_epoch(epoch);
   if (step == 0) stepper_.reset();  // else the sums of the interrupted epoch go on
   call_epoch_begin(epoch, step);
+  check_epoch({epoch, step});
   Batch batch;
   while (next(batch)) {
     if (!recovery_.has_copy()) {

@@ -12,6 +12,7 @@
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/communicators/call_header.h>
 #include <nyala/strategies/process_generations.h>
@@ -37,16 +38,6 @@ struct Report {
 
 std::string text_of(const TrainingPosition& position) {
   return "epoch " + std::to_string(position.epoch + 1) + ", batch " + std::to_string(position.batch);
-}
-
-/// What each process says, in the order of ranks. T is made of numbers of 64 bits.
-template <class T>
-std::vector<T> said_by_all(ProcessLink& link, const T& own, std::string_view what) {
-  constexpr size_t kNumbers = sizeof(T) / sizeof(int64_t);
-  std::vector<T> all(static_cast<size_t>(link.size()));
-  link.all_numbers({reinterpret_cast<const int64_t*>(&own), kNumbers},
-                   {reinterpret_cast<int64_t*>(all.data()), kNumbers * all.size()}, what);
-  return all;
 }
 
 /// The process whose copy is the most advanced one.
@@ -132,10 +123,18 @@ void Recovery::align() {
   const auto oldest = std::ranges::max_element(all, {}, &Standing::steps);
   const int root = static_cast<int>(oldest - all.begin());
   log(LogChannel::info,
-      "fit: the processes end an epoch with different weights or learning rates, as where "
+      "fit: the processes begin or end an epoch with different weights or learning rates, as where "
       "callbacks of a new one know less; all take those of rank " +
           std::to_string(root) + ", which trains longest");
   take_from(root);
+}
+
+void Recovery::align_newcomers(const TrainingPosition& position, const FinishedEpochs& finished) {
+  if (!generations_ || !can_be_copied(model_)) return;
+  const std::vector<int64_t> steps = said_by_all(generations_->link(), steps_here_, "who is new to training");
+  if (std::ranges::all_of(steps, [&](int64_t one) { return one == steps[0]; })) return;
+  copy(position, finished);
+  align();
 }
 
 void Recovery::align_at_end() {

@@ -36,6 +36,10 @@ class Recovery {
   /// of the one that trains longest.
   void keep_epoch(const TrainingPosition& position, const FinishedEpochs& finished);
 
+  /// Called where an epoch begins, with different settings in some process: the same where one is new to
+  /// training. Else it does nothing, which is the same in all processes.
+  void align_newcomers(const TrainingPosition& position, const FinishedEpochs& finished);
+
   /// Whether the loss of a process is not the end.
   bool can_go_on() const;
   /// Meets the others in this generation (is_awaited()) or, after `error`, in the next one, where the model
@@ -50,7 +54,7 @@ class Recovery {
   /// All processes have done it.
   void finish();
   /// Called after the hooks at the end of training: what these did to the model is the same everywhere then,
-  /// as keep() has it at the end of an epoch. A process that was lost since is none of its business.
+  /// as keep_epoch() has it. A process that was lost since is none of its business.
   void align_at_end();
   /// `error` of a process that cannot go on, with what ended the others' training.
   [[noreturn]] void rethrow(const CommunicationError& error) const;

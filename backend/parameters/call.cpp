@@ -78,8 +78,7 @@ namespace {
 
 /// Where this process' rows begin in those of all, and how many these are.
 std::pair<int64_t, int64_t> place_among(ProcessExchange& processes, int64_t rows) {
-  std::vector<int64_t> all(static_cast<size_t>(processes.size()));
-  processes.all_numbers({&rows, 1}, all, "rows that draw random numbers");
+  const std::vector<int64_t> all = said_by_all(processes, rows, "rows that draw random numbers");
   const auto own = all.begin() + processes.rank();
   return {std::accumulate(all.begin(), own, int64_t{0}), std::accumulate(all.begin(), all.end(), int64_t{0})};
 }

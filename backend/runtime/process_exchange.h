@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include <nyala/backend/core/tensor.h>
 
@@ -18,6 +20,8 @@ class ProcessExchange : public std::enable_shared_from_this<ProcessExchange> {
   virtual ~ProcessExchange() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// Whether this process makes by itself what the others have already, and can ask nobody.
+  virtual bool is_apart() const { return false; }
   /// Replicas have consecutive ids within a process, and processes follow each other in the order of ranks.
   virtual int first_replica() const = 0;
   virtual int num_replicas() const = 0;
@@ -38,5 +42,20 @@ class ProcessExchange : public std::enable_shared_from_this<ProcessExchange> {
   /// Ends what the others wait for: they get CommunicationError with `reason`, and nothing works any more.
   virtual void abort(const std::string& reason) noexcept = 0;
 };
+
+namespace detail {
+
+/// What each process says, in the order of ranks. T is made of numbers of 64 bits.
+template <class T>
+std::vector<T> said_by_all(ProcessExchange& processes, const T& own, std::string_view what) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(int64_t) == 0);
+  constexpr size_t kNumbers = sizeof(T) / sizeof(int64_t);
+  std::vector<T> all(static_cast<size_t>(processes.size()));
+  processes.all_numbers({reinterpret_cast<const int64_t*>(&own), kNumbers},
+                        {reinterpret_cast<int64_t*>(all.data()), kNumbers * all.size()}, what);
+  return all;
+}
+
+}  // namespace detail
 
 }  // namespace nyala

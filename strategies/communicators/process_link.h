@@ -29,7 +29,7 @@ class ProcessLink final : public ProcessExchange {
   /// A process that is apart makes and builds what the others have already: first values are its own, nobody
   /// is asked, and what cannot be answered alone throws StateError. So is one that connects when others are
   /// in the middle of a training that it is not in.
-  bool is_apart() const { return apart_; }
+  bool is_apart() const override { return apart_; }
   void set_apart(bool apart) { apart_ = apart; }
 
   int rank() const override { return communicator_->rank(); }

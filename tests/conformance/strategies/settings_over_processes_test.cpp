@@ -73,10 +73,33 @@ TEST_P(SettingsOverProcesses, DifferencesAreNamedInAllOfThem) {
                  [](CompileConfig& compile, FitConfig&) { compile.jit_compile = true; });
     expect_named("epochs is 2" + first + " and 3" + last,
                  [](CompileConfig&, FitConfig& fit) { fit.epochs = 3; });
+    EXPECT_THAT(refusal(several, {}, [](const Model& model) { model.layers()[0].set_trainable(false); }),
+                HasSubstr("dense.trainable is false" + last + " and true" + first));
     EXPECT_THAT(refusal(several, {}, [](const Model& model) { model.optimizer().set_learning_rate(0.5); }),
                 HasSubstr("the learning rate is 0.1" +
                           (several.num_processes() == 2 ? std::string(" in rank 0 and 0.5 in rank 1")
                                                         : std::string(" in ranks 0, 1 and 0.5 in rank 2"))));
+  });
+}
+
+TEST_P(SettingsOverProcesses, ALearningRateThatOneProcessChangesForAnEpochIsNamed) {
+  in_processes([] {
+    const MultiWorkerMirroredStrategy several = strategy();
+    const bool is_last = several.rank() == several.num_processes() - 1;
+    clear_session();
+    set_random_seed(5);
+    const Model model = several.scope([&] { return made(settings()); });
+    LambdaCallback changes({.on_epoch_begin = [&](int epoch, Logs&) {
+      if (epoch == 1) model.optimizer().set_learning_rate(0.2);
+      if (epoch == 2 && is_last) model.optimizer().set_learning_rate(0.5);
+    }});
+    const std::string text = error_text<StateError>([&] {
+      model.fit(wave({24, 5}, 0.37), wave({24, 3}, 0.2),
+                {.batch_size = 8, .epochs = 4, .verbose = 0, .callbacks = {changes}});
+    });
+    EXPECT_THAT(text, HasSubstr("the learning rate is 0.2"));
+    EXPECT_THAT(text, HasSubstr("0.5 in rank " + std::to_string(several.num_processes() - 1)));
+    EXPECT_EQ(model.optimizer().iterations(), 6);
   });
 }
 
