@@ -49,6 +49,7 @@ std::optional<Metric> registered_metric(const std::string& name) {
 Metric::Metric(const std::string& name) : pending_(pending_kind(name)) {
   if (!pending_.empty()) {
     name_ = name;
+    sums_->introduce(pending_, name);
   } else if (const auto own = names().has(name) ? std::nullopt : registered_metric(name)) {
     *this = *own;
   } else {

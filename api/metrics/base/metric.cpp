@@ -54,12 +54,15 @@ Metric::Metric(Function function, const FunctionMetricConfig& config) {
        .name = name,
        .direction = metrics::Direction::unknown,
        .casts = false});
+  sums_->introduce(node_->class_name(), name);
 }
 
-Metric::Metric(std::shared_ptr<const MetricNode> node) : node_(std::move(node)) {}
+Metric::Metric(std::shared_ptr<const MetricNode> node) : node_(std::move(node)) {
+  if (node_) sums_->introduce(node_->class_name(), node_->name());
+}
 
 Metric::Metric(const Loss& loss)
-    : node_(metrics::detail::make_loss_metric(
+    : Metric(metrics::detail::make_loss_metric(
           {.loss = loss, .class_name = loss.node().class_name(), .name = loss.name()})) {}
 
 Metric Metric::renamed(std::string name) const {
@@ -94,7 +97,7 @@ std::vector<double> Metric::results() const {
   // What has seen no batch stays open for its shapes.
   auto node = sums_->node([] { return std::shared_ptr<const MetricNode>(); });
   if (!node) node = node_;
-  return node ? node->results(sums_->read(*node)) : std::vector<double>{0.0};
+  return sums_->results(node.get());
 }
 
 double Metric::result() const {

@@ -1,6 +1,11 @@
 #include <nyala/api/metrics/base/metric_sums.h>
 
+#include <algorithm>
+#include <map>
+
 #include <nyala/api/metrics/base/metric.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/parameters/variable.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/process_exchange.h>
@@ -23,7 +28,31 @@ bool is_in_step() {
   return false;
 }
 
+/// Of the strategy whose scope is open; null: there are none.
+ProcessExchange* processes_of_scope() {
+  const auto* const store = dynamic_cast<const SegmentOwner*>(context_of_open_scopes().creator);
+  return store ? store->processes() : nullptr;
+}
+
+/// How many metrics of this kind were made before.
+int64_t place_among(const std::string& kind) {
+  static auto& mutex = *new Mutex(Mutex::AtFork::is_waited);
+  static auto& counts = *new std::map<std::string, int64_t>;
+  const std::lock_guard lock(mutex);
+  return ++counts[kind];
+}
+
 }  // namespace
+
+void MetricSums::introduce(const std::string& class_name, const std::string& name) {
+  who_ = in_quotes(name) + " (" + class_name;
+  ProcessExchange* const processes = thread_context().replica ? nullptr : processes_of_scope();
+  if (processes) {
+    together_ = processes->weak_from_this();
+    who_ += " " + std::to_string(place_among(who_));
+  }
+  who_ += ")";
+}
 
 // Not under the lock where there are replicas: each has a part of its own, and its update may wait for
 // others.
@@ -50,42 +79,103 @@ void MetricSums::set(const std::vector<double>& state) {
   others_.reset();
 }
 
-Tensors MetricSums::local_parts(const MetricNode& metric) const {
+Tensors MetricSums::local_parts(const MetricNode* metric) const {
+  const auto is_there = [](const Tensor& part) { return part.defined(); };
+  if (!metric || std::ranges::none_of(parts_, is_there))
+    return {Tensor::empty({0}, DType::float64, Device{})};
   Tensors local;
   for (size_t i = first_local_; i < first_local_ + num_local_; ++i)
     local.push_back(i < parts_.size() && parts_[i].defined() ? parts_[i]
-                                                             : Tensor::from(metric.initial_state()));
+                                                             : Tensor::from(metric->initial_state()));
   return local;
 }
 
-std::vector<double> MetricSums::read(const MetricNode& metric) const {
+std::shared_ptr<ProcessExchange> MetricSums::others(std::string& what) const {
+  if (thread_context().replica) return nullptr;
+  std::shared_ptr<ProcessExchange> others = others_.lock();
+  const bool has_none = std::ranges::none_of(parts_, [](const Tensor& part) { return part.defined(); });
+  if (!others && has_none) others = together_.lock();
+  if (!others && has_none)
+    if (ProcessExchange* const processes = processes_of_scope()) others = processes->shared_from_this();
+  if (!others) return nullptr;
+  what = "result() of " + who_ + ", resets " + std::to_string(resets_) + ", read " + std::to_string(++reads_);
+  return others;
+}
+
+std::vector<std::vector<double>> MetricSums::states(const MetricNode& metric) const {
   Tensors parts;
-  std::shared_ptr<ProcessExchange> others;
-  Collectives* const replica = thread_context().replica;
   {
     const std::lock_guard lock(mutex_);
-    if (!replica) others = others_.lock();
-    parts = others ? local_parts(metric) : parts_;
+    parts = parts_;
   }
-  if (others) {
-    parts = others->all_values(parts, "result() of metric " + in_quotes(metric.name()));
-  } else if (replica) {
+  if (Collectives* const replica = thread_context().replica) {
     const size_t index = replica_index();
     const Tensor own = index < parts.size() && parts[index].defined()
                            ? parts[index]
                            : Tensor::from(metric.initial_state()).to(thread_context().device);
-    parts = replica->all_values(own);
+    parts = replica->all_values(own, "result() of a metric");
   }
   std::vector<std::vector<double>> states;
   for (const Tensor& part : parts)
     if (part.defined()) states.push_back(part.to_vector<double>());
-  return states.empty() ? metric.initial_state() : metric.merged(states);
+  return states;
+}
+
+namespace {
+
+std::vector<double> values_of(const MetricNode* metric, const std::vector<std::vector<double>>& states) {
+  if (!metric) return {0.0};
+  return metric->results(states.empty() ? metric->initial_state() : metric->merged(states));
+}
+
+}  // namespace
+
+// A process without parts does not know how many sums there are, where that depends on shapes: it is told the
+// values.
+std::vector<double> MetricSums::results_of_all(ProcessExchange& others, const Tensors& local,
+                                               const MetricNode* metric, const std::string& what) {
+  const Tensors parts = others.all_values(local, what);
+  std::vector<std::vector<double>> states;
+  bool all_know = true;
+  for (const Tensor& part : parts) {
+    if (part.num_elements() == 0) {
+      all_know = false;
+      continue;
+    }
+    states.push_back(part.to_vector<double>());
+    if (states.back().size() != states[0].size())
+      throw CommunicationError(what + ": the replicas have " + std::to_string(states[0].size()) + " and " +
+                               std::to_string(states.back().size()) +
+                               " sums; all processes have to read the same metric");
+  }
+  if (all_know || states.empty()) return values_of(metric, states);
+  const bool knows = local[0].num_elements() > 0;
+  const Tensor own = knows ? Tensor::from(values_of(metric, states)) : local[0];
+  for (const Tensor& values : others.all_values({own}, what))
+    if (values.num_elements() > 0) return values.to_vector<double>();
+  return values_of(metric, states);
+}
+
+std::vector<double> MetricSums::results(const MetricNode* metric) const {
+  std::shared_ptr<ProcessExchange> asked;
+  std::string what;
+  Tensors local;
+  {
+    const std::lock_guard lock(mutex_);
+    asked = others(what);
+    if (asked) local = local_parts(metric);
+  }
+  if (asked) return results_of_all(*asked, local, metric, what);
+  return metric ? values_of(metric, states(*metric)) : std::vector<double>{0.0};
 }
 
 void MetricSums::clear() {
   const std::lock_guard lock(mutex_);
   parts_.clear();
+  if (!others_.expired()) together_ = others_;
   others_.reset();
+  ++resets_;
+  reads_ = 0;
 }
 
 std::vector<std::vector<double>> MetricSums::parts(const MetricNode& metric) const {
