@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
@@ -127,24 +128,41 @@ void check_reached(StrategyNode& node, const char* what) {
                      " replicas are in other processes, and nothing was given that reaches them");
 }
 
+/// "reduce(MEAN, axes 0, 1)": what all processes have to do alike.
+std::string reduction_text(ReduceOp op, const ReduceAxes& axes) {
+  std::string text = op == ReduceOp::mean ? "reduce(MEAN" : "reduce(SUM";
+  for (size_t i = 0; i < axes.list.size(); ++i)
+    text += (i == 0 ? ", axes " : ", ") + std::to_string(axes.list[i]);
+  return text + ")";
+}
+
 }  // namespace
+
+double StrategyNode::reduce(ReduceOp op, std::span<const double> numbers) {
+  check_reached(*this, "reduce()");
+  const Tensor sum = Tensor::from(std::vector{std::accumulate(numbers.begin(), numbers.end(), 0.0)});
+  if (processes()) processes()->all_reduce_sum(sum, reduction_text(op, {}) + " of numbers");
+  const double value = sum.to_vector<double>()[0];
+  return op == ReduceOp::mean ? value / num_replicas_in_sync() : value;
+}
 
 Tensor StrategyNode::reduce(ReduceOp op, const PerReplica<>& values, const ReduceAxes& axes) {
   check_values("reduce", values, num_local_replicas());
   check_reached(*this, "reduce()");
-  if (!axes.list.empty() && op == ReduceOp::mean) return mean_along(values, axes);
+  const std::string what = reduction_text(op, axes);
+  if (!axes.list.empty() && op == ReduceOp::mean) return mean_along(values, axes, what);
   Tensors parts;
   for (const Tensor& value : values)
     parts.push_back(axes.list.empty() ? value.detached() : ops::sum(value.detached(), axes.list));
   const Tensor local =
       cross_device_ops().reduce(processes() ? ReduceOp::sum : op, parts, {parts[0].device()})[0];
   if (!processes()) return local;
-  processes()->all_reduce_sum(local, "reduce()");
+  processes()->all_reduce_sum(local, what);
   return op == ReduceOp::mean ? mean_of_sum(local, num_replicas_in_sync()) : local;
 }
 
 // The mean of all elements: sums and counts are added up apart, so replicas may hold different numbers.
-Tensor StrategyNode::mean_along(const PerReplica<>& values, const ReduceAxes& axes) {
+Tensor StrategyNode::mean_along(const PerReplica<>& values, const ReduceAxes& axes, const std::string& what) {
   Tensors sums;
   int64_t count = 0;
   for (const Tensor& value : values) {
@@ -155,9 +173,9 @@ Tensor StrategyNode::mean_along(const PerReplica<>& values, const ReduceAxes& ax
   }
   const Tensor sum = cross_device_ops().reduce(ReduceOp::sum, sums, {sums[0].device()})[0];
   if (processes()) {
-    processes()->all_reduce_sum(sum, "reduce()");
+    processes()->all_reduce_sum(sum, what);
     const Tensor counted = Tensor::from(std::vector<int64_t>{count}, Shape{1}, Device{});
-    processes()->all_reduce_sum(counted, "reduce()");
+    processes()->all_reduce_sum(counted, what);
     count = counted.to_vector<int64_t>()[0];
   }
   return sum / static_cast<double>(count);
@@ -176,7 +194,7 @@ Tensor StrategyNode::gather(const PerReplica<>& values, int axis) {
   for (const Tensor& value : values) parts.push_back(value.detached());
   if (processes()) {
     Tensors hosts;
-    for (const Tensor& part : processes()->all_values(parts, "gather()"))
+    for (const Tensor& part : processes()->all_values(parts, "gather(axis " + std::to_string(along) + ")"))
       hosts.push_back(ops::seen_from(part, parts[0].device()));
     check_gathered(hosts, along);
     return ops::concatenate(hosts, along);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,8 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   /// With axes each value is first reduced along these; a mean is then that of all elements, exact also where
   /// replicas hold different numbers of them.
   Tensor reduce(ReduceOp op, const PerReplica<>& values, const ReduceAxes& axes = {});
+  /// The same of a number of each replica.
+  double reduce(ReduceOp op, std::span<const double> numbers);
   /// Values concatenated along `axis` in replica order. Throws InvalidArgumentError for scalars, ShapeError
   /// for values that differ in rank or in another size.
   Tensor gather(const PerReplica<>& values, int axis = 0);
@@ -103,7 +106,7 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   StepProfiler profiler_;
 
  private:
-  Tensor mean_along(const PerReplica<>& values, const ReduceAxes& axes);
+  Tensor mean_along(const PerReplica<>& values, const ReduceAxes& axes, const std::string& what);
 };
 
 namespace detail {

@@ -175,9 +175,9 @@ auto Strategy::reduce(ReduceOpName op, const Nest& values, const ReduceAxes& axe
     } else if constexpr (detail::nest::IsPerReplica<Leaf>::value) {
       static_assert(std::is_arithmetic_v<typename Leaf::value_type>,
                     "reduce() takes replicas' tensors and numbers");
-      double sum = 0;
-      for (const auto value : leaf) sum += static_cast<double>(value);
-      return op.op == ReduceOp::mean ? sum / static_cast<double>(leaf.size()) : sum;
+      std::vector<double> numbers;
+      for (const auto value : leaf) numbers.push_back(static_cast<double>(value));
+      return node().reduce(op.op, numbers);
     } else {
       return reduce_plain(op.op, Tensor(leaf), axes);
     }

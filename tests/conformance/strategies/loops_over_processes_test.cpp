@@ -16,6 +16,27 @@ using ::testing::HasSubstr;
 
 using LoopsOverProcesses = OverProcesses;
 
+TEST_P(LoopsOverProcesses, ASumInOneProcessIsNoMeanInAnother) {
+  in_processes([] {
+    const MultiWorkerMirroredStrategy several = strategy();
+    const PerReplica<> values = several.run([] { return Tensor(1.0f); });
+    const std::string text =
+        error_text<CommunicationError>([&] { several.reduce(several.is_chief() ? "SUM" : "MEAN", values); });
+    EXPECT_THAT(text, HasSubstr("reduce(SUM)"));
+    EXPECT_THAT(text, HasSubstr("reduce(MEAN)"));
+  });
+}
+
+TEST_P(LoopsOverProcesses, NumbersAreReducedOverAllReplicas) {
+  in_processes([] {
+    const MultiWorkerMirroredStrategy several = strategy();
+    const auto ids = several.run([](Replica& replica) { return replica.id + 1; });
+    const int n = several.num_replicas_in_sync();
+    EXPECT_EQ(several.reduce("SUM", ids), n * (n + 1) / 2);
+    EXPECT_EQ(several.reduce("MEAN", ids), (n + 1) / 2.0);
+  });
+}
+
 bool is_last(const MultiWorkerMirroredStrategy& several) {
   return several.rank() == several.num_processes() - 1;
 }
