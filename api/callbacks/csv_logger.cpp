@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 
 #include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/csv_logger.h>
@@ -26,6 +27,21 @@ bool has_bytes(const std::string& filename) {
   const bool some = std::fgetc(file) != EOF;
   std::fclose(file);
   return some;
+}
+
+/// Without its end; "" where there is none. Rows are far shorter than what is looked at.
+std::string last_line(const std::string& filename) {
+  constexpr std::streamoff kMost = 1 << 16;
+  std::ifstream file(filename, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file.tellg();
+  if (!file || size <= 0) return "";
+  std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');
+  file.seekg(size - std::ssize(text));
+  file.read(text.data(), std::ssize(text));
+  if (!text.ends_with("\r\n")) return "";
+  text.resize(text.size() - 2);
+  const size_t end = text.rfind("\r\n");
+  return end == std::string::npos ? text : text.substr(end + 2);
 }
 
 std::string quoted(const std::string& cell, const std::string& separator) {
@@ -56,6 +72,7 @@ CSVLogger::CSVLogger(std::string filename, const Config& config)
 }
 
 void CSVLogger::on_train_begin(Logs&) {
+  first_epoch_ = -1;
   if (!writes_files(model().model_node())) return;
   open(config_.append || takes_over_training(model().model_node()));
 }
@@ -83,29 +100,47 @@ void CSVLogger::choose_columns(const Logs& logs) {
   for (size_t i = 0; i < count && !validates; ++i) columns_.push_back("val_" + columns_[i]);
 }
 
-void CSVLogger::write_row(const std::vector<std::string>& cells) {
+std::string CSVLogger::line_of(const std::vector<std::string>& cells) const {
   std::string line;
   for (size_t i = 0; i < cells.size(); ++i)
     line += (i > 0 ? config_.separator : "") + quoted(cells[i], config_.separator);
+  return line;
+}
+
+void CSVLogger::write_line(std::string line) {
   line += "\r\n";
   const NoWriteSignals none;
   if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() || std::fflush(file_.get()) != 0)
     fail(filename_, "write");
 }
 
+// A process that was lost may have written the row before: then this hook is called again, perhaps here. Rows
+// of another training, before the first one of this, may have the same number.
+bool CSVLogger::has_row(int epoch, const std::string& line) const {
+  const std::string last = last_line(filename_);
+  if (!last.starts_with(std::to_string(epoch) + config_.separator)) return false;
+  return !config_.append || epoch != first_epoch_ || last == line;
+}
+
+void CSVLogger::take_over(const std::vector<std::pair<int, Logs>>& finished) {
+  if (!finished.empty()) first_epoch_ = finished.front().first;
+}
+
 void CSVLogger::on_epoch_end(int epoch, Logs& logs) {
+  if (first_epoch_ < 0) first_epoch_ = epoch;
   if (!writes_files(model().model_node())) return;  // another process does
   if (!file_) open(true);                           // and is lost now
   if (!columns_chosen_) {
     choose_columns(logs);
     std::vector<std::string> header = {"epoch"};
     header.insert(header.end(), columns_.begin(), columns_.end());
-    if (writes_header_) write_row(header);
+    if (writes_header_) write_line(line_of(header));
   }
   std::vector<std::string> row = {std::to_string(epoch)};
   for (const std::string& name : columns_)
     row.push_back(logs.contains(name) ? text_of(logs.values(name)) : "NA");
-  write_row(row);
+  const std::string line = line_of(row);
+  if (!goes_on_elsewhere(model().model_node()) || !has_row(epoch, line)) write_line(line);
 }
 
 void CSVLogger::on_train_end(Logs&) { file_.reset(); }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <nyala/api/callbacks/base/callback.h>
+#include <nyala/api/callbacks/base/takes_over.h>
 
 namespace nyala {
 
@@ -17,8 +18,9 @@ struct CSVLoggerConfig {
 /// Writes one row per epoch to a file: the epoch from 0, then the logs in alphabetical order of their names,
 /// which the first row holds. Names of validation values have their columns even if the first epoch lacks
 /// them; what is missing is "NA". With append an existing file is continued without a second header. Lines
-/// end with CR LF, as Python's csv module writes them.
-class CSVLogger : public Callback {
+/// end with CR LF, as Python's csv module writes them. Of several processes one writes each row, once, also
+/// where processes are lost meanwhile.
+class CSVLogger : public Callback, public TakesOver {
  public:
   using Config = CSVLoggerConfig;
   /// Throws InvalidArgumentError unless the separator is one character.
@@ -30,10 +32,13 @@ class CSVLogger : public Callback {
   void on_train_begin(Logs& logs) override;
   void on_epoch_end(int epoch, Logs& logs) override;
   void on_train_end(Logs& logs) override;
+  void take_over(const std::vector<std::pair<int, Logs>>& finished) override;
 
  private:
   void open(bool appends);
-  void write_row(const std::vector<std::string>& cells);
+  std::string line_of(const std::vector<std::string>& cells) const;
+  void write_line(std::string line);
+  bool has_row(int epoch, const std::string& line) const;
   void choose_columns(const Logs& logs);
 
   std::string filename_;
@@ -42,6 +47,7 @@ class CSVLogger : public Callback {
   std::vector<std::string> columns_;
   bool columns_chosen_ = false;
   bool writes_header_ = true;
+  int first_epoch_ = -1;  // of this training, once it is known
 };
 
 }  // namespace nyala

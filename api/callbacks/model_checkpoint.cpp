@@ -78,13 +78,16 @@ void ModelCheckpoint::on_epoch_end(int epoch, Logs& logs) {
   if (config_.save_freq.every_epoch()) save(epoch, -1, logs);
 }
 
-void ModelCheckpoint::take_over(const std::vector<std::pair<int, Logs>>& finished) {
-  if (!config_.save_best_only || !config_.save_freq.every_epoch()) return;
-  for (const auto& [epoch, logs] : finished) {
-    find_direction(logs);
-    const std::optional<double> value = monitored(logs, "Can save best model only with metric");
-    if (value && is_improvement(*value, best_)) best_ = value;
-  }
+CallbackState ModelCheckpoint::state() const {
+  return {.numbers = {best_.value_or(kNoValue), static_cast<double>(last_batch_),
+                      static_cast<double>(batches_since_save_)}};
+}
+
+void ModelCheckpoint::set_state(const CallbackState& state) {
+  best_.reset();
+  if (!std::isnan(state.numbers.at(0))) best_ = state.numbers[0];
+  last_batch_ = static_cast<int64_t>(state.numbers.at(1));
+  batches_since_save_ = static_cast<int64_t>(state.numbers.at(2));
 }
 
 void ModelCheckpoint::say(int epoch, const std::string& text) const {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include <nyala/api/base/fields.h>
-#include <nyala/api/callbacks/base/takes_over.h>
+#include <nyala/api/callbacks/base/keeps_state.h>
 #include <nyala/api/callbacks/monitor_callback.h>
 
 namespace nyala {
@@ -36,7 +36,7 @@ struct ModelCheckpointConfig {
 /// is the epoch from 1,
 /// "{batch}" the batch from 1 (with save_freq in batches), and every value of the logs has its name:
 /// "{val_loss:.2f}". Missing folders are made.
-class ModelCheckpoint : public MonitorCallback, public TakesOver {
+class ModelCheckpoint : public MonitorCallback, public KeepsState {
  public:
   using Config = ModelCheckpointConfig;
   /// Throws InvalidArgumentError for a path that does not end in ".keras", ".h5" or ".hdf5", or with
@@ -50,8 +50,9 @@ class ModelCheckpoint : public MonitorCallback, public TakesOver {
   /// Throws IoError where the file cannot be written, NotFoundError for a name in the path that the logs
   /// lack.
   void on_epoch_end(int epoch, Logs& logs) override;
-  /// The best of these epochs is the best so far.
-  void take_over(const std::vector<std::pair<int, Logs>>& finished) override;
+  /// The best value so far, and how many batches went by since a file was written.
+  CallbackState state() const override;
+  void set_state(const CallbackState& state) override;
 
  protected:
   /// The model whose files these are.

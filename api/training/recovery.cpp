@@ -96,6 +96,8 @@ void Recovery::keep(const TrainingPosition& position, const FinishedEpochs& fini
 
 void Recovery::keep_epoch(const TrainingPosition& position, const FinishedEpochs& finished) {
   if (!generations_ || !can_be_copied(model_)) return;
+  // What the hooks write is written when all have come through them: before nobody is beyond this epoch.
+  said_by_all(generations_->link(), training_, "the end of an epoch");
   copy(position, finished);
   align();
   since_ = 0;

@@ -59,6 +59,8 @@ bool takes_over_training(const ModelNode& model) {
   return generations && generations->link().is_apart();
 }
 
+bool goes_on_elsewhere(const ModelNode& model) { return model.strategy()->generations() != nullptr; }
+
 void write_once(const ModelNode& model, const std::function<void()>& write) {
   ProcessExchange* const processes = model.strategy()->processes();
   if (!processes) return write();

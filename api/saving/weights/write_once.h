@@ -16,5 +16,7 @@ bool writes_files(const ModelNode& model);
 /// Whether this process was started again in the middle of the others' training: files that training writes
 /// bit by bit go on.
 bool takes_over_training(const ModelNode& model);
+/// Whether another process may go on with this one's training, and call the hook once more in which it ends.
+bool goes_on_elsewhere(const ModelNode& model);
 
 }  // namespace nyala

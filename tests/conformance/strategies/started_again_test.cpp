@@ -1,0 +1,81 @@
+// What a process that is started again has of what the others trained before, and what is written at the end
+// of epochs in which a process is killed.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include <nyala/tests/conformance/strategies/recovery_training.h>
+
+namespace nyala::started_again_test {
+
+namespace {
+
+using namespace recovery;
+using ::testing::HasSubstr;
+
+void expect_ended_well(const Job& job) {
+  EXPECT_EQ(job.kills, 1);
+  for (const auto& [slot, end] : job.ends) EXPECT_EQ(end.code, 0) << slot << ": " << end.output;
+  EXPECT_FALSE(job.finals.at(0).empty());
+  for (const auto& [slot, bits] : job.finals) EXPECT_EQ(bits, job.finals.at(0)) << slot;
+}
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The places of "killer" among the callbacks, and of the process that is killed at the end of an epoch.
+struct AtEpochEnd {
+  int place, slot;
+};
+
+class KilledAtTheEndOfAnEpoch : public ::testing::TestWithParam<AtEpochEnd> {};
+
+TEST_P(KilledAtTheEndOfAnEpoch, RowsAndTheBestFileAreWrittenOnce) {
+  if (RankProcesses::rank()) {
+    const Self self;
+    const MultiWorkerMirroredStrategy several = strategy_of(self);
+    const Model model = in_scope(several, classifier);
+    const std::string csv = RankProcesses::folder() + "/log.csv",
+                      best = RankProcesses::folder() + "/best.weights.h5";
+    FitConfig fit{.batch_size = kBatch, .epochs = kEpochs, .verbose = 0};
+    // The last epoch is the best one by its number.
+    fit.callbacks = {
+        LambdaCallback({.on_epoch_end = [](int epoch, Logs& logs) { logs.set("number", epoch); }}),
+        CSVLogger(csv),
+        ModelCheckpoint(
+            best, {.monitor = "number", .save_best_only = true, .save_weights_only = true, .mode = "max"})};
+    fit.callbacks.insert(fit.callbacks.begin() + GetParam().place,
+                         killer(self, {"epoch_end", GetParam().slot, kEpochs}));
+    const History history = model.fit(inputs(), labels(), fit);
+    const std::string rows = content(csv);
+    EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 1 + kEpochs) << rows;
+    for (int epoch = 0; epoch < kEpochs; ++epoch)
+      EXPECT_THAT(rows, HasSubstr("\n" + std::to_string(epoch) + ",")) << rows;
+    const Model loaded = in_scope(OneDeviceStrategy("cpu:0"), classifier);
+    loaded.load_weights(best);
+    EXPECT_EQ(bits_of(loaded, History()), bits_of(model, History()));
+    self.notes.write("final-" + std::to_string(self.slot), bits_of(model, history));
+    return;
+  }
+  Job job;
+  job.run();
+  expect_ended_well(job);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KilledAtTheEndOfAnEpoch,
+                         ::testing::Values(AtEpochEnd{1, 0}, AtEpochEnd{2, 0}, AtEpochEnd{3, 0},
+                                           AtEpochEnd{1, 1}, AtEpochEnd{2, 1}, AtEpochEnd{3, 1}),
+                         [](const auto& instance) {
+                           return "Callback" + std::to_string(instance.param.place) + "Process" +
+                                  std::to_string(instance.param.slot);
+                         });
+
+}  // namespace
+
+}  // namespace nyala::started_again_test
