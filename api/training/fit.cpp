@@ -178,11 +178,11 @@ History Fit::run() {
   stepper_.clear_status();
   resume_.epoch = -1;
   resume_.batch = 0;
-  callbacks_.call(&Callback::on_train_begin, logs);
+  recovery_.call_at_edge([&] { callbacks_.call(&Callback::on_train_begin, logs); });
   train();
   compiled_.optimizer.node().finalize_averages();
   Logs epoch_logs = finished_.empty() ? Logs() : finished_.back().second;
-  callbacks_.call(&Callback::on_train_end, epoch_logs);
+  recovery_.call_at_edge([&] { callbacks_.call(&Callback::on_train_end, epoch_logs); });
   recovery_.align_at_end();
   return detached_history();
 }

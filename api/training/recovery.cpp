@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include <nyala/api/callbacks/base/end_of_training.h>
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/compiled_facts.h>
@@ -48,6 +49,21 @@ int most_advanced(const std::vector<Report>& all) {
     if (one.has_copy && (best < 0 || one.position() > all[static_cast<size_t>(best)].position())) best = rank;
   }
   return best;
+}
+
+/// In the order of ranks; one exchange of a number where all are empty.
+std::vector<std::string> texts_of_all(ProcessExchange& processes, const std::string& own) {
+  constexpr const char* kWhat = "whether hooks of callbacks failed";
+  const std::vector<int64_t> sizes = said_by_all(processes, std::ssize(own), kWhat);
+  std::vector<std::string> texts(sizes.size());
+  if (std::ranges::all_of(sizes, [](int64_t size) { return size == 0; })) return texts;
+  const Tensors all =
+      processes.all_values({Tensor::from(std::vector<uint8_t>(own.begin(), own.end()))}, kWhat);
+  for (size_t rank = 0; rank < texts.size(); ++rank) {
+    const std::vector<uint8_t> bytes = all[rank].to_vector<uint8_t>();
+    texts[rank].assign(bytes.begin(), bytes.end());
+  }
+  return texts;
 }
 
 /// The same on all processes.
@@ -139,12 +155,48 @@ void Recovery::align_newcomers(const TrainingPosition& position, const FinishedE
   align();
 }
 
+void Recovery::call_at_edge(const std::function<void()>& hooks) {
+  ProcessExchange* const processes = model_.strategy()->processes();
+  if (generations_ || !processes) {
+    try {
+      return hooks();
+    } catch (const CommunicationError&) {
+      throw;
+    } catch (const EndOfTraining&) {
+      throw;
+    } catch (const std::exception& error) {
+      end(error.what());
+      throw;
+    }
+  }
+  std::string failure;
+  std::exception_ptr error;
+  try {
+    hooks();
+  } catch (const CommunicationError&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    error = std::current_exception();
+    failure = *thrown.what() ? thrown.what() : "an error without a text";
+  } catch (...) {
+    error = std::current_exception();
+    failure = "an exception that is no std::exception";
+  }
+  const std::vector<std::string> failures = texts_of_all(*processes, failure);
+  if (error) std::rethrow_exception(error);
+  for (size_t rank = 0; rank < failures.size(); ++rank)
+    if (!failures[rank].empty())
+      throw CommunicationError("fit: a callback of rank " + std::to_string(rank) +
+                               " failed at the beginning or the end of training: " + failures[rank]);
+}
+
 void Recovery::align_at_end() {
   if (!generations_ || !can_be_copied(model_)) return;
   try {
     copy(state_.position, state_.finished);
     align();
   } catch (const CommunicationError& error) {
+    if (!generations_->ended_by().empty()) rethrow(error);
     log(LogChannel::warning,
         "fit: training has ended, and then a process was lost: " + std::string(error.what()));
   }

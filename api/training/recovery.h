@@ -51,10 +51,14 @@ class Recovery {
   /// The same state once more.
   void restore();
 
+  /// Calls hooks at the beginning or the end of training. Where they throw, the others, whose hooks did not,
+  /// get CommunicationError with the text.
+  void call_at_edge(const std::function<void()>& hooks);
   /// All processes have done it.
   void finish();
   /// Called after the hooks at the end of training: what these did to the model is the same everywhere then,
-  /// as keep_epoch() has it. A process that was lost since is none of its business.
+  /// as keep_epoch() has it. A process that was lost since is none of its business; throws
+  /// CommunicationError where an error of the program has ended it.
   void align_at_end();
   /// `error` of a process that cannot go on, with what ended the others' training.
   [[noreturn]] void rethrow(const CommunicationError& error) const;

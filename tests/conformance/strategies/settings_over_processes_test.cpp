@@ -103,6 +103,28 @@ TEST_P(SettingsOverProcesses, ALearningRateThatOneProcessChangesForAnEpochIsName
   });
 }
 
+TEST_P(SettingsOverProcesses, WhatCallbacksThrowAtTheEdgesOfTrainingIsKnownToAll) {
+  in_processes([] {
+    const MultiWorkerMirroredStrategy several = strategy();
+    clear_session();
+    set_random_seed(5);
+    const Model model = several.scope([&] { return made(settings()); });
+    const auto throws_in_one = [&](Logs&) {
+      if (several.rank() == 1) throw InvalidArgumentError("of the hook");
+    };
+    for (LambdaCallback callback : {LambdaCallback({.on_train_begin = throws_in_one}),
+                                    LambdaCallback({.on_train_end = throws_in_one})}) {
+      const auto train = [&] {
+        model.fit(wave({24, 5}, 0.37), wave({24, 3}, 0.2),
+                  {.batch_size = 8, .verbose = 0, .callbacks = {callback}});
+      };
+      EXPECT_THAT(several.rank() == 1 ? error_text<InvalidArgumentError>(train)
+                                      : error_text<CommunicationError>(train),
+                  HasSubstr("of the hook"));
+    }
+  });
+}
+
 TEST_P(SettingsOverProcesses, WhatIsTheSameTrains) {
   in_processes([] {
     const MultiWorkerMirroredStrategy several = strategy();

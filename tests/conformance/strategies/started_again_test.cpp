@@ -76,6 +76,27 @@ INSTANTIATE_TEST_SUITE_P(All, KilledAtTheEndOfAnEpoch,
                                   std::to_string(instance.param.slot);
                          });
 
+TEST(StartedAgain, AnErrorAtTheEndOfTrainingReachesTheOthersWithItsText) {
+  if (RankProcesses::rank()) {
+    const Self self;
+    const auto several = std::make_unique<MultiWorkerMirroredStrategy>(strategy_of(self));
+    try {
+      const Model model = in_scope(*several, classifier);
+      LambdaCallback throws({.on_train_end = [&](Logs&) {
+        if (self.slot == 1) throw StateError("of the last hook");
+      }});
+      model.fit(inputs(), labels(), {.batch_size = kBatch, .verbose = 0, .callbacks = {throws}});
+      self.notes.write("final-" + std::to_string(self.slot), "no error");
+    } catch (const Error& error) {
+      self.notes.write("final-" + std::to_string(self.slot), error.what());
+    }
+    return;
+  }
+  Job job;
+  job.run();
+  for (const auto& [slot, text] : job.finals) EXPECT_THAT(text, HasSubstr("of the last hook")) << slot;
+}
+
 }  // namespace
 
 }  // namespace nyala::started_again_test
