@@ -6,11 +6,21 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include <nyala/strategies/adoptable.h>
 #include <nyala/strategies/communicators/process_group.h>
 #include <nyala/strategies/communicators/process_link.h>
 
 namespace nyala {
+
+/// The last training of a model, by its number.
+struct EarlierTraining {
+  int64_t number = 0;
+  std::weak_ptr<Adoptable> model;
+  bool is_awaited = false;  // only the others have done it
+  Variables awaited = {};   // whose values nobody has assigned here since
+};
 
 /// The processes of one strategy as a training sees them: it goes on with those of the next generation where
 /// one of this is lost. One thread at a time, between steps.
@@ -46,6 +56,9 @@ class ProcessGenerations {
   void broadcast(std::span<std::byte> data, int root, std::string_view what);
   /// The number of a training that begins, from 1: the same in processes that run the same program.
   int64_t count_training() { return ++trainings_; }
+
+  /// The trainings that are done, of each model the last one, in their order.
+  std::vector<EarlierTraining> earlier = {};
 
   /// What training keeps in memory to go on from, for Strategy::describe().
   std::string kept = {};

@@ -228,6 +228,7 @@ void Checkpoint::save(const std::string& path, const TrainingPosition& position)
     throw InvalidArgumentError("Checkpoint::save: expected an epoch and a batch of at least 0, received " +
                                std::to_string(position.epoch) + " and " + std::to_string(position.batch));
   const SharedUse use(model_.model_node(), "Checkpoint::save");
+  if (is_written_by_others(model_.model_node(), path)) return;
   check_trained_status(model_.model_node());
   hdf5::Writer writer(hdf5::Checksums::crc32c);
   write_weights(model_, writer, SlotsInFile::always);

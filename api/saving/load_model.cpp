@@ -12,6 +12,7 @@
 #include <nyala/api/saving/formats/legacy_writer.h>
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/saving/weights/weights_from_file.h>
+#include <nyala/api/saving/weights/write_once.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/backend/core/error.h>
@@ -115,6 +116,7 @@ void Model::save(const std::string& path) const {
   with_memory_errors(path.c_str(), [&] {
     const SharedUse use(model_node(), "save");
     if (const auto shared = model_node().template_model()) return Model(shared).save(path);
+    if (is_written_by_others(model_node(), path)) return;
     check_trained_status(model_node());
     if (path.ends_with(".keras")) return write_keras_archive(*this, path);
     const bool is_hdf5 = path.ends_with(".h5") || path.ends_with(".hdf5");

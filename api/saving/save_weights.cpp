@@ -53,6 +53,7 @@ LoadReport read(const Model& model, const std::string& path, const LoadWeightsCo
 void Model::save_weights(const std::string& path) const {
   with_memory_errors(path.c_str(), [&] {
     const SharedUse use(model_node(), "save_weights");
+    if (is_written_by_others(model_node(), path)) return;
     check_trained_status(model_node());
     write(*this, path);
   });

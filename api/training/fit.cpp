@@ -153,7 +153,7 @@ Fit::Fit(Model model, DataArgument data, const FitConfig& config)
       feed_(data_.first, training_feed(model_, config)),
       verbose_(resolved_verbosity(strategy(), config.verbose)),
       callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}),
-      recovery_(model_.model_node(), callbacks_) {
+      recovery_(std::static_pointer_cast<ModelNode>(model_.shared()), callbacks_) {
   stepper_.set_given(data_.first);
   if (!config.cache_frozen_features) return;
   cache_.emplace(model_.model_node());
@@ -168,7 +168,10 @@ std::vector<CallbackArgument> Fit::all_callbacks() {
 }
 
 History Fit::run() {
-  if (recovery_.is_past()) return detached_history();
+  if (recovery_.is_past()) {
+    recovery_.pass_over([this] { learn_shapes(); });
+    return detached_history();
+  }
   Logs logs;
   if (compiled_.trained) {
     model_.model_node().check_variables();

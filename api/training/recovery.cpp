@@ -10,6 +10,8 @@
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/compiled_facts.h>
+#include <nyala/api/training/earlier_trainings.h>
+#include <nyala/api/training/state_broadcast.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -33,7 +35,7 @@ constexpr int kLosses = 30;
 
 /// What a process says of itself when all meet.
 struct Report {
-  int64_t training, kind, has_copy, epoch, batch;
+  int64_t training, kind, has_copy, epoch, batch, awaited;
   TrainingPosition position() const { return {static_cast<int>(epoch), batch}; }
 };
 
@@ -87,8 +89,8 @@ void check_together(const std::vector<Report>& all) {
 
 }  // namespace
 
-Recovery::Recovery(ModelNode& model, CallbackList& callbacks)
-    : model_(model), callbacks_(callbacks), generations_(model.strategy()->generations()) {
+Recovery::Recovery(const std::shared_ptr<ModelNode>& model, CallbackList& callbacks)
+    : shared_(model), model_(*model), callbacks_(callbacks), generations_(model->strategy()->generations()) {
   if (generations_) training_ = generations_->count_training();
 }
 
@@ -97,6 +99,15 @@ bool Recovery::is_past() const {
 }
 
 bool Recovery::is_awaited() const { return generations_ && generations_->link().is_apart() && !is_past(); }
+
+void Recovery::pass_over(const std::function<void()>& learn) {
+  pass_over_training(*generations_, training_, shared_, learn);
+  log(LogChannel::warning,
+      "fit: the others did this call (number " + std::to_string(training_) +
+          ") before this process was started again. It is passed over; what it made of the model comes when "
+          "call number " +
+          std::to_string(generations_->link().training()) + ", which they are in, begins here");
+}
 
 void Recovery::keep(const TrainingPosition& position, const FinishedEpochs& finished) {
   if (!generations_) return;
@@ -191,7 +202,9 @@ void Recovery::call_at_edge(const std::function<void()>& hooks) {
 }
 
 void Recovery::align_at_end() {
-  if (!generations_ || !can_be_copied(model_)) return;
+  if (!generations_) return;
+  note_training(*generations_, training_, shared_);
+  if (!can_be_copied(model_)) return;
   try {
     copy(state_.position, state_.finished);
     align();
@@ -223,40 +236,32 @@ bool Recovery::can_go_on() const { return generations_ && generations_->can_go_o
 // A process without a copy may be in the middle of building what the others have: it does so by itself.
 void Recovery::meet(const std::function<void()>& learn) {
   ProcessLink& link = generations_->link();
+  const AwaitedInUse in_use(*generations_);
   if (!has_copy_) {
     link.set_apart(true);
     learn();
   }
   link.set_apart(false);
-  const Report own{training_, static_cast<int64_t>(kind_of_state(model_)), has_copy_, state_.position.epoch,
-                   state_.position.batch};
+  const Report own{training_,
+                   static_cast<int64_t>(kind_of_state(model_)),
+                   has_copy_,
+                   state_.position.epoch,
+                   state_.position.batch,
+                   number_of_awaited(*generations_, model_)};
   const std::vector<Report> all = said_by_all(link, own, "where training stands");
   check_together(all);
   check_alike(&link, facts_of_compile(model_));
   size_ = link.size();
   newcomers_ = static_cast<int>(std::ranges::count(all, 0, &Report::has_copy));
-  take_from(most_advanced(all));
+  const int root = most_advanced(all);
+  take_from(root);
+  note_taken(*generations_, model_);
+  if (std::ranges::any_of(all, [](const Report& one) { return one.awaited > 0; }))
+    take_earlier(*generations_, root, model_);
 }
 
 void Recovery::take_from(int root) {
-  const bool gives = generations_->link().rank() == root;
-  std::vector<std::byte> head;
-  if (gives) head = packed(state_);
-  int64_t size = std::ssize(head);
-  generations_->broadcast(std::as_writable_bytes(std::span(&size, 1)), root, "the state of training");
-  head.resize(static_cast<size_t>(size));
-  generations_->broadcast(head, root, "the state of training");
-  TrainingState taken;
-  if (!gives) taken = unpacked(head);
-  const TrainingState& state = gives ? state_ : taken;
-  const auto send = [&](const Tensors& values) {
-    for (const Tensor& value : values)
-      generations_->broadcast({static_cast<std::byte*>(value.raw()), value.bytes()}, root,
-                              "the state of training");
-  };
-  send(state.values);
-  for (const SavedCallback& callback : state.callbacks) send(callback.state.values);
-  if (!gives) state_ = std::move(taken);
+  broadcast_state(*generations_, root, state_);
   has_copy_ = true;
   restore();
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include <nyala/api/training/training_state.h>
@@ -19,12 +20,15 @@ class ProcessGenerations;
 class Recovery {
  public:
   /// Counts a training, which is to be the same one in all processes. The state of `callbacks` goes on, too.
-  Recovery(ModelNode& model, CallbackList& callbacks);
+  Recovery(const std::shared_ptr<ModelNode>& model, CallbackList& callbacks);
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
   /// Whether the others have done this training already, when this process was started again.
   bool is_past() const;
+  /// That is so: what they made of the model comes when all meet, and to read it before is an error. `learn`:
+  /// as go_on_here()'s.
+  void pass_over(const std::function<void()>& learn);
   /// Whether the others are in the middle of it.
   bool is_awaited() const;
 
@@ -73,6 +77,7 @@ class Recovery {
   void meet(const std::function<void()>& learn);
   void take_from(int root);
 
+  std::shared_ptr<ModelNode> shared_;
   ModelNode& model_;
   CallbackList& callbacks_;
   ProcessGenerations* generations_;  // null: there are none

@@ -14,6 +14,7 @@
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/parameters/awaited_variable.h>
 #include <nyala/backend/parameters/variable_changes.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
@@ -306,6 +307,7 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
   check_tracked(node(), inputs[0].is_abstract());
   if (const RunningCall* running = thread_context().running; running && running->call)
     return invoked_inside(*running, node(), inputs);
+  if (any_is_awaited() && !inputs[0].is_abstract()) check_known(weights());
   Collectives* const replica = thread_context().replica;
   Call call({.tape = thread_context().tape,
              .replica = replica,

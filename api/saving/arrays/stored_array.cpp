@@ -1,6 +1,7 @@
 #include <nyala/api/saving/arrays/stored_array.h>
 
 #include <nyala/backend/ops/base/cast.h>
+#include <nyala/backend/parameters/awaited_variable.h>
 
 namespace nyala {
 
@@ -14,7 +15,7 @@ void load_array(const Variable& variable, const StoredArray& array) {
   const bool lies_in_one_place = variable.num_copies() == 1 &&
                                  is_on_host(variable.value(0).device()) &&
                                  !variable.node().home.defined();
-  if (!array.copy || !lies_in_one_place || variable.dtype() != array.dtype)
+  if (!array.copy || !lies_in_one_place || variable.dtype() != array.dtype || detail::is_awaited(variable))
     return variable.assign(ops::cast(array.read(), variable.dtype()));
   const Tensor& place = variable.value(0);
   array.copy({static_cast<std::byte*>(place.raw()), place.bytes()});

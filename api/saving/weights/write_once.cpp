@@ -1,6 +1,7 @@
 #include <nyala/api/saving/weights/write_once.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/process_generations.h>
 #include <nyala/strategies/strategy_node.h>
@@ -60,6 +61,14 @@ bool takes_over_training(const ModelNode& model) {
 }
 
 bool goes_on_elsewhere(const ModelNode& model) { return model.strategy()->generations() != nullptr; }
+
+bool is_written_by_others(const ModelNode& model, const std::string& path) {
+  if (!takes_over_training(model)) return false;
+  log(LogChannel::info, detail::in_quotes(path) +
+                            " is not written again: the others were beyond that when this process was "
+                            "started again");
+  return true;
+}
 
 void write_once(const ModelNode& model, const std::function<void()>& write) {
   ProcessExchange* const processes = model.strategy()->processes();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include <nyala/api/model/model_node.h>
 
@@ -18,5 +19,8 @@ bool writes_files(const ModelNode& model);
 bool takes_over_training(const ModelNode& model);
 /// Whether another process may go on with this one's training, and call the hook once more in which it ends.
 bool goes_on_elsewhere(const ModelNode& model);
+/// Whether `path` is written already because this process was started again and comes to what the others did
+/// before the fit that they are in: it writes nothing until it is in that fit itself.
+bool is_written_by_others(const ModelNode& model, const std::string& path);
 
 }  // namespace nyala

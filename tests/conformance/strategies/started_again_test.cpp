@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include <nyala/tests/conformance/strategies/recovery_training.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala::started_again_test {
 
@@ -20,6 +21,87 @@ void expect_ended_well(const Job& job) {
   for (const auto& [slot, end] : job.ends) EXPECT_EQ(end.code, 0) << slot << ": " << end.output;
   EXPECT_FALSE(job.finals.at(0).empty());
   for (const auto& [slot, bits] : job.finals) EXPECT_EQ(bits, job.finals.at(0)) << slot;
+}
+
+FitConfig short_fit() { return {.batch_size = kBatch, .epochs = 2, .verbose = 0}; }
+
+/// Two fits of one model; killed in the second, the process passes the first one over.
+void train_twice(int killed) {
+  const Self self;
+  const MultiWorkerMirroredStrategy several = strategy_of(self);
+  const Model model = in_scope(several, classifier);
+  const std::string file = RankProcesses::folder() + "/first.weights.h5";
+  model.fit(inputs(), labels(), short_fit());
+  if (self.is_first()) {
+    model.save_weights(file);
+    const std::string bits = bits_of(model, History());
+    if (self.slot == 2) self.notes.write("after-first", bits);
+  } else {
+    EXPECT_THAT(error_text<StateError>([&] { model.get_weights(); }), HasSubstr("started again"));
+    EXPECT_THAT(error_text<StateError>([&] { (void)model(inputs()); }), HasSubstr("started again"));
+    EXPECT_THAT(error_text<StateError>([&] { (void)model.evaluate(inputs(), labels()); }),
+                HasSubstr("started in the middle"));
+    model.save_weights(file);  // the others did
+    const Model loaded = OneDeviceStrategy("cpu:0").scope(classifier);
+    loaded.load_weights(file);
+    EXPECT_EQ(bits_of(loaded, History()), self.notes.read("after-first"));
+  }
+  FitConfig killing = short_fit();
+  killing.callbacks = {killer(self, {"batch_end", killed, 5})};
+  const History history = model.fit(inputs(), labels(), killing);
+  (void)model(inputs());
+  self.notes.write("final-" + std::to_string(self.slot), bits_of(model, history));
+}
+
+TEST(StartedAgain, TheWeightsOfAnEarlierFitAreUnknownUntilAllMeet) {
+  if (RankProcesses::rank()) return train_twice(1);
+  Job job;
+  job.run();
+  expect_ended_well(job);
+}
+
+TEST(StartedAgain, TheFirstProcessOverwritesNoFileOfTheOthers) {
+  if (RankProcesses::rank()) return train_twice(0);
+  Job job;
+  job.run();
+  expect_ended_well(job);
+}
+
+// It is not trained any more when the others wait in the fit of another one.
+TEST(StartedAgain, AModelOfAnEarlierFitComesAsTheOthersHaveIt) {
+  if (RankProcesses::rank()) {
+    const Self self;
+    const MultiWorkerMirroredStrategy several = strategy_of(self);
+    const Model first = in_scope(several, classifier), second = several.scope(classifier);
+    first.fit(inputs(), labels(), short_fit());
+    FitConfig killing = short_fit();
+    killing.callbacks = {killer(self, {"batch_end", 0, 5})};
+    const History history = second.fit(inputs(), labels(), killing);
+    const History more = first.fit(inputs(), labels(), short_fit());
+    self.notes.write("final-" + std::to_string(self.slot), bits_of(first, more) + bits_of(second, history));
+    return;
+  }
+  Job job;
+  job.run();
+  expect_ended_well(job);
+}
+
+TEST(StartedAgain, AModelOfAnEarlierFitCanBeReadBehindTheMeeting) {
+  if (RankProcesses::rank()) {
+    const Self self;
+    const MultiWorkerMirroredStrategy several = strategy_of(self);
+    const Model first = in_scope(several, classifier), second = several.scope(classifier);
+    first.fit(inputs(), labels(), short_fit());
+    FitConfig killing = short_fit();
+    killing.callbacks = {killer(self, {"batch_end", 2, 5})};
+    second.fit(inputs(), labels(), killing);
+    self.notes.write("final-" + std::to_string(self.slot),
+                     bits_of(first, History()) + std::to_string(first.optimizer().iterations()));
+    return;
+  }
+  Job job;
+  job.run();
+  expect_ended_well(job);
 }
 
 std::string content(const std::string& path) {

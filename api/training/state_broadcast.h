@@ -1,0 +1,11 @@
+#pragma once
+
+#include <nyala/api/training/training_state.h>
+#include <nyala/strategies/process_generations.h>
+
+namespace nyala {
+
+/// `state` of `root` in all processes, which all call it.
+void broadcast_state(ProcessGenerations& generations, int root, TrainingState& state);
+
+}  // namespace nyala
