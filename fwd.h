@@ -135,6 +135,7 @@ class DirectAllReduce;
 class Discretization;
 struct DiscretizationConfig;
 struct DistributedBatch;
+class DistributedDataset;
 class DistributedVariable;
 class Dot;
 struct DotConfig;
