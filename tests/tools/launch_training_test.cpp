@@ -150,6 +150,13 @@ TEST_F(LaunchTraining, TheFitCommandWritesOnce) {
   EXPECT_THAT(two.out, testing::Not(HasSubstr("[1] ")));
   expect_same_weights(load_model(file("two.keras")), load_model(file("one.keras")), 1e-5f);
   EXPECT_TRUE(std::filesystem::exists(history));
+  const ToolRun alone = run(with(with(launch, fit), {"--output", file("three.keras")}));
+  EXPECT_EQ(alone.status, 1);
+  EXPECT_THAT(alone.err,
+              HasSubstr("error: fit: this is process 1 of 2 (TF_CONFIG is set): expected --strategy "
+                        "multi_worker"));
+  EXPECT_FALSE(std::filesystem::exists(file("three.keras")));
+  EXPECT_EQ(run(with(with(launch, fit), {"--strategy", "one_device"})).status, 0);
 }
 
 TEST_F(LaunchTraining, TheVariablesOfOtherLaunchersWork) {
@@ -176,10 +183,3 @@ TEST_F(LaunchTraining, TheVariablesOfOtherLaunchersWork) {
 
 }  // namespace
 }  // namespace nyala
-  const ToolRun alone = run(with(with(launch, fit), {"--output", file("three.keras")}));
-  EXPECT_EQ(alone.status, 1);
-  EXPECT_THAT(alone.err,
-              HasSubstr("error: fit: this is process 1 of 2 (TF_CONFIG is set): expected --strategy "
-                        "multi_worker"));
-  EXPECT_FALSE(std::filesystem::exists(file("three.keras")));
-  EXPECT_EQ(run(with(with(launch, fit), {"--strategy", "one_device"})).status, 0);
