@@ -340,6 +340,8 @@ class OptimizerNode;
 class OptimizerState;
 class Orthogonal;
 struct OrthogonalConfig;
+class OrthogonalRegularizer;
+struct OrthogonalRegularizerConfig;
 class OutOfMemoryError;
 class Output;
 class OutputScope;

@@ -200,7 +200,7 @@ class GraphReader {
       if (tensor) out.push_back(*tensor);
       return tensor.has_value();
     }
-    if (is_constant(json)) out.push_back(constant_from_json(json, where_));
+    if (is_constant(json)) out.push_back(constant_from_json(json, called_));
     bool all = true;
     if (json.is_array())
       for (const Json& item : json) all = collect(item, out) && all;
@@ -217,6 +217,7 @@ class GraphReader {
       throw FileFormatError(where + ", 'inbound_nodes': expected a list of arguments, found " +
                             std::string(args.type_name()) + " and " + keywords.type_name());
     missing_.clear();
+    called_ = where;
     if (!entry.layer) return call_op(entry, args, keywords);
     if (!takes_initial_states(entry.layer) || args.size() < 3) return call_layer(entry, args, keywords);
     // call(sequences, initial_state, mask, training)
@@ -427,6 +428,7 @@ class GraphReader {
   LoadScope& scope_;
   std::deque<Entry> entries_;
   std::map<std::string, size_t> by_name_;
+  std::string called_;               // the layer or operation that is tried, for errors
   mutable std::set<Place> missing_;  // what the call that is tried found not to be traced yet
 };
 

@@ -97,7 +97,11 @@ DType constant_dtype(const Json& config, const std::string& where) {
   if (!name) return DType::float32;
   if (!name->is_string())
     throw FileFormatError(where + ", 'dtype': expected the name of a dtype, found " + readable_json(*name));
-  return parse_dtype(name->as_string());
+  try {
+    return parse_dtype(name->as_string());
+  } catch (const InvalidArgumentError& error) {
+    throw FileFormatError(where + ", 'dtype': " + error.what());
+  }
 }
 
 }  // namespace
