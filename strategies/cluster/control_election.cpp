@@ -225,7 +225,7 @@ void ControlElection::guard(const std::stop_token& stop, Attempt& attempt) try {
 
 /// Who is gone is not waited for; where another one serves better, all go there.
 bool ControlElection::guard_own() {
-  std::vector<ControlCandidate> awaited = known(server_->awaited());
+  std::vector<ControlCandidate> awaited = known(server_->absent_ranks());
   if (awaited.size() > kCandidates) awaited.resize(kCandidates);
   if (awaited.empty()) return true;
   const std::vector<ControlSight> sights = see(std::move(awaited));

@@ -33,6 +33,7 @@ void ControlState::refuse_hopeless() {
 void ControlState::process_ended(int rank, const std::string& how, bool comes_back, Clock::time_point now) {
   {
     const std::lock_guard lock(mutex_);
+    now_ = now;
     lives_.erase(rank);
     if (!comes_back) gone_[rank] = how;
     if (const auto member = members_.find(rank); member != members_.end() && !member->second.has_left)
@@ -69,10 +70,32 @@ std::vector<SilentProcess> ControlState::left_behind(Clock::time_point now) cons
   return silent;
 }
 
+std::vector<AwaitedProcess> ControlState::awaited(Clock::time_point now) const {
+  using std::chrono::milliseconds;
+  const std::lock_guard lock(mutex_);
+  AwaitedProcess one;
+  if (first_came_) one.awaited = std::chrono::duration_cast<milliseconds>(now - *first_came_);
+  for (const auto& [id, question] : questions_) {
+    if (question.request.call != ControlCall::join) continue;
+    const auto time = std::chrono::duration_cast<milliseconds>(question.deadline - question.asked);
+    one.timeout = one.timeout.count() == 0 ? time : std::min(one.timeout, time);
+  }
+  std::vector<AwaitedProcess> all;
+  for (one.rank = 0; one.rank < config_.size; ++one.rank)
+    if (!lives_.contains(one.rank) && !gone_.contains(one.rank)) all.push_back(one);
+  return all;
+}
+
+bool ControlState::has_been_joined() const {
+  const std::lock_guard lock(mutex_);
+  return first_came_.has_value();
+}
+
 void ControlState::excuse(Clock::duration time) {
   const std::lock_guard lock(mutex_);
   for (auto& [rank, member] : members_) member.heard += time;
   for (auto& [rank, life] : lives_) life.heard += time;
+  if (first_came_) *first_came_ += time;
 }
 
 }  // namespace nyala::detail

@@ -39,7 +39,9 @@ class ControlServer {
   }
   bool serves() const { return state_.serves(); }
   std::pair<uint64_t, bool> standing() const { return state_.standing(); }
-  std::vector<int> awaited() const { return state_.awaited(); }
+  std::vector<int> absent_ranks() const { return state_.absent_ranks(); }
+  std::vector<AwaitedProcess> awaited() const { return state_.awaited(); }
+  bool has_been_joined() const { return state_.has_been_joined(); }
   /// Those who wait for the start hear that nobody comes any more, and why.
   void give_up(const std::string& why) { state_.give_up(why); }
   /// Where clients find it.

@@ -63,7 +63,7 @@ std::pair<uint64_t, bool> ControlState::standing() const {
   return {std::max(generation_, newest_), !stands_by_ && has_generation()};
 }
 
-std::vector<int> ControlState::awaited() const {
+std::vector<int> ControlState::absent_ranks() const {
   const std::lock_guard lock(mutex_);
   std::vector<int> ranks;
   if (stands_by_ || has_generation()) return ranks;

@@ -92,6 +92,9 @@ void ControlState::answer(uint64_t id, ControlReply reply) {
     member.is_watched = false;
     member.heard = found->second.asked;
   }
+  if (const auto life = lives_.find(request.rank);
+      request.call == ControlCall::join && life != lives_.end() && life->second.process == request.process)
+    life->second.heard = now_;  // who waits for long is not frozen
   reply.generation = request.call == ControlCall::find ? std::max(generation_, newest_) : generation_;
   reply.notices = notices_;
   answers_.emplace_back(std::move(found->second.answer), std::move(reply));
@@ -133,6 +136,7 @@ ControlReply ControlState::is_over(const ControlRequest& request) const {
 }
 
 void ControlState::begin(uint64_t id, Clock::time_point now) {
+  now_ = now;
   const ControlRequest& request = questions_.at(id).request;
   if (closed_) return answer(id, {.status = ControlStatus::closing, .text = kClosing});
   if (const std::string why = refusal(request); !why.empty()) return refuse(id, why);
@@ -248,6 +252,7 @@ void ControlState::join(uint64_t id, Clock::time_point now) {
   }
   lives_[request.rank] = {.process = request.process, .heard = now};
   if (config_.is_elected) newest_ = std::max(newest_, request.generation);
+  if (!first_came_) first_came_ = now;
   form_if_due(now);
   refuse_hopeless();
 }
@@ -457,6 +462,7 @@ void ControlState::expire(Clock::time_point now) {
 void ControlState::tick(Clock::time_point now) {
   {
     const std::lock_guard lock(mutex_);
+    now_ = now;
     for (auto& [rank, member] : members_) {
       if (ended_ || member.has_left || member.is_watched) continue;
       const auto silence = now - member.heard;

@@ -24,6 +24,13 @@ struct SilentProcess {
   std::chrono::milliseconds silence = {};  ///< since it was heard of last
 };
 
+/// One that has not come.
+struct AwaitedProcess {
+  int rank = 0;                            ///< as it was started
+  std::chrono::milliseconds awaited = {};  ///< since the first of the others came; 0 where none has
+  std::chrono::milliseconds timeout = {};  ///< the shortest time of those who wait; 0 where nobody waits
+};
+
 struct ControlStateOptions {
   int size = 1;      ///< processes of a whole cluster
   int min_size = 0;  ///< so few may go on without the others; 0: only all
@@ -70,6 +77,10 @@ class ControlState {
   /// Processes that have not been heard of for three heartbeats, without which the others go on or want to,
   /// and have wanted to for `rejoin_timeout`; half of the time for which they wait, where that is less.
   std::vector<SilentProcess> left_behind(Clock::time_point now = Clock::now()) const;
+  /// Processes that have not come, in the place of one that has ended, too.
+  std::vector<AwaitedProcess> awaited(Clock::time_point now = Clock::now()) const;
+  /// Whether any process has come.
+  bool has_been_joined() const;
   /// Whoever keeps this did not run for so long: nobody is to be blamed for his silence then.
   void excuse(Clock::duration time);
   /// Of one that is elected: from now on processes join here. `generation` is the last one that this process
@@ -85,7 +96,7 @@ class ControlState {
   /// The newest generation that it knows, and whether that lives here.
   std::pair<uint64_t, bool> standing() const;
   /// Ranks that have not joined for the next generation; none while one lives.
-  std::vector<int> awaited() const;
+  std::vector<int> absent_ranks() const;
   /// Whether a process of a generation that has not failed is still there.
   bool is_needed() const;
   /// Those who wait hear that nobody comes any more, and why.
@@ -163,6 +174,8 @@ class ControlState {
   std::optional<ControlReply> ended_;  // how the generation ended
   std::map<int, Member> members_;      // of the generation, by the ranks that they were started with
   std::map<int, Life> lives_;          // of all that have joined once and have not ended, likewise
+  Clock::time_point now_ = {};  // of what was told the time last
+  std::optional<Clock::time_point> first_came_;
   std::map<int, std::string> refused_;  // by rank, before the first generation, and why
   std::map<int, std::string> gone_;    // in whose place no other comes, and how they ended
   std::map<std::string, std::string> keys_;

@@ -16,6 +16,7 @@
 
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/cluster/cluster_task.h>
+#include <nyala/strategies/cluster/control_transport.h>
 #include <nyala/strategies/cluster/tf_config_cluster_resolver.h>
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/tools/nyala_process.h>
@@ -109,7 +110,8 @@ TEST_F(ToolLaunch, LinesAreWholeAndSayWhoWroteThem) {
   }
   EXPECT_EQ(ends, 3);
   EXPECT_EQ(next, (std::map<std::string, int>{{"0", 300}, {"1", 300}, {"2", 300}}));
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 900);
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'),
+            900 + (detail::grpc_is_built() ? 1 : 0));  // nobody met
   EXPECT_THAT(result.err, HasSubstr("[2] e299\n"));
 }
 
@@ -145,6 +147,23 @@ TEST_F(ToolLaunch, ExitStatusIsThatOfTheFirstFailure) {
   EXPECT_EQ(killed.status, 128 + SIGSEGV);
   EXPECT_THAT(killed.err, HasSubstr("nyala launch: rank 0 was ended by SIGSEGV\n"));
   EXPECT_EQ(run({"-n", "2"}, "exit 42").status, 42);
+}
+
+TEST_F(ToolLaunch, ProcessesThatNeverMeetAreToldOf) {
+  if (!detail::grpc_is_built()) GTEST_SKIP() << "this build has no gRPC";
+  const ToolRun result = run({"-n", "2"}, "true");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.err,
+              HasSubstr("none of the 2 processes has come to the control plane: each ran by itself"));
+  EXPECT_EQ(run({"-n", "1"}, "true").err, "");
+}
+
+TEST_F(ToolLaunch, ARankThatStaysStoppedWhenTheOthersHaveEndedIsEnded) {
+  if (!detail::grpc_is_built()) GTEST_SKIP() << "this build has no gRPC";
+  const ToolRun result =
+      run({"-n", "2", "--rejoin-timeout", "0.5"}, "[ $NYALA_RANK = 1 ] && kill -STOP $$; exit 0");
+  EXPECT_EQ(result.status, 128 + SIGKILL);
+  EXPECT_THAT(result.err, HasSubstr("rank 1 is frozen (stopped): it has never been at the control plane"));
 }
 
 TEST_F(ToolLaunch, AFailureEndsTheOthersAfterTheirGrace) {

@@ -101,6 +101,34 @@ TEST_F(LaunchTraining, AFrozenProcessIsEndedAndStartedAgain) {
   expect_numbers_of_one(numbers_of(result, 3), one);
 }
 
+/// Of which the control plane has never heard.
+TEST_F(LaunchTraining, AProcessThatIsFrozenBeforeItCameIsEnded) {
+  const auto freezes = [&](Words options) {
+    options.insert(options.begin(), "launch");
+    options.insert(options.end(),
+                   {"--", "sh", "-c",
+                    "[ $NYALA_RANK$NYALA_RESTART_COUNT = 10 ] && kill -STOP $$; exec " NYALA_TEST_PROGRAMS
+                    "/cluster_worker train"});
+    return run(options);
+  };
+  const std::string says =
+      "nyala launch: rank 1 is frozen (stopped): it has never been at the control plane, in ";
+  const std::vector<double> one = alone();
+  const ToolRun again = freezes({"-n", "3", "--restarts", "1", "--rejoin-timeout", "1"});
+  EXPECT_THAT(again.err, HasSubstr(says));
+  EXPECT_THAT(again.err, HasSubstr("rank 1 was ended by SIGKILL; it is started again"));
+  expect_numbers_of_one(numbers_of(again, 3), one);
+  const ToolRun fewer = freezes({"-n", "3", "--min-workers", "2", "--rejoin-timeout", "1"});
+  EXPECT_THAT(fewer.err, HasSubstr(says));
+  EXPECT_EQ(fewer.status, 0) << fewer.err;
+  const auto begin = Clock::now();
+  const ToolRun all = freezes({"-n", "2", "--rejoin-timeout", "1"});
+  EXPECT_EQ(all.status, 128 + 9);
+  EXPECT_THAT(all.err, HasSubstr(says));
+  EXPECT_THAT(all.err, HasSubstr("[0] lost: "));
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(40));  // the timeout is 60 s
+}
+
 TEST_F(LaunchTraining, AFrozenProcessThatIsLeftBehindIsEnded) {
   const std::vector<double> one = alone();
   const auto begin = Clock::now();

@@ -59,6 +59,10 @@ std::string drawn_token() {
   return token;
 }
 
+std::string whole_seconds(std::chrono::steady_clock::duration time) {
+  return std::to_string(std::chrono::round<std::chrono::seconds>(time).count()) + " s";
+}
+
 std::string signal_name(int number) {
   const char* const name = ::sigabbrev_np(number);
   return name ? "SIG" + std::string(name) : "signal " + std::to_string(number);
@@ -97,6 +101,7 @@ int Launcher::run() {
     handle_signals();
     collect_ended();
     end_frozen_ranks();
+    end_ranks_that_never_came();
     end_due_ranks();
     start_due_ranks();
   }
@@ -254,16 +259,53 @@ void Launcher::end_frozen_ranks() {
   if (!server_) return;
   for (const detail::SilentProcess& silent : server_->left_behind()) {
     Rank& rank = ranks_.at(static_cast<size_t>(silent.rank));
-    if (!rank.process || std::exchange(rank.is_given_up, true)) continue;
-    say(name_of(rank) + " is frozen, it was not heard of for " +
-        std::to_string(std::chrono::round<std::chrono::seconds>(silent.silence).count()) +
-        " s: it is killed");
-    rank.process->signal(SIGKILL);
+    end_silent(rank, "is frozen, it was not heard of for " + whole_seconds(silent.silence));
   }
+}
+
+/// For whom the others wait in vain. One that is slow may come until little of their time is left; then
+/// another one in its place is what can help them.
+void Launcher::end_ranks_that_never_came() {
+  using std::chrono::milliseconds;
+  if (!server_) return;
+  const auto rejoin = std::chrono::duration<double>(config_.rejoin_timeout);
+  const milliseconds heartbeats = 3 * detail::ControlStateOptions().heartbeat;
+  for (const detail::AwaitedProcess& one : server_->awaited()) {
+    Rank& rank = ranks_.at(static_cast<size_t>(one.rank));
+    if (!rank.process) continue;
+    auto silence = std::max<Clock::duration>(one.awaited, Clock::now() - first_end_.value_or(Clock::now()));
+    silence = std::min(silence, Clock::now() - rank.started);
+    auto patience = std::chrono::duration_cast<milliseconds>(rejoin);
+    if (one.timeout.count() > 0) patience = std::min(patience, one.timeout / 2);
+    const bool is_late = restarts_left_ > 0 && one.timeout.count() > 0 && silence > one.timeout * 3 / 4;
+    const bool is_frozen = silence > heartbeats + patience && rank.process->is_stopped();
+    if (!is_late && !is_frozen) continue;
+    end_silent(rank, std::string(is_frozen ? "is frozen (stopped)" : "does not come") +
+                         ": it has never been at the control plane, in " + whole_seconds(silence) +
+                         " in which others were there or have ended");
+  }
+}
+
+void Launcher::end_silent(Rank& rank, const std::string& why) {
+  if (!rank.process || std::exchange(rank.is_given_up, true)) return;
+  say(name_of(rank) + " " + why + ": it is killed");
+  rank.process->signal(SIGKILL);
+}
+
+/// Several processes of which each takes itself for the only one.
+void Launcher::note_that_nobody_came() {
+  const bool one_is_left = std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
+    return rank.process || rank.start_at || !rank.has_ended_well;
+  });
+  if (one_is_left || ranks_.size() == 1 || !server_ || server_->has_been_joined()) return;
+  say("none of the " + std::to_string(ranks_.size()) +
+      " processes has come to the control plane: each ran by itself. Processes train together where the "
+      "program makes a MultiWorkerMirroredStrategy; nyala fit does with --strategy multi_worker");
 }
 
 void Launcher::note_end(Rank& rank, int status) {
   rank.has_ended_well = status == 0;
+  if (!first_end_) first_end_ = Clock::now();
   preempted_ = preempted_ || status == preemption_exit_code;
   const bool by_signal = status > 128 && ::sigabbrev_np(status - 128);
   const std::string how =
@@ -273,7 +315,7 @@ void Launcher::note_end(Rank& rank, int status) {
   const bool is_needed = !rank.has_ended_well && status != preemption_exit_code;
   const bool comes_back = is_needed && !is_ending && restarts_left_ > 0 && !is_over_;
   if (server_) server_->process_ended(rank.plan.rank, how, comes_back);
-  if (rank.has_ended_well) return;
+  if (rank.has_ended_well) return note_that_nobody_came();
   const std::string what = name_of(rank) + " " + how;
   if (is_ending) {
     if (status != 128 + SIGTERM && status != 128 + SIGKILL) say(what);  // else it was the launcher

@@ -47,6 +47,9 @@ class Launcher {
   void collect_ended();
   void note_end(Rank& rank, int status);
   void end_frozen_ranks();
+  void end_ranks_that_never_came();
+  void end_silent(Rank& rank, const std::string& why);
+  void note_that_nobody_came();
   void let_end(double seconds);
   void end_due_ranks();
   void say(const std::string& text) { errors_.add("nyala launch: " + text + "\n"); }
@@ -62,6 +65,7 @@ class Launcher {
   int first_failure_ = 0, signal_ = 0;
   bool preempted_ = false, broken_ = false;
   bool is_over_ = false;  ///< a rank has ended training in order, and then itself
+  std::optional<Clock::time_point> first_end_;  ///< of a rank
   /// When the ranks that still run are sent SIGTERM, and when SIGKILL.
   std::optional<Clock::time_point> terminate_at_, kill_at_;
 };

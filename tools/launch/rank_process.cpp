@@ -8,6 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -99,6 +102,22 @@ RankProcess::~RankProcess() {
     collect();
   }
   close_all();
+}
+
+bool RankProcess::is_stopped() const {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    std::ifstream in(entry.path() / "stat");
+    std::string text;
+    std::getline(in, text);
+    const size_t name_end = text.rfind(") ");  // a name may have anything in it
+    if (name_end == std::string::npos) continue;
+    std::istringstream fields(text.substr(name_end + 2));
+    std::string state;
+    pid_t parent = 0, group = 0;
+    if (fields >> state >> parent >> group && group == id_ && state == "T") return true;
+  }
+  return false;
 }
 
 void RankProcess::signal(int number) const {

@@ -29,6 +29,8 @@ class RankProcess {
   int output() const { return output_; }  ///< where its standard output is read, without waiting
   int errors() const { return errors_; }
 
+  /// Whether a process of the group is stopped (SIGSTOP), so that it does nothing till it is told to go on.
+  bool is_stopped() const;
   /// To all processes of the group.
   void signal(int number) const;
   /// Once it is known to have ended: ends what is left of its group; its status as waitpid() gives it.

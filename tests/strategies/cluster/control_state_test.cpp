@@ -148,6 +148,29 @@ TEST_F(ControlStateTest, AnotherNumberOfProcessesIsToldToBothSides) {
   EXPECT_TRUE(watch.open());  // those who train are not disturbed
 }
 
+TEST_F(ControlStateTest, WhoHasNotComeIsKnown) {
+  EXPECT_FALSE(state_.has_been_joined());
+  after(10s);
+  ASSERT_EQ(state_.awaited(now_).size(), 3u);
+  EXPECT_EQ(state_.awaited(now_)[0].awaited, 0s);  // by nobody
+  join_ms_ = 20'000;
+  join(0);
+  EXPECT_TRUE(state_.has_been_joined());
+  after(7s);
+  std::vector<AwaitedProcess> awaited = state_.awaited(now_);
+  ASSERT_EQ(awaited.size(), 2u);
+  EXPECT_EQ(awaited[0].rank, 1);
+  EXPECT_EQ(awaited[0].awaited, 7s);
+  EXPECT_EQ(awaited[0].timeout, 20s);
+  join(1);
+  state_.process_ended(2, "was ended by SIGKILL", true, now_);
+  awaited = state_.awaited(now_);  // another one comes in its place
+  ASSERT_EQ(awaited.size(), 1u);
+  EXPECT_EQ(awaited[0].rank, 2);
+  state_.process_ended(2, "was ended by SIGKILL", false, now_);
+  EXPECT_TRUE(state_.awaited(now_).empty());
+}
+
 TEST_F(ControlStateTest, WhoDoesNotBelongIsRefused) {
   expect_reply(ask({.call = ControlCall::join, .token = "secres"}), ControlStatus::refused, "wrong token");
   expect_reply(ask({.call = ControlCall::get, .token = "secret2", .name = "k"}), ControlStatus::refused,
@@ -413,6 +436,19 @@ TEST_F(ControlStateTest, OthersThatWaitShortlyDoNotWaitInVain) {
   EXPECT_EQ(state_.left_behind(now_).size(), 1u);
 }
 
+TEST_F(ControlStateTest, WhoHasWaitedForLongIsNotFrozen) {
+  join_ms_ = 60'000;
+  const Asked late = join(2);
+  after(60s);
+  expect_reply(late, ControlStatus::timeout, "did not come");
+  EXPECT_TRUE(state_.left_behind(now_).empty());
+  const Asked waits = join(0);
+  after(50s);
+  state_.process_ended(1, "was ended by SIGKILL", false, now_);
+  expect_reply(waits, ControlStatus::lost, "rank 1 was ended by SIGKILL");
+  for (const SilentProcess& silent : state_.left_behind(now_)) EXPECT_NE(silent.rank, 0);
+}
+
 TEST_F(ControlStateTest, WhoDoesOtherWorkIsNotFrozen) {
   join_all();
   in_generation(ControlCall::abort, 0, "", "rank 1 does not answer");
@@ -584,10 +620,10 @@ TEST_F(ElectedControlState, WhoStandsBySaysWhoServes) {
   expect_reply(find(), ControlStatus::ok, "");
   EXPECT_FALSE(find().reply().found);
   const Asked waits = join_from(1);
-  EXPECT_EQ(state_.awaited(), (std::vector<int>{0, 2}));
+  EXPECT_EQ(state_.absent_ranks(), (std::vector<int>{0, 2}));
   state_.stand_by(0, "a:1", 4);
   expect_reply(waits, ControlStatus::elsewhere, "a:1");
-  EXPECT_TRUE(state_.awaited().empty());
+  EXPECT_TRUE(state_.absent_ranks().empty());
   expect_reply(ask({.call = ControlCall::find, .rank = 2, .token = "wrong"}), ControlStatus::refused,
                "wrong token");
 }
