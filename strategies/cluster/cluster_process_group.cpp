@@ -200,6 +200,11 @@ void ClusterProcessGroup::meet() {
     throw TimeoutError(std::string(error.what()) + ". On this machine the name " + in_quotes(host) +
                        " stands for the machine itself (127.x.x.x, ::1): processes of other machines do not "
                        "reach it there. Use a name or an address that means the same everywhere.");
+  } catch (const CommunicationError&) {
+    using std::chrono::milliseconds;
+    constexpr milliseconds kToCome = std::chrono::seconds(5);
+    if (server_) server_->wait_until_all_are_refused(std::min(options_.communication.timeout, kToCome));
+    throw;
   }
 }
 

@@ -39,6 +39,12 @@ void ControlServer::wait_until_left(std::chrono::milliseconds timeout) const {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
+void ControlServer::wait_until_all_are_refused(std::chrono::milliseconds timeout) const {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (state_.is_refusing() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
 ControlServer::~ControlServer() {
   ends_ = true;
   clock_.join();

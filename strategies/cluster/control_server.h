@@ -24,6 +24,8 @@ class ControlServer {
 
   /// Returns when all processes have left or their generation has failed, at the latest after that time.
   void wait_until_left(std::chrono::milliseconds timeout) const;
+  /// Where a start was refused to some: returns when all have heard why, at the latest after that time.
+  void wait_until_all_are_refused(std::chrono::milliseconds timeout) const;
   /// As ControlState's.
   void process_ended(int rank, const std::string& how, bool comes_back) {
     state_.process_ended(rank, how, comes_back);

@@ -26,6 +26,11 @@ std::string ControlState::start_refusal(const ControlRequest& request) {
   return disagreement(all);
 }
 
+bool ControlState::is_refusing() const {
+  const std::lock_guard lock(mutex_);
+  return !refused_.empty() && refused_.size() < static_cast<size_t>(config_.size);
+}
+
 void ControlState::refuse_start(uint64_t id, const std::string& why) {
   if (generation_ > 0) return refuse(id, why);
   for (const auto& [other, question] : questions_)

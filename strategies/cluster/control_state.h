@@ -99,6 +99,8 @@ class ControlState {
   std::vector<int> absent_ranks() const;
   /// Whether a process of a generation that has not failed is still there.
   bool is_needed() const;
+  /// Whether a start was refused to some, and others have not come yet to hear why.
+  bool is_refusing() const;
   /// Those who wait hear that nobody comes any more, and why.
   void give_up(const std::string& why);
   /// All questions are answered with an error, and all later ones.

@@ -161,6 +161,20 @@ TEST_F(ClusterGroup, AnotherClusterIsToldToBothSides) {
   }
 }
 
+/// The process that runs the control plane stays for that.
+TEST_F(ClusterGroup, WhoComesWhenTheOthersWereRefusedHearsWhy) {
+  const auto begun = std::chrono::steady_clock::now();
+  as_ranks(3, [&](int rank) {
+    std::vector<std::string> addresses = addresses_;
+    if (rank == 1) addresses[2] = "127.0.0.1:1";
+    if (rank == 2) std::this_thread::sleep_for(500ms);
+    expect_error<CommunicationError>(
+        [&] { cluster_process_group(worker(addresses, rank), {.timeout = 30s}, Environment({}))->join(); },
+        {"disagree on 'the cluster'", "rank 0 on", "rank 1 on"});
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 15s);
+}
+
 TEST_F(ClusterGroup, AnAbortReachesAllWithItsText) {
   as_ranks(3, [&](int rank) {
     const Group processes = group(rank);
