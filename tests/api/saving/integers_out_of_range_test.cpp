@@ -10,7 +10,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/support/error_text.h>
 
-namespace nyala::testing {
+namespace nyala::integers_out_of_range_test {
 namespace {
 
 using ::testing::AllOf;
@@ -130,4 +130,4 @@ TEST(IntegersOutOfRange, OfACompiledModel) {
 }
 
 }  // namespace
-}  // namespace nyala::testing
+}  // namespace nyala::integers_out_of_range_test

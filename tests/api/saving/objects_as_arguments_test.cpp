@@ -61,13 +61,13 @@ TEST(SeedGenerators, StandForTheirSeed) {
 }
 
 TEST(ClassFactorsOfALoss, AreOneOrOneForEachClass) {
-  using Loss3 = losses::CategoricalFocalCrossentropy;
+  using Focal = CategoricalFocalCrossentropy;
   const Tensor y = Tensor::from(std::vector<float>{0, 1, 0}, {1, 3});
   const Tensor p = Tensor::from(std::vector<float>{0.2f, 0.5f, 0.3f}, {1, 3});
-  const float one = Loss3({.alpha = 0.5})(y, p).item();
-  EXPECT_FLOAT_EQ(Loss3({.alpha = {0.1, 0.5, 0.9}})(y, p).item(), one);
-  EXPECT_THROW(Loss3({.alpha = {0.1, 0.5}})(y, p), ShapeError);
-  EXPECT_THROW(Loss3({.alpha = std::vector<double>{}}), InvalidArgumentError);
+  const float one = Focal({.alpha = 0.5})(y, p).item();
+  EXPECT_FLOAT_EQ(Focal({.alpha = {0.1, 0.5, 0.9}})(y, p).item(), one);
+  EXPECT_THROW(Focal({.alpha = {0.1, 0.5}})(y, p), ShapeError);
+  EXPECT_THROW(Focal({.alpha = std::vector<double>{}}), InvalidArgumentError);
 }
 
 TEST(NestedOutputs, AreNamedAndWrittenAsTheyWereRead) {
