@@ -4,8 +4,9 @@
 
 namespace nyala {
 
-/// Host memory: small blocks from the C heap, large ones aligned to 2 MiB and offered huge pages. Leaves
-/// kHostMargin to everybody else (proven_room.h).
+/// Host memory: small blocks from the C heap, those of 2 MiB and more mapped, aligned to 2 MiB and offered
+/// huge pages, so that they are gone when they are released. Leaves kHostMargin to everybody else
+/// (proven_room.h).
 class HostMemory final : public MemorySource {
  public:
   void* allocate(size_t bytes) override;

@@ -568,7 +568,7 @@ class Cache {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
     if (found != entries_.end()) return use(found->second);
-    std::shared_ptr<Compiled> compiled = compile(problem);
+    std::shared_ptr<Compiled> compiled = compile_or_make_room(problem);
     if (entries_.size() >= kCapacity) drop_oldest();
     Entry& entry = entries_[key];
     entry.compiled = std::move(compiled);
@@ -582,6 +582,18 @@ class Cache {
     std::shared_ptr<Compiled> compiled;
     std::atomic<uint64_t> last_use{0};
   };
+
+  /// Where memory runs out, once more without what is kept: the code for shapes that nobody may need again.
+  template <class Problem>
+  std::shared_ptr<Compiled> compile_or_make_room(const Problem& problem) {
+    try {
+      return compile(problem);
+    } catch (const OutOfMemoryError&) {
+    } catch (const std::bad_alloc&) {
+    }
+    entries_.clear();
+    return compile(problem);
+  }
 
   std::shared_ptr<Compiled> use(Entry& entry) {
     entry.last_use.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
