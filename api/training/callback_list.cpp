@@ -17,6 +17,11 @@ CallbackList::CallbackList(Model& model, std::vector<CallbackArgument> callbacks
     before_.push_back(callback->attach({&model, parameters}));
 }
 
+void CallbackList::add(CallbackArgument callback, Model& model, const CallbackParameters& parameters) {
+  before_.push_back(callback->attach({&model, parameters}));
+  callbacks_.push_back(std::move(callback));
+}
+
 void CallbackList::take_over(const FinishedEpochs& finished) {
   for (const CallbackArgument& callback : callbacks_)
     if (auto* const one = dynamic_cast<TakesOver*>(&*callback)) one->take_over(finished);

@@ -16,6 +16,9 @@ class CallbackList {
   CallbackList(const CallbackList&) = delete;
   CallbackList& operator=(const CallbackList&) = delete;
 
+  /// One more, behind the others, that has seen no hook.
+  void add(CallbackArgument callback, Model& model, const CallbackParameters& parameters);
+
   /// Calls `hook` of each callback: list.call(&Callback::on_epoch_end, epoch, logs).
   template <class... Parameters, class... Arguments>
   void call(void (Callback::*hook)(Parameters...), Arguments&&... arguments) {

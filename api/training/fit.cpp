@@ -39,8 +39,7 @@ std::pair<DataArgument, DataArgument> split_validation(const DataArgument& data,
   if (data.is_dataset())
     throw InvalidArgumentError("fit: validation_split works for arrays; for a Dataset pass validation_data");
   if (!(fraction >= 0.0 && fraction < 1.0))  // NaN is neither
-    throw InvalidArgumentError("fit: expected validation_split in [0, 1), received " +
-                               number_text(fraction));
+    throw InvalidArgumentError("fit: expected validation_split in [0, 1), received " + number_text(fraction));
   const int64_t rows = data.rows();
   const int64_t cut = static_cast<int64_t>(std::floor(static_cast<double>(rows) * (1.0 - fraction)));
   if (cut == 0 || cut == rows)
@@ -78,6 +77,7 @@ class Fit {
   int first_epoch();
   void learn_shapes();
   int go_on_from(const TrainingState& state);
+  void show_progress();
   int64_t begin_epoch(int epoch);
   void call_epoch_begin(int epoch, int64_t step);
   void train_epoch(int epoch);
@@ -106,8 +106,8 @@ class Fit {
 
 /// Keras takes a negative number for no epochs, and says nothing.
 void check_epochs(const FitConfig& config) {
-  for (const auto& [name, value] : {std::pair("epochs", config.epochs),
-                                   std::pair("initial_epoch", config.initial_epoch)})
+  for (const auto& [name, value] :
+       {std::pair("epochs", config.epochs), std::pair("initial_epoch", config.initial_epoch)})
     if (value < 0)
       throw InvalidArgumentError(std::string("fit: expected ") + name + " >= 0, received " +
                                  std::to_string(value));
@@ -265,7 +265,20 @@ int Fit::go_on_from(const TrainingState& state) {
   history_.on_train_begin(none);
   for (auto& [epoch, logs] : finished_) history_.on_epoch_end(epoch, logs);
   if (cache_) stepper_.use(&cache_.emplace(model_.model_node()));
+  show_progress();
   return first_epoch();
+}
+
+/// Where the process that did so is lost, and this one has taken its place.
+void Fit::show_progress() {
+  if (verbose_ != 0) return;
+  verbose_ = resolved_verbosity(strategy(), config_.verbose);
+  if (verbose_ == 0) return;
+  CallbackArgument progress{ProgbarLogger()};
+  callbacks_.add(progress, model_, {verbose_, config_.epochs, feed_.steps()});
+  Logs none;
+  progress->on_train_begin(none);
+  if (begun_epoch_ >= 0) progress->on_epoch_begin(begun_epoch_, none);
 }
 
 bool Fit::stops() {
