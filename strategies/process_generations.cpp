@@ -41,6 +41,10 @@ void ProcessGenerations::begin_next(int64_t training) {
   join(training);
 }
 
+void ProcessGenerations::take_newcomers(bool takes) noexcept {
+  if (communicators_.steps->rank() == 0) group_->take_newcomers(takes);
+}
+
 void ProcessGenerations::broadcast(std::span<std::byte> data, int root, std::string_view what) {
   communicators_.steps->broadcast(data, root, {.what = what});
 }

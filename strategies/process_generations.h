@@ -44,6 +44,8 @@ class ProcessGenerations {
   /// Gives this generation up and waits for the next. `training`: ProcessLink::connect(). Processes that are
   /// lost meanwhile are waited for, too. Throws CommunicationError where there is no next one.
   void begin_next(int64_t training);
+  /// ProcessGroup's; called by all processes, heeded of the first.
+  void take_newcomers(bool takes) noexcept;
   /// How many there were.
   int64_t number() const { return number_; }
   /// Ends training everywhere, with the text of an error.

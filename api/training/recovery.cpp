@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include <nyala/api/callbacks/base/end_of_training.h>
 #include <nyala/api/model/model_node.h>
@@ -137,6 +138,8 @@ void Recovery::copy(const TrainingPosition& position, const FinishedEpochs& fini
   state_.position = position;
   if (state_.finished.size() != finished.size()) state_.finished = finished;
   has_copy_ = true;
+  if (std::exchange(open_generation_, generations_->number()) != generations_->number())
+    generations_->take_newcomers(true);
 }
 
 void Recovery::align() {
@@ -327,6 +330,8 @@ const TrainingState& Recovery::go_on_after(const CommunicationError& error,
 
 void Recovery::finish() {
   if (!generations_) return;
+  generations_->take_newcomers(false);  // what follows does not go on without who is lost then
+  open_generation_ = generations_->number();
   said_by_all(generations_->link(), training_, "the end of fit");
 }
 

@@ -86,6 +86,7 @@ class Recovery {
   bool has_copy_ = false;
   int64_t every_ = 1, since_ = 0;  // steps between two copies, and since the last one
   int64_t steps_here_ = 0;         // that this process has done
+  int64_t open_generation_ = 0;    // of which it is said whether newcomers are taken in
   double copy_seconds_ = 0, step_seconds_ = 0;
   Clock::time_point last_{};
   // Of the last meeting.

@@ -7,6 +7,7 @@
 #include <stop_token>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/core/version.h>
 #include <nyala/files/base/crc32.h>
 #include <nyala/strategies/cluster/cluster_communicators.h>
@@ -287,6 +288,15 @@ std::string ClusterProcessGroup::ended_by() const { return generation_->over_by(
 void ClusterProcessGroup::abort(const std::string& reason) noexcept {
   generation_->end_for_good(reason);
   give_up(reason, true);
+}
+
+void ClusterProcessGroup::take_newcomers(bool takes) noexcept {
+  try {
+    if (can_rejoin() && client_->is_reachable()) client_->take_newcomers(takes);
+  } catch (const CommunicationError&) {  // then this generation has ended, or does soon
+  } catch (const std::exception& error) {
+    log(LogChannel::warning, "newcomers are not taken in: " + std::string(error.what()));
+  }
 }
 
 void ClusterProcessGroup::give_up(const std::string& reason, bool for_good) noexcept {

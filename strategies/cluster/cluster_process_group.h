@@ -49,6 +49,7 @@ class ClusterProcessGroup final : public ProcessGroup {
   bool can_rejoin() const override;
   std::string ended_by() const override;
   void abort(const std::string& reason) noexcept override;
+  void take_newcomers(bool takes) noexcept override;
   /// The process that runs the control plane waits until the others have left.
   void leave() noexcept override;
   std::string describe() const override;

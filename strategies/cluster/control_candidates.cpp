@@ -20,10 +20,13 @@ void ask_where(ControlSight& sight, const ControlLook& look) {
   };
   const std::unique_ptr<ControlConnection> way = connect_control(sight.candidate.address, look.security);
   way->await(left());
-  const ControlReply reply = decode_control_reply(way->call(
-      encode(ControlRequest{
-          .call = ControlCall::find, .rank = look.rank, .size = look.size, .token = look.security.token}),
-      left()));
+  const ControlReply reply =
+      decode_control_reply(way->call(encode(ControlRequest{.call = ControlCall::find,
+                                                           .rank = look.rank,
+                                                           .size = look.size,
+                                                           .token = look.security.token,
+                                                           .value = look.own_address}),
+                                     left()));
   sight.generation = reply.generation;
   sight.has_generation = reply.found;
   if (reply.status == ControlStatus::ok) sight.kind = ControlSight::Kind::serves;

@@ -37,7 +37,8 @@ struct ControlSight {
 };
 
 struct ControlLook {
-  int rank = 0, size = 1;  ///< who looks
+  int rank = 0, size = 1;        ///< who looks
+  std::string own_address = {};  ///< and would serve there; "" for nobody
   ControlSecurity security = {};
   std::chrono::milliseconds timeout = std::chrono::seconds(1);
 };

@@ -88,6 +88,8 @@ class ControlClient final : public Rendezvous {
              std::optional<std::chrono::milliseconds> timeout = {});
   /// Ends the generation for everybody, with this text; for good: no process of it joins another one.
   void abort(const std::string& text, bool for_good = false);
+  /// Whether a process that comes from now on ends the generation; at its begin it waits.
+  void take_newcomers(bool takes) { set(kTakesNewcomers, takes ? "1" : "0"); }
   /// Tells everybody that this process is about to be taken away.
   void announce_preemption(const std::string& text);
   /// This process ends well: it is not lost when it is not heard of any more.

@@ -67,6 +67,7 @@ ControlElection::ControlElection(ControlElectionOptions options)
       addresses_(options_.addresses) {
   addresses_.resize(static_cast<size_t>(options_.size));
   current_ = {options_.rank, own_address()};
+  look_.own_address = own_address().text();
 }
 
 ControlElection::~ControlElection() = default;
@@ -79,10 +80,18 @@ std::chrono::milliseconds ControlElection::patience(bool is_first) const {
 void ControlElection::learn(const std::vector<ControlMember>& members) {
   for (const ControlMember& member : members) {
     met_.insert(member.started_as);
-    if (member.started_as < 0 || member.started_as >= options_.size || !parse_address(member.address))
-      continue;
-    addresses_[static_cast<size_t>(member.started_as)] = member.address;
+    learn(member.started_as, member.address);
   }
+}
+
+/// Whose addresses a cluster that names the first one alone does not tell.
+void ControlElection::learn_of_askers() {
+  for (const auto& [rank, address] : server_->heard_from()) learn(rank, address);
+}
+
+void ControlElection::learn(int rank, const std::string& address) {
+  if (rank >= 0 && rank < options_.size && parse_address(address))
+    addresses_[static_cast<size_t>(rank)] = address;
 }
 
 ControlSight ControlElection::own_sight() const {
@@ -119,7 +128,8 @@ std::vector<ControlSight> ControlElection::see(std::vector<ControlCandidate> can
 }
 
 /// Who served last, then in the order of ranks, until one is found that lives.
-std::vector<ControlSight> ControlElection::look() const {
+std::vector<ControlSight> ControlElection::look() {
+  learn_of_askers();
   std::vector<int> ranks(static_cast<size_t>(options_.size));
   std::iota(ranks.begin(), ranks.end(), 0);
   std::vector<ControlCandidate> all = known(ranks);
@@ -225,6 +235,7 @@ void ControlElection::guard(const std::stop_token& stop, Attempt& attempt) try {
 
 /// Who is gone is not waited for; where another one serves better, all go there.
 bool ControlElection::guard_own() {
+  learn_of_askers();
   std::vector<ControlCandidate> awaited = known(server_->absent_ranks());
   if (awaited.size() > kCandidates) awaited.resize(kCandidates);
   if (awaited.empty()) return true;

@@ -54,8 +54,10 @@ class ControlElection {
 
   std::chrono::milliseconds patience(bool is_first) const;
   void learn(const std::vector<ControlMember>& members);
+  void learn_of_askers();
+  void learn(int rank, const std::string& address);
   ControlSight own_sight() const;
-  std::vector<ControlSight> look() const;
+  std::vector<ControlSight> look();
   std::vector<ControlSight> see(std::vector<ControlCandidate> candidates) const;
   std::vector<ControlCandidate> known(const std::vector<int>& ranks) const;
   bool may_serve(const std::vector<ControlSight>& sights, uint64_t generation, Clock::time_point begun) const;

@@ -30,6 +30,26 @@ void ControlState::refuse_hopeless() {
                       std::to_string(needed) + " are needed"});
 }
 
+bool ControlState::have_all_left() const {
+  return std::ranges::all_of(members_, [](const auto& entry) { return entry.second.has_left; });
+}
+
+bool ControlState::takes_newcomers() const {
+  const auto said = keys_.find(kTakesNewcomers);
+  return have_all_left() || (said != keys_.end() && said->second == "1");
+}
+
+/// Those who wait to be taken in.
+void ControlState::admit_newcomers(Clock::time_point now) {
+  if (!has_generation() || !takes_newcomers()) return;
+  std::vector<uint64_t> ids;
+  for (const auto& [id, question] : questions_)
+    if (question.request.call == ControlCall::join && !members_.contains(question.request.rank))
+      ids.push_back(id);
+  for (const uint64_t id : ids)
+    if (questions_.contains(id)) join(id, now);
+}
+
 void ControlState::process_ended(int rank, const std::string& how, bool comes_back, Clock::time_point now) {
   {
     const std::lock_guard lock(mutex_);

@@ -34,11 +34,15 @@ struct ControlRequest {
   std::string token = {};
   std::string name =
       {};  ///< a key, a barrier, what is agreed on; of a join the host; of an abort kForGood or ""
-  std::string value = {};  ///< of a key; the text of an abort or a notice; of a join the address
+  std::string value = {};  ///< of a key; the text of an abort or a notice; of a join the address,
+                           ///< of a find where the asker would serve
   std::string place = {};  ///< of a join: the same for processes that can share memory
   ControlFacts facts = {};
   std::vector<ControlBase> bases = {};  ///< of a join, where processes elect who serves
 };
+
+/// The key by which a member says whether those who come later may end this generation: "1"; unset: not yet.
+inline constexpr const char* kTakesNewcomers = "takes-newcomers";
 
 /// Of an abort behind which its processes begin no other generation.
 inline constexpr const char* kForGood = "for good";

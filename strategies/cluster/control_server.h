@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -40,6 +41,7 @@ class ControlServer {
     state_.note_dead(std::move(dead), std::move(given_up));
   }
   bool serves() const { return state_.serves(); }
+  std::map<int, std::string> heard_from() const { return state_.heard_from(); }
   std::pair<uint64_t, bool> standing() const { return state_.standing(); }
   std::vector<int> absent_ranks() const { return state_.absent_ranks(); }
   std::vector<AwaitedProcess> awaited() const { return state_.awaited(); }

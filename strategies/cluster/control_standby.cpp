@@ -58,6 +58,11 @@ bool ControlState::serves() const {
   return !stands_by_;
 }
 
+std::map<int, std::string> ControlState::heard_from() const {
+  const std::lock_guard lock(mutex_);
+  return heard_from_;
+}
+
 std::pair<uint64_t, bool> ControlState::standing() const {
   const std::lock_guard lock(mutex_);
   return {std::max(generation_, newest_), !stands_by_ && has_generation()};

@@ -140,6 +140,7 @@ void ControlState::begin(uint64_t id, Clock::time_point now) {
   const ControlRequest& request = questions_.at(id).request;
   if (closed_) return answer(id, {.status = ControlStatus::closing, .text = kClosing});
   if (const std::string why = refusal(request); !why.empty()) return refuse(id, why);
+  if (request.call == ControlCall::find && !request.value.empty()) heard_from_[request.rank] = request.value;
   if (request.call == ControlCall::find || (request.call == ControlCall::join && stands_by_))
     return answer(id, whereabouts());
   note_life(request, now);
@@ -155,7 +156,7 @@ void ControlState::begin(uint64_t id, Clock::time_point now) {
     case ControlCall::watch:
       return watch(id, now);
     case ControlCall::set:
-      return set(id);
+      return set(id, now);
     case ControlCall::get:
     case ControlCall::wait: {
       const auto found = keys_.find(request.name);
@@ -182,7 +183,8 @@ void ControlState::begin(uint64_t id, Clock::time_point now) {
                         {.value = last_notice_});
     case ControlCall::leave:
       members_.at(request.rank).has_left = true;
-      return answer(id, {});
+      answer(id, {});
+      return admit_newcomers(now);
     case ControlCall::find:
       return;  // answered before
   }
@@ -245,7 +247,9 @@ void ControlState::join(uint64_t id, Clock::time_point now) {
                      name_of(request.rank) + " asks for a new generation");
     else
       end_generation(member->second.rank, ControlStatus::lost, name_of(request.rank) + " was started again");
-  } else if (!ended_ && is_new && generation_ > 0) {
+  } else if (has_generation() && is_new) {
+    lives_[request.rank] = {.process = request.process, .heard = now};
+    if (!takes_newcomers()) return;
     end_generation(-1, ControlStatus::aborted,
                    "a process on " + request.name + " (started as rank " + std::to_string(request.rank) +
                        ") has come, and a new generation begins with it");
@@ -259,6 +263,7 @@ void ControlState::join(uint64_t id, Clock::time_point now) {
 
 /// All that can come are there, or enough of them have waited for the others long enough.
 void ControlState::form_if_due(Clock::time_point now) {
+  if (has_generation() && !have_all_left()) return;
   int here = 0;
   Clock::time_point first = now;
   for (const auto& [id, question] : questions_) {
@@ -336,7 +341,7 @@ void ControlState::watch(uint64_t id, Clock::time_point now) {
       now + (asked_for > 0ms ? std::min<Clock::duration>(asked_for, config_.heartbeat) : config_.heartbeat);
 }
 
-void ControlState::set(uint64_t id) {
+void ControlState::set(uint64_t id, Clock::time_point now) {
   const ControlRequest request = questions_.at(id).request;
   std::string& place = keys_[request.name];
   key_bytes_ += request.value.size() + (place.empty() ? request.name.size() + 64 : 0);
@@ -352,6 +357,7 @@ void ControlState::set(uint64_t id) {
         return other.call == ControlCall::wait && other.name == request.name;
       },
       {.found = true, .value = request.value});
+  if (request.name == kTakesNewcomers) admit_newcomers(now);
 }
 
 void ControlState::meet(uint64_t id) {
@@ -436,6 +442,9 @@ std::string ControlState::missing_text(const Question& question) const {
       missing += (missing.empty() ? "" : ", ") + name_of(rank) + (has_left ? " (has left)" : "");
   }
   if (count > 16) missing += " and " + std::to_string(count - 16) + " more";
+  if (is_join && has_generation())
+    return "the others have begun without this process, and have taken nobody in for " +
+           seconds_text(question.deadline - question.asked) + ": that is done in fit, from its first step on";
   const std::string what = is_join ? "the start" : in_quotes(request.name);
   const size_t all = is_join ? static_cast<size_t>(config_.size) : members_.size();
   return what + ": " + std::to_string(count) + " of " + std::to_string(all) + " processes did not come in " +

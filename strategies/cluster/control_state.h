@@ -52,8 +52,8 @@ struct ControlStateOptions {
 /// for; all then join again for the next one. A process is lost when it has no watch for three heartbeats, or
 /// half a second after its connection closed. An abort for good ends the work of its processes: only others,
 /// started in their place, may join again. One that comes when others have gone on without it ends their
-/// generation, too. Processes say that they live between generations, too, until they leave. All functions
-/// are thread-safe.
+/// generation, too, as soon as a member has set kTakesNewcomers, or all of them have left. Processes say that
+/// they live between generations, too, until they leave. All functions are thread-safe.
 class ControlState {
  public:
   using Clock = std::chrono::steady_clock;
@@ -93,6 +93,8 @@ class ControlState {
   /// them that are `given_up`.
   void note_dead(std::set<int> dead, std::set<int> given_up, Clock::time_point now = Clock::now());
   bool serves() const;
+  /// Where processes that asked who serves can be found, by their ranks.
+  std::map<int, std::string> heard_from() const;
   /// The newest generation that it knows, and whether that lives here.
   std::pair<uint64_t, bool> standing() const;
   /// Ranks that have not joined for the next generation; none while one lives.
@@ -138,7 +140,7 @@ class ControlState {
   void form_if_due(Clock::time_point now);
   ControlReply membership() const;
   void watch(uint64_t id, Clock::time_point now);
-  void set(uint64_t id);
+  void set(uint64_t id, Clock::time_point now);
   void meet(uint64_t id);
   void end_generation(int rank, ControlStatus status, const std::string& text);
   void end_for_good(int rank, const std::string& text);
@@ -158,6 +160,9 @@ class ControlState {
   void deliver();
   void note_life(const ControlRequest& request, Clock::time_point now);
   void refuse_hopeless();
+  bool have_all_left() const;
+  bool takes_newcomers() const;
+  void admit_newcomers(Clock::time_point now);
   bool has_generation() const { return !ended_ && !members_.empty(); }
   ControlReply whereabouts() const;
   int expected_size() const;
@@ -170,6 +175,7 @@ class ControlState {
   int server_rank_ = -1;
   std::string server_address_;
   std::set<int> dead_, given_up_;
+  std::map<int, std::string> heard_from_;
   uint64_t last_id_ = 0, generation_ = 0, notices_ = 0;
   uint64_t newest_ = 0;  // generation that somebody knows, where they elect
   std::string last_notice_;

@@ -22,6 +22,10 @@ class ProcessGroup {
   virtual std::string ended_by() const { return {}; }
   /// Ends training in all processes for good, with `reason`: an error of the program, not a lost process.
   virtual void abort(const std::string& reason) noexcept = 0;
+  /// Whether newcomers are taken in from now on, until the generation ends: it ends when one comes. At its
+  /// begin they are not: they wait. Called by one process; groups whose processes do not come later need it
+  /// not.
+  virtual void take_newcomers(bool) noexcept {}
   /// This process ends well: nobody is to miss it.
   virtual void leave() noexcept = 0;
   /// For messages: "3 processes of the control plane at a:2222".

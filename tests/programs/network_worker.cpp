@@ -46,11 +46,11 @@ class Settings {
   const std::string folder, name;
 
  private:
-  std::map<std::string, std::string> values_ = {{"epochs", "4"},      {"pace", "40"},
-                                                {"units", "24"},      {"timeout", "20"},
-                                                {"trusted", "1"},     {"implementation", "automatic"},
-                                                {"dtype", "float32"}, {"save", ""},
-                                                {"min_workers", "0"}, {"rejoin_timeout", "30"}};
+  std::map<std::string, std::string> values_ = {
+      {"epochs", "4"},          {"pace", "40"},   {"units", "24"},
+      {"timeout", "20"},        {"trusted", "1"}, {"implementation", "automatic"},
+      {"dtype", "float32"},     {"save", ""},     {"min_workers", "0"},
+      {"rejoin_timeout", "30"}, {"shows", "0"},   {"idle", "0"}};
 };
 
 /// Throws in a step once there is a file of that name.
@@ -83,6 +83,7 @@ void train(const Settings& settings) {
   config.rejoin_timeout = std::chrono::seconds(settings.number("rejoin_timeout"));
   const MultiWorkerMirroredStrategy strategy(config);
   say("joined", std::to_string(strategy.rank()) + " " + std::to_string(strategy.num_processes()));
+  std::this_thread::sleep_for(std::chrono::milliseconds(settings.number("idle")));
   set_random_seed(5);
   const Model model = strategy.scope([&] {
     Sequential made({Input({10}, {.dtype = dtype}),
@@ -107,6 +108,10 @@ void train(const Settings& settings) {
                      " " + std::to_string(strategy.num_processes()));
            }});
   FitConfig fit{.batch_size = 8, .epochs = settings.number("epochs"), .verbose = 0, .callbacks = {tells}};
+  if (settings.number("shows") == 1) {
+    set_default_verbosity(2);
+    fit.verbose = kVerboseAuto;
+  }
   if (!settings.text("save").empty())
     fit.callbacks.push_back(ModelCheckpoint(settings.text("save"), {.save_weights_only = true}));
   const History history = model.fit(x, y, fit);

@@ -26,6 +26,7 @@
 namespace nyala::lost_chief_test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -201,9 +202,10 @@ class LostChief : public testing::Test {
 
 TEST_F(LostChief, TheOthersElectAnotherAndGoOn) {
   const std::vector<double> one = undisturbed(1);
-  cluster(3, {"min_workers=2"});
+  const std::string weights = folder_.file("w-{epoch}.weights.h5");
+  cluster(3, {"min_workers=2", "shows=1", "save=" + weights});
   start_all();
-  wait_for_steps({"0", "1", "2"}, 6);
+  wait_for_steps({"0", "1", "2"}, 15);  // in the second of four epochs
   send("0", SIGKILL);
   const auto begin = std::chrono::steady_clock::now();
   wait_until_they_go_on({"1", "2"}, steps("2").generation, 2);
@@ -211,6 +213,11 @@ TEST_F(LostChief, TheOthersElectAnotherAndGoOn) {
             << std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() << " s\n";
   expect_all_well({"1", "2"});
   expect_numbers({"1", "2"}, one, 2e-3);
+  // Its duties are those of the lowest rank that is left.
+  EXPECT_THAT(said("0"), HasSubstr("Epoch 1/4"));
+  EXPECT_THAT(said("1"), AllOf(HasSubstr("Epoch 2/4"), HasSubstr("Epoch 4/4"), Not(HasSubstr("Epoch 1/4"))));
+  EXPECT_THAT(said("2"), Not(HasSubstr("Epoch")));
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("w-4.weights.h5")));
 }
 
 TEST_F(LostChief, TwoAreLostOneAfterTheOther) {
@@ -255,6 +262,20 @@ TEST_F(LostChief, OneThatIsStartedAgainIsTakenIn) {
   wait_until_they_go_on({"again", "2"}, 3, 2);
   expect_all_well({"again", "2"});
   expect_numbers({"again", "2"}, one, 2e-3);
+}
+
+/// The others are not in fit yet, where alone they could take it in.
+TEST_F(LostChief, OneThatComesLateDoesNotDisturbTheOthers) {
+  const std::vector<double> one = undisturbed(1);
+  cluster(3, {"min_workers=2", "rejoin_timeout=1", "idle=2500"});
+  start(0, "0");
+  start(1, "1");
+  for (const char* name : {"0", "1"})
+    ASSERT_TRUE(until([&] { return said(name).find("joined") != std::string::npos; }, 30)) << story();
+  start(2, "2");
+  wait_until_they_go_on({"0", "1", "2"}, 1, 3);
+  expect_all_well({"0", "1", "2"});
+  expect_numbers({"0", "1", "2"}, one, 2e-3);
 }
 
 TEST_F(LostChief, OneThatWasFrozenIsTakenIn) {

@@ -109,6 +109,7 @@ TEST_F(Election, TheLowestRankThatIsLeftServes) {
   EXPECT_EQ(c->client.generation(), 2u);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
   // Rank 0 is started again: it finds who serves, and the others go on with it.
+  c->client.take_newcomers(true);
   a = member(0);
   std::future<void> late = std::async([&] { a->join(); });
   expect_error<CommunicationError>([&] { c->client.barrier("x"); }, {"a new generation begins with it"});
@@ -134,6 +135,24 @@ TEST_F(Election, OneThatIsStartedAgainIsWaitedFor) {
   others.get();
   EXPECT_EQ(a->client.generation(), 2u);
   EXPECT_EQ(a->election.server().rank, b->election.server().rank);
+}
+
+/// As under torchrun: only the first one's address is known to one that is started again.
+TEST_F(Election, OneThatKnowsNobodyIsFoundByThoseWhoAwaitIt) {
+  auto b = member(1, 0, true), c = member(2, 0, true);
+  const auto alone = [&] {
+    return std::make_unique<Member>(0, std::vector<std::string>{addresses_[0], "", ""}, 0, true);
+  };
+  auto a = alone();
+  join({a.get(), b.get(), c.get()});
+  a.reset();
+  std::future<void> others = std::async([&] { join({b.get(), c.get()}); });
+  EXPECT_EQ(others.wait_for(2s), std::future_status::timeout);
+  a = alone();
+  a->join();
+  others.get();
+  EXPECT_EQ(a->client.generation(), 2u);
+  EXPECT_EQ(a->election.server().rank, 1);
 }
 
 TEST_F(Election, AMinorityEndsWithAnErrorThatNamesWhoIsMissing) {

@@ -563,6 +563,8 @@ TEST_F(ElasticControlState, ALateComerEndsTheGenerationOfTheOthers) {
   generation_ = 2;
   const Asked waits = in_generation(ControlCall::barrier, 1, "x");
   const Asked late = ask({.call = ControlCall::join, .rank = 0, .process = 77, .name = "d"});
+  EXPECT_TRUE(waits.open() && late.open());  // they are not ready for it
+  in_generation(ControlCall::set, 1, kTakesNewcomers, "1");
   expect_reply(waits, ControlStatus::aborted, "a process on d (started as rank 0) has come");
   join(1);
   EXPECT_TRUE(late.open());
@@ -570,6 +572,35 @@ TEST_F(ElasticControlState, ALateComerEndsTheGenerationOfTheOthers) {
   EXPECT_EQ(late.reply().rank, 0);
   EXPECT_EQ(last.reply().rank, 2);
   EXPECT_EQ(last.reply().generation, 3u);
+}
+
+TEST_F(ElasticControlState, ALateComerWaitsUntilItIsTakenIn) {
+  lose_rank_0();
+  join(2);
+  join(1);
+  after(30s);
+  generation_ = 2;
+  in_generation(ControlCall::set, 1, kTakesNewcomers, "1");
+  in_generation(ControlCall::set, 1, kTakesNewcomers, "0");
+  const Asked late = ask({.call = ControlCall::join, .rank = 0, .process = 77, .name = "d"});
+  const Asked b = in_generation(ControlCall::barrier, 1, "x");
+  for (int i = 0; i < 39; ++i) {
+    in_generation(ControlCall::watch, 1);
+    in_generation(ControlCall::watch, 2);
+    after(1s);
+  }
+  EXPECT_TRUE(late.open());
+  after(1s);
+  expect_reply(late, ControlStatus::timeout, "the others have begun without this process");
+  const Asked again = ask({.call = ControlCall::join, .rank = 0, .process = 77, .name = "d"});
+  in_generation(ControlCall::leave, 1);
+  EXPECT_TRUE(again.open());
+  in_generation(ControlCall::leave, 2);  // nobody is left whom it could disturb
+  after(30s);
+  EXPECT_TRUE(again.open());
+  const Asked next = ask({.call = ControlCall::join, .rank = 1, .process = 78, .name = "e"});
+  after(0s);
+  EXPECT_EQ(next.reply().generation, 3u);
 }
 
 TEST_F(ElasticControlState, NobodyWaitsLongerForProcessesThatDoNotCome) {
