@@ -5,10 +5,11 @@ cmake_policy(PUSH)
 cmake_policy(VERSION 3.25) # the install script that includes this file sets none
 
 set(NYALA_PUBLIC_HEADERS nyala.h fwd.h api/eigen.h)
+set(NYALA_EXAMPLE_HEADERS examples/support/arguments.h examples/support/strategy_argument.h) # so that examples compile
 
 # nyala_install_headers(<source> <destination>): run at install time.
 function(nyala_install_headers source destination)
-  set(open ${NYALA_PUBLIC_HEADERS})
+  set(open ${NYALA_PUBLIC_HEADERS} ${NYALA_EXAMPLE_HEADERS})
   set(done "")
   while(open)
     list(POP_FRONT open header)

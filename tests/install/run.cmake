@@ -37,6 +37,12 @@ if(NOT output MATCHES "nyala ${VERSION}: trained")
 endif()
 message(STATUS "${output}")
 
+# The examples, of which one uses each of the headers that they share.
+step("configure examples" "${CMAKE_COMMAND}" -S "${PROJECT_DIR}/../../../examples" -B "${WORK_DIR}/examples"
+     -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_PREFIX_PATH=${prefix};${PREFIX_PATH}"
+     "-Ddnnl_DIR=${dnnl_DIR}" -DCMAKE_BUILD_TYPE=Debug)
+step("build examples" "${CMAKE_COMMAND}" --build "${WORK_DIR}/examples" --target several_processes cut_features)
+
 # The same program by way of pkg-config.
 find_program(PKG_CONFIG pkg-config)
 if(PKG_CONFIG)
@@ -53,6 +59,7 @@ if(PKG_CONFIG)
     step("link" "${CXX}" "${WORK_DIR}/main.o" ${libraries} -o "${WORK_DIR}/by_pkg_config")
     step("run" "${WORK_DIR}/by_pkg_config")
   endforeach()
+  step("compile an example" "${CXX}" -fsyntax-only "${PROJECT_DIR}/../../../examples/csv_regression.cpp" ${flags})
 endif()
 
 # Inside another project (not built: that would be the whole library once more).
