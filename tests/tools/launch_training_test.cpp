@@ -185,6 +185,11 @@ TEST_F(LaunchTraining, TheFitCommandWritesOnce) {
                         "multi_worker"));
   EXPECT_FALSE(std::filesystem::exists(file("three.keras")));
   EXPECT_EQ(run(with(with(launch, fit), {"--strategy", "one_device"})).status, 0);
+  const std::string one_trusts = NYALA_BINARY_DIR "/tools/nyala fit " + model + " --input " + x +
+                                 " --target " + y +
+                                 " --strategy multi_worker $([ $NYALA_RANK = 0 ] && echo --trusted-network)";
+  EXPECT_THAT(run({"launch", "-n", "2", "--", "sh", "-c", one_trusts}).err,
+              HasSubstr("the processes disagree on '--trusted-network': rank 0 on"));
 }
 
 TEST_F(LaunchTraining, TheVariablesOfOtherLaunchersWork) {
