@@ -25,7 +25,9 @@ struct ChosenClusterResolver {
 /// - nothing: SimpleClusterResolver({}), one process (a shell)
 ///
 /// Throws what the resolver's constructor throws: variables that contradict each other never become another
-/// choice.
+/// choice. Throws NotFoundError where nothing of this holds and a variable says that there are several
+/// processes, but one that belongs to it is not set: WORLD_SIZE without RANK, NYALA_WORLD_SIZE without
+/// TF_CONFIG, one of NYALA_NUM_WORKERS and NYALA_SERVICE without the other.
 ChosenClusterResolver choose_cluster_resolver(const ClusterResolverOption& given = {},
                                               const Environment& environment = {});
 
