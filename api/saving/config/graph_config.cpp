@@ -73,15 +73,23 @@ class GraphWriter {
 
   Json ends(const Tensors& tensors, const std::string& nesting) const {
     if (!nesting.empty()) return nested(parse_json(nesting, "nesting"), tensors);
-    if (tensors.size() == 1) return history(tensors[0]);
+    if (tensors.size() == 1) return end_history(tensors[0]);
     Json list = Json::array();
-    for (const Tensor& tensor : tensors) list.push_back(history(tensor));
+    for (const Tensor& tensor : tensors) list.push_back(end_history(tensor));
     return list;
+  }
+
+  /// Here Keras counts the graph of a functional model as its first call.
+  Json end_history(const Tensor& tensor) const {
+    Json json = history(tensor);
+    const Layer layer = FunctionalNode::layer_of(*symbolic(tensor)->producer);
+    if (layer && dynamic_cast<const FunctionalNode*>(&layer.node())) json[1] = json[1].get<int64_t>() + 1;
+    return json;
   }
 
   /// The histories of the tensors whose places `json` nests.
   Json nested(const Json& json, const Tensors& tensors) const {
-    if (json.is_number()) return history(tensors.at(json.get<size_t>()));
+    if (json.is_number()) return end_history(tensors.at(json.get<size_t>()));
     Json out = json;
     for (Json& item : out) item = nested(item, tensors);
     return out;

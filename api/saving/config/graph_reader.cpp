@@ -177,15 +177,11 @@ class GraphReader {
       throw FileFormatError(where_ + ": the graph names a layer " + in_quotes(from.layer) +
                             " that is not there");
     const Entry& entry = entries_[found->second];
-    // Keras 2 counts a nested model's own graph as its first call.
-    int64_t node = from.node;
-    const int64_t calls = std::max<int64_t>(static_cast<int64_t>(entry.calls.size()), 1);
-    if (node >= calls) node = calls - 1;
-    if (node < 0 || node >= static_cast<int64_t>(entry.outputs.size())) {
-      missing_.emplace(found->second, node);
+    if (from.node < 0 || from.node >= static_cast<int64_t>(entry.outputs.size())) {
+      missing_.emplace(found->second, from.node);
       return {};
     }
-    const Tensors& outputs = entry.outputs[static_cast<size_t>(node)];
+    const Tensors& outputs = entry.outputs[static_cast<size_t>(from.node)];
     if (from.tensor < 0 || from.tensor >= static_cast<int64_t>(outputs.size()))
       throw FileFormatError(where_ + ": layer " + in_quotes(from.layer) + " has no output " +
                             std::to_string(from.tensor));
@@ -407,10 +403,21 @@ class GraphReader {
     return tensors;
   }
 
+  /// Here Keras counts the graph of a functional model as its first call; -1 is the last one, as in Python.
+  History end_of(const Json& json, const std::string& where) const {
+    History from = history_of(json, where);
+    const auto found = by_name_.find(from.layer);
+    if (found == by_name_.end()) return from;
+    const Entry& entry = entries_[found->second];
+    if (!entry.layer || !dynamic_cast<const FunctionalNode*>(&entry.layer.node())) return from;
+    from.node = from.node == 0 ? static_cast<int64_t>(entry.calls.size()) - 1 : from.node - 1;
+    return from;
+  }
+
   /// The same with the tensors' places in `tensors`, to which they are added.
   Json take_ends(const Json& json, const std::string& where, Tensors& tensors) const {
     if (is_triple(json) || !json.is_structured()) {
-      const auto tensor = find(history_of(json, where));
+      const auto tensor = find(end_of(json, where));
       if (!tensor) throw FileFormatError(where + ": names what no layer gives");
       tensors.push_back(*tensor);
       return tensors.size() - 1;

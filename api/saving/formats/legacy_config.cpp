@@ -4,6 +4,7 @@
 // ignored.
 #include <nyala/api/saving/formats/legacy_config.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -210,6 +211,7 @@ class Upgrade {
 
   Json functional(Json config) const {
     if (!holds(config, "layers") || !config["layers"].is_array()) return config;
+    if (keras_ < 3) count_calls_as_keras_3(config);
     for (Json& entry : config["layers"]) {
       if (is_op_lambda(entry)) {
         entry = op_of_lambda(without_tuples(entry), where_);
@@ -221,6 +223,51 @@ class Upgrade {
           if (node.is_array()) node = call(node);
     }
     return config;
+  }
+
+  /// A nested model, whose own graph Keras 2 counts as its first call where it was made with an Input.
+  struct NestedModel {
+    int64_t calls = 0, last = -1;
+    bool is_functional = false;
+    int64_t own_graphs() const { return last >= calls ? 1 : 0; }
+  };
+
+  /// Keras 3 counts the graph of a nested model among the outputs alone, and of functional models alone.
+  static void count_calls_as_keras_3(Json& config) {
+    std::map<std::string, NestedModel> models;
+    for (const Json& entry : config["layers"]) {
+      if (!holds(entry, "name") || !entry["name"].is_string() || !holds(entry, "inbound_nodes") ||
+          !holds(entry, "config") || !holds(entry["config"], "layers"))
+        continue;
+      models[entry["name"].as_string()] = {
+          .calls = static_cast<int64_t>(entry["inbound_nodes"].size()),
+          .is_functional = holds(entry["config"], "output_layers")};
+    }
+    if (models.empty()) return;
+    const auto see = [](const Json& triple, NestedModel& model) {
+      model.last = std::max(model.last, triple[1].get<int64_t>());
+    };
+    const auto among_calls = [](Json& triple, const NestedModel& model) {
+      triple[1] = triple[1].get<int64_t>() - model.own_graphs();
+    };
+    const auto among_outputs = [](Json& triple, const NestedModel& model) {
+      triple[1] = triple[1].get<int64_t>() - model.own_graphs() + (model.is_functional ? 1 : 0);
+    };
+    const bool has_outputs = holds(config, "output_layers");
+    for (Json& entry : config["layers"])
+      if (holds(entry, "inbound_nodes")) each_triple(entry["inbound_nodes"], models, see);
+    if (has_outputs) each_triple(config["output_layers"], models, see);
+    for (Json& entry : config["layers"])
+      if (holds(entry, "inbound_nodes")) each_triple(entry["inbound_nodes"], models, among_calls);
+    if (has_outputs) each_triple(config["output_layers"], models, among_outputs);
+  }
+
+  template <class F>
+  static void each_triple(Json& json, std::map<std::string, NestedModel>& models, const F& f) {
+    if (is_triple(json))
+      if (const auto model = models.find(json[0].as_string()); model != models.end()) f(json, model->second);
+    if (json.is_structured())
+      for (Json& item : json) each_triple(item, models, f);
   }
 
   static bool is_triple(const Json& json) {

@@ -65,6 +65,15 @@ def states():
     return keras.Model(x, L.LSTM(4)(y, initial_state=[h, c]))
 
 
+def siamese():
+    x = L.Input((4,))
+    core = keras.Model(x, L.Dense(3, activation="tanh")(x), name="core")
+    head = keras.Sequential([L.Input((3,)), L.Dense(2)], name="head")
+    a, b = L.Input((4,), name="a"), L.Input((4,), name="b")
+    second = core(a * 2.0)
+    return keras.Model([a, b], [core(b), head(core(a)), second, head(second + core(L.Dense(4)(second)))])
+
+
 def rate():
     return keras.optimizers.schedules.ExponentialDecay(0.05, 3, 0.5)
 
@@ -93,6 +102,13 @@ CASES = [  # name, model, compile arguments, shapes of inputs (an integer: so ma
     ("text", text, {"optimizer": lambda: keras.optimizers.SGD(rate(), momentum=0.9), "loss": "mse"}, [20], [(1,)]),
     ("both_ways", both_ways, {"optimizer": lambda: keras.optimizers.Adam(0.01), "loss": "mse"}, [(7, 3)], [(2,)]),
     ("states", states, {"optimizer": lambda: keras.optimizers.Nadam(0.01), "loss": "mse"}, [(6, 3)], [(4,)]),
+    (
+        "siamese",
+        siamese,
+        {"optimizer": lambda: keras.optimizers.SGD(0.1), "loss": ["mse", "mse", "mse", "mse"]},
+        [(4,), (4,)],
+        [(3,), (2,), (3,), (2,)],
+    ),
 ]
 
 
