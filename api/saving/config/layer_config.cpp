@@ -1,11 +1,15 @@
 #include <nyala/api/saving/config/layer_config.h>
 
+#include <map>
+#include <optional>
+
 #include <nyala/api/base/registry.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/config_writer.h>
+#include <nyala/api/saving/config/save_notes.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/context.h>
@@ -283,14 +287,42 @@ void freeze_model_alone(const Layer& model) {
   for (const auto& [layer, trainable] : flags) layer.set_trainable(trainable);  // outer ones first
 }
 
+namespace {
+
+constexpr const char* kSharedId = "shared_object_id";
+
+template <class F>
+void each_numbered(Json& json, const F& f) {
+  if (const Json* const id = json.is_object() ? json.find(kSharedId) : nullptr; id && id->is_number_integer())
+    f(json, id->get<int64_t>());
+  if (json.is_structured())
+    for (Json& item : json) each_numbered(item, f);
+}
+
+/// As in Keras, only layers that stand in several places keep their number.
+void keep_numbers_of_shared(Json& json) {
+  std::map<int64_t, int> places;
+  each_numbered(json, [&](Json&, int64_t number) { ++places[number]; });
+  each_numbered(json, [&](Json& layer, int64_t number) {
+    if (places[number] == 1) layer.erase(kSharedId);
+  });
+}
+
+}  // namespace
+
 Json layer_to_json(const Layer& layer) {
+  std::optional<SaveNotes> own_notes;  // of a configuration that is written for no file
+  if (!thread_context().save_notes) own_notes.emplace();
   int& depth = thread_context().layers_written;
   const ScopedValue<int> deeper(depth, depth + 1);
   if (depth > kMaxDepth)
     throw InvalidArgumentError("layers in layers deeper than " + std::to_string(kMaxDepth) +
                                " cannot be saved: no reader takes them");
   try {
-    return json_of(layer);
+    Json json = json_of(layer);
+    json[kSharedId] = thread_context().save_notes->number_of(&layer.node());
+    if (depth == 1) keep_numbers_of_shared(json);
+    return json;
   } catch (const Error&) {
     rethrow_with_prefix("layer " + in_quotes(layer.name()) + ": ");
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,6 +22,10 @@ class SaveNotes {
   static void left_out(const std::string& what);
   /// The file holds nothing of what compile() was told.
   static void not_compiled(const std::string& reason);
+  /// A number of that layer among those of the file, from 1.
+  int64_t number_of(const void* layer) {
+    return numbers_.try_emplace(layer, static_cast<int64_t>(numbers_.size()) + 1).first->second;
+  }
   /// Logs the warning, which begins with `what`; nothing where there is nothing to say.
   void say(const std::string& what) const;
 
@@ -27,6 +33,7 @@ class SaveNotes {
   std::set<std::string> classes_;
   std::vector<std::string> left_out_;
   std::string not_compiled_;
+  std::map<const void*, int64_t> numbers_;
   ScopedValue<SaveNotes*> here_;
 };
 
