@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/cluster/control_client.h>
-#include <nyala/strategies/cluster/control_server.h>
+#include <nyala/strategies/control/control_client.h>
+#include <nyala/strategies/control/control_server.h>
 
 int main(int count, char** arguments) {
   using namespace nyala;

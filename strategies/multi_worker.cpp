@@ -5,7 +5,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/cluster/choose_cluster_resolver.h>
-#include <nyala/strategies/cluster/cluster_process_group.h>
+#include <nyala/strategies/control/cluster_process_group.h>
 #include <nyala/strategies/in_process.h>
 #include <nyala/strategies/replica_devices.h>
 

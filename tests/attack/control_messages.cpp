@@ -6,7 +6,7 @@
 #include <random>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/cluster/control_state.h>
+#include <nyala/strategies/control/control_state.h>
 
 namespace {
 

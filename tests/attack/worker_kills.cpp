@@ -24,7 +24,7 @@
 #include <string>
 
 #include <nyala/nyala.h>
-#include <nyala/strategies/cluster/cluster_process_group.h>
+#include <nyala/strategies/control/cluster_process_group.h>
 #include <nyala/strategies/cluster/simple_cluster_resolver.h>
 #include <nyala/strategies/communicators/gloo_communicator.h>
 #include <nyala/strategies/process_generations.h>

@@ -1,5 +1,5 @@
 // The README's program under each strategy, and on three processes.
-#include <nyala/strategies/cluster/control_transport.h>
+#include <nyala/strategies/control/control_transport.h>
 #include <nyala/tests/examples/run_example.h>
 
 namespace nyala {

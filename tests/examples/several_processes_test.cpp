@@ -1,7 +1,7 @@
 // The program of docs/multi_worker.md: two processes learn what one learns.
 #include <unistd.h>
 
-#include <nyala/strategies/cluster/control_transport.h>
+#include <nyala/strategies/control/control_transport.h>
 #include <nyala/tests/examples/run_example.h>
 
 namespace nyala {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <regex>
 
-#include <nyala/strategies/cluster/control_transport.h>
+#include <nyala/strategies/control/control_transport.h>
 #include <nyala/tests/examples/run_example.h>
 #include <nyala/tests/support/scratch_folder.h>
 

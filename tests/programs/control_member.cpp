@@ -8,7 +8,7 @@
 #include <iostream>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/cluster/control_client.h>
+#include <nyala/strategies/control/control_client.h>
 
 int main(int, char** arguments) {
   using namespace nyala;

@@ -30,7 +30,7 @@ const std::vector<Placement>& placements() {
       {"spdlog", std::regex("^spdlog/.*"), {"backend/core"}},
       {"fmt", std::regex("^fmt/.*"), {"backend"}},
       {"NCCL, Gloo", std::regex("^(nccl|gloo/).*"), {"strategies/communicators", "strategies/cross_device"}},
-      {"gRPC", std::regex("^(grpc|google/protobuf/).*"), {"strategies/cluster"}},
+      {"gRPC", std::regex("^(grpc|google/protobuf/).*"), {"strategies/control"}},
       {"stb_image", std::regex("^(stb/|stb_).*"), {"datasets"}},
       {"curl", std::regex("^curl/.*"), {"datasets"}},
       {"zlib", std::regex("^zlib\\.h"), {"datasets", "files"}},

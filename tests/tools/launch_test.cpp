@@ -16,7 +16,7 @@
 
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/cluster/cluster_task.h>
-#include <nyala/strategies/cluster/control_transport.h>
+#include <nyala/strategies/control/control_transport.h>
 #include <nyala/strategies/cluster/tf_config_cluster_resolver.h>
 #include <nyala/tests/support/scratch_folder.h>
 #include <nyala/tests/tools/nyala_process.h>

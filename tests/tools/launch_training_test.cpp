@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nyala/strategies/cluster/control_transport.h>
+#include <nyala/strategies/control/control_transport.h>
 #include <nyala/strategies/communicators/gloo_communicator.h>
 #include <nyala/tests/tools/tool_test.h>
 

@@ -20,7 +20,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nyala/strategies/cluster/control_transport.h>
+#include <nyala/strategies/control/control_transport.h>
 #include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::lost_chief_test {

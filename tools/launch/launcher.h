@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nyala/strategies/cluster/control_server.h>
+#include <nyala/strategies/control/control_server.h>
 #include <nyala/tools/launch/group_guard.h>
 #include <nyala/tools/launch/line_streams.h>
 #include <nyala/tools/launch/rank_plan.h>

@@ -14,7 +14,7 @@
 #include <nyala/files/json/json.h>
 #include <nyala/strategies/cluster/address.h>
 #include <nyala/strategies/cluster/environment.h>
-#include <nyala/strategies/cluster/own_address.h>
+#include <nyala/strategies/control/own_address.h>
 #include <nyala/strategies/communicators/host_name.h>
 
 namespace nyala::tools {

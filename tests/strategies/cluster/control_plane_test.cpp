@@ -1,5 +1,5 @@
 // The control plane over gRPC on the loopback, among threads and among processes.
-#include <nyala/strategies/cluster/control_client.h>
+#include <nyala/strategies/control/control_client.h>
 
 #include <chrono>
 #include <csignal>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include <nyala/backend/core/log.h>
-#include <nyala/strategies/cluster/control_server.h>
+#include <nyala/strategies/control/control_server.h>
 #include <nyala/tests/support/child_process.h>
 #include <nyala/tests/support/error_text.h>
 
