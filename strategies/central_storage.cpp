@@ -5,7 +5,7 @@
 #include <nyala/strategies/cross_device/direct_all_reduce.h>
 #include <nyala/strategies/cross_device/reduction_to_one_device.h>
 #include <nyala/strategies/in_process.h>
-#include <nyala/strategies/replica_devices.h>
+#include <nyala/strategies/replicas/replica_devices.h>
 
 namespace nyala {
 

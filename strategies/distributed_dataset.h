@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <nyala/datasets/base/dataset.h>
-#include <nyala/strategies/own_batches.h>
+#include <nyala/strategies/rows/own_batches.h>
 
 namespace nyala {
 

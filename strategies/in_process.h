@@ -10,10 +10,10 @@
 #include <nyala/backend/core/caught_error.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/strategies/communicators/process_communicators.h>
-#include <nyala/strategies/gradient_buckets.h>
-#include <nyala/strategies/process_generations.h>
-#include <nyala/strategies/replica_group.h>
-#include <nyala/strategies/replica_threads.h>
+#include <nyala/strategies/replicas/gradient_buckets.h>
+#include <nyala/strategies/replicas/process_generations.h>
+#include <nyala/strategies/replicas/replica_group.h>
+#include <nyala/strategies/replicas/replica_threads.h>
 #include <nyala/strategies/store_registration.h>
 #include <nyala/strategies/strategy.h>
 

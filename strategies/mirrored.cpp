@@ -1,7 +1,7 @@
 #include <nyala/strategies/mirrored.h>
 
 #include <nyala/strategies/in_process.h>
-#include <nyala/strategies/replica_devices.h>
+#include <nyala/strategies/replicas/replica_devices.h>
 
 namespace nyala {
 

@@ -7,7 +7,7 @@
 #include <nyala/strategies/cluster/choose_cluster_resolver.h>
 #include <nyala/strategies/control/cluster_process_group.h>
 #include <nyala/strategies/in_process.h>
-#include <nyala/strategies/replica_devices.h>
+#include <nyala/strategies/replicas/replica_devices.h>
 
 namespace nyala {
 

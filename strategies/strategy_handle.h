@@ -11,7 +11,7 @@
 #include <nyala/strategies/adoptable.h>
 #include <nyala/strategies/contexts.h>
 #include <nyala/strategies/distributed_dataset.h>
-#include <nyala/strategies/input_context.h>
+#include <nyala/strategies/rows/input_context.h>
 #include <nyala/strategies/nest.h>
 #include <nyala/strategies/per_replica.h>
 #include <nyala/strategies/reduce_axes.h>

@@ -16,7 +16,7 @@
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/cross_device/mean_of_sum.h>
-#include <nyala/strategies/equal_piece.h>
+#include <nyala/strategies/rows/equal_piece.h>
 #include <nyala/strategies/one_device.h>
 #include <nyala/strategies/store_registration.h>
 

@@ -13,8 +13,8 @@
 #include <nyala/strategies/per_replica.h>
 #include <nyala/strategies/reduce_axes.h>
 #include <nyala/strategies/replica_context.h>
-#include <nyala/strategies/row_split.h>
-#include <nyala/strategies/step_profiler.h>
+#include <nyala/strategies/rows/row_split.h>
+#include <nyala/strategies/replicas/step_profiler.h>
 
 namespace nyala {
 

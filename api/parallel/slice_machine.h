@@ -5,8 +5,8 @@
 #include <nyala/api/parallel/device_slices.h>
 #include <nyala/backend/core/caught_error.h>
 #include <nyala/backend/core/mutex.h>
-#include <nyala/strategies/replica_group.h>
-#include <nyala/strategies/replica_threads.h>
+#include <nyala/strategies/replicas/replica_group.h>
+#include <nyala/strategies/replicas/replica_threads.h>
 
 namespace nyala {
 

@@ -7,7 +7,7 @@
 
 #include <nyala/api/parallel/slice_machine.h>
 #include <nyala/backend/ops/base/grad_context.h>
-#include <nyala/strategies/row_split.h>
+#include <nyala/strategies/rows/row_split.h>
 
 namespace nyala {
 

@@ -10,7 +10,7 @@
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/runtime/process_exchange.h>
-#include <nyala/strategies/equal_piece.h>
+#include <nyala/strategies/rows/equal_piece.h>
 
 namespace nyala {
 

@@ -7,7 +7,7 @@
 #include <nyala/api/model/config/class_weight.h>
 #include <nyala/api/model/config/data_argument.h>
 #include <nyala/datasets/base/partial_batches.h>
-#include <nyala/strategies/own_batches.h>
+#include <nyala/strategies/rows/own_batches.h>
 #include <nyala/strategies/strategy_node.h>
 
 namespace nyala {

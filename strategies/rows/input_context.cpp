@@ -1,4 +1,4 @@
-#include <nyala/strategies/input_context.h>
+#include <nyala/strategies/rows/input_context.h>
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include <nyala/strategies/row_split.h>
+#include <nyala/strategies/rows/row_split.h>
 
 #include <algorithm>
 #include <cmath>

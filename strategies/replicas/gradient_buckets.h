@@ -10,9 +10,9 @@
 #include <nyala/backend/autograd/gradient_sink.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/parameters/update_rule.h>
-#include <nyala/strategies/bucket_exchange.h>
+#include <nyala/strategies/replicas/bucket_exchange.h>
 #include <nyala/strategies/cross_device/cross_device_ops.h>
-#include <nyala/strategies/step_profiler.h>
+#include <nyala/strategies/replicas/step_profiler.h>
 
 namespace nyala {
 

@@ -1,4 +1,4 @@
-#include <nyala/strategies/replica_devices.h>
+#include <nyala/strategies/replicas/replica_devices.h>
 
 #include <algorithm>
 

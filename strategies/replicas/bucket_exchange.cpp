@@ -1,7 +1,7 @@
 // As in PyTorch's DistributedDataParallel (Li et al., 2020, section 3.2.3) buckets are launched in the order
 // of their numbers: the order in which they are finished depends on threads, and ranks that sum different
 // buckets at one time would add what does not belong together.
-#include <nyala/strategies/bucket_exchange.h>
+#include <nyala/strategies/replicas/bucket_exchange.h>
 
 #include <nyala/backend/core/error.h>
 

@@ -6,7 +6,7 @@
 
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/replica_threads.h>
+#include <nyala/strategies/replicas/replica_threads.h>
 
 namespace nyala {
 

@@ -12,7 +12,7 @@
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/process_exchange.h>
-#include <nyala/strategies/step_profiler.h>
+#include <nyala/strategies/replicas/step_profiler.h>
 
 namespace nyala {
 

@@ -1,6 +1,6 @@
-#include <nyala/strategies/own_batches.h>
+#include <nyala/strategies/rows/own_batches.h>
 
-#include <nyala/strategies/equal_piece.h>
+#include <nyala/strategies/rows/equal_piece.h>
 
 namespace nyala::detail {
 

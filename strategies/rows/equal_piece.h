@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <nyala/strategies/row_split.h>
+#include <nyala/strategies/rows/row_split.h>
 
 namespace nyala::detail {
 

@@ -1,7 +1,7 @@
 // Each replica's time inside a step minus what was charged to reducing and waiting is what it computed; from
 // its end to that of the slowest counts as waiting. Measured by scopes that cost one relaxed load while
 // nobody asks.
-#include <nyala/strategies/step_profiler.h>
+#include <nyala/strategies/replicas/step_profiler.h>
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 // all, in the order of replicas, so that the sum is the same on each; of small values copies are laid there,
 // which saves the second meeting (two tables in turn make that safe). Who fails or ends breaks the group: an
 // error instead of waiting for ever.
-#include <nyala/strategies/replica_group.h>
+#include <nyala/strategies/replicas/replica_group.h>
 
 #include <algorithm>
 #include <new>

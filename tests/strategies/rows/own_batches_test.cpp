@@ -1,4 +1,4 @@
-#include <nyala/strategies/own_batches.h>
+#include <nyala/strategies/rows/own_batches.h>
 
 #include <numeric>
 

@@ -1,7 +1,7 @@
 // One kept thread per replica, woken by a round number; the caller is replica 0. Threads spin for the next
 // round only where each has a core of its own, else they sleep at once: spinning would take the time of those
 // that compute.
-#include <nyala/strategies/replica_threads.h>
+#include <nyala/strategies/replicas/replica_threads.h>
 
 #include <algorithm>
 

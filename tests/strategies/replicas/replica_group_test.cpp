@@ -7,7 +7,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/device_registry.h>
-#include <nyala/strategies/replica_group.h>
+#include <nyala/strategies/replicas/replica_group.h>
 
 namespace nyala::replica_group_test {
 

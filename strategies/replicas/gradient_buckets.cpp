@@ -3,7 +3,7 @@
 // others go on. Gradients are written into the arena where buckets are ranges, so nothing is packed.
 // Gradients of tables that a step reads by rows travel as indices and values (as tf.IndexedSlices), once a
 // first step has shown which tables those are.
-#include <nyala/strategies/gradient_buckets.h>
+#include <nyala/strategies/replicas/gradient_buckets.h>
 
 #include <algorithm>
 #include <utility>
