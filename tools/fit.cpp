@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/printable.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/signal_watch.h>

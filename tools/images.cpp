@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/files/base/file_bytes.h>
 
 namespace nyala::tools {

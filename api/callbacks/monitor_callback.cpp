@@ -2,7 +2,7 @@
 
 #include <nyala/api/callbacks/monitor_callback.h>
 #include <nyala/api/model/model.h>
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 

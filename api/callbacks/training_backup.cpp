@@ -4,7 +4,7 @@
 
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/saving/weights/write_once.h>
-#include <nyala/api/training/resume_point.h>
+#include <nyala/api/training/state/resume_point.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/files/base/file_errors.h>
 

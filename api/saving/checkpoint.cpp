@@ -11,9 +11,9 @@
 #include <nyala/api/saving/weights/write_once.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/check_status.h>
-#include <nyala/api/training/epoch_sums.h>
-#include <nyala/api/training/random_keys.h>
-#include <nyala/api/training/resume_point.h>
+#include <nyala/api/training/state/epoch_sums.h>
+#include <nyala/api/training/state/random_keys.h>
+#include <nyala/api/training/state/resume_point.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/status_word.h>
 #include <nyala/files/base/file_errors.h>

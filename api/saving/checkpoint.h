@@ -3,7 +3,7 @@
 #include <string>
 
 #include <nyala/api/model/model.h>
-#include <nyala/api/training/training_position.h>
+#include <nyala/api/training/state/training_position.h>
 
 namespace nyala {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <nyala/api/metrics/base/metric.h>
-#include <nyala/api/training/epoch_sums.h>
+#include <nyala/api/training/state/epoch_sums.h>
 #include <nyala/api/training/feed.h>
 #include <nyala/backend/parameters/call.h>
 #include <nyala/strategies/strategy_node.h>

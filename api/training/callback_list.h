@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <nyala/api/callbacks/base/callback.h>
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/state/training_state.h>
 
 namespace nyala {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include <nyala/api/training/step_memory.h>
+#include <nyala/api/training/state/step_memory.h>
 #include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {

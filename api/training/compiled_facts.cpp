@@ -17,7 +17,7 @@
 #include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/api/optimizers/multi_optimizer.h>
 #include <nyala/api/regularizers/regularizer.h>
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/process_exchange.h>

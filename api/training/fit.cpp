@@ -14,14 +14,14 @@
 #include <nyala/api/training/among_processes.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/compiled_facts.h>
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/api/training/evaluate.h>
 #include <nyala/api/training/feature_cache.h>
 #include <nyala/api/training/feed.h>
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/optimizer_variables.h>
 #include <nyala/api/training/recovery.h>
-#include <nyala/api/training/resume_point.h>
+#include <nyala/api/training/state/resume_point.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>

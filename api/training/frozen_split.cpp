@@ -16,7 +16,7 @@
 #include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/functional.h>
 #include <nyala/api/model/sequential.h>
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <nyala/api/model/model.h>
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <nyala/api/training/compiled_training.h>
-#include <nyala/api/training/epoch_sums.h>
-#include <nyala/api/training/resume_point.h>
-#include <nyala/api/training/step_memory.h>
+#include <nyala/api/training/state/compiled_training.h>
+#include <nyala/api/training/state/epoch_sums.h>
+#include <nyala/api/training/state/resume_point.h>
+#include <nyala/api/training/state/step_memory.h>
 
 namespace nyala {
 

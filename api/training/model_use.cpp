@@ -9,7 +9,7 @@
 #include <map>
 #include <mutex>
 
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/fork.h>
 #include <nyala/backend/core/mutex.h>

@@ -4,7 +4,7 @@
 #include <set>
 
 #include <nyala/api/model/model_node.h>
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/parameters/variable_changes.h>
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/state/training_state.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

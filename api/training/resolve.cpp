@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/state/training_state.h>
 #include <nyala/strategies/replicas/process_generations.h>
 
 namespace nyala {

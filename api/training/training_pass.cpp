@@ -1,7 +1,7 @@
 #include <nyala/api/training/training_pass.h>
 
 #include <nyala/api/training/added_loss.h>
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>

@@ -7,7 +7,7 @@
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/config_writer.h>
 #include <nyala/api/saving/config/save_notes.h>
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 

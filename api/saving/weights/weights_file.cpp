@@ -12,7 +12,7 @@
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/saving/weights/weights_walk.h>
 #include <nyala/api/training/optimizer_variables.h>
-#include <nyala/api/training/resume_point.h>
+#include <nyala/api/training/state/resume_point.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/base/cast.h>

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/saving/load_model.h>
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>

@@ -6,7 +6,7 @@
 
 #include <nyala/api/saving/config/load_scope.h>
 #include <nyala/api/saving/config/training_config.h>
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/nyala.h>
 #include <nyala/tests/support/error_text.h>
 

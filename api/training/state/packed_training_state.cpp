@@ -2,7 +2,7 @@
 #include <string>
 #include <type_traits>
 
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/state/training_state.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {

@@ -1,4 +1,4 @@
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 
 namespace nyala {
 

@@ -9,9 +9,9 @@
 
 #include <nyala/api/callbacks/base/callback.h>
 #include <nyala/api/callbacks/base/keeps_state.h>
-#include <nyala/api/training/epoch_sums.h>
-#include <nyala/api/training/resume_point.h>
-#include <nyala/api/training/training_position.h>
+#include <nyala/api/training/state/epoch_sums.h>
+#include <nyala/api/training/state/resume_point.h>
+#include <nyala/api/training/state/training_position.h>
 
 namespace nyala {
 

@@ -1,4 +1,4 @@
-#include <nyala/api/training/random_keys.h>
+#include <nyala/api/training/state/random_keys.h>
 
 #include <set>
 

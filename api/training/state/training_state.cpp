@@ -1,12 +1,12 @@
 // The same values as in a checkpoint, but in the order in which one program has them everywhere, and without
 // a file: a copy is a few moves of memory, which may follow every step.
-#include <nyala/api/training/training_state.h>
+#include <nyala/api/training/state/training_state.h>
 
 #include <algorithm>
 
 #include <nyala/api/model/model_node.h>
-#include <nyala/api/training/compiled_training.h>
-#include <nyala/api/training/random_keys.h>
+#include <nyala/api/training/state/compiled_training.h>
+#include <nyala/api/training/state/random_keys.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/random.h>

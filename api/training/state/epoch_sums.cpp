@@ -1,11 +1,11 @@
 // Running sums of an epoch are one float64 vector per replica, added up by the host when somebody reads them.
 // A checkpoint keeps them replica by replica, so that the same devices go on bit by bit; on another number of
 // devices the first takes all, and metrics split theirs by their own rule.
-#include <nyala/api/training/epoch_sums.h>
+#include <nyala/api/training/state/epoch_sums.h>
 
 #include <algorithm>
 
-#include <nyala/api/training/compiled_training.h>
+#include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/strategies/strategy_node.h>
