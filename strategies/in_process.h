@@ -121,7 +121,7 @@ class InProcessStrategy final : public StrategyNode {
   CaughtError first_error_;
   std::vector<Pending> pending_;
   std::map<const VariableNode*, Gathered> gathered_;  // between steps that only gather
-  UpdateRule* manual_ = nullptr;  // of the apply_gradients() that goes on
+  UpdateRule* manual_ = nullptr;                      // of the apply_gradients() that goes on
   bool manual_applies_ = false;
   bool run_has_rule_ = false;
   Mutex turn_;

@@ -20,7 +20,7 @@ struct NextBatchHere {
   bool stops = false;  // somebody asked for the end of training
   bool comes = false;
   int64_t rows = 0;
-  bool own = false;  // others may have more or fewer rows, or none any more
+  bool own = false;              // others may have more or fewer rows, or none any more
   const Batch* batch = nullptr;  // the one that comes; what it is made of is the same everywhere
 };
 

@@ -88,8 +88,7 @@ class ClusterProcessGroup::Generation {
   static std::shared_ptr<Communicator> watched(const std::shared_ptr<Generation>& generation,
                                                const std::shared_ptr<Communicator>& communicator) {
     // Let go at once: the deleter itself lives as long as weak pointers do, of which `generation` holds one.
-    return {communicator.get(),
-            [its = generation, whole = communicator](const Communicator* ended) mutable {
+    return {communicator.get(), [its = generation, whole = communicator](const Communicator* ended) mutable {
               if (ended->failed()) its->has_failed_ = true;
               whole.reset();
               its.reset();

@@ -182,10 +182,10 @@ class ControlState {
   std::optional<ControlReply> ended_;  // how the generation ended
   std::map<int, Member> members_;      // of the generation, by the ranks that they were started with
   std::map<int, Life> lives_;          // of all that have joined once and have not ended, likewise
-  Clock::time_point now_ = {};  // of what was told the time last
+  Clock::time_point now_ = {};         // of what was told the time last
   std::optional<Clock::time_point> first_came_;
   std::map<int, std::string> refused_;  // by rank, before the first generation, and why
-  std::map<int, std::string> gone_;    // in whose place no other comes, and how they ended
+  std::map<int, std::string> gone_;     // in whose place no other comes, and how they ended
   std::map<std::string, std::string> keys_;
   size_t key_bytes_ = 0;
   Questions questions_;

@@ -40,8 +40,8 @@ std::string address_towards(const HostPort& other) {
     sockaddr_storage own{};
     auto* const address = reinterpret_cast<sockaddr*>(&own);
     socklen_t size = sizeof own;
-    const bool known = ::connect(socket, one->ai_addr, one->ai_addrlen) == 0 &&
-                       ::getsockname(socket, address, &size) == 0;
+    const bool known =
+        ::connect(socket, one->ai_addr, one->ai_addrlen) == 0 && ::getsockname(socket, address, &size) == 0;
     ::close(socket);
     if (known) return text_of(address, size);
   }

@@ -91,9 +91,7 @@ class GradientBuckets {
   void reduce_rows(const Bucket& bucket) const;
   void make_dense(Bucket& bucket) const;
   /// Whether gradients of this step may come as rows.
-  bool takes_rows() const {
-    return reduce_ && !accumulate_ && !exchange_ && store_.num_local_replicas() > 1;
-  }
+  bool takes_rows() const { return reduce_ && !accumulate_ && !exchange_ && store_.num_local_replicas() > 1; }
   /// Throws CommunicationError where processes have other buckets, or other weights to begin with.
   void agree_on_buckets();
   const Tensor& sum_of(size_t bucket) const;

@@ -85,9 +85,8 @@ class ReplicaGroup::Context final : public Collectives {
 
   Tensors all_values(const Tensor& value, const char* what) override {
     if (processes())
-      return with_others(what, value, same_rank, [&](const Tensors& shown) {
-        return processes()->all_values(shown, what);
-      });
+      return with_others(what, value, same_rank,
+                         [&](const Tensors& shown) { return processes()->all_values(shown, what); });
     Tensors values;
     exchange(what, value, same_rank, [&](const Tensors& shown) {
       for (const Tensor& other : shown) {
@@ -132,8 +131,8 @@ class ReplicaGroup::Context final : public Collectives {
   void check_shown(const char* what, const Tensors& shown, bool (*fits)(const Tensor&, const Tensor&)) {
     for (size_t other = 1; other < shown.size(); ++other)
       if (!fits(shown[other], shown[0])) {
-        group_.cancel("replicas came to one " + std::string(what) + " with different tensors: " +
-                      group_.replica(0) + " with " + kind_of(shown[0]) + ", " +
+        group_.cancel("replicas came to one " + std::string(what) +
+                      " with different tensors: " + group_.replica(0) + " with " + kind_of(shown[0]) + ", " +
                       group_.replica(static_cast<int>(other)) + " with " + kind_of(shown[other]));
         break;
       }
@@ -147,8 +146,7 @@ class ReplicaGroup::Context final : public Collectives {
                 Read&& read) {
     group_.check_whole();
     group_.check_complete(what);
-    const bool copied =
-        is_on_host(value.device()) && fits == same_kind && value.bytes() <= kCopiedBytes;
+    const bool copied = is_on_host(value.device()) && fits == same_kind && value.bytes() <= kCopiedBytes;
     const Tensors& shown =
         group_.meet_at_table(index_, what, copied ? value.detached().clone() : value.detached()).shown;
     check_shown(what, shown, fits);
@@ -221,8 +219,7 @@ void ReplicaGroup::leave(int index) {
   left_.fetch_add(1);
   if (arrived_.load() == 0) return;
   const std::string what = awaited_from(index);
-  cancel(replica(index) + " did not come to " + what +
-         ": it ended its step while others wait there" +
+  cancel(replica(index) + " did not come to " + what + ": it ended its step while others wait there" +
          (what == "merge_call()" ? ". Some replicas made a different number of merge_call() calls" : ""));
 }
 

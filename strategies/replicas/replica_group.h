@@ -106,8 +106,8 @@ class ReplicaGroup {
   static constexpr const char* kOnce = "";
   std::vector<std::atomic<const char*>> waiting_;  // what each replica waits in now, as in Table::kinds
   std::array<Table, 2> tables_;
-  std::vector<uint32_t> turns_;      // collectives of this step that each replica has come to
-  std::vector<std::string> names_;   // of barrier(); guarded by mutex_
+  std::vector<uint32_t> turns_;             // collectives of this step that each replica has come to
+  std::vector<std::string> names_;          // of barrier(); guarded by mutex_
   std::vector<const void*> contributions_;  // of barrier()
   const std::function<void(int)>* job_ = nullptr;
   CaughtError job_error_;

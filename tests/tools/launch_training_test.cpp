@@ -198,14 +198,16 @@ TEST_F(LaunchTraining, TheVariablesOfOtherLaunchersWork) {
   const std::string tf_config = "TF_CONFIG='{\"cluster\":{\"worker\":[\"" + address +
                                 "\",\"127.0.0.1:1\"]},\"task\":{\"type\":\"worker\",\"index\":'$i'}}'";
   const std::string torchrun = "RANK=$i WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=" + port;
-  const std::string mpi = "OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 "
-                          "OMPI_COMM_WORLD_LOCAL_RANK=$i PMIX_NAMESPACE=job" + port;
+  const std::string mpi =
+      "OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 "
+      "OMPI_COMM_WORLD_LOCAL_RANK=$i PMIX_NAMESPACE=job" +
+      port;
   const std::string slurm = "SLURM_STEP_ID=0 SLURM_JOB_ID=" + port +
                             " SLURM_PROCID=$i SLURM_STEP_NUM_TASKS=2 "
                             "SLURM_STEP_NODELIST=localhost SLURM_STEP_TASKS_PER_NODE=2";
   for (const std::string& variables : {tf_config, torchrun, mpi, slurm}) {
-    const std::string command = "for i in 0 1; do env " + variables + " " NYALA_TEST_PROGRAMS
-                                "/cluster_worker train & done; wait";
+    const std::string command =
+        "for i in 0 1; do env " + variables + " " NYALA_TEST_PROGRAMS "/cluster_worker train & done; wait";
     // The shell is one rank of a launch, whose variables it takes away.
     const ToolRun result = run({"launch", "-n", "1", "--", "sh", "-c",
                                 "unset TF_CONFIG NYALA_COORDINATOR NYALA_TOKEN NYALA_REJOIN; " + command});

@@ -64,7 +64,7 @@ class Launcher {
   int restarts_left_;
   int first_failure_ = 0, signal_ = 0;
   bool preempted_ = false, broken_ = false;
-  bool is_over_ = false;  ///< a rank has ended training in order, and then itself
+  bool is_over_ = false;                        ///< a rank has ended training in order, and then itself
   std::optional<Clock::time_point> first_end_;  ///< of a rank
   /// When the ranks that still run are sent SIGTERM, and when SIGKILL.
   std::optional<Clock::time_point> terminate_at_, kill_at_;

@@ -250,8 +250,7 @@ LoadReport read_weights(const Model& model, const WeightsTree& tree, const std::
   const OwnOptimizerStates own_states(own_optimizers(groups), tree, file_name, mismatch);
   load_optimizer_state(model, read_optimizer(tree, kOptimizerGroup, file_name), file_name, mismatch);
   own_states.load();
-  for (const auto& [variable, value] : assignments)
-    load_array(variable, value.array());
+  for (const auto& [variable, value] : assignments) load_array(variable, value.array());
   return report;
 }
 

@@ -32,9 +32,9 @@ struct LoggedValue {
 struct EpochSums {
   std::vector<Tensor> of_replicas = {};  // one float64 tensor for each of this process, added up when read
   std::vector<Tensor> of_all = {};  // those of all processes after the last step; none: there are no others
-  double rows = 0;                       // denominators of the losses
+  double rows = 0;                  // denominators of the losses
   std::atomic<bool> loss_is_tracked{false};
-  std::vector<std::vector<LoggedValue>> logged;  // of the last step, by replica
+  std::vector<std::vector<LoggedValue>> logged;              // of the last step, by replica
   std::vector<std::vector<LoggedValue>> logged_of_all = {};  // as of_all
   SavedSums restored = {};  // of a checkpoint that was restored before the first batch; no parts: none
 };

@@ -12,7 +12,8 @@ namespace {
 class Packer {
  public:
   template <class T>
-  requires std::is_trivially_copyable_v<T> void put(const T& value) {
+  requires std::is_trivially_copyable_v<T>
+  void put(const T& value) {
     const auto* from = reinterpret_cast<const std::byte*>(&value);
     bytes.insert(bytes.end(), from, from + sizeof value);
   }
@@ -68,9 +69,8 @@ class Unpacker {
   explicit Unpacker(std::span<const std::byte> bytes) : left_(bytes) {}
 
   template <class T>
-  requires std::is_trivially_copyable_v<T> void get(T& value) {
-    std::memcpy(&value, take(sizeof value), sizeof value);
-  }
+  requires std::is_trivially_copyable_v<T>
+  void get(T& value) { std::memcpy(&value, take(sizeof value), sizeof value); }
   void get(std::string& text) {
     const size_t size = count();
     text.assign(reinterpret_cast<const char*>(take(size)), size);

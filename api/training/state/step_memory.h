@@ -15,7 +15,7 @@ struct StepMemory {
   std::vector<Tensor> steps;  // device scalars
   std::vector<std::shared_ptr<Tape>> tapes;
   std::vector<std::vector<bool>> connected;  // by leaf key: which variables the step's loss led to
-  std::vector<size_t> counted_metrics;  // how many of the call's added metrics this step has counted
+  std::vector<size_t> counted_metrics;       // how many of the call's added metrics this step has counted
   /// What kernels of training steps reported; fit clears it when it begins.
   StatusWords status;
 };

@@ -126,9 +126,7 @@ bool can_be_copied(const ModelNode& model) {
   });
 }
 
-bool is_copied_together(const ModelNode& model) {
-  return std::ranges::any_of(model.variables(), is_sum);
-}
+bool is_copied_together(const ModelNode& model) { return std::ranges::any_of(model.variables(), is_sum); }
 
 void copy_state(ModelNode& model, TrainingState& state) {
   size_t count = 0;

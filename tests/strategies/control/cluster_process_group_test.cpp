@@ -264,12 +264,21 @@ TEST_F(ClusterGroup, MistakesAreNamed) {
             SimpleClusterResolver({.cluster_spec = servers, .task_type = "worker", .task_id = 0}), {}, none);
       },
       {"MultiWorkerMirroredStrategy", "'ps'"});
-  expect_error([&] { cluster_process_group(worker({"a:1", "b:1"}, 1), {.timeout = 0ms}, none); },
-               {"CommunicationOptions: timeout"});
-  expect_error([&] { cluster_process_group(worker({"a:1", "b:1"}, 1), {.bytes_per_pack = -1}, none); },
-               {"CommunicationOptions: bytes_per_pack"});
-  expect_error([&] { cluster_process_group(worker({"a:1", "b:1"}, 1), {}, {{"NYALA_COORDINATOR", "a"}}); },
-               {"NYALA_COORDINATOR: expected an address"});
+  expect_error(
+      [&] {
+        cluster_process_group(worker({"a:1", "b:1"}, 1), {.timeout = 0ms}, none);
+      },
+      {"CommunicationOptions: timeout"});
+  expect_error(
+      [&] {
+        cluster_process_group(worker({"a:1", "b:1"}, 1), {.bytes_per_pack = -1}, none);
+      },
+      {"CommunicationOptions: bytes_per_pack"});
+  expect_error(
+      [&] {
+        cluster_process_group(worker({"a:1", "b:1"}, 1), {}, {{"NYALA_COORDINATOR", "a"}});
+      },
+      {"NYALA_COORDINATOR: expected an address"});
   expect_error(
       [&] {
         cluster_process_group(worker({"10.0.0.1:1", "10.0.0.2:1"}, 1), {}, none);
