@@ -11,7 +11,7 @@
 #include <nyala/backend/core/mutex.h>
 #include <nyala/strategies/communicators/process_communicators.h>
 #include <nyala/strategies/replicas/gradient_buckets.h>
-#include <nyala/strategies/replicas/process_generations.h>
+#include <nyala/strategies/process_generations.h>
 #include <nyala/strategies/replicas/replica_group.h>
 #include <nyala/strategies/replicas/replica_threads.h>
 #include <nyala/strategies/store_registration.h>

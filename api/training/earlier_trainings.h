@@ -4,7 +4,7 @@
 #include <memory>
 
 #include <nyala/api/model/model_node.h>
-#include <nyala/strategies/replicas/process_generations.h>
+#include <nyala/strategies/process_generations.h>
 
 namespace nyala {
 

@@ -19,7 +19,7 @@
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/communicators/call_header.h>
-#include <nyala/strategies/replicas/process_generations.h>
+#include <nyala/strategies/process_generations.h>
 
 namespace nyala {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <nyala/api/training/state/training_state.h>
-#include <nyala/strategies/replicas/process_generations.h>
+#include <nyala/strategies/process_generations.h>
 
 namespace nyala {
 

@@ -27,7 +27,7 @@
 #include <nyala/strategies/control/cluster_process_group.h>
 #include <nyala/strategies/cluster/simple_cluster_resolver.h>
 #include <nyala/strategies/communicators/gloo_communicator.h>
-#include <nyala/strategies/replicas/process_generations.h>
+#include <nyala/strategies/process_generations.h>
 #include <nyala/tests/conformance/strategies/file_process_group.h>
 
 using namespace nyala;

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include <nyala/nyala.h>
-#include <nyala/strategies/replicas/process_generations.h>
+#include <nyala/strategies/process_generations.h>
 
 using namespace nyala;
 

@@ -3,7 +3,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/process_exchange.h>
-#include <nyala/strategies/replicas/process_generations.h>
+#include <nyala/strategies/process_generations.h>
 #include <nyala/strategies/strategy_node.h>
 
 namespace nyala {

@@ -1,4 +1,4 @@
-#include <nyala/strategies/replicas/process_generations.h>
+#include <nyala/strategies/process_generations.h>
 
 #include <exception>
 
