@@ -239,9 +239,8 @@ class Upgrade {
       if (!holds(entry, "name") || !entry["name"].is_string() || !holds(entry, "inbound_nodes") ||
           !holds(entry, "config") || !holds(entry["config"], "layers"))
         continue;
-      models[entry["name"].as_string()] = {
-          .calls = static_cast<int64_t>(entry["inbound_nodes"].size()),
-          .is_functional = holds(entry["config"], "output_layers")};
+      models[entry["name"].as_string()] = {.calls = static_cast<int64_t>(entry["inbound_nodes"].size()),
+                                           .is_functional = holds(entry["config"], "output_layers")};
     }
     if (models.empty()) return;
     const auto see = [](const Json& triple, NestedModel& model) {

@@ -339,8 +339,14 @@ void read_legacy_optimizer(const Model& model, const hdf5::Group& root, const st
   const hdf5::Group group = root.group("optimizer_weights");
   std::vector<Stored> arrays;
   ReadBudget budget({root}, file_name);
-  for (const std::string& name : names_in(group.attributes(), "weight_names"))
-    arrays.push_back({name, read_within(group.dataset(name), budget)});
+  try {
+    for (const std::string& name : names_in(group.attributes(), "weight_names"))
+      arrays.push_back({name, read_within(group.dataset(name), budget)});
+  } catch (const NotFoundError& error) {  // Keras 3 files Adafactor's so: arrays of one name, and others not
+    log(LogChannel::warning,
+        file_name + ": the state of the optimizer is not whole and was left out: " + error.what());
+    return;
+  }
   const bool made_no_step = arrays.size() <= 2 && (arrays.empty() || arrays[0].value.num_elements() != 1 ||
                                                    arrays[0].value.item() == 0.0);
   if (made_no_step) return;

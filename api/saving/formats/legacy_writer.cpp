@@ -28,7 +28,7 @@ Json legacy_layer(const Json& layer) {
   const std::string module = layer["module"].is_string() ? layer["module"].get<std::string>() : "";
   if (module.find(".ops.") != std::string::npos) return layer;
   Json out = legacy_model(layer);
-  for (const char* key : {"name", "inbound_nodes"})
+  for (const char* key : {"name", "inbound_nodes", "shared_object_id"})
     if (layer.contains(key)) out[key] = layer[key];
   return out;
 }

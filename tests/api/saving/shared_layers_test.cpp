@@ -21,7 +21,8 @@ void expect_same_after_files(const Model& model, const Tensors& x) {
     EXPECT_EQ(again.count_params(), model.count_params());
     const Tensors received = again.predict_all(x, {.verbose = 0});
     ASSERT_EQ(received.size(), expected.size());
-    for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(received[i].to_vector<float>(), expected[i].to_vector<float>());
+    for (size_t i = 0; i < expected.size(); ++i)
+      EXPECT_EQ(received[i].to_vector<float>(), expected[i].to_vector<float>());
   }
 }
 
@@ -32,7 +33,7 @@ TEST(SharedLayers, OfAModelWithinTheModel) {
   const Model whole(image, Dense(2)(features));
   const Model cut(image, features, {.name = "cut"});
   const Model both(whole.inputs(), {whole.outputs()[0], cut(whole.inputs()[0])});
-  expect_same_after_files(both, {Tensor::from({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4})});
+  expect_same_after_files(both, {Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}, {2, 4})});
   const Model copy = clone_model(both);
   EXPECT_EQ(copy.count_params(), both.count_params());
 }
@@ -44,8 +45,8 @@ TEST(SharedLayers, CallsOfOneModelAmongTheOutputs) {
   const Tensor a = Input({4}), b = Input({4});
   const Tensor second = core(head(a));
   const Model model({a, b}, {core(b), second, head(second), core(head(second))});
-  expect_same_after_files(model, {Tensor::from({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4}),
-                                  Tensor::from({-1, 2, -3, 4, -5, 6, -7, 8}, {2, 4})});
+  expect_same_after_files(model, {Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}, {2, 4}),
+                                  Tensor::from(std::vector<float>{-1, 2, -3, 4, -5, 6, -7, 8}, {2, 4})});
 }
 
 }  // namespace
