@@ -119,6 +119,14 @@ class Callback {
   }
   const CallbackParameters& parameters() const { return attachment_.parameters; }
 
+ protected:
+  Callback() = default;
+  // For the classes of callbacks: a Callback made of one of them would have none of its hooks.
+  Callback(const Callback&) = default;
+  Callback(Callback&&) = default;
+  Callback& operator=(const Callback&) = default;
+  Callback& operator=(Callback&&) = default;
+
  private:
   Attachment attachment_;
 };
