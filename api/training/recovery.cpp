@@ -304,6 +304,8 @@ const TrainingState& Recovery::go_on_after(const CommunicationError& error,
     try {
       meet(learn);
       met = true;
+    } catch (const StateError& state) {
+      throw StateError(std::string(state.what()) + " (" + error.what() + ")");
     } catch (const PeerLostError&) {
       if (!can_go_on() || ++losses == kLosses) throw;
     } catch (const CommunicationError&) {

@@ -28,8 +28,11 @@ class ClusterProcessGroup::Generation {
   void hear(const ControlNotice& notice) {
     if (notice.kind != ControlNotice::Kind::generation_ended) return;
     End end{notice.generation, notice.text, {}};
-    if (notice.is_lost) end.lost = notice.rank < 0 ? server_rank_.load() : notice.rank;
-    if (notice.is_over) end_for_good(notice.text);
+    const int server_rank = server_rank_;
+    if (notice.is_lost) end.lost = notice.rank < 0 ? server_rank : notice.rank;
+    if (notice.is_lost && notice.rank < 0 && server_rank >= 0)
+      end.text = "rank " + std::to_string(server_rank) + ", which ran the control plane, is lost: " + end.text;
+    if (notice.is_over) end_for_good(end.text);
     ProcessCommunicators current;
     std::stop_source forming(std::nostopstate);
     {
@@ -394,7 +397,7 @@ std::shared_ptr<ProcessGroup> cluster_process_group(const ClusterResolver& resol
       ClusterProcessGroupOptions{.coordinator = coordinator_of(cluster, environment),
                                  .serves = !is_launched && is_chief(cluster, task),
                                  .is_chiefs = !is_launched,
-                                 .comes_back = environment.get("NYALA_REJOIN") == "1",
+                                 .comes_back = optional_number(environment, {"NYALA_REJOIN", 0, 1}) == 1,
                                  .elastic = elastic,
                                  .addresses = addresses_of(cluster),
                                  .security = control_security_of(environment),
