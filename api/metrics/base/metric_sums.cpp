@@ -98,7 +98,8 @@ std::shared_ptr<ProcessExchange> MetricSums::others(std::string& what) const {
   if (!others && has_none)
     if (ProcessExchange* const processes = processes_of_scope()) others = processes->shared_from_this();
   if (!others) return nullptr;
-  what = "result() of " + who_ + ", resets " + std::to_string(resets_) + ", read " + std::to_string(++reads_);
+  // What differs first: names of calls are cut.
+  what = "result() " + std::to_string(++reads_) + " after reset " + std::to_string(resets_) + " of " + who_;
   return others;
 }
 

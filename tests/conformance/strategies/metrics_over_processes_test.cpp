@@ -93,8 +93,8 @@ TEST_P(MetricsOverProcesses, AnExtraReadIsNotTakenForALaterOne) {
       epoch();
       (void)loss.result();
     });
-    EXPECT_THAT(text, HasSubstr("resets 0, read 2"));
-    EXPECT_THAT(text, HasSubstr("resets 1, read 1"));
+    EXPECT_THAT(text, HasSubstr("result() 2 after reset 0"));
+    EXPECT_THAT(text, HasSubstr("result() 1 after reset 1"));
   });
 }
 
