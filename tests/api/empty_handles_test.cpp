@@ -2,11 +2,13 @@
 // what is empty. (Tensors: tests/backend/core.) What has an answer for an empty handle is named as such.
 #include <functional>
 #include <sstream>
+#include <type_traits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nyala/api/callbacks/base/callback.h>
+#include <nyala/api/callbacks/lambda_callback.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/metrics/all.h>
@@ -299,7 +301,9 @@ TEST(EmptyHandles, Schedule) {
 }
 
 TEST(EmptyHandles, Callback) {
-  Callback callback;
+  // A copy of a callback as the base class would have none of its hooks.
+  static_assert(!std::is_constructible_v<Callback, const LambdaCallback&>);
+  const LambdaCallback callback(LambdaCallbackConfig{});
   EXPECT_THROW(callback.model(), StateError);
   EXPECT_EQ(callback.parameters().epochs, 1);
   const CallbackArgument null(std::shared_ptr<Callback>{});
