@@ -58,7 +58,7 @@ Metric::Metric(Function function, const FunctionMetricConfig& config) {
 }
 
 Metric::Metric(std::shared_ptr<const MetricNode> node) : node_(std::move(node)) {
-  if (node_) sums_->introduce(node_->class_name(), node_->name());
+  if (node_) sums_->introduce(node_->class_name());  // the name is made when it is asked for
 }
 
 Metric::Metric(const Loss& loss)

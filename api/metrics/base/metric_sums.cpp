@@ -34,7 +34,7 @@ ProcessExchange* processes_of_scope() {
   return store ? store->processes() : nullptr;
 }
 
-/// How many metrics of this kind were made before.
+/// The number of a metric among those of this class, from 1.
 int64_t place_among(const std::string& kind) {
   static auto& mutex = *new Mutex(Mutex::AtFork::is_waited);
   static auto& counts = *new std::map<std::string, int64_t>;
@@ -45,13 +45,12 @@ int64_t place_among(const std::string& kind) {
 }  // namespace
 
 void MetricSums::introduce(const std::string& class_name, const std::string& name) {
-  who_ = in_quotes(name) + " (" + class_name;
+  class_ = class_name;
+  name_ = name;
   ProcessExchange* const processes = thread_context().replica ? nullptr : processes_of_scope();
-  if (processes) {
-    together_ = processes->weak_from_this();
-    who_ += " " + std::to_string(place_among(who_));
-  }
-  who_ += ")";
+  if (!processes) return;
+  together_ = processes->weak_from_this();
+  class_ += " " + std::to_string(place_among(class_));
 }
 
 // Not under the lock where there are replicas: each has a part of its own, and its update may wait for
@@ -90,7 +89,7 @@ Tensors MetricSums::local_parts(const MetricNode* metric) const {
   return local;
 }
 
-std::shared_ptr<ProcessExchange> MetricSums::others(std::string& what) const {
+std::shared_ptr<ProcessExchange> MetricSums::others(const MetricNode* metric, std::string& what) const {
   if (thread_context().replica) return nullptr;
   std::shared_ptr<ProcessExchange> others = others_.lock();
   const bool has_none = std::ranges::none_of(parts_, [](const Tensor& part) { return part.defined(); });
@@ -99,7 +98,8 @@ std::shared_ptr<ProcessExchange> MetricSums::others(std::string& what) const {
     if (ProcessExchange* const processes = processes_of_scope()) others = processes->shared_from_this();
   if (!others) return nullptr;
   // What differs first: names of calls are cut.
-  what = "result() " + std::to_string(++reads_) + " after reset " + std::to_string(resets_) + " of " + who_;
+  what = "result() " + std::to_string(++reads_) + " after reset " + std::to_string(resets_) + " of " +
+         in_quotes(metric ? metric->name() : name_) + " (" + class_ + ")";
   return others;
 }
 
@@ -163,7 +163,7 @@ std::vector<double> MetricSums::results(const MetricNode* metric) const {
   Tensors local;
   {
     const std::lock_guard lock(mutex_);
-    asked = others(what);
+    asked = others(metric, what);
     if (asked) local = local_parts(metric);
   }
   if (asked) return results_of_all(*asked, local, metric, what);

@@ -23,8 +23,8 @@ class ProcessExchange;
 /// CommunicationError.
 class MetricSums {
  public:
-  /// Called when the metric is made: its class and name.
-  void introduce(const std::string& class_name, const std::string& name);
+  /// Called when the metric is made: its class, and its name where that is known before the first batch.
+  void introduce(const std::string& class_name, const std::string& name = "");
   /// Takes a batch into the part of the replica that this thread is, without waiting for its device. A part
   /// lies on the device of y_true.
   void update(const MetricNode& metric, const Tensor& y_true, const Tensor& y_pred,
@@ -52,7 +52,7 @@ class MetricSums {
   /// none has.
   Tensors local_parts(const MetricNode* metric) const;
   /// Who is to be asked, and by what words; null: nobody.
-  std::shared_ptr<ProcessExchange> others(std::string& what) const;
+  std::shared_ptr<ProcessExchange> others(const MetricNode* metric, std::string& what) const;
   static std::vector<double> results_of_all(ProcessExchange& others, const Tensors& local,
                                             const MetricNode* metric, const std::string& what);
 
@@ -64,7 +64,7 @@ class MetricSums {
   /// Those who have parts as long as there are none here.
   std::weak_ptr<ProcessExchange> together_;
   size_t first_local_ = 0, num_local_ = 0;
-  std::string who_ = "a metric";
+  std::string class_ = "Metric", name_ = {};
   int64_t resets_ = 0;
   mutable int64_t reads_ = 0;  // together, since the last reset
 };
