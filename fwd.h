@@ -58,6 +58,7 @@ struct CTCConfig;
 class CachingAllocator;
 class Call;
 class Callback;
+class CallbackArgument;
 class CategoricalCrossentropy;
 struct CategoricalCrossentropyConfig;
 class CategoricalFocalCrossentropy;

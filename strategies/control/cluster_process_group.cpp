@@ -31,7 +31,8 @@ class ClusterProcessGroup::Generation {
     const int server_rank = server_rank_;
     if (notice.is_lost) end.lost = notice.rank < 0 ? server_rank : notice.rank;
     if (notice.is_lost && notice.rank < 0 && server_rank >= 0)
-      end.text = "rank " + std::to_string(server_rank) + ", which ran the control plane, is lost: " + end.text;
+      end.text =
+          "rank " + std::to_string(server_rank) + ", which ran the control plane, is lost: " + notice.text;
     if (notice.is_over) end_for_good(end.text);
     ProcessCommunicators current;
     std::stop_source forming(std::nostopstate);
