@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 
@@ -83,7 +84,9 @@ void CSVLogger::open(bool appends) {
     throw IoError("CSVLogger: cannot write " + in_quotes(filename_) +
                   ": it is a pipe, which would wait for a reader");
   if (appends) writes_header_ = !has_bytes(filename_);
+  // At its end in any case: while this process stood still another one may have written there.
   std::FILE* file = std::fopen(filename_.c_str(), appends ? "ab" : "wb");
+  if (file && !appends) file = std::freopen(filename_.c_str(), "ab", file);
   if (!file) fail(filename_, "open");
   file_ = {file, [](std::FILE* open) { std::fclose(open); }};
   columns_.clear();
@@ -118,8 +121,12 @@ void CSVLogger::write_line(std::string line) {
 // of another training, before the first one of this, may have the same number.
 bool CSVLogger::has_row(int epoch, const std::string& line) const {
   const std::string last = last_line(filename_);
-  if (!last.starts_with(std::to_string(epoch) + config_.separator)) return false;
-  return !config_.append || epoch != first_epoch_ || last == line;
+  int row = -1;
+  const char* const last_end = last.data() + last.size();
+  const auto [end, error] = std::from_chars(last.data(), last_end, row);
+  if (error != std::errc() || !std::string_view(end, last_end).starts_with(config_.separator)) return false;
+  if (!config_.append) return row >= epoch;
+  return row == epoch && (epoch != first_epoch_ || last == line);
 }
 
 void CSVLogger::take_over(const std::vector<std::pair<int, Logs>>& finished) {

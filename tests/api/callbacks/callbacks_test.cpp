@@ -312,6 +312,21 @@ TEST(CSVLoggerCallback, BytesOfPythonsCsv) {
   EXPECT_THROW(CSVLogger("x.csv", {.separator = ", "}), InvalidArgumentError);
 }
 
+// One process stood still while another one wrote in its place: its rows come after those.
+TEST(CSVLoggerCallback, RowsOfAnotherProcessStay) {
+  const auto file = fresh_folder("csv") / "log.csv";
+  Model model = small_model();
+  CSVLogger logger(file.string());
+  logger.attach({&model, {}});
+  Logs none, logs{{"loss", 0.5}, {"val_loss", 0.25}};
+  logger.on_train_begin(none);
+  logger.on_epoch_end(0, logs);
+  std::ofstream(file, std::ios::binary | std::ios::app) << "1,0.125,0.0625\r\n";
+  logger.on_epoch_end(2, logs);
+  logger.on_train_end(none);
+  EXPECT_EQ(bytes_of(file), "epoch,loss,val_loss\r\n0,0.5,0.25\r\n1,0.125,0.0625\r\n2,0.5,0.25\r\n");
+}
+
 TEST(TerminateOnNaNCallback, StopsOrThrows) {
   Model model = small_model();
   TerminateOnNaN callback;
