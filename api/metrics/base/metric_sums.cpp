@@ -89,7 +89,7 @@ Tensors MetricSums::local_parts(const MetricNode* metric) const {
   return local;
 }
 
-std::shared_ptr<ProcessExchange> MetricSums::others(const MetricNode* metric, std::string& what) const {
+std::shared_ptr<ProcessExchange> MetricSums::others(const MetricNode*, std::string& what) const {
   if (thread_context().replica) return nullptr;
   std::shared_ptr<ProcessExchange> others = others_.lock();
   const bool has_none = std::ranges::none_of(parts_, [](const Tensor& part) { return part.defined(); });
@@ -97,9 +97,10 @@ std::shared_ptr<ProcessExchange> MetricSums::others(const MetricNode* metric, st
   if (!others && has_none)
     if (ProcessExchange* const processes = processes_of_scope()) others = processes->shared_from_this();
   if (!others) return nullptr;
-  // What differs first: names of calls are cut.
+  // What differs first: names of calls are cut. Not by the metric's own name, which may become known only
+  // when it sees a batch, or be made when it is asked for.
   what = "result() " + std::to_string(++reads_) + " after reset " + std::to_string(resets_) + " of " +
-         in_quotes(metric ? metric->name() : name_) + " (" + class_ + ")";
+         (name_.empty() ? "" : in_quotes(name_) + " ") + "(" + class_ + ")";
   return others;
 }
 

@@ -74,8 +74,8 @@ TEST_P(MetricsOverProcesses, AMetricIsReadTogetherWithItself) {
     });
     const std::string text =
         error_text<CommunicationError>([&] { (several.is_chief() ? first : second).result(); });
-    EXPECT_THAT(text, HasSubstr("of 'loss' (Mean 1)"));
-    EXPECT_THAT(text, HasSubstr("of 'loss' (Mean 2)"));
+    EXPECT_THAT(text, HasSubstr("of (Mean 1)"));
+    EXPECT_THAT(text, HasSubstr("of (Mean 2)"));
   });
 }
 
