@@ -97,7 +97,7 @@ void watch_busy_cores(int team) noexcept {
   if (team < 2 || !may_watch() || omp_in_parallel()) return;
   // A program of a few milliseconds ends before its waiting is seen: idle threads block at first.
   [[maybe_unused]] static const bool begun = [team] {
-    IdleThreads::instance().hear(1.0, team, Clock::now());
+    IdleThreads::instance().begin(team, Clock::now());
     return true;
   }();
   thread_local Watcher watcher;
