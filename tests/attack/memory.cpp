@@ -48,7 +48,7 @@ enum class Outcome : int { died, undisturbed, out_of_memory, bad_alloc, other_er
 /// What a child tells its parent.
 struct Report {
   Outcome outcome;
-  std::atomic<Caller> failed;  // written as it fails
+  std::atomic<Caller> failed;        // written as it fails
   void* trace[Allocations::kTrace];  // of the call that failed
   uint64_t allocations;
   size_t address_space;  // highest, in bytes
@@ -65,19 +65,8 @@ struct Trial {
   bool only_smaller = false;
 };
 
-size_t address_space(const char* which) {
-  std::FILE* const status = std::fopen("/proc/self/status", "r");
-  size_t found = 0;
-  char line[200];
-  while (status && std::fgets(line, sizeof line, status))
-    if (std::strncmp(line, which, std::strlen(which)) == 0)
-      found = std::strtoull(line + std::strlen(which) + 1, nullptr, 10) * 1024;
-  if (status) std::fclose(status);
-  return found;
-}
-
 void limit_address_space(size_t bytes) {
-  const rlim_t limit = bytes ? address_space("VmSize") + bytes : RLIM_INFINITY;
+  const rlim_t limit = bytes ? of_process("VmSize") + bytes : RLIM_INFINITY;
   const rlimit both{limit, RLIM_INFINITY};
   setrlimit(RLIMIT_AS, &both);
 }
@@ -126,7 +115,7 @@ void run(const Trial& trial, Report& report) {
     report.smaller_failed = true;
     std::snprintf(report.text, sizeof report.text, "smaller: %s", error.what());
   }
-  report.address_space = address_space("VmPeak");
+  report.address_space = of_process("VmPeak");
   if (outcome == Outcome::undisturbed) smaller.insert(smaller.end(), numbers.begin(), numbers.end());
   report.count = std::min(smaller.size(), std::size(report.numbers));
   std::copy_n(smaller.begin(), report.count, report.numbers);
@@ -241,7 +230,7 @@ class Attack {
   }
 
   void limit_memory(int count, int size, int first) {
-    const size_t least = address_space("VmSize");
+    const size_t least = of_process("VmSize");
     for (int i = 0; i < count; ++i) {
       const int task = i % kTasks, devices = 1 + i / kTasks % 2;
       Trial trial{work(task, devices, size)};
@@ -304,8 +293,8 @@ class Attack {
     backtrace_symbols_fd(trace, static_cast<int>(end - trace), STDOUT_FILENO);
   }
 
-  static constexpr const char* kNames[] = {"died", "undisturbed", "OutOfMemoryError", "std::bad_alloc",
-                                           "OTHER ERROR", "wrong numbers"};
+  static constexpr const char* kNames[] = {"died",           "undisturbed", "OutOfMemoryError",
+                                           "std::bad_alloc", "OTHER ERROR", "wrong numbers"};
 
   std::string file_;
   std::mt19937_64 random_;

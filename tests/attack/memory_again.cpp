@@ -21,17 +21,6 @@ namespace attack {
 
 namespace {
 
-size_t of_process(const char* which) {
-  std::FILE* const status = std::fopen("/proc/self/status", "r");
-  size_t found = 0;
-  char line[200];
-  while (status && std::fgets(line, sizeof line, status))
-    if (std::strncmp(line, which, std::strlen(which)) == 0)
-      found = std::strtoull(line + std::strlen(which) + 1, nullptr, 10) * 1024;
-  if (status) std::fclose(status);
-  return found;
-}
-
 int attack_again(int tries, size_t megabytes, unsigned seed) {
   std::vector<double> first, numbers;
   train_smaller(first);

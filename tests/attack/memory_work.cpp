@@ -113,4 +113,15 @@ void train_smaller(std::vector<double>& numbers) {
   for (const Tensor& weight : model.get_weights()) numbers.push_back(sum_of(weight));
 }
 
+size_t of_process(const char* which) {
+  std::FILE* const status = std::fopen("/proc/self/status", "r");
+  size_t found = 0;
+  char line[200];
+  while (status && std::fgets(line, sizeof line, status))
+    if (std::strncmp(line, which, std::strlen(which)) == 0)
+      found = std::strtoull(line + std::strlen(which) + 1, nullptr, 10) * 1024;
+  if (status) std::fclose(status);
+  return found;
+}
+
 }  // namespace attack

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,8 @@ void do_work(const Work& work, std::vector<double>& numbers);
 
 /// A small model, trained for two epochs on one device: its losses and a sum over its weights.
 void train_smaller(std::vector<double>& numbers);
+
+/// A number of /proc/self/status ("VmSize", "VmPeak"), read as kB: in bytes.
+size_t of_process(const char* which);
 
 }  // namespace attack

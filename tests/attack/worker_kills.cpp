@@ -29,6 +29,7 @@
 #include <nyala/strategies/communicators/gloo_communicator.h>
 #include <nyala/strategies/process_generations.h>
 #include <nyala/tests/conformance/strategies/file_process_group.h>
+#include <nyala/tests/support/free_port.h>
 
 using namespace nyala;
 namespace fs = std::filesystem;
@@ -115,19 +116,6 @@ std::vector<double> numbers_in(const std::string& text) {
   std::vector<double> numbers(text.size() / sizeof(double));
   std::memcpy(numbers.data(), text.data(), numbers.size() * sizeof(double));
   return numbers;
-}
-
-/// Of the loopback; nobody listens there now.
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(socket);
-  return ntohs(address.sin_port);
 }
 
 /// One training, from outside.

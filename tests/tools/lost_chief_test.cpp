@@ -21,6 +21,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/strategies/control/control_transport.h>
+#include <nyala/tests/support/free_port.h>
 #include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::lost_chief_test {
@@ -29,18 +30,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

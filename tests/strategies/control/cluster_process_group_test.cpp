@@ -14,25 +14,13 @@
 #include <nyala/strategies/cluster/tf_config_cluster_resolver.h>
 #include <nyala/strategies/communicators/gloo_communicator.h>
 #include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/free_port.h>
 
 namespace nyala::detail {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-
-/// Of the loopback; nobody listens there now.
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
 
 SimpleClusterResolver worker(const std::vector<std::string>& addresses, int index) {
   return SimpleClusterResolver(
