@@ -5,6 +5,7 @@
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/strategies/texts_of_all.h>
 #include <nyala/strategies/values_by_ranks.h>
 
 namespace nyala::detail {
@@ -48,13 +49,7 @@ std::string text_of(const Batch& batch) {
 }  // namespace
 
 void refuse_kinds(ProcessExchange& processes, const Batch* batch, std::string_view what) {
-  const std::string own = batch ? text_of(*batch) : "no batch";
-  const std::vector<uint8_t> bytes(own.begin(), own.end());
-  std::vector<std::string> all;
-  for (const Tensor& text : processes.all_values({Tensor::from(bytes)}, what)) {
-    const std::vector<uint8_t> received = text.to_vector<uint8_t>();
-    all.emplace_back(received.begin(), received.end());
-  }
+  const std::vector<std::string> all = texts_of_all(processes, batch ? text_of(*batch) : "no batch", what);
   said_by_all(processes, int64_t{0}, what);  // who throws ends what the others speak by: when all have it
   throw StateError(std::string(what) + ": the processes have different data, " + values_by_ranks(all) +
                    ". Give every process the same data: it takes its rows of each batch");

@@ -20,6 +20,7 @@
 #include <nyala/backend/runtime/random.h>
 #include <nyala/strategies/communicators/call_header.h>
 #include <nyala/strategies/process_generations.h>
+#include <nyala/strategies/texts_of_all.h>
 
 namespace nyala {
 
@@ -52,21 +53,6 @@ int most_advanced(const std::vector<Report>& all) {
     if (one.has_copy && (best < 0 || one.position() > all[static_cast<size_t>(best)].position())) best = rank;
   }
   return best;
-}
-
-/// In the order of ranks; one exchange of a number where all are empty.
-std::vector<std::string> texts_of_all(ProcessExchange& processes, const std::string& own) {
-  constexpr const char* kWhat = "whether hooks of callbacks failed";
-  const std::vector<int64_t> sizes = said_by_all(processes, std::ssize(own), kWhat);
-  std::vector<std::string> texts(sizes.size());
-  if (std::ranges::all_of(sizes, [](int64_t size) { return size == 0; })) return texts;
-  const Tensors all =
-      processes.all_values({Tensor::from(std::vector<uint8_t>(own.begin(), own.end()))}, kWhat);
-  for (size_t rank = 0; rank < texts.size(); ++rank) {
-    const std::vector<uint8_t> bytes = all[rank].to_vector<uint8_t>();
-    texts[rank].assign(bytes.begin(), bytes.end());
-  }
-  return texts;
 }
 
 /// The same on all processes.
@@ -196,7 +182,7 @@ void Recovery::call_at_edge(const std::function<void()>& hooks) {
     error = std::current_exception();
     failure = "an exception that is no std::exception";
   }
-  const std::vector<std::string> failures = texts_of_all(*processes, failure);
+  const std::vector<std::string> failures = texts_of_all(*processes, failure, "whether hooks of callbacks failed");
   if (error) std::rethrow_exception(error);
   for (size_t rank = 0; rank < failures.size(); ++rank)
     if (!failures[rank].empty())
