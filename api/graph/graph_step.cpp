@@ -35,13 +35,17 @@ bool is_mask_by_rows(const GraphNode& node, const Tensor& mask, const Tensor& x)
   return node.layer.class_name() != "Softmax" || mask.rank() == x.rank();
 }
 
-/// A constant where `x` lies; `by_rows`: the rows of this replica, whose part of the batch `x` is, where it
-/// has one for each row of the whole batch.
-Tensor constant_beside(const Call& c, const Tensor& constant, const Tensor& x, bool by_rows) {
+/// Whether `x` is a replica's part of the batch, and `constant` has as many rows as the whole one.
+bool has_row_of_each(const CallOptions& of, const Tensor& constant, const Tensor& x) {
+  return of.global_rows > 1 && of.rows != of.global_rows && x.rank() > 0 && x.shape()[0] == of.rows &&
+         constant.rank() > 0 && constant.shape()[0] == of.global_rows;
+}
+
+/// A constant where `x` lies; where `by_rows()`, the rows of this replica.
+template <class ByRows>
+Tensor constant_beside(const Call& c, const Tensor& constant, const Tensor& x, const ByRows& by_rows) {
   const CallOptions& of = c.options();
-  const bool is_part = by_rows && of.global_rows > 1 && of.rows != of.global_rows && x.rank() > 0 &&
-                       x.shape()[0] == of.rows && constant.rank() > 0 &&
-                       constant.shape()[0] == of.global_rows;
+  const bool is_part = has_row_of_each(of, constant, x) && by_rows();
   Tensor here = is_part ? constant.rows(of.first_row, of.rows) : constant;
   if (here.device() != x.device()) here = here.to(x.device());
   const Tensor mask = mask_of(constant);
@@ -76,15 +80,17 @@ void run_step(Call& c, const GraphStep& step, Tensors& values) {
   const Tensor& x = value(*first);
   auto plain = [&](size_t i) {
     if (step.inputs[i] != kConstant) return value(step.inputs[i]);
-    return constant_beside(c, node.inputs[i], x, is_by_rows(node, i, node.inputs[i], x));
+    const Tensor& constant = node.inputs[i];
+    return constant_beside(c, constant, x, [&] { return is_by_rows(node, i, constant, x); });
   };
   auto given = [&](size_t i) {
-    for (const auto& [input, mask] : step.masks)
-      if (static_cast<size_t>(input) == i)
-        return given_mask(
-            plain(i), mask != kConstant
-                          ? value(mask)
-                          : constant_beside(c, node.masks[i], x, is_mask_by_rows(node, node.masks[i], x)));
+    for (const auto& [input, mask] : step.masks) {
+      if (static_cast<size_t>(input) != i) continue;
+      if (mask != kConstant) return given_mask(plain(i), value(mask));
+      const Tensor& constant = node.masks[i];
+      return given_mask(plain(i),
+                        constant_beside(c, constant, x, [&] { return is_mask_by_rows(node, constant, x); }));
+    }
     if (std::find(step.bare.begin(), step.bare.end(), i) != step.bare.end()) return with_mask(plain(i), {});
     return plain(i);
   };
