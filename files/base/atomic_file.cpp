@@ -98,9 +98,9 @@ AtomicFile::AtomicFile(const std::string& path)
   if (!fs::status_known(status)) fail("cannot write", code.value());
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw IoError("cannot write '" + path_ + "': it exists and is no regular file");
-  if (!fs::is_directory(parent_of(target_), code) && code == std::errc::not_enough_memory)
-    fail("cannot write", code.value());
-  if (!fs::is_directory(parent_of(target_), code))
+  const bool has_folder = fs::is_directory(parent_of(target_), code);
+  if (code == std::errc::not_enough_memory) fail("cannot write", code.value());
+  if (!has_folder)
     throw IoError("cannot write '" + path_ + "': the folder '" + parent_of(target_) + "' does not exist");
   remove_stale();
   try {

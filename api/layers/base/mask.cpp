@@ -42,9 +42,7 @@ Tensor marked(const Tensor& x, const Tensor& mask, bool given) {
 
 Tensor with_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, false); }
 
-Tensor given_mask(const Tensor& x, const Tensor& mask) {
-  return marked(x, mask, mask.defined());
-}
+Tensor given_mask(const Tensor& x, const Tensor& mask) { return marked(x, mask, mask.defined()); }
 
 Tensor detail::with_call_arguments(const Tensor& x, std::shared_ptr<const CallArguments> arguments) {
   if (!x.metadata() && !arguments) return x;
@@ -71,7 +69,7 @@ bool detail::has_given_mask(const Tensor& x) {
 Tensor detail::cast_with_metadata(const Tensor& x, DType dtype) {
   const Tensor out = ops::cast(x, dtype);
   return x.metadata() ? with_call_arguments(marked(out, mask_of(x), has_given_mask(x)), call_arguments_of(x))
-                   : out;
+                      : out;
 }
 
 Tensor detail::merged_mask(Inputs inputs) {

@@ -89,7 +89,7 @@ Tensors MetricSums::local_parts(const MetricNode* metric) const {
   return local;
 }
 
-std::shared_ptr<ProcessExchange> MetricSums::others(const MetricNode*, std::string& what) const {
+std::shared_ptr<ProcessExchange> MetricSums::others(std::string& what) const {
   if (thread_context().replica) return nullptr;
   std::shared_ptr<ProcessExchange> others = others_.lock();
   const bool has_none = std::ranges::none_of(parts_, [](const Tensor& part) { return part.defined(); });
@@ -164,7 +164,7 @@ std::vector<double> MetricSums::results(const MetricNode* metric) const {
   Tensors local;
   {
     const std::lock_guard lock(mutex_);
-    asked = others(metric, what);
+    asked = others(what);
     if (asked) local = local_parts(metric);
   }
   if (asked) return results_of_all(*asked, local, metric, what);

@@ -52,7 +52,7 @@ class MetricSums {
   /// none has.
   Tensors local_parts(const MetricNode* metric) const;
   /// Who is to be asked, and by what words; null: nobody.
-  std::shared_ptr<ProcessExchange> others(const MetricNode* metric, std::string& what) const;
+  std::shared_ptr<ProcessExchange> others(std::string& what) const;
   static std::vector<double> results_of_all(ProcessExchange& others, const Tensors& local,
                                             const MetricNode* metric, const std::string& what);
 
