@@ -123,6 +123,11 @@ def _(place):
         return "none", "at once", place.ends_right(training, 3)
 
 
+def link_of(host):
+    """How to cut it, and how to mend it."""
+    return lambda: host.link(False), lambda: host.link(True)
+
+
 def cut_off(place, cut, mend, away, seconds=10):
     with place.by_hand() as training:
         training.wait_for_steps(6, range(3))
@@ -137,13 +142,13 @@ def cut_off(place, cut, mend, away, seconds=10):
 @fault("a worker's link down")
 def _(place):
     one = place.hosts[1]
-    return cut_off(place, lambda: one.link(False), lambda: one.link(True), 1)
+    return cut_off(place, *link_of(one), 1)
 
 
 @fault("the chief's link down")
 def _(place):
     one = place.hosts[0]
-    return cut_off(place, lambda: one.link(False), lambda: one.link(True), 0)
+    return cut_off(place, *link_of(one), 0)
 
 
 @fault("all packets to a worker dropped")
@@ -501,13 +506,13 @@ def parted(place, cut, mend, minority):
 @fault("by hand: the chief's link down, fewer go on")
 def _(place):
     one = place.hosts[0]
-    return parted(place, lambda: one.link(False), lambda: one.link(True), 0)
+    return parted(place, *link_of(one), 0)
 
 
 @fault("by hand: a worker's link down, fewer go on")
 def _(place):
     one = place.hosts[1]
-    return parted(place, lambda: one.link(False), lambda: one.link(True), 1)
+    return parted(place, *link_of(one), 1)
 
 
 @fault("by hand: kill -9 of the chief, certificates")
