@@ -8,6 +8,7 @@
 #include <nyala/strategies/communicators/gloo_links.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -60,7 +61,10 @@ class GuardedPair final : public tcp::Pair {
   /// By Gloo's thread.
   void handleEvents(int events) override {
     try {
-      if (reason_.empty()) tcp::Pair::handleEvents(events);
+      if (reason_.empty()) {
+        let_go_on_who_holds_it();
+        tcp::Pair::handleEvents(events);
+      }
     } catch (const std::exception& error) {
       reason_ = error.what();
     }
@@ -68,6 +72,12 @@ class GuardedPair final : public tcp::Pair {
   }
 
  private:
+  /// Gloo's thread comes back at once, again and again, as long as another one holds the lock; on a core that
+  /// both share, that one, on its way out of a write that was answered at once, would wait for the end of its
+  /// time slice.
+  void let_go_on_who_holds_it() {
+    if (const std::unique_lock lock(m_, std::try_to_lock); !lock) ::sched_yield();
+  }
   /// Not where another thread holds the lock: it may wait for this one. Then the next event comes here again.
   void give_up() {
     const std::unique_lock lock(m_, std::try_to_lock);
