@@ -22,7 +22,7 @@ int main(int count, char** arguments) {
   ::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &files);
-  const detail::ControlServer server({"127.0.0.1", 0}, {}, workers);
+  const detail::ControlServer server({"127.0.0.1", 0}, {}, {.size = workers});
   std::atomic<int> joined{0}, failed{0};
   const auto begin = Clock::now();
   std::atomic<Clock::duration> formed{Clock::duration::zero()};
