@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what is missing, builds the release preset with all tests, runs them, and ends with ctest's closing lines.
-# Arguments go to ctest (scripts/test.sh -L unit). NYALA_PRESET names another preset, NYALA_JOBS the number of tests
-# at a time (2).
+# Arguments go to ctest (scripts/test.sh -L unit). NYALA_PRESET names another preset, NYALA_CMAKE_FLAGS more flags of
+# CMake, NYALA_JOBS the number of tests at a time (2).
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -11,7 +11,8 @@ preset="${NYALA_PRESET:-release}"
 log="build/$preset/ctest.log"
 
 scripts/setup.sh
-cmake --preset "$preset" -DNYALA_BUILD_TESTS=ON
+# shellcheck disable=SC2086  # several flags
+cmake --preset "$preset" -DNYALA_BUILD_TESTS=ON ${NYALA_CMAKE_FLAGS:-}
 cmake --build --preset "$preset"
 
 # A pipe into tee would hide ctest's status; it goes by way of a file.
