@@ -12,7 +12,10 @@ backward makes them; what is not done when backward ends is waited for. With n h
     parameter servers on s hosts:  latency * 2 + message * 2 n + max(b, b / s * (n - 1)) / bandwidth, each way
 
 and all wait for the slowest of the workers: the step is longer by `jitter` times the expected maximum of as many
-standard normal numbers (Blom 1958). --links fits latency, message and bandwidth to what communicator_benchmark
+standard normal numbers (Blom 1958). Layers whose replicas speak with each other (BatchNormalization: once forward,
+once backward) make all meet in the middle of a step: each of these meetings exchanges some hundred bytes, and the
+workers wait for the slowest of each stretch between two of them. What disturbs stretches is independent, hence
+`jitter` grows with the square root of their number. --links fits latency, message and bandwidth to what communicator_benchmark
 printed (least squares of relative errors); --steps holds train_throughput's lines of 1 to 4 processes.
 """
 
@@ -25,6 +28,7 @@ import re
 import statistics
 
 BACKWARD = 2 / 3  # of a step: two products of every forward one
+MEETING = 512  # bytes: two sums of 64 channels
 
 
 @dataclasses.dataclass
@@ -54,6 +58,7 @@ class Training:
     gradients: float  # bytes
     bucket: float = 2**18
     jitter: float = 0.0  # of one worker's step, relative
+    meetings: int = 0  # of all workers within a step
     cores: float = math.inf  # that all workers share
 
 
@@ -65,7 +70,9 @@ def slowest(count):
 def step_seconds(training, links, workers, per_host=1):
     hosts = math.ceil(workers / per_host)
     compute = training.compute * max(1.0, workers / training.cores)
-    compute *= 1 + training.jitter * slowest(workers)
+    stretches = 1 + training.meetings
+    compute *= 1 + training.jitter * math.sqrt(stretches) * slowest(workers)
+    compute += training.meetings * links.exchange(hosts, MEETING)
     buckets = max(1, round(training.gradients / training.bucket))
     one = links.exchange(hosts, training.gradients / buckets)
     begun = compute * (1 - BACKWARD)
@@ -164,17 +171,19 @@ def curves(fit, jitter):
     """Efficiency by workers, one worker per host: what is trained over which links."""
     ten = dataclasses.replace(fit, bandwidth=GOODPUT * 10e9 / 8, latency=max(fit.latency, 25e-6))
     hundred = dataclasses.replace(ten, bandwidth=GOODPUT * 100e9 / 8)
-    resnet = Training(0.32, 4 * 25.6e6, 2**22, jitter)
-    small = Training(0.03, 4 * 0.27e6, 2**18, jitter)
+    resnet = Training(0.32, 4 * 25.6e6, 2**22, jitter, meetings=2 * 53)
+    small = Training(0.03, 4 * 0.27e6, 2**18, jitter, meetings=2 * 21)
+    alone = dataclasses.replace(resnet, meetings=0)
     return {
         "ResNet-50, 0.32 s, 10 Gbit/s": [efficiency(resnet, ten, n) for n in COUNTS],
         "the same by a ring": [efficiency(resnet, dataclasses.replace(ten, way="ring"), n) for n in COUNTS],
         "ResNet-50, 0.32 s, 100 Gbit/s": [efficiency(resnet, hundred, n) for n in COUNTS],
+        "the same without BatchNormalization": [efficiency(alone, hundred, n) for n in COUNTS],
         "ResNet-20, 0.03 s, 10 Gbit/s": [efficiency(small, ten, n) for n in COUNTS],
     }
 
 
-COLOURS = ["#1f77b4", "#7f7f7f", "#2ca02c", "#d62728"]
+COLOURS = ["#1f77b4", "#7f7f7f", "#2ca02c", "#9467bd", "#d62728"]
 
 
 def svg(lines):
@@ -183,8 +192,8 @@ def svg(lines):
     def at(count, value):
         return f"{60 + 540 * math.log10(count) / 4:.1f},{320 - 290 * value:.1f}"
 
-    parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="640" height="440" font-family="sans-serif" font-size="12">']
-    parts.append('<rect width="640" height="440" fill="white"/>')
+    parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="640" height="456" font-family="sans-serif" font-size="12">']
+    parts.append('<rect width="640" height="456" fill="white"/>')
     for tenth in range(0, 11, 2):
         x, y = at(1, tenth / 10).split(",")
         parts.append(f'<path d="M{x},{y}H600" stroke="#ddd"/><text x="52" y="{y}" text-anchor="end">{10 * tenth} %</text>')
@@ -206,6 +215,7 @@ def main():
     parser.add_argument("--links", type=pathlib.Path, help="lines of communicator_benchmark")
     parser.add_argument("--steps", type=pathlib.Path, help="train_throughput's lines of 1 to 4 processes")
     parser.add_argument("--gradients", type=float, default=4 * 0.27e6, help="bytes of the model of --steps (ResNet-20)")
+    parser.add_argument("--meetings", type=int, default=2 * 21, help="within a step of that model")
     parser.add_argument("--cores", type=float, default=2, help="of the machine of --steps")
     parser.add_argument("--jitter", type=float, default=0.03, help="of one worker's step, relative")
     parser.add_argument("--plot", type=pathlib.Path, help="write the plot here (SVG)")
@@ -225,7 +235,8 @@ def main():
         rows = []
         for line in lines:  # the global batch is the same: each worker computes its part of it
             n = line["processes"]
-            training = Training(alone["step_ms_median"] * 1e-3 / n, options.gradients, cores=options.cores)
+            training = Training(alone["step_ms_median"] * 1e-3 / n, options.gradients, jitter=options.jitter,
+                                meetings=options.meetings, cores=options.cores)  # fmt: skip
             model = step_seconds(training, links, n) * 1e3
             rows.append((n, f"{line['step_ms_median']:.2f}", f"{model:.2f}", f"{model / line['step_ms_median'] - 1:+.0%}"))
         print(table(["processes", "measured ms", "model ms", "error"], rows), "\n")
