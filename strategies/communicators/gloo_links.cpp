@@ -40,10 +40,14 @@ class GuardedPair final : public tcp::Pair {
     device_->unregisterDescriptor(fd_, this);  // it listens from its birth, on the loopback (make_device())
     ::close(std::exchange(fd_, -1));
   }
-  /// Before the functions of this class are gone.
+  /// Before the functions of this class are gone. Gloo waits for its thread where it closes the connection
+  /// here, not where that thread has just done so itself and is on its way out.
   ~GuardedPair() override {
-    const std::lock_guard lock(m_);
-    if (state_ != CLOSED) changeState(CLOSED);
+    {
+      const std::lock_guard lock(m_);
+      if (state_ != CLOSED) changeState(CLOSED);
+    }
+    while (handles_events_.load(std::memory_order_acquire)) ::sched_yield();
   }
 
   void adopt(Socket socket) {
@@ -60,6 +64,7 @@ class GuardedPair final : public tcp::Pair {
 
   /// By Gloo's thread.
   void handleEvents(int events) override {
+    handles_events_.store(true, std::memory_order_relaxed);
     try {
       if (reason_.empty()) {
         let_go_on_who_holds_it();
@@ -69,6 +74,8 @@ class GuardedPair final : public tcp::Pair {
       reason_ = error.what();
     }
     if (!reason_.empty()) give_up();
+    if (std::atomic_ref(state_).load(std::memory_order_relaxed) == CLOSED) wake_who_waits_in_vain();
+    handles_events_.store(false, std::memory_order_release);
   }
 
  private:
@@ -81,13 +88,20 @@ class GuardedPair final : public tcp::Pair {
   /// Not where another thread holds the lock: it may wait for this one. Then the next event comes here again.
   void give_up() {
     const std::unique_lock lock(m_, std::try_to_lock);
-    if (!lock || state_ == CLOSED) return;
-    const gloo::NonOwningPtr<tcp::UnboundBuffer> begun(rx_.ubuf);
-    if (begun) begun->abortWaitRecv();  // of this one signalException() does not know
-    signalException(reason_);
+    if (lock && state_ != CLOSED) signalException(reason_);
+  }
+  /// For what is half read or waits to be written: of these buffers Gloo's signalException() does not know.
+  /// Who holds the lock of a closed pair waits for nobody.
+  void wake_who_waits_in_vain() {
+    using Held = gloo::NonOwningPtr<tcp::UnboundBuffer>;
+    const std::lock_guard lock(m_);
+    if (const Held begun(rx_.ubuf); begun) begun->abortWaitRecv();
+    for (const tcp::Op& op : tx_)
+      if (const Held unsent(op.ubuf); unsent) unsent->abortWaitSend();
   }
 
   std::string reason_;  // of Gloo's thread alone
+  std::atomic<bool> handles_events_{false};
 };
 
 class GuardedTransport final : public tcp::Context {

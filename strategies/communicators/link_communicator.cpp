@@ -360,16 +360,17 @@ void LinkCommunicator::interrupt(const Failure& failure) noexcept {
   interrupted_ = true;
   if (awaited_ != nullptr) awaited_->abort_waits();
   awaited_mutex_.unlock();
+  tell_reason(failure);  // first: whoever sees the connections end looks for it
   links_->close();
-  try {
-    const std::string key = failure_key(options());
-    if (rendezvous_->get(key)) return;
-    const std::string numbers = std::to_string(rank()) + " " +
-                                std::to_string(static_cast<int>(failure.kind)) + " " +
-                                std::to_string(failure.peer) + " ";
-    rendezvous_->set(key, numbers + failure.text.substr(0, 2000));
-  } catch (const std::exception&) {  // the others see the connections end all the same
-  }
+}
+
+void LinkCommunicator::tell_reason(const Failure& failure) noexcept try {
+  const std::string key = failure_key(options());
+  if (rendezvous_->get(key)) return;
+  const std::string numbers = std::to_string(rank()) + " " + std::to_string(static_cast<int>(failure.kind)) +
+                              " " + std::to_string(failure.peer) + " ";
+  rendezvous_->set(key, numbers + failure.text.substr(0, 2000));
+} catch (const std::exception&) {  // the others see the connections end all the same
 }
 
 }  // namespace nyala::detail

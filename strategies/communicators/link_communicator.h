@@ -59,6 +59,7 @@ class LinkCommunicator final : public Communicator {
   template <class Body>
   void trying(const Collective& call, int peer, Body&& body);
   std::optional<Failure> reason_of_others() noexcept;
+  void tell_reason(const Failure& failure) noexcept;
   [[noreturn]] void lose(const Collective& call, int peer, const std::string& why);
   void say_goodbye();
   Peer& peer(int rank) { return peers_[static_cast<size_t>(rank)]; }
