@@ -181,12 +181,6 @@ std::string dtypes_of(const Variables& variables) {
   return text.empty() ? "none" : text;
 }
 
-uint64_t number_of(const TrainingFacts& facts) {
-  uint64_t number = mix_key(0, "facts");
-  for (const auto& [name, value] : facts) number = mix_key(mix_key(number, name), value);
-  return number;
-}
-
 Tensor as_bytes(const TrainingFacts& facts) {
   std::vector<uint8_t> bytes;
   for (const auto& [name, value] : facts)
@@ -218,7 +212,7 @@ std::string difference(const std::vector<std::map<std::string, std::string>>& of
   return values_by_ranks(values);
 }
 
-void refuse_differences(const Tensors& texts, const char* what, MissingFact missing) {
+std::string list_of_differences(const Tensors& texts, MissingFact missing) {
   constexpr int kMost = 6;
   std::vector<std::map<std::string, std::string>> of_ranks;
   std::map<std::string, std::string> names;
@@ -228,10 +222,8 @@ void refuse_differences(const Tensors& texts, const char* what, MissingFact miss
   for (const auto& [name, value] : names)
     if (const std::string text = difference(of_ranks, name, missing); !text.empty() && ++count <= kMost)
       list += (list.empty() ? "" : "; ") + name + " is " + text;
-  if (count == 0) return;
   if (count > kMost) list += "; and " + std::to_string(count - kMost) + " more";
-  throw StateError(std::string(what) + ": the processes do not train the same: " + list +
-                   ". All of them have to run the same program with the same settings");
+  return list;
 }
 
 }  // namespace
@@ -278,8 +270,8 @@ TrainingFacts facts_of_loop(const StrategyNode& strategy, const Optimizer& optim
   return facts;
 }
 
-TrainingFacts facts_of_fit(const ModelNode& model, const FitConfig& config) {
-  TrainingFacts facts = facts_of_epoch(model);
+TrainingFacts settings_of_fit(const ModelNode& model, const FitConfig& config) {
+  TrainingFacts facts = facts_of_compile(model);
   add_layer_facts(facts, "", const_cast<ModelNode&>(model));  // showing fields changes nothing
   facts.emplace_back("the weights' dtypes", dtypes_of(model.variables()));
   facts.emplace_back("batch_size", fact_text(config.batch_size));
@@ -290,6 +282,9 @@ TrainingFacts facts_of_fit(const ModelNode& model, const FitConfig& config) {
   facts.emplace_back("validation_split", fact_text(config.validation_split));
   facts.emplace_back("validation_data", config.validation_data ? "given" : "none");
   facts.emplace_back("validation_freq", fact_text(int64_t{config.validation_freq}));
+  facts.emplace_back("validation_epochs", fact_text(std::vector<int64_t>(config.validation_epochs.begin(),
+                                                                         config.validation_epochs.end())));
+  facts.emplace_back("cache_frozen_features", fact_text(config.cache_frozen_features));
   facts.emplace_back("validation_steps", fact_text(config.validation_steps));
   facts.emplace_back("validation_batch_size", fact_text(config.validation_batch_size));
   for (const auto& [label, weight] : config.class_weight)
@@ -297,11 +292,31 @@ TrainingFacts facts_of_fit(const ModelNode& model, const FitConfig& config) {
   return facts;
 }
 
+TrainingFacts facts_of_fit(const ModelNode& model, const FitConfig& config) {
+  TrainingFacts facts = settings_of_fit(model, config);
+  facts.emplace_back("the learning rate", rates_of(model.compiled_training().optimizer));
+  return facts;
+}
+
 namespace {
 
 constexpr const char* kWhat = "what is trained, and how";
 
+// Who throws then ends what the others speak by: when all have the texts.
+std::string exchanged_differences(ProcessExchange& processes, const TrainingFacts& facts,
+                                  MissingFact missing) {
+  const Tensors texts = processes.all_values({as_bytes(facts)}, kWhat);
+  said_by_all(processes, int64_t{0}, kWhat);
+  return list_of_differences(texts, missing);
+}
+
 }  // namespace
+
+uint64_t number_of(const TrainingFacts& facts) {
+  uint64_t number = mix_key(0, "facts");
+  for (const auto& [name, value] : facts) number = mix_key(mix_key(number, name), value);
+  return number;
+}
 
 bool are_alike(ProcessExchange* processes, const TrainingFacts& facts) {
   if (!processes) return true;
@@ -309,15 +324,19 @@ bool are_alike(ProcessExchange* processes, const TrainingFacts& facts) {
   return std::ranges::all_of(all, [&](uint64_t one) { return one == all[0]; });
 }
 
-// Who throws ends what the others speak by: when all have the texts.
+std::string differences(ProcessExchange& processes, const TrainingFacts& facts) {
+  return exchanged_differences(processes, facts, MissingFact::differs);
+}
+
 void check_alike(ProcessExchange* processes, const TrainingFacts& facts, const char* what,
                  MissingFact missing) {
   if (are_alike(processes, facts)) return;
-  const Tensors texts = processes->all_values({as_bytes(facts)}, kWhat);
-  said_by_all(*processes, int64_t{0}, kWhat);
-  refuse_differences(texts, what, missing);
-  if (missing == MissingFact::differs)
-    throw StateError(std::string(what) + ": the processes do not train the same");
+  const std::string list = exchanged_differences(*processes, facts, missing);
+  if (list.empty() && missing == MissingFact::is_ignored) return;
+  throw StateError(std::string(what) + ": the processes do not train the same" +
+                   (list.empty()
+                        ? ""
+                        : ": " + list + ". All of them have to run the same program with the same settings"));
 }
 
 }  // namespace nyala

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,15 +19,22 @@ using TrainingFacts = std::vector<std::pair<std::string, std::string>>;
 TrainingFacts facts_of_compile(const ModelNode& model);
 /// The same with the learning rate of now.
 TrainingFacts facts_of_epoch(const ModelNode& model);
-/// What a fit that begins was told, the layers' settings, and the learning rate that it begins with.
+/// What a fit that begins was told, and the layers' settings: the same in a process that is started again.
+TrainingFacts settings_of_fit(const ModelNode& model, const FitConfig& config);
+/// The same with the learning rate that it begins with.
 TrainingFacts facts_of_fit(const ModelNode& model, const FitConfig& config);
 /// What a loop of a program's own trains `variables` with, when it begins: the optimizer, and the layers of
 /// the models that hold them.
 TrainingFacts facts_of_loop(const StrategyNode& strategy, const Optimizer& optimizer,
                             const Variables& variables);
 
+/// Equal for equal facts.
+uint64_t number_of(const TrainingFacts& facts);
 /// Whether all processes come with the same facts; true without other processes.
 bool are_alike(ProcessExchange* processes, const TrainingFacts& facts);
+/// "optimizer.learning_rate is 0.001 in ranks 0, 2 and 0.01 in rank 1; ..."; empty where nothing differs. All
+/// processes call it, and have the text when it returns.
+std::string differences(ProcessExchange& processes, const TrainingFacts& facts);
 
 /// What it means that a process has not a fact that others have.
 enum class MissingFact { differs, is_ignored };

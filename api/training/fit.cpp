@@ -70,7 +70,7 @@ class Fit {
   bool stops();
   bool next(Batch& batch);
   History detached_history() const;
-  void train();
+  bool train();
   void check_processes();
   void check_epoch(const TrainingPosition& position);
   void train_from(int epoch);
@@ -168,10 +168,11 @@ std::vector<CallbackArgument> Fit::all_callbacks() {
 }
 
 History Fit::run() {
-  if (recovery_.is_past()) {
+  const auto pass_over = [this] {
     recovery_.pass_over([this] { learn_shapes(); });
     return detached_history();
-  }
+  };
+  if (recovery_.is_past()) return pass_over();
   Logs logs;
   if (compiled_.trained) {
     model_.model_node().check_variables();
@@ -182,7 +183,7 @@ History Fit::run() {
   resume_.epoch = -1;
   resume_.batch = 0;
   recovery_.call_at_edge([&] { callbacks_.call(&Callback::on_train_begin, logs); });
-  train();
+  if (!train()) return pass_over();
   compiled_.optimizer.node().finalize_averages();
   Logs epoch_logs = finished_.empty() ? Logs() : finished_.back().second;
   recovery_.call_at_edge([&] { callbacks_.call(&Callback::on_train_end, epoch_logs); });
@@ -197,14 +198,18 @@ History Fit::detached_history() const {
   return history;
 }
 
-// An error of the program ends training in all processes, the loss of one does not.
-void Fit::train() {
+// An error of the program ends training in all processes, the loss of one does not. False where the others
+// have done it to its end without this process.
+bool Fit::train() {
   try {
     int epoch = first_epoch();
-    is_newcomer_ = is_checked_ = recovery_.is_awaited();
+    recovery_.begin({epoch, resume_.batch}, settings_of_fit(model_.model_node(), config_));
+    is_checked_ = recovery_.is_awaited();
     const auto learn = [this] { learn_shapes(); };
-    if (is_newcomer_) {
-      epoch = go_on_from(recovery_.go_on_here(learn));
+    if (is_checked_) {
+      const TrainingState* const state = recovery_.go_on_here(learn);
+      if (!state) return false;
+      epoch = go_on_from(*state);
       callbacks_.take_over(finished_);
     }
     for (bool done = false; !done;) {
@@ -215,9 +220,12 @@ void Fit::train() {
         done = true;
       } catch (const CommunicationError& error) {
         if (!recovery_.can_go_on()) recovery_.rethrow(error);
-        epoch = go_on_from(recovery_.go_on_after(error, learn));
+        const TrainingState* const state = recovery_.go_on_after(error, learn);
+        if (!state) return false;
+        epoch = go_on_from(*state);
       }
     }
+    return true;
   } catch (const CommunicationError&) {
     throw;
   } catch (const EndOfTraining&) {
@@ -260,6 +268,8 @@ void Fit::train_from(int epoch) {
 int Fit::go_on_from(const TrainingState& state) {
   resume_.epoch = state.position.epoch;
   resume_.batch = state.position.batch;
+  is_newcomer_ = state.epoch_has_begun && begun_epoch_ != resume_.epoch;
+  if (!state.epoch_has_begun) begun_epoch_ = -1;
   finished_ = state.finished;
   Logs none;
   history_.on_train_begin(none);
@@ -278,7 +288,7 @@ void Fit::show_progress() {
   callbacks_.add(progress, model_, {verbose_, config_.epochs, feed_.steps()});
   Logs none;
   progress->on_train_begin(none);
-  if (begun_epoch_ >= 0) progress->on_epoch_begin(begun_epoch_, none);
+  if (begun_epoch_ == resume_.epoch) progress->on_epoch_begin(begun_epoch_, none);
 }
 
 bool Fit::stops() {
@@ -316,12 +326,14 @@ void Fit::learn_shapes() {
   if (shapes.next(batch)) stepper_.learn_shapes(batch);
 }
 
-/// Once in each process. What a hook of one that is new to the epoch did, the others' state has already.
+/// Once in each process, unless training goes on from where nobody had called them. What a hook of one that
+/// is new to the epoch did, the others' state has already.
 void Fit::call_epoch_begin(int epoch, int64_t step) {
   if (epoch == begun_epoch_) return;
-  begun_epoch_ = epoch;
   Logs none;
   callbacks_.call(&Callback::on_epoch_begin, epoch, none);
+  begun_epoch_ = epoch;
+  recovery_.note_begun(epoch);
   if (!std::exchange(is_newcomer_, false)) return;
   recovery_.restore();
   if (step == 0) stepper_.reset();

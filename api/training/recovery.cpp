@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <nyala/api/callbacks/base/end_of_training.h>
@@ -37,8 +38,8 @@ constexpr int kLosses = 30;
 
 /// What a process says of itself when all meet.
 struct Report {
-  int64_t training, kind, has_copy, epoch, batch, awaited;
-  TrainingPosition position() const { return {static_cast<int>(epoch), batch}; }
+  int64_t training, kind, settings, is_new, has_copy, epoch, batch, epoch_has_begun, awaited;
+  auto progress() const { return std::tuple(epoch, batch, epoch_has_begun); }
 };
 
 std::string text_of(const TrainingPosition& position) {
@@ -50,28 +51,40 @@ int most_advanced(const std::vector<Report>& all) {
   int best = -1;
   for (int rank = 0; rank < static_cast<int>(all.size()); ++rank) {
     const Report& one = all[static_cast<size_t>(rank)];
-    if (one.has_copy && (best < 0 || one.position() > all[static_cast<size_t>(best)].position())) best = rank;
+    if (one.has_copy && (best < 0 || one.progress() > all[static_cast<size_t>(best)].progress())) best = rank;
   }
   return best;
 }
 
-/// The same on all processes.
+/// Those that were started again with another model or other settings than the others.
+std::vector<int> strangers(const std::vector<Report>& all, int root) {
+  const Report& known = all[static_cast<size_t>(root)];
+  std::vector<int> ranks;
+  for (int rank = 0; rank < static_cast<int>(all.size()); ++rank) {
+    const Report& one = all[static_cast<size_t>(rank)];
+    if (one.is_new && (one.kind != known.kind || one.settings != known.settings)) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+/// The same on all processes. Of those that were started again the others do not depend.
 void check_together(const std::vector<Report>& all) {
-  for (size_t rank = 1; rank < all.size(); ++rank) {
-    const std::string who = "fit: ranks 0 and " + std::to_string(rank) + " cannot go on together: ";
-    if (all[rank].training != all[0].training)
-      throw StateError(who + "they are in the calls number " + std::to_string(all[0].training) + " and " +
-                       std::to_string(all[rank].training) +
-                       " of fit; a process that is started again has to run the program of the others");
-    if (all[rank].kind != all[0].kind)
-      throw StateError(who +
-                       "their models have other variables or optimizers; a process that is started again "
-                       "has to make the model of the others");
+  const auto first = std::ranges::find(all, 0, &Report::is_new);
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const std::string who = "fit: ranks " + std::to_string(first - all.begin()) + " and " +
+                            std::to_string(rank) + " cannot go on together: ";
+    if (first == all.end() || all[rank].is_new) continue;
+    if (all[rank].training != first->training)
+      throw StateError(who + "they are in the calls number " + std::to_string(first->training) + " and " +
+                       std::to_string(all[rank].training) + " of fit");
+    if (all[rank].kind != first->kind)
+      throw StateError(who + "their models have other variables or optimizers");
   }
   if (most_advanced(all) < 0)
     throw StateError(
-        "fit: a process was lost before the first step, where there is nothing to go on from; start all "
-        "again");
+        "fit: a process was lost before the first step, where there is nothing to go on from: the state of "
+        "the model lies in all processes (variables that are sums over replicas, gradients that are gathered "
+        "over several steps); start all again");
 }
 
 }  // namespace
@@ -88,12 +101,19 @@ bool Recovery::is_past() const {
 bool Recovery::is_awaited() const { return generations_ && generations_->link().is_apart() && !is_past(); }
 
 void Recovery::pass_over(const std::function<void()>& learn) {
+  const bool stood_still = has_copy_;
   pass_over_training(*generations_, training_, shared_, learn);
-  log(LogChannel::warning,
-      "fit: the others did this call (number " + std::to_string(training_) +
-          ") before this process was started again. It is passed over; what it made of the model comes when "
-          "call number " +
-          std::to_string(generations_->link().training()) + ", which they are in, begins here");
+  log(LogChannel::warning, "fit: the others did this call (number " + std::to_string(training_) + ") " +
+                               (stood_still ? "to its end while this process stood still"
+                                            : "before this process was started again") +
+                               ". It is passed over; what it made of the model comes when call number " +
+                               std::to_string(generations_->link().training()) +
+                               ", which they are in, begins here");
+}
+
+void Recovery::begin(const TrainingPosition& position, TrainingFacts settings) {
+  begin_ = position;
+  settings_ = std::move(settings);
 }
 
 void Recovery::keep(const TrainingPosition& position, const FinishedEpochs& finished) {
@@ -118,12 +138,17 @@ void Recovery::keep_epoch(const TrainingPosition& position, const FinishedEpochs
   last_ = Clock::now();
 }
 
-void Recovery::copy(const TrainingPosition& position, const FinishedEpochs& finished) {
+void Recovery::copy_here(const TrainingPosition& position, const FinishedEpochs& finished) {
   copy_state(model_, state_);
   state_.callbacks = callbacks_.states();
   state_.position = position;
+  state_.epoch_has_begun = position.batch > 0 || begun_epoch_ == position.epoch;
   if (state_.finished.size() != finished.size()) state_.finished = finished;
   has_copy_ = true;
+}
+
+void Recovery::copy(const TrainingPosition& position, const FinishedEpochs& finished) {
+  copy_here(position, finished);
   if (std::exchange(open_generation_, generations_->number()) != generations_->number())
     generations_->take_newcomers(true);
 }
@@ -182,7 +207,8 @@ void Recovery::call_at_edge(const std::function<void()>& hooks) {
     error = std::current_exception();
     failure = "an exception that is no std::exception";
   }
-  const std::vector<std::string> failures = texts_of_all(*processes, failure, "whether hooks of callbacks failed");
+  const std::vector<std::string> failures =
+      texts_of_all(*processes, failure, "whether hooks of callbacks failed");
   if (error) std::rethrow_exception(error);
   for (size_t rank = 0; rank < failures.size(); ++rank)
     if (!failures[rank].empty())
@@ -223,7 +249,9 @@ void Recovery::measure(Clock::time_point begun, Clock::time_point ended) {
 bool Recovery::can_go_on() const { return generations_ && generations_->can_go_on(); }
 
 // A process without a copy may be in the middle of building what the others have: it does so by itself.
-void Recovery::meet(const std::function<void()>& learn) {
+// Before the first step nothing has changed since training began, so that the model is the copy. False where
+// newcomers are refused.
+bool Recovery::meet(const std::function<void()>& learn) {
   ProcessLink& link = generations_->link();
   const AwaitedInUse in_use(*generations_);
   if (!has_copy_) {
@@ -231,22 +259,51 @@ void Recovery::meet(const std::function<void()>& learn) {
     learn();
   }
   link.set_apart(false);
+  if (!has_copy_ && !is_new_ && can_be_copied(model_) && !is_copied_together(model_))
+    copy_here(begin_, state_.finished);
   const Report own{training_,
                    static_cast<int64_t>(kind_of_state(model_)),
+                   static_cast<int64_t>(number_of(settings_)),
+                   is_new_,
                    has_copy_,
                    state_.position.epoch,
                    state_.position.batch,
+                   state_.epoch_has_begun,
                    number_of_awaited(*generations_, model_)};
   const std::vector<Report> all = said_by_all(link, own, "where training stands");
   check_together(all);
-  check_alike(&link, facts_of_compile(model_));
-  size_ = link.size();
-  newcomers_ = static_cast<int>(std::ranges::count(all, 0, &Report::has_copy));
   const int root = most_advanced(all);
+  if (const std::vector<int> ranks = strangers(all, root); !ranks.empty()) {
+    refuse_newcomers(ranks, std::ranges::find(ranks, link.rank()) != ranks.end());
+    return false;
+  }
+  check_alike(&link, settings_);
+  size_ = link.size();
+  newcomers_ = static_cast<int>(std::ranges::count(all, 1, &Report::is_new));
   take_from(root);
+  is_new_ = false;
   note_taken(*generations_, model_);
   if (std::ranges::any_of(all, [](const Report& one) { return one.awaited > 0; }))
     take_earlier(*generations_, root, model_);
+  return true;
+}
+
+/// All processes call it: who `is_one` of them ends.
+void Recovery::refuse_newcomers(const std::vector<int>& ranks, bool is_one) {
+  std::string list = differences(generations_->link(), settings_);
+  if (list.empty()) list = "their models have other variables or optimizers";
+  if (is_one) {
+    is_refused_ = true;
+    throw StateError(
+        "fit: this process was started again with another model or other settings than the "
+        "others, who go on without it: " +
+        list + ". It has to run the program of the others with their settings");
+  }
+  for (const int rank : ranks)
+    log(LogChannel::warning, "fit: rank " + std::to_string(rank) +
+                                 " was started again with another model or other settings, and is not taken "
+                                 "in: " +
+                                 list);
 }
 
 void Recovery::take_from(int root) {
@@ -262,19 +319,22 @@ void Recovery::restore() {
   last_ = {};
 }
 
-const TrainingState& Recovery::go_on_here(const std::function<void()>& learn) {
+const TrainingState* Recovery::go_on_here(const std::function<void()>& learn) {
+  is_new_ = true;
   try {
-    meet(learn);
+    if (meet(learn)) {
+      log(LogChannel::warning,
+          "fit: this process takes the others' training over at " + text_of(state_.position));
+      return &state_;
+    }
   } catch (const CommunicationError& error) {
     if (!can_go_on()) throw;
     return go_on_after(error, learn);
   }
-  log(LogChannel::warning,
-      "fit: this process takes the others' training over at " + text_of(state_.position));
-  return state_;
+  return go_on_after(PeerLostError("a process was started again with other settings"), learn);
 }
 
-const TrainingState& Recovery::go_on_after(const CommunicationError& error,
+const TrainingState* Recovery::go_on_after(const CommunicationError& error,
                                            const std::function<void()>& learn) {
   const Clock::time_point begun = Clock::now();
   const int before = generations_->link().size();
@@ -287,9 +347,10 @@ const TrainingState& Recovery::go_on_after(const CommunicationError& error,
       if (dynamic_cast<const PeerLostError*>(&error)) throw PeerLostError(text);
       throw CommunicationError(text);
     }
+    if (is_past()) return nullptr;
     try {
-      meet(learn);
-      met = true;
+      met = meet(learn);
+      if (!met && ++losses == kLosses) throw StateError("newcomers come again and again with other settings");
     } catch (const StateError& state) {
       throw StateError(std::string(state.what()) + " (" + error.what() + ")");
     } catch (const PeerLostError&) {
@@ -313,7 +374,7 @@ const TrainingState& Recovery::go_on_after(const CommunicationError& error,
                                " before, " + std::to_string(newcomers_) + " started again) go on at " +
                                text_of(state_.position) + ", in generation " +
                                std::to_string(generations_->number()));
-  return state_;
+  return &state_;
 }
 
 void Recovery::finish() {
@@ -330,7 +391,7 @@ void Recovery::rethrow(const CommunicationError& error) const {
 }
 
 void Recovery::end(const std::string& reason) noexcept {
-  if (generations_) generations_->end(reason);
+  if (generations_ && !is_refused_) generations_->end(reason);
 }
 
 }  // namespace nyala

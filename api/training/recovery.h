@@ -4,7 +4,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <nyala/api/training/compiled_facts.h>
 #include <nyala/api/training/state/training_state.h>
 #include <nyala/backend/core/error.h>
 
@@ -24,13 +26,18 @@ class Recovery {
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
-  /// Whether the others have done this training already, when this process was started again.
+  /// Whether the others have done this training already, when this process was started again or stood still.
   bool is_past() const;
   /// That is so: what they made of the model comes when all meet, and to read it before is an error. `learn`:
   /// as go_on_here()'s.
   void pass_over(const std::function<void()>& learn);
   /// Whether the others are in the middle of it.
   bool is_awaited() const;
+  /// Where training begins, and what it was told, which has to be the same in a process that is started
+  /// again. Until the first step the model itself is what there is to go on from.
+  void begin(const TrainingPosition& position, TrainingFacts settings);
+  /// The hooks at the beginning of that epoch have been called.
+  void note_begun(int epoch) { begun_epoch_ = epoch; }
 
   bool has_copy() const { return !generations_ || has_copy_; }
   /// Called after each step: takes a copy where one is due.
@@ -47,11 +54,12 @@ class Recovery {
   /// Whether the loss of a process is not the end.
   bool can_go_on() const;
   /// Meets the others in this generation (is_awaited()) or, after `error`, in the next one, where the model
-  /// becomes what the most advanced process kept. `learn` builds model and optimizer for the shapes of the
-  /// data. Throws CommunicationError where nobody comes, StateError where the processes run different
-  /// programs.
-  const TrainingState& go_on_here(const std::function<void()>& learn);
-  const TrainingState& go_on_after(const CommunicationError& error, const std::function<void()>& learn);
+  /// becomes what the most advanced process kept. Null where the others are in a later training by then
+  /// (is_past()). `learn` builds model and optimizer for the shapes of the data. Throws CommunicationError
+  /// where nobody comes, StateError where this process was started again with another model or other
+  /// settings (the others go on without it), and where the others run different programs.
+  const TrainingState* go_on_here(const std::function<void()>& learn);
+  const TrainingState* go_on_after(const CommunicationError& error, const std::function<void()>& learn);
   /// The same state once more.
   void restore();
 
@@ -72,9 +80,11 @@ class Recovery {
  private:
   using Clock = std::chrono::steady_clock;
   void copy(const TrainingPosition& position, const FinishedEpochs& finished);
+  void copy_here(const TrainingPosition& position, const FinishedEpochs& finished);
   void align();
   void measure(Clock::time_point begun, Clock::time_point ended);
-  void meet(const std::function<void()>& learn);
+  bool meet(const std::function<void()>& learn);
+  void refuse_newcomers(const std::vector<int>& ranks, bool is_one);
   void take_from(int root);
 
   std::shared_ptr<ModelNode> shared_;
@@ -82,6 +92,11 @@ class Recovery {
   CallbackList& callbacks_;
   ProcessGenerations* generations_;  // null: there are none
   int64_t training_ = 0;
+  TrainingPosition begin_;
+  int begun_epoch_ = -1;
+  TrainingFacts settings_;
+  bool is_new_ = false;      // started again, and without the others' state so far
+  bool is_refused_ = false;  // by them
   TrainingState state_;
   bool has_copy_ = false;
   int64_t every_ = 1, since_ = 0;  // steps between two copies, and since the last one

@@ -64,11 +64,11 @@ void ProcessLink::connect(std::shared_ptr<Communicator> communicator, int64_t tr
   std::vector<Introduction> all(static_cast<size_t>(size()));
   communicator_->all_gather(as_bytes(own), std::as_writable_bytes(std::span(all)),
                             {.what = "the number of replicas"});
-  const auto trains = std::ranges::find_if(all, [](const Introduction& one) { return one.training > 0; });
-  training_ = trains == all.end() ? 0 : trains->training;
-  seed_ = trains == all.end() ? all[0].seed : trains->seed;
+  const auto latest = std::ranges::max_element(all, {}, &Introduction::training);  // of several the first
+  training_ = latest->training;
+  seed_ = latest->seed;
   had_other_seeds_ = std::ranges::any_of(all, [&](const Introduction& one) { return one.seed != seed_; });
-  apart_ = training_ > 0 && training == 0;
+  apart_ = training < training_;
   replicas_.clear();
   for (const Introduction& one : all) replicas_.push_back(one.replicas);
   const auto mine = replicas_.begin() + rank();
@@ -80,7 +80,8 @@ void ProcessLink::check_together(std::string_view what) const {
   if (apart_)
     throw StateError(
         std::string(what) +
-        ": this process was started in the middle of the others' fit, and has not come to it yet; "
+        ": this process was started in the middle of the others' fit, or stood still meanwhile, and has not "
+        "come to it yet; "
         "until its own call of fit has taken their state it can make, build, compile and load, but "
         "not train, evaluate or predict");
 }

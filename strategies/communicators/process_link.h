@@ -20,7 +20,8 @@ class ProcessLink final : public ProcessExchange {
   /// The same over a new communicator, of which ranks and sizes may be others. `training`: the number of the
   /// training that this process is in the middle of, 0 where it is in none.
   void connect(std::shared_ptr<Communicator> communicator, int64_t training);
-  /// The number of the training that some processes were in the middle of when they connected; 0: none.
+  /// The number of the training that some processes were in the middle of when they connected, the latest
+  /// where one stood still in an earlier one; 0: none.
   int64_t training() const { return training_; }
   /// The seed of those, else of rank 0.
   uint64_t seed() const { return seed_; }
@@ -28,7 +29,7 @@ class ProcessLink final : public ProcessExchange {
   bool had_other_seeds() const { return had_other_seeds_; }
   /// A process that is apart makes and builds what the others have already: first values are its own, nobody
   /// is asked, and what cannot be answered alone throws StateError. So is one that connects when others are
-  /// in the middle of a training that it is not in.
+  /// in the middle of a training that it has not come to.
   bool is_apart() const override { return apart_; }
   void set_apart(bool apart) { apart_ = apart; }
 

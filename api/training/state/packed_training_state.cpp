@@ -150,6 +150,7 @@ class Unpacker {
 template <class Archive, class State>
 void pass(const Archive& archive, State& state) {
   archive(state.position);
+  archive(state.epoch_has_begun);
   archive(state.resume);
   archive(state.optimizers);
   archive(state.random_keys);

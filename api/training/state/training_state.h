@@ -36,6 +36,7 @@ struct TrainingState {
   };
 
   TrainingPosition position;
+  bool epoch_has_begun = false;  // what the hooks at its beginning did is part of the state
   ResumePoint resume;
   Tensors values;  // on the host: the variables', then the optimizers'
   std::vector<Built> optimizers;

@@ -149,13 +149,14 @@ class FileGroupKeeper {
  public:
   explicit FileGroupKeeper(const std::string& folder) : notes_(folder) {}
   void begin(std::vector<std::string> members) {
-    members_ = std::move(members);
+    members_ = begun_ = std::move(members);
     std::string text = std::to_string(++generation_);
     for (const std::string& member : members_) text += " " + member;
     notes_.write("latest", text);
   }
-  /// Begins the next generation where one of the members has given this one up.
+  /// Begins the next generation where one of the members has given this one up, or has ended before it came.
   void look() {
+    if (members_ != begun_ && !is_complete()) return begin(members_);
     for (const std::string& member : members_)
       if (notes_.read("wants-" + member) == std::to_string(generation_)) return begin(members_);
   }
@@ -165,7 +166,12 @@ class FileGroupKeeper {
 
  private:
   Notes notes_;
-  std::vector<std::string> members_;
+  bool is_complete() const {
+    for (const std::string& member : begun_)
+      if (!notes_.has("here-" + std::to_string(generation_) + "-" + member)) return false;
+    return true;
+  }
+  std::vector<std::string> members_, begun_;  // who are there, and who were when the last one began
   int64_t generation_ = 0;
 };
 

@@ -264,44 +264,77 @@ TEST(RecoveryOfProcesses, AWholeJobGoesOnFromItsBackupWithAnotherNumberOfProcess
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-/// Processes of which the first one differs from the others, one of which is lost and started again: all are
-/// told `expected`.
-void all_are_told(const std::function<Sequential(const Self&)>& make, const char* expected) {
+/// One process is lost, and started again with another program: it is told `expected`, and the others go on
+/// without it.
+void newcomer_is_told(const std::function<Sequential(const Self&)>& make, const char* expected,
+                      const std::function<void(FitConfig&)>& change = {}) {
   if (RankProcesses::rank()) {
     const Self self;
     const MultiWorkerMirroredStrategy several = strategy_of(self);
     note_error_of(self, [&] {
       const Model model = in_scope(several, [&] { return make(self); });
-      model.fit(inputs(), wave({kRows, 3}, 0.2),
-                {.batch_size = kBatch,
-                 .epochs = 2,
-                 .verbose = 0,
-                 .callbacks = {killer(self, {"batch_end", 1, 5})}});
+      FitConfig fit{
+          .batch_size = kBatch, .epochs = 2, .verbose = 0, .callbacks = {killer(self, {"batch_end", 1, 5})}};
+      if (change && !self.is_first()) change(fit);
+      model.fit(inputs(), wave({kRows, 3}, 0.2), fit);
     });
     return;
   }
   Job job;
   job.run();
-  for (const auto& [slot, text] : job.finals) EXPECT_THAT(text, HasSubstr(expected)) << slot;
+  for (const auto& [slot, text] : job.finals)
+    EXPECT_THAT(text, HasSubstr(slot == 1 ? expected : "no error")) << slot;
 }
 
-TEST(RecoveryOfProcesses, AnotherProgramIsAnErrorEverywhere) {
+Sequential with_rates(double dropout, double learning) {
+  Sequential made({Input({5}), Dense(4, {.name = "first"}), Dropout(dropout, {.name = "drop"}), Dense(3)});
+  made.compile({.optimizer = SGD(learning), .loss = "mse"});
+  return made;
+}
+
+TEST(RecoveryOfProcesses, WhoComesBackWithAnotherModelIsNotTakenIn) {
   const auto make = [](const Self& self) {
-    Sequential made({Input({5}), Dense(self.is_first() ? 4 : 7), Dense(3)});
+    Sequential made({Input({5}), Dense(self.is_first() ? 4 : 7, {.name = "first"}), Dense(3)});
     made.compile({.optimizer = SGD(0.1), .loss = "mse"});
     return made;
   };
-  all_are_told(make, "their models have other variables");
+  newcomer_is_told(make, "first.units is 4 in ranks 0, 2 and 7 in rank 1");
 }
 
-TEST(RecoveryOfProcesses, OtherSettingsAreAnErrorEverywhere) {
-  const auto make = [](const Self& self) {
-    Sequential made({Input({5}), Dense(4), Dense(3)});
-    made.compile({.optimizer = SGD(self.is_first() ? 0.1 : 0.2), .loss = "mse"});
-    return made;
-  };
-  all_are_told(make, "optimizer.learning_rate is 0.1 in ranks");
+TEST(RecoveryOfProcesses, WhoComesBackWithAnotherOptimizerIsNotTakenIn) {
+  newcomer_is_told([](const Self& self) { return with_rates(0.2, self.is_first() ? 0.1 : 0.2); },
+                   "optimizer.learning_rate is 0.1 in ranks 0, 2 and 0.2 in rank 1");
 }
+
+TEST(RecoveryOfProcesses, WhoComesBackWithOtherLayersIsNotTakenIn) {
+  newcomer_is_told([](const Self& self) { return with_rates(self.is_first() ? 0.2 : 0.3, 0.1); },
+                   "drop.rate is 0.2 in ranks 0, 2 and 0.3 in rank 1");
+}
+
+/// What fit is told there, and the text.
+struct OtherFit {
+  const char* name;
+  void (*change)(FitConfig&);
+  const char* expected;
+};
+
+class OtherSettingsOfFit : public ::testing::TestWithParam<OtherFit> {};
+
+TEST_P(OtherSettingsOfFit, WhoComesBackWithThemIsNotTakenIn) {
+  newcomer_is_told([](const Self&) { return with_rates(0.2, 0.1); }, GetParam().expected, GetParam().change);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OtherSettingsOfFit,
+                         ::testing::Values(OtherFit{"epochs", [](FitConfig& fit) { fit.epochs = 3; },
+                                                    "epochs is 2 in ranks 0, 2 and 3 in rank 1"},
+                                           OtherFit{"batch_size", [](FitConfig& fit) { fit.batch_size = 4; },
+                                                    "batch_size is 4 in rank 1 and 8 in ranks 0, 2"},
+                                           OtherFit{"steps_per_epoch",
+                                                    [](FitConfig& fit) { fit.steps_per_epoch = 2; },
+                                                    "steps_per_epoch is 0 in ranks 0, 2 and 2 in rank 1"},
+                                           OtherFit{"shuffle", [](FitConfig& fit) { fit.shuffle = false; },
+                                                    "shuffle is false in rank 1"}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(RecoveryOfProcesses, WhatFailsAgainAndAgainIsAnError) {
   if (RankProcesses::rank()) {
