@@ -34,21 +34,28 @@ struct Launcher {
   MakeResolver make;
 };
 
-/// A variable that says that there are several processes, and what has to be set with it.
+/// A variable that says that there are several processes, unless it is `of_one`, and what has to be set with
+/// it.
 struct Companion {
-  const char *variable, *needs, *hint;
+  const char *variable, *of_one, *needs, *hint;
 };
 
 /// Where no launcher's variables are complete: one of several processes does not train alone.
 void check_incomplete(const Environment& environment) {
-  const Companion companions[] = {
-      {"NYALA_WORLD_SIZE", "TF_CONFIG", "nyala launch sets both, for the program that it starts."},
-      {"WORLD_SIZE", "RANK", "torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT together."},
-      {"NYALA_NUM_WORKERS", "NYALA_SERVICE", "Set both in the pod's env."},
-      {"NYALA_SERVICE", "NYALA_NUM_WORKERS", "Set both in the pod's env."}};
-  for (const auto& [variable, needs, hint] : companions) {
+  constexpr const char* kLaunch = "nyala launch sets both, for the program that it starts.";
+  constexpr const char* kTorchrun = "torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT together.";
+  constexpr const char* kPod = "Set both in the pod's env.";
+  const Companion companions[] = {{"NYALA_WORLD_SIZE", "1", "TF_CONFIG", kLaunch},
+                                  {"NYALA_RANK", "0", "TF_CONFIG", kLaunch},
+                                  {"WORLD_SIZE", "1", "RANK", kTorchrun},
+                                  {"RANK", "0", "WORLD_SIZE", kTorchrun},
+                                  {"OMPI_COMM_WORLD_RANK", "0", "OMPI_COMM_WORLD_SIZE", "mpirun sets both."},
+                                  {"PMI_RANK", "0", "PMI_SIZE", "mpiexec sets both."},
+                                  {"NYALA_NUM_WORKERS", "1", "NYALA_SERVICE", kPod},
+                                  {"NYALA_SERVICE", "", "NYALA_NUM_WORKERS", kPod}};
+  for (const auto& [variable, of_one, needs, hint] : companions) {
     const std::optional<std::string> value = environment.get(variable);
-    if (!value || value == "1" || environment.has(needs)) continue;
+    if (!value || value == of_one || environment.has(needs)) continue;
     detail::required_variable(environment,
                               {.name = needs,
                                .hint = std::string(variable) + " is " + detail::in_quotes(*value) +

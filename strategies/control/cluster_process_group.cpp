@@ -218,7 +218,8 @@ void ClusterProcessGroup::begin() {
       {"the version of Nyala", std::string(version())},
       {"communication_options.implementation", std::string(name_of(communication.implementation))},
       {"communication_options.bytes_per_pack", std::to_string(communication.bytes_per_pack)},
-      {"communication_options.trusted_network", communication.trusted_network ? "true" : "false"}};
+      {"communication_options.trusted_network", communication.trusted_network ? "true" : "false"},
+      {"communication_options.timeout", std::to_string(communication.timeout.count()) + " ms"}};
   if (election_) {
     const ElasticOptions& elastic = options_.elastic;
     facts.emplace_back("min_workers", std::to_string(elastic.min_workers));

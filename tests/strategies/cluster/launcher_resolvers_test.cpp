@@ -306,6 +306,14 @@ TEST(ChooseClusterResolver, OneOfSeveralProcessesDoesNotTrainAlone) {
   EXPECT_TRUE(error({{"NYALA_WORLD_SIZE", "3"}}).starts_with("the variable TF_CONFIG is not set"));
   EXPECT_TRUE(error({{"NYALA_NUM_WORKERS", "3"}}).starts_with("the variable NYALA_SERVICE is not set"));
   EXPECT_TRUE(error({{"NYALA_SERVICE", "s"}}).starts_with("the variable NYALA_NUM_WORKERS is not set"));
+  EXPECT_TRUE(
+      error({{"RANK", "1"}})
+          .starts_with("the variable WORLD_SIZE is not set. RANK is '1', so that this is one of several"));
+  EXPECT_TRUE(error({{"OMPI_COMM_WORLD_RANK", "2"}}).starts_with("the variable OMPI_COMM_WORLD_SIZE is not"));
+  EXPECT_TRUE(error({{"PMI_RANK", "1"}}).starts_with("the variable PMI_SIZE is not set"));
+  EXPECT_TRUE(error({{"NYALA_RANK", "1"}}).starts_with("the variable TF_CONFIG is not set"));
+  for (const char* rank : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "NYALA_RANK"})
+    EXPECT_TRUE(choose_cluster_resolver({}, Environment({{rank, "0"}})).resolver->cluster_spec().empty());
   for (const char* count : {"WORLD_SIZE", "NYALA_WORLD_SIZE", "NYALA_NUM_WORKERS"})
     EXPECT_TRUE(choose_cluster_resolver({}, Environment({{count, "1"}})).resolver->cluster_spec().empty());
 }
