@@ -26,12 +26,12 @@ void BackupAndRestore::on_train_batch_end(int64_t batch, Logs&) {
   last_batch_ = batch;
   if (unsaved_ < config_.save_freq) return;
   unsaved_ = 0;
-  Checkpoint(model()).save(backup_.path(), {epoch_, batch + 1});
+  backup_.save(model(), {epoch_, batch + 1});
 }
 
 void BackupAndRestore::on_epoch_end(int epoch, Logs&) {
   last_batch_ = -1;
-  if (config_.save_freq == 0) Checkpoint(model()).save(backup_.path(), {epoch + 1, 0});
+  if (config_.save_freq == 0) backup_.save(model(), {epoch + 1, 0});
 }
 
 void BackupAndRestore::on_train_end(Logs&) {

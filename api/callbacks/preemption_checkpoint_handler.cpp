@@ -16,7 +16,7 @@ bool PreemptionCheckpointHandler::is_wanted() const {
 }
 
 void PreemptionCheckpointHandler::preempt(const TrainingPosition& position) {
-  Checkpoint(model()).save(backup_.path(), position);
+  backup_.save(model(), position);
   const int signal = watch_->signal();
   watch_.reset();
   preempted_ = true;

@@ -35,6 +35,12 @@ TrainingPosition TrainingBackup::begin(const Model& model) const {
   return position;
 }
 
+void TrainingBackup::save(const Model& model, const TrainingPosition& position) const {
+  std::error_code ignored;  // then the file cannot be written, which all processes are told
+  if (writes_files(model.model_node())) fs::create_directories(folder_, ignored);
+  Checkpoint(model).save(path(), position);
+}
+
 void TrainingBackup::remove(const Model& model) const {
   if (!writes_files(model.model_node())) return;
   std::error_code ignored;  // a backup that cannot be removed does no harm; a folder with other files stays

@@ -19,6 +19,9 @@ class TrainingBackup {
   /// on there. Returns its position. Throws StateError for a model that is not built (as Keras), IoError
   /// where the folder cannot be made, and what Checkpoint::restore throws.
   TrainingPosition begin(const Model& model) const;
+  /// Writes the checkpoint, and makes the folder once more: who made it may be lost. Throws what
+  /// Checkpoint::save throws.
+  void save(const Model& model, const TrainingPosition& position) const;
   /// The file, and the folder where nothing else is in it. What cannot be removed stays.
   void remove(const Model& model) const;
 

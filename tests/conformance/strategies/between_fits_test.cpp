@@ -2,6 +2,8 @@
 // beginning of one.
 #include <stdlib.h>
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 
 #include <nyala/tests/conformance/strategies/recovery_training.h>
@@ -79,6 +81,26 @@ INSTANTIATE_TEST_SUITE_P(
                       Moment{"the_beginning_of_what_is_not_built", {"train_begin", 0, 1}, {}, -1, false},
                       Moment{"the_first_epoch_of_what_is_not_built", {"epoch_begin", 1, 1}, {}, -1, false}),
     [](const auto& instance) { return instance.param.name; });
+
+// Rank 0 makes the folder of a backup when training begins.
+TEST(BetweenFits, WhoTakesThePlaceOfTheFirstOneWritesTheBackup) {
+  if (RankProcesses::rank()) {
+    const Self self;
+    const MultiWorkerMirroredStrategy several = strategy_of(self);
+    const Model model = in_scope(several, classifier);
+    FitConfig fit{.batch_size = kBatch, .epochs = 2, .verbose = 0};
+    model.fit(inputs(), labels(), fit);
+    if (self.slot == 0) ::kill(::getpid(), SIGKILL);
+    fit.callbacks = {BackupAndRestore(self.notes.folder() + "/backup", {.delete_checkpoint = false})};
+    const History history = model.fit(inputs(), labels(), fit);
+    EXPECT_TRUE(std::filesystem::exists(self.notes.folder() + "/backup/latest.weights.h5"));
+    return;
+  }
+  Job job{.restarts = false};
+  job.run();
+  EXPECT_EQ(job.kills, 1);
+  for (const int slot : {1, 2}) EXPECT_EQ(job.ends[slot].code, 0) << job.ends[slot].output;
+}
 
 TEST(BetweenFits, FewerGoOnBitByBit) {
   if (RankProcesses::rank()) {
