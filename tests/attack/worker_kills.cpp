@@ -95,11 +95,17 @@ int work(const Task& task) {
   });
   const Tensor x = wave({kRows, 10}, 0.37), y = wave({kRows, 3}, 0.11);
   int64_t generation = 0;
-  LambdaCallback tells({.on_train_batch_end = [&](int64_t, Logs&) {
-    const int64_t current = several.node().generations()->number();
-    if (current != generation) notes.write("step-" + name + "-" + std::to_string(current), now());
-    generation = current;
-  }});
+  LambdaCallback tells({.on_epoch_end =
+                            [&](int epoch, Logs&) {
+                              if (epoch == kEpochs - 1) notes.write("ends-" + name, "");
+                            },
+                        .on_train_batch_end =
+                            [&](int64_t, Logs&) {
+                              const int64_t current = several.node().generations()->number();
+                              if (current != generation)
+                                notes.write("step-" + name + "-" + std::to_string(current), now());
+                              generation = current;
+                            }});
   FitConfig fit{.batch_size = kBatch, .epochs = kEpochs, .verbose = 0, .callbacks = {tells}};
   fit.validation_data = {x.rows(0, 20), y.rows(0, 20)};
   const History history = model.fit(x, y, fit);
@@ -151,18 +157,34 @@ class Training {
     if (!workers_.contains(slot)) return false;
     bool another = false;
     for (const auto& [other, worker] : workers_) {
-      if (keeper_.notes().has("final-" + worker.name)) return false;
+      if (keeper_.notes().has("ends-" + worker.name)) return false;
       another = another || (other != slot && has_stepped(worker.name));
     }
     return another;
   }
-  void kill(int slot, bool again) {
-    ::kill(workers_.at(slot).id, SIGKILL);
-    ::waitpid(workers_.at(slot).id, nullptr, 0);
+  /// False where that one ends its training just now: the others would not miss it. While it stands still
+  /// before that they cannot end theirs.
+  bool kill(int slot, bool again) {
+    const Worker worker = workers_.at(slot);
+    int status = 0;
+    ::kill(worker.id, SIGSTOP);
+    if (::waitpid(worker.id, &status, WUNTRACED) != worker.id || !WIFSTOPPED(status)) {
+      note_end(worker, status);
+      workers_.erase(slot);
+      keeper_.set_members(names());
+      return false;
+    }
+    if (keeper_.notes().has("ends-" + worker.name)) {
+      ::kill(worker.id, SIGCONT);
+      return false;
+    }
+    ::kill(worker.id, SIGKILL);
+    ::waitpid(worker.id, nullptr, 0);
     killed_at_.push_back(Clock::now().time_since_epoch().count());
     workers_.erase(slot);
     if (again) start(slot);
     keeper_.begin(names());
+    return true;
   }
   /// Looks after them; true once all have ended.
   bool look() {
@@ -172,12 +194,7 @@ class Training {
         ++worker;
         continue;
       }
-      if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        std::printf("worker %s ended with status %d:\n%s\n", worker->second.name.c_str(), status,
-                    keeper_.notes().read("log-" + worker->second.name).c_str());
-        failed_ = true;
-      }
-      finals_.push_back(keeper_.notes().read("final-" + worker->second.name));
+      note_end(worker->second, status);
       worker = workers_.erase(worker);
       keeper_.set_members(names());
     }
@@ -205,6 +222,14 @@ class Training {
     pid_t id;
     std::string name;
   };
+  void note_end(const Worker& worker, int status) {
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      std::printf("worker %s ended with status %d:\n%s\n", worker.name.c_str(), status,
+                  keeper_.notes().read("log-" + worker.name).c_str());
+      failed_ = true;
+    }
+    finals_.push_back(keeper_.notes().read("final-" + worker.name));
+  }
   bool has_stepped(const std::string& name) const {
     for (const auto& entry : fs::directory_iterator(folder_))
       if (entry.path().filename().string().starts_with("step-" + name + "-")) return true;
@@ -312,8 +337,7 @@ int main(int argc, char** argv) {
            rest())
         if (training.look()) break;
       const int slot = static_cast<int>(random() % kWorkers);
-      if (!training.may_kill(slot)) continue;
-      training.kill(slot, again);
+      if (!training.may_kill(slot) || !training.kill(slot, again)) continue;
       ++killed;
       ++kills;
     }
