@@ -165,11 +165,23 @@ void Recovery::align() {
   if (std::ranges::all_of(all, [&](const Standing& one) { return one.values == all[0].values; })) return;
   const auto oldest = std::ranges::max_element(all, {}, &Standing::steps);
   const int root = static_cast<int>(oldest - all.begin());
-  log(LogChannel::info,
-      "fit: the processes begin or end an epoch with different weights or learning rates, as where "
-      "callbacks of a new one know less; all take those of rank " +
-          std::to_string(root) + ", which trains longest");
+  const auto is_newer = [&](const Standing& one) { return one.steps != all[0].steps; };
+  tell_of_differences(root, std::ranges::any_of(all, is_newer));
   take_from(root);
+}
+
+/// All processes call it.
+void Recovery::tell_of_differences(int root, bool has_newcomers) {
+  const std::string taken = "; all take those of rank " + std::to_string(root),
+                    differ =
+                        "fit: the processes begin or end an epoch with different weights or learning "
+                        "rates, as where ";
+  if (has_newcomers)
+    return log(LogChannel::info,
+               differ + "callbacks of a new one know less" + taken + ", which trains longest");
+  const std::string list = differences(generations_->link(), facts_of_epoch(model_));
+  log(LogChannel::warning,
+      differ + "a callback changes them in some processes only" + (list.empty() ? "" : ": " + list) + taken);
 }
 
 void Recovery::align_newcomers(const TrainingPosition& position, const FinishedEpochs& finished) {

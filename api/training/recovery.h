@@ -82,6 +82,7 @@ class Recovery {
   void copy(const TrainingPosition& position, const FinishedEpochs& finished);
   void copy_here(const TrainingPosition& position, const FinishedEpochs& finished);
   void align();
+  void tell_of_differences(int root, bool has_newcomers);
   void measure(Clock::time_point begun, Clock::time_point ended);
   bool meet(const std::function<void()>& learn);
   void refuse_newcomers(const std::vector<int>& ranks, bool is_one);

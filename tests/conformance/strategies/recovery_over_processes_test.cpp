@@ -336,6 +336,36 @@ INSTANTIATE_TEST_SUITE_P(All, OtherSettingsOfFit,
                                                     "shuffle is false in rank 1"}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
+// The first one's is taken, and all say so.
+TEST(RecoveryOfProcesses, ALearningRateThatOneProcessSetsIsAWarning) {
+  if (RankProcesses::rank()) {
+    const Self self;
+    const MultiWorkerMirroredStrategy several = strategy_of(self);
+    const Model model = in_scope(several, [] { return with_rates(0.2, 0.125); });
+    std::string warnings;
+    set_log_sink([&](LogChannel channel, std::string_view text) {
+      if (channel == LogChannel::warning) warnings += std::string(text) + "\n";
+    });
+    LambdaCallback sets({.on_epoch_end = [&](int epoch, Logs&) {
+      if (epoch == 1 && self.slot == 1) model.optimizer().set_learning_rate(0.5);
+    }});
+    model.fit(inputs(), wave({kRows, 3}, 0.2),
+              {.batch_size = kBatch, .epochs = 3, .verbose = 0, .callbacks = {sets}});
+    set_log_sink({});
+    EXPECT_EQ(model.optimizer().learning_rate(), 0.125);
+    self.notes.write("final-" + std::to_string(self.slot), warnings);
+    return;
+  }
+  Job job;
+  job.run();
+  expect_all_ended_well(job);
+  for (const auto& [slot, text] : job.finals)
+    EXPECT_THAT(text,
+                HasSubstr("the learning rate is 0.125 in ranks 0, 2 and 0.5 in rank 1; all take those of "
+                          "rank 0"))
+        << slot;
+}
+
 TEST(RecoveryOfProcesses, WhatFailsAgainAndAgainIsAnError) {
   if (RankProcesses::rank()) {
     const Self self;
