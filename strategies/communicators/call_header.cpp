@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace nyala::detail {
 
@@ -28,9 +29,15 @@ uint64_t stable_hash(const void* data, size_t bytes) {
 
 void CallHeader::set_what(std::string_view text) {
   what_hash = stable_hash(text.data(), text.size());
-  const size_t shown = std::min(text.size(), sizeof what - 1);
-  std::copy_n(text.data(), shown, what);
-  std::fill(what + shown, what + sizeof what, '\0');
+  constexpr size_t kMost = sizeof what - 1;
+  std::string shown(text);
+  if (shown.size() > kMost) {  // what differs may stand at its end
+    constexpr std::string_view kGap = "...";
+    constexpr size_t kFirst = (kMost - kGap.size()) / 2, kLast = kMost - kGap.size() - kFirst;
+    shown.replace(kFirst, shown.size() - kFirst - kLast, kGap);
+  }
+  std::copy_n(shown.data(), shown.size(), what);
+  std::fill(what + shown.size(), what + sizeof what, '\0');
 }
 
 bool same_call(const CallHeader& a, const CallHeader& b) { return std::memcmp(&a, &b, sizeof a) == 0; }

@@ -28,7 +28,7 @@ struct CallHeader {
   CollectiveKind kind = CollectiveKind::barrier;
   CollectiveOp op = CollectiveOp::sum;
   DType dtype = DType::uint8;
-  char what[57] = {};  // its beginning, closed by a zero
+  char what[57] = {};  // its beginning and its end, closed by a zero
 
   void set_what(std::string_view text);
 };

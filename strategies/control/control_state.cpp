@@ -448,7 +448,14 @@ std::string ControlState::missing_text(const Question& question) const {
   const std::string what = is_join ? "the start" : in_quotes(request.name);
   const size_t all = is_join ? static_cast<size_t>(config_.size) : members_.size();
   return what + ": " + std::to_string(count) + " of " + std::to_string(all) + " processes did not come in " +
-         seconds_text(question.deadline - question.asked) + ": " + missing + (is_join ? quorum_lack() : "");
+         seconds_text(question.deadline - question.asked) + ": " + missing + (is_join ? size_lack(std::ssize(here)) + quorum_lack() : "");
+}
+
+/// Why those who wait are too few, whoever else may go on.
+std::string ControlState::size_lack(int64_t here) const {
+  if (config_.min_size == 0 || here >= config_.min_size) return "";
+  return ". min_workers is " + std::to_string(config_.min_size) + ", and " + std::to_string(here) +
+         (here == 1 ? " is" : " are") + " here";
 }
 
 void ControlState::expire(Clock::time_point now) {

@@ -167,6 +167,7 @@ class ControlState {
   ControlReply whereabouts() const;
   int expected_size() const;
   std::string quorum_lack() const;
+  std::string size_lack(int64_t here) const;
 
   ControlStateOptions config_;
   mutable Mutex mutex_;

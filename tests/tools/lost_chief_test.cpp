@@ -305,7 +305,8 @@ TEST_F(LostChief, TooFewEndWithAnErrorThatNamesTheOthers) {
   send("0", SIGKILL);
   send("1", SIGKILL);
   EXPECT_EQ(end_of("2"), 3) << story();
-  EXPECT_THAT(said("2"), HasSubstr("2 of 3 processes did not come"));
+  EXPECT_THAT(said("2"), AllOf(HasSubstr("2 of 3 processes did not come"),
+                                HasSubstr("min_workers is 2, and 1 is here")));
 }
 
 /// Nobody starts anything again, and nobody said that fewer go on.
