@@ -448,7 +448,8 @@ std::string ControlState::missing_text(const Question& question) const {
   const std::string what = is_join ? "the start" : in_quotes(request.name);
   const size_t all = is_join ? static_cast<size_t>(config_.size) : members_.size();
   return what + ": " + std::to_string(count) + " of " + std::to_string(all) + " processes did not come in " +
-         seconds_text(question.deadline - question.asked) + ": " + missing + (is_join ? size_lack(std::ssize(here)) + quorum_lack() : "");
+         seconds_text(question.deadline - question.asked) + ": " + missing +
+         (is_join ? size_lack(std::ssize(here)) + quorum_lack() : "");
 }
 
 /// Why those who wait are too few, whoever else may go on.
