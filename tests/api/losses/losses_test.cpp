@@ -2,14 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <nyala/api/losses/all.h>
 #include <nyala/backend/autograd/backward.h>
-#include <nyala/backend/core/error.h>
-#include <nyala/backend/ops/elementwise/arithmetic.h>
-#include <nyala/backend/ops/shape/transpose.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/status_word.h>
+#include <nyala/nyala.h>
 #include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/mirrored.h>
 
 namespace nyala {
 
@@ -157,6 +155,33 @@ TEST(Losses, HingeTakesBothKindsOfLabels) {
   EXPECT_NEAR(Hinge()(doubles({1, 0}, {2, 1}), p).item(), Hinge()(doubles({1, -1}, {2, 1}), p).item(), 1e-12);
   EXPECT_NEAR(Hinge()(doubles({1, 0}, {2, 1}), p).item(), (.7 + .6) / 2, 1e-12);
   EXPECT_THROW(CategoricalGeneralizedCrossEntropy({.q = 1.0}), InvalidArgumentError);
+}
+
+// 0 and 1 become -1 and 1 where the batch has no other label; a replica's part may have none where the batch
+// does.
+TEST(Losses, HingeTakesTheLabelsOfTheWholeBatchOnAnyNumberOfDevices) {
+  const Tensor x = doubles({1, 2, 3, 4, 5}, {5, 1});
+  for (const double last : {-1.0, 1.0}) {
+    const Tensor labels = doubles({1, 0, 1, 0, last}, {5, 1});
+    for (const Loss& loss : {Loss(Hinge()), Loss(SquaredHinge())}) {
+      std::vector<double> expected;
+      for (const int devices : {1, 2, 3, 5}) {
+        SCOPED_TRACE(std::to_string(devices) + " devices, last label " + std::to_string(last));
+        configure_logical_devices("cpu", devices);
+        const Model model = mirrored(devices).scope([] {
+          return Sequential({Input({1}), Dense(1, {.kernel_initializer = Constant({.value = 0.1})})});
+        });
+        model.compile({.optimizer = SGD(0.01), .loss = loss, .metrics = {metrics::Hinge()}});
+        const History history = model.fit(x, labels, {.batch_size = 5, .epochs = 2, .verbose = 0});
+        const Logs logs = model.evaluate(x, labels, {.batch_size = 5, .verbose = 0});
+        const std::vector<double> received = {history["loss"][0], history["loss"][1], history["hinge"][1],
+                                              logs.at("loss"), logs.at("hinge")};
+        if (devices == 1) expected = received;
+        for (size_t i = 0; i < received.size(); ++i) EXPECT_NEAR(received[i], expected[i], 1e-5) << i;
+        configure_logical_devices("cpu", 1);
+      }
+    }
+  }
 }
 
 }  // namespace
