@@ -55,11 +55,19 @@ class StopOnSignal : public Callback {
   const SignalWatch& watch_;
 };
 
-std::vector<std::string> split(const std::string& list) {
+/// The names between commas; none of an empty list. Throws InvalidArgumentError naming the option for an
+/// empty name.
+std::vector<std::string> split(const std::string& list, const char* option) {
   std::vector<std::string> items;
-  std::istringstream in(list);
-  for (std::string item; std::getline(in, item, ',');)
-    if (!item.empty()) items.push_back(item);
+  if (list.empty()) return items;
+  std::istringstream in(list + ",");
+  for (std::string item; std::getline(in, item, ',');) {
+    if (item.find_first_not_of(' ') == std::string::npos)
+      throw InvalidArgumentError(std::string(option) + ": expected names with commas between, received " +
+                                 in_quotes(list) + ", in which name " + std::to_string(items.size() + 1) +
+                                 " is empty");
+    items.push_back(item);
+  }
   return items;
 }
 
@@ -104,7 +112,7 @@ auto in_words_of_options(F&& f) {
 
 Strategy strategy_of(const FitOptions& options) {
   if (options.strategy.empty()) check_is_alone();
-  const std::vector<std::string> devices = split(options.devices);
+  const std::vector<std::string> devices = split(options.devices, "--devices");
   configure_devices(devices);
   const std::string name = !options.strategy.empty() ? options.strategy
                            : devices.size() > 1      ? "mirrored"
@@ -160,7 +168,7 @@ void compile(const Model& model, const FitOptions& options) {
   if (!options.loss.empty()) config.loss = Loss(options.loss);
   if (!options.metrics.empty()) {
     std::vector<Metric> metrics;
-    for (const std::string& name : split(options.metrics)) metrics.emplace_back(name);
+    for (const std::string& name : split(options.metrics, "--metrics")) metrics.emplace_back(name);
     config.metrics = PerOutput<Metric>(std::move(metrics));
     config.metrics_by_output = {};
   }

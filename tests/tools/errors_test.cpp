@@ -140,6 +140,9 @@ TEST_F(ToolErrors, Options) {
   expect_error(with({"--optimizer", "{\"class_name\": 3}"}), "optimizer");
   expect_error(with({"--loss", "no_such_loss"}), "no_such_loss");
   expect_error(with({"--metrics", "no_such_metric"}), "no_such_metric");
+  for (const char* metrics : {",", "accuracy,", ",accuracy", "accuracy, ,mse"})
+    expect_error(with({"--metrics", metrics}), "--metrics: expected names with commas between");
+  expect_error(with({"--devices", "cpu:0,,cpu:1"}), "'cpu:0,,cpu:1', in which name 2 is empty");
   expect_error(with({"--class-weight", "[1, 2"}), "--class-weight");
   expect_error(with({"--strategy", "parameter_server"}), "parameter_server");
   expect_error(with({"--devices", "tpu:0,tpu:1"}), "tpu");
