@@ -29,9 +29,10 @@ void BackupAndRestore::on_train_batch_end(int64_t batch, Logs&) {
   backup_.save(model(), {epoch_, batch + 1});
 }
 
+// In any case, so that the epoch's end, what other callbacks do there, is not gone through again.
 void BackupAndRestore::on_epoch_end(int epoch, Logs&) {
   last_batch_ = -1;
-  if (config_.save_freq == 0) backup_.save(model(), {epoch + 1, 0});
+  backup_.save(model(), {epoch + 1, 0});
 }
 
 void BackupAndRestore::on_train_end(Logs&) {

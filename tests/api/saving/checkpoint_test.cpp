@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nyala/api/callbacks/csv_logger.h>
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/backend/core/error.h>
@@ -171,6 +172,28 @@ TEST_F(CheckpointTest, OtherModelsAreRefusedAndNothingChanges) {
               mentions(shapes, "(16, 12)"))
       << shapes;
   EXPECT_EQ(bits_of(wider), wide);
+}
+
+/// Whatever batch the training is lost in, an epoch that has ended is not ended again.
+TEST_F(CheckpointTest, ALogHasEachEpochOnce) {
+  for (const int64_t save_freq : {1, 3, 20})
+    for (const int64_t batch : {0, 1, 5}) {
+      SCOPED_TRACE(std::to_string(save_freq) + ", lost in batch " + std::to_string(batch));
+      const ScratchFolder folder("log");
+      const std::string log = folder.file("log.csv");
+      const Training t;
+      const auto train = [&](std::vector<CallbackArgument> more) {
+        more.insert(more.begin(), CSVLogger(log, {.append = true}));
+        more.push_back(BackupAndRestore(folder.file("backup"), {.save_freq = save_freq}));
+        return fit(model_of(t), t, std::move(more));
+      };
+      EXPECT_THROW(train({Interrupt(1, batch)}), Interruption);
+      train({});
+      std::ifstream file(log);
+      std::string epochs;
+      for (std::string line; std::getline(file, line);) epochs += line.substr(0, line.find(',')) + " ";
+      EXPECT_EQ(epochs, "epoch 0 1 2 ");
+    }
 }
 
 /// Metrics of the interrupted epoch cannot go on where others were compiled; weights do.
