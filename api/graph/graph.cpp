@@ -172,7 +172,7 @@ Tensors trace_operation(std::shared_ptr<const GraphOperation> operation, const s
                         const Tensors& inputs) {
   auto node = std::make_shared<GraphNode>();
   Tensors abstract;
-  for (const Tensor& input : inputs) abstract.push_back(input.as_abstract());
+  for (const Tensor& input : inputs) abstract.push_back(symbolic(input) ? input.as_abstract() : input);
   node->outputs = operation->run(abstract);
   node->operation = std::move(operation);
   node->device = remembered_device();

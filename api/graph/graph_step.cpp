@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <nyala/api/graph/part_constants.h>
 #include <nyala/api/layers/rnn/recurrent_layer.h>
 #include <nyala/backend/ops/base/dispatch.h>
 
@@ -17,17 +18,21 @@ using namespace nyala::detail;
 
 namespace {
 
-/// Whether axis 0 of a constant input of the call is that of the batch, as Keras' layers of several tensors
-/// have it: masks of attention may be without.
-bool is_by_rows(const GraphNode& node, size_t input, const Tensor& constant, const Tensor& x) {
+bool takes_constants_by_rows(const GraphNode& node) {
   static const std::set<std::string>& merging = *new std::set<std::string>{
       "Add", "Subtract",    "Multiply",  "Average",           "Maximum",          "Minimum",
       "Dot", "Concatenate", "Attention", "AdditiveAttention", "CategoryEncoding", "Functional"};
-  if (!node.layer) return false;
+  return node.layer && (node.layer.node().takes_named_tensors() || takes_initial_states(node.layer) ||
+                        merging.contains(node.layer.class_name()));
+}
+
+/// Whether axis 0 of a constant input of the call is that of the batch, as Keras' layers of several tensors
+/// have it: masks of attention may be without.
+bool is_by_rows(const GraphNode& node, size_t input, const Tensor& constant, const Tensor& x) {
+  if (!takes_constants_by_rows(node)) return false;
   const auto names = node.arguments ? node.arguments->tensors : std::vector<std::string>();
   if (input < names.size() && names[input] == "attention_mask") return constant.rank() > 2 * (x.rank() - 2);
-  return node.layer.node().takes_named_tensors() || takes_initial_states(node.layer) ||
-         merging.contains(node.layer.class_name());
+  return true;
 }
 
 /// The same of a constant as the mask of `x`.
@@ -101,6 +106,7 @@ void run_step(Call& c, const GraphStep& step, Tensors& values) {
   } else {
     Tensors inputs;
     for (size_t i = 0; i < step.inputs.size(); ++i) inputs.push_back(given(i));
+    if (!node.layer) inputs = inputs_of_part(c.options(), step, std::move(inputs));
     if (node.layer) {
       if (node.arguments) inputs[0] = with_call_arguments(inputs[0], node.arguments);
       Outputs outputs = node.layer.node().invoke(c, Inputs(inputs));

@@ -114,7 +114,11 @@ void add_layer_facts(TrainingFacts& facts, const std::string& owner, LayerNode& 
   facts.emplace_back(place + ".trainable", fact_text(node.trainable()));
   facts.emplace_back(place + ".dtype", std::string(name_of(node.dtype())));
   LayerFactWriter writer(facts, place);
-  node.fields(writer);
+  try {
+    node.fields(writer);
+  } catch (const InvalidArgumentError&) {
+    facts.emplace_back(place + ".function", "not shown");  // a Lambda of several tensors, which is code
+  }
   for (const auto& [attribute, layer] : node.sublayers()) add_layer_facts(facts, place, layer.node());
 }
 

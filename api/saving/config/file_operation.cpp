@@ -11,36 +11,36 @@ namespace {
 /// An operation that a file described.
 class FileOperation final : public GraphOperation {
  public:
-  FileOperation(OpConfig op, std::string where) : op_(std::move(op)), where_(std::move(where)) {
+  FileOperation(OpConfig op, std::string where, Tensors& inputs)
+      : op_(std::move(op)), where_(std::move(where)) {
     const OpEntry* const entry = find_op(op_.class_name);
     if (!entry) throw FileFormatError(where_ + ": the operation " + op_.class_name + " is not built yet");
     read_ = entry->read;
     op_.module = entry->module;  // what a file says is a hint
     bound_ = op_;
-    take_constants(bound_.args);
-    take_constants(bound_.kwargs);
+    take_constants(bound_.args, inputs);
+    take_constants(bound_.kwargs, inputs);
   }
 
   std::string class_name() const override { return op_.class_name; }
   const OpConfig& config() const { return op_; }
 
   Tensors run(const Tensors& inputs) const override {
-    return read_(OpArguments({bound_, inputs, constants_, where_}));
+    return read_(OpArguments({bound_, inputs, where_}));
   }
 
  private:
-  void take_constants(Json& json) {
+  void take_constants(Json& json, Tensors& inputs) {
     if (is_constant(json)) {
-      constants_.push_back(constant_from_json(json, where_));
-      json = Json::object({{"constant", constants_.size() - 1}});
+      inputs.push_back(constant_from_json(json, where_));
+      json = Json::object({{"input", inputs.size() - 1}});
     } else if (json.is_structured()) {
-      for (Json& item : json) take_constants(item);
+      for (Json& item : json) take_constants(item, inputs);
     }
   }
 
-  OpConfig op_, bound_;  // as the file has it, and with constants in places of their own
+  OpConfig op_, bound_;  // as the file has it, and with its constants among the inputs
   std::string where_;
-  Tensors constants_;
   Tensors (*read_)(const OpArguments&) = nullptr;
 };
 
@@ -56,8 +56,9 @@ OpConfig op_to_config(const GraphNode& node) {
   return write_op({*node.op, node.descriptor, node.inputs, node.outputs, node.name}, std::move(args));
 }
 
-std::shared_ptr<const GraphOperation> make_operation(OpConfig config, const std::string& where) {
-  return std::make_shared<FileOperation>(std::move(config), where);
+std::shared_ptr<const GraphOperation> make_operation(OpConfig config, const std::string& where,
+                                                     Tensors& inputs) {
+  return std::make_shared<FileOperation>(std::move(config), where, inputs);
 }
 
 }  // namespace nyala

@@ -369,8 +369,8 @@ class GraphReader {
       if (!take_tensors(value, inputs)) return false;
     if (inputs.empty()) throw FileFormatError(where + ": is called without a tensor of the graph");
     try {
-      entry.outputs.push_back(
-          trace_operation(make_operation(std::move(op), where), entry.next == 0 ? entry.name : "", inputs));
+      const auto operation = make_operation(std::move(op), where, inputs);
+      entry.outputs.push_back(trace_operation(operation, entry.next == 0 ? entry.name : "", inputs));
     } catch (const FileFormatError&) {
       throw;
     } catch (const Error& error) {

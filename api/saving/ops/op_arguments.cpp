@@ -23,19 +23,15 @@ const Json& OpArguments::json(const char* name, size_t position) const {
 }
 
 bool OpArguments::holds_tensor(const Json& json) const {
-  return json.is_object() && json.size() == 1 && (json.contains("input") || json.contains("constant"));
+  return json.is_object() && json.size() == 1 && json.contains("input");
 }
 
 Tensor OpArguments::tensor_of(const Json& json, const std::string& name) const {
   if (!holds_tensor(json)) fail(name, "a tensor");
-  const bool is_input = json.contains("input");
   const Json& index = json.front();
-  const Tensors& from = is_input ? b_.inputs : b_.constants;
-  if (!index.is_number_unsigned() || index.get<size_t>() >= from.size()) fail(name, "a tensor of the graph");
-  if (is_input) return from[index.get<size_t>()];
-  const Tensor& constant = from[index.get<size_t>()];
-  const Device device = b_.inputs.empty() ? constant.device() : b_.inputs[0].device();
-  return constant.device() == device ? constant : constant.to(device);
+  if (!index.is_number_unsigned() || index.get<size_t>() >= b_.inputs.size())
+    fail(name, "a tensor of the graph");
+  return b_.inputs[index.get<size_t>()];
 }
 
 bool OpArguments::is_tensor(const char* name, size_t position) const {

@@ -10,14 +10,12 @@
 namespace nyala {
 
 /// What one run of an operation of a file is made of. In the call's arguments {"input": i} stands for a
-/// tensor of the graph and {"constant": i} for one that the file holds. All throw FileFormatError naming the
-/// place.
+/// tensor of the graph, or one that the file holds. All throw FileFormatError naming the place.
 class OpArguments {
  public:
   struct Bound {
     const OpConfig& op;
     const Tensors& inputs;
-    const Tensors& constants;
     const std::string& where;
   };
   explicit OpArguments(const Bound& bound) : b_(bound) {}

@@ -1,0 +1,172 @@
+#include <nyala/api/graph/part_constants.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/dispatch.h>
+
+namespace nyala::detail {
+
+namespace {
+
+constexpr size_t kMostChosen = 6;  // constants of one step that may have the batch's rows
+
+/// How one result on the part compares with that on the whole batch.
+enum class Fit { rows, other_axis, none };
+
+/// Shapes of what one step gives on the whole batch and on a part of it.
+class PartShapes {
+ public:
+  PartShapes(const CallOptions& of, const GraphStep& step, const Tensors& whole)
+      : of_(of), node_(*step.node), whole_(whole) {
+    for (size_t i = 0; i < whole.size(); ++i) {
+      const bool is_constant = step.inputs[i] == kConstant;
+      if (is_constant) constants_.push_back(i);
+      const int axis = is_constant ? -1 : axis_of_rows(node_.inputs[i].shape(), whole[i].shape());
+      if (axis < 0) continue;
+      const int64_t size = of.rows > 0 ? whole[i].shape()[axis] / of.rows : 1;
+      if (batched_.empty()) rows_of_row_ = size;
+      batched_.push_back({i, axis, size * of.global_rows});
+    }
+  }
+
+  bool need_a_choice() const {
+    return !batched_.empty() && std::ranges::any_of(constants_, [&](size_t i) { return whole_[i].rank() > 0; });
+  }
+
+  /// Constants that may have the rows of the batch.
+  std::vector<size_t> with_rows() const {
+    std::vector<size_t> found;
+    for (const size_t i : constants_)
+      if (whole_[i].rank() > 0 && whole_[i].shape()[0] == of_.global_rows * rows_of_row_) found.push_back(i);
+    return found;
+  }
+
+  /// The part's rows of a constant.
+  Tensor part_of(const Tensor& constant) const {
+    const Tensor part = constant.rows(of_.first_row * rows_of_row_, of_.rows * rows_of_row_);
+    const Tensor mask = mask_of(constant);
+    return mask.defined() ? with_mask(part, part_of(mask)) : part;
+  }
+
+  Shapes on_whole_batch() const {
+    Tensors inputs = whole_;
+    for (const auto& [i, axis, size] : batched_)
+      inputs[i] = Tensor::abstract(whole_[i].shape().with(axis, size), whole_[i].dtype(), whole_[i].device());
+    return shapes_of(std::move(inputs));
+  }
+
+  /// Nothing where the part's shapes do not go together.
+  std::optional<Shapes> on_part(const Tensors& inputs) const {
+    try {
+      return shapes_of(inputs);
+    } catch (const InvalidArgumentError&) {
+      return {};
+    }
+  }
+
+  /// The worst of all outputs.
+  Fit fit(const Shapes& whole, const Shapes& part) const {
+    Fit worst = whole.size() == part.size() ? Fit::rows : Fit::none;
+    for (size_t i = 0; i < whole.size() && worst != Fit::none; ++i)
+      worst = std::max(worst, fit(whole[i], part[i]));
+    return worst;
+  }
+
+ private:
+  /// The axis of the batch in a value that was traced as `traced`: the first one, or the only one of unknown
+  /// size. -1: there is none.
+  int axis_of_rows(const Shape& traced, const Shape& shape) const {
+    if (traced.rank() != shape.rank() || shape.rank() == 0) return -1;
+    const auto is_of_part = [&](int axis) {
+      return of_.rows == 0 ? shape[axis] == 0 : shape[axis] % of_.rows == 0;
+    };
+    if (traced[0] == -1) return is_of_part(0) ? 0 : -1;
+    if (traced[0] == of_.global_rows && shape[0] == of_.rows) return 0;
+    if (std::count(traced.begin(), traced.end(), -1) != 1) return -1;
+    const int axis = static_cast<int>(std::find(traced.begin(), traced.end(), -1) - traced.begin());
+    return shape[axis] == of_.rows ? axis : -1;
+  }
+
+  /// Numbers of a file's constants may be read for a shape; those of the graph's values are not there yet.
+  Shapes shapes_of(Tensors inputs) const {
+    std::vector<const Tensor*> pointers;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!node_.operation || std::ranges::find(constants_, i) == constants_.end())
+        inputs[i] = inputs[i].as_abstract();
+      pointers.push_back(&inputs[i]);
+    }
+    Tensors outputs(node_.outputs.size());
+    if (node_.operation) {
+      outputs = node_.operation->run(inputs);
+    } else {
+      dispatch(*node_.op, node_.descriptor, pointers, outputs);
+    }
+    Shapes shapes;
+    for (const Tensor& output : outputs) shapes.push_back(output.shape());
+    return shapes;
+  }
+
+  Fit fit(const Shape& whole, const Shape& part) const {
+    if (whole.rank() != part.rank()) return Fit::none;
+    for (int axis = 0; axis < whole.rank(); ++axis)
+      if (whole.with(axis, 0) == part.with(axis, 0) && part[axis] * of_.global_rows == whole[axis] * of_.rows &&
+          part[axis] != whole[axis])
+        return axis == 0 ? Fit::rows : Fit::other_axis;
+    return Fit::none;
+  }
+
+  /// An input of the batch: where its rows are, and how many there are on the whole batch.
+  struct Batched {
+    size_t input = 0;
+    int axis = 0;
+    int64_t whole_size = 0;
+  };
+
+  const CallOptions& of_;
+  const GraphNode& node_;
+  const Tensors& whole_;
+  std::vector<size_t> constants_;
+  std::vector<Batched> batched_;
+  int64_t rows_of_row_ = 1;  // more where a Reshape made rows of other axes
+};
+
+[[noreturn]] void refuse_part(const CallOptions& of, const GraphStep& step, const Tensors& inputs) {
+  std::string text;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    text += (text.empty() ? "" : ", ") + inputs[i].shape().to_string() +
+            (step.inputs[i] == kConstant ? " (a constant)" : "");
+  throw ShapeError("operation " + in_quotes(step.node->name) + " (" + step.node->op_class + "): on " + std::to_string(of.rows) + " of the batch's " +
+                   std::to_string(of.global_rows) +
+                   " rows it gives other numbers than on the whole batch, whether a constant is taken whole or "
+                   "by rows; it received " +
+                   text + "; use one device, or make the constant an input of the model");
+}
+
+}  // namespace
+
+Tensors inputs_of_part(const CallOptions& of, const GraphStep& step, Tensors whole) {
+  if (of.global_rows <= 1 || of.rows == of.global_rows) return whole;
+  const PartShapes shapes(of, step, whole);
+  if (!shapes.need_a_choice()) return whole;
+  const std::vector<size_t> by_rows = shapes.with_rows();
+  const Shapes expected = shapes.on_whole_batch();
+  std::optional<Tensors> best;
+  Fit best_fit = Fit::none;
+  for (size_t chosen = 0; chosen < size_t{1} << std::min(by_rows.size(), kMostChosen); ++chosen) {
+    Tensors inputs = whole;
+    for (size_t i = 0; i < std::min(by_rows.size(), kMostChosen); ++i)
+      if (chosen >> i & 1) inputs[by_rows[i]] = shapes.part_of(inputs[by_rows[i]]);
+    const std::optional<Shapes> given = shapes.on_part(inputs);
+    if (!given || shapes.fit(expected, *given) >= best_fit) continue;
+    best_fit = shapes.fit(expected, *given);
+    best = std::move(inputs);
+  }
+  if (!best) refuse_part(of, step, whole);
+  return *best;
+}
+
+}  // namespace nyala::detail
