@@ -34,7 +34,8 @@ class PartShapes {
   }
 
   bool need_a_choice() const {
-    return !batched_.empty() && std::ranges::any_of(constants_, [&](size_t i) { return whole_[i].rank() > 0; });
+    const auto has_axes = [this](size_t i) { return whole_[i].rank() > 0; };
+    return !batched_.empty() && std::ranges::any_of(constants_, has_axes);
   }
 
   /// Constants that may have the rows of the batch.
@@ -113,8 +114,8 @@ class PartShapes {
   Fit fit(const Shape& whole, const Shape& part) const {
     if (whole.rank() != part.rank()) return Fit::none;
     for (int axis = 0; axis < whole.rank(); ++axis)
-      if (whole.with(axis, 0) == part.with(axis, 0) && part[axis] * of_.global_rows == whole[axis] * of_.rows &&
-          part[axis] != whole[axis])
+      if (whole.with(axis, 0) == part.with(axis, 0) && part[axis] != whole[axis] &&
+          part[axis] * of_.global_rows == whole[axis] * of_.rows)
         return axis == 0 ? Fit::rows : Fit::other_axis;
     return Fit::none;
   }
@@ -139,11 +140,12 @@ class PartShapes {
   for (size_t i = 0; i < inputs.size(); ++i)
     text += (text.empty() ? "" : ", ") + inputs[i].shape().to_string() +
             (step.inputs[i] == kConstant ? " (a constant)" : "");
-  throw ShapeError("operation " + in_quotes(step.node->name) + " (" + step.node->op_class + "): on " + std::to_string(of.rows) + " of the batch's " +
-                   std::to_string(of.global_rows) +
-                   " rows it gives other numbers than on the whole batch, whether a constant is taken whole or "
-                   "by rows; it received " +
-                   text + "; use one device, or make the constant an input of the model");
+  throw ShapeError(
+      "operation " + in_quotes(step.node->name) + " (" + step.node->op_class + "): on " +
+      std::to_string(of.rows) + " of the batch's " + std::to_string(of.global_rows) +
+      " rows it gives other numbers than on the whole batch, whether a constant is taken whole or by rows; "
+      "it received " +
+      text + "; use one device, or make the constant an input of the model");
 }
 
 }  // namespace

@@ -172,7 +172,8 @@ TEST(Losses, HingeTakesTheLabelsOfTheWholeBatchOnAnyNumberOfDevices) {
           return Sequential({Input({1}), Dense(1, {.kernel_initializer = Constant({.value = 0.1})})});
         });
         model.compile({.optimizer = SGD(0.01), .loss = loss, .metrics = {metrics::Hinge()}});
-        const History history = model.fit(x, labels, {.batch_size = 5, .epochs = 2, .verbose = 0, .shuffle = false});
+        const History history =
+            model.fit(x, labels, {.batch_size = 5, .epochs = 2, .verbose = 0, .shuffle = false});
         const Logs logs = model.evaluate(x, labels, {.batch_size = 5, .verbose = 0});
         const std::vector<double> received = {history["loss"][0], history["loss"][1], history["hinge"][1],
                                               logs.at("loss"), logs.at("hinge")};

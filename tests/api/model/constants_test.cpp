@@ -35,7 +35,7 @@ Tensor counted(const Shape& shape, float scale = 1.0f) {
 
 using Body = std::function<Tensor(const Tensor& x)>;
 
-/// What the model of input (5,) predicts, and the loss after a step of fit and in evaluate, on so many devices.
+/// What the model of input (5,) predicts, its losses in fit and the one in evaluate, on so many devices.
 std::vector<float> numbers_on(int devices, const Body& body, bool from_file) {
   configure_logical_devices("cpu", devices);
   const ScratchFolder folder("constants");
