@@ -236,6 +236,32 @@ TEST_F(Gloo, WhatComesOutOfOrderEndsTheConnectionNotTheProcess) {
   ::close(other);
 }
 
+/// Of a message that is half written Gloo itself tells nobody.
+TEST_F(Gloo, WhoWaitsForAMessageToLeaveHearsThatItsReceiverIsGone) {
+  constexpr size_t kMuch = size_t{64} << 20;  // what no socket takes at once
+  const auto [own, other] = connected_pair();
+  std::vector<detail::Socket> sockets(2), others(2);
+  sockets[1] = detail::Socket(own);
+  others[0] = detail::Socket(other);
+  const auto sends = detail::gloo_links(0, std::move(sockets), std::chrono::seconds(30));
+  const auto receives = detail::gloo_links(1, std::move(others), std::chrono::seconds(30));
+  std::vector<std::byte> from(kMuch), into(kMuch);
+  const auto sent = sends->buffer(from.data(), kMuch), received = receives->buffer(into.data(), kMuch);
+  received->receive(0, 7, 0, kMuch);
+  sent->send(1, 7, 0, kMuch);
+  std::thread goes([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    receives->close();
+  });
+  const auto begun = std::chrono::steady_clock::now();
+  try {
+    while (sent->wait_sent(std::chrono::seconds(30))) sent->send(1, 7, 0, kMuch);
+  } catch (const std::exception&) {  // the same, told by a send
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  goes.join();
+}
+
 TEST_F(Gloo, TheProgramsHandlingOfSignalsStaysAsItIs) {
   meeting_at(options_, by_gloo);
   struct sigaction now {};
