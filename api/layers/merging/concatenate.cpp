@@ -3,11 +3,10 @@
 #include <nyala/api/layers/merging/concatenate.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/to_int.h>
-#include <nyala/backend/ops/elementwise/comparison.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/logical.h>
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/ops/shape/concatenate.h>
-#include <nyala/backend/ops/shape/repeat.h>
 #include <nyala/backend/ops/shape/shape.h>
 
 namespace nyala {
@@ -24,15 +23,17 @@ class ConcatenateNode final : public LayerNode {
   std::string class_name() const override { return "Concatenate"; }
   bool supports_masking() const override { return true; }
   /// A step counts where any of its elements comes from a step that does, or from an input without a mask.
+  /// These operations stand in files: those that Keras has there, none of which knows the number of rows.
   Tensors compute_mask(Inputs inputs, size_t) const override {
     Tensors masks;
     for (const Tensor& x : inputs) {
       const Tensor mask = mask_of(x);
       if (!mask.defined())
-        masks.push_back(ops::logical_or(ops::equal(x, x), ops::not_equal(x, x)));
+        masks.push_back(ops::ones_like(x, DType::bool_));
+      else if (mask.rank() < x.rank())
+        masks.push_back(ops::logical_or(ops::expand_dims(mask, -1), ops::zeros_like(x, DType::bool_)));
       else
-        masks.push_back(mask.rank() < x.rank() ? ops::broadcast_to(ops::expand_dims(mask, -1), x.shape())
-                                               : mask);
+        masks.push_back(mask);
     }
     return {ops::any(ops::concatenate(masks, static_cast<int>(config_.axis)), {-1})};
   }

@@ -134,7 +134,9 @@ Tensors read_broadcast_to(const OpArguments& a) {
   return {ops::broadcast_to(a.tensor("x", 0), Shape(a.integers("shape")))};
 }
 void write_broadcast_to(const TracedOp& op, OpConfig& out) {
-  out.config["shape"] = new_shape_to_json(op, op.as<ops::BroadcastDescriptor>().shape);
+  const Shape& shape = op.as<ops::BroadcastDescriptor>().shape;
+  if (!shape.is_known()) op.fail("Keras takes no unknown size in its shape " + shape.to_string());
+  out.config["shape"] = new_shape_to_json(op, shape);
 }
 
 Tensors read_take(const OpArguments& a) {

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nyala/nyala.h>
@@ -46,6 +47,26 @@ TEST_F(RefusedAtSave, NamesOfLayersWithoutSlashes) {
   EXPECT_THROW(Model({.inputs = {x}, .outputs = {Dense(1)(x)}, .name = "a/b"}), InvalidArgumentError);
   EXPECT_EQ(error_text<InvalidArgumentError>([] { Dense(2, {.name = "a/b"}); }),
             "Dense: expected a name without '/', received 'a/b'");
+}
+
+/// Keras cannot read a shape with -1 there.
+TEST_F(RefusedAtSave, BroadcastingToAnUnknownNumberOfRows) {
+  const Tensor x = Input({1}), y = Input({3});
+  const Model model({x, y}, {Dense(1)(ops::broadcast_to(x, y.shape()))});
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { model.save(folder_.file("m.keras")); }),
+              testing::HasSubstr("'broadcast_to' between layers cannot be saved"));
+}
+
+/// Its operations go into files with the mask of the layer that takes it.
+TEST(MaskOfConcatenate, IsWrittenAsKerasReadsIt) {
+  const Tensor words = Input({6}, {.dtype = "int32"});
+  const Tensor x = Embedding(9, 2, {.mask_zero = true})(words);
+  const Tensor y = Embedding(9, 3, {.mask_zero = true})(words);
+  const Tensor z = Embedding(9, 4)(words);
+  const std::string json = Model(words, LSTM(3)(Concatenate()({x, y, z}))).to_json();
+  for (const char* name : {"NotEqual", "ExpandDims", "FullLike", "LogicalOr", "Any"})
+    EXPECT_THAT(json, testing::HasSubstr("\"class_name\":\"" + std::string(name) + "\""));
+  EXPECT_THAT(json, testing::Not(testing::HasSubstr("BroadcastTo")));
 }
 
 }  // namespace
