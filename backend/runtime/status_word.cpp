@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <limits>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/status_word.h>
@@ -52,8 +53,9 @@ std::string place_of(const Status& status) {
 
 std::string Status::to_string() const {
   if (ok()) return "ok";
-  return std::string(code == StatusCode::label_out_of_range ? "label " : "index ") + std::to_string(value) +
-         " " + place_of(*this) + " is outside [0, " + std::to_string(limit) + ")";
+  const bool is_known = value != std::numeric_limits<int64_t>::min();
+  return std::string(code == StatusCode::label_out_of_range ? "label " : "index ") +
+         (is_known ? std::to_string(value) : "NaN, or beyond 64 bits,") + " " + place_of(*this) + " is outside [0, " + std::to_string(limit) + ")";
 }
 
 StatusWords::Word& StatusWords::word_of(Device device) {

@@ -264,8 +264,9 @@ SparseLabel::SparseLabel(const SparseCrossentropyDescriptor& d, const Tensor& ta
 float SparseLabel::report(const Tensor& word) const {
   if (kind_ == Kind::ignored) return 0.0f;
   constexpr double kMost = 9e18;  // of what an int64 holds
-  const double value = std::isnan(value_) ? -kMost : std::clamp(value_, -kMost, kMost);
-  report_status(word, {StatusCode::label_out_of_range, row_, static_cast<int64_t>(value), classes_});
+  const int64_t value =
+      std::abs(value_) <= kMost ? static_cast<int64_t>(value_) : std::numeric_limits<int64_t>::min();
+  report_status(word, {StatusCode::label_out_of_range, row_, value, classes_});
   return std::numeric_limits<float>::quiet_NaN();
 }
 

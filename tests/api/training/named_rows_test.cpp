@@ -1,4 +1,5 @@
 // Errors of labels and indices name the row that was given, whatever the order of the batches.
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,22 @@ TEST(NamedRows, OfIndicesGivenToPredict) {
                 model.predict(Tensor::from(ids, Shape{40, 2}), {.batch_size = 8, .verbose = 0});
               }),
               HasSubstr("index 4294967297 at (25, 1) is outside [0, 10)"));
+}
+
+TEST(NamedRows, WhatNoIntegerHoldsIsSaid) {
+  std::vector<float> labels(40, 1);
+  labels[17] = std::nanf("");
+  EXPECT_THAT(error_text<NumericError>([&] {
+                classifier().fit(kX, Tensor::from(labels, Shape{40}), {.batch_size = 8, .verbose = 0});
+              }),
+              HasSubstr("label NaN, or beyond 64 bits, in row 2 is outside [0, 4) (counted within its"));
+  const Model model = Sequential({Input({2}), Embedding(10, 3), Flatten()});
+  std::vector<float> ids(80, 1);
+  ids[51] = 1e30f;
+  EXPECT_THAT(error_text<NumericError>([&] {
+                model.predict(Tensor::from(ids, Shape{40, 2}), {.batch_size = 8, .verbose = 0});
+              }),
+              HasSubstr("index NaN, or beyond 64 bits, at (1, 1) is outside [0, 10) (counted"));
 }
 
 }  // namespace
