@@ -24,8 +24,15 @@ def run_and_kill(command, seconds):
 def saves(programs, folder, trials, draw):
     path, bad = str(folder / "forever.weights.h5"), 0
     program = str(programs / "save_forever")
+    begun = time.monotonic()
+    child = subprocess.Popen([program, path])
+    while not os.path.exists(path) and child.poll() is None and time.monotonic() < begun + 120:
+        time.sleep(0.01)
+    first = time.monotonic() - begun  # a sanitizer starts slowly
+    child.kill()
+    child.wait()
     for _ in range(trials):
-        run_and_kill([program, path], draw.uniform(0.02, 0.3))
+        run_and_kill([program, path], draw.uniform(0.1 * first, first + 0.3))
         if os.path.exists(path) and subprocess.run([program, path, "check"]).returncode != 0:
             bad += 1
     left = len(list(folder.glob("forever*.nyala-tmp-*")))

@@ -92,9 +92,10 @@ TEST(NamedRows, WhatNoIntegerHoldsIsSaid) {
   std::vector<float> labels(40, 1);
   labels[17] = std::nanf("");
   EXPECT_THAT(error_text<NumericError>([&] {
-                classifier().fit(kX, Tensor::from(labels, Shape{40}), {.batch_size = 8, .verbose = 0});
+                classifier().fit(kX, Tensor::from(labels, Shape{40}),
+                                 {.batch_size = 8, .verbose = 0, .shuffle = false});
               }),
-              HasSubstr("label NaN, or beyond 64 bits, in row 2 is outside [0, 4) (counted within its"));
+              HasSubstr("label NaN, or beyond 64 bits, in row 1 is outside [0, 4) (counted within its"));
   const Model model = Sequential({Input({2}), Embedding(10, 3), Flatten()});
   std::vector<float> ids(80, 1);
   ids[51] = 1e30f;
