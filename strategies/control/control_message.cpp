@@ -1,11 +1,6 @@
-// Numbers in little endian, texts behind their length, in a fixed order behind a number for the form. The
-// reader believes no length: each is held against a limit and against the bytes that are left before anything
-// is made.
 #include <nyala/strategies/control/control_message.h>
 
-#include <type_traits>
-
-#include <nyala/backend/core/error.h>
+#include <nyala/strategies/control/message_bytes.h>
 
 namespace nyala::detail {
 
@@ -14,91 +9,12 @@ namespace {
 /// Of the form of messages: another one is refused before anything else is read.
 constexpr uint32_t kControlForm = 0x4e790003;
 
-class ControlWriter {
- public:
-  template <class Number>
-  void number(Number value) {
-    using Bits = std::make_unsigned_t<Number>;
-    for (size_t byte = 0; byte < sizeof(Number); ++byte)
-      bytes_ += static_cast<char>((static_cast<Bits>(value) >> (8 * byte)) & 0xff);
-  }
-  void text(const std::string& value, size_t most, const char* what) {
-    if (value.size() > most)
-      throw InvalidArgumentError("control plane: " + std::string(what) + " of " +
-                                 std::to_string(value.size()) + " bytes, at most " + std::to_string(most));
-    number(static_cast<uint32_t>(value.size()));
-    bytes_ += value;
-  }
-  void count(size_t size, size_t most, const char* what) {
-    if (size > most)
-      throw InvalidArgumentError("control plane: " + std::to_string(size) + " " + what + ", at most " +
-                                 std::to_string(most));
-    number(static_cast<uint32_t>(size));
-  }
-  std::string take() && { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-};
-
-class ControlReader {
- public:
-  explicit ControlReader(std::string_view bytes) : bytes_(bytes) {
-    if (bytes.size() > kMaxControlMessage) fail("it is longer than 4 MB");
-  }
-
-  template <class Number>
-  Number number() {
-    using Bits = std::make_unsigned_t<Number>;
-    if (bytes_.size() - place_ < sizeof(Number)) fail("it ends inside of a number");
-    Bits value = 0;
-    for (size_t byte = 0; byte < sizeof(Number); ++byte)
-      value = static_cast<Bits>(
-          value |
-          static_cast<Bits>(static_cast<Bits>(static_cast<unsigned char>(bytes_[place_++])) << (8 * byte)));
-    return static_cast<Number>(value);
-  }
-  std::string text(size_t most) {
-    const uint32_t size = number<uint32_t>();
-    if (size > most) fail("a text is longer than it may be");
-    if (size > bytes_.size() - place_) fail("a text is longer than the message");
-    place_ += size;
-    return std::string(bytes_.substr(place_ - size, size));
-  }
-  uint32_t count(size_t most) {
-    const uint32_t size = number<uint32_t>();
-    if (size > most) fail("a list is longer than it may be");
-    return size;
-  }
-  template <class Kind>
-  Kind kind(Kind last) {
-    const uint8_t value = number<uint8_t>();
-    if (value > static_cast<uint8_t>(last)) fail("a kind is unknown");
-    return static_cast<Kind>(value);
-  }
-  void expect_form() {
-    if (number<uint32_t>() != kControlForm)
-      fail("it has another form; are all processes of one version of Nyala?");
-  }
-  void expect_end() {
-    if (place_ != bytes_.size()) fail("bytes are left over");
-  }
-
- private:
-  [[noreturn]] void fail(const std::string& reason) const {
-    throw CommunicationError("control plane: no message (at byte " + std::to_string(place_) + " of " +
-                             std::to_string(bytes_.size()) + "): " + reason);
-  }
-
-  std::string_view bytes_;
-  size_t place_ = 0;
-};
+constexpr std::string_view kWho = "control plane: ";
 
 }  // namespace
 
 std::string encode(const ControlRequest& request) {
-  ControlWriter out;
-  out.number(kControlForm);
+  MessageWriter out(kWho, kControlForm);
   out.number(static_cast<uint8_t>(request.call));
   out.number(request.rank);
   out.number(request.size);
@@ -126,8 +42,7 @@ std::string encode(const ControlRequest& request) {
 }
 
 std::string encode(const ControlReply& reply) {
-  ControlWriter out;
-  out.number(kControlForm);
+  MessageWriter out(kWho, kControlForm);
   out.number(static_cast<uint8_t>(reply.status));
   out.number(static_cast<uint8_t>(reply.found));
   out.number(reply.rank);
@@ -147,8 +62,8 @@ std::string encode(const ControlReply& reply) {
 }
 
 ControlRequest decode_control_request(std::string_view bytes) {
-  ControlReader in(bytes);
-  in.expect_form();
+  MessageReader in(kWho, bytes, kMaxControlMessage);
+  in.expect_form(kControlForm);
   ControlRequest request;
   request.call = in.kind(ControlCall::find);
   request.rank = in.number<int32_t>();
@@ -176,8 +91,8 @@ ControlRequest decode_control_request(std::string_view bytes) {
 }
 
 ControlReply decode_control_reply(std::string_view bytes) {
-  ControlReader in(bytes);
-  in.expect_form();
+  MessageReader in(kWho, bytes, kMaxControlMessage);
+  in.expect_form(kControlForm);
   ControlReply reply;
   reply.status = in.kind(ControlStatus::elsewhere);
   reply.found = in.number<uint8_t>() != 0;
