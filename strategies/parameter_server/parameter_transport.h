@@ -56,15 +56,17 @@ struct ParameterAnswer {
   std::function<void(uint64_t offset, std::span<std::byte> chunk)> fill = {};
 };
 
-/// One call at the server. Destroyed without finish() where it broke off, or after it.
+/// One call at the server. Destroyed without finish() where it broke off, or after it. Its functions never
+/// overlap, and cancel() is the last. They, `fill` and AnswerPlace run on the transport's few threads: they
+/// may compute, and wait neither for another call nor for long.
 class ParameterReceiver {
  public:
   virtual ~ParameterReceiver() = default;
   /// Where the payload of `bytes` bytes goes; sizes add up to that. What it throws refuses the call. The
   /// places stay valid as long as this object lives.
   virtual ReceivedBytes place(uint64_t bytes) = 0;
-  /// Everything has come. `answer` is called once, from any thread, now or later; or `refuse` with a text. What
-  /// finish() throws refuses, too.
+  /// Everything has come. `answer` is called once, from any thread, now or later; or `refuse` with a text.
+  /// What finish() throws refuses, too.
   virtual void finish(std::function<void(ParameterAnswer)> answer,
                       std::function<void(const std::string&)> refuse) = 0;
   /// The asker is gone or waits no longer: no answer is needed any more. May come from any thread.
