@@ -1,17 +1,9 @@
 // One method, whose messages are bytes of our own form: gRPC's generic interfaces, without generated code.
-// Settings: SO_REUSEPORT would let two servers share a port, proxies of the environment would be asked for
-// 127.0.0.1, too, and without keepalive a connection whose other end is gone blocks for a quarter of an hour.
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
-#include <grpc/grpc.h>
-#include <grpc/support/log.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <fstream>
-#include <future>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -19,31 +11,13 @@
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/strategies/control/control_transport.h>
+#include <nyala/strategies/control/grpc_settings.h>
 
 namespace nyala::detail {
 
 namespace {
 
 constexpr const char* kControlMethod = "/nyala.Cluster/Call";
-
-/// What gRPC would write to the standard error: what it is about, the caller is told by an error of ours.
-void write_to_log(gpr_log_func_args* said) { log(LogChannel::info, "gRPC: " + std::string(said->message)); }
-
-/// Before gRPC is used first. A program that uses it itself, or whose environment says what it should log,
-/// keeps its own setting.
-void take_over_log() {
-  [[maybe_unused]] static const bool is_ours = [] {
-    const bool is_programs =
-        grpc_is_initialized() != 0 || std::getenv("GRPC_VERBOSITY") || std::getenv("GRPC_TRACE");
-    if (!is_programs) gpr_set_log_function(write_to_log);
-    return !is_programs;
-  }();
-}
-
-grpc::ByteBuffer to_buffer(const std::string& bytes) {
-  const grpc::Slice slice(bytes);
-  return grpc::ByteBuffer(&slice, 1);
-}
 
 std::string to_bytes(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
@@ -52,42 +26,6 @@ std::string to_bytes(const grpc::ByteBuffer& buffer) {
   for (const grpc::Slice& slice : slices)
     bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
   return bytes;
-}
-
-std::string file_text(const std::string& path, const char* what) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in || text.empty())
-    throw IoError("control plane: cannot read " + std::string(what) + " " + in_quotes(path));
-  return text;
-}
-
-struct TlsTexts {
-  std::string ca, certificate, key;
-};
-
-TlsTexts tls_texts(const ControlSecurity& security) {
-  return {file_text(security.ca_file, "the authority's certificate"),
-          file_text(security.certificate_file, "the certificate"), file_text(security.key_file, "the key")};
-}
-
-std::shared_ptr<grpc::ServerCredentials> server_credentials(const ControlSecurity& security) {
-  if (!security.has_tls()) return grpc::InsecureServerCredentials();
-  const TlsTexts texts = tls_texts(security);
-  grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = texts.ca;
-  options.pem_key_cert_pairs = {{texts.key, texts.certificate}};
-  return grpc::SslServerCredentials(options);
-}
-
-std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const ControlSecurity& security) {
-  if (!security.has_tls()) return grpc::InsecureChannelCredentials();
-  const TlsTexts texts = tls_texts(security);
-  grpc::SslCredentialsOptions options;
-  options.pem_root_certs = texts.ca;
-  options.pem_cert_chain = texts.certificate;
-  options.pem_private_key = texts.key;
-  return grpc::SslCredentials(options);
 }
 
 /// One call on the server. It deletes itself when gRPC is done with it; the answer may come from any thread,
@@ -146,13 +84,7 @@ class GrpcControlListener final : public ControlListener, private grpc::Callback
   GrpcControlListener(const HostPort& address, const ControlSecurity& security, ControlState& state)
       : state_(state) {
     grpc::ServerBuilder builder;
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
-    builder.SetMaxReceiveMessageSize(static_cast<int>(kMaxControlMessage));
-    builder.SetMaxSendMessageSize(static_cast<int>(kMaxControlMessage));
+    set_up_server(builder, kMaxControlMessage);
     builder.RegisterCallbackGenericService(this);
     builder.AddListeningPort(address.text(), server_credentials(security), &port_);
     server_ = builder.BuildAndStart();
@@ -180,18 +112,8 @@ class GrpcControlListener final : public ControlListener, private grpc::Callback
 class GrpcControlConnection final : public ControlConnection {
  public:
   GrpcControlConnection(const HostPort& address, const ControlSecurity& security) : address_(address.text()) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxControlMessage));
-    arguments.SetMaxSendMessageSize(static_cast<int>(kMaxControlMessage));
-    channel_ = grpc::CreateCustomChannel(address_, channel_credentials(security), arguments);
+    channel_ = grpc::CreateCustomChannel(address_, channel_credentials(security),
+                                         channel_arguments(kMaxControlMessage));
     stub_ = std::make_unique<grpc::GenericStub>(channel_);
   }
 
@@ -205,9 +127,10 @@ class GrpcControlConnection final : public ControlConnection {
       const auto now = std::chrono::system_clock::now();
       check_open();
       if (now >= deadline)
-        throw TimeoutError(where() + "it did not come in " + seconds_text(timeout) + why_not());
+        throw TimeoutError(where() + "it did not come in " + seconds_text(timeout) +
+                           why_not_there(*stub_, kControlMethod));
       if (now >= warn_at && !std::exchange(warned, true))
-        log(LogChannel::warning, where() + "it is not there yet" + why_not());
+        log(LogChannel::warning, where() + "it is not there yet" + why_not_there(*stub_, kControlMethod));
       channel_->WaitForStateChange(state, std::min(now + kLook, deadline));
     }
   }
@@ -266,22 +189,6 @@ class GrpcControlConnection final : public ControlConnection {
     const std::lock_guard lock(mutex_);
     check_not_cancelled();
   }
-  /// What an attempt of now ends with: ": Connection refused". A call that does not wait tells.
-  std::string why_not() {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
-    const grpc::ByteBuffer nothing = to_buffer("");
-    grpc::ByteBuffer reply;
-    const auto end = std::make_shared<std::promise<grpc::Status>>();
-    stub_->UnaryCall(&context, kControlMethod, {}, &nothing, &reply,
-                     [end](const grpc::Status& status) { end->set_value(status); });
-    const grpc::Status status = end->get_future().get();
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return ": nothing comes back from there";
-    const std::string text = status.error_message(), kLast = "last error: ";
-    const size_t last = text.find(kLast);
-    return ": " + (last == std::string::npos ? text : text.substr(last + kLast.size()));
-  }
-
   std::string address_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<grpc::GenericStub> stub_;
@@ -296,14 +203,14 @@ bool grpc_is_built() { return true; }
 
 std::unique_ptr<ControlConnection> connect_control(const HostPort& address, const ControlSecurity& security) {
   check_control_security(address, security);
-  take_over_log();
+  take_over_grpc_log();
   return std::make_unique<GrpcControlConnection>(address, security);
 }
 
 std::unique_ptr<ControlListener> listen_control(const HostPort& address, const ControlSecurity& security,
                                                 ControlState& state) {
   check_control_security(address, security);
-  take_over_log();
+  take_over_grpc_log();
   return std::make_unique<GrpcControlListener>(address, security, state);
 }
 
