@@ -8,6 +8,7 @@
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/communicators/process_link.h>
+#include <nyala/strategies/parameter_server/parameter_server_job.h>
 
 namespace nyala {
 
@@ -79,6 +80,9 @@ InProcessStrategy::InProcessStrategy(InProcessOptions options)
       registration_(*store_, *this) {
   group_.profiler = buckets_.profiler = &profiler_;
   for (size_t i = 0; i < options_.devices.size(); ++i) tapes_.push_back(std::make_unique<Tape>());
+  if (options_.parameter_servers)
+    store_->set_created(
+        [this](const Variable& made) { options_.parameter_servers->parameters().created(made); });
   if (!processes_) return;
   group_.set_processes(processes_);
   store_->set_processes(processes_);
@@ -122,7 +126,12 @@ bool InProcessStrategy::runs_on_this_thread() const {
   return false;
 }
 
-void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule* rule) {
+UpdateRule& InProcessStrategy::acting(UpdateRule& rule) {
+  return options_.parameter_servers ? options_.parameter_servers->parameters().remote(rule, *store_) : rule;
+}
+
+void InProcessStrategy::run(const std::function<void(Replica&)>& fn, UpdateRule* given) {
+  UpdateRule* const rule = given ? &acting(*given) : nullptr;
   if (!rule && num_replicas_in_sync() == 1) return run_alone(fn);
   const Turn turn(*this);
   group_.reset();
@@ -249,8 +258,9 @@ bool InProcessStrategy::take_pending(const UpdateRule& rule) {
   throw StateError(name() + ": update() needs a run() with the same rule before it");
 }
 
-void InProcessStrategy::update(UpdateRule& rule) {
+void InProcessStrategy::update(UpdateRule& given) {
   const Turn turn(*this);
+  UpdateRule& rule = acting(given);
   const bool complete = take_pending(rule);
   profiler_.begin_update();
   if (complete)

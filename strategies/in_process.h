@@ -38,6 +38,8 @@ struct InProcessOptions {
   ProcessCommunicators processes = {};
   /// In their place: who gives those of one generation after another.
   std::shared_ptr<ProcessGroup> group = nullptr;
+  /// Set: the variables lie on servers, which apply what rules are to apply here.
+  std::shared_ptr<detail::ParameterServerJob> parameter_servers = nullptr;
 };
 
 /// Synchronous replicas in this process, one thread each. One replica is the plain case. Steps of different
@@ -53,6 +55,7 @@ class InProcessStrategy final : public StrategyNode {
   int num_local_replicas() const override { return group_.size(); }
   ProcessLink* processes() override { return processes_.get(); }
   ProcessGenerations* generations() override { return generations_.get(); }
+  detail::ParameterServerJob* parameter_server_job() override { return options_.parameter_servers.get(); }
   std::string describe() const override;
   ParameterStore& store() override { return *store_; }
   RowRange rows_of(int replica_id, int64_t global_rows) const override;
@@ -92,6 +95,8 @@ class InProcessStrategy final : public StrategyNode {
   };
 
   void follow(const ProcessCommunicators& processes);
+  /// What is applied in the place of `rule`: itself, unless servers apply it.
+  UpdateRule& acting(UpdateRule& rule);
   bool runs_on_this_thread() const;
   void run_alone(const std::function<void(Replica&)>& fn);
   void fail(int local_index) noexcept;

@@ -2,6 +2,7 @@
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/in_process.h>
+#include <nyala/strategies/parameter_server/parameter_server_job.h>
 
 namespace nyala {
 
@@ -42,6 +43,7 @@ std::string InProcessStrategy::describe() const {
   if (generations_)
     text += "; generation " + std::to_string(generations_->number()) + " of " + generations_->describe();
   if (generations_ && !generations_->kept.empty()) text += "; " + generations_->kept;
+  if (options_.parameter_servers) text += "; " + options_.parameter_servers->describe();
   return text + profiler_.summary();
 }
 

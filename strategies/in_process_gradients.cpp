@@ -99,7 +99,7 @@ void InProcessStrategy::apply_gradients(const GradientUpdate& update) {
 // bucket), and meet again to update. Weights are not read in between.
 void InProcessStrategy::apply_together(const Replica& replica, const GradientUpdate& update) {
   replica.context->barrier("apply_gradients()", &update, [&](Contributions contributions) {
-    begin_manual(update.rule(with_gradients(alike(contributions))), update.optimizer);
+    begin_manual(acting(update.rule(with_gradients(alike(contributions)))), update.optimizer);
   });
   feed(replica.local_index, update);
   replica.context->barrier("apply_gradients()", &update, [this](Contributions) {
@@ -114,7 +114,7 @@ void InProcessStrategy::apply_alone(const GradientUpdate& update) {
                       thread_context().strategy.get() == this;
   std::optional<Turn> turn;
   if (!merged) turn.emplace(*this);
-  begin_manual(update.rule(with_gradients({&update})), update.optimizer);
+  begin_manual(acting(update.rule(with_gradients({&update}))), update.optimizer);
   if (first_replica() == 0)
     feed(0, update);
   else

@@ -20,6 +20,10 @@ namespace nyala {
 
 class ProcessGenerations;
 
+namespace detail {
+class ParameterServerJob;
+}
+
 /// Gradients that a program made itself, with what applies them.
 struct GradientUpdate {
   /// Names the caller in errors; on all replicas the same one.
@@ -48,6 +52,8 @@ class StrategyNode : public std::enable_shared_from_this<StrategyNode> {
   virtual ProcessExchange* processes() { return nullptr; }
   /// Those processes, one generation after another; null: the first failure is the end.
   virtual ProcessGenerations* generations() { return nullptr; }
+  /// Where the variables lie on servers that workers train at their own pace; null: they lie here.
+  virtual detail::ParameterServerJob* parameter_server_job() { return nullptr; }
   /// Text for people: replicas, devices, how gradients are reduced.
   virtual std::string describe() const = 0;
   /// True for what programs without a strategy run on.

@@ -222,7 +222,9 @@ Variable ParameterStore::create(const VariableSpec& given) {
   if (node->home.defined()) node->home.copy_from(initial);
   for (const Tensor& copy : node->copies)
     if (!node->home.defined() || copy.raw() != node->home.raw()) copy.copy_from(initial);
-  return Variable::of(std::move(node));
+  const Variable made = Variable::of(std::move(node));
+  if (created_) created_(made);
+  return made;
 }
 
 const DistributedVariable* ParameterStore::kind_of(const VariableSpec& spec) const {

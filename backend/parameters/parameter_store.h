@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -116,6 +117,8 @@ class ParameterStore final : public VariableCreator,
   /// Set before the first variable is made where other processes have replicas, too: from then on create() is
   /// called by all of them, and what rank 0 makes is the first value everywhere.
   void set_processes(std::shared_ptr<ProcessExchange> processes) { processes_ = std::move(processes); }
+  /// Set before the first variable is made: is told of each one that has been made, with its first value.
+  void set_created(std::function<void(const Variable&)> created) { created_ = std::move(created); }
   ProcessExchange* processes() const override { return processes_.get(); }
 
   friend std::shared_ptr<ParameterStore> detail::default_store(Device device);
@@ -143,6 +146,7 @@ class ParameterStore final : public VariableCreator,
   std::optional<Device> parameter_device_;
   bool plain_ = false;
   std::shared_ptr<ProcessExchange> processes_;
+  std::function<void(const Variable&)> created_;
   mutable Mutex mutex_;
   std::map<DType, Arena> arenas_;
   int32_t next_leaf_ = 0;

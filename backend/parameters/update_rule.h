@@ -27,6 +27,9 @@ class UpdateRule {
   /// The variables that the rule changes; all float32 or all float64, from one store.
   virtual const Variables& variables() const = 0;
 
+  /// Those of them that the step which goes on updates: all that were not left out since begin_step().
+  virtual const Variables& updated() const { return variables(); }
+
   /// Prepares for one more step; returns false if gradients are only to be gathered in this step (gradient
   /// accumulation): then nothing is reduced and apply() is not called.
   virtual bool begin_step() = 0;

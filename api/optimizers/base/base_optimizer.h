@@ -50,6 +50,8 @@ class BaseOptimizer : public UpdateRule {
   /// Excludes variables whose name (Keras' "kernel") or path contains one of `patterns` from weight decay.
   /// Throws StateError after build, as Keras does.
   virtual void exclude_from_weight_decay(std::vector<std::string> patterns) = 0;
+  /// Those patterns; of a group, whose members have their own, none.
+  virtual std::vector<std::string> excluded_from_weight_decay() const { return {}; }
 
   /// Updates done: steps / accumulation steps.
   virtual int64_t iterations() const = 0;
@@ -89,6 +91,7 @@ class BaseOptimizer : public UpdateRule {
   /// strategies.
   virtual UpdateRule& rule_for(ParameterStore& store, const Variables& listed, const Variables& active) = 0;
 
+  const Variables& updated() const override { return part_ ? part_->variables() : variables(); }
   /// After begin_step(): the step that goes on updates `active` alone, the others keep value and state.
   void restrict_step(ParameterStore& store, const Variables& active);
 

@@ -27,6 +27,7 @@ class OptimizerNode : public BaseOptimizer, public UpdateFormula {
   void build(ParameterStore& store, const Variables& variables) override;
   bool built() const override { return state_.built(); }
   void exclude_from_weight_decay(std::vector<std::string> patterns) override;
+  std::vector<std::string> excluded_from_weight_decay() const override { return no_decay_; }
   int64_t iterations() const override;
   int64_t steps() const override { return steps_; }
   double learning_rate() const override;

@@ -1,0 +1,247 @@
+// Questions that cannot be answered yet wait in a list; whatever changes looks through it. Answers are sent
+// without the lock: whoever gets one may ask again in the same moment.
+#include <nyala/strategies/parameter_server/coordinator.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala::detail {
+
+namespace {
+
+/// "expected optimizer = Adam, received optimizer = SGD".
+std::string first_difference(const std::string& expected, const std::string& received) {
+  std::istringstream ours(expected), theirs(received);
+  std::string own, other;
+  do {
+    own.clear(), other.clear();
+    std::getline(ours, own);
+    std::getline(theirs, other);
+  } while (own == other && (ours || theirs));
+  return "expected " + (own.empty() ? "nothing more" : own) + ", received " +
+         (other.empty() ? "nothing more" : other);
+}
+
+}  // namespace
+
+/// One question of a worker. What it asks is done when all of it has come.
+class Coordinator::Receiver final : public ParameterReceiver {
+ public:
+  Receiver(Coordinator& coordinator, uint64_t call, CoordinatorRequest request)
+      : coordinator_(coordinator), call_(call), request_(std::move(request)) {}
+
+  ReceivedBytes place(uint64_t bytes) override {
+    if (bytes > 0) throw CommunicationError("coordinator: a question with a payload");
+    return {};
+  }
+  void finish(std::function<void(ParameterAnswer)> answer,
+              std::function<void(const std::string&)> refuse) override {
+    try {
+      coordinator_.ask(call_, request_, answer);
+    } catch (const std::exception& error) {
+      refuse(error.what());
+    }
+  }
+  void cancel() noexcept override { coordinator_.forget(call_); }
+
+ private:
+  Coordinator& coordinator_;
+  uint64_t call_;
+  CoordinatorRequest request_;
+};
+
+Coordinator::Coordinator(std::chrono::milliseconds lease, uint64_t seed) : lease_(lease), seed_(seed) {}
+
+Coordinator::~Coordinator() { fail_training("the chief has ended"); }
+
+std::shared_ptr<ParameterReceiver> Coordinator::begin(std::string header) {
+  CoordinatorRequest request = decode_coordinator_request(header);
+  const std::lock_guard lock(mutex_);
+  return std::make_shared<Receiver>(*this, ++next_call_, std::move(request));
+}
+
+void Coordinator::send(const Ready& ready) {
+  for (const auto& [answer, reply] : ready) answer({.header = encode(reply)});
+}
+
+void Coordinator::ask(uint64_t call, const CoordinatorRequest& request, const Answer& answer) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (request.call == CoordinatorCall::watch) {
+      watches_[call] = request.worker;
+      waiting_[call] = {request, answer};
+      changed_.notify_all();
+      return;
+    }
+    take(request);
+    waiting_[call] = {request, answer};
+  }
+  answer_waiting();
+}
+
+void Coordinator::forget(uint64_t call) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.erase(call);
+    const auto watch = watches_.find(call);
+    if (watch == watches_.end()) return;
+    if (is_on_ && given_.contains(watch->second)) ++lost_;
+    dispenser_.lost(watch->second);
+    given_.erase(watch->second);
+    watches_.erase(watch);
+    changed_.notify_all();
+  }
+  answer_waiting();
+}
+
+/// What a worker tells.
+void Coordinator::take(const CoordinatorRequest& request) {
+  if (!is_on_ || request.training != training_) return;
+  if (request.call == CoordinatorCall::fail) {
+    events_.push_back({.kind = CoordinatorEvent::Kind::failed, .text = request.text});
+  } else if (request.call == CoordinatorCall::done || request.call == CoordinatorCall::ended) {
+    const auto given = given_.find(request.worker);
+    if (given == given_.end() || given->second.id != request.id) return;
+    const DispensedBatch batch = given->second;
+    given_.erase(given);
+    if (request.call == CoordinatorCall::ended)
+      dispenser_.ended(request.worker, request.id);
+    else if (dispenser_.done(request.worker, request.id))
+      events_.push_back(
+          {.kind = CoordinatorEvent::Kind::batch_done, .batch = batch, .values = request.values});
+  }
+  changed_.notify_all();
+}
+
+std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& request) {
+  using Call = CoordinatorCall;
+  if (request.call == Call::watch) return std::nullopt;
+  if (request.call == Call::hello) return CoordinatorReply{.text = std::to_string(seed_)};
+  if (request.call != Call::join && request.call != Call::next) return CoordinatorReply{};
+  if (failed_) return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = *failed_};
+  if (const auto over = results_.find(request.training); over != results_.end()) return over->second;
+  if (!is_on_ || request.training != training_) return std::nullopt;
+  if (request.call == Call::next) return batch_for(request.worker);
+  if (request.text == facts_) return CoordinatorReply{.text = greeting_};
+  return CoordinatorReply{.kind = CoordinatorReply::Kind::failed,
+                          .text = "this worker trains something else than the chief: " +
+                                  first_difference(facts_, request.text) +
+                                  "; all processes run the same program"};
+}
+
+std::optional<CoordinatorReply> Coordinator::batch_for(uint64_t worker) {
+  if (!epoch_is_on_) return std::nullopt;
+  const DispenserAnswer next = dispenser_.next(worker, Clock::now());
+  if (next.kind != DispenserAnswer::Kind::range) return std::nullopt;
+  const DispensedBatch batch{.id = next.range.id,
+                             .epoch = next.range.epoch,
+                             .batch = next.range.batch,
+                             .step = first_step_ + next.range.batch};
+  given_[worker] = batch;
+  return CoordinatorReply{.kind = CoordinatorReply::Kind::batch, .batch = batch};
+}
+
+void Coordinator::answer_waiting() {
+  Ready ready;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+      const std::optional<CoordinatorReply> reply = reply_to(it->second.request);
+      if (reply) ready.emplace_back(std::move(it->second.answer), *reply);
+      it = reply ? waiting_.erase(it) : std::next(it);
+    }
+    if (epoch_is_on_ && dispenser_.is_epoch_over()) {
+      epoch_is_on_ = false;
+      events_.push_back({.kind = CoordinatorEvent::Kind::epoch_over});
+      changed_.notify_all();
+    }
+  }
+  send(ready);
+}
+
+void Coordinator::begin_training(uint64_t training, const std::string& facts, const std::string& greeting) {
+  {
+    const std::lock_guard lock(mutex_);
+    training_ = training;
+    facts_ = facts;
+    greeting_ = greeting;
+    is_on_ = true;
+    events_.clear();
+  }
+  answer_waiting();
+}
+
+void Coordinator::begin_epoch(int64_t epoch, int64_t batches, int64_t step) {
+  {
+    const std::lock_guard lock(mutex_);
+    first_step_ = step;
+    dispenser_.begin_epoch(epoch, batches);
+    epoch_is_on_ = true;
+  }
+  answer_waiting();
+}
+
+void Coordinator::stop_epoch() {
+  {
+    const std::lock_guard lock(mutex_);
+    dispenser_.stop();
+  }
+  answer_waiting();
+}
+
+CoordinatorEvent Coordinator::wait(std::chrono::milliseconds time) {
+  constexpr std::chrono::milliseconds kLook{500};
+  const auto deadline = Clock::now() + time;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_until(lock, std::min(Clock::now() + kLook, deadline), [this] { return !events_.empty(); });
+      if (!events_.empty()) {
+        CoordinatorEvent event = std::move(events_.front());
+        events_.pop_front();
+        return event;
+      }
+      if (Clock::now() >= deadline) return {};
+      dispenser_.expire(Clock::now(), lease_);
+    }
+    answer_waiting();
+  }
+}
+
+void Coordinator::end_training(const std::string& result) {
+  {
+    const std::lock_guard lock(mutex_);
+    results_[training_] = {.kind = CoordinatorReply::Kind::is_over, .text = result};
+    is_on_ = epoch_is_on_ = false;
+    given_.clear();
+  }
+  answer_waiting();
+}
+
+void Coordinator::fail_training(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    failed_ = why;
+    is_on_ = epoch_is_on_ = false;
+  }
+  answer_waiting();
+}
+
+int Coordinator::num_workers() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(watches_.size());
+}
+
+bool Coordinator::wait_until_workers_left(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, time, [this] { return watches_.empty(); });
+}
+
+std::string Coordinator::describe() const {
+  const std::lock_guard lock(mutex_);
+  return std::to_string(watches_.size()) + " workers; " + std::to_string(lost_) + " were lost over a batch";
+}
+
+}  // namespace nyala::detail

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nyala/strategies/parameter_server/coordinator_message.h>
+#include <nyala/strategies/parameter_server/parameter_transport.h>
+#include <nyala/strategies/parameter_server/range_dispenser.h>
+
+namespace nyala::detail {
+
+/// What the chief learns of its workers.
+struct CoordinatorEvent {
+  enum class Kind { batch_done, epoch_over, failed, nothing };
+  Kind kind = Kind::nothing;
+  DispensedBatch batch = {};
+  std::vector<double> values = {};  ///< what the batch came to
+  std::string text = {};            ///< of failed: who and why
+};
+
+/// Hands the batches of a training out to whoever asks, and counts each once. A worker that is gone gives its
+/// batch back, one that is silent for `lease`, too. Workers may come and go at any time.
+class Coordinator final : public ParameterService {
+ public:
+  /// `seed`: of the random numbers of all processes.
+  Coordinator(std::chrono::milliseconds lease, uint64_t seed);
+  /// Workers that wait are told that the job is over.
+  ~Coordinator() override;
+
+  std::shared_ptr<ParameterReceiver> begin(std::string header) override;
+
+  /// Workers that have come to that training, and that come, take part in it, and are told `greeting`. Who has
+  /// other facts (lines "name = value") is refused.
+  void begin_training(uint64_t training, const std::string& facts, const std::string& greeting);
+  /// `batches` below 0: workers find out. `step`: that of batch 0.
+  void begin_epoch(int64_t epoch, int64_t batches, int64_t step);
+  /// The next event; `nothing` where there is none in that time.
+  CoordinatorEvent wait(std::chrono::milliseconds time);
+  /// Nothing more of this epoch is handed out; what is out counts.
+  void stop_epoch();
+  /// Whoever takes part in it, or comes to it later, gets `result`.
+  void end_training(const std::string& result);
+  /// The same with an error.
+  void fail_training(const std::string& why);
+
+  int num_workers() const;
+  /// False where some are still there after that time.
+  bool wait_until_workers_left(std::chrono::milliseconds time);
+  std::string describe() const;
+
+ private:
+  class Receiver;
+  using Clock = std::chrono::steady_clock;
+  using Answer = std::function<void(ParameterAnswer)>;
+  struct Waiting {
+    CoordinatorRequest request;
+    Answer answer;
+  };
+  using Ready = std::vector<std::pair<Answer, CoordinatorReply>>;
+
+  void ask(uint64_t call, const CoordinatorRequest& request, const Answer& answer);
+  void forget(uint64_t call);
+  std::optional<CoordinatorReply> reply_to(const CoordinatorRequest& request);
+  std::optional<CoordinatorReply> batch_for(uint64_t worker);
+  void take(const CoordinatorRequest& request);
+  /// Answers what can be answered now; called without the lock.
+  void answer_waiting();
+  static void send(const Ready& ready);
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::chrono::milliseconds lease_;
+  const uint64_t seed_;
+  RangeDispenser dispenser_;
+  uint64_t next_call_ = 0;
+  uint64_t training_ = 0;  // that goes on; 0: none yet
+  bool is_on_ = false;
+  std::string facts_, greeting_;
+  int64_t first_step_ = 0;
+  bool epoch_is_on_ = false;
+  std::map<uint64_t, CoordinatorReply> results_;   // of trainings that are over
+  std::map<uint64_t, Waiting> waiting_;            // by call
+  std::map<uint64_t, uint64_t> watches_;           // workers by call
+  std::map<uint64_t, DispensedBatch> given_;       // what each worker has
+  std::deque<CoordinatorEvent> events_;
+  uint64_t lost_ = 0;
+  std::optional<std::string> failed_;
+};
+
+}  // namespace nyala::detail

@@ -1,0 +1,74 @@
+#include <nyala/strategies/parameter_server/coordinator_client.h>
+
+#include <charconv>
+#include <random>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala::detail {
+
+namespace {
+
+/// Whoever waits for work waits as long as the chief lives: a connection that breaks is noticed by itself.
+constexpr std::chrono::hours kAsLongAsItTakes{24 * 365};
+
+ReceivedBytes no_payload(const std::string&, uint64_t bytes) {
+  if (bytes > 0) throw CommunicationError("coordinator: an answer with a payload");
+  return {};
+}
+
+}  // namespace
+
+uint64_t whole_number_of(const std::string& text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw CommunicationError("coordinator: expected a number, received " + in_quotes(text));
+  return number;
+}
+
+CoordinatorClient::CoordinatorClient(std::unique_ptr<ParameterConnection> chief,
+                                     std::chrono::milliseconds timeout)
+    : chief_(std::move(chief)), timeout_(timeout) {
+  std::random_device device;
+  worker_ = static_cast<uint64_t>(device()) << 32 | device();
+  seed_ = whole_number_of(ask({.call = CoordinatorCall::hello}).text);
+  watch_ = chief_->start(encode(CoordinatorRequest{.call = CoordinatorCall::watch, .worker = worker_}), {},
+                         no_payload, kAsLongAsItTakes);
+}
+
+CoordinatorClient::~CoordinatorClient() { watch_.reset(); }
+
+CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request) {
+  request.worker = worker_;
+  const bool waits = request.call == CoordinatorCall::join || request.call == CoordinatorCall::next;
+  const auto call = chief_->start(encode(request), {}, no_payload, waits ? kAsLongAsItTakes : timeout_);
+  CoordinatorReply reply = decode_coordinator_reply(call->wait());
+  if (reply.kind == CoordinatorReply::Kind::failed) throw CommunicationError(reply.text);
+  return reply;
+}
+
+CoordinatorReply CoordinatorClient::join(uint64_t training, const std::string& facts) {
+  return ask({.call = CoordinatorCall::join, .training = training, .text = facts});
+}
+
+CoordinatorReply CoordinatorClient::next(uint64_t training) {
+  return ask({.call = CoordinatorCall::next, .training = training});
+}
+
+void CoordinatorClient::done(uint64_t training, uint64_t id, const std::vector<double>& values) {
+  ask({.call = CoordinatorCall::done, .training = training, .id = id, .values = values});
+}
+
+void CoordinatorClient::ended(uint64_t training, uint64_t id) {
+  ask({.call = CoordinatorCall::ended, .training = training, .id = id});
+}
+
+void CoordinatorClient::fail(uint64_t training, const std::string& why) noexcept {
+  try {
+    ask({.call = CoordinatorCall::fail, .training = training, .text = why.substr(0, kMaxCoordinatorText)});
+  } catch (...) {  // the chief is gone, and whoever failed says so itself
+  }
+}
+
+}  // namespace nyala::detail

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nyala/strategies/parameter_server/coordinator_message.h>
+#include <nyala/strategies/parameter_server/parameter_transport.h>
+
+namespace nyala::detail {
+
+/// A whole number in a text of the coordinator. Throws CommunicationError for another text.
+uint64_t whole_number_of(const std::string& text);
+
+/// A worker's end of the Coordinator. One thread at a time.
+class CoordinatorClient {
+ public:
+  /// Waits `timeout` for the chief to be there.
+  CoordinatorClient(std::unique_ptr<ParameterConnection> chief, std::chrono::milliseconds timeout);
+  ~CoordinatorClient();
+
+  /// That of the chief's random numbers.
+  uint64_t seed() const { return seed_; }
+  /// Waits until that training begins, or tells that it is over. Throws CommunicationError where the chief is
+  /// gone or failed, or the programs differ.
+  CoordinatorReply join(uint64_t training, const std::string& facts);
+  /// A batch, or that the training is over.
+  CoordinatorReply next(uint64_t training);
+  void done(uint64_t training, uint64_t id, const std::vector<double>& values);
+  void ended(uint64_t training, uint64_t id);
+  /// The error of the program ends the training everywhere.
+  void fail(uint64_t training, const std::string& why) noexcept;
+
+ private:
+  CoordinatorReply ask(CoordinatorRequest request);
+
+  std::unique_ptr<ParameterConnection> chief_;
+  std::chrono::milliseconds timeout_;
+  uint64_t worker_, seed_ = 0;
+  std::unique_ptr<ParameterCall> watch_;
+};
+
+}  // namespace nyala::detail

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nyala::detail {
+
+/// What a worker asks of the chief.
+enum class CoordinatorCall : uint8_t {
+  hello,  ///< answered at once
+  watch,  ///< open as long as the worker lives; not answered
+  join,   ///< answered when that training begins, or is over already
+  next,   ///< answered with a batch, or when the training is over
+  done,   ///< of a batch, with what it came to
+  ended,  ///< the data has no batch of that number
+  fail,   ///< the worker's program failed: `text`
+};
+
+/// A batch of an epoch that one worker trains.
+struct DispensedBatch {
+  uint64_t id = 0;      ///< counts all of the job
+  int64_t epoch = 0;
+  int64_t batch = 0;
+  int64_t step = 0;     ///< the number of the training step, which random numbers are keyed by
+};
+
+struct CoordinatorRequest {
+  CoordinatorCall call = CoordinatorCall::watch;
+  uint64_t worker = 0;    ///< drawn by each process at its start
+  uint64_t training = 0;  ///< the number of the fit or evaluate
+  uint64_t id = 0;        ///< of the batch
+  std::string text = {};  ///< of join what the programs have to have in common; of fail the error
+  std::vector<double> values = {};  ///< of done: sums of losses and metrics
+};
+
+struct CoordinatorReply {
+  enum class Kind : uint8_t { begins, batch, is_over, failed };
+  Kind kind = Kind::begins;
+  DispensedBatch batch = {};
+  std::string text = {};  ///< of is_over the result; of failed why
+};
+
+inline constexpr size_t kMaxCoordinatorValues = 1 << 18, kMaxCoordinatorText = 2 << 20;
+
+/// As those of ParameterRequest.
+std::string encode(const CoordinatorRequest& request);
+std::string encode(const CoordinatorReply& reply);
+CoordinatorRequest decode_coordinator_request(std::string_view bytes);
+CoordinatorReply decode_coordinator_reply(std::string_view bytes);
+
+}  // namespace nyala::detail

@@ -1,0 +1,351 @@
+// The payload of a call is taken whole before anything is changed: a push that breaks off has never been. The
+// gradients of one push lie in the store's gradient arena while the rule, an optimizer like any other, is
+// applied to them.
+#include <nyala/strategies/parameter_server/parameter_server.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/elementwise/arithmetic.h>
+
+namespace nyala::detail {
+
+namespace {
+
+constexpr size_t kStalenessCounts = 65;
+
+uint64_t drawn() {
+  std::random_device device;
+  return (static_cast<uint64_t>(device()) << 32) | device();
+}
+
+std::string text_of(const ParameterEntry& entry) {
+  return in_quotes(entry.name) + " of shape " + entry.shape.to_string() + " and dtype " +
+         std::string(name_of(entry.dtype));
+}
+
+/// A tensor that reads or writes bytes of a payload.
+Tensor on_host(const ParameterEntry& entry, const std::byte* bytes) {
+  Tensor value = Tensor::empty(entry.shape, entry.dtype, Device{});
+  if (entry.bytes() > 0) std::memcpy(value.raw(), bytes, entry.bytes());
+  return value;
+}
+
+}  // namespace
+
+/// Takes one call: its payload lies here until all of it has come.
+class ParameterServer::Receiver final : public ParameterReceiver {
+ public:
+  Receiver(ParameterServer& server, const std::string& header)
+      : server_(server), request_(decode_parameter_request(header)) {}
+
+  ReceivedBytes place(uint64_t bytes) override {
+    if (bytes != expected())
+      throw CommunicationError("parameter server: expected " + std::to_string(expected()) +
+                               " bytes of values, received " + std::to_string(bytes));
+    payload_.resize(bytes);
+    return {std::span(payload_)};
+  }
+
+  void finish(std::function<void(ParameterAnswer)> answer,
+              std::function<void(const std::string&)> refuse) override {
+    ParameterAnswer out;
+    try {
+      const ParameterReply reply = server_.carry_out(request_, payload_, out);
+      out.header = encode(reply);
+      out.bytes = payload_bytes_of(reply);
+    } catch (const std::exception& error) {
+      return refuse(error.what());
+    }
+    answer(std::move(out));
+  }
+
+ private:
+  uint64_t expected() const {
+    switch (request_.kind) {
+      case ParameterCallKind::create:
+      case ParameterCallKind::assign:
+      case ParameterCallKind::add:
+      case ParameterCallKind::load_state:
+        return payload_bytes(request_.entries);
+      case ParameterCallKind::exchange:
+        return sent_bytes(request_.entries);
+      default:
+        return 0;
+    }
+  }
+  uint64_t payload_bytes_of(const ParameterReply& reply) const {
+    switch (request_.kind) {
+      case ParameterCallKind::pull:
+      case ParameterCallKind::exchange:
+      case ParameterCallKind::state:
+        return payload_bytes(reply.entries);
+      default:
+        return 0;
+    }
+  }
+
+  ParameterServer& server_;
+  ParameterRequest request_;
+  Bytes payload_;
+};
+
+ParameterServer::ParameterServer(ServerRuleReader read_rule)
+    : read_rule_(std::move(read_rule)),
+      life_(drawn()),
+      store_(ParameterStore::make({Device{}}, true)),
+      staleness_(kStalenessCounts, 0) {}
+
+ParameterServer::~ParameterServer() = default;
+
+std::shared_ptr<ParameterReceiver> ParameterServer::begin(std::string header) {
+  return std::make_shared<Receiver>(*this, header);
+}
+
+bool ParameterServer::wait_until_stopped(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return stopped_changed_.wait_for(lock, time, [this] { return stopped_; });
+}
+
+ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes& payload,
+                                          ParameterAnswer& answer) {
+  const std::lock_guard lock(mutex_);
+  ParameterReply reply{.life = life_};
+  switch (request.kind) {
+    case ParameterCallKind::find:
+      reply.entries = request.entries;
+      for (ParameterEntry& entry : reply.entries) {
+        entry.is_there = variables_.contains(entry.name);
+        if (entry.is_there) known(entry);
+      }
+      break;
+    case ParameterCallKind::create: {
+      reply.entries = request.entries;
+      const std::byte* value = payload.data();
+      for (ParameterEntry& entry : reply.entries) {
+        entry.is_there = !create(entry, value);
+        value += entry.bytes();
+      }
+      break;
+    }
+    case ParameterCallKind::set_rule:
+      set_rule(request);
+      break;
+    case ParameterCallKind::set_rate:
+      rule().set_learning_rate(request.number);
+      break;
+    case ParameterCallKind::pull:
+      reply.entries = request.entries;
+      answer_values(known(request.entries), answer);
+      break;
+    case ParameterCallKind::exchange:
+      exchange(request, payload);
+      reply.entries = request.entries;
+      answer_values(known(request.entries), answer);
+      break;
+    case ParameterCallKind::assign:
+    case ParameterCallKind::add:
+      write(request, payload);
+      break;
+    case ParameterCallKind::state:
+      answer_state(reply, answer);
+      break;
+    case ParameterCallKind::load_state:
+      load_state(request, payload);
+      break;
+    case ParameterCallKind::describe:
+      describe(reply);
+      break;
+    case ParameterCallKind::stop:
+      stopped_ = true;
+      stopped_changed_.notify_all();
+      break;
+  }
+  reply.version = version_;
+  return reply;
+}
+
+const Variable& ParameterServer::known(const ParameterEntry& entry) const {
+  const auto found = variables_.find(entry.name);
+  if (found == variables_.end())
+    throw NotFoundError("parameter server: there is no variable " + in_quotes(entry.name) + " here");
+  const Variable& variable = found->second;
+  if (variable.shape() != entry.shape || variable.dtype() != entry.dtype)
+    throw ShapeError("parameter server: expected variable " +
+                     text_of({.name = entry.name, .dtype = variable.dtype(), .shape = variable.shape()}) +
+                     ", as the process that made it said, received one of shape " + entry.shape.to_string() +
+                     " and dtype " + std::string(name_of(entry.dtype)) +
+                     "; all processes run the same program");
+  return variable;
+}
+
+Variables ParameterServer::known(const std::vector<ParameterEntry>& entries) const {
+  Variables variables;
+  for (const ParameterEntry& entry : entries) variables.push_back(known(entry));
+  return variables;
+}
+
+/// True for the first of those who come with it.
+bool ParameterServer::create(const ParameterEntry& entry, const std::byte* value) {
+  if (variables_.contains(entry.name)) return known(entry), false;
+  const Variable made = store_->create({.name = entry.name,
+                                        .path = entry.name,
+                                        .shape = entry.shape,
+                                        .dtype = entry.dtype,
+                                        .trainable = entry.trainable,
+                                        .initialize = [&](const Tensor& place) {
+                                          if (entry.bytes() > 0)
+                                            std::memcpy(place.raw(), value, entry.bytes());
+                                        }});
+  variables_.emplace(entry.name, made);
+  return true;
+}
+
+// The same rule for the same variables goes on with its state.
+void ParameterServer::set_rule(const ParameterRequest& request) {
+  const Variables variables = known(request.entries);
+  std::set<std::string> names;
+  for (const ParameterEntry& entry : request.entries) names.insert(entry.name);
+  if (rule_ && rule_text_ == request.text && rule_names_ == names && no_decay_ == request.names) return;
+  std::unique_ptr<ServerRule> made = read_rule_(request.text, request.names);
+  if (!variables.empty()) made->build(*store_, variables);
+  rule_ = std::move(made);
+  rule_text_ = request.text;
+  rule_names_ = std::move(names);
+  no_decay_ = request.names;
+}
+
+ServerRule& ParameterServer::rule() const {
+  if (!rule_) throw StateError("parameter server: nobody has said yet how gradients are applied");
+  return *rule_;
+}
+
+// What came before is answered as what comes first: whoever sends it again wants the values.
+void ParameterServer::exchange(const ParameterRequest& request, const Bytes& payload) {
+  const Variables variables = known(request.entries);
+  Variables active;
+  std::vector<const std::byte*> gradients;
+  std::vector<std::pair<Variable, Tensor>> added;
+  const std::byte* value = payload.data();
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const ParameterEntry& entry = request.entries[i];
+    if (!entry.is_there) continue;
+    if (!entry.trainable) {
+      added.emplace_back(variables[i], on_host(entry, value));
+    } else if (!rule_names_.contains(entry.name)) {
+      throw InvalidArgumentError("parameter server: variable " + in_quotes(entry.name) +
+                                 " has a gradient, but the optimizer does not update it");
+    } else {
+      active.push_back(variables[i]);
+      gradients.push_back(value);
+    }
+    value += entry.bytes();
+  }
+  UpdateRule* const update = active.empty() ? nullptr : &rule().rule_for(*store_, active);
+  if (!applied_[request.process].insert(request.id)) {
+    ++repeated_;
+    return;
+  }
+  if (update) apply(*update, active, gradients);
+  for (const auto& [variable, more] : added) variable.assign_add(more);
+  const uint64_t staleness = version_ - std::min(version_, request.seen);
+  ++staleness_[std::min<uint64_t>(staleness, kStalenessCounts - 1)];
+  ++version_;
+}
+
+void ParameterServer::apply(UpdateRule& update, const Variables& active,
+                            const std::vector<const std::byte*>& gradients) {
+  const bool adds = update.accumulates_into_existing(), applies = update.begin_step();
+  for (size_t i = 0; i < active.size(); ++i) gather(active[i], gradients[i], adds);
+  if (!applies) return update.end_gathering();
+  store_->begin_update(active);
+  update.apply({.store = store_.get(),
+                .copy = 0,
+                .gradient_replica = store_->sum_place(0),
+                .parallel =
+                    [](int slices, const std::function<void(int)>& body) {
+                      for (int slice = 0; slice < slices; ++slice) body(slice);
+                    },
+                .num_slices = 1});
+  update.end_step();
+}
+
+void ParameterServer::gather(const Variable& variable, const std::byte* gradient, bool adds) {
+  const Tensor place = store_->gradient(0, variable);
+  const size_t bytes = place.bytes();
+  if (bytes == 0) return;
+  if (!adds) {
+    std::memcpy(place.raw(), gradient, bytes);
+    return;
+  }
+  Tensor more = Tensor::empty(place.shape(), place.dtype(), Device{});
+  std::memcpy(more.raw(), gradient, bytes);
+  place.copy_from(ops::add(place, more));
+}
+
+void ParameterServer::write(const ParameterRequest& request, const Bytes& payload) {
+  const Variables variables = known(request.entries);
+  const std::byte* value = payload.data();
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Tensor given = on_host(request.entries[i], value);
+    if (request.kind == ParameterCallKind::assign)
+      variables[i].assign(given);
+    else
+      variables[i].assign_add(given);
+    value += request.entries[i].bytes();
+  }
+}
+
+void ParameterServer::answer_values(const Variables& variables, ParameterAnswer& answer) {
+  answer.fill = [this, variables](uint64_t offset, std::span<std::byte> chunk) {
+    const std::lock_guard lock(mutex_);
+    uint64_t first = 0;
+    for (const Variable& variable : variables) {
+      if (chunk.empty()) return;
+      const Tensor& value = variable.value(0);
+      const uint64_t size = value.bytes();
+      if (offset < first + size) {
+        const uint64_t begin = offset - first, count = std::min<uint64_t>(size - begin, chunk.size());
+        std::memcpy(chunk.data(), static_cast<const std::byte*>(value.raw()) + begin, count);
+        chunk = chunk.subspan(count);
+        offset += count;
+      }
+      first += size;
+    }
+  };
+}
+
+void ParameterServer::answer_state(ParameterReply& reply, ParameterAnswer& answer) {
+  const auto values = std::make_shared<Bytes>();
+  for (const auto& [name, value] : rule().state()) {
+    reply.entries.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
+    const auto* const bytes = static_cast<const std::byte*>(value.raw());
+    values->insert(values->end(), bytes, bytes + value.bytes());
+  }
+  answer.fill = [values](uint64_t offset, std::span<std::byte> chunk) {
+    std::memcpy(chunk.data(), values->data() + offset, chunk.size());
+  };
+}
+
+void ParameterServer::load_state(const ParameterRequest& request, const Bytes& payload) {
+  Tensors values;
+  const std::byte* value = payload.data();
+  for (const ParameterEntry& entry : request.entries) {
+    values.push_back(on_host(entry, value));
+    value += entry.bytes();
+  }
+  rule().load_state(values);
+}
+
+void ParameterServer::describe(ParameterReply& reply) const {
+  uint64_t bytes = 0;
+  for (const auto& [name, variable] : variables_) bytes += variable.value(0).bytes();
+  reply.text = std::to_string(variables_.size()) + " variables of " + std::to_string(bytes) + " bytes, " +
+               std::to_string(version_) + " exchanges applied, " + std::to_string(repeated_) +
+               " came a second time and were dropped";
+  reply.counts = staleness_;
+}
+
+}  // namespace nyala::detail

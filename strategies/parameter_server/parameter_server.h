@@ -1,0 +1,71 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nyala/backend/parameters/parameter_store.h>
+#include <nyala/strategies/parameter_server/server_message.h>
+#include <nyala/strategies/parameter_server/applied_ids.h>
+#include <nyala/strategies/parameter_server/parameter_transport.h>
+#include <nyala/strategies/parameter_server/server_rule.h>
+
+namespace nyala::detail {
+
+/// Variables of a job that lie in this process, and the rule that pushed gradients change them by. Gradients are
+/// applied one push after the other, each whole or not at all, and once however often it is sent; a pull reads
+/// while others push, so that its values may be of neighbouring versions, chunk by chunk.
+class ParameterServer final : public ParameterService {
+ public:
+  explicit ParameterServer(ServerRuleReader read_rule);
+  ~ParameterServer() override;
+
+  std::shared_ptr<ParameterReceiver> begin(std::string header) override;
+
+  /// False where nobody has said in that time that the job is over.
+  bool wait_until_stopped(std::chrono::milliseconds time);
+
+ private:
+  class Receiver;
+  using Answer = std::function<void(ParameterAnswer)>;
+  using Bytes = std::vector<std::byte>;
+
+  ParameterReply carry_out(const ParameterRequest& request, Bytes& payload, ParameterAnswer& answer);
+  const Variable& known(const ParameterEntry& entry) const;
+  Variables known(const std::vector<ParameterEntry>& entries) const;
+  bool create(const ParameterEntry& entry, const std::byte* value);
+  void set_rule(const ParameterRequest& request);
+  ServerRule& rule() const;
+  void exchange(const ParameterRequest& request, const Bytes& payload);
+  void apply(UpdateRule& update, const Variables& active, const std::vector<const std::byte*>& gradients);
+  void gather(const Variable& variable, const std::byte* gradient, bool adds);
+  void write(const ParameterRequest& request, const Bytes& payload);
+  void answer_values(const Variables& variables, ParameterAnswer& answer);
+  void answer_state(ParameterReply& reply, ParameterAnswer& answer);
+  void load_state(const ParameterRequest& request, const Bytes& payload);
+  void describe(ParameterReply& reply) const;
+
+  ServerRuleReader read_rule_;
+  const uint64_t life_;
+  mutable std::mutex mutex_;
+  std::condition_variable stopped_changed_;
+  std::shared_ptr<ParameterStore> store_;
+  std::map<std::string, Variable, std::less<>> variables_;
+  std::unique_ptr<ServerRule> rule_;
+  std::string rule_text_;
+  std::set<std::string> rule_names_;
+  std::vector<std::string> no_decay_;
+  uint64_t version_ = 0;
+  std::map<uint64_t, AppliedIds> applied_;  // by process
+  std::vector<uint64_t> staleness_;         // exchanges by it; the last count is of all that were staler
+  uint64_t repeated_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace nyala::detail

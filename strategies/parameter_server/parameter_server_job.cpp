@@ -1,0 +1,36 @@
+#include <nyala/strategies/parameter_server/parameter_server_job.h>
+
+#include <nyala/backend/core/log.h>
+
+namespace nyala::detail {
+
+ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> parameters,
+                                       std::unique_ptr<CoordinatorClient> client)
+    : parameters_(std::move(parameters)), client_(std::move(client)) {}
+
+ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> parameters,
+                                       std::unique_ptr<Coordinator> coordinator,
+                                       std::unique_ptr<ParameterListener> listener,
+                                       std::chrono::milliseconds timeout)
+    : parameters_(std::move(parameters)),
+      coordinator_(std::move(coordinator)),
+      listener_(std::move(listener)),
+      timeout_(timeout) {}
+
+ParameterServerJob::~ParameterServerJob() {
+  if (!coordinator_) return;
+  constexpr std::chrono::seconds kFarewell{30};
+  coordinator_->fail_training("the chief has ended");
+  if (!coordinator_->wait_until_workers_left(kFarewell))
+    log(LogChannel::warning, "ParameterServerStrategy: " + std::to_string(coordinator_->num_workers()) +
+                                 " workers have not ended 30 s after the chief; the servers end now");
+  parameters_->stop();
+  listener_.reset();
+}
+
+std::string ParameterServerJob::describe() {
+  return (coordinator_ ? "chief of " + coordinator_->describe() : std::string("worker")) + "; " +
+         std::to_string(parameters_->num_servers()) + " parameter servers\n" + parameters_->describe();
+}
+
+}  // namespace nyala::detail

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include <nyala/strategies/parameter_server/coordinator.h>
+#include <nyala/strategies/parameter_server/coordinator_client.h>
+#include <nyala/strategies/parameter_server/remote_parameters.h>
+
+namespace nyala::detail {
+
+/// What a process of a ParameterServerStrategy has: its way to the servers, and one end of the coordination of
+/// the workers, by which the chief hands out the batches of an epoch.
+class ParameterServerJob {
+ public:
+  /// A worker.
+  ParameterServerJob(std::unique_ptr<RemoteParameters> parameters, std::unique_ptr<CoordinatorClient> client);
+  /// The chief; waits `timeout` for workers where there are none.
+  ParameterServerJob(std::unique_ptr<RemoteParameters> parameters, std::unique_ptr<Coordinator> coordinator,
+                     std::unique_ptr<ParameterListener> listener, std::chrono::milliseconds timeout);
+  /// The chief waits until the workers have ended, then ends the servers.
+  ~ParameterServerJob();
+
+  RemoteParameters& parameters() { return *parameters_; }
+  bool is_chief() const { return coordinator_ != nullptr; }
+  Coordinator& coordinator() { return *coordinator_; }
+  CoordinatorClient& client() { return *client_; }
+  std::chrono::milliseconds timeout() const { return timeout_; }
+  /// Counts the calls of fit and evaluate in this process: the same number is the same call everywhere.
+  uint64_t next_training() { return ++trainings_; }
+  std::string describe();
+
+ private:
+  std::unique_ptr<RemoteParameters> parameters_;
+  std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<ParameterListener> listener_;
+  std::unique_ptr<CoordinatorClient> client_;
+  std::chrono::milliseconds timeout_{};
+  uint64_t trainings_ = 0;
+};
+
+}  // namespace nyala::detail

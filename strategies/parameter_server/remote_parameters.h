@@ -1,0 +1,104 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nyala/backend/parameters/parameter_store.h>
+#include <nyala/backend/parameters/update_rule.h>
+#include <nyala/strategies/parameter_server/server_message.h>
+#include <nyala/strategies/parameter_server/parameter_transport.h>
+
+namespace nyala::detail {
+
+/// The variables of a strategy as they lie on parameter servers: the i-th that is made on server i mod P. This
+/// process computes with copies of them, which exchange() renews. One thread at a time.
+class RemoteParameters {
+ public:
+  struct Options {
+    std::chrono::milliseconds timeout = std::chrono::seconds(300);  ///< of one call, the wait for a server too
+  };
+  RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options);
+  ~RemoteParameters();
+
+  int num_servers() const { return static_cast<int>(servers_.size()); }
+
+  /// A variable was made here: it takes the value that it has on its server already, which is this one's where
+  /// it is the first. Throws ShapeError where another process made another variable in its place.
+  void created(const Variable& variable);
+  /// Values that the program has changed here since it made or got them are those of the servers from now on.
+  void publish();
+  /// All values become those of the servers.
+  void pull();
+
+  /// From now on gradients are applied by the rule that `text` stands for. The same one as before keeps its
+  /// state.
+  void set_rule(const std::string& text, const std::vector<std::string>& no_decay, const Variables& variables);
+  void set_learning_rate(double rate);
+  /// The rule's own tensors of all servers, by name.
+  std::map<std::string, Tensor> rule_state();
+  /// Gives each server those of them that it has.
+  void load_rule_state(const std::map<std::string, Tensor>& state);
+
+  /// Which number of all processes the next exchange has; 0: one of this process' own.
+  void set_next_exchange(uint64_t id) { next_exchange_ = id; }
+  /// Gradients of `active`, which lie in `store`, take effect, and what layers have assigned to variables that
+  /// are not trained is added to theirs; the values of both and of the other variables `of_rule` become
+  /// those of the servers.
+  void exchange(ParameterStore& store, const Variables& of_rule, const Variables& active);
+
+  /// The rule that stands for `rule` in a step here: its update is exchange().
+  UpdateRule& remote(UpdateRule& rule, ParameterStore& store);
+
+  /// Text for people: what each server says of itself, and how stale gradients were.
+  std::string describe();
+  /// The job is over.
+  void stop() noexcept;
+
+ private:
+  class Rule;
+  struct Known {
+    std::weak_ptr<VariableNode> node;
+    std::string name;
+    size_t server = 0;
+    uint64_t written = 0;  // the number of the last write that the server knows
+    Tensor base;           // of state: the value that came from the server
+  };
+  /// What one server is asked, and what has come back.
+  struct Asked {
+    ParameterRequest request;
+    SentBytes sent;
+    std::vector<Known*> known;  // by entry
+    std::vector<std::byte> received;
+    ParameterReply reply;
+  };
+  using Asking = std::vector<Asked>;  // by server
+
+  Known& known(const Variable& variable);
+  Asking asking(ParameterCallKind kind) const;
+  static ParameterEntry& add_entry(Asking& asking, Known& known, const Variable& variable);
+  static void add_sent(Asking& asking, const Known& known, const Tensor& value);
+  /// At the same time; servers without entries only where `all`.
+  void ask(Asking& asking, bool all = false);
+  void take_values(const Asking& asking);
+  void write(Known& known, const Variable& variable, const std::byte* value);
+  std::vector<std::pair<Known*, Variable>> living();
+
+  std::vector<std::unique_ptr<ParameterConnection>> servers_;
+  Options options_;
+  uint64_t process_;
+  uint64_t own_exchanges_ = 0, next_exchange_ = 0;
+  std::vector<uint64_t> versions_;  // by server: of the values here
+  std::vector<std::unique_ptr<Known>> known_;
+  std::map<const VariableNode*, Known*> by_node_;
+  std::map<std::string, int> names_;  // how often each path was made
+  std::map<UpdateRule*, std::unique_ptr<Rule>> rules_;
+};
+
+}  // namespace nyala::detail

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nyala/backend/core/dtype.h>
+#include <nyala/backend/core/shape.h>
+
+namespace nyala::detail {
+
+/// What is asked of a parameter server. Payloads are the tensors of the entries, one after the other.
+enum class ParameterCallKind : uint8_t {
+  find,       ///< is there a variable of that name? The answer's entries say (`is_there`); no payload
+  create,     ///< a variable with its first value; where there is one already that one stays
+  set_rule,   ///< `text` says how gradients are applied to the entries from now on
+  set_rate,   ///< its learning rate becomes `number`
+  pull,       ///< values of the entries
+  /// Gradients of the trainable entries and what is added to the others, of those that are `is_there`; applied
+  /// all or not at all, once for each `id` of a process. The answer brings the values of all entries.
+  exchange,
+  assign,     ///< values that replace those of the entries
+  add,        ///< values that are added to those of the entries
+  state,      ///< the rule's own tensors; the answer's entries name them
+  load_state, ///< these
+  describe,   ///< text for people, and numbers
+  stop,       ///< the job is over
+};
+
+/// A tensor that a message speaks of.
+struct ParameterEntry {
+  std::string name;
+  DType dtype = DType::float32;
+  Shape shape = {};
+  bool trainable = false;
+  bool is_there = false;
+
+  uint64_t bytes() const;
+};
+
+struct ParameterRequest {
+  ParameterCallKind kind = ParameterCallKind::describe;
+  /// Whose numbers `id` is one of: a process' own, drawn at its start, or the job's (0).
+  uint64_t process = 0;
+  uint64_t id = 0;    ///< of an exchange: the same when it is sent again, by whomever
+  uint64_t seen = 0;  ///< of an exchange: the version of the values that its gradients were computed with
+  double number = 0.0;
+  std::string text = {};
+  std::vector<std::string> names = {};  ///< of set_rule: what has no weight decay
+  std::vector<ParameterEntry> entries = {};
+};
+
+struct ParameterReply {
+  uint64_t version = 0;  ///< exchanges that the server has applied
+  uint64_t life = 0;     ///< drawn by the server at its start: another one has been started since
+  double number = 0.0;
+  std::string text = {};
+  std::vector<ParameterEntry> entries = {};
+  std::vector<uint64_t> counts = {};  ///< of describe: exchanges by staleness
+};
+
+/// The most that a message may have; a decoder takes no more, whatever a message says.
+inline constexpr size_t kMaxParameterName = 1024, kMaxParameterText = 1 << 20, kMaxParameterEntries = 65536,
+                        kMaxParameterCounts = 4096;
+
+/// As bytes: numbers little-endian, texts with their length in front. Throw InvalidArgumentError for what is
+/// longer than the most.
+std::string encode(const ParameterRequest& request);
+std::string encode(const ParameterReply& reply);
+
+/// Throw CommunicationError naming the place for bytes that are no message: another version, an unknown kind,
+/// a length beyond the end or the most, sizes whose product no memory has, bytes left over.
+ParameterRequest decode_parameter_request(std::string_view bytes);
+ParameterReply decode_parameter_reply(std::string_view bytes);
+
+/// The bytes of all entries.
+uint64_t payload_bytes(const std::vector<ParameterEntry>& entries);
+/// Of those that are `is_there`.
+uint64_t sent_bytes(const std::vector<ParameterEntry>& entries);
+
+}  // namespace nyala::detail

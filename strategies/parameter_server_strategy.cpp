@@ -1,0 +1,61 @@
+#include <nyala/strategies/parameter_server_strategy.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/random.h>
+#include <nyala/strategies/cluster/choose_cluster_resolver.h>
+#include <nyala/strategies/in_process.h>
+#include <nyala/strategies/parameter_server/parameter_server_cluster.h>
+#include <nyala/strategies/parameter_server/parameter_server_job.h>
+#include <nyala/strategies/replicas/replica_devices.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+namespace {
+
+constexpr const char* kStrategyName = "ParameterServerStrategy";
+
+std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& config) {
+  const ChosenClusterResolver chosen = choose_cluster_resolver(config.cluster_resolver);
+  const ParameterServerCluster cluster = parameter_server_cluster(*chosen.resolver);
+  if (cluster.role == ParameterServerRole::server)
+    throw StateError(std::string(kStrategyName) +
+                     ": this process is a parameter server; call serve_parameters() in place of the rest of the "
+                     "program: if (is_parameter_server()) return serve_parameters();");
+  const ControlSecurity security = control_security_of({});
+  std::vector<std::unique_ptr<ParameterConnection>> servers;
+  for (const HostPort& server : cluster.servers) servers.push_back(connect_parameters(server, security));
+  auto parameters =
+      std::make_unique<RemoteParameters>(std::move(servers), RemoteParameters::Options{config.timeout});
+  if (cluster.role == ParameterServerRole::worker) {
+    auto client =
+        std::make_unique<CoordinatorClient>(connect_parameters(cluster.chief, security), config.timeout);
+    if (client->seed() != global_seed()) set_random_seed(client->seed());
+    return std::make_shared<ParameterServerJob>(std::move(parameters), std::move(client));
+  }
+  auto coordinator = std::make_unique<Coordinator>(config.lease, global_seed());
+  auto listener = listen_parameters(cluster.chief, security, *coordinator);
+  return std::make_shared<ParameterServerJob>(std::move(parameters), std::move(coordinator),
+                                              std::move(listener), config.timeout);
+}
+
+std::shared_ptr<StrategyNode> node_of(std::shared_ptr<ParameterServerJob> job,
+                                      const std::vector<std::string>& devices) {
+  InProcessOptions options{.name = kStrategyName, .devices = replica_devices(devices, kStrategyName)};
+  options.parameter_servers = std::move(job);
+  return std::make_shared<InProcessStrategy>(std::move(options));
+}
+
+}  // namespace
+
+ParameterServerStrategy::ParameterServerStrategy(const Config& config)
+    : Strategy(node_of(job_of(config), config.devices)) {}
+
+ParameterServerStrategy::ParameterServerStrategy(std::shared_ptr<ParameterServerJob> job,
+                                                 const std::vector<std::string>& devices)
+    : Strategy(node_of(std::move(job), devices)) {}
+
+bool ParameterServerStrategy::is_chief() const { return node().parameter_server_job()->is_chief(); }
+
+}  // namespace nyala

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <nyala/strategies/cluster/cluster_resolver.h>
+#include <nyala/strategies/strategy.h>
+
+namespace nyala {
+
+namespace detail {
+class ParameterServerJob;
+}
+
+struct ParameterServerStrategyConfig {
+  /// Which processes there are and which of them this is; nothing: as choose_cluster_resolver() finds out.
+  ClusterResolverOption cluster_resolver = {};
+  /// Names of a worker's devices, one replica each; empty: all accelerators, else the first CPU. They train
+  /// one batch together.
+  std::vector<std::string> devices = {};
+  /// So long a process waits for the servers or the chief to be there, and for the answer to one question.
+  std::chrono::milliseconds timeout = std::chrono::seconds(300);
+  /// A worker that has not trained its batch in that time is thought lost: another one gets the batch.
+  std::chrono::milliseconds lease = std::chrono::seconds(60);
+};
+
+/// Asynchronous training with the variables on parameter servers. Every process of the cluster runs the same
+/// program; those of job "ps" call serve_parameters() in place of the rest, those of job "worker" train
+/// batches at their own pace, and the one of job "chief" hands batches out, calls callbacks, evaluates and
+/// writes files. In fit a global batch is trained by one worker: it computes gradients with the values that it
+/// has, the servers apply them when they come, and the worker goes on with the values of then. So results
+/// differ from those of one device, and from run to run; docs/parameter_server.md says how.
+///
+/// Variables lie on servers in turns, in the order in which they are made. A worker that is lost costs its
+/// batch, which another one trains; new ones may come at any time. What an optimizer needs from all gradients
+/// of a step (global_clipnorm, the loss scale of LossScaleOptimizer) works with one server only.
+class ParameterServerStrategy : public Strategy {
+ public:
+  using Config = ParameterServerStrategyConfig;
+  /// Throws InvalidArgumentError for a cluster without job ps, worker or chief, or an address that others
+  /// could reach while nothing protects it (docs/multi_worker.md says what); StateError in a process of job
+  /// ps, which serves instead; NotFoundError in a build without gRPC; what MirroredStrategy throws for
+  /// devices. Servers are waited for when the first variable is made.
+  explicit ParameterServerStrategy(const Config& config = {});
+  /// Of a process that has its ways to the others already.
+  explicit ParameterServerStrategy(std::shared_ptr<detail::ParameterServerJob> job,
+                                   const std::vector<std::string>& devices = {});
+
+  /// Whether this is the process that hands batches out.
+  bool is_chief() const;
+};
+
+}  // namespace nyala

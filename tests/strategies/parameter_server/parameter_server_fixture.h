@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <nyala/strategies/parameter_server/parameter_server.h>
+#include <nyala/strategies/parameter_server/parameter_server_job.h>
+#include <nyala/strategies/parameter_server_strategy.h>
+
+namespace nyala {
+
+/// A cluster in one process: servers and the chief's coordinator are services that threads call.
+class LocalCluster {
+ public:
+  LocalCluster(int num_servers, const ServerRuleReader& read_rule) {
+    for (int i = 0; i < num_servers; ++i)
+      servers.push_back(std::make_shared<detail::ParameterServer>(read_rule));
+  }
+
+  std::unique_ptr<detail::RemoteParameters> parameters() const {
+    std::vector<std::unique_ptr<detail::ParameterConnection>> ways;
+    for (const auto& server : servers) ways.push_back(detail::connect_locally(server));
+    return std::make_unique<detail::RemoteParameters>(
+        std::move(ways), detail::RemoteParameters::Options{std::chrono::seconds(20)});
+  }
+  ParameterServerStrategy chief() {
+    auto made = std::make_unique<detail::Coordinator>(std::chrono::seconds(20), 7);
+    coordinator = std::shared_ptr<detail::Coordinator>(made.get(), [](detail::Coordinator*) {});
+    return ParameterServerStrategy(std::make_shared<detail::ParameterServerJob>(
+        parameters(), std::move(made), nullptr, std::chrono::seconds(20)));
+  }
+  /// After chief().
+  ParameterServerStrategy worker() const {
+    return ParameterServerStrategy(std::make_shared<detail::ParameterServerJob>(
+        parameters(), std::make_unique<detail::CoordinatorClient>(detail::connect_locally(coordinator),
+                                                                  std::chrono::seconds(20))));
+  }
+
+  std::vector<std::shared_ptr<detail::ParameterServer>> servers;
+  std::shared_ptr<detail::Coordinator> coordinator;
+};
+
+}  // namespace nyala

@@ -1,0 +1,205 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/strategies/in_process.h>
+#include <nyala/tests/strategies/parameter_server/parameter_server_fixture.h>
+#include <nyala/tests/strategies/plain_descent.h>
+#include <nyala/tests/support/error_text.h>
+
+namespace nyala::parameter_server_test {
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// "RATE" or "RATE STEPS": PlainDescent, which gathers over that many steps.
+class DescentRule final : public ServerRule {
+ public:
+  explicit DescentRule(const std::string& text) : rate_(std::stod(text)) {
+    if (const size_t space = text.find(' '); space != std::string::npos) steps_ = std::stoi(text.substr(space));
+  }
+  void build(ParameterStore&, const Variables& variables) override {
+    rule_ = std::make_unique<PlainDescent>(variables, rate_, steps_);
+  }
+  UpdateRule& rule_for(ParameterStore&, const Variables& active) override {
+    if (active == rule_->variables()) return *rule_;
+    part_ = std::make_unique<PlainDescent>(active, rate_, steps_);
+    return *part_;
+  }
+  std::vector<std::pair<std::string, Tensor>> state() const override {
+    return {{"iteration", Tensor::scalar(int64_t{rule_ ? rule_->steps : 0})}};
+  }
+  void load_state(const Tensors& values) override { rule_->steps = static_cast<int>(values.at(0).item()); }
+  void set_learning_rate(double rate) override {
+    rule_ = std::make_unique<PlainDescent>(Variables(rule_->variables()), rate, steps_);
+  }
+
+ private:
+  double rate_;
+  int steps_ = 1;
+  std::unique_ptr<PlainDescent> rule_, part_;
+};
+
+ServerRuleReader read_descent() {
+  return [](const std::string& text, const std::vector<std::string>&) { return std::make_unique<DescentRule>(text); };
+}
+
+/// One process' end: variables of a store of its own.
+struct Process {
+  explicit Process(const LocalCluster& cluster)
+      : store(ParameterStore::make({Device{}}, true)), remote(cluster.parameters()) {
+    store->set_created([this](const Variable& made) { remote->created(made); });
+  }
+  Variable make(const std::string& name, double value, bool trainable = true, const Shape& shape = {2}) {
+    VariableSpec spec{.name = name, .path = name, .shape = shape, .trainable = trainable};
+    spec.initialize = [value](const Tensor& host) { host.copy_from(Tensor::full(host.shape(), value, host.dtype())); };
+    return store->create(spec);
+  }
+  void push(const Variable& variable, double gradient, uint64_t id = 0) {
+    store->gradient(0, variable).copy_from(Tensor::full(variable.shape(), gradient, variable.dtype()));
+    remote->set_next_exchange(id);
+    remote->exchange(*store, {variable}, {variable});
+  }
+
+  std::shared_ptr<ParameterStore> store;
+  std::unique_ptr<detail::RemoteParameters> remote;
+};
+
+TEST(ParameterServer, TheFirstValueHolds) {
+  LocalCluster cluster(2, read_descent());
+  Process one(cluster), other(cluster);
+  const Variable a = one.make("a", 1.0), b = one.make("b", 2.0);
+  const Variable a2 = other.make("a", 5.0), b2 = other.make("b", 6.0);
+  EXPECT_THAT(floats(a2.value()), ElementsAre(1.0f, 1.0f));
+  EXPECT_THAT(floats(b2.value()), ElementsAre(2.0f, 2.0f));
+  EXPECT_THAT(floats(a.value()), ElementsAre(1.0f, 1.0f));
+}
+
+TEST(ParameterServer, VariablesOfOneNameAreCounted) {
+  LocalCluster cluster(1, read_descent());
+  Process one(cluster), other(cluster);
+  const Variable a = one.make("v", 1.0), b = one.make("v", 2.0);
+  const Variable a2 = other.make("v", 0.0), b2 = other.make("v", 0.0);
+  EXPECT_THAT(floats(a2.value()), ElementsAre(1.0f, 1.0f));
+  EXPECT_THAT(floats(b2.value()), ElementsAre(2.0f, 2.0f));
+}
+
+TEST(ParameterServer, AnotherShapeIsAnError) {
+  LocalCluster cluster(1, read_descent());
+  Process one(cluster), other(cluster);
+  const Variable a = one.make("kernel", 1.0);
+  EXPECT_THAT(error_text<CommunicationError>([&] { other.make("kernel", 1.0, true, {3}); }),
+              AllOf(HasSubstr("'kernel'"), HasSubstr("(2,)"), HasSubstr("(3,)")));
+}
+
+TEST(ParameterServer, AnExchangeAppliesGradientsAndBringsValues) {
+  LocalCluster cluster(1, read_descent());
+  Process one(cluster), other(cluster);
+  const Variable a = one.make("a", 1.0), a2 = other.make("a", 1.0);
+  one.remote->set_rule("0.5", {}, {a});
+  one.push(a, 1.0);
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.5f, 0.5f));
+  other.push(a2, 1.0);
+  EXPECT_THAT(floats(a2.value()), ElementsAre(0.0f, 0.0f));
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.5f, 0.5f));  // stale
+  one.remote->pull();
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
+  EXPECT_THAT(one.remote->describe(), AllOf(HasSubstr("2 exchanges"), HasSubstr("0: 1"), HasSubstr("1: 1")));
+}
+
+TEST(ParameterServer, AnExchangeCountsOnce) {
+  LocalCluster cluster(2, read_descent());
+  Process one(cluster), other(cluster);
+  const Variable a = one.make("a", 1.0), a2 = other.make("a", 1.0);
+  one.remote->set_rule("1", {}, {a});
+  one.push(a, 1.0, 17);
+  other.push(a2, 1.0, 17);  // the batch of a worker that was thought lost
+  EXPECT_THAT(floats(a2.value()), ElementsAre(0.0f, 0.0f));
+  other.push(a2, 1.0, 16);
+  EXPECT_THAT(floats(a2.value()), ElementsAre(-1.0f, -1.0f));
+  EXPECT_THAT(one.remote->describe(), HasSubstr("1 came a second time"));
+}
+
+TEST(ParameterServer, StateIsAddedTo) {
+  LocalCluster cluster(1, read_descent());
+  Process one(cluster), other(cluster);
+  const Variable a = one.make("a", 0.0), mean = one.make("mean", 10.0, false);
+  const Variable a2 = other.make("a", 0.0), mean2 = other.make("mean", 0.0, false);
+  one.remote->set_rule("1", {}, {a});
+  mean.assign(11.0);
+  one.push(a, 0.0);
+  mean2.assign(12.0);
+  other.push(a2, 0.0);
+  EXPECT_THAT(floats(mean2.value()), ElementsAre(13.0f, 13.0f));
+  one.push(a, 0.0);
+  EXPECT_THAT(floats(mean.value()), ElementsAre(13.0f, 13.0f));
+}
+
+TEST(ParameterServer, WhatTheProgramAssignsIsPublished) {
+  LocalCluster cluster(2, read_descent());
+  Process one(cluster), other(cluster);
+  const Variable a = one.make("a", 1.0), b = one.make("b", 1.0);
+  const Variable a2 = other.make("a", 1.0), b2 = other.make("b", 1.0);
+  b2.assign(7.0);
+  other.remote->publish();
+  a.assign(3.0);
+  one.remote->publish();
+  other.remote->pull();
+  one.remote->pull();
+  EXPECT_THAT(floats(a2.value()), ElementsAre(3.0f, 3.0f));
+  EXPECT_THAT(floats(b.value()), ElementsAre(7.0f, 7.0f));
+}
+
+TEST(ParameterServer, GradientsAreGatheredOverExchanges) {
+  LocalCluster cluster(1, read_descent());
+  Process one(cluster);
+  const Variable a = one.make("a", 0.0);
+  one.remote->set_rule("1 3", {}, {a});
+  one.push(a, 1.0);
+  one.push(a, 2.0);
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
+  one.push(a, 4.0);
+  EXPECT_THAT(floats(a.value()), ElementsAre(-7.0f, -7.0f));
+}
+
+TEST(ParameterServer, TheSameRuleKeepsItsState) {
+  LocalCluster cluster(1, read_descent());
+  Process one(cluster);
+  const Variable a = one.make("a", 0.0);
+  one.remote->set_rule("1", {}, {a});
+  one.push(a, 1.0);
+  one.remote->set_rule("1", {}, {a});
+  EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 1.0);
+  one.remote->set_rule("2", {}, {a});
+  EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 0.0);
+  one.remote->load_rule_state({{"iteration", Tensor::scalar(int64_t{9})}});
+  EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 9.0);
+}
+
+TEST(ParameterServer, GradientsWithoutARuleAreRefused) {
+  LocalCluster cluster(1, read_descent());
+  Process one(cluster);
+  const Variable a = one.make("a", 1.0), b = one.make("b", 1.0);
+  EXPECT_THAT(error_text<CommunicationError>([&] { one.push(a, 1.0); }), HasSubstr("the optimizer does not update it"));
+  one.remote->set_rule("1", {}, {a});
+  EXPECT_THAT(error_text<CommunicationError>([&] { one.push(b, 1.0); }), HasSubstr("'b'"));
+  EXPECT_THAT(floats(a.value()), ElementsAre(1.0f, 1.0f));
+}
+
+TEST(ParameterServer, VariablesThatAreGoneAreForgotten) {
+  LocalCluster cluster(1, read_descent());
+  Process one(cluster);
+  const Variable a = one.make("a", 1.0);
+  { const Variable gone = one.make("b", 1.0); }
+  one.remote->set_rule("1", {}, {a});
+  one.push(a, 1.0);
+  one.remote->pull();
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
+}
+
+}  // namespace
+
+}  // namespace nyala::parameter_server_test
