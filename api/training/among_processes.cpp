@@ -15,6 +15,7 @@
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/batch_kind.h>
 #include <nyala/strategies/cross_device/mean_of_sum.h>
+#include <nyala/strategies/parameter_server/parameter_server_job.h>
 
 namespace nyala {
 
@@ -94,6 +95,8 @@ NextBatch next_of_all(StrategyNode& strategy, Feed& feed, Batch& batch, bool sto
 
 int resolved_verbosity(StrategyNode& strategy, int verbose) {
   const ProcessExchange* const processes = strategy.processes();
+  ParameterServerJob* const job = strategy.parameter_server_job();
+  if (verbose == kVerboseAuto && job && !job->is_chief()) return 0;
   if (verbose == kVerboseAuto && processes && processes->rank() != 0) return 0;
   return detail::resolved_verbosity(verbose);
 }

@@ -159,6 +159,27 @@ int64_t Feed::resume(int64_t first, int64_t epoch, int64_t batch) {
   return batch;
 }
 
+// With a number of steps the data goes on from epoch to epoch: batch b of epoch e is then the one behind all
+// of the epochs before.
+bool Feed::seek(int64_t epoch, int64_t batch) {
+  const bool runs_on = config_.steps_per_epoch > 0, begun = iterator_ || parts_ || own_;
+  const int64_t ahead = runs_on ? (epoch - epoch_) * config_.steps_per_epoch + batch - taken_ : batch - taken_;
+  if (!begun || ahead < 0 || (!runs_on && epoch != epoch_)) {
+    iterator_.reset(), parts_.reset(), own_.reset();
+    for (int64_t past = runs_on ? 0 : epoch; past < epoch; ++past) {
+      begin_epoch(past);
+      skip(config_.steps_per_epoch);
+    }
+    begin_epoch(epoch);
+  }
+  while (runs_on && epoch_ < epoch) {
+    skip(config_.steps_per_epoch - taken_);
+    begin_epoch(epoch_ + 1);
+  }
+  skip(batch - taken_);
+  return taken_ == batch;
+}
+
 bool Feed::next(Batch& batch) {
   if (config_.steps_per_epoch > 0 && taken_ == config_.steps_per_epoch) return false;
   bool more = pull(batch);

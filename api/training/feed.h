@@ -55,6 +55,8 @@ class Feed {
   /// Begins `epoch` at `batch`, as if every epoch from `first` on had been fed. Returns the batch where it
   /// stands: 0, with a warning, for data that cannot be replayed (behind a generator).
   int64_t resume(int64_t first, int64_t epoch, int64_t batch);
+  /// next() will give batch `batch` of `epoch`, from wherever it stands. False where the data ends before.
+  bool seek(int64_t epoch, int64_t batch);
   /// False at the end of the epoch.
   bool next(Batch& batch);
   /// Of what next() gave last.

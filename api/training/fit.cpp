@@ -23,6 +23,7 @@
 #include <nyala/api/training/recovery.h>
 #include <nyala/api/training/state/resume_point.h>
 #include <nyala/api/training/stepper.h>
+#include <nyala/api/training/training_by_workers.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -81,6 +82,8 @@ class Fit {
   int64_t begin_epoch(int epoch);
   void call_epoch_begin(int epoch, int64_t step);
   void train_epoch(int epoch);
+  void train_epoch_by_workers(int epoch);
+  History train_for_the_chief();
   void run_chunk(int64_t first, Batch& batch);
   Logs end_of_epoch(int epoch);
   void validate(Logs& logs);
@@ -98,6 +101,7 @@ class Fit {
   int verbose_;
   CallbackList callbacks_;
   Recovery recovery_;
+  std::optional<ChiefOfWorkers> workers_;  // where others train for this process
   FinishedEpochs finished_;
   int begun_epoch_ = -1;
   bool is_newcomer_ = false;  // to the epoch that others are in the middle of
@@ -167,7 +171,21 @@ std::vector<CallbackArgument> Fit::all_callbacks() {
   return all;
 }
 
+/// Where others train: callbacks are called at the chief alone.
+History Fit::train_for_the_chief() {
+  learn_shapes();
+  finished_ = train_for_chief(model_.model_node(), *strategy().parameter_server_job(),
+                              settings_of_fit(model_.model_node(), config_), stepper_,
+                              [this] { return Feed(data_.first, training_feed(model_, config_)); });
+  Logs none;
+  history_.on_train_begin(none);
+  for (auto& [epoch, logs] : finished_) history_.on_epoch_end(epoch, logs);
+  return detached_history();
+}
+
 History Fit::run() {
+  ParameterServerJob* const job = strategy().parameter_server_job();
+  if (job && !job->is_chief()) return train_for_the_chief();
   const auto pass_over = [this] {
     recovery_.pass_over([this] { learn_shapes(); });
     return detached_history();
@@ -182,11 +200,16 @@ History Fit::run() {
   stepper_.clear_status();
   resume_.epoch = -1;
   resume_.batch = 0;
+  if (job) {
+    learn_shapes();
+    workers_.emplace(model_.model_node(), *job);
+  }
   recovery_.call_at_edge([&] { callbacks_.call(&Callback::on_train_begin, logs); });
   if (!train()) return pass_over();
   compiled_.optimizer.node().finalize_averages();
   Logs epoch_logs = finished_.empty() ? Logs() : finished_.back().second;
   recovery_.call_at_edge([&] { callbacks_.call(&Callback::on_train_end, epoch_logs); });
+  if (workers_) workers_->end(finished_);
   recovery_.align_at_end();
   return detached_history();
 }
@@ -203,6 +226,7 @@ History Fit::detached_history() const {
 bool Fit::train() {
   try {
     int epoch = first_epoch();
+    if (workers_) workers_->begin(settings_of_fit(model_.model_node(), config_));
     recovery_.begin({epoch, resume_.batch}, settings_of_fit(model_.model_node(), config_));
     is_checked_ = recovery_.is_awaited();
     const auto learn = [this] { learn_shapes(); };
@@ -226,11 +250,14 @@ bool Fit::train() {
       }
     }
     return true;
-  } catch (const CommunicationError&) {
+  } catch (const CommunicationError& error) {
+    if (workers_) workers_->fail(error.what());
     throw;
-  } catch (const EndOfTraining&) {
+  } catch (const EndOfTraining& error) {
+    if (workers_) workers_->fail(error.what());
     throw;
   } catch (const std::exception& error) {
+    if (workers_) workers_->fail(error.what());
     recovery_.end(error.what());
     throw;
   } catch (...) {
@@ -259,6 +286,7 @@ void Fit::train_from(int epoch) {
     train_epoch(epoch);
     Logs logs = end_of_epoch(epoch);
     callbacks_.call(&Callback::on_epoch_end, epoch, logs);
+    if (workers_) workers_->give_back();
     finished_.emplace_back(epoch, logs);
     recovery_.keep_epoch({epoch + 1, 0}, finished_);
   }
@@ -339,7 +367,28 @@ void Fit::call_epoch_begin(int epoch, int64_t step) {
   if (step == 0) stepper_.reset();
 }
 
+/// Batches are counted as they are done; callbacks that may look at the model see the servers' values of then.
+void Fit::train_epoch_by_workers(int epoch) {
+  resume_.epoch = -1;
+  resume_.batch = 0;
+  stepper_.reset();
+  call_epoch_begin(epoch, 0);
+  workers_->give_back();
+  const bool is_seen = !config_.callbacks.empty();
+  Logs none;
+  workers_->train_epoch(epoch, feed_.steps(), [&](int64_t done) {
+    if (is_seen) workers_->take_over();
+    callbacks_.call(&Callback::on_train_batch_begin, done - 1, none);
+    Logs logs = Logs::of_now([this](Logs& target) { target = stepper_.logs(); });
+    callbacks_.call(&Callback::on_train_batch_end, done - 1, logs);
+    if (is_seen) workers_->give_back();
+    return model_.stop_training();
+  });
+  workers_->take_over();
+}
+
 void Fit::train_epoch(int epoch) {
+  if (workers_) return train_epoch_by_workers(epoch);
   int64_t step = begin_epoch(epoch);
   if (step == 0) stepper_.reset();  // else the sums of the interrupted epoch go on
   call_epoch_begin(epoch, step);

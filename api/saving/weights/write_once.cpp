@@ -3,6 +3,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/process_exchange.h>
+#include <nyala/strategies/parameter_server/parameter_server_job.h>
 #include <nyala/strategies/process_generations.h>
 #include <nyala/strategies/strategy_node.h>
 
@@ -50,7 +51,18 @@ class Outcome {
 
 }  // namespace
 
+namespace {
+
+/// Of a strategy with parameter servers the chief writes, and nobody waits for it.
+bool leaves_it_to_the_chief(const ModelNode& model) {
+  detail::ParameterServerJob* const job = model.strategy()->parameter_server_job();
+  return job && !job->is_chief();
+}
+
+}  // namespace
+
 bool writes_files(const ModelNode& model) {
+  if (leaves_it_to_the_chief(model)) return false;
   ProcessExchange* const processes = model.strategy()->processes();
   return !processes || processes->rank() == 0;
 }
@@ -71,6 +83,7 @@ bool is_written_by_others(const ModelNode& model, const std::string& path) {
 }
 
 void write_once(const ModelNode& model, const std::function<void()>& write) {
+  if (leaves_it_to_the_chief(model)) return;
   ProcessExchange* const processes = model.strategy()->processes();
   if (!processes) return write();
   Outcome outcome(*processes);

@@ -1,0 +1,47 @@
+#include <nyala/api/serving/optimizer_rule.h>
+
+#include <nyala/api/saving/config/training_config.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala::detail {
+
+namespace {
+
+constexpr const char* kWhere = "parameter server: the optimizer";
+
+class OptimizerRule final : public ServerRule {
+ public:
+  OptimizerRule(const std::string& text, const std::vector<std::string>& no_decay) {
+    LoadScope scope;
+    optimizer_ = optimizer_from_json(parse_json(text, kWhere), kWhere, scope);
+    if (!no_decay.empty()) optimizer_.node().exclude_from_weight_decay(no_decay);
+  }
+
+  void build(ParameterStore& store, const Variables& variables) override {
+    optimizer_.node().build(store, variables);
+  }
+  UpdateRule& rule_for(ParameterStore& store, const Variables& active) override {
+    return optimizer_.node().rule_for(store, optimizer_.node().variables(), active);
+  }
+  std::vector<std::pair<std::string, Tensor>> state() const override {
+    std::vector<std::pair<std::string, Tensor>> state;
+    for (const OptimizerVariable& variable : optimizer_.node().shared_variables_for_file())
+      state.emplace_back(variable.name, variable.value);
+    return state;
+  }
+  void load_state(const Tensors& values) override { optimizer_.node().load_variables(values); }
+  void set_learning_rate(double rate) override { optimizer_.set_learning_rate(rate); }
+
+ private:
+  Optimizer optimizer_;
+};
+
+}  // namespace
+
+ServerRuleReader read_optimizer_rules() {
+  return [](const std::string& text, const std::vector<std::string>& no_decay) {
+    return std::make_unique<OptimizerRule>(text, no_decay);
+  };
+}
+
+}  // namespace nyala::detail

@@ -1,0 +1,33 @@
+#include <nyala/api/serving/serve_parameters.h>
+
+#include <nyala/api/serving/optimizer_rule.h>
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+#include <nyala/strategies/cluster/choose_cluster_resolver.h>
+#include <nyala/strategies/parameter_server/parameter_server.h>
+#include <nyala/strategies/parameter_server/parameter_server_cluster.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+bool is_parameter_server(const ServeConfig& config) {
+  return choose_cluster_resolver(config.cluster_resolver).resolver->task_type() == "ps";
+}
+
+int serve_parameters(const ServeConfig& config) {
+  const ChosenClusterResolver chosen = choose_cluster_resolver(config.cluster_resolver);
+  const ParameterServerCluster cluster = parameter_server_cluster(*chosen.resolver);
+  if (cluster.role != ParameterServerRole::server)
+    throw StateError("serve_parameters: expected a process of job ps, this one is " +
+                     in_quotes(chosen.resolver->task_type()) +
+                     "; call it where is_parameter_server() is true");
+  ParameterServer server(read_optimizer_rules());
+  const auto listener = listen_parameters(cluster.own, control_security_of({}), server);
+  log(LogChannel::info, "serving parameters on " + cluster.own.text());
+  while (!server.wait_until_stopped(std::chrono::hours(1))) {
+  }
+  return 0;
+}
+
+}  // namespace nyala

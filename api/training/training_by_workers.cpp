@@ -1,0 +1,188 @@
+// What a worker says of a batch are the sums of its losses and metrics, which merge like those of replicas. The
+// chief's own model and optimizer are the template that callbacks, checkpoints and the end of fit see: filled
+// from the servers before, and published to them where something has changed it.
+#include <nyala/api/training/training_by_workers.h>
+
+#include <algorithm>
+#include <thread>
+
+#include <nyala/api/training/state/compiled_training.h>
+#include <nyala/backend/core/error.h>
+
+namespace nyala {
+
+using namespace nyala::detail;
+
+namespace {
+
+std::string text_of(const TrainingFacts& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) text += name + " = " + value + "\n";
+  return text;
+}
+
+std::string bytes_of(const FinishedEpochs& finished) {
+  const std::vector<std::byte> bytes = packed(TrainingState{.finished = finished});
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+FinishedEpochs finished_of(const std::string& bytes) {
+  return unpacked(std::as_bytes(std::span(bytes))).finished;
+}
+
+/// What only the process that computed it has.
+void check_merges(const ModelNode& model) {
+  if (!model.own_metrics().empty())
+    throw StateError("ParameterServerStrategy: model " + in_quotes(model.name()) +
+                     " keeps metrics of its own, which lie in each worker; give metrics to compile()");
+}
+
+/// Rows, then losses and metrics.
+std::vector<double> values_of(ModelNode& model) {
+  const EpochSums& sums = model.epoch_sums();
+  std::vector<double> values = summed(model.compiled_training(), sums.of_replicas);
+  values.insert(values.begin(), sums.rows);
+  values.insert(values.begin(), sums.loss_is_tracked ? 1.0 : 0.0);
+  return values;
+}
+
+}  // namespace
+
+ChiefOfWorkers::ChiefOfWorkers(ModelNode& model, ParameterServerJob& job) : model_(model), job_(job) {}
+
+void ChiefOfWorkers::begin(const TrainingFacts& facts) {
+  check_merges(model_);
+  BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
+  RemoteParameters& parameters = job_.parameters();
+  parameters.publish();
+  parameters.set_rule(text_of_optimizer(optimizer), optimizer.excluded_from_weight_decay(),
+                      optimizer.variables());
+  std::map<std::string, Tensor> state;
+  for (const OptimizerVariable& variable : optimizer.shared_variables_for_file())
+    state[variable.name] = variable.value;
+  parameters.load_rule_state(state);
+  rate_ = optimizer.learning_rate();
+  job_.coordinator().begin_training(job_.next_training(), text_of(facts),
+                                    std::to_string(model_.resume_point().shuffle_seed));
+}
+
+void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::function<bool(int64_t)>& done) {
+  constexpr std::chrono::milliseconds kLook{200};
+  Coordinator& coordinator = job_.coordinator();
+  coordinator.begin_epoch(epoch, batches, model_.resume_point().train_step);
+  bool stopped = false;
+  for (int64_t count = 0;;) {
+    const CoordinatorEvent event = coordinator.wait(kLook);
+    switch (event.kind) {
+      case CoordinatorEvent::Kind::batch_done:
+        add(event.values);
+        ++model_.resume_point().train_step;
+        if (done(++count) && !std::exchange(stopped, true)) coordinator.stop_epoch();
+        break;
+      case CoordinatorEvent::Kind::epoch_over:
+        return;
+      case CoordinatorEvent::Kind::failed:
+        throw CommunicationError(event.text);
+      case CoordinatorEvent::Kind::nothing:
+        await_workers();
+        break;
+    }
+  }
+}
+
+/// As long as a process waits for any other one.
+void ChiefOfWorkers::await_workers() {
+  constexpr std::chrono::milliseconds kLook{50};
+  const auto deadline = std::chrono::steady_clock::now() + job_.timeout();
+  while (job_.coordinator().num_workers() == 0) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw CommunicationError("ParameterServerStrategy: no worker is there, and none came in " +
+                               std::to_string(job_.timeout().count() / 1000) + " s");
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+void ChiefOfWorkers::add(const std::vector<double>& values) {
+  CompiledTraining& compiled = model_.compiled_training();
+  EpochSums& sums = model_.epoch_sums();
+  if (values.size() != static_cast<size_t>(compiled.num_sums) + 2)
+    throw CommunicationError("ParameterServerStrategy: a worker has " + std::to_string(values.size()) +
+                             " sums of losses and metrics, the chief " +
+                             std::to_string(compiled.num_sums + 2) + "; all processes run the same program");
+  if (values[0] != 0.0) sums.loss_is_tracked = true;
+  sums.rows += values[1];
+  const Tensor of_batch = Tensor::from(std::vector<double>(values.begin() + 2, values.end()));
+  const std::vector<double> all = summed(compiled, {sums.of_replicas.at(0), of_batch});
+  sums.of_replicas[0].copy_from_host(all.data());
+}
+
+void ChiefOfWorkers::take_over() {
+  RemoteParameters& parameters = job_.parameters();
+  parameters.pull();
+  BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
+  const std::map<std::string, Tensor> state = parameters.rule_state();
+  Tensors values;
+  for (const OptimizerVariable& variable : optimizer.shared_variables_for_file()) {
+    const auto found = state.find(variable.name);
+    values.push_back(found == state.end() ? variable.value : found->second);
+  }
+  optimizer.load_variables(values);
+}
+
+void ChiefOfWorkers::give_back() {
+  job_.parameters().publish();
+  const BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
+  if (optimizer.options().learning_rate.is_schedule() || optimizer.learning_rate() == rate_) return;
+  rate_ = optimizer.learning_rate();
+  job_.parameters().set_learning_rate(rate_);
+}
+
+void ChiefOfWorkers::end(const FinishedEpochs& finished) {
+  job_.parameters().publish();
+  job_.coordinator().end_training(bytes_of(finished));
+}
+
+namespace {
+
+void train_batch(ModelNode& model, ParameterServerJob& job, Stepper& stepper, Feed& feed,
+                 const DispensedBatch& given, uint64_t training) {
+  Batch batch;
+  if (!feed.seek(given.epoch, given.batch) || !feed.next(batch)) {
+    job.client().ended(training, given.id);
+    return;
+  }
+  stepper.reset();
+  model.resume_point().train_step = given.step;
+  job.parameters().set_next_exchange(given.id);
+  stepper.train(batch, feed.place());
+  job.client().done(training, given.id, values_of(model));
+}
+
+}  // namespace
+
+FinishedEpochs train_for_chief(ModelNode& model, ParameterServerJob& job, const TrainingFacts& facts,
+                               Stepper& stepper, const std::function<Feed()>& make_feed) {
+  check_merges(model);
+  const uint64_t training = job.next_training();
+  CoordinatorReply reply = job.client().join(training, text_of(facts));
+  try {
+    if (reply.kind == CoordinatorReply::Kind::begins) {
+      model.resume_point().shuffle_seed = whole_number_of(reply.text);
+      Feed feed = make_feed();
+      job.parameters().pull();
+      stepper.clear_status();
+      for (reply = job.client().next(training); reply.kind == CoordinatorReply::Kind::batch;
+           reply = job.client().next(training))
+        train_batch(model, job, stepper, feed, reply.batch, training);
+    }
+  } catch (const CommunicationError&) {
+    throw;
+  } catch (const std::exception& error) {
+    job.client().fail(training, error.what());
+    throw;
+  }
+  job.parameters().pull();
+  return finished_of(reply.text);
+}
+
+}  // namespace nyala

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nyala/api/training/compiled_facts.h>
+#include <nyala/api/training/feed.h>
+#include <nyala/api/training/state/training_state.h>
+#include <nyala/api/training/stepper.h>
+#include <nyala/strategies/parameter_server/parameter_server_job.h>
+
+namespace nyala {
+
+/// The chief's part of a fit under ParameterServerStrategy: it hands batches out, adds up what workers say of
+/// them, and has the servers' values where callbacks look at them.
+class ChiefOfWorkers {
+ public:
+  ChiefOfWorkers(ModelNode& model, detail::ParameterServerJob& job);
+
+  /// Values and optimizer of this process are those that training begins with. Weights and optimizer are
+  /// built.
+  void begin(const TrainingFacts& facts);
+  /// One epoch of `batches` (below 0: unknown) batches. `done` is called with how many there have been when
+  /// one is done; when it returns true no more are handed out. Throws CommunicationError where all workers are
+  /// gone and none comes in time, or where one failed.
+  void train_epoch(int64_t epoch, int64_t batches, const std::function<bool(int64_t)>& done);
+  /// This process' values and optimizer become those of the servers.
+  void take_over();
+  /// What callbacks have changed since is what training goes on with: values, the learning rate.
+  void give_back();
+  /// Workers end the training with what the chief has.
+  void end(const FinishedEpochs& finished);
+  void fail(const std::string& why) { job_.coordinator().fail_training(why); }
+
+ private:
+  void add(const std::vector<double>& values);
+  void await_workers();
+
+  ModelNode& model_;
+  detail::ParameterServerJob& job_;
+  double rate_ = 0.0;
+};
+
+/// A worker's part: trains the batches that it is given until the training is over. Returns the logs of all
+/// epochs; the model has the values that the chief's has.
+FinishedEpochs train_for_chief(ModelNode& model, detail::ParameterServerJob& job, const TrainingFacts& facts,
+                               Stepper& stepper, const std::function<Feed()>& make_feed);
+
+/// An optimizer as a text by which another process makes it (api/saving writes it). Throws
+/// InvalidArgumentError for one that is made of C++ functions.
+std::string text_of_optimizer(BaseOptimizer& optimizer);
+
+}  // namespace nyala

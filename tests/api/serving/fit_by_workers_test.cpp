@@ -1,0 +1,154 @@
+// A cluster of threads: each runs the same program under its end of a ParameterServerStrategy. With one worker
+// nothing is stale, so that training by servers gives one device's numbers.
+#include <cmath>
+#include <future>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nyala/api/serving/optimizer_rule.h>
+#include <nyala/nyala.h>
+#include <nyala/tests/strategies/parameter_server/parameter_server_fixture.h>
+#include <nyala/tests/support/error_text.h>
+
+namespace nyala::fit_by_workers_test {
+
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Case {
+  Optimizer optimizer = SGD({.learning_rate = 0.05});
+  bool normalizes = false;
+  int workers = 1, servers = 1, epochs = 2;
+  int64_t batch_size = 8;
+};
+
+Tensor features(int64_t rows) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < rows * 4; ++i) values.push_back(static_cast<float>(std::sin(0.7 * static_cast<double>(i))));
+  return Tensor::from(values, Shape{rows, 4});
+}
+
+Tensor targets(int64_t rows) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < rows; ++i) values.push_back(static_cast<float>(std::cos(0.3 * static_cast<double>(i))));
+  return Tensor::from(values, Shape{rows, 1});
+}
+
+/// Names are given: threads share the counters of names.
+Sequential network(bool normalizes) {
+  Sequential net({Input({4})}, {.name = "net"});
+  net.add(Dense(6, {.activation = "tanh", .kernel_initializer = GlorotUniform({.seed = 3}), .name = "hidden"}));
+  if (normalizes) net.add(BatchNormalization({.name = "norm"}));
+  net.add(Dense(1, {.kernel_initializer = GlorotUniform({.seed = 4}), .name = "out"}));
+  return net;
+}
+
+struct Trained {
+  std::vector<double> losses, errors;
+  std::vector<std::vector<float>> weights, slots;
+  int64_t iterations = 0;
+};
+
+Trained train(const Case& c, const Strategy* strategy) {
+  const auto run = [&] {
+    Sequential net = network(c.normalizes);
+    net.compile({.optimizer = c.optimizer, .loss = "mse", .metrics = {"mae"}});
+    const History history = net.fit(features(50), targets(50),
+                                    {.batch_size = c.batch_size, .epochs = c.epochs, .verbose = 0, .shuffle = false});
+    Trained trained{.losses = history["loss"], .errors = history["mae"]};
+    for (const Variable& variable : net.variables()) trained.weights.push_back(variable.value().to_vector<float>());
+    for (const OptimizerVariable& variable : net.optimizer().node().variables_for_file())
+      if (variable.value.dtype() == DType::float32) trained.slots.push_back(variable.value.to_vector<float>());
+    trained.iterations = net.optimizer().iterations();
+    return trained;
+  };
+  return strategy ? strategy->scope(run) : run();
+}
+
+void expect_near(const std::vector<std::vector<float>>& got, const std::vector<std::vector<float>>& wanted,
+                 double tolerance) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    ASSERT_EQ(got[i].size(), wanted[i].size());
+    for (size_t j = 0; j < got[i].size(); ++j) EXPECT_NEAR(got[i][j], wanted[i][j], tolerance) << i << " " << j;
+  }
+}
+
+/// What the chief and each worker came to.
+std::vector<Trained> train_by_workers(const std::function<Case()>& make) {
+  const Case c = make();
+  LocalCluster cluster(c.servers, detail::read_optimizer_rules());
+  std::vector<Trained> results;
+  std::vector<std::future<Trained>> workers;
+  {
+    const ParameterServerStrategy chief = cluster.chief();
+    for (int i = 0; i < c.workers; ++i)
+      workers.push_back(std::async(std::launch::async, [&cluster, &make] {
+        const ParameterServerStrategy worker = cluster.worker();
+        return train(make(), &worker);
+      }));
+    results.push_back(train(c, &chief));
+    for (auto& worker : workers) results.push_back(worker.get());
+  }
+  return results;
+}
+
+void expect_one_devices_numbers(const std::function<Case()>& make) {
+  const Trained alone = train(make(), nullptr);
+  const std::vector<Trained> results = train_by_workers(make);
+  for (const Trained& result : results) {
+    EXPECT_THAT(result.losses, ::testing::Pointwise(::testing::DoubleNear(1e-6), alone.losses));
+    EXPECT_THAT(result.errors, ::testing::Pointwise(::testing::DoubleNear(1e-6), alone.errors));
+    expect_near(result.weights, alone.weights, 2e-6);
+  }
+  EXPECT_EQ(results[0].iterations, alone.iterations);
+  expect_near(results[0].slots, alone.slots, 2e-6);
+}
+
+TEST(FitByWorkers, OneWorkerGivesOneDevicesNumbers) {
+  expect_one_devices_numbers([] { return Case{}; });
+}
+
+TEST(FitByWorkers, SlotsLieOnTheServers) {
+  expect_one_devices_numbers(
+      [] { return Case{.optimizer = Adam({.learning_rate = 0.01, .weight_decay = 0.01}), .servers = 3}; });
+}
+
+TEST(FitByWorkers, SchedulesCountTheUpdatesOfTheServers) {
+  expect_one_devices_numbers([] {
+    return Case{.optimizer = SGD({.learning_rate = ExponentialDecay({.initial_learning_rate = 0.1,
+                                                                     .decay_steps = 3,
+                                                                     .decay_rate = 0.5}),
+                                  .momentum = 0.9}),
+                .servers = 2};
+  });
+}
+
+TEST(FitByWorkers, MovingStatisticsAreAdded) {
+  expect_one_devices_numbers([] { return Case{.normalizes = true, .servers = 2}; });
+}
+
+TEST(FitByWorkers, GradientsAreGatheredAtTheServer) {
+  expect_one_devices_numbers([] {
+    return Case{.optimizer = SGD({.learning_rate = 0.05, .gradient_accumulation_steps = 3})};
+  });
+}
+
+TEST(FitByWorkers, SeveralWorkersTrainEachBatchOnce) {
+  const auto make = [] { return Case{.workers = 3, .servers = 2, .epochs = 6}; };
+  const Trained alone = train(make(), nullptr);
+  const std::vector<Trained> results = train_by_workers(make);
+  for (const Trained& result : results) {
+    EXPECT_EQ(result.losses.size(), 6u);
+    EXPECT_EQ(result.losses, results[0].losses);
+    expect_near(result.weights, results[0].weights, 0.0);
+  }
+  EXPECT_EQ(results[0].iterations, alone.iterations);
+  EXPECT_LT(results[0].losses.back(), 0.95 * results[0].losses.front());
+}
+
+}  // namespace
+
+}  // namespace nyala::fit_by_workers_test
