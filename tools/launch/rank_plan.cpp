@@ -1,13 +1,9 @@
 #include <nyala/tools/launch/rank_plan.h>
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
-#include <system_error>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/device_registry.h>
@@ -16,6 +12,7 @@
 #include <nyala/strategies/cluster/environment.h>
 #include <nyala/strategies/control/own_address.h>
 #include <nyala/strategies/communicators/host_name.h>
+#include <nyala/tools/launch/free_ports.h>
 
 namespace nyala::tools {
 
@@ -56,25 +53,6 @@ std::vector<Host> parse_hosts(const std::string& list) {
 bool is_this_machine(const std::string& host) {
   const std::string& own = detail::host_name();
   return detail::is_loopback_host(host) || host == own || host == own.substr(0, own.find('.'));
-}
-
-/// Ports of 127.0.0.1 on which nobody listens now.
-std::vector<int> free_ports(int count) {
-  std::vector<int> sockets, ports;
-  for (int i = 0; i < count; ++i) {
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockets.push_back(socket);
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    if (socket < 0 || ::bind(socket, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-      throw IoError("launch: no free port: " + std::generic_category().message(errno));
-    ports.push_back(ntohs(address.sin_port));
-  }
-  for (const int socket : sockets) ::close(socket);
-  return ports;
 }
 
 /// The hosts' places in order, the first `processes` of them.
