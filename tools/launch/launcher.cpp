@@ -19,6 +19,7 @@
 #include <nyala/api/callbacks/preemption_checkpoint_handler.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/system_random.h>
+#include <nyala/tools/launch/task_plan.h>
 
 namespace nyala::tools {
 
@@ -39,9 +40,10 @@ int open_signals() {
   return ::signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int open_log(const std::string& folder, int rank, const char* ending) {
+int open_log(const std::string& folder, std::string name, const char* ending) {
   if (folder.empty()) return -1;
-  const std::string path = folder + "/rank-" + std::to_string(rank) + ending;
+  std::replace(name.begin(), name.end(), ' ', '-');
+  const std::string path = folder + "/" + name + ending;
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0)
     throw IoError("launch: cannot write " + detail::in_quotes(path) + ": " + std::strerror(errno));
@@ -82,11 +84,11 @@ Launcher::Launcher(LaunchConfig config)
       throw IoError("launch: cannot make the folder " + detail::in_quotes(config_.logs) + ": " +
                     error.message());
   }
-  for (RankPlan& plan : plan_ranks(config_)) {
-    const std::string prefix = "[" + std::to_string(plan.rank) + "] ";
+  for (RankPlan& plan : config_.ps > 0 ? plan_tasks(config_) : plan_ranks(config_)) {
+    const std::string prefix = "[" + (plan.job.empty() ? std::to_string(plan.rank) : plan.name) + "] ";
     Rank rank;
-    rank.output = std::make_unique<LineSource>(prefix, output_, open_log(config_.logs, plan.rank, ".out"));
-    rank.errors = std::make_unique<LineSource>(prefix, errors_, open_log(config_.logs, plan.rank, ".err"));
+    rank.output = std::make_unique<LineSource>(prefix, output_, open_log(config_.logs, plan.name, ".out"));
+    rank.errors = std::make_unique<LineSource>(prefix, errors_, open_log(config_.logs, plan.name, ".err"));
     rank.plan = std::move(plan);
     ranks_.push_back(std::move(rank));
   }
@@ -108,14 +110,17 @@ int Launcher::run() {
   ::close(signals_);
   if (broken_) throw IoError("cannot write to the standard output");
   if (signal_ != 0) return preempted_ ? preemption_exit_code : 128 + signal_;
-  return first_failure_;
+  return chief_status_.value_or(first_failure_);
 }
 
-/// The control plane by which the ranks meet lives here: it outlives each of them.
+/// The control plane by which the ranks meet lives here: it outlives each of them. Tasks of a cluster with
+/// parameter servers meet at the servers and the chief.
 void Launcher::serve() {
   if (!detail::grpc_is_built()) return;  // the ranks, of this build, will say so where they need it
   detail::ControlSecurity security = detail::control_security_of(Environment());
   if (security.token.empty() && !security.has_tls()) security.token = drawn_token();
+  for (Rank& rank : ranks_) rank.plan.token = security.token;
+  if (config_.ps > 0) return;
   const auto seconds = std::chrono::duration<double>(config_.rejoin_timeout);
   server_ = std::make_unique<detail::ControlServer>(
       detail::HostPort{coordinator_host(config_, plans()), 0}, security,
@@ -124,7 +129,6 @@ void Launcher::serve() {
           .min_size = config_.min_workers,
           .rejoin_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(seconds)});
   for (Rank& rank : ranks_) {
-    rank.plan.token = security.token;
     rank.plan.variables.emplace_back("NYALA_COORDINATOR", server_->address().text());
     const bool rejoins = config_.restarts > 0 || config_.min_workers > 0;
     rank.plan.variables.emplace_back("NYALA_REJOIN", rejoins ? "1" : "0");
@@ -138,7 +142,7 @@ std::vector<RankPlan> Launcher::plans() const {
 }
 
 std::string Launcher::name_of(const Rank& rank) const {
-  return "rank " + std::to_string(rank.plan.rank) + (rank.plan.is_local ? "" : " on " + rank.plan.host);
+  return rank.plan.name + (rank.plan.is_local ? "" : " on " + rank.plan.host);
 }
 
 void Launcher::start(Rank& rank) {
@@ -203,11 +207,12 @@ void Launcher::handle_signals() {
     const int number = static_cast<int>(info.ssi_signo);
     if (number == SIGCHLD) continue;
     if (signal_ != 0) {  // the second one
+      is_impatient_ = true;
       kill_at_ = Clock::now();
       continue;
     }
     if (first_failure_ == 0) signal_ = number;
-    say(signal_name(number) + ": ending all ranks");
+    say(signal_name(number) + ": ending all " + (config_.ps > 0 ? "tasks" : "ranks"));
     let_end(0);
   }
 }
@@ -221,8 +226,9 @@ void Launcher::let_end(double seconds) {
 void Launcher::end_due_ranks() {
   const auto send = [&](int number) {
     for (const Rank& rank : ranks_)
-      if (rank.process) rank.process->signal(number);
+      if (rank.process && is_told_to_end(rank)) rank.process->signal(number);
   };
+  if (terminate_at_ || kill_at_) end_servers_that_serve_nobody();
   const auto now = Clock::now();
   if (terminate_at_ && now >= *terminate_at_) {
     terminate_at_.reset();
@@ -303,6 +309,12 @@ void Launcher::note_that_nobody_came() {
       "program makes a MultiWorkerMirroredStrategy; nyala fit does with --strategy multi_worker");
 }
 
+void Launcher::start_again(Rank& rank, const std::string& what) {
+  --restarts_left_;
+  say(what + "; it is started again, " + std::to_string(restarts_left_) + " more restarts are left");
+  rank.start_at = std::max(Clock::now(), rank.started + 1s);  // not faster than that
+}
+
 void Launcher::note_end(Rank& rank, int status) {
   rank.has_ended_well = status == 0;
   if (!first_end_) first_end_ = Clock::now();
@@ -310,6 +322,7 @@ void Launcher::note_end(Rank& rank, int status) {
   const bool by_signal = status > 128 && ::sigabbrev_np(status - 128);
   const std::string how =
       by_signal ? "was ended by " + signal_name(status - 128) : "ended with status " + std::to_string(status);
+  if (!rank.plan.job.empty()) return note_task_end(rank, status, name_of(rank) + " " + how);
   is_over_ = is_over_ || (rank.has_ended_well && server_ && server_->has_left(rank.plan.rank));
   const bool is_ending = terminate_at_ || kill_at_;
   const bool is_needed = !rank.has_ended_well && status != preemption_exit_code;
@@ -321,12 +334,7 @@ void Launcher::note_end(Rank& rank, int status) {
     if (status != 128 + SIGTERM && status != 128 + SIGKILL) say(what);  // else it was the launcher
     return;
   }
-  if (comes_back) {
-    --restarts_left_;
-    say(what + "; it is started again, " + std::to_string(restarts_left_) + " more restarts are left");
-    rank.start_at = std::max(Clock::now(), rank.started + 1s);  // not faster than that
-    return;
-  }
+  if (comes_back) return start_again(rank, what);
   const auto goes_on = [](const Rank& other) { return other.process || other.has_ended_well; };
   if (is_needed && config_.min_workers > 0 &&
       std::count_if(ranks_.begin(), ranks_.end(), goes_on) >= config_.min_workers)

@@ -22,7 +22,8 @@ class Launcher {
 
   /// The exit status: 0 where all ranks ended with it; that of the first rank that failed, 128 + its signal
   /// where one ended it; after a signal to the launcher 42 where a rank says that it has saved and stops
-  /// before its time (exit status 42), else 128 + that signal. Throws IoError where a rank cannot be started.
+  /// before its time (exit status 42), else 128 + that signal. With parameter servers that of the chief where
+  /// it has ended by itself. Throws IoError where a rank cannot be started.
   int run();
 
  private:
@@ -46,6 +47,12 @@ class Launcher {
   void handle_signals();
   void collect_ended();
   void note_end(Rank& rank, int status);
+  void start_again(Rank& rank, const std::string& what);
+  void note_task_end(Rank& task, int status, const std::string& what);
+  void note_failed_task(const Rank& task, int status, const std::string& what);
+  bool runs(const char* job) const;
+  void end_servers_that_serve_nobody();
+  bool is_told_to_end(const Rank& rank) const;
   void end_frozen_ranks();
   void end_ranks_that_never_came();
   void end_silent(Rank& rank, const std::string& why);
@@ -63,7 +70,10 @@ class Launcher {
   int signals_ = -1;
   int restarts_left_;
   int first_failure_ = 0, signal_ = 0;
+  std::optional<int> chief_status_;
   bool preempted_ = false, broken_ = false;
+  bool is_impatient_ = false;                   ///< a second Ctrl-C
+  bool servers_end_ = false;                    ///< nobody else runs any more
   bool is_over_ = false;                        ///< a rank has ended training in order, and then itself
   std::optional<Clock::time_point> first_end_;  ///< of a rank
   /// When the ranks that still run are sent SIGTERM, and when SIGKILL.

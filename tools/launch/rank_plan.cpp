@@ -63,6 +63,7 @@ std::vector<RankPlan> place_ranks(const std::vector<Host>& hosts, int processes)
     for (int place = 0; place < here; ++place) {
       RankPlan rank;
       rank.rank = static_cast<int>(ranks.size());
+      rank.name = "rank " + std::to_string(rank.rank);
       rank.local_rank = place;
       rank.local_size = here;
       rank.host = host.name;

@@ -6,13 +6,18 @@
 
 namespace nyala::tools {
 
+/// Either as many ranks alike, or the tasks of a cluster with parameter servers.
 struct LaunchConfig {
   int processes = 0;       ///< 0: as many as the hosts have places
   std::string hosts = {};  ///< "a:2,b:2"; empty: all on this machine
   std::string ssh = {};    ///< how a command runs on a host: words, with {host} and {command} in them
+  int ps = 0;              ///< parameter servers; 0: ranks alike
+  int workers = 0;         ///< with ps
+  bool chief = false;      ///< with ps: one task more, which ends the others when it ends
   int restarts = 0;        ///< of ranks that failed, in all
-  std::string logs = {};   ///< folder for what each rank writes; empty: none
-  int min_workers = 0;     ///< so few go on without those that failed; 0: all are needed
+  bool restarts_chief = true;
+  std::string logs = {};         ///< folder for what each rank writes; empty: none
+  int min_workers = 0;           ///< so few go on without those that failed; 0: all are needed
   double rejoin_timeout = 30;    ///< seconds that they wait for the others
   std::string coordinator = {};  ///< this machine's address for the hosts; empty: found out
   double grace = 10;             ///< seconds
@@ -21,6 +26,8 @@ struct LaunchConfig {
 
 /// Where one process runs, and what it is told.
 struct RankPlan {
+  std::string name = {};  ///< "rank 0", "chief", "worker 0", "ps 0"
+  std::string job = {};   ///< "chief", "worker" or "ps"; empty where all are alike
   int rank = 0, local_rank = 0, local_size = 1;
   std::string host = {};
   bool is_local = true;
