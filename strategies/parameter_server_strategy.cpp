@@ -37,7 +37,8 @@ std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& 
   auto coordinator = std::make_unique<Coordinator>(config.lease, global_seed());
   auto listener = listen_parameters(cluster.chief, security, *coordinator);
   return std::make_shared<ParameterServerJob>(std::move(parameters), std::move(coordinator),
-                                              std::move(listener), config.timeout);
+                                              std::move(listener),
+                                              ParameterServerJob::Times{config.timeout, config.snapshot_interval});
 }
 
 std::shared_ptr<StrategyNode> node_of(std::shared_ptr<ParameterServerJob> job,

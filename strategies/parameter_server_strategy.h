@@ -23,6 +23,9 @@ struct ParameterServerStrategyConfig {
   std::chrono::milliseconds timeout = std::chrono::seconds(300);
   /// A worker that has not trained its batch in that time is thought lost: another one gets the batch.
   std::chrono::milliseconds lease = std::chrono::seconds(60);
+  /// So often servers write snapshots while fit goes on, where they have a folder for them (serve_parameters):
+  /// one that is lost and started again goes on from its own, and what came since is trained once more.
+  std::chrono::milliseconds snapshot_interval = std::chrono::seconds(30);
 };
 
 /// Asynchronous training with the variables on parameter servers. Every process of the cluster runs the same

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include <nyala/strategies/cluster/cluster_resolver.h>
 
 namespace nyala {
@@ -7,6 +9,10 @@ namespace nyala {
 struct ServeConfig {
   /// Which processes there are and which of them this is; nothing: as choose_cluster_resolver() finds out.
   ClusterResolverOption cluster_resolver = {};
+  /// Where snapshots are written (ps-0.snapshot, ...), and read from at the start: a server that is started
+  /// again goes on from its own. Empty: what NYALA_SNAPSHOTS says, else there are none. A folder is for one
+  /// job: what lies there when the first server starts is taken for its own.
+  std::string snapshot_folder = {};
 };
 
 /// Whether this process is of job "ps" in its cluster: `if (is_parameter_server()) return serve_parameters();`

@@ -8,6 +8,7 @@
 
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 
 namespace nyala {
 
@@ -80,6 +81,7 @@ void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::func
         if (done(++count) && !std::exchange(stopped, true)) coordinator.stop_epoch();
         break;
       case CoordinatorEvent::Kind::epoch_over:
+        snapshot();  // batches of an epoch that is over cannot be trained again
         return;
       case CoordinatorEvent::Kind::failed:
         throw CommunicationError(event.text);
@@ -87,17 +89,39 @@ void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::func
         await_workers();
         break;
     }
+    look_after_servers();
   }
+}
+
+/// A server that was started again has what its snapshot has; the rest is trained once more.
+void ChiefOfWorkers::look_after_servers() {
+  constexpr std::chrono::milliseconds kBetweenLooks{500};
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked_ < kBetweenLooks) return;
+  looked_ = now;
+  for (const uint64_t mark : job_.parameters().restarts()) {
+    const int64_t again = job_.coordinator().again_since(mark);
+    log(LogChannel::warning, "a parameter server was started again from its snapshot; " + std::to_string(again) +
+                                 " batches that came after it are trained once more");
+  }
+  if (now - saved_ >= job_.times().snapshots) snapshot();
+}
+
+void ChiefOfWorkers::snapshot() {
+  if (!has_snapshots_) return;
+  const uint64_t mark = job_.coordinator().mark();
+  has_snapshots_ = job_.parameters().snapshot(mark);
+  saved_ = std::chrono::steady_clock::now();
 }
 
 /// As long as a process waits for any other one.
 void ChiefOfWorkers::await_workers() {
   constexpr std::chrono::milliseconds kLook{50};
-  const auto deadline = std::chrono::steady_clock::now() + job_.timeout();
+  const auto deadline = std::chrono::steady_clock::now() + job_.times().timeout;
   while (job_.coordinator().num_workers() == 0) {
     if (std::chrono::steady_clock::now() > deadline)
       throw CommunicationError("ParameterServerStrategy: no worker is there, and none came in " +
-                               std::to_string(job_.timeout().count() / 1000) + " s");
+                               std::to_string(job_.times().timeout.count() / 1000) + " s");
     std::this_thread::sleep_for(kLook);
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -37,10 +38,14 @@ class ChiefOfWorkers {
  private:
   void add(const std::vector<double>& values);
   void await_workers();
+  void look_after_servers();
+  void snapshot();
 
   ModelNode& model_;
   detail::ParameterServerJob& job_;
   double rate_ = 0.0;
+  std::chrono::steady_clock::time_point looked_ = {}, saved_ = {};
+  bool has_snapshots_ = true;
 };
 
 /// A worker's part: trains the batches that it is given until the training is over. Returns the logs of all

@@ -3,12 +3,16 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <utility>
 
 namespace nyala::detail {
 
 /// A set of numbers that come nearly in order, kept as the ranges that they fill.
 class AppliedIds {
  public:
+  AppliedIds() = default;
+  explicit AppliedIds(std::map<uint64_t, uint64_t> ranges) : ranges_(std::move(ranges)) {}
+
   /// False where it was there already.
   bool insert(uint64_t id) {
     auto behind = ranges_.upper_bound(id);

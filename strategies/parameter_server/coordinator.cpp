@@ -229,6 +229,18 @@ void Coordinator::fail_training(const std::string& why) {
   answer_waiting();
 }
 
+int64_t Coordinator::again_since(uint64_t mark) {
+  int64_t again = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    again = dispenser_.again_since(mark).again;
+    again_ += again;
+    given_.clear();
+  }
+  answer_waiting();
+  return again;
+}
+
 int Coordinator::num_workers() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int>(watches_.size());
@@ -241,7 +253,8 @@ bool Coordinator::wait_until_workers_left(std::chrono::milliseconds time) {
 
 std::string Coordinator::describe() const {
   const std::lock_guard lock(mutex_);
-  return std::to_string(watches_.size()) + " workers; " + std::to_string(lost_) + " were lost over a batch";
+  return std::to_string(watches_.size()) + " workers; " + std::to_string(lost_) + " were lost over a batch, " +
+         std::to_string(again_) + " batches were done again for a server";
 }
 
 }  // namespace nyala::detail

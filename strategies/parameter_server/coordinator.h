@@ -53,6 +53,11 @@ class Coordinator final : public ParameterService {
   /// The same with an error.
   void fail_training(const std::string& why);
 
+  /// What is done until now.
+  uint64_t mark() const { return dispenser_.mark(); }
+  /// A server has lost what was done since that mark: it is done again. How many batches that are.
+  int64_t again_since(uint64_t mark);
+
   int num_workers() const;
   /// False where some are still there after that time.
   bool wait_until_workers_left(std::chrono::milliseconds time);
@@ -94,6 +99,7 @@ class Coordinator final : public ParameterService {
   std::map<uint64_t, DispensedBatch> given_;       // what each worker has
   std::deque<CoordinatorEvent> events_;
   uint64_t lost_ = 0;
+  int64_t again_ = 0;
   std::optional<std::string> failed_;
 };
 

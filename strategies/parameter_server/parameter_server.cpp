@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/files/base/file_errors.h>
+#include <nyala/strategies/parameter_server/server_snapshot.h>
 
 namespace nyala::detail {
 
@@ -67,7 +70,6 @@ class ParameterServer::Receiver final : public ParameterReceiver {
     switch (request_.kind) {
       case ParameterCallKind::create:
       case ParameterCallKind::assign:
-      case ParameterCallKind::add:
       case ParameterCallKind::load_state:
         return payload_bytes(request_.entries);
       case ParameterCallKind::exchange:
@@ -92,11 +94,15 @@ class ParameterServer::Receiver final : public ParameterReceiver {
   Bytes payload_;
 };
 
-ParameterServer::ParameterServer(ServerRuleReader read_rule)
+ParameterServer::ParameterServer(ServerRuleReader read_rule, std::string snapshot_path)
     : read_rule_(std::move(read_rule)),
+      snapshot_path_(std::move(snapshot_path)),
       life_(drawn()),
       store_(ParameterStore::make({Device{}}, true)),
-      staleness_(kStalenessCounts, 0) {}
+      staleness_(kStalenessCounts, 0) {
+  if (snapshot_path_.empty() || !std::filesystem::exists(checked_path(snapshot_path_))) return;
+  naming_file(snapshot_path_, [this] { read_snapshot(); });
+}
 
 ParameterServer::~ParameterServer() = default;
 
@@ -146,8 +152,7 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       answer_values(known(request.entries), answer);
       break;
     case ParameterCallKind::assign:
-    case ParameterCallKind::add:
-      write(request, payload);
+      assign(request, payload);
       break;
     case ParameterCallKind::state:
       answer_state(reply, answer);
@@ -157,6 +162,9 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       break;
     case ParameterCallKind::describe:
       describe(reply);
+      break;
+    case ParameterCallKind::snapshot:
+      reply.number = write_snapshot(request.id) ? 1.0 : 0.0;
       break;
     case ParameterCallKind::stop:
       stopped_ = true;
@@ -285,15 +293,11 @@ void ParameterServer::gather(const Variable& variable, const std::byte* gradient
   place.copy_from(ops::add(place, more));
 }
 
-void ParameterServer::write(const ParameterRequest& request, const Bytes& payload) {
+void ParameterServer::assign(const ParameterRequest& request, const Bytes& payload) {
   const Variables variables = known(request.entries);
   const std::byte* value = payload.data();
   for (size_t i = 0; i < variables.size(); ++i) {
-    const Tensor given = on_host(request.entries[i], value);
-    if (request.kind == ParameterCallKind::assign)
-      variables[i].assign(given);
-    else
-      variables[i].assign_add(given);
+    variables[i].assign(on_host(request.entries[i], value));
     value += request.entries[i].bytes();
   }
 }
@@ -339,6 +343,58 @@ void ParameterServer::load_state(const ParameterRequest& request, const Bytes& p
   rule().load_state(values);
 }
 
+namespace {
+
+std::vector<std::byte> bytes_of(const Tensor& value) {
+  const auto* const bytes = static_cast<const std::byte*>(value.raw());
+  return {bytes, bytes + value.bytes()};
+}
+
+}  // namespace
+
+// While nothing is applied: which exchanges it has and what they made of the variables belong together.
+bool ParameterServer::write_snapshot(uint64_t mark) {
+  if (snapshot_path_.empty()) return false;
+  ServerSnapshot snapshot{.version = version_,
+                          .mark = mark,
+                          .rule = rule_text_,
+                          .rule_names = {rule_names_.begin(), rule_names_.end()},
+                          .no_decay = no_decay_};
+  for (const auto& [process, ids] : applied_) snapshot.applied[process] = ids.ranges();
+  Tensors values;
+  for (const auto& [name, variable] : variables_) {
+    snapshot.variables.push_back({.name = name,
+                                  .dtype = variable.dtype(),
+                                  .shape = variable.shape(),
+                                  .trainable = variable.node().in_arena});
+    values.push_back(variable.value(0));
+  }
+  if (rule_ && !rule_names_.empty())
+    for (const auto& [name, value] : rule_->state()) {
+      snapshot.state.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
+      values.push_back(value);
+    }
+  write_server_snapshot(snapshot_path_, snapshot, values);
+  return true;
+}
+
+void ParameterServer::read_snapshot() {
+  ServerSnapshot snapshot;
+  const Tensors values = read_server_snapshot(snapshot_path_, snapshot);
+  size_t next = 0;
+  for (const ParameterEntry& entry : snapshot.variables) create(entry, bytes_of(values.at(next++)).data());
+  ParameterRequest rule{.text = snapshot.rule, .names = snapshot.no_decay};
+  for (const ParameterEntry& entry : snapshot.variables)
+    if (std::ranges::find(snapshot.rule_names, entry.name) != snapshot.rule_names.end())
+      rule.entries.push_back(entry);
+  if (!rule.text.empty()) set_rule(rule);
+  if (!snapshot.state.empty())
+    rule_->load_state({values.begin() + static_cast<std::ptrdiff_t>(next), values.end()});
+  for (auto& [process, ranges] : snapshot.applied) applied_[process] = AppliedIds(std::move(ranges));
+  version_ = snapshot.version;
+  began_with_ = snapshot.mark;
+}
+
 void ParameterServer::describe(ParameterReply& reply) const {
   uint64_t bytes = 0;
   for (const auto& [name, variable] : variables_) bytes += variable.value(0).bytes();
@@ -346,6 +402,7 @@ void ParameterServer::describe(ParameterReply& reply) const {
                std::to_string(version_) + " exchanges applied, " + std::to_string(repeated_) +
                " came a second time and were dropped";
   reply.counts = staleness_;
+  reply.number = static_cast<double>(began_with_);
 }
 
 }  // namespace nyala::detail

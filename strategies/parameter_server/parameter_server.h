@@ -23,7 +23,9 @@ namespace nyala::detail {
 /// while others push, so that its values may be of neighbouring versions, chunk by chunk.
 class ParameterServer final : public ParameterService {
  public:
-  explicit ParameterServer(ServerRuleReader read_rule);
+  /// With a path: goes on from the snapshot that lies there, and writes one when it is told to. Throws
+  /// FileFormatError for another file.
+  explicit ParameterServer(ServerRuleReader read_rule, std::string snapshot_path = {});
   ~ParameterServer() override;
 
   std::shared_ptr<ParameterReceiver> begin(std::string header) override;
@@ -45,13 +47,16 @@ class ParameterServer final : public ParameterService {
   void exchange(const ParameterRequest& request, const Bytes& payload);
   void apply(UpdateRule& update, const Variables& active, const std::vector<const std::byte*>& gradients);
   void gather(const Variable& variable, const std::byte* gradient, bool adds);
-  void write(const ParameterRequest& request, const Bytes& payload);
+  void assign(const ParameterRequest& request, const Bytes& payload);
   void answer_values(const Variables& variables, ParameterAnswer& answer);
   void answer_state(ParameterReply& reply, ParameterAnswer& answer);
   void load_state(const ParameterRequest& request, const Bytes& payload);
+  bool write_snapshot(uint64_t mark);
+  void read_snapshot();
   void describe(ParameterReply& reply) const;
 
   ServerRuleReader read_rule_;
+  const std::string snapshot_path_;
   const uint64_t life_;
   mutable std::mutex mutex_;
   std::condition_variable stopped_changed_;
@@ -64,7 +69,7 @@ class ParameterServer final : public ParameterService {
   uint64_t version_ = 0;
   std::map<uint64_t, AppliedIds> applied_;  // by process
   std::vector<uint64_t> staleness_;         // exchanges by it; the last count is of all that were staler
-  uint64_t repeated_ = 0;
+  uint64_t repeated_ = 0, began_with_ = 0;
   bool stopped_ = false;
 };
 

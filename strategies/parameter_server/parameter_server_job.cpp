@@ -11,11 +11,11 @@ ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> paramet
 ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> parameters,
                                        std::unique_ptr<Coordinator> coordinator,
                                        std::unique_ptr<ParameterListener> listener,
-                                       std::chrono::milliseconds timeout)
+                                       Times times)
     : parameters_(std::move(parameters)),
       coordinator_(std::move(coordinator)),
       listener_(std::move(listener)),
-      timeout_(timeout) {}
+      times_(times) {}
 
 ParameterServerJob::~ParameterServerJob() {
   if (!coordinator_) return;

@@ -16,9 +16,13 @@ class ParameterServerJob {
  public:
   /// A worker.
   ParameterServerJob(std::unique_ptr<RemoteParameters> parameters, std::unique_ptr<CoordinatorClient> client);
-  /// The chief; waits `timeout` for workers where there are none.
+  struct Times {
+    std::chrono::milliseconds timeout = std::chrono::seconds(300);  ///< for workers, where there are none
+    std::chrono::milliseconds snapshots = std::chrono::seconds(30);  ///< between two of them
+  };
+  /// The chief.
   ParameterServerJob(std::unique_ptr<RemoteParameters> parameters, std::unique_ptr<Coordinator> coordinator,
-                     std::unique_ptr<ParameterListener> listener, std::chrono::milliseconds timeout);
+                     std::unique_ptr<ParameterListener> listener, Times times);
   /// The chief waits until the workers have ended, then ends the servers.
   ~ParameterServerJob();
 
@@ -26,7 +30,7 @@ class ParameterServerJob {
   bool is_chief() const { return coordinator_ != nullptr; }
   Coordinator& coordinator() { return *coordinator_; }
   CoordinatorClient& client() { return *client_; }
-  std::chrono::milliseconds timeout() const { return timeout_; }
+  const Times& times() const { return times_; }
   /// Counts the calls of fit and evaluate in this process: the same number is the same call everywhere.
   uint64_t next_training() { return ++trainings_; }
   std::string describe();
@@ -36,7 +40,7 @@ class ParameterServerJob {
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<ParameterListener> listener_;
   std::unique_ptr<CoordinatorClient> client_;
-  std::chrono::milliseconds timeout_{};
+  Times times_ = {};
   uint64_t trainings_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 #include <set>
+#include <thread>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -66,7 +67,8 @@ class RemoteParameters::Rule final : public UpdateRule {
 };
 
 RemoteParameters::RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options)
-    : servers_(std::move(servers)), options_(options), process_(drawn_process()), versions_(servers_.size(), 0) {
+    : servers_(std::move(servers)), options_(options), process_(drawn_process()), versions_(servers_.size(), 0),
+      lives_(servers_.size(), 0) {
   if (servers_.empty()) throw InvalidArgumentError("parameter servers: expected at least one, received none");
 }
 
@@ -99,23 +101,35 @@ void RemoteParameters::add_sent(Asking& asking, const Known& known, const Tensor
   asking[known.server].sent.push_back(bytes_of(value));
 }
 
+std::unique_ptr<ParameterCall> RemoteParameters::start(size_t server, Asked& asked) {
+  return servers_[server]->start(
+      encode(asked.request), asked.sent,
+      [&asked](const std::string&, uint64_t bytes) {
+        asked.received.resize(bytes);
+        return ReceivedBytes{std::span(asked.received)};
+      },
+      options_.timeout);
+}
+
+// Whatever is asked may be asked twice: an exchange has its number, everything else sets what it sets.
 void RemoteParameters::ask(Asking& asking, bool all) {
+  constexpr std::chrono::milliseconds kPause{100};
+  const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
   std::vector<std::unique_ptr<ParameterCall>> calls(asking.size());
+  for (size_t server = 0; server < asking.size(); ++server)
+    if (!asking[server].request.entries.empty() || all) calls[server] = start(server, asking[server]);
   for (size_t server = 0; server < asking.size(); ++server) {
-    Asked& asked = asking[server];
-    if (asked.request.entries.empty() && !all) continue;
-    calls[server] = servers_[server]->start(
-        encode(asked.request), asked.sent,
-        [&asked](const std::string&, uint64_t bytes) {
-          asked.received.resize(bytes);
-          return ReceivedBytes{std::span(asked.received)};
-        },
-        options_.timeout);
-  }
-  for (size_t server = 0; server < asking.size(); ++server) {
-    if (!calls[server]) continue;
-    asking[server].reply = decode_parameter_reply(calls[server]->wait());
-    versions_[server] = asking[server].reply.version;
+    while (calls[server]) {
+      try {
+        asking[server].reply = decode_parameter_reply(calls[server]->wait());
+        calls[server].reset();
+      } catch (const PeerLostError&) {
+        if (std::chrono::steady_clock::now() > deadline) throw;
+        std::this_thread::sleep_for(kPause);
+        calls[server] = start(server, asking[server]);
+      }
+    }
+    if (asking[server].reply.life) versions_[server] = asking[server].reply.version;
   }
 }
 
@@ -284,6 +298,30 @@ UpdateRule& RemoteParameters::remote(UpdateRule& rule, ParameterStore& store) {
   std::unique_ptr<Rule>& remote = rules_[&rule];
   if (!remote) remote = std::make_unique<Rule>(*this, rule, store);
   return *remote;
+}
+
+bool RemoteParameters::snapshot(uint64_t mark) {
+  Asking asking = this->asking(ParameterCallKind::snapshot);
+  for (Asked& asked : asking) asked.request.id = mark;
+  ask(asking, true);
+  return std::ranges::all_of(asking, [](const Asked& asked) { return asked.reply.number != 0.0; });
+}
+
+std::vector<uint64_t> RemoteParameters::restarts() {
+  Asking asking = this->asking(ParameterCallKind::describe);
+  ask(asking, true);
+  std::vector<uint64_t> marks;
+  for (size_t server = 0; server < asking.size(); ++server) {
+    const ParameterReply& reply = asking[server].reply;
+    const uint64_t before = std::exchange(lives_[server], reply.life);
+    if (before == 0 || before == reply.life) continue;
+    if (reply.version == 0)
+      throw CommunicationError("parameter server " + std::to_string(server) +
+                               " was started again and has lost its variables: it had no snapshot; give "
+                               "serve_parameters() a folder for them");
+    marks.push_back(static_cast<uint64_t>(reply.number));
+  }
+  return marks;
 }
 
 std::string RemoteParameters::describe() {

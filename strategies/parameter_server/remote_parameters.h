@@ -56,6 +56,12 @@ class RemoteParameters {
   /// The rule that stands for `rule` in a step here: its update is exchange().
   UpdateRule& remote(UpdateRule& rule, ParameterStore& store);
 
+  /// Servers write snapshots, which the mark is kept with. False where one has no place for it.
+  bool snapshot(uint64_t mark);
+  /// Of a server that was started again since the last call, or since it was first asked: the mark of the
+  /// snapshot that it goes on from. Throws CommunicationError where it had none.
+  std::vector<uint64_t> restarts();
+
   /// Text for people: what each server says of itself, and how stale gradients were.
   std::string describe();
   /// The job is over.
@@ -84,8 +90,10 @@ class RemoteParameters {
   Asking asking(ParameterCallKind kind) const;
   static ParameterEntry& add_entry(Asking& asking, Known& known, const Variable& variable);
   static void add_sent(Asking& asking, const Known& known, const Tensor& value);
-  /// At the same time; servers without entries only where `all`.
+  /// At the same time; servers without entries only where `all`. A server that is lost is asked again: it may
+  /// be started anew.
   void ask(Asking& asking, bool all = false);
+  std::unique_ptr<ParameterCall> start(size_t server, Asked& asked);
   void take_values(const Asking& asking);
   void write(Known& known, const Variable& variable, const std::byte* value);
   std::vector<std::pair<Known*, Variable>> living();
@@ -95,6 +103,7 @@ class RemoteParameters {
   uint64_t process_;
   uint64_t own_exchanges_ = 0, next_exchange_ = 0;
   std::vector<uint64_t> versions_;  // by server: of the values here
+  std::vector<uint64_t> lives_;     // by server; 0: never asked
   std::vector<std::unique_ptr<Known>> known_;
   std::map<const VariableNode*, Known*> by_node_;
   std::map<std::string, int> names_;  // how often each path was made

@@ -17,6 +17,18 @@ void write_numbers(MessageWriter& out, const std::vector<uint64_t>& numbers) {
   for (const uint64_t number : numbers) out.number(number);
 }
 
+DType read_dtype(MessageReader& in) { return DType(in.kind(DType::Code::float16)); }
+
+/// An axis, where all of them together stay a number of bytes.
+int64_t read_axis(MessageReader& in, uint64_t& bytes) {
+  const int64_t size = in.number<int64_t>();
+  if (size < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes) || bytes >> 48 != 0)
+    in.fail("a shape that no memory has");
+  return size;
+}
+
+}  // namespace
+
 void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entries) {
   out.count(entries.size(), kMaxParameterEntries, "entries");
   for (const ParameterEntry& entry : entries) {
@@ -26,16 +38,6 @@ void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entrie
     out.number(static_cast<uint8_t>(entry.shape.rank()));
     for (int axis = 0; axis < entry.shape.rank(); ++axis) out.number(entry.shape[axis]);
   }
-}
-
-DType read_dtype(MessageReader& in) { return DType(in.kind(DType::Code::float16)); }
-
-/// An axis, where all of them together stay a number of bytes.
-int64_t read_axis(MessageReader& in, uint64_t& bytes) {
-  const int64_t size = in.number<int64_t>();
-  if (size < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes) || bytes >> 48 != 0)
-    in.fail("a shape that no memory has");
-  return size;
 }
 
 std::vector<ParameterEntry> read_entries(MessageReader& in) {
@@ -55,8 +57,6 @@ std::vector<ParameterEntry> read_entries(MessageReader& in) {
   }
   return entries;
 }
-
-}  // namespace
 
 uint64_t ParameterEntry::bytes() const {
   return static_cast<uint64_t>(shape.num_elements()) * static_cast<uint64_t>(size_of(dtype));

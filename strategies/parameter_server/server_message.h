@@ -10,6 +10,9 @@
 
 namespace nyala::detail {
 
+class MessageReader;
+class MessageWriter;
+
 /// What is asked of a parameter server. Payloads are the tensors of the entries, one after the other.
 enum class ParameterCallKind : uint8_t {
   find,       ///< is there a variable of that name? The answer's entries say (`is_there`); no payload
@@ -21,10 +24,10 @@ enum class ParameterCallKind : uint8_t {
   /// all or not at all, once for each `id` of a process. The answer brings the values of all entries.
   exchange,
   assign,     ///< values that replace those of the entries
-  add,        ///< values that are added to those of the entries
   state,      ///< the rule's own tensors; the answer's entries name them
   load_state, ///< these
-  describe,   ///< text for people, and numbers
+  describe,   ///< text for people, and numbers; `number` is the mark of the snapshot that it began with
+  snapshot,   ///< write one, which has mark `id`; the answer's `number` is 0 where there is no place for it
   stop,       ///< the job is over
 };
 
@@ -73,6 +76,10 @@ std::string encode(const ParameterReply& reply);
 /// a length beyond the end or the most, sizes whose product no memory has, bytes left over.
 ParameterRequest decode_parameter_request(std::string_view bytes);
 ParameterReply decode_parameter_reply(std::string_view bytes);
+
+/// Parts of other messages.
+void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entries);
+std::vector<ParameterEntry> read_entries(MessageReader& in);
 
 /// The bytes of all entries.
 uint64_t payload_bytes(const std::vector<ParameterEntry>& entries);

@@ -29,7 +29,8 @@ class LocalCluster {
     auto made = std::make_unique<detail::Coordinator>(std::chrono::seconds(20), 7);
     coordinator = std::shared_ptr<detail::Coordinator>(made.get(), [](detail::Coordinator*) {});
     return ParameterServerStrategy(std::make_shared<detail::ParameterServerJob>(
-        parameters(), std::move(made), nullptr, std::chrono::seconds(20)));
+        parameters(), std::move(made), nullptr,
+        detail::ParameterServerJob::Times{std::chrono::seconds(20), snapshots}));
   }
   /// After chief().
   ParameterServerStrategy worker() const {
@@ -38,6 +39,7 @@ class LocalCluster {
                                                                   std::chrono::seconds(20))));
   }
 
+  std::chrono::milliseconds snapshots = std::chrono::hours(1);
   std::vector<std::shared_ptr<detail::ParameterServer>> servers;
   std::shared_ptr<detail::Coordinator> coordinator;
 };

@@ -1,11 +1,16 @@
+#include <fstream>
+#include <iterator>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/strategies/in_process.h>
+#include <nyala/tests/strategies/parameter_server/flaky_connection.h>
 #include <nyala/tests/strategies/parameter_server/parameter_server_fixture.h>
 #include <nyala/tests/strategies/plain_descent.h>
 #include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::parameter_server_test {
 
@@ -14,6 +19,15 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+std::string file_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_file_text(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 /// "RATE" or "RATE STEPS": PlainDescent, which gathers over that many steps.
 class DescentRule final : public ServerRule {
@@ -49,8 +63,9 @@ ServerRuleReader read_descent() {
 
 /// One process' end: variables of a store of its own.
 struct Process {
-  explicit Process(const LocalCluster& cluster)
-      : store(ParameterStore::make({Device{}}, true)), remote(cluster.parameters()) {
+  explicit Process(const LocalCluster& cluster) : Process(cluster.parameters()) {}
+  explicit Process(std::unique_ptr<detail::RemoteParameters> parameters)
+      : store(ParameterStore::make({Device{}}, true)), remote(std::move(parameters)) {
     store->set_created([this](const Variable& made) { remote->created(made); });
   }
   Variable make(const std::string& name, double value, bool trainable = true, const Shape& shape = {2}) {
@@ -187,6 +202,101 @@ TEST(ParameterServer, GradientsWithoutARuleAreRefused) {
   one.remote->set_rule("1", {}, {a});
   EXPECT_THAT(error_text<CommunicationError>([&] { one.push(b, 1.0); }), HasSubstr("'b'"));
   EXPECT_THAT(floats(a.value()), ElementsAre(1.0f, 1.0f));
+}
+
+/// One server that may be lost.
+struct RestartedServer {
+  explicit RestartedServer(std::string snapshot_path) : path(std::move(snapshot_path)) { restart(); }
+  void restart() { server->service = std::make_shared<detail::ParameterServer>(read_descent(), path); }
+  std::unique_ptr<detail::RemoteParameters> parameters(std::chrono::milliseconds timeout) const {
+    std::vector<std::unique_ptr<detail::ParameterConnection>> ways;
+    ways.push_back(std::make_unique<FlakyConnection>(server));
+    return std::make_unique<detail::RemoteParameters>(std::move(ways),
+                                                      detail::RemoteParameters::Options{timeout});
+  }
+
+  std::string path;
+  std::shared_ptr<FlakyServer> server = std::make_shared<FlakyServer>();
+};
+
+TEST(ParameterServer, AnExchangeWhoseAnswerIsLostIsNotAppliedTwice) {
+  RestartedServer server("");
+  Process one(server.parameters(std::chrono::seconds(10)));
+  const Variable a = one.make("a", 1.0), mean = one.make("mean", 5.0, false);
+  one.remote->set_rule("1", {}, {a});
+  mean.assign(6.0);
+  server.server->answers_lost = 2;
+  one.push(a, 1.0);
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
+  EXPECT_THAT(floats(mean.value()), ElementsAre(6.0f, 6.0f));
+  EXPECT_THAT(one.remote->describe(), HasSubstr("2 came a second time"));
+}
+
+TEST(ParameterServer, OneThatStaysAwayIsAnError) {
+  RestartedServer server("");
+  Process one(server.parameters(std::chrono::milliseconds(250)));
+  const Variable a = one.make("a", 1.0);
+  server.server->service = nullptr;
+  EXPECT_THROW(one.remote->pull(), PeerLostError);
+}
+
+TEST(ParameterServer, OneThatIsStartedAgainGoesOnFromItsSnapshot) {
+  const ScratchFolder folder;
+  RestartedServer server(folder.file("ps-0.snapshot"));
+  Process one(server.parameters(std::chrono::seconds(10)));
+  const Variable a = one.make("a", 1.0), mean = one.make("mean", 5.0, false);
+  one.remote->set_rule("1", {}, {a});
+  EXPECT_TRUE(one.remote->restarts().empty());
+  one.push(a, 1.0, 1);
+  EXPECT_TRUE(one.remote->snapshot(77));
+  one.push(a, 1.0, 2);
+  EXPECT_THAT(floats(a.value()), ElementsAre(-1.0f, -1.0f));
+  server.restart();
+  EXPECT_THAT(one.remote->restarts(), ElementsAre(77u));
+  EXPECT_TRUE(one.remote->restarts().empty());
+  one.remote->pull();
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
+  EXPECT_THAT(floats(mean.value()), ElementsAre(5.0f, 5.0f));
+  EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 1.0);
+  one.push(a, 1.0, 1);  // is in the snapshot
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
+  one.push(a, 1.0, 2);
+  EXPECT_THAT(floats(a.value()), ElementsAre(-1.0f, -1.0f));
+}
+
+TEST(ParameterServer, OneThatHasLostItsVariablesIsAnError) {
+  RestartedServer server("");
+  Process one(server.parameters(std::chrono::seconds(10)));
+  const Variable a = one.make("a", 1.0);
+  EXPECT_TRUE(one.remote->restarts().empty());
+  EXPECT_FALSE(one.remote->snapshot(1));
+  server.restart();
+  EXPECT_THAT(error_text<CommunicationError>([&] { one.remote->restarts(); }), HasSubstr("no snapshot"));
+}
+
+TEST(ParameterServer, ADamagedSnapshotIsRefused) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("ps-0.snapshot");
+  {
+    RestartedServer server(path);
+    Process one(server.parameters(std::chrono::seconds(10)));
+    const Variable a = one.make("a", 1.0);
+    one.remote->set_rule("1", {}, {a});
+    one.push(a, 1.0);
+    one.remote->snapshot(3);
+  }
+  const std::string whole = file_text(path);
+  EXPECT_NO_THROW(detail::ParameterServer(read_descent(), path));
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    write_file_text(path, damaged);
+    EXPECT_THAT(error_text<FileFormatError>([&] { detail::ParameterServer(read_descent(), path); }),
+                HasSubstr("ps-0.snapshot"))
+        << at;
+    write_file_text(path, whole.substr(0, at));
+    EXPECT_THROW(detail::ParameterServer(read_descent(), path), FileFormatError) << at;
+  }
 }
 
 TEST(ParameterServer, VariablesThatAreGoneAreForgotten) {

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nyala/backend/core/tensor.h>
+#include <nyala/strategies/parameter_server/server_message.h>
+
+namespace nyala::detail {
+
+/// What a parameter server is between two exchanges, without the elements of its tensors.
+struct ServerSnapshot {
+  uint64_t version = 0;
+  uint64_t mark = 0;  ///< the chief's number of it (RangeDispenser::mark())
+  std::string rule = {};
+  std::vector<std::string> rule_names = {}, no_decay = {};
+  /// First and last of each run of exchanges that were applied, by process.
+  std::map<uint64_t, std::map<uint64_t, uint64_t>> applied = {};
+  std::vector<ParameterEntry> variables = {}, state = {};
+};
+
+/// Writes it beside and renames it. `values` are those of variables and state, and are not copied. Throws
+/// IoError.
+void write_server_snapshot(const std::string& path, const ServerSnapshot& snapshot, const Tensors& values);
+
+/// Returns the values. Throws IoError, FileFormatError for a file that is none or is damaged.
+Tensors read_server_snapshot(const std::string& path, ServerSnapshot& snapshot);
+
+}  // namespace nyala::detail
