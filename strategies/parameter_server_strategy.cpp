@@ -34,7 +34,8 @@ std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& 
     if (client->seed() != global_seed()) set_random_seed(client->seed());
     return std::make_shared<ParameterServerJob>(std::move(parameters), std::move(client));
   }
-  auto coordinator = std::make_unique<Coordinator>(config.lease, global_seed());
+  auto coordinator = std::make_unique<Coordinator>(
+      CoordinatorOptions{.lease = config.lease, .seed = global_seed(), .staleness = config.staleness});
   auto listener = listen_parameters(cluster.chief, security, *coordinator);
   return std::make_shared<ParameterServerJob>(std::move(parameters), std::move(coordinator),
                                               std::move(listener),

@@ -23,6 +23,10 @@ struct ParameterServerStrategyConfig {
   std::chrono::milliseconds timeout = std::chrono::seconds(300);
   /// A worker that has not trained its batch in that time is thought lost: another one gets the batch.
   std::chrono::milliseconds lease = std::chrono::seconds(60);
+  /// At most so many updates by other workers take effect between the values that a gradient is computed with
+  /// and its own; below 0: any number. Workers wait for each other where that needs it: with 0 they train in
+  /// turns, with the numbers of one device. The chief's holds.
+  int64_t staleness = -1;
   /// So often servers write snapshots while fit goes on, where they have a folder for them (serve_parameters):
   /// one that is lost and started again goes on from its own, and what came since is trained once more.
   std::chrono::milliseconds snapshot_interval = std::chrono::seconds(30);

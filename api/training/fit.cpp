@@ -2,6 +2,7 @@
 // chunks of steps_per_execution batches, validation. A resumed training (ResumePoint) enters it in the middle
 // of an epoch.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -367,21 +368,29 @@ void Fit::call_epoch_begin(int epoch, int64_t step) {
   if (step == 0) stepper_.reset();
 }
 
-/// Batches are counted as they are done; callbacks that may look at the model see the servers' values of then.
+/// Batches are counted as they are done; callbacks of batches see values that are some batches old, a second at
+/// most.
 void Fit::train_epoch_by_workers(int epoch) {
   resume_.epoch = -1;
   resume_.batch = 0;
   stepper_.reset();
   call_epoch_begin(epoch, 0);
   workers_->give_back();
-  const bool is_seen = !config_.callbacks.empty();
+  constexpr std::chrono::seconds kBetweenLooks{1};
+  auto looked = std::chrono::steady_clock::now();
+  const auto is_seen = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (config_.callbacks.empty() || now - looked < kBetweenLooks) return false;
+    looked = now;
+    return true;
+  };
   Logs none;
   workers_->train_epoch(epoch, feed_.steps(), [&](int64_t done) {
-    if (is_seen) workers_->take_over();
+    if (is_seen()) workers_->take_over();
     callbacks_.call(&Callback::on_train_batch_begin, done - 1, none);
     Logs logs = Logs::of_now([this](Logs& target) { target = stepper_.logs(); });
     callbacks_.call(&Callback::on_train_batch_end, done - 1, logs);
-    if (is_seen) workers_->give_back();
+    if (!config_.callbacks.empty()) workers_->give_back();
     return model_.stop_training();
   });
   workers_->take_over();

@@ -176,6 +176,7 @@ void train_batch(ModelNode& model, ParameterServerJob& job, Stepper& stepper, Fe
     return;
   }
   stepper.reset();
+  if (given.pull_first) job.parameters().pull();
   model.resume_point().train_step = given.step;
   job.parameters().set_next_exchange(given.id);
   stepper.train(batch, feed.place());

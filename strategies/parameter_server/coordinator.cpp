@@ -52,7 +52,7 @@ class Coordinator::Receiver final : public ParameterReceiver {
   CoordinatorRequest request_;
 };
 
-Coordinator::Coordinator(std::chrono::milliseconds lease, uint64_t seed) : lease_(lease), seed_(seed) {}
+Coordinator::Coordinator(const CoordinatorOptions& options) : options_(options) {}
 
 Coordinator::~Coordinator() { fail_training("the chief has ended"); }
 
@@ -103,9 +103,11 @@ void Coordinator::take(const CoordinatorRequest& request) {
     events_.push_back({.kind = CoordinatorEvent::Kind::failed, .text = request.text});
   } else if (request.call == CoordinatorCall::done || request.call == CoordinatorCall::ended) {
     const auto given = given_.find(request.worker);
-    if (given == given_.end() || given->second.id != request.id) return;
-    const DispensedBatch batch = given->second;
+    if (given == given_.end() || given->second.batch.id != request.id) return;
+    const DispensedBatch batch = given->second.batch;
     given_.erase(given);
+    if (request.call == CoordinatorCall::done)
+      seen_[request.worker] = {training_, batch.epoch, ++effects_};
     if (request.call == CoordinatorCall::ended)
       dispenser_.ended(request.worker, request.id);
     else if (dispenser_.done(request.worker, request.id))
@@ -118,7 +120,7 @@ void Coordinator::take(const CoordinatorRequest& request) {
 std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& request) {
   using Call = CoordinatorCall;
   if (request.call == Call::watch) return std::nullopt;
-  if (request.call == Call::hello) return CoordinatorReply{.text = std::to_string(seed_)};
+  if (request.call == Call::hello) return CoordinatorReply{.text = std::to_string(options_.seed)};
   if (request.call != Call::join && request.call != Call::next) return CoordinatorReply{};
   if (failed_) return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = *failed_};
   if (const auto over = results_.find(request.training); over != results_.end()) return over->second;
@@ -132,15 +134,35 @@ std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& 
 }
 
 std::optional<CoordinatorReply> Coordinator::batch_for(uint64_t worker) {
-  if (!epoch_is_on_) return std::nullopt;
+  if (!epoch_is_on_ || would_make_stale()) return std::nullopt;
   const DispenserAnswer next = dispenser_.next(worker, Clock::now());
   if (next.kind != DispenserAnswer::Kind::range) return std::nullopt;
   const DispensedBatch batch{.id = next.range.id,
                              .epoch = next.range.epoch,
                              .batch = next.range.batch,
-                             .step = first_step_ + next.range.batch};
-  given_[worker] = batch;
+                             .step = first_step_ + next.range.batch,
+                             .pull_first = has_old_values(worker, next.range.epoch)};
+  given_[worker] = {batch, effects_};
   return CoordinatorReply{.kind = CoordinatorReply::Kind::batch, .batch = batch};
+}
+
+/// One more that is out may take effect before any of the others does.
+bool Coordinator::would_make_stale() const {
+  if (options_.staleness < 0) return false;
+  const auto others = given_.size();
+  const auto limit = static_cast<uint64_t>(options_.staleness);
+  if (others > limit) return true;
+  return std::ranges::any_of(given_, [&](const auto& entry) {
+    return effects_ - entry.second.effects + others > limit;
+  });
+}
+
+/// A worker gets the servers' values with each exchange. Between epochs callbacks may change them; with a bound
+/// they must be those of now.
+bool Coordinator::has_old_values(uint64_t worker, int64_t epoch) const {
+  const auto seen = seen_.find(worker);
+  if (seen == seen_.end() || seen->second.training != training_ || seen->second.epoch != epoch) return true;
+  return options_.staleness >= 0 && seen->second.effects != effects_;
 }
 
 void Coordinator::answer_waiting() {
@@ -204,7 +226,7 @@ CoordinatorEvent Coordinator::wait(std::chrono::milliseconds time) {
         return event;
       }
       if (Clock::now() >= deadline) return {};
-      dispenser_.expire(Clock::now(), lease_);
+      dispenser_.expire(Clock::now(), options_.lease);
     }
     answer_waiting();
   }

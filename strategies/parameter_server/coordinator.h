@@ -28,12 +28,18 @@ struct CoordinatorEvent {
   std::string text = {};            ///< of failed: who and why
 };
 
+struct CoordinatorOptions {
+  std::chrono::milliseconds lease = std::chrono::seconds(60);
+  uint64_t seed = 0;       ///< of the random numbers of all processes
+  int64_t staleness = -1;  ///< at most so many others may take effect while a batch is trained; below 0: any
+};
+
 /// Hands the batches of a training out to whoever asks, and counts each once. A worker that is gone gives its
-/// batch back, one that is silent for `lease`, too. Workers may come and go at any time.
+/// batch back, one that is silent for `lease`, too. Workers may come and go at any time. With a bound for the
+/// staleness nobody gets a batch as long as it could make another one staler than that.
 class Coordinator final : public ParameterService {
  public:
-  /// `seed`: of the random numbers of all processes.
-  Coordinator(std::chrono::milliseconds lease, uint64_t seed);
+  explicit Coordinator(const CoordinatorOptions& options);
   /// Workers that wait are told that the job is over.
   ~Coordinator() override;
 
@@ -71,12 +77,19 @@ class Coordinator final : public ParameterService {
     CoordinatorRequest request;
     Answer answer;
   };
+  struct Seen {
+    uint64_t training = 0;
+    int64_t epoch = 0;
+    uint64_t effects = 0;
+  };
   using Ready = std::vector<std::pair<Answer, CoordinatorReply>>;
 
   void ask(uint64_t call, const CoordinatorRequest& request, const Answer& answer);
   void forget(uint64_t call);
   std::optional<CoordinatorReply> reply_to(const CoordinatorRequest& request);
   std::optional<CoordinatorReply> batch_for(uint64_t worker);
+  bool would_make_stale() const;
+  bool has_old_values(uint64_t worker, int64_t epoch) const;
   void take(const CoordinatorRequest& request);
   /// Answers what can be answered now; called without the lock.
   void answer_waiting();
@@ -84,8 +97,7 @@ class Coordinator final : public ParameterService {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  const std::chrono::milliseconds lease_;
-  const uint64_t seed_;
+  const CoordinatorOptions options_;
   RangeDispenser dispenser_;
   uint64_t next_call_ = 0;
   uint64_t training_ = 0;  // that goes on; 0: none yet
@@ -96,7 +108,14 @@ class Coordinator final : public ParameterService {
   std::map<uint64_t, CoordinatorReply> results_;   // of trainings that are over
   std::map<uint64_t, Waiting> waiting_;            // by call
   std::map<uint64_t, uint64_t> watches_;           // workers by call
-  std::map<uint64_t, DispensedBatch> given_;       // what each worker has
+  /// What a worker has, and how many batches had taken effect before.
+  struct Given {
+    DispensedBatch batch;
+    uint64_t effects = 0;
+  };
+  std::map<uint64_t, Given> given_;          // by worker
+  uint64_t effects_ = 0;                     // batches that have taken effect, once more where again
+  std::map<uint64_t, Seen> seen_;            // by worker: of which values it knows
   std::deque<CoordinatorEvent> events_;
   uint64_t lost_ = 0;
   int64_t again_ = 0;

@@ -33,6 +33,7 @@ std::string encode(const CoordinatorReply& reply) {
   out.number(reply.batch.epoch);
   out.number(reply.batch.batch);
   out.number(reply.batch.step);
+  out.number(static_cast<uint8_t>(reply.batch.pull_first));
   out.text(reply.text, kMaxCoordinatorText, "a text");
   return std::move(out).take();
 }
@@ -59,6 +60,7 @@ CoordinatorReply decode_coordinator_reply(std::string_view bytes) {
   reply.batch.epoch = in.number<int64_t>();
   reply.batch.batch = in.number<int64_t>();
   reply.batch.step = in.number<int64_t>();
+  reply.batch.pull_first = in.number<uint8_t>() != 0;
   reply.text = in.text(kMaxCoordinatorText);
   in.expect_end();
   return reply;

@@ -24,6 +24,7 @@ struct DispensedBatch {
   int64_t epoch = 0;
   int64_t batch = 0;
   int64_t step = 0;     ///< the number of the training step, which random numbers are keyed by
+  bool pull_first = false;  ///< the values that the worker has are too old for it
 };
 
 struct CoordinatorRequest {

@@ -21,7 +21,7 @@ struct Case {
   Optimizer optimizer = SGD({.learning_rate = 0.05});
   bool normalizes = false;
   int workers = 1, servers = 1, epochs = 2;
-  int64_t batch_size = 8;
+  int64_t batch_size = 8, staleness = -1;
 };
 
 Tensor features(int64_t rows) {
@@ -80,6 +80,7 @@ void expect_near(const std::vector<std::vector<float>>& got, const std::vector<s
 std::vector<Trained> train_by_workers(const std::function<Case()>& make) {
   const Case c = make();
   LocalCluster cluster(c.servers, detail::read_optimizer_rules());
+  cluster.staleness = c.staleness;
   std::vector<Trained> results;
   std::vector<std::future<Trained>> workers;
   {
@@ -134,6 +135,37 @@ TEST(FitByWorkers, GradientsAreGatheredAtTheServer) {
   expect_one_devices_numbers([] {
     return Case{.optimizer = SGD({.learning_rate = 0.05, .gradient_accumulation_steps = 3})};
   });
+}
+
+TEST(FitByWorkers, WorkersThatMayNotBeStaleGiveOneDevicesNumbers) {
+  expect_one_devices_numbers([] {
+    return Case{.optimizer = Adam({.learning_rate = 0.01}),
+                .normalizes = true,
+                .workers = 3,
+                .servers = 2,
+                .staleness = 0};
+  });
+}
+
+TEST(FitByWorkers, NoGradientIsStalerThanItMayBe) {
+  for (const int64_t bound : {1, 2}) {
+    LocalCluster cluster(1, detail::read_optimizer_rules());
+    cluster.staleness = bound;
+    const Case c{.epochs = 20};
+    const ParameterServerStrategy chief = cluster.chief();
+    std::vector<std::future<Trained>> workers;
+    for (int i = 0; i < 4; ++i)
+      workers.push_back(std::async(std::launch::async, [&] {
+        const ParameterServerStrategy worker = cluster.worker();
+        return train(c, &worker);
+      }));
+    train(c, &chief);
+    for (auto& worker : workers) worker.get();
+    const std::string text = chief.describe();
+    EXPECT_THAT(text, HasSubstr("140 exchanges applied"));
+    for (int64_t stale = bound + 1; stale < 10; ++stale)
+      EXPECT_THAT(text, ::testing::Not(HasSubstr(" " + std::to_string(stale) + ": "))) << text;
+  }
 }
 
 TEST(FitByWorkers, SeveralWorkersTrainEachBatchOnce) {

@@ -26,7 +26,8 @@ class LocalCluster {
         std::move(ways), detail::RemoteParameters::Options{std::chrono::seconds(20)});
   }
   ParameterServerStrategy chief() {
-    auto made = std::make_unique<detail::Coordinator>(std::chrono::seconds(20), 7);
+    auto made = std::make_unique<detail::Coordinator>(
+        detail::CoordinatorOptions{.lease = std::chrono::seconds(20), .seed = 7, .staleness = staleness});
     coordinator = std::shared_ptr<detail::Coordinator>(made.get(), [](detail::Coordinator*) {});
     return ParameterServerStrategy(std::make_shared<detail::ParameterServerJob>(
         parameters(), std::move(made), nullptr,
@@ -39,6 +40,7 @@ class LocalCluster {
                                                                   std::chrono::seconds(20))));
   }
 
+  int64_t staleness = -1;
   std::chrono::milliseconds snapshots = std::chrono::hours(1);
   std::vector<std::shared_ptr<detail::ParameterServer>> servers;
   std::shared_ptr<detail::Coordinator> coordinator;
