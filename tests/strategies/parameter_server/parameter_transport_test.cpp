@@ -22,6 +22,15 @@ struct LocalWay {
   std::unique_ptr<ParameterConnection> connection = detail::connect_locally(service);
 };
 
+struct GrpcWay {
+  static bool is_built() { return detail::grpc_is_built(); }
+  std::shared_ptr<ToldService> service = std::make_shared<ToldService>();
+  std::unique_ptr<detail::ParameterListener> listener =
+      detail::listen_parameters({"127.0.0.1", 0}, {.token = "secret"}, *service);
+  std::unique_ptr<ParameterConnection> connection =
+      detail::connect_parameters({"127.0.0.1", listener->port()}, {.token = "secret"});
+};
+
 template <class Way>
 class ParameterTransport : public testing::Test {
  protected:
@@ -58,7 +67,7 @@ class ParameterTransport : public testing::Test {
   std::unique_ptr<Way> way_;
 };
 
-using Ways = testing::Types<LocalWay>;
+using Ways = testing::Types<LocalWay, GrpcWay>;
 TYPED_TEST_SUITE(ParameterTransport, Ways);
 
 TYPED_TEST(ParameterTransport, PayloadsOfAllSizesGoBothWays) {
