@@ -23,6 +23,7 @@
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/schedules/all.h>
+#include <nyala/api/serving/serve_parameters.h>
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/training/training_pass.h>
 #include <nyala/api/utils/all.h>
@@ -53,6 +54,8 @@
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/multi_worker.h>
 #include <nyala/strategies/one_device.h>
+#include <nyala/strategies/parameter_server/partitioners.h>
+#include <nyala/strategies/parameter_server_strategy.h>
 #include <nyala/strategies/seed_generator.h>
 
 #endif

@@ -1,7 +1,8 @@
 // Trains a LeNet on Fashion-MNIST on two devices, saves a checkpoint after every epoch, loads it under
 // another strategy and shows that both models evaluate to the same numbers.
-// --strategy one_device|mirrored|central_storage|multi_worker: another strategy than mirrored. For several
-// processes: nyala launch -n 3 -- ./lenet_fashion_mnist --strategy multi_worker
+// --strategy one_device|mirrored|central_storage|multi_worker|parameter_server: another strategy than mirrored.
+// For several processes: nyala launch -n 3 -- ./lenet_fashion_mnist --strategy multi_worker
+// or nyala launch --ps 2 --workers 3 --chief -- ./lenet_fashion_mnist --strategy parameter_server
 // --rows N: of the first N pictures only.
 #include <nyala/nyala.h>
 
@@ -21,26 +22,36 @@ std::string option(int argc, char** argv, const std::string& name, const std::st
   return otherwise;
 }
 
-/// By that name. Of several processes only the first one tells what it does.
+/// Of several processes only the first one tells what it does.
+void be_silent() {
+  set_output([](std::string_view) {});
+  if (!std::freopen("/dev/null", "w", stdout)) std::exit(1);
+}
+
+/// By that name.
 Strategy chosen_strategy(const std::string& name) {
   if (name == "one_device") return OneDeviceStrategy("cpu:0");
   if (name == "mirrored") return MirroredStrategy({.devices = {"cpu:0", "cpu:1"}});
   if (name == "central_storage") return CentralStorageStrategy({.compute_devices = {"cpu:0", "cpu:1"}});
-  if (name != "multi_worker") {
-    std::fprintf(stderr, "--strategy: expected one_device, mirrored, central_storage or multi_worker: %s\n",
-                 name.c_str());
-    std::exit(2);
+  if (name == "parameter_server") {
+    const ParameterServerStrategy strategy({.devices = {"cpu:0"}});
+    if (!strategy.is_chief()) be_silent();
+    return strategy;
   }
-  const MultiWorkerMirroredStrategy strategy({.devices = {"cpu:0", "cpu:1"}});
-  if (!strategy.is_chief()) {
-    set_output([](std::string_view) {});
-    if (!std::freopen("/dev/null", "w", stdout)) std::exit(1);
+  if (name == "multi_worker") {
+    const MultiWorkerMirroredStrategy strategy({.devices = {"cpu:0", "cpu:1"}});
+    if (!strategy.is_chief()) be_silent();
+    return strategy;
   }
-  return strategy;
+  std::fprintf(stderr,
+               "--strategy: expected one_device, mirrored, central_storage, multi_worker or parameter_server: %s\n",
+               name.c_str());
+  std::exit(2);
 }
 
 // clang-format off: these lines stand in the README
 int main(int argc, char** argv) {
+  if (is_parameter_server()) return serve_parameters();       // elsewhere false
   set_random_seed(1);
   configure_logical_devices("cpu", 2);                        // a laptop becomes two devices
   auto [train, test] = datasets::fashion_mnist();             // Arrays: uint8 images, int labels

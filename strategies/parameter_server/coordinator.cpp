@@ -142,18 +142,19 @@ std::optional<CoordinatorReply> Coordinator::batch_for(uint64_t worker) {
                              .batch = next.range.batch,
                              .step = first_step_ + next.range.batch,
                              .pull_first = has_old_values(worker, next.range.epoch)};
-  given_[worker] = {batch, effects_};
+  given_[worker] = {batch, effects_, Clock::now()};
   return CoordinatorReply{.kind = CoordinatorReply::Kind::batch, .batch = batch};
 }
 
 /// One more that is out may take effect before any of the others does.
 bool Coordinator::would_make_stale() const {
   if (options_.staleness < 0) return false;
-  const auto others = given_.size();
+  const auto others =
+      static_cast<uint64_t>(std::ranges::count_if(given_, [](const auto& entry) { return !entry.second.is_late; }));
   const auto limit = static_cast<uint64_t>(options_.staleness);
   if (others > limit) return true;
   return std::ranges::any_of(given_, [&](const auto& entry) {
-    return effects_ - entry.second.effects + others > limit;
+    return !entry.second.is_late && effects_ - entry.second.effects + others > limit;
   });
 }
 
@@ -163,6 +164,14 @@ bool Coordinator::has_old_values(uint64_t worker, int64_t epoch) const {
   const auto seen = seen_.find(worker);
   if (seen == seen_.end() || seen->second.training != training_ || seen->second.epoch != epoch) return true;
   return options_.staleness >= 0 && seen->second.effects != effects_;
+}
+
+/// What a silent worker has is nothing that others wait for any more; it counts where it comes first all the
+/// same.
+void Coordinator::expire() {
+  const Clock::time_point now = Clock::now();
+  dispenser_.expire(now, options_.lease);
+  for (auto& [worker, given] : given_) given.is_late = given.is_late || now - given.since >= options_.lease;
 }
 
 void Coordinator::answer_waiting() {
@@ -226,7 +235,7 @@ CoordinatorEvent Coordinator::wait(std::chrono::milliseconds time) {
         return event;
       }
       if (Clock::now() >= deadline) return {};
-      dispenser_.expire(Clock::now(), options_.lease);
+      expire();
     }
     answer_waiting();
   }

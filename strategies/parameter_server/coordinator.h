@@ -91,6 +91,7 @@ class Coordinator final : public ParameterService {
   bool would_make_stale() const;
   bool has_old_values(uint64_t worker, int64_t epoch) const;
   void take(const CoordinatorRequest& request);
+  void expire();
   /// Answers what can be answered now; called without the lock.
   void answer_waiting();
   static void send(const Ready& ready);
@@ -112,6 +113,8 @@ class Coordinator final : public ParameterService {
   struct Given {
     DispensedBatch batch;
     uint64_t effects = 0;
+    Clock::time_point since = {};
+    bool is_late = false;  // another one may have it now
   };
   std::map<uint64_t, Given> given_;          // by worker
   uint64_t effects_ = 0;                     // batches that have taken effect, once more where again

@@ -18,7 +18,7 @@ namespace nyala::detail {
 
 namespace {
 
-std::span<const std::byte> bytes_of(const Tensor& value) {
+std::span<const std::byte> bytes_of_tensor(const Tensor& value) {
   return {static_cast<const std::byte*>(value.raw()), value.bytes()};
 }
 
@@ -98,7 +98,7 @@ ParameterEntry& RemoteParameters::add_entry(Asking& asking, Known& known, const 
 }
 
 void RemoteParameters::add_sent(Asking& asking, const Known& known, const Tensor& value) {
-  asking[known.server].sent.push_back(bytes_of(value));
+  asking[known.server].sent.push_back(bytes_of_tensor(value));
 }
 
 std::unique_ptr<ParameterCall> RemoteParameters::start(size_t server, Asked& asked) {
@@ -259,7 +259,7 @@ void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& stat
         throw StateError("parameter servers: the optimizer here has no tensor " + in_quotes(entry.name) +
                          " of shape " + entry.shape.to_string() + ", which the server's has");
       asking[server].request.entries.push_back(entry);
-      asking[server].sent.push_back(bytes_of(found->second));
+      asking[server].sent.push_back(bytes_of_tensor(found->second));
     }
   ask(asking);
 }

@@ -151,15 +151,15 @@ TEST(FitByWorkers, NoGradientIsStalerThanItMayBe) {
   for (const int64_t bound : {1, 2}) {
     LocalCluster cluster(1, detail::read_optimizer_rules());
     cluster.staleness = bound;
-    const Case c{.epochs = 20};
+    const auto make = [] { return Case{.epochs = 20}; };
     const ParameterServerStrategy chief = cluster.chief();
     std::vector<std::future<Trained>> workers;
     for (int i = 0; i < 4; ++i)
       workers.push_back(std::async(std::launch::async, [&] {
         const ParameterServerStrategy worker = cluster.worker();
-        return train(c, &worker);
+        return train(make(), &worker);
       }));
-    train(c, &chief);
+    train(make(), &chief);
     for (auto& worker : workers) worker.get();
     const std::string text = chief.describe();
     EXPECT_THAT(text, HasSubstr("140 exchanges applied"));
