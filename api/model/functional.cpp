@@ -59,6 +59,9 @@ bool is_given_mask(const GraphNode& node, size_t i, bool all) {
   return node.has_own_mask(i) || (all && i < node.masks.size() && symbolic(node.masks[i]));
 }
 
+/// A mask that the call was given is inside like one that the input came with, as in Keras.
+Tensor with_own_mask(const Tensor& x) { return has_given_mask(x) ? with_mask(x, mask_of(x)) : x; }
+
 /// The nodes that values come from.
 std::set<const GraphNode*> needed_nodes(const Topology& topology, const Tensors& outputs, bool all_masks) {
   std::set<const GraphNode*> needed;
@@ -163,7 +166,7 @@ Outputs FunctionalNode::call(Call& c, Inputs inputs) const {
   Tensors values(static_cast<size_t>(graph_.plan().num_values));
   for (size_t i = 0; i < inputs.size(); ++i)
     values[static_cast<size_t>(input_values_[i])] =
-        in_input_dtype(fitted_input(inputs[i], inputs_[i].shape(), name(), i), inputs_[i],
+        in_input_dtype(fitted_input(with_own_mask(inputs[i]), inputs_[i].shape(), name(), i), inputs_[i],
                        keeps_whole_numbers_[i], {name(), i});
   if (placed_ && !c.replica() && !inputs[0].is_abstract()) {
     placed_->run(c, values, static_cast<size_t>(input_values_[0]));

@@ -23,6 +23,8 @@ class FunctionalNode : public ModelNode {
 
   std::string class_name() const override { return "Functional"; }
   bool takes_many() const override { return inputs_.size() != 1 || outputs_.size() != 1; }
+  /// As in Keras, where the call of a model has an argument `mask`: the layers that read its inputs see it.
+  bool uses_mask() const override { return true; }
   Outputs call(Call& c, Inputs inputs) const override;
   Tensor call(Call& c, const Tensor& input) const override;
 

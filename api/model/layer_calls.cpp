@@ -91,22 +91,16 @@ Shape only(const LayerNode& node, const Shapes& shapes, const char* name) {
                    "_shapes()");
 }
 
-/// A model hands the mask to the layers that read its input, which a graph cannot write down.
-void check_takes_mask(const LayerNode& node, const Tensor& input) {
-  if (node.uses_mask()) return;
-  if (!dynamic_cast<const ModelNode*>(&node))
+void check_takes_mask(const LayerNode& node) {
+  if (!node.uses_mask())
     throw InvalidArgumentError(place(node) +
                                "expected a call without a mask, since it looks at none, received .mask; one "
                                "of your own overrides uses_mask() and reads mask_of(x)");
-  if (symbolic(input))
-    throw InvalidArgumentError(place(node) +
-                               "expected a call without a mask on a symbolic tensor, since it is a model, "
-                               "received .mask; give it to the layers inside, from an Input of its own");
 }
 
 Tensor masked(const LayerNode& node, const Tensor& input, const LayerCall& call) {
   if (!call.mask.defined()) return input;
-  check_takes_mask(node, input);
+  check_takes_mask(node);
   return given_mask(input, call.mask);
 }
 

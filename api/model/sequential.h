@@ -19,6 +19,8 @@ class SequentialNode final : public ModelNode {
   explicit SequentialNode(const std::vector<Layer>& layers);
 
   std::string class_name() const override { return "Sequential"; }
+  /// As in Keras, where the call of a model has an argument `mask`: its first layer sees it.
+  bool uses_mask() const override { return true; }
   void build(Builder& builder, const Shapes& inputs) override;
   Tensor call(Call& c, const Tensor& input) const override;
 

@@ -1,5 +1,7 @@
 // Where the layer inside looks at rows alone, batch and time become one axis and it runs once; where it draws
-// numbers, keeps state or looks at masks, steps run one after the other, as Keras runs them.
+// numbers, keeps state or gets a mask of each step, they run one after the other, as Keras runs them.
+#include <algorithm>
+
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/base/mask.h>
 #include <nyala/api/layers/base/time_steps.h>
@@ -19,10 +21,17 @@ namespace {
 /// Nothing in the layer draws numbers, keeps statistics or asks for rows of the batch, so that steps may
 /// become rows.
 bool only_computes(LayerNode& node) {
-  if (!node.own_state().empty() || node.random_key() || node.uses_mask()) return false;
+  if (!node.own_state().empty() || node.random_key()) return false;
   for (const auto& [attribute, layer] : node.sublayers())
     if (!only_computes(layer.node())) return false;
   return true;
+}
+
+/// Its call reads mask_of(), or that of a layer inside does.
+bool looks_at_masks(const LayerNode& node) {
+  return node.uses_mask() || std::ranges::any_of(node.sublayers(), [](const auto& sublayer) {
+           return looks_at_masks(sublayer.second.node());
+         });
 }
 
 /// Axes from `first` on.
@@ -57,7 +66,10 @@ class TimeDistributedNode final : public LayerNode {
   Tensor call(Call& c, const Tensor& x) const override {
     const Tensor plain = with_mask(x, Tensor());
     if (x.is_abstract()) return traced(c, plain);
-    return only_computes_ && x.num_elements() > 0 ? at_once(c, plain) : step_by_step(c, plain, mask_of(x));
+    const Tensor mask = mask_of(x);
+    const bool masks_steps = mask.defined() && mask.rank() > 2 && looks_at_masks(config_.layer.node());
+    if (only_computes_ && !masks_steps && x.num_elements() > 0) return at_once(c, plain);
+    return step_by_step(c, plain, mask);
   }
 
  private:

@@ -69,5 +69,16 @@ TEST(MaskOfConcatenate, IsWrittenAsKerasReadsIt) {
   EXPECT_THAT(json, testing::Not(testing::HasSubstr("BroadcastTo")));
 }
 
+/// Where a file does not have them, Keras makes them anew as it reads it, under names that are taken.
+TEST(MaskOfConcatenate, IsWrittenForTheCallOfAModel) {
+  const Tensor words = Input({6}, {.dtype = "int32"});
+  const Embedding embedding(9, 2, {.mask_zero = true});
+  const Tensor x = Concatenate()({embedding(words), embedding(words)});
+  const Sequential inner({Input({6, 4}), LSTM(3)});
+  const std::string json = Model(words, inner(x)).to_json();
+  EXPECT_THAT(json, testing::HasSubstr("\"class_name\":\"Any\""));
+  EXPECT_THAT(json, testing::HasSubstr("\"kwargs\":{\"mask\":{\"class_name\":\"__keras_tensor__\""));
+}
+
 }  // namespace
 }  // namespace nyala
