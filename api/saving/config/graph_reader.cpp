@@ -163,11 +163,13 @@ class GraphReader {
     entries_.push_back(std::move(entry));
   }
 
-  /// "Add" is a layer as well as an operation.
+  /// "Add" is a layer as well as an operation. Where no module says which, as in `.h5`, layers alone have
+  /// "trainable".
   static bool is_operation(const Json& json, const ConfigObject& object) {
     if (json.contains("module") && json["module"].is_string())
-      return json["module"].get<std::string>().find(".ops") != std::string::npos;
-    return find_op(object.class_name) && object.config.size() <= 1;
+      return json["module"].as_string().find(".ops") != std::string::npos &&
+             object.registered_name.find('>') == std::string::npos;
+    return find_op(object.class_name) && !object.config.contains("trainable");
   }
 
   /// The tensor, or nothing while it is not traced yet.

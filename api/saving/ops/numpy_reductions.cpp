@@ -37,6 +37,23 @@ void write_place(const TracedOp& op, OpConfig& out) {
   out.config["axis"] = axes.size() == 1 ? axes[0] : Json();
 }
 
+/// The mean over an axis, or of all; weights are those of each element, or one for each place on the axis.
+Tensors read_average(const OpArguments& a) {
+  const Tensor x = a.tensor("x", 0);
+  const bool is_whole = a.setting("axis").is_null();
+  const int axis = axis_argument(a, 0);
+  const Axes axes = is_whole ? Axes() : Axes({axis});
+  if (!a.has("weights", 1) || a.json("weights", 1).is_null()) return {ops::mean(x, axes)};
+  Tensor weights = a.operand("weights", 1, x);
+  const bool are_of_axis = !is_whole && weights.rank() == 1 && x.rank() > 1;
+  if (weights.rank() != x.rank() && !are_of_axis)
+    a.fail("weights", is_whole ? "the shape of x" : "the shape of x or one axis");
+  const Tensor total = ops::sum(weights, are_of_axis ? Axes() : axes);
+  const int behind = are_of_axis ? (axis < 0 ? -axis : x.rank() - axis) - 1 : 0;
+  for (int i = 0; i < behind; ++i) weights = ops::expand_dims(weights, -1);
+  return {ops::sum(x * weights, axes) / total};
+}
+
 /// As an einsum; of a, of b or of both.
 const char* transposed_product(bool a, bool b) {
   return a && b ? "...ki,...jk->...ij" : a ? "...ki,...kj->...ij" : "...ik,...jk->...ij";
@@ -104,6 +121,7 @@ void write_full_like(const TracedOp& op, OpConfig& out) {
 
 constexpr OpRow kReductionRows[] = {
     {"Mean", reduction<ops::mean>, {{&ops::kMean, write_reduction}}, legacy_reduction("reduce_mean")},
+    {"Average", read_average},
     {"Sum", reduction<ops::sum>, {{&ops::kSum, write_reduction}}, legacy_reduction("reduce_sum")},
     {"Max", reduction<ops::max>, {{&ops::kMax, write_extremum}}, legacy_reduction("reduce_max")},
     {"Amax", reduction<ops::max>},

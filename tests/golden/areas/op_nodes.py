@@ -118,6 +118,20 @@ def products():
     )  # fmt: skip
 
 
+def named_as_layers():
+    """Operations whose class has the name of a layer's."""
+    a, b = keras.Input((4, 3)), keras.Input((4, 3))
+    return keras.Model(
+        [a, b],
+        [
+            ops.average(a, axis=1), ops.average(a, axis=-1, weights=ops.exp(b)), ops.softmax(a, axis=1),
+            ops.reshape(a, (-1, 12)),
+            ops.concatenate([a, b], axis=1), ops.add(a, b), ops.subtract(a, b), ops.multiply(a, b), ops.maximum(a, b),
+            ops.minimum(a, b), layers.Average()([a, b]), layers.Softmax(1)(a),
+        ],
+    )  # fmt: skip
+
+
 def order():
     """Layers of one class whose order in the file depends on how deep operations make the graph."""
     x = keras.Input((6,))
@@ -145,6 +159,7 @@ MODELS = [
     ("op_shapes", through(*SHAPES), [(4, 6)]),
     ("op_items", through(*ITEMS), [(4, 6)]),
     ("op_products", products, [(4, 3), (3, 5), (4, 5)]),
+    ("op_names_of_layers", named_as_layers, [(4, 3), (4, 3)]),
     ("op_order", order, [(6,)]),
     ("frozen_branch", frozen_branch, [(4,)]),
 ]
