@@ -6,6 +6,7 @@
 
 #include <nyala/api/layers/base/trace_hook.h>
 #include <nyala/api/layers/rnn/recurrent_layer.h>
+#include <nyala/api/model/model_node.h>
 #include <nyala/api/saving/ops/op_class.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/dispatch.h>
@@ -110,8 +111,10 @@ Tensors trace_call(const Layer& layer, const Tensors& inputs) {
     const bool used = inputs.size() == 1 || !takes_initial_states(layer) || has_given_mask(input);
     node->masks.push_back(used ? mask : Tensor());
   }
-  // Keras traces the masks of single inputs and of sequences with states; those of other layers travel alone.
-  if (inputs.size() > 1 && !takes_initial_states(layer))
+  // Keras traces the masks of single inputs, of sequences with states and of models; those of other layers
+  // travel alone.
+  const bool is_model = dynamic_cast<const ModelNode*>(&layer.node());
+  if (inputs.size() > 1 && !takes_initial_states(layer) && !is_model)
     for (size_t i = 0; i < node->masks.size(); ++i)
       if (!node->has_own_mask(i)) node->masks[i] = Tensor();
   // The graph holds what it calls, whoever traces it.

@@ -164,6 +164,10 @@ std::string policy_of(const Json& config, const std::string& where) {
   if (!config.is_object() || !config.contains("dtype") || config["dtype"].is_null()) return "float32";
   const Json& dtype = config["dtype"];
   if (dtype.is_string()) return dtype.get<std::string>();
+  if (const Json* const name = dtype.is_object() ? dtype.find("class_name") : nullptr;
+      name && name->is_string() && name->as_string().starts_with("Quantized"))
+    throw FileFormatError(where + ", 'dtype': quantized layers are not built yet, found a " +
+                          printable(name->as_string()));
   const Json& policy = member_of(dtype, "config", where + ", 'dtype'");
   const Json& name = policy.is_object() && policy.contains("name") ? policy["name"] : policy;
   if (name.is_string()) return name.get<std::string>();

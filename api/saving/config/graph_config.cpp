@@ -72,7 +72,8 @@ class GraphWriter {
   }
 
   Json ends(const Tensors& tensors, const std::string& nesting) const {
-    if (!nesting.empty()) return nested(parse_json(nesting, "nesting"), tensors);
+    if (!nesting.empty())
+      return nested(parse_json(nesting, "nesting"), [&](size_t i) { return end_history(tensors.at(i)); });
     if (tensors.size() == 1) return end_history(tensors[0]);
     Json list = Json::array();
     for (const Tensor& tensor : tensors) list.push_back(end_history(tensor));
@@ -87,11 +88,12 @@ class GraphWriter {
     return json;
   }
 
-  /// The histories of the tensors whose places `json` nests.
-  Json nested(const Json& json, const Tensors& tensors) const {
-    if (json.is_number()) return end_history(tensors.at(json.get<size_t>()));
+  /// What `each` gives for the places that `json` nests.
+  template <class Each>
+  static Json nested(const Json& json, const Each& each) {
+    if (json.is_number()) return each(json.get<size_t>());
     Json out = json;
-    for (Json& item : out) item = nested(item, tensors);
+    for (Json& item : out) item = nested(item, each);
     return out;
   }
 
@@ -132,9 +134,26 @@ class GraphWriter {
     add_mask(node, 0, "mask", keywords);
   }
 
+  /// The tensors as the model nests its inputs, and their masks if there is one.
+  void add_nested_arguments(const GraphNode& node, const std::string& nesting, Json& args,
+                            Json& keywords) const {
+    const Json places = parse_json(nesting, "nesting");
+    bool masked = false;
+    args.push_back(nested(places, [&](size_t i) { return input_json(node.inputs.at(i)); }));
+    Json masks = nested(places, [&](size_t i) {
+      Json mask = mask_json(node, i);
+      masked = masked || !mask.is_null();
+      return mask;
+    });
+    if (masked) keywords["mask"] = std::move(masks);
+  }
+
   Json layer_arguments(const GraphNode& node) const {
     Json args = Json::array(), keywords = Json::object();
-    if (node.layer.node().takes_named_tensors()) {
+    const auto* const model = dynamic_cast<const FunctionalNode*>(&node.layer.node());
+    if (model && !model->nesting().inputs.empty()) {
+      add_nested_arguments(node, model->nesting().inputs, args, keywords);
+    } else if (node.layer.node().takes_named_tensors()) {
       add_named_arguments(node, args, keywords);
     } else if (takes_initial_states(node.layer)) {
       add_recurrent_arguments(node, args, keywords);

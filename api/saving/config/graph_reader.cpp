@@ -18,6 +18,7 @@
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/file_operation.h>
 #include <nyala/api/saving/config/layer_config.h>
+#include <nyala/api/saving/config/nested_inputs.h>
 #include <nyala/api/saving/ops/op_constants.h>
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/core/error.h>
@@ -47,10 +48,6 @@ History history_of(const Json& json, const std::string& where) {
     throw FileFormatError(where + ": expected [layer, node, tensor], found " +
                           readable_json(json).substr(0, 60));
   return {json[0].get<std::string>(), json[1].get<int64_t>(), json[2].get<int64_t>()};
-}
-
-bool is_keras_tensor(const Json& json) {
-  return json.is_object() && json.contains("class_name") && json["class_name"] == "__keras_tensor__";
 }
 
 bool same_call(const GraphNode& a, const GraphNode& b);
@@ -90,7 +87,9 @@ class GraphReader {
         throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) +
                               " is called with what no layer gives, or the graph runs in a circle");
     ModelConfig model;
-    if (config_.contains("name") && config_["name"].is_string()) model.name = config_["name"].as_string();
+    bool trainable = true;
+    if (given("name")) ConfigReader(config_, where_, scope_).field("name", model.name);
+    if (given("trainable")) ConfigReader(config_, where_, scope_).field("trainable", trainable);
     FunctionalNode::Nesting nesting;
     model.inputs = ends("input_layers", nesting.inputs);
     model.outputs = ends("output_layers", nesting.outputs);
@@ -99,7 +98,7 @@ class GraphReader {
       for (const std::string& name : sorted_keys(outputs)) nesting.output_names.push_back(name);
     Model made(model);
     dynamic_cast<FunctionalNode&>(made.model_node()).set_nesting(std::move(nesting));
-    if (config_.contains("trainable") && config_["trainable"] == false) freeze_model_alone(made);
+    if (!trainable) freeze_model_alone(made);
     return made;
   }
 
@@ -117,6 +116,12 @@ class GraphReader {
   };
   /// A call: the entry's place and the call's number.
   using Place = std::pair<size_t, int64_t>;
+
+  /// The model's configuration has an option of this name that is not null.
+  bool given(const char* name) const {
+    const Json* const value = config_.find(name);
+    return value && !value->is_null();
+  }
 
   /// In the order of the file where that can be; what has to wait is looked at again when all that it waits
   /// for is traced.
@@ -152,12 +157,13 @@ class GraphReader {
       entry.layer = layer_from_json(json, where_, scope_);
     }
     if (entry.name.empty() && entry.layer) entry.name = entry.layer.name();
-    if (json.contains("inbound_nodes") && json["inbound_nodes"].is_array())
-      entry.calls = json["inbound_nodes"];
-    if (entry.layer && is_input_layer(entry.layer.node())) {
-      entry.outputs = {{input_tensor(entry.layer.node())}};
-      entry.calls = Json::array();
-    }
+    if (json.contains("inbound_nodes")) entry.calls = json["inbound_nodes"];
+    const bool is_input = entry.layer && is_input_layer(entry.layer.node());
+    if (!entry.calls.is_array() || (is_input && !entry.calls.empty()))
+      throw FileFormatError(where + ", 'inbound_nodes': expected " +
+                            (is_input ? "none, since it is an input" : "a list of calls") + ", found " +
+                            readable_json(entry.calls).substr(0, 60));
+    if (is_input) entry.outputs = {{input_tensor(entry.layer.node())}};
     if (!by_name_.emplace(entry.name, entries_.size()).second)
       throw FileFormatError(where_ + ": two layers are called " + in_quotes(entry.name));
     entries_.push_back(std::move(entry));
@@ -239,6 +245,19 @@ class GraphReader {
   }
 
   bool call_layer(Entry& entry, const Json& args, const Json& keywords) {
+    if (is_nested_call(entry.layer, args, keywords)) {
+      Json list = args, named = keywords;
+      if (!list.empty()) list[0] = list_of_inputs(entry.layer, args[0], called_);
+      if (const Json* const inputs = keywords.find("inputs"))
+        named["inputs"] = list_of_inputs(entry.layer, *inputs, called_);
+      if (const Json* const masks = keywords.find("mask"))
+        named["mask"] = list_of_masks(entry.layer, *masks, called_);
+      return call_with_list(entry, list, named);
+    }
+    return call_with_list(entry, args, keywords);
+  }
+
+  bool call_with_list(Entry& entry, const Json& args, const Json& keywords) {
     check_inputs(entry, args);
     Tensors inputs;
     if (entry.layer.node().takes_named_tensors()) {
@@ -296,11 +315,16 @@ class GraphReader {
   /// Gives each input the mask that a call names for it, also where its producer gives it another; false
   /// while one is not traced yet.
   bool collect_masks(const Json& keywords, Tensors& inputs) const {
-    if (!keywords.contains("mask")) return true;
+    if (!keywords.contains("mask") || keywords["mask"].is_null()) return true;
     const Json& given = keywords["mask"];
     const bool is_one = is_keras_tensor(given) || is_constant(given);
     const Json list = is_one ? Json::array({given}) : given;
-    if (!list.is_array()) return true;
+    const auto is_mask = [](const Json& json) {
+      return json.is_null() || is_keras_tensor(json) || is_constant(json);
+    };
+    if (!list.is_array() || !std::ranges::all_of(list, is_mask))
+      throw FileFormatError(called_ + " is called with 'mask': expected tensors or null, found " +
+                            readable_json(given).substr(0, 60));
     const bool of_states = is_one && inputs.size() > 1;
     for (size_t i = 0; i < list.size() && i < inputs.size(); ++i)
       if (!give_mask(list[i], inputs[i], of_states)) return false;

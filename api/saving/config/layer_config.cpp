@@ -15,6 +15,7 @@
 #include <nyala/backend/runtime/context.h>
 #include <nyala/files/base/file_errors.h>
 #include <nyala/files/json/json_integer.h>
+#include <nyala/files/json/json_text.h>
 
 namespace nyala {
 
@@ -163,6 +164,23 @@ LayerOptions options_of(const Json& config, const std::string& where, LoadScope&
   return options;
 }
 
+/// A switch that only a file's reader looks at: absent and null are false.
+bool is_on(const char* name, const Json& config, const std::string& where, LoadScope& scope) {
+  bool on = false;
+  if (const Json* const value = config.find(name); value && !value->is_null())
+    ConfigReader(config, where, scope).field(name, on);
+  return on;
+}
+
+/// Options of Keras that make another layer of it, which is not here.
+void refuse_what_is_not_built(const Json& config, const std::string& where, LoadScope& scope) {
+  if (is_on("renorm", config, where, scope))
+    throw FileFormatError(where + ", 'renorm': batch renormalization is not built yet, expected false");
+  if (const Json* const value = config.find("quantization_config"); value && !value->is_null())
+    throw FileFormatError(where + ", 'quantization_config': quantized layers are not built yet, expected " +
+                          "null, found " + readable_json(*value).substr(0, 60));
+}
+
 template <class C>
 Layer built_in(const Json& config, const std::string& where, LoadScope& scope) {
   typename C::Config values;
@@ -170,11 +188,12 @@ Layer built_in(const Json& config, const std::string& where, LoadScope& scope) {
   values.name = options.name;
   if constexpr (requires { values.trainable = true; }) values.trainable = options.trainable;
   values.dtype = options.dtype;
+  refuse_what_is_not_built(config, where, scope);
   ConfigReader reader(config, where, scope);
   values.fields(reader);
-  // The momentum of a renormalization that is off: `renorm` itself is noted.
+  // The numbers of a renormalization that is off.
   reader.note_unused(
-      {"name", "trainable", "dtype", "batch_shape", "quantization_config", "seed", "renorm_momentum"});
+      {"name", "trainable", "dtype", "batch_shape", "seed", "renorm_momentum", "renorm_clipping"});
   return C(values);
 }
 
@@ -207,8 +226,9 @@ Layer input_from(const Json& config, const std::string& where, LoadScope& scope)
     shape = shape.slice(1, shape.rank());
   }
   for (const char* unsupported : {"sparse", "ragged"})
-    if (config.contains(unsupported) && config[unsupported].is_boolean() && config[unsupported].get<bool>())
+    if (is_on(unsupported, config, where, scope))
       throw FileFormatError(where + ": " + unsupported + " inputs are not built yet");
+  is_on("optional", config, where, scope);
   input.shape = shape;
   const LayerOptions options = options_of(config, where, scope);
   input.dtype = options.dtype;

@@ -220,7 +220,7 @@ class Upgrade {
       entry = layer(entry);
       if (holds(entry, "inbound_nodes") && entry["inbound_nodes"].is_array())
         for (Json& node : entry["inbound_nodes"])
-          if (node.is_array()) node = call(node);
+          if (node.is_array() || is_dictionary_of_tensors(node)) node = call(node);
     }
     return config;
   }
@@ -279,12 +279,20 @@ class Upgrade {
             {"config", {{"keras_history", {triple[0], triple[1], triple[2]}}}}};
   }
 
-  /// [["layer", 0, 0, {}], ...] as {"args": [...], "kwargs": {...}}.
+  static bool is_dictionary_of_tensors(const Json& node) {
+    return node.is_object() && !node.empty() && std::ranges::all_of(node, is_triple);
+  }
+
+  /// [["layer", 0, 0, {}], ...] and {"a": ["layer", 0, 0, {}], ...} as {"args": [...], "kwargs": {...}}.
   static Json call(const Json& node) {
     Json args = Json::array(), keywords = Json::object();
+    if (node.is_object()) {
+      args.push_back(node);
+      for (Json& input : args[0]) input = keras_tensor(input);
+    }
     for (const Json& input : is_triple(node) ? Json::array({node}) : node) {
       if (!is_triple(input)) continue;
-      args.push_back(keras_tensor(input));
+      if (node.is_array()) args.push_back(keras_tensor(input));
       if (input.size() > 3 && input[3].is_object())
         for (const auto& [key, value] : input[3].items()) keywords[key] = keyword(value);
     }

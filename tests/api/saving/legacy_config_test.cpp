@@ -88,5 +88,38 @@ TEST(LegacyConfig, MixedPoliciesAreReadAsFloat32) {
   EXPECT_EQ(loaded(Tensor::zeros({1, 3})).dtype(), DType::float32);
 }
 
+/// In Keras 2 the call of a model with a dictionary is one of lists.
+TEST(LegacyConfig, ModelsThatAreCalledWithDictionaries) {
+  const auto input = [](const char* name) {
+    return Json{{"class_name", "InputLayer"},
+                {"config", {{"batch_input_shape", {nullptr, 1}}, {"name", name}}},
+                {"name", name},
+                {"inbound_nodes", Json::array()}};
+  };
+  const auto place = [](const char* layer) { return Json::array({layer, 0, 0}); };
+  const auto call = [](const char* layer) { return Json::array({layer, 0, 0, Json::object()}); };
+  const Json subtract = {{"class_name", "Subtract"},
+                         {"config", {{"name", "subtract"}, {"trainable", true}}},
+                         {"name", "subtract"},
+                         {"inbound_nodes", Json::array({Json::array({call("z"), call("a")})})}};
+  const auto model = [&](const char* name, const Json& layers, const Json& inputs, const char* output) {
+    return Json{{"class_name", "Functional"},
+                {"config",
+                 {{"name", name},
+                  {"layers", layers},
+                  {"input_layers", inputs},
+                  {"output_layers", Json::array({place(output)})}}}};
+  };
+  const Json inputs = Json::array({place("z"), place("a")});
+  Json inner = model("inner", Json::array({input("z"), input("a"), subtract}), inputs, "subtract");
+  inner["name"] = "inner";
+  inner["inbound_nodes"] = Json::array({Json{{"a", call("a")}, {"z", call("z")}}});
+  const Json outer = model("outer", Json::array({input("z"), input("a"), inner}), inputs, "inner");
+  LoadScope scope;
+  const Layer loaded = layer_from_json(upgrade_model_config(outer, "2.9.0", "file"), "file", scope);
+  const Tensors given = loaded.call_all({Tensor::full({1, 1}, 5.0), Tensor::full({1, 1}, 3.0)});
+  EXPECT_EQ(given.at(0).to_vector<float>(), std::vector<float>{2});
+}
+
 }  // namespace
 }  // namespace nyala

@@ -200,6 +200,106 @@ TEST(WrongTypes, NotANumberIsNoNullAndInfinityANumber) {
               HasSubstr("\"scale\":NaN,\"offset\":-Infinity"));
 }
 
+/// A functional model of an Input and a Dense layer with these options, call and entries beside.
+struct Small {
+  std::string input = {}, dense = {}, model = {}, keywords = "{}", calls_of_input = "[]",
+              class_name = "Dense";
+
+  std::string text() const {
+    return R"({"class_name": "Functional", "config": {"name": "m", )" + model + R"("layers": [
+        {"class_name": "InputLayer", "module": "keras.layers", "name": "a", "inbound_nodes": )" +
+           calls_of_input + R"(, "config": {)" + input + R"("batch_shape": [null, 2], "name": "a"}},
+        {"class_name": ")" +
+           class_name + R"(", "module": "keras.layers", "name": "d", "config": {)" + dense +
+           (class_name == "Dense" ? R"("units": 1, )" : "") +
+           R"("name": "d"}, "inbound_nodes": [{"args": [{"class_name": "__keras_tensor__",
+        "config": {"keras_history": ["a", 0, 0]}}], "kwargs": )" +
+           keywords + R"(}]}],
+        "input_layers": [["a", 0, 0]], "output_layers": [["d", 0, 0]]}})";
+  }
+  std::string refusal() const {
+    return refused([&] { model_from_json(text()); });
+  }
+};
+
+TEST(WrongTypes, OfOptionsThatAreNotBuilt) {
+  EXPECT_EQ(Small().refusal(), "nothing was thrown");
+  for (const char* harmless : {"false", "null"}) {
+    const std::string value = std::string(": ") + harmless + ", ";
+    for (const std::string key : {"sparse", "ragged", "optional"})
+      EXPECT_EQ(Small{.input = '"' + key + '"' + value}.refusal(), "nothing was thrown") << key;
+    EXPECT_EQ(Small({.dense = R"("renorm")" + value, .class_name = "BatchNormalization"}).refusal(),
+              "nothing was thrown");
+  }
+  EXPECT_EQ(Small{.dense = R"("quantization_config": null, )"}.refusal(), "nothing was thrown");
+  EXPECT_EQ(Small{.model = R"("trainable": null, )"}.refusal(), "nothing was thrown");
+  const std::pair<Small, const char*> known[] = {
+      {{.model = R"("trainable": "NaN", )"},
+       "layer 'm', 'trainable': expected true or false, found string 'NaN'"},
+      {{.model = R"("name": 5, )"}, "'name': expected text, found number 5"},
+      {{.input = R"("sparse": "yes", )"}, "layer 'a', 'sparse': expected true or false, found string 'yes'"},
+      {{.input = R"("ragged": {}, )"}, "layer 'a', 'ragged': expected true or false, found object {}"},
+      {{.input = R"("optional": 5, )"}, "layer 'a', 'optional': expected true or false, found number 5"},
+      {{.input = R"("sparse": true, )"}, "layer 'a': sparse inputs are not built yet"},
+      {{.input = R"("ragged": true, )"}, "layer 'a': ragged inputs are not built yet"},
+      {{.dense = R"("quantization_config": {"class_name": "Int8"}, )"},
+       R"('quantization_config': quantized layers are not built yet, expected null, found {"class_name")"},
+      {{.dense = R"("dtype": {"class_name": "QuantizedDTypePolicy", "config": {"mode": "int8"}}, )"},
+       "layer 'd', 'dtype': quantized layers are not built yet, found a QuantizedDTypePolicy"},
+      {{.dense = R"("renorm": true, )", .class_name = "BatchNormalization"},
+       "layer 'd', 'renorm': batch renormalization is not built yet"},
+      {{.dense = R"("renorm": "x", )", .class_name = "BatchNormalization"},
+       "layer 'd', 'renorm': expected true or false, found string 'x'"},
+      {{.calls_of_input = R"([{"args": [], "kwargs": {}}])"},
+       "layer 'a', 'inbound_nodes': expected none, since it is an input, found [{"},
+      {{.calls_of_input = "5"}, "layer 'a', 'inbound_nodes': expected none"},
+      {{.keywords = R"({"training": {}})"},
+       "layer 'd' is called with 'training': expected true, false or null"},
+      {{.keywords = R"({"mask": 5})"}, "layer 'd' is called with 'mask': expected tensors or null, found 5"},
+      {{.keywords = R"({"mask": {}})"}, "layer 'd' is called with 'mask': expected tensors or null, found {"},
+  };
+  for (const auto& [model, text] : known) EXPECT_THAT(model.refusal(), HasSubstr(text));
+}
+
+/// Keras makes one, and neither saves nor trains its weights.
+TEST(WrongTypes, ALayerWithWeightsAsAnActivation) {
+  EXPECT_THAT(Small{.dense = R"("activation": {"class_name": "PReLU", "config": {"name": "p"}}, )"}.refusal(),
+              HasSubstr("layer 'd' (Dense): activation 'p' (PReLU): a layer with weights as an activation is "
+                        "not built yet"));
+  EXPECT_EQ(Small{.dense = R"("activation": {"class_name": "LeakyReLU", "config": {}}, )"}.refusal(),
+            "nothing was thrown");
+}
+
+/// With the names of what it is given and of what it takes.
+TEST(WrongTypes, OfDictionariesThatLayersAreCalledWith) {
+  const std::string tensor =
+      R"({"class_name": "__keras_tensor__", "config": {"keras_history": ["a", 0, 0]}})";
+  const std::string input = R"({"class_name": "InputLayer", "config": {"batch_shape": [null, 2], "name": "a"},
+                                "name": "a", "inbound_nodes": []})";
+  const auto calling = [&](const std::string& inner, const std::string& given) {
+    return refused([&] {
+      model_from_json(R"({"class_name": "Functional", "config": {"name": "m", "layers": [)" + input + ", " +
+                      inner + R"(, "name": "d", "inbound_nodes": [{"args": [)" + given +
+                      R"(], "kwargs": {}}]}], "input_layers": [["a", 0, 0]],
+                      "output_layers": [["d", 0, 0]]}})");
+    });
+  };
+  const std::string dense = R"({"class_name": "Dense", "config": {"units": 1, "name": "d"})";
+  const std::string model = R"({"class_name": "Functional", "config": {"name": "d", "layers": [)" + input +
+                            R"(], "input_layers": [["a", 0, 0]], "output_layers": [["a", 0, 0]]})";
+  const std::string nested = R"({"class_name": "Functional", "config": {"name": "d", "layers": [)" + input +
+                             R"(], "input_layers": {"k": ["a", 0, 0]}, "output_layers": [["a", 0, 0]]})";
+  EXPECT_EQ(calling(model, R"({"a": )" + tensor + "}"), "nothing was thrown");
+  EXPECT_EQ(calling(nested, R"({"k": )" + tensor + "}"), "nothing was thrown");
+  EXPECT_THAT(calling(dense, R"({"x": )" + tensor + "}"),
+              HasSubstr("layer 'd' (Dense) is called with a dictionary of 'x': expected tensors"));
+  EXPECT_THAT(calling(model, R"({"x": )" + tensor + R"(, "y": )" + tensor + "}"),
+              HasSubstr("layer 'd' (Functional) is called with a dictionary of 'x', 'y': expected a "
+                        "dictionary of 'a'"));
+  EXPECT_THAT(calling(nested, R"({"a": )" + tensor + "}"),
+              HasSubstr("is called with a dictionary of 'a': expected a dictionary of 'k'"));
+}
+
 TEST(WrongTypes, WhatKerasWritesIsTaken) {
   const std::pair<const char*, const char*> known[] = {
       {"BatchNormalization", R"({"axis": [3]})"},  // Keras 2
