@@ -4,9 +4,9 @@
 // apart in a loop instead of by recursion, which would overflow the stack.
 #include <nyala/api/graph/graph.h>
 
+#include <nyala/api/layers/base/takes_all_masks.h>
 #include <nyala/api/layers/base/trace_hook.h>
 #include <nyala/api/layers/rnn/recurrent_layer.h>
-#include <nyala/api/model/model_node.h>
 #include <nyala/api/saving/ops/op_class.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/dispatch.h>
@@ -113,8 +113,8 @@ Tensors trace_call(const Layer& layer, const Tensors& inputs) {
   }
   // Keras traces the masks of single inputs, of sequences with states and of models; those of other layers
   // travel alone.
-  const bool is_model = dynamic_cast<const ModelNode*>(&layer.node());
-  if (inputs.size() > 1 && !takes_initial_states(layer) && !is_model)
+  const bool takes_all = dynamic_cast<const TakesAllMasks*>(&layer.node());
+  if (inputs.size() > 1 && !takes_initial_states(layer) && !takes_all)
     for (size_t i = 0; i < node->masks.size(); ++i)
       if (!node->has_own_mask(i)) node->masks[i] = Tensor();
   // The graph holds what it calls, whoever traces it.

@@ -8,6 +8,7 @@
 #include <nyala/api/graph/fused_graph.h>
 #include <nyala/api/graph/placed_graph.h>
 #include <nyala/api/graph/topology.h>
+#include <nyala/api/layers/base/takes_all_masks.h>
 #include <nyala/api/model/model_node.h>
 
 namespace nyala {
@@ -17,7 +18,7 @@ namespace nyala {
 /// each other; with several, each replica runs all of them on its own device. Convolutions run with the zeros
 /// around their input; predict and evaluate fold more into them (folded_layer.h). The memory of folded
 /// weights is given back when the model trains.
-class FunctionalNode : public ModelNode {
+class FunctionalNode : public ModelNode, public TakesAllMasks {
  public:
   FunctionalNode(Tensors inputs, Tensors outputs);
 
