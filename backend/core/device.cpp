@@ -14,6 +14,17 @@ std::string_view name_of(DeviceKind kind) { return entry_of(kind).name; }
 
 namespace {
 
+/// Compilers write an enumerator by its name and any other value as a number in brackets.
+template <DeviceKind kind>
+constexpr bool is_enumerator() {
+  const std::string_view name = __PRETTY_FUNCTION__;
+  const size_t begin = name.find("kind = ");
+  return begin != std::string_view::npos && name[begin + 7] != '(';
+}
+static_assert(is_enumerator<DeviceKind::ghost>() && !is_enumerator<static_cast<DeviceKind>(255)>());
+static_assert(!is_enumerator<static_cast<DeviceKind>(kDeviceKinds)>(),
+              "an enumerator of DeviceKind has no row in kDeviceKindList");
+
 [[noreturn]] void throw_bad_name(std::string_view name, const std::string& reason) {
   throw InvalidArgumentError(in_quotes(name) + " is not a device name: " + reason +
                              "; write it as \"cpu:0\", \"gpu:1\" or \"/device:GPU:1\"");
