@@ -118,9 +118,10 @@ void Model::save(const std::string& path) const {
     if (const auto shared = model_node().template_model()) return Model(shared).save(path);
     if (is_written_by_others(model_node(), path)) return;
     check_trained_status(model_node());
-    if (path.ends_with(".keras")) return write_keras_archive(*this, path);
+    if (path.ends_with(".keras")) return naming_file(path, [&] { write_keras_archive(*this, path); });
     const bool is_hdf5 = path.ends_with(".h5") || path.ends_with(".hdf5");
-    if (is_hdf5 && !path.ends_with(".weights.h5")) return write_legacy_hdf5(*this, path);
+    if (is_hdf5 && !path.ends_with(".weights.h5"))
+      return naming_file(path, [&] { write_legacy_hdf5(*this, path); });
     throw InvalidArgumentError("save: expected a path that ends with '.keras' or '.h5', received '" + path +
                                "' (weights alone: save_weights)");
   });

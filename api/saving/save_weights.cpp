@@ -55,7 +55,7 @@ void Model::save_weights(const std::string& path) const {
     const SharedUse use(model_node(), "save_weights");
     if (is_written_by_others(model_node(), path)) return;
     check_trained_status(model_node());
-    write(*this, path);
+    naming_file(path, [&] { write(*this, path); });
   });
 }
 

@@ -7,6 +7,7 @@
 #include <nyala/api/saving/config/model_json.h>
 #include <nyala/api/saving/formats/keras_archive.h>
 #include <nyala/api/saving/weights/weights_file.h>
+#include <nyala/api/saving/weights/weights_walk.h>
 #include <nyala/api/saving/weights/write_once.h>
 #include <nyala/files/hdf5/writer.h>
 #include <nyala/files/json/json_text.h>
@@ -93,12 +94,13 @@ std::string inside(const char* group, const std::string& name) {
 void write_layers(Writer& writer, const Model& model) {
   writer.create_group(kWeights);
   std::vector<std::string> names;
-  for (const Layer& layer : model.layers()) names.push_back(layer.name());
+  for (const Layer& layer : model.layers()) {
+    names.push_back(layer.name());
+    naming_layer(layer, [&] { write_values(writer, inside(kWeights, names.back()), legacy_weights(layer)); });
+  }
   set_names(writer, kWeights, "layer_names", names);
   writer.set_attribute(kWeights, "backend", kBackend);
   writer.set_attribute(kWeights, "keras_version", kKerasVersion);
-  for (const Layer& layer : model.layers())
-    write_values(writer, inside(kWeights, layer.name()), legacy_weights(layer));
   Variables own = model.node().own_weights();
   for (const Variable& state : model.node().own_state()) own.push_back(state);
   write_values(writer, inside(kWeights, "top_level_model_weights"), own);

@@ -29,8 +29,10 @@ std::string vars_of(const std::string& path) { return path.empty() ? "vars" : pa
 
 void write_group(hdf5::Writer& writer, const WeightsGroup& group) {
   const std::string path = vars_of(group.path);
-  writer.create_group(path);
-  writer.set_attribute(path, "name", group.name);
+  naming_layer(group.layer, [&] {
+    writer.create_group(path);
+    writer.set_attribute(path, "name", group.name);
+  });
   for (size_t i = 0; i < group.variables.size(); ++i)
     writer.write_dataset(path + "/" + std::to_string(i), group.variables[i].value());
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <nyala/api/layers/base/layer.h>
+#include <nyala/backend/core/error.h>
 
 namespace nyala {
 
@@ -22,6 +23,18 @@ struct WeightsGroup {
 /// listed once, under the first path. An attribute that was tracked several times is a list: its layers are
 /// "blocks/dense", "blocks/dense_1".
 std::vector<WeightsGroup> walk_weights(const Layer& root);
+
+/// Runs `write`, which writes the layer: an InvalidArgumentError, of a name that the file cannot hold, names
+/// it.
+template <class Write>
+void naming_layer(const Layer& layer, const Write& write) {
+  try {
+    write();
+  } catch (const InvalidArgumentError&) {
+    detail::rethrow_with_prefix("layer " + detail::in_quotes(layer.name()) + " (" + layer.class_name() +
+                                "): ");
+  }
+}
 
 /// The layers and all that they hold.
 std::set<const LayerNode*> with_sublayers(const std::vector<Layer>& layers);

@@ -49,6 +49,25 @@ TEST_F(RefusedAtSave, NamesOfLayersWithoutSlashes) {
             "Dense: expected a name without '/', received 'a/b'");
 }
 
+/// Errors name the file and the layer.
+TEST_F(RefusedAtSave, NamesOfLayersThatHdf5CannotHold) {
+  using testing::AllOf;
+  using testing::HasSubstr;
+  const auto refusal = [&](const std::string& name, const std::string& file) {
+    const Model model = Sequential({Input({2}), Dense(1, {.name = name}), Dense(1)});
+    return error_text<InvalidArgumentError>([&] {
+      file.ends_with(".weights.h5") ? model.save_weights(folder_.file(file)) : model.save(folder_.file(file));
+    });
+  };
+  for (const char* file : {"m.keras", "m.h5", "m.weights.h5"})
+    EXPECT_THAT(refusal(std::string("a\0b", 3), file),
+                AllOf(HasSubstr(folder_.file(file) + ": "), HasSubstr(R"(layer 'a\x00b' (Dense): )"),
+                      HasSubstr("contains a NUL character")))
+        << file;
+  EXPECT_THAT(refusal(".", "m.h5"), AllOf(HasSubstr(folder_.file("m.h5") + ": layer '.' (Dense): "),
+                                          HasSubstr("the path contains '.'")));
+}
+
 /// Keras cannot read a shape with -1 there.
 TEST_F(RefusedAtSave, BroadcastingToAnUnknownNumberOfRows) {
   const Tensor x = Input({1}), y = Input({3});
