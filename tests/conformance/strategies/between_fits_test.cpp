@@ -1,7 +1,5 @@
 // Processes that are killed or stand still where no step has been made yet: between two fits, and at the
 // beginning of one.
-#include <stdlib.h>
-
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -13,8 +11,6 @@ namespace nyala::between_fits_test {
 namespace {
 
 using namespace recovery;
-
-bool is_undisturbed() { return ::getenv("NYALA_TEST_UNDISTURBED") != nullptr; }
 
 /// Where a process is killed.
 struct Moment {
@@ -56,18 +52,7 @@ class KilledBeforeAStep : public ::testing::TestWithParam<Moment> {
 
 TEST_P(KilledBeforeAStep, TheOthersHaveWhatItGoesOnFrom) {
   if (RankProcesses::rank()) return train();
-  Job undisturbed, disturbed;
-  ::setenv("NYALA_TEST_UNDISTURBED", "1", 1);
-  undisturbed.run();
-  ::unsetenv("NYALA_TEST_UNDISTURBED");
-  disturbed.run();
-  EXPECT_EQ(undisturbed.kills, 0);
-  EXPECT_EQ(disturbed.kills, 1);
-  for (int slot = 0; slot < 3; ++slot) {
-    EXPECT_EQ(disturbed.ends[slot].code, 0) << slot << ": " << disturbed.ends[slot].output;
-    EXPECT_FALSE(disturbed.finals[slot].empty());
-    EXPECT_EQ(disturbed.finals[slot], undisturbed.finals[0]) << slot << ": " << disturbed.ends[slot].output;
-  }
+  expect_no_bit_changes(1);
 }
 
 INSTANTIATE_TEST_SUITE_P(

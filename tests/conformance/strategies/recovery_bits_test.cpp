@@ -1,7 +1,5 @@
 // fit goes on where one of its processes is killed and started again: weights and history are bit by bit
 // those of a training that nobody disturbed.
-#include <stdlib.h>
-
 #include <fstream>
 #include <iterator>
 
@@ -134,23 +132,11 @@ class RecoveryOverProcesses : public ::testing::TestWithParam<Way> {
     self.notes.write("final-" + std::to_string(self.slot),
                      bits_of(model, history) + GetParam().written(self.notes.folder()));
   }
-  static bool is_undisturbed() { return ::getenv("NYALA_TEST_UNDISTURBED") != nullptr; }
 };
 
 TEST_P(RecoveryOverProcesses, AKilledProcessThatIsStartedAgainChangesNoBit) {
   if (RankProcesses::rank()) return train(is_undisturbed() ? Kill() : GetParam().kill);
-  Job undisturbed, disturbed;
-  ::setenv("NYALA_TEST_UNDISTURBED", "1", 1);
-  undisturbed.run();
-  ::unsetenv("NYALA_TEST_UNDISTURBED");
-  disturbed.run();
-  EXPECT_EQ(undisturbed.kills, 0);
-  EXPECT_EQ(disturbed.kills, 1 + std::ssize(GetParam().more));
-  for (int slot = 0; slot < 3; ++slot) {
-    EXPECT_EQ(disturbed.ends[slot].code, 0) << slot << ": " << disturbed.ends[slot].output;
-    EXPECT_FALSE(disturbed.finals[slot].empty());
-    EXPECT_EQ(disturbed.finals[slot], undisturbed.finals[0]) << slot << ": " << disturbed.ends[slot].output;
-  }
+  expect_no_bit_changes(1 + static_cast<int>(GetParam().more.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stdlib.h>
+
 #include <string>
 #include <vector>
 
@@ -36,6 +38,26 @@ inline std::string bits_of(const Model& model, const History& history) {
     for (const double value : values) text.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
   return text;
+}
+
+/// Whether nobody is killed in this run of expect_no_bit_changes().
+inline bool is_undisturbed() { return ::getenv("NYALA_TEST_UNDISTURBED") != nullptr; }
+
+/// Runs the test's processes undisturbed, and then with as many of them killed and started again: all leave
+/// the bits of the undisturbed first one.
+inline void expect_no_bit_changes(int kills) {
+  Job undisturbed, disturbed;
+  ::setenv("NYALA_TEST_UNDISTURBED", "1", 1);
+  undisturbed.run();
+  ::unsetenv("NYALA_TEST_UNDISTURBED");
+  disturbed.run();
+  EXPECT_EQ(undisturbed.kills, 0);
+  EXPECT_EQ(disturbed.kills, kills);
+  for (int slot = 0; slot < 3; ++slot) {
+    EXPECT_EQ(disturbed.ends[slot].code, 0) << slot << ": " << disturbed.ends[slot].output;
+    EXPECT_FALSE(disturbed.finals[slot].empty());
+    EXPECT_EQ(disturbed.finals[slot], undisturbed.finals[0]) << slot << ": " << disturbed.ends[slot].output;
+  }
 }
 
 }  // namespace nyala::recovery
