@@ -84,7 +84,7 @@ TEST(BetweenFits, WhoTakesThePlaceOfTheFirstOneWritesTheBackup) {
   Job job{.restarts = false};
   job.run();
   EXPECT_EQ(job.kills, 1);
-  for (const int slot : {1, 2}) EXPECT_EQ(job.ends[slot].code, 0) << job.ends[slot].output;
+  expect_ended_well(job, {1, 2});
 }
 
 TEST(BetweenFits, FewerGoOnBitByBit) {
@@ -103,9 +103,8 @@ TEST(BetweenFits, FewerGoOnBitByBit) {
   Job job{.restarts = false};
   job.run();
   EXPECT_EQ(job.kills, 1);
-  for (const int slot : {0, 2}) EXPECT_EQ(job.ends[slot].code, 0) << job.ends[slot].output;
-  EXPECT_FALSE(job.finals[0].empty());
-  EXPECT_EQ(job.finals[0], job.finals[2]);
+  expect_ended_well(job, {0, 2});
+  expect_same_finals(job, {0, 2});
 }
 
 // It stands still in the first fit, and wakes when the others are in the second one.
@@ -165,9 +164,8 @@ TEST_P(WokenInALaterFit, OnlyItPassesItsOwnOver) {
   };
   job.run();
   EXPECT_EQ(seen, 2);
-  for (const auto& [slot, end] : job.ends) EXPECT_EQ(end.code, 0) << slot << ": " << end.output;
-  EXPECT_FALSE(job.finals[0].empty());
-  for (const auto& [slot, bits] : job.finals) EXPECT_EQ(bits, job.finals[0]) << slot;
+  expect_ended_well(job);
+  expect_same_finals(job);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, WokenInALaterFit, ::testing::Values(0, 1),

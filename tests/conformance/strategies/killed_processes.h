@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -121,5 +122,20 @@ struct Job {
     return names;
   }
 };
+
+/// The processes of these places have ended with 0; of none: those of all places.
+inline void expect_ended_well(const Job& job, const std::vector<int>& slots = {}) {
+  for (const auto& [slot, end] : job.ends) {
+    if (!slots.empty() && std::ranges::find(slots, slot) == slots.end()) continue;
+    EXPECT_EQ(end.code, 0) << slot << ": " << end.output;
+  }
+}
+
+/// The processes of these places have left the same, and something.
+inline void expect_same_finals(const Job& job, const std::vector<int>& slots = {0, 1, 2}) {
+  const std::string& first = job.finals.at(slots.at(0));
+  EXPECT_FALSE(first.empty());
+  for (const int slot : slots) EXPECT_EQ(job.finals.at(slot), first) << slot;
+}
 
 }  // namespace nyala

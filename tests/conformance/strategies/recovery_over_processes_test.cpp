@@ -41,10 +41,6 @@ void expect_weights_of_one_device(const Model& model, const FitConfig& fit) {
   for (size_t i = 0; i < expected.size(); ++i) expect_numbers(received[i], numbers(expected[i]), 2e-5f);
 }
 
-void expect_all_ended_well(const Job& job) {
-  for (const auto& [slot, end] : job.ends) EXPECT_EQ(end.code, 0) << slot << ": " << end.output;
-}
-
 // Three, then two, then three again: the third comes back when the others wait for it in a hook.
 TEST(RecoveryOfProcesses, FewerGoOnAndMoreTakeOver) {
   if (RankProcesses::rank()) {
@@ -81,7 +77,7 @@ TEST(RecoveryOfProcesses, FewerGoOnAndMoreTakeOver) {
   job.run();
   EXPECT_TRUE(back);
   EXPECT_EQ(job.kills, 1);
-  expect_all_ended_well(job);
+  expect_ended_well(job);
 }
 
 // A frozen process is given up, and has an old copy when it wakes.
@@ -132,7 +128,7 @@ TEST(RecoveryOfProcesses, AFrozenOneIsTakenInWhenItWakes) {
   };
   job.run();
   EXPECT_EQ(seen, 2);
-  expect_all_ended_well(job);
+  expect_ended_well(job);
 }
 
 TEST(RecoveryOfProcesses, TheLastOneEndsTheTraining) {
@@ -152,7 +148,7 @@ TEST(RecoveryOfProcesses, TheLastOneEndsTheTraining) {
   Job job{.restarts = false};
   job.run();
   EXPECT_EQ(job.kills, 2);
-  EXPECT_EQ(job.ends[1].code, 0) << job.ends[1].output;
+  expect_ended_well(job, {1});
 }
 
 TEST(RecoveryOfProcesses, AnErrorOfTheProgramEndsFitEverywhere) {
@@ -208,10 +204,9 @@ TEST(RecoveryOfProcesses, WhoIsStartedAgainPassesOverTheFitsThatAreDone) {
   }
   Job job;
   job.run();
-  expect_all_ended_well(job);
+  expect_ended_well(job);
   EXPECT_EQ(job.kills, 1);
-  EXPECT_FALSE(job.finals[0].empty());
-  for (const auto& [slot, bits] : job.finals) EXPECT_EQ(bits, job.finals[0]) << slot;
+  expect_same_finals(job);
 }
 
 TEST(RecoveryOfProcesses, EvaluateAndPredictEndWithATypedError) {
@@ -229,7 +224,7 @@ TEST(RecoveryOfProcesses, EvaluateAndPredictEndWithATypedError) {
   Job job{.restarts = false};
   job.run();
   EXPECT_EQ(job.kills, 1);
-  for (const int slot : {0, 2}) EXPECT_EQ(job.ends[slot].code, 0) << job.ends[slot].output;
+  expect_ended_well(job, {0, 2});
 }
 
 // All are killed; the job that is started then has two processes in place of three.
@@ -260,7 +255,7 @@ TEST(RecoveryOfProcesses, AWholeJobGoesOnFromItsBackupWithAnotherNumberOfProcess
   ::setenv(kSecond, "1", 1);
   second.run();
   ::unsetenv(kSecond);
-  expect_all_ended_well(second);
+  expect_ended_well(second);
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
@@ -358,7 +353,7 @@ TEST(RecoveryOfProcesses, ALearningRateThatOneProcessSetsIsAWarning) {
   }
   Job job;
   job.run();
-  expect_all_ended_well(job);
+  expect_ended_well(job);
   for (const auto& [slot, text] : job.finals)
     EXPECT_THAT(text,
                 HasSubstr("the learning rate is 0.125 in ranks 0, 2 and 0.5 in rank 1; all take those of "
