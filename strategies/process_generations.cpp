@@ -24,6 +24,7 @@ void ProcessGenerations::join(int64_t training) {
     ++number_;
     try {
       link_->connect(communicators_.steps, training);
+      if (link_->has_newcomers()) send_results();
       if (connected_) connected_(communicators_);
       return;
     } catch (const PeerLostError&) {
@@ -39,6 +40,28 @@ void ProcessGenerations::begin_next(int64_t training) {
   communicators_.steps->abort("the next generation of processes begins");
   communicators_.gradients->abort("the next generation of processes begins");
   join(training);
+}
+
+void ProcessGenerations::send_results() {
+  constexpr const char* kWhat = "the results of earlier calls";
+  const int root = link_->furthest();
+  const auto send = [&](int64_t& value) {
+    broadcast(std::as_writable_bytes(std::span(&value, 1)), root, kWhat);
+  };
+  std::map<int64_t, std::vector<std::byte>> sent;
+  if (link_->rank() == root) sent = results;
+  int64_t count = std::ssize(sent);
+  send(count);
+  for (auto next = sent.begin(); count > 0; --count) {
+    int64_t number = next == sent.end() ? 0 : next->first,
+            size = next == sent.end() ? 0 : std::ssize(next->second);
+    send(number);
+    send(size);
+    if (link_->rank() != root) next = sent.emplace_hint(sent.end(), number, static_cast<size_t>(size));
+    broadcast(next->second, root, kWhat);
+    ++next;
+  }
+  results = std::move(sent);
 }
 
 void ProcessGenerations::take_newcomers(bool takes) noexcept {

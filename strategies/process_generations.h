@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,8 +57,36 @@ class ProcessGenerations {
   ProcessLink& link() { return *link_; }
   /// `data` of `root` on all processes.
   void broadcast(std::span<std::byte> data, int root, std::string_view what);
-  /// The number of a training that begins, from 1: the same in processes that run the same program.
-  int64_t count_training() { return ++trainings_; }
+  /// The number of a training that begins: the same in processes that run the same program, and larger than
+  /// those before.
+  int64_t count_training() { return count_ = first_of(training_of(count_) + 1); }
+  /// The same of a call between trainings that all processes make (evaluate, predict, save).
+  int64_t count_call() { return ++count_; }
+  /// Which training that is, from 1, or which one the call is behind (0: none).
+  static int64_t training_of(int64_t number) { return number >> kCallBits; }
+  /// The number of a training, below those of the calls behind it.
+  static int64_t first_of(int64_t training) { return training << kCallBits; }
+
+  /// What training, evaluate and others are in, for calls inside of them.
+  class InCall {
+   public:
+    explicit InCall(ProcessGenerations* generations) : generations_(generations) {
+      if (generations_) ++generations_->depth_;
+    }
+    ~InCall() {
+      if (generations_) --generations_->depth_;
+    }
+    InCall(const InCall&) = delete;
+    InCall& operator=(const InCall&) = delete;
+
+   private:
+    ProcessGenerations* generations_;
+  };
+  bool is_in_call() const { return depth_ > 0; }
+
+  /// What calls between trainings gave, by their number, for processes that are started again: these get it
+  /// where a generation begins.
+  std::map<int64_t, std::vector<std::byte>> results = {};
 
   /// The trainings that are done, of each model the last one, in their order.
   std::vector<EarlierTraining> earlier = {};
@@ -69,12 +98,15 @@ class ProcessGenerations {
 
  private:
   void join(int64_t training);
+  void send_results();
 
+  static constexpr int kCallBits = 32;
   std::shared_ptr<ProcessGroup> group_;
   std::shared_ptr<ProcessLink> link_;
   ProcessCommunicators communicators_;
   Connected connected_;
-  int64_t number_ = 0, trainings_ = 0;
+  int64_t number_ = 0, count_ = 0;
+  int depth_ = 0;
   int unwinding_;
 };
 

@@ -221,6 +221,22 @@ void restore_content(const Model& model, Content content) {
   restore_sums(node.compiled_training(), node.epoch_sums(), std::move(content.sums), *node.strategy());
 }
 
+void write_checkpoint(const Model& model, const std::string& path, const TrainingPosition& position) {
+  check_trained_status(model.model_node());
+  hdf5::Writer writer(hdf5::Checksums::crc32c);
+  write_weights(model, writer, SlotsInFile::always);
+  write_list<int64_t>(writer, "version", {kVersion});
+  write_list<int64_t>(writer, "position", {position.epoch, position.batch});
+  std::vector<int64_t> keys;
+  for (const uint64_t* key : random_keys(model.node())) keys.push_back(std::bit_cast<int64_t>(*key));
+  write_list(writer, "random_keys", keys);
+  if (model.compiled()) write_training(model, writer);
+  write_own_metrics(model, writer);
+  for (const auto& [name, optimizer] : gathering_optimizers(model))
+    write_gathered(model, name, optimizer.node(), writer);
+  write_once(model.model_node(), [&] { writer.save(path); });
+}
+
 }  // namespace
 
 void Checkpoint::save(const std::string& path, const TrainingPosition& position) const {
@@ -228,20 +244,7 @@ void Checkpoint::save(const std::string& path, const TrainingPosition& position)
     throw InvalidArgumentError("Checkpoint::save: expected an epoch and a batch of at least 0, received " +
                                std::to_string(position.epoch) + " and " + std::to_string(position.batch));
   const SharedUse use(model_.model_node(), "Checkpoint::save");
-  if (is_written_by_others(model_.model_node(), path)) return;
-  check_trained_status(model_.model_node());
-  hdf5::Writer writer(hdf5::Checksums::crc32c);
-  write_weights(model_, writer, SlotsInFile::always);
-  write_list<int64_t>(writer, "version", {kVersion});
-  write_list<int64_t>(writer, "position", {position.epoch, position.batch});
-  std::vector<int64_t> keys;
-  for (const uint64_t* key : random_keys(model_.node())) keys.push_back(std::bit_cast<int64_t>(*key));
-  write_list(writer, "random_keys", keys);
-  if (model_.compiled()) write_training(model_, writer);
-  write_own_metrics(model_, writer);
-  for (const auto& [name, optimizer] : gathering_optimizers(model_))
-    write_gathered(model_, name, optimizer.node(), writer);
-  write_once(model_.model_node(), [&] { writer.save(path); });
+  write_with_all(model_, path, [&] { write_checkpoint(model_, path, position); });
 }
 
 namespace {

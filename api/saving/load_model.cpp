@@ -112,18 +112,25 @@ Optimizer parse_optimizer(const std::string& name_or_json) {
   return optimizer;
 }
 
+namespace {
+
+void write_model(const Model& model, const std::string& path) {
+  check_trained_status(model.model_node());
+  if (path.ends_with(".keras")) return naming_file(path, [&] { write_keras_archive(model, path); });
+  const bool is_hdf5 = path.ends_with(".h5") || path.ends_with(".hdf5");
+  if (is_hdf5 && !path.ends_with(".weights.h5"))
+    return naming_file(path, [&] { write_legacy_hdf5(model, path); });
+  throw InvalidArgumentError("save: expected a path that ends with '.keras' or '.h5', received '" + path +
+                             "' (weights alone: save_weights)");
+}
+
+}  // namespace
+
 void Model::save(const std::string& path) const {
   with_memory_errors(path.c_str(), [&] {
     const SharedUse use(model_node(), "save");
     if (const auto shared = model_node().template_model()) return Model(shared).save(path);
-    if (is_written_by_others(model_node(), path)) return;
-    check_trained_status(model_node());
-    if (path.ends_with(".keras")) return naming_file(path, [&] { write_keras_archive(*this, path); });
-    const bool is_hdf5 = path.ends_with(".h5") || path.ends_with(".hdf5");
-    if (is_hdf5 && !path.ends_with(".weights.h5"))
-      return naming_file(path, [&] { write_legacy_hdf5(*this, path); });
-    throw InvalidArgumentError("save: expected a path that ends with '.keras' or '.h5', received '" + path +
-                               "' (weights alone: save_weights)");
+    write_with_all(*this, path, [&] { write_model(*this, path); });
   });
 }
 

@@ -53,9 +53,10 @@ LoadReport read(const Model& model, const std::string& path, const LoadWeightsCo
 void Model::save_weights(const std::string& path) const {
   with_memory_errors(path.c_str(), [&] {
     const SharedUse use(model_node(), "save_weights");
-    if (is_written_by_others(model_node(), path)) return;
-    check_trained_status(model_node());
-    naming_file(path, [&] { write(*this, path); });
+    write_with_all(*this, path, [&] {
+      check_trained_status(model_node());
+      naming_file(path, [&] { write(*this, path); });
+    });
   });
 }
 

@@ -5,10 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include <nyala/backend/parameters/variable.h>
+
 namespace nyala {
 
 class ModelNode;
+class Optimizer;
 class ProcessExchange;
+class StrategyNode;
 struct FitConfig;
 
 /// Names and values of what has to be the same in all processes that train together.

@@ -51,7 +51,8 @@ std::vector<Announced> given(const ProcessGenerations& generations, const ModelN
 
 void take(EarlierTraining& earlier, ModelNode& model, uint64_t kind, const TrainingState& state) {
   if (kind_of_state(model) != kind)
-    throw StateError("fit: the model of call number " + std::to_string(earlier.number) +
+    throw StateError("fit: the model of call number " +
+                     std::to_string(ProcessGenerations::training_of(earlier.number)) +
                      " of fit has other variables or optimizers than the others'; a process that is started "
                      "again has to make the models of the others");
   restore_state(model, state);

@@ -11,6 +11,7 @@
 #include <nyala/api/graph/fitted_input.h>
 #include <nyala/api/model/input_dtype.h>
 #include <nyala/api/training/among_processes.h>
+#include <nyala/api/training/call_of_all.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/check_status.h>
 #include <nyala/api/training/feed.h>
@@ -149,7 +150,18 @@ Logs evaluate_data(const Model& model, const DataArgument& given, const Evaluate
   return logs;
 }
 
-Tensors predict_data(const Model& model, DataArgument data, const PredictConfig& config) {
+namespace {
+
+/// For a process that is started again: builds the model by the first batch.
+void build_for(const Model& model, const DataArgument& data, const FeedConfig& config) {
+  if (model.built()) return;
+  Feed feed(data, config);
+  Batch batch;
+  feed.begin_epoch(0);
+  if (feed.next(batch)) Stepper(model.model_node()).build_for(batch);
+}
+
+Tensors predict_here(const Model& model, DataArgument data, const PredictConfig& config) {
   const SharedUse use(model.model_node(), "predict");
   Model handle = model;
   fit_inputs(data, model.model_node());
@@ -184,6 +196,20 @@ Tensors predict_data(const Model& model, DataArgument data, const PredictConfig&
   return outputs;
 }
 
+}  // namespace
+
+Tensors predict_data(const Model& model, DataArgument data, const PredictConfig& config) {
+  Tensors outputs;
+  const auto pass_over = [](ProcessGenerations& generations, int64_t number) {
+    (void)kept_result(generations, number, "predict");
+  };
+  make_with_all(model, {.what = "predict",
+                        .make = [&] { outputs = predict_here(model, data, config); },
+                        .learn = [&] { build_for(model, data, {.batch_size = config.batch_size}); },
+                        .pass_over = pass_over});
+  return outputs;
+}
+
 namespace {
 
 Tensor only(Tensors outputs, const Model& model) {
@@ -203,7 +229,17 @@ Batch batch_of(const Tensor& x, const Tensor& y, const Tensor& sample_weight) {
 Logs evaluate_alone(const Model& model, const DataArgument& data, const EvaluateConfig& config) {
   return with_memory_errors("evaluate", [&] {
     const ExclusiveUse alone(model.model_node(), "evaluate", Writes::nothing);
-    return evaluate_data(model, data, config);
+    Logs logs;
+    const auto pass_over = [&](ProcessGenerations& generations, int64_t number) {
+      logs = kept_result(generations, number, "evaluate");
+    };
+    const int64_t number =
+        make_with_all(model, {.what = "evaluate",
+                              .make = [&] { logs = evaluate_data(model, data, config); },
+                              .learn = [&] { build_for(model, data, {.batch_size = config.batch_size}); },
+                              .pass_over = pass_over});
+    if (number > 0) keep_result(*model.model_node().strategy()->generations(), number, logs);
+    return logs;
   });
 }
 

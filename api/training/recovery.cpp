@@ -67,31 +67,46 @@ std::vector<int> strangers(const std::vector<Report>& all, int root) {
   return ranks;
 }
 
+/// "in call number 2 of fit", "in call number 3 behind call number 2 of fit".
+std::string text_of_call(int64_t number) {
+  const int64_t training = ProcessGenerations::training_of(number),
+                call = number - ProcessGenerations::first_of(training);
+  const std::string fit = "call number " + std::to_string(training) + " of fit";
+  return call == 0 ? fit : "call number " + std::to_string(call) + " behind " + fit;
+}
+
 /// The same on all processes. Of those that were started again the others do not depend.
-void check_together(const std::vector<Report>& all) {
+void check_together(const std::vector<Report>& all, const std::string& what) {
   const auto first = std::ranges::find(all, 0, &Report::is_new);
   for (size_t rank = 0; rank < all.size(); ++rank) {
-    const std::string who = "fit: ranks " + std::to_string(first - all.begin()) + " and " +
+    const std::string who = what + "ranks " + std::to_string(first - all.begin()) + " and " +
                             std::to_string(rank) + " cannot go on together: ";
     if (first == all.end() || all[rank].is_new) continue;
     if (all[rank].training != first->training)
-      throw StateError(who + "they are in the calls number " + std::to_string(first->training) + " and " +
-                       std::to_string(all[rank].training) + " of fit");
+      throw StateError(who + "they are in " + text_of_call(first->training) + " and in " +
+                       text_of_call(all[rank].training));
     if (all[rank].kind != first->kind)
       throw StateError(who + "their models have other variables or optimizers");
   }
   if (most_advanced(all) < 0)
     throw StateError(
-        "fit: a process was lost before the first step, where there is nothing to go on from: the state of "
+        what +
+        "a process was lost where no step has been made, and there is nothing to go on from: the state of "
         "the model lies in all processes (variables that are sums over replicas, gradients that are gathered "
         "over several steps); start all again");
 }
 
 }  // namespace
 
-Recovery::Recovery(const std::shared_ptr<ModelNode>& model, CallbackList& callbacks)
-    : shared_(model), model_(*model), callbacks_(callbacks), generations_(model->strategy()->generations()) {
-  if (generations_) training_ = generations_->count_training();
+Recovery::Recovery(const std::shared_ptr<ModelNode>& model, CallbackList& callbacks, const char* call)
+    : call_(call),
+      who_(std::string(call ? call : "fit") + ": "),
+      shared_(model),
+      model_(*model),
+      callbacks_(callbacks),
+      generations_(model->strategy()->generations()),
+      in_call_(generations_) {
+  if (generations_) training_ = call ? generations_->count_call() : generations_->count_training();
 }
 
 bool Recovery::is_past() const {
@@ -103,11 +118,11 @@ bool Recovery::is_awaited() const { return generations_ && generations_->link().
 void Recovery::pass_over(const std::function<void()>& learn) {
   const bool stood_still = has_copy_;
   pass_over_training(*generations_, training_, shared_, learn);
-  log(LogChannel::warning, "fit: the others did this call (number " + std::to_string(training_) + ") " +
+  log(LogChannel::warning, "fit: the others did " + text_of_call(training_) + " " +
                                (stood_still ? "to its end while this process stood still"
                                             : "before this process was started again") +
-                               ". It is passed over; what it made of the model comes when call number " +
-                               std::to_string(generations_->link().training()) +
+                               ". It is passed over; what it made of the model comes when " +
+                               text_of_call(generations_->link().training()) +
                                ", which they are in, begins here");
 }
 
@@ -283,7 +298,7 @@ bool Recovery::meet(const std::function<void()>& learn) {
                    state_.epoch_has_begun,
                    number_of_awaited(*generations_, model_)};
   const std::vector<Report> all = said_by_all(link, own, "where training stands");
-  check_together(all);
+  check_together(all, who_);
   const int root = most_advanced(all);
   if (const std::vector<int> ranks = strangers(all, root); !ranks.empty()) {
     refuse_newcomers(ranks, std::ranges::find(ranks, link.rank()) != ranks.end());
@@ -306,13 +321,13 @@ void Recovery::refuse_newcomers(const std::vector<int>& ranks, bool is_one) {
   if (list.empty()) list = "their models have other variables or optimizers";
   if (is_one) {
     is_refused_ = true;
-    throw StateError(
-        "fit: this process was started again with another model or other settings than the "
-        "others, who go on without it: " +
-        list + ". It has to run the program of the others with their settings");
+    throw StateError(who_ +
+                     "this process was started again with another model or other settings than the "
+                     "others, who go on without it: " +
+                     list + ". It has to run the program of the others with their settings");
   }
   for (const int rank : ranks)
-    log(LogChannel::warning, "fit: rank " + std::to_string(rank) +
+    log(LogChannel::warning, who_ + "rank " + std::to_string(rank) +
                                  " was started again with another model or other settings, and is not taken "
                                  "in: " +
                                  list);
@@ -331,12 +346,16 @@ void Recovery::restore() {
   last_ = {};
 }
 
+std::string Recovery::goes_on() const {
+  return call_ ? std::string(call_) + " again" : "on at " + text_of(state_.position);
+}
+
 const TrainingState* Recovery::go_on_here(const std::function<void()>& learn) {
   is_new_ = true;
   try {
     if (meet(learn)) {
       log(LogChannel::warning,
-          "fit: this process takes the others' training over at " + text_of(state_.position));
+          who_ + "this process has the others' state, and " + (call_ ? "begins " : "goes ") + goes_on());
       return &state_;
     }
   } catch (const CommunicationError& error) {
@@ -375,17 +394,16 @@ const TrainingState* Recovery::go_on_after(const CommunicationError& error,
   standstills_ = stands_still ? standstills_ + 1 : 0;
   met_at_ = state_.position;
   if (standstills_ == kStandstills) {
-    const std::string text =
-        std::string(error.what()) + " (again and again at " + text_of(met_at_) + ", and no process was lost)";
+    const std::string text = std::string(error.what()) + " (again and again" +
+                             (call_ ? "" : " at " + text_of(met_at_)) + ", and no process was lost)";
     end(text);
     throw CommunicationError(text);
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-  log(LogChannel::warning, "fit: " + std::string(error.what()) + ". After " + general_text(seconds, 3) +
-                               " s " + std::to_string(size_) + " processes (" + std::to_string(before) +
-                               " before, " + std::to_string(newcomers_) + " started again) go on at " +
-                               text_of(state_.position) + ", in generation " +
-                               std::to_string(generations_->number()));
+  log(LogChannel::warning, who_ + error.what() + ". After " + general_text(seconds, 3) + " s " +
+                               std::to_string(size_) + " processes (" + std::to_string(before) + " before, " +
+                               std::to_string(newcomers_) + " started again) " + (call_ ? "begin " : "go ") +
+                               goes_on() + ", in generation " + std::to_string(generations_->number()));
   return &state_;
 }
 
@@ -399,7 +417,8 @@ void Recovery::finish() {
 void Recovery::rethrow(const CommunicationError& error) const {
   const std::string reason = generations_ ? generations_->ended_by() : "", text = error.what();
   if (reason.empty() || text.find(reason) != std::string::npos) throw;
-  throw CommunicationError("fit was ended by another process: " + reason + " (here: " + text + ")");
+  throw CommunicationError(std::string(call_ ? call_ : "fit") + " was ended by another process: " + reason +
+                           " (here: " + text + ")");
 }
 
 void Recovery::end(const std::string& reason) noexcept {

@@ -9,12 +9,12 @@
 #include <nyala/api/training/compiled_facts.h>
 #include <nyala/api/training/state/training_state.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/strategies/process_generations.h>
 
 namespace nyala {
 
 class CallbackList;
 class ModelNode;
-class ProcessGenerations;
 
 /// What a training goes on from when one of its strategy's processes is lost: a copy of its state in memory,
 /// taken after every step while that costs little, and the way to the next generation, in which all take the
@@ -22,10 +22,14 @@ class ProcessGenerations;
 class Recovery {
  public:
   /// Counts a training, which is to be the same one in all processes. The state of `callbacks` goes on, too.
-  Recovery(const std::shared_ptr<ModelNode>& model, CallbackList& callbacks);
+  /// `call`: in place of a training a call between trainings that all processes make, by its name; it changes
+  /// nothing, and begins again where one is lost.
+  Recovery(const std::shared_ptr<ModelNode>& model, CallbackList& callbacks, const char* call = nullptr);
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
+  /// By which all processes know the training.
+  int64_t number() const { return training_; }
   /// Whether the others have done this training already, when this process was started again or stood still.
   bool is_past() const;
   /// That is so: what they made of the model comes when all meet, and to read it before is an error. `learn`:
@@ -88,10 +92,15 @@ class Recovery {
   void refuse_newcomers(const std::vector<int>& ranks, bool is_one);
   void take_from(int root);
 
+  std::string goes_on() const;
+
+  const char* const call_;  // null: a training
+  const std::string who_;   // begins its messages
   std::shared_ptr<ModelNode> shared_;
   ModelNode& model_;
   CallbackList& callbacks_;
   ProcessGenerations* generations_;  // null: there are none
+  const ProcessGenerations::InCall in_call_;
   int64_t training_ = 0;
   TrainingPosition begin_;
   int begun_epoch_ = -1;

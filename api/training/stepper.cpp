@@ -136,6 +136,10 @@ void Stepper::prepare(const Batch& batch, bool training) {
   }
 }
 
+void Stepper::build_for(const Batch& batch) {
+  naming_its_file(model_, [&] { build(adapted(batch)); });
+}
+
 void Stepper::learn_shapes(const Batch& batch) {
   naming_its_file(model_, [&] { prepare(adapted(batch), true); });
 }

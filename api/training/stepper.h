@@ -42,6 +42,8 @@ class Stepper {
 
   /// What train() learns from the shapes of its first batch: weights, losses and metrics. Computes nothing.
   void learn_shapes(const Batch& batch);
+  /// The weights alone.
+  void build_for(const Batch& batch);
 
   /// Sets the running sums to zero.
   void reset();

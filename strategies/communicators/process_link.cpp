@@ -66,6 +66,9 @@ void ProcessLink::connect(std::shared_ptr<Communicator> communicator, int64_t tr
                             {.what = "the number of replicas"});
   const auto latest = std::ranges::max_element(all, {}, &Introduction::training);  // of several the first
   training_ = latest->training;
+  furthest_ = static_cast<int>(latest - all.begin());
+  has_newcomers_ =
+      std::ranges::any_of(all, [&](const Introduction& one) { return one.training < training_; });
   seed_ = latest->seed;
   had_other_seeds_ = std::ranges::any_of(all, [&](const Introduction& one) { return one.seed != seed_; });
   apart_ = training < training_;
@@ -80,10 +83,9 @@ void ProcessLink::check_together(std::string_view what) const {
   if (apart_)
     throw StateError(
         std::string(what) +
-        ": this process was started in the middle of the others' fit, or stood still meanwhile, and has not "
-        "come to it yet; "
-        "until its own call of fit has taken their state it can make, build, compile and load, but "
-        "not train, evaluate or predict");
+        ": this process was started in the middle of the others' training, or stood still meanwhile, and has "
+        "not come to where they are; until the call of fit, evaluate, predict or save that they wait in has "
+        "taken their state it can make, build, compile and load, but not train or predict");
 }
 
 void ProcessLink::all_reduce_sum(const Tensor& values, std::string_view what) {

@@ -23,6 +23,9 @@ class ProcessLink final : public ProcessExchange {
   /// The number of the training that some processes were in the middle of when they connected, the latest
   /// where one stood still in an earlier one; 0: none.
   int64_t training() const { return training_; }
+  /// Whether some processes were not in it when they connected, and the first rank that was.
+  bool has_newcomers() const { return has_newcomers_; }
+  int furthest() const { return furthest_; }
   /// The seed of those, else of rank 0.
   uint64_t seed() const { return seed_; }
   /// Whether some process had another one.
@@ -55,7 +58,8 @@ class ProcessLink final : public ProcessExchange {
   int local_replicas_;
   int64_t training_ = 0;
   uint64_t seed_ = 0;
-  bool had_other_seeds_ = false;
+  bool had_other_seeds_ = false, has_newcomers_ = false;
+  int furthest_ = 0;
   bool apart_ = false;
   std::shared_ptr<Communicator> communicator_;
   std::vector<int64_t> replicas_;  // of each rank

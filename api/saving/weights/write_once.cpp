@@ -1,5 +1,6 @@
 #include <nyala/api/saving/weights/write_once.h>
 
+#include <nyala/api/training/call_of_all.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/process_exchange.h>
@@ -74,12 +75,13 @@ bool takes_over_training(const ModelNode& model) {
 
 bool goes_on_elsewhere(const ModelNode& model) { return model.strategy()->generations() != nullptr; }
 
-bool is_written_by_others(const ModelNode& model, const std::string& path) {
-  if (!takes_over_training(model)) return false;
-  log(LogChannel::info, detail::in_quotes(path) +
-                            " is not written again: the others were beyond that when this process was "
-                            "started again");
-  return true;
+void write_with_all(const Model& model, const std::string& path, const std::function<void()>& write) {
+  make_with_all(model, {.what = "save", .make = write, .pass_over = [&](ProcessGenerations&, int64_t) {
+                          log(LogChannel::info,
+                              detail::in_quotes(path) +
+                                  " is not written again: the others were beyond that when this process was "
+                                  "started again");
+                        }});
 }
 
 void write_once(const ModelNode& model, const std::function<void()>& write) {

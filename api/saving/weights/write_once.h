@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include <nyala/api/model/model_node.h>
+#include <nyala/api/model/model.h>
 
 namespace nyala {
 
@@ -19,8 +19,9 @@ bool writes_files(const ModelNode& model);
 bool takes_over_training(const ModelNode& model);
 /// Whether another process may go on with this one's training, and call the hook once more in which it ends.
 bool goes_on_elsewhere(const ModelNode& model);
-/// Whether `path` is written already because this process was started again and comes to what the others did
-/// before the fit that they are in: it writes nothing until it is in that fit itself.
-bool is_written_by_others(const ModelNode& model, const std::string& path);
+/// Makes write(), which gathers what belongs to the file and calls write_once(), with all processes: again
+/// where one is lost meanwhile. A process that was started again writes nothing where the others have written
+/// `path` before.
+void write_with_all(const Model& model, const std::string& path, const std::function<void()>& write);
 
 }  // namespace nyala

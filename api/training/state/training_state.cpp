@@ -96,10 +96,12 @@ std::vector<Device> places_of(StrategyNode& strategy) {
 }
 
 void copy_sums(const ModelNode& model, TrainingState& state) {
-  const EpochSums& sums = model.epoch_sums();
-  state.sums = saved_sums(sums);
-  state.loss_is_tracked = sums.loss_is_tracked;
-  state.logged = sums.logged_of_all;
+  if (model.training()) {
+    const EpochSums& sums = model.epoch_sums();
+    state.sums = saved_sums(sums);
+    state.loss_is_tracked = sums.loss_is_tracked;
+    state.logged = sums.logged_of_all;
+  }
   state.own_metrics.clear();
   for (const Metric& metric : model.own_metrics())
     state.own_metrics.push_back(metric.sums().parts(metric.node()));
@@ -107,11 +109,13 @@ void copy_sums(const ModelNode& model, TrainingState& state) {
 
 void restore_sums(ModelNode& model, const TrainingState& state) {
   StrategyNode& strategy = *model.strategy();
-  EpochSums& sums = model.epoch_sums();
-  nyala::restore_sums(model.compiled_training(), sums, state.sums, strategy);
-  sums.loss_is_tracked = state.loss_is_tracked;
-  for (auto& of_replica : sums.logged) of_replica.clear();
-  sums.logged_of_all = state.logged;
+  if (model.training()) {
+    EpochSums& sums = model.epoch_sums();
+    nyala::restore_sums(model.compiled_training(), sums, state.sums, strategy);
+    sums.loss_is_tracked = state.loss_is_tracked;
+    for (auto& of_replica : sums.logged) of_replica.clear();
+    sums.logged_of_all = state.logged;
+  }
   for (size_t i = 0; i < state.own_metrics.size(); ++i) {
     const Metric& metric = model.own_metrics().at(i);
     metric.sums().set_parts(metric.node(), state.own_metrics[i], places_of(strategy));
@@ -135,7 +139,7 @@ void copy_state(ModelNode& model, TrainingState& state) {
   state.optimizers.clear();
   for (const Optimizer& optimizer : optimizers_of(model)) put(optimizer.node(), variables, state, count);
   state.values.resize(count);
-  state.resume = model.resume_point();
+  if (model.training()) state.resume = model.resume_point();
   state.stops = model.stop_training();
   state.random_keys.clear();
   for (const uint64_t* key : random_keys(model)) state.random_keys.push_back(*key);
@@ -154,7 +158,7 @@ void restore_state(ModelNode& model, const TrainingState& state) {
   }
   const std::vector<uint64_t*> keys = random_keys(model);
   for (size_t i = 0; i < keys.size(); ++i) *keys[i] = state.random_keys.at(i);
-  model.resume_point() = state.resume;
+  if (model.training()) model.resume_point() = state.resume;
   model.set_stop_training(state.stops);
   restore_sums(model, state);
 }

@@ -56,6 +56,8 @@ class EveryHook : public Callback {
   void on_test_begin(Logs&) override { at_("test_begin"); }
   void on_test_batch_end(int64_t, Logs&) override { at_("test_batch_end"); }
   void on_epoch_end(int, Logs&) override { at_("epoch_end"); }
+  void on_predict_begin(Logs&) override { at_("predict_begin"); }
+  void on_predict_batch_end(int64_t, Logs&) override { at_("predict_batch_end"); }
 
  private:
   std::function<void(const std::string&)> at_;

@@ -209,24 +209,6 @@ TEST(RecoveryOfProcesses, WhoIsStartedAgainPassesOverTheFitsThatAreDone) {
   expect_same_finals(job);
 }
 
-TEST(RecoveryOfProcesses, EvaluateAndPredictEndWithATypedError) {
-  if (RankProcesses::rank()) {
-    const Self self;
-    const MultiWorkerMirroredStrategy several = strategy_of(self);
-    const Model model = in_scope(several, classifier);
-    const std::vector<CallbackArgument> killing{killer(self, {"test_batch_end", 1, 3})};
-    EXPECT_THROW(
-        model.evaluate(inputs(), labels(), {.batch_size = kBatch, .verbose = 0, .callbacks = killing}),
-        CommunicationError);
-    EXPECT_THROW(model.predict(inputs(), {.batch_size = kBatch, .verbose = 0}), CommunicationError);
-    return;
-  }
-  Job job{.restarts = false};
-  job.run();
-  EXPECT_EQ(job.kills, 1);
-  expect_ended_well(job, {0, 2});
-}
-
 // All are killed; the job that is started then has two processes in place of three.
 TEST(RecoveryOfProcesses, AWholeJobGoesOnFromItsBackupWithAnotherNumberOfProcesses) {
   const char *const kBackup = "NYALA_TEST_BACKUP", *const kSecond = "NYALA_TEST_SECOND";
