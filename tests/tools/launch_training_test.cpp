@@ -93,6 +93,15 @@ TEST_F(LaunchTraining, EnoughProcessesGoOnWithoutOneThatIsLost) {
   expect_numbers_of_one(numbers_of(result, 2), one);
 }
 
+TEST_F(LaunchTraining, AnEvaluationIsBegunAgainWithOneThatIsStartedAgainOrWithoutIt) {
+  const std::vector<double> one = numbers_of(train({"-n", "1"}, "evaluate"), 1);
+  const ToolRun again = train({"-n", "3", "--restarts", "1"}, "evaluate");
+  EXPECT_THAT(again.err, HasSubstr("begin evaluate again"));
+  expect_numbers_of_one(numbers_of(again, 3), one);
+  expect_numbers_of_one(
+      numbers_of(train({"-n", "3", "--min-workers", "2", "--rejoin-timeout", "1"}, "evaluate"), 2), one);
+}
+
 TEST_F(LaunchTraining, AFrozenProcessIsEndedAndStartedAgain) {
   const std::vector<double> one = alone();
   const ToolRun result = train({"-n", "3", "--restarts", "1", "--rejoin-timeout", "1"}, "freeze");
