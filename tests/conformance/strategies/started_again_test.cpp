@@ -157,6 +157,47 @@ INSTANTIATE_TEST_SUITE_P(All, KilledAtTheEndOfAnEpoch,
                                   std::to_string(instance.param.slot);
                          });
 
+/// Which process' callback changes the learning rate within an epoch (-1: all), and which one is killed then.
+struct Rates {
+  int changed, killed;
+};
+
+class ARateThatChangesWithinAnEpoch : public ::testing::TestWithParam<Rates> {};
+
+// The callback of who is started again never comes to the batch in which it would change it.
+TEST_P(ARateThatChangesWithinAnEpoch, ComesFromThoseWhoLive) {
+  if (RankProcesses::rank()) {
+    const Self self;
+    const MultiWorkerMirroredStrategy several = strategy_of(self);
+    const Model model = in_scope(several, classifier);
+    FitConfig fit{.batch_size = kBatch, .epochs = 1, .verbose = 0};
+    int batches = 0;
+    std::vector<double> rates;
+    fit.callbacks = {killer(self, {"batch_end", GetParam().killed, 4}),
+                     LambdaCallback({.on_train_batch_end = [&](int64_t batch, Logs&) {
+                       const bool changes = GetParam().changed < 0 || self.slot == GetParam().changed;
+                       if (++batches == 3 && changes && batch == 2) model.optimizer().set_learning_rate(0.125);
+                       if (batch >= 4) rates.push_back(model.optimizer().learning_rate());
+                     }})};
+    const History history = model.fit(inputs(), labels(), fit);
+    EXPECT_EQ(rates, (std::vector<double>{0.125, 0.125}));
+    EXPECT_EQ(model.optimizer().learning_rate(), 0.125);
+    self.notes.write("final-" + std::to_string(self.slot), bits_of(model, history));
+    return;
+  }
+  Job job;
+  job.run();
+  expect_all_the_same(job);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ARateThatChangesWithinAnEpoch,
+                         ::testing::Values(Rates{-1, 0}, Rates{-1, 1}, Rates{0, 1}, Rates{0, 2}),
+                         [](const auto& instance) {
+                           const int changed = instance.param.changed;
+                           return (changed < 0 ? "InAll" : "In" + std::to_string(changed)) + "Killed" +
+                                  std::to_string(instance.param.killed);
+                         });
+
 TEST(StartedAgain, AnErrorAtTheEndOfTrainingReachesTheOthersWithItsText) {
   if (RankProcesses::rank()) {
     const Self self;
