@@ -4,8 +4,10 @@
 #include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/model_checkpoint.h>
 #include <nyala/api/model/model.h>
+#include <nyala/api/saving/weights/write_once.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/files/base/atomic_file.h>
 #include <nyala/files/base/file_errors.h>
 
 namespace nyala {
@@ -38,6 +40,20 @@ void make_folder_of(const std::string& path) {
     throw_file_error("ModelCheckpoint: cannot make the folder '" + folder.string() + "'", error.value());
 }
 
+/// What killed writers left of files of this pattern, also of those that are never written again.
+void remove_left_of(const std::string& pattern) {
+  const std::filesystem::path path(pattern);
+  const std::string folder = path.parent_path().string(), name = path.filename().string();
+  if (folder.find('{') != std::string::npos) return;  // it is not one folder
+  const size_t begin = name.find('{'), end = name.rfind('}');
+  const bool is_one_name = begin == std::string::npos || end == std::string::npos;
+  const auto is_one = [&](std::string_view found) {
+    if (is_one_name) return found == name;
+    return found.starts_with(name.substr(0, begin)) && found.ends_with(name.substr(end + 1));
+  };
+  remove_left_by_killed_writers(folder.empty() ? "." : folder, is_one);
+}
+
 std::string five_digits(double value) { return format_path("{value:.5f}", {}, Logs{{"value", value}}); }
 
 }  // namespace
@@ -62,7 +78,10 @@ ModelCheckpoint::ModelCheckpoint(std::string filepath, const Config& config)
   if (!std::isnan(config.initial_value_threshold)) best_ = config.initial_value_threshold;
 }
 
-void ModelCheckpoint::on_epoch_begin(int epoch, Logs&) { epoch_ = epoch; }
+void ModelCheckpoint::on_epoch_begin(int epoch, Logs&) {
+  epoch_ = epoch;
+  if (writes_files(saved_model().model_node())) remove_left_of(filepath_);
+}
 
 void ModelCheckpoint::on_train_batch_end(int64_t batch, Logs& logs) {
   if (config_.save_freq.every_epoch()) return;
@@ -133,6 +152,7 @@ void ModelCheckpoint::save(int epoch, int64_t batch, const Logs& logs) {
     saved_model().save_weights(path);
   else
     saved_model().save(path);
+  if (writes_files(saved_model().model_node())) remove_left_of(filepath_);
   say(epoch, "finished saving model to " + path);
 }
 

@@ -6,11 +6,22 @@
 #include <nyala/api/saving/weights/write_once.h>
 #include <nyala/api/training/state/resume_point.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/base/atomic_file.h>
 #include <nyala/files/base/file_errors.h>
 
 namespace nyala::detail {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+void remove_left(const std::string& path) {
+  const fs::path file(path);
+  remove_left_by_killed_writers(file.parent_path().string(),
+                                [&](std::string_view name) { return name == file.filename().string(); });
+}
+
+}  // namespace
 
 TrainingBackup::TrainingBackup(std::string folder, std::string who)
     : folder_(std::move(folder)), who_(std::move(who)) {
@@ -27,6 +38,7 @@ TrainingPosition TrainingBackup::begin(const Model& model) const {
   std::error_code error;
   if (writes_files(model.model_node())) fs::create_directories(folder_, error);
   if (error) throw_file_error(who_ + ": cannot make folder '" + folder_ + "'", error.value());
+  if (writes_files(model.model_node())) remove_left(path());
   if (!fs::exists(path())) return {};
   const TrainingPosition position = Checkpoint(model).restore(path());
   ResumePoint& resume = model.model_node().resume_point();
@@ -45,6 +57,7 @@ void TrainingBackup::remove(const Model& model) const {
   if (!writes_files(model.model_node())) return;
   std::error_code ignored;  // a backup that cannot be removed does no harm; a folder with other files stays
   fs::remove(path(), ignored);
+  remove_left(path());
   if (fs::is_directory(fs::symlink_status(folder_, ignored))) fs::remove(folder_, ignored);
 }
 

@@ -102,7 +102,9 @@ AtomicFile::AtomicFile(const std::string& path)
   if (code == std::errc::not_enough_memory) fail("cannot write", code.value());
   if (!has_folder)
     throw IoError("cannot write '" + path_ + "': the folder '" + parent_of(target_) + "' does not exist");
-  remove_stale();
+  remove_left_by_killed_writers(parent_of(target_), [this](std::string_view name) {
+    return prefix_.starts_with(name) && prefix_.size() == name.size() + std::string_view(kMark).size();
+  });
   try {
     create_temporary();
     adopt_permissions();
@@ -150,19 +152,21 @@ void AtomicFile::adopt_permissions() const {
     fail("cannot set the permissions of", errno);
 }
 
-void AtomicFile::remove_stale() const try {
-  const fs::path folder = parent_of(target_);
-  for (const std::string& name : names_in_folder(folder.string())) {
-    if (!name.starts_with(prefix_) || !is_temporary_suffix(std::string_view(name).substr(prefix_.size())))
-      continue;
-    const std::string path = (folder / name).string();
+void remove_left_by_killed_writers(const std::string& folder,
+                                   const std::function<bool(std::string_view name)>& is_one) try {
+  for (const std::string& found : names_in_folder(folder)) {
+    const std::string_view name = found;
+    const size_t mark = name.rfind(kMark);
+    if (mark == std::string_view::npos) continue;
+    if (!is_temporary_suffix(name.substr(mark + std::string_view(kMark).size()))) continue;
+    if (!is_one(name.substr(0, mark))) continue;
+    const std::string path = (fs::path(folder) / found).string();
     const int descriptor = open_unlocked(path);
     if (descriptor < 0) continue;
     ::unlink(path.c_str());
     ::close(descriptor);
   }
 } catch (const IoError&) {
-  // A folder that cannot be read keeps what is old.
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace nyala {
 
@@ -39,7 +40,6 @@ class AtomicFile {
  private:
   void create_temporary();
   void adopt_permissions() const;
-  void remove_stale() const;
   [[noreturn]] void fail(const char* what, int code) const;
 
   std::string path_;       ///< as given
@@ -50,6 +50,12 @@ class AtomicFile {
   uint64_t written_ = 0,
            handed_over_ = 0;  ///< bytes of the file, and those that the disk was told to begin with
 };
+
+/// Removes the temporary files that killed writers left in `folder`: of the files there, written or not, whose
+/// names `is_one` takes. Those of writers that live and all others stay; so does everything in a folder that
+/// cannot be read.
+void remove_left_by_killed_writers(const std::string& folder,
+                                   const std::function<bool(std::string_view name)>& is_one);
 
 /// Replaces the content of `path` by `bytes`, as AtomicFile.
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
