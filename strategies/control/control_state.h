@@ -17,6 +17,10 @@ namespace nyala::detail {
 
 /// "2.5 s".
 std::string seconds_text(std::chrono::steady_clock::duration time);
+/// "rank 2 on a".
+std::string rank_text(int rank, const std::string& host);
+/// Whether only members of the generation that lives may call it.
+bool needs_generation(ControlCall call);
 
 /// One that does not say any more that it lives.
 struct SilentProcess {
@@ -168,6 +172,8 @@ class ControlState {
   int expected_size() const;
   std::string quorum_lack() const;
   std::string size_lack(int64_t here) const;
+
+  static constexpr auto kCloseGrace = std::chrono::milliseconds(500);
 
   ControlStateOptions config_;
   mutable Mutex mutex_;
