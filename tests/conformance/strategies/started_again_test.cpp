@@ -176,7 +176,8 @@ TEST_P(ARateThatChangesWithinAnEpoch, ComesFromThoseWhoLive) {
     fit.callbacks = {killer(self, {"batch_end", GetParam().killed, 4}),
                      LambdaCallback({.on_train_batch_end = [&](int64_t batch, Logs&) {
                        const bool changes = GetParam().changed < 0 || self.slot == GetParam().changed;
-                       if (++batches == 3 && changes && batch == 2) model.optimizer().set_learning_rate(0.125);
+                       if (++batches == 3 && changes && batch == 2)
+                         model.optimizer().set_learning_rate(0.125);
                        if (batch >= 4) rates.push_back(model.optimizer().learning_rate());
                      }})};
     const History history = model.fit(inputs(), labels(), fit);
