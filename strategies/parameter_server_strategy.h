@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <nyala/strategies/cluster/cluster_resolver.h>
+#include <nyala/strategies/parameter_server/partitioners.h>
 #include <nyala/strategies/strategy.h>
 
 namespace nyala {
@@ -16,6 +17,9 @@ class ParameterServerJob;
 struct ParameterServerStrategyConfig {
   /// Which processes there are and which of them this is; nothing: as choose_cluster_resolver() finds out.
   ClusterResolverOption cluster_resolver = {};
+  /// Into how many parts of rows variables are cut, which lie on servers in turns: FixedShardsPartitioner,
+  /// MinSizePartitioner, MaxSizePartitioner or a function. None: each variable is whole.
+  Partitioner variable_partitioner = {};
   /// Names of a worker's devices, one replica each; empty: all accelerators, else the first CPU. They train
   /// one batch together.
   std::vector<std::string> devices = {};
@@ -40,8 +44,9 @@ struct ParameterServerStrategyConfig {
 /// differ from those of one device, and from run to run; docs/parameter_server.md says how.
 ///
 /// Variables lie on servers in turns, in the order in which they are made. A worker that is lost costs its
-/// batch, which another one trains; new ones may come at any time. What an optimizer needs from all gradients
-/// of a step (global_clipnorm, the loss scale of LossScaleOptimizer) works with one server only.
+/// batch, which another one trains; new ones may come at any time. Optimizers that look at all gradients of a
+/// step (global_clipnorm, LossScaleOptimizer) need one server, those that look at whole variables (clipnorm,
+/// Muon, ...) variables that are whole; fit throws InvalidArgumentError for others.
 class ParameterServerStrategy : public Strategy {
  public:
   using Config = ParameterServerStrategyConfig;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <thread>
 
+#include <nyala/api/optimizers/base/optimizer_group.h>
+#include <nyala/api/optimizers/base/update_formula.h>
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -38,6 +40,27 @@ void check_merges(const ModelNode& model) {
                      " keeps metrics of its own, which lie in each worker; give metrics to compile()");
 }
 
+/// Each server sees its own variables' gradients, and of variables that are cut its parts'.
+void check_splits(BaseOptimizer& optimizer, const RemoteParameters& parameters) {
+  const std::string who = "ParameterServerStrategy: " + optimizer.class_name();
+  if (const auto* group = dynamic_cast<const OptimizerGroup*>(&optimizer)) {
+    if (!group->optimizer_map() && parameters.num_servers() > 1)
+      throw InvalidArgumentError(who + " looks at all gradients of a step; expected one parameter server, there are " +
+                                 std::to_string(parameters.num_servers()));
+    for (const Optimizer& member : group->members()) check_splits(member.node(), parameters);
+    return;
+  }
+  if (optimizer.options().global_clipnorm > 0 && parameters.num_servers() > 1)
+    throw InvalidArgumentError(who + ": global_clipnorm looks at all gradients of a step; expected one parameter "
+                                     "server, there are " +
+                               std::to_string(parameters.num_servers()) + "; clipnorm or clipvalue work");
+  const auto* formula = dynamic_cast<const UpdateFormula*>(&optimizer);
+  const bool takes_whole = optimizer.options().clipnorm > 0 || (formula && formula->takes_whole_variables());
+  if (takes_whole && parameters.has_parts())
+    throw InvalidArgumentError(who + (optimizer.options().clipnorm > 0 ? " with clipnorm" : "") +
+                               " looks at whole variables, and variable_partitioner cuts some; leave it out");
+}
+
 /// Rows, then losses and metrics.
 std::vector<double> values_of(ModelNode& model) {
   const EpochSums& sums = model.epoch_sums();
@@ -55,6 +78,7 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   check_merges(model_);
   BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
   RemoteParameters& parameters = job_.parameters();
+  check_splits(optimizer, parameters);
   parameters.publish();
   parameters.set_rule(text_of_optimizer(optimizer), optimizer.excluded_from_weight_decay(),
                       optimizer.variables());

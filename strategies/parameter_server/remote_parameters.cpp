@@ -12,6 +12,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/binary.h>
+#include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/parameters/distributed_variable.h>
 
 namespace nyala::detail {
@@ -67,8 +68,9 @@ class RemoteParameters::Rule final : public UpdateRule {
 };
 
 RemoteParameters::RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options)
-    : servers_(std::move(servers)), options_(options), process_(drawn_process()), versions_(servers_.size(), 0),
-      lives_(servers_.size(), 0) {
+    : servers_(std::move(servers)), options_(std::move(options)), process_(drawn_process()), versions_(servers_.size(), 0),
+      lives_(servers_.size(), 0),
+      placement_(static_cast<int>(std::max<size_t>(servers_.size(), 1)), options_.partitioner) {
   if (servers_.empty()) throw InvalidArgumentError("parameter servers: expected at least one, received none");
 }
 
@@ -87,18 +89,28 @@ RemoteParameters::Asking RemoteParameters::asking(ParameterCallKind kind) const 
   return asking;
 }
 
-ParameterEntry& RemoteParameters::add_entry(Asking& asking, Known& known, const Variable& variable) {
-  Asked& asked = asking[known.server];
-  asked.known.push_back(&known);
-  asked.request.entries.push_back({.name = known.name,
-                                   .dtype = variable.dtype(),
-                                   .shape = variable.shape(),
-                                   .trainable = variable.node().in_arena});
-  return asked.request.entries.back();
+std::string RemoteParameters::name_of_part(const Known& known, const VariablePart& part) const {
+  if (placement_.parts_of(known.number).size() == 1) return known.name;
+  return known.name + "/part_" + std::to_string(part.part);
 }
 
-void RemoteParameters::add_sent(Asking& asking, const Known& known, const Tensor& value) {
-  asking[known.server].sent.push_back(bytes_of_tensor(value));
+void RemoteParameters::add(Asking& asking, Known& known, const Variable& variable, Sends sends,
+                           const Tensor& sent) {
+  const std::byte* bytes = sends == Sends::nothing ? nullptr : bytes_of_tensor(sent).data();
+  for (const VariablePart& part : placement_.parts_of(known.number)) {
+    Asked& asked = asking[static_cast<size_t>(part.server)];
+    asked.places.emplace_back(&known, &part);
+    asked.request.entries.push_back(
+        {.name = name_of_part(known, part),
+         .dtype = variable.dtype(),
+         .shape = part.shape,
+         .trainable = sends == Sends::gradient || (sends == Sends::nothing && variable.node().in_arena),
+         .is_there = sends != Sends::nothing});
+    if (sends == Sends::nothing) continue;
+    const uint64_t size = asked.request.entries.back().bytes();
+    asked.sent.emplace_back(bytes, size);
+    bytes += size;
+  }
 }
 
 std::unique_ptr<ParameterCall> RemoteParameters::start(size_t server, Asked& asked) {
@@ -139,17 +151,21 @@ void RemoteParameters::created(const Variable& variable) {
   auto made = std::make_unique<Known>();
   made->node = std::static_pointer_cast<VariableNode>(variable.node().shared_from_this());
   made->name = count == 1 ? node.spec.path : node.spec.path + "#" + std::to_string(count);
-  made->server = known_.size() % servers_.size();
+  made->number = placement_.add({variable.shape(), variable.dtype()});
   Known& entry = *known_.emplace_back(std::move(made));
   by_node_[&node] = &entry;
   Asking asking = this->asking(ParameterCallKind::create);
-  add_entry(asking, entry, variable);
   const Tensor value = value_here(variable);
-  add_sent(asking, entry, value);
+  add(asking, entry, variable, Sends::value, value);
+  for (Asked& asked : asking)
+    for (ParameterEntry& of_part : asked.request.entries) of_part.trainable = node.in_arena;
   ask(asking);
-  if (asking[entry.server].reply.entries.at(0).is_there) {
+  const auto has_others = [](const Asked& asked) {
+    return std::ranges::any_of(asked.reply.entries, &ParameterEntry::is_there);
+  };
+  if (std::ranges::any_of(asking, has_others)) {
     Asking values = this->asking(ParameterCallKind::pull);
-    add_entry(values, entry, variable);
+    add(values, entry, variable);
     ask(values);
     take_values(values);
     return;
@@ -170,9 +186,8 @@ void RemoteParameters::publish() {
   Tensors values;
   for (const auto& [known, variable] : living()) {
     if (variable.node().written() == known->written) continue;
-    add_entry(asking, *known, variable);
     values.push_back(value_here(variable));
-    add_sent(asking, *known, values.back());
+    add(asking, *known, variable, Sends::value, values.back());
   }
   ask(asking);
   for (const auto& [known, variable] : living()) {
@@ -184,7 +199,7 @@ void RemoteParameters::publish() {
 
 void RemoteParameters::pull() {
   Asking asking = this->asking(ParameterCallKind::pull);
-  for (const auto& [known, variable] : living()) add_entry(asking, *known, variable);
+  for (const auto& [known, variable] : living()) add(asking, *known, variable);
   ask(asking);
   take_values(asking);
 }
@@ -192,25 +207,32 @@ void RemoteParameters::pull() {
 void RemoteParameters::take_values(const Asking& asking) {
   for (const Asked& asked : asking) {
     const std::byte* value = asked.received.data();
-    for (size_t i = 0; i < asked.known.size(); ++i) {
-      if (auto node = asked.known[i]->node.lock())
-        write(*asked.known[i], Variable::of(std::move(node)), value);
+    for (size_t i = 0; i < asked.places.size(); ++i) {
+      const auto& [known, part] = asked.places[i];
+      if (auto node = known->node.lock()) write(*known, Variable::of(std::move(node)), *part, value);
       value += asked.request.entries[i].bytes();
     }
   }
 }
 
-void RemoteParameters::write(Known& known, const Variable& variable, const std::byte* value) {
+void RemoteParameters::write(Known& known, const Variable& variable, const VariablePart& part,
+                             const std::byte* value) {
   VariableNode& node = variable.node();
+  const auto put = [&](const Tensor& whole) {
+    if (whole.rank() == 0)
+      whole.copy_from_host(value);
+    else
+      whole.rows(part.rows.first, part.rows.count).copy_from_host(value);
+  };
   if (!node.in_arena) {
     if (!known.base.defined()) known.base = Tensor::empty(variable.shape(), variable.dtype(), Device{});
-    known.base.copy_from_host(value);
+    put(known.base);
   }
   if (node.home.defined()) {
-    node.home.copy_from_host(value);
+    put(node.home);
     after_update(variable);
   } else {
-    for (const Tensor& copy : node.copies) copy.copy_from_host(value);
+    for (const Tensor& copy : node.copies) put(copy);
     node.note_write();
   }
   known.written = node.written();
@@ -219,7 +241,7 @@ void RemoteParameters::write(Known& known, const Variable& variable, const std::
 void RemoteParameters::set_rule(const std::string& text, const std::vector<std::string>& no_decay,
                                 const Variables& variables) {
   Asking asking = this->asking(ParameterCallKind::set_rule);
-  for (const Variable& variable : variables) add_entry(asking, known(variable), variable);
+  for (const Variable& variable : variables) add(asking, known(variable), variable);
   for (Asked& asked : asking) {
     asked.request.text = text;
     asked.request.names = no_decay;
@@ -246,7 +268,52 @@ std::map<std::string, Tensor> RemoteParameters::rule_state() {
       state[entry.name] = tensor;  // iteration and rate are the same everywhere
     }
   }
+  join_parts(state);
   return state;
+}
+
+namespace {
+
+/// What names of a variable's tensors in an optimizer begin with.
+std::string in_optimizer(std::string path) {
+  std::ranges::replace(path, '/', '_');
+  return path + "_";
+}
+
+}  // namespace
+
+void RemoteParameters::join_parts(std::map<std::string, Tensor>& state) {
+  for (const auto& known : known_) {
+    const std::span<const VariablePart> parts = placement_.parts_of(known->number);
+    if (parts.size() == 1) continue;
+    const std::string first = in_optimizer(name_of_part(*known, parts[0]));
+    std::map<std::string, Tensor> joined;
+    for (auto it = state.lower_bound(first); it != state.end() && it->first.starts_with(first); ++it) {
+      const std::string suffix = it->first.substr(first.size());
+      Tensors pieces;
+      for (const VariablePart& part : parts)
+        pieces.push_back(state.at(in_optimizer(name_of_part(*known, part)) + suffix));
+      joined[in_optimizer(known->name) + suffix] =
+          pieces[0].rank() == 0 ? pieces[0] : ops::concatenate(pieces, 0);
+    }
+    state.merge(joined);
+  }
+}
+
+/// As the optimizer here has it, cut where the variable is.
+Tensor RemoteParameters::part_of_state(const std::map<std::string, Tensor>& state,
+                                       const ParameterEntry& entry) const {
+  if (const auto whole = state.find(entry.name); whole != state.end()) return whole->second;
+  for (const auto& known : known_)
+    for (const VariablePart& part : placement_.parts_of(known->number)) {
+      const std::string begin = in_optimizer(name_of_part(*known, part));
+      if (!entry.name.starts_with(begin)) continue;
+      const auto whole = state.find(in_optimizer(known->name) + entry.name.substr(begin.size()));
+      if (whole == state.end()) continue;
+      return whole->second.rank() == 0 ? whole->second
+                                       : whole->second.rows(part.rows.first, part.rows.count);
+    }
+  return {};
 }
 
 void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& state) {
@@ -254,12 +321,12 @@ void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& stat
   ask(have, true);
   for (size_t server = 0; server < have.size(); ++server)
     for (const ParameterEntry& entry : have[server].reply.entries) {
-      const auto found = state.find(entry.name);
-      if (found == state.end() || found->second.shape() != entry.shape || found->second.dtype() != entry.dtype)
+      const Tensor value = part_of_state(state, entry);
+      if (!value.defined() || value.shape() != entry.shape || value.dtype() != entry.dtype)
         throw StateError("parameter servers: the optimizer here has no tensor " + in_quotes(entry.name) +
                          " of shape " + entry.shape.to_string() + ", which the server's has");
       asking[server].request.entries.push_back(entry);
-      asking[server].sent.push_back(bytes_of_tensor(found->second));
+      asking[server].sent.push_back(bytes_of_tensor(value));
     }
   ask(asking);
 }
@@ -270,18 +337,16 @@ void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule,
   const std::set<const VariableNode*> updated = nodes_of(of_rule), pushed = nodes_of(active);
   for (const auto& [known, variable] : living()) {
     if (variable.node().in_arena && !updated.contains(&variable.node())) continue;
-    ParameterEntry& entry = add_entry(asking, *known, variable);
     if (pushed.contains(&variable.node())) {
-      entry.trainable = entry.is_there = true;
       changes.push_back(store.gradient(store.sum_place(0), variable).to(Device{}));
-    } else if (variable.node().written() != known->written && can_be_added(variable)) {
-      entry.trainable = false;
-      entry.is_there = true;
+      add(asking, *known, variable, Sends::gradient, changes.back());
+    } else if (!variable.node().in_arena && variable.node().written() != known->written &&
+               can_be_added(variable)) {
       changes.push_back(ops::subtract(value_here(variable), known->base));
+      add(asking, *known, variable, Sends::value, changes.back());
     } else {
-      continue;
+      add(asking, *known, variable);
     }
-    add_sent(asking, *known, changes.back());
   }
   const uint64_t id = next_exchange_ ? next_exchange_ : ++own_exchanges_;
   for (size_t server = 0; server < asking.size(); ++server) {

@@ -13,21 +13,25 @@
 #include <nyala/backend/parameters/parameter_store.h>
 #include <nyala/backend/parameters/update_rule.h>
 #include <nyala/strategies/parameter_server/server_message.h>
+#include <nyala/strategies/parameter_server/shard_placement.h>
 #include <nyala/strategies/parameter_server/parameter_transport.h>
 
 namespace nyala::detail {
 
-/// The variables of a strategy as they lie on parameter servers: the i-th that is made on server i mod P. This
-/// process computes with copies of them, which exchange() renews. One thread at a time.
+/// The variables of a strategy as they lie on parameter servers, in parts of rows where a partitioner says so, on
+/// servers in turns. This process computes with copies of them, which exchange() renews. One thread at a time.
 class RemoteParameters {
  public:
   struct Options {
     std::chrono::milliseconds timeout = std::chrono::seconds(300);  ///< of one call, the wait for a server too
+    Partitioner partitioner = {};
   };
   RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options);
   ~RemoteParameters();
 
   int num_servers() const { return static_cast<int>(servers_.size()); }
+  /// Whether some variable is cut.
+  bool has_parts() const { return placement_.parts().size() > static_cast<size_t>(placement_.num_variables()); }
 
   /// A variable was made here: it takes the value that it has on its server already, which is this one's where
   /// it is the first. Throws ShapeError where another process made another variable in its place.
@@ -72,7 +76,7 @@ class RemoteParameters {
   struct Known {
     std::weak_ptr<VariableNode> node;
     std::string name;
-    size_t server = 0;
+    int number = 0;        // in the placement
     uint64_t written = 0;  // the number of the last write that the server knows
     Tensor base;           // of state: the value that came from the server
   };
@@ -80,7 +84,7 @@ class RemoteParameters {
   struct Asked {
     ParameterRequest request;
     SentBytes sent;
-    std::vector<Known*> known;  // by entry
+    std::vector<std::pair<Known*, const VariablePart*>> places;  // by entry
     std::vector<std::byte> received;
     ParameterReply reply;
   };
@@ -88,14 +92,19 @@ class RemoteParameters {
 
   Known& known(const Variable& variable);
   Asking asking(ParameterCallKind kind) const;
-  static ParameterEntry& add_entry(Asking& asking, Known& known, const Variable& variable);
-  static void add_sent(Asking& asking, const Known& known, const Tensor& value);
+  enum class Sends { nothing, value, gradient };
+  /// Asks for a variable, part by part; `sent` is in its shape.
+  void add(Asking& asking, Known& known, const Variable& variable, Sends sends = Sends::nothing,
+           const Tensor& sent = {});
+  std::string name_of_part(const Known& known, const VariablePart& part) const;
   /// At the same time; servers without entries only where `all`. A server that is lost is asked again: it may
   /// be started anew.
   void ask(Asking& asking, bool all = false);
   std::unique_ptr<ParameterCall> start(size_t server, Asked& asked);
   void take_values(const Asking& asking);
-  void write(Known& known, const Variable& variable, const std::byte* value);
+  static void write(Known& known, const Variable& variable, const VariablePart& part, const std::byte* value);
+  void join_parts(std::map<std::string, Tensor>& state);
+  Tensor part_of_state(const std::map<std::string, Tensor>& state, const ParameterEntry& entry) const;
   std::vector<std::pair<Known*, Variable>> living();
 
   std::vector<std::unique_ptr<ParameterConnection>> servers_;
@@ -104,6 +113,7 @@ class RemoteParameters {
   uint64_t own_exchanges_ = 0, next_exchange_ = 0;
   std::vector<uint64_t> versions_;  // by server: of the values here
   std::vector<uint64_t> lives_;     // by server; 0: never asked
+  ShardPlacement placement_;
   std::vector<std::unique_ptr<Known>> known_;
   std::map<const VariableNode*, Known*> by_node_;
   std::map<std::string, int> names_;  // how often each path was made

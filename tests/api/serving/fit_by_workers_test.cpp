@@ -22,6 +22,7 @@ struct Case {
   bool normalizes = false;
   int workers = 1, servers = 1, epochs = 2;
   int64_t batch_size = 8, staleness = -1;
+  Partitioner partitioner = {};
 };
 
 Tensor features(int64_t rows) {
@@ -81,6 +82,7 @@ std::vector<Trained> train_by_workers(const std::function<Case()>& make) {
   const Case c = make();
   LocalCluster cluster(c.servers, detail::read_optimizer_rules());
   cluster.staleness = c.staleness;
+  cluster.partitioner = c.partitioner;
   std::vector<Trained> results;
   std::vector<std::future<Trained>> workers;
   {
@@ -135,6 +137,35 @@ TEST(FitByWorkers, GradientsAreGatheredAtTheServer) {
   expect_one_devices_numbers([] {
     return Case{.optimizer = SGD({.learning_rate = 0.05, .gradient_accumulation_steps = 3})};
   });
+}
+
+TEST(FitByWorkers, VariablesInPartsGiveOneDevicesNumbers) {
+  expect_one_devices_numbers([] {
+    return Case{.optimizer = Adam({.learning_rate = 0.01}),
+                .normalizes = true,
+                .workers = 2,
+                .servers = 3,
+                .staleness = 0,
+                .partitioner = FixedShardsPartitioner(4)};
+  });
+}
+
+TEST(FitByWorkers, OptimizersThatLookAtMoreThanAServerHasAreRefused) {
+  const auto refusal = [](const Optimizer& optimizer, int servers, const Partitioner& partitioner) {
+    return error_text<InvalidArgumentError>([&] {
+      train_by_workers([&] {
+        return Case{.optimizer = optimizer, .workers = 0, .servers = servers, .partitioner = partitioner};
+      });
+    });
+  };
+  EXPECT_THAT(refusal(SGD({.global_clipnorm = 1.0}), 2, {}), HasSubstr("global_clipnorm"));
+  EXPECT_THAT(refusal(SGD({.clipnorm = 1.0}), 2, FixedShardsPartitioner(2)), HasSubstr("clipnorm"));
+  EXPECT_THAT(refusal(Muon(), 1, FixedShardsPartitioner(2)), HasSubstr("whole variables"));
+  EXPECT_THAT(refusal(LossScaleOptimizer(SGD()), 2, {}), HasSubstr("one parameter server"));
+}
+
+TEST(FitByWorkers, GlobalNormsAreThoseOfAPushToOneServer) {
+  expect_one_devices_numbers([] { return Case{.optimizer = SGD({.learning_rate = 0.1, .global_clipnorm = 0.05})}; });
 }
 
 TEST(FitByWorkers, WorkersThatMayNotBeStaleGiveOneDevicesNumbers) {

@@ -23,7 +23,7 @@ class LocalCluster {
     std::vector<std::unique_ptr<detail::ParameterConnection>> ways;
     for (const auto& server : servers) ways.push_back(detail::connect_locally(server));
     return std::make_unique<detail::RemoteParameters>(
-        std::move(ways), detail::RemoteParameters::Options{std::chrono::seconds(20)});
+        std::move(ways), detail::RemoteParameters::Options{std::chrono::seconds(20), partitioner});
   }
   ParameterServerStrategy chief() {
     auto made = std::make_unique<detail::Coordinator>(
@@ -40,6 +40,7 @@ class LocalCluster {
                                                                   std::chrono::seconds(20))));
   }
 
+  Partitioner partitioner = {};
   int64_t staleness = -1;
   std::chrono::milliseconds snapshots = std::chrono::hours(1);
   std::vector<std::shared_ptr<detail::ParameterServer>> servers;

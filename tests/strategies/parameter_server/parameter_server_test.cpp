@@ -138,6 +138,29 @@ TEST(ParameterServer, AnExchangeCountsOnce) {
   EXPECT_THAT(one.remote->describe(), HasSubstr("1 came a second time"));
 }
 
+TEST(ParameterServer, PartsOfAVariableLieOnServersInTurns) {
+  LocalCluster cluster(3, read_descent());
+  cluster.partitioner = FixedShardsPartitioner(4);
+  Process one(cluster), other(cluster);
+  const Variable table = one.make("table", 1.0, true, {10, 2}), scalar = one.make("scalar", 3.0, true, {});
+  const Variable table2 = other.make("table", 0.0, true, {10, 2}), scalar2 = other.make("scalar", 0.0, true, {});
+  EXPECT_EQ(floats(table2.value()), std::vector<float>(20, 1.0f));
+  EXPECT_EQ(scalar2.value().item(), 3.0);
+  one.remote->set_rule("1", {}, {table, scalar});
+  std::vector<float> gradient(20), expected(20);
+  for (size_t i = 0; i < 20; ++i) gradient[i] = static_cast<float>(i), expected[i] = 1.0f - gradient[i];
+  other.store->gradient(0, table2).copy_from(Tensor::from(gradient, Shape{10, 2}));
+  other.store->gradient(0, scalar2).copy_from(Tensor::scalar(1.0f));
+  other.remote->exchange(*other.store, {table2, scalar2}, {table2, scalar2});
+  EXPECT_EQ(floats(table2.value()), expected);
+  one.remote->pull();
+  EXPECT_EQ(floats(table.value()), expected);
+  EXPECT_EQ(scalar.value().item(), 2.0);
+  EXPECT_THAT(one.remote->describe(), AllOf(HasSubstr("server 0: 2 variables of 40 bytes"),
+                                            HasSubstr("server 1: 2 variables of 28 bytes"),
+                                            HasSubstr("server 2: 1 variables of 16 bytes")));
+}
+
 TEST(ParameterServer, StateIsAddedTo) {
   LocalCluster cluster(1, read_descent());
   Process one(cluster), other(cluster);
@@ -212,7 +235,7 @@ struct RestartedServer {
     std::vector<std::unique_ptr<detail::ParameterConnection>> ways;
     ways.push_back(std::make_unique<FlakyConnection>(server));
     return std::make_unique<detail::RemoteParameters>(std::move(ways),
-                                                      detail::RemoteParameters::Options{timeout});
+                                                      detail::RemoteParameters::Options{timeout, {}});
   }
 
   std::string path;
