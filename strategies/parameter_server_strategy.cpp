@@ -20,14 +20,15 @@ std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& 
   const ChosenClusterResolver chosen = choose_cluster_resolver(config.cluster_resolver);
   const ParameterServerCluster cluster = parameter_server_cluster(*chosen.resolver);
   if (cluster.role == ParameterServerRole::server)
-    throw StateError(std::string(kStrategyName) +
-                     ": this process is a parameter server; call serve_parameters() in place of the rest of the "
-                     "program: if (is_parameter_server()) return serve_parameters();");
+    throw StateError(
+        std::string(kStrategyName) +
+        ": this process is a parameter server; call serve_parameters() in place of the rest of the "
+        "program: if (is_parameter_server()) return serve_parameters();");
   const ControlSecurity security = control_security_of({});
   std::vector<std::unique_ptr<ParameterConnection>> servers;
   for (const HostPort& server : cluster.servers) servers.push_back(connect_parameters(server, security));
-  auto parameters =
-      std::make_unique<RemoteParameters>(std::move(servers), RemoteParameters::Options{config.timeout, config.variable_partitioner});
+  auto parameters = std::make_unique<RemoteParameters>(
+      std::move(servers), RemoteParameters::Options{config.timeout, config.variable_partitioner});
   if (cluster.role == ParameterServerRole::worker) {
     auto client =
         std::make_unique<CoordinatorClient>(connect_parameters(cluster.chief, security), config.timeout);
@@ -37,9 +38,9 @@ std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& 
   auto coordinator = std::make_unique<Coordinator>(
       CoordinatorOptions{.lease = config.lease, .seed = global_seed(), .staleness = config.staleness});
   auto listener = listen_parameters(cluster.chief, security, *coordinator);
-  return std::make_shared<ParameterServerJob>(std::move(parameters), std::move(coordinator),
-                                              std::move(listener),
-                                              ParameterServerJob::Times{config.timeout, config.snapshot_interval});
+  return std::make_shared<ParameterServerJob>(
+      std::move(parameters), std::move(coordinator), std::move(listener),
+      ParameterServerJob::Times{config.timeout, config.snapshot_interval});
 }
 
 std::shared_ptr<StrategyNode> node_of(std::shared_ptr<ParameterServerJob> job,

@@ -31,16 +31,17 @@ struct ParameterServerStrategyConfig {
   /// and its own; below 0: any number. Workers wait for each other where that needs it: with 0 they train in
   /// turns, with the numbers of one device. The chief's holds.
   int64_t staleness = -1;
-  /// So often servers write snapshots while fit goes on, where they have a folder for them (serve_parameters):
-  /// one that is lost and started again goes on from its own, and what came since is trained once more.
+  /// So often servers write snapshots while fit goes on, where they have a folder for them
+  /// (serve_parameters): one that is lost and started again goes on from its own, and what came since is
+  /// trained once more.
   std::chrono::milliseconds snapshot_interval = std::chrono::seconds(30);
 };
 
 /// Asynchronous training with the variables on parameter servers. Every process of the cluster runs the same
 /// program; those of job "ps" call serve_parameters() in place of the rest, those of job "worker" train
 /// batches at their own pace, and the one of job "chief" hands batches out, calls callbacks, evaluates and
-/// writes files. In fit a global batch is trained by one worker: it computes gradients with the values that it
-/// has, the servers apply them when they come, and the worker goes on with the values of then. So results
+/// writes files. In fit a global batch is trained by one worker: it computes gradients with the values that
+/// it has, the servers apply them when they come, and the worker goes on with the values of then. So results
 /// differ from those of one device, and from run to run; docs/parameter_server.md says how.
 ///
 /// Variables lie on servers in turns, in the order in which they are made. A worker that is lost costs its

@@ -22,8 +22,9 @@ int serve_parameters(const ServeConfig& config) {
     throw StateError("serve_parameters: expected a process of job ps, this one is " +
                      in_quotes(chosen.resolver->task_type()) +
                      "; call it where is_parameter_server() is true");
-  const std::string folder =
-      config.snapshot_folder.empty() ? Environment().get("NYALA_SNAPSHOTS").value_or("") : config.snapshot_folder;
+  const std::string folder = config.snapshot_folder.empty()
+                                 ? Environment().get("NYALA_SNAPSHOTS").value_or("")
+                                 : config.snapshot_folder;
   const std::string snapshot =
       folder.empty() ? "" : folder + "/ps-" + std::to_string(chosen.resolver->task_id()) + ".snapshot";
   ParameterServer server(read_optimizer_rules(), snapshot);

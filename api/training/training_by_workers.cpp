@@ -1,6 +1,6 @@
-// What a worker says of a batch are the sums of its losses and metrics, which merge like those of replicas. The
-// chief's own model and optimizer are the template that callbacks, checkpoints and the end of fit see: filled
-// from the servers before, and published to them where something has changed it.
+// What a worker says of a batch are the sums of its losses and metrics, which merge like those of replicas.
+// The chief's own model and optimizer are the template that callbacks, checkpoints and the end of fit see:
+// filled from the servers before, and published to them where something has changed it.
 #include <nyala/api/training/training_by_workers.h>
 
 #include <algorithm>
@@ -45,14 +45,16 @@ void check_splits(BaseOptimizer& optimizer, const RemoteParameters& parameters) 
   const std::string who = "ParameterServerStrategy: " + optimizer.class_name();
   if (const auto* group = dynamic_cast<const OptimizerGroup*>(&optimizer)) {
     if (!group->optimizer_map() && parameters.num_servers() > 1)
-      throw InvalidArgumentError(who + " looks at all gradients of a step; expected one parameter server, there are " +
-                                 std::to_string(parameters.num_servers()));
+      throw InvalidArgumentError(
+          who + " looks at all gradients of a step; expected one parameter server, there are " +
+          std::to_string(parameters.num_servers()));
     for (const Optimizer& member : group->members()) check_splits(member.node(), parameters);
     return;
   }
   if (optimizer.options().global_clipnorm > 0 && parameters.num_servers() > 1)
-    throw InvalidArgumentError(who + ": global_clipnorm looks at all gradients of a step; expected one parameter "
-                                     "server, there are " +
+    throw InvalidArgumentError(who +
+                               ": global_clipnorm looks at all gradients of a step; expected one parameter "
+                               "server, there are " +
                                std::to_string(parameters.num_servers()) + "; clipnorm or clipvalue work");
   const auto* formula = dynamic_cast<const UpdateFormula*>(&optimizer);
   const bool takes_whole = optimizer.options().clipnorm > 0 || (formula && formula->takes_whole_variables());
@@ -125,8 +127,8 @@ void ChiefOfWorkers::look_after_servers() {
   looked_ = now;
   for (const uint64_t mark : job_.parameters().restarts()) {
     const int64_t again = job_.coordinator().again_since(mark);
-    log(LogChannel::warning, "a parameter server was started again from its snapshot; " + std::to_string(again) +
-                                 " batches that came after it are trained once more");
+    log(LogChannel::warning, "a parameter server was started again from its snapshot; " +
+                                 std::to_string(again) + " batches that came after it are trained once more");
   }
   if (now - saved_ >= job_.times().snapshots) snapshot();
 }

@@ -24,8 +24,8 @@ class ChiefOfWorkers {
   /// built.
   void begin(const TrainingFacts& facts);
   /// One epoch of `batches` (below 0: unknown) batches. `done` is called with how many there have been when
-  /// one is done; when it returns true no more are handed out. Throws CommunicationError where all workers are
-  /// gone and none comes in time, or where one failed.
+  /// one is done; when it returns true no more are handed out. Throws CommunicationError where all workers
+  /// are gone and none comes in time, or where one failed.
   void train_epoch(int64_t epoch, int64_t batches, const std::function<bool(int64_t)>& done);
   /// This process' values and optimizer become those of the servers.
   void take_over();

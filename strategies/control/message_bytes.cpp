@@ -39,8 +39,7 @@ uint32_t MessageReader::count(size_t most) {
 }
 
 void MessageReader::expect_form(uint32_t form) {
-  if (number<uint32_t>() != form)
-    fail("it has another form; are all processes of one version of Nyala?");
+  if (number<uint32_t>() != form) fail("it has another form; are all processes of one version of Nyala?");
 }
 
 void MessageReader::expect_end() {

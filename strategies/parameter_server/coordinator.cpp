@@ -106,8 +106,7 @@ void Coordinator::take(const CoordinatorRequest& request) {
     if (given == given_.end() || given->second.batch.id != request.id) return;
     const DispensedBatch batch = given->second.batch;
     given_.erase(given);
-    if (request.call == CoordinatorCall::done)
-      seen_[request.worker] = {training_, batch.epoch, ++effects_};
+    if (request.call == CoordinatorCall::done) seen_[request.worker] = {training_, batch.epoch, ++effects_};
     if (request.call == CoordinatorCall::ended)
       dispenser_.ended(request.worker, request.id);
     else if (dispenser_.done(request.worker, request.id))
@@ -127,10 +126,10 @@ std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& 
   if (!is_on_ || request.training != training_) return std::nullopt;
   if (request.call == Call::next) return batch_for(request.worker);
   if (request.text == facts_) return CoordinatorReply{.text = greeting_};
-  return CoordinatorReply{.kind = CoordinatorReply::Kind::failed,
-                          .text = "this worker trains something else than the chief: " +
-                                  first_difference(facts_, request.text) +
-                                  "; all processes run the same program"};
+  return CoordinatorReply{
+      .kind = CoordinatorReply::Kind::failed,
+      .text = "this worker trains something else than the chief: " + first_difference(facts_, request.text) +
+              "; all processes run the same program"};
 }
 
 std::optional<CoordinatorReply> Coordinator::batch_for(uint64_t worker) {
@@ -149,8 +148,8 @@ std::optional<CoordinatorReply> Coordinator::batch_for(uint64_t worker) {
 /// One more that is out may take effect before any of the others does.
 bool Coordinator::would_make_stale() const {
   if (options_.staleness < 0) return false;
-  const auto others =
-      static_cast<uint64_t>(std::ranges::count_if(given_, [](const auto& entry) { return !entry.second.is_late; }));
+  const auto others = static_cast<uint64_t>(
+      std::ranges::count_if(given_, [](const auto& entry) { return !entry.second.is_late; }));
   const auto limit = static_cast<uint64_t>(options_.staleness);
   if (others > limit) return true;
   return std::ranges::any_of(given_, [&](const auto& entry) {
@@ -158,8 +157,8 @@ bool Coordinator::would_make_stale() const {
   });
 }
 
-/// A worker gets the servers' values with each exchange. Between epochs callbacks may change them; with a bound
-/// they must be those of now.
+/// A worker gets the servers' values with each exchange. Between epochs callbacks may change them; with a
+/// bound they must be those of now.
 bool Coordinator::has_old_values(uint64_t worker, int64_t epoch) const {
   const auto seen = seen_.find(worker);
   if (seen == seen_.end() || seen->second.training != training_ || seen->second.epoch != epoch) return true;
@@ -228,7 +227,8 @@ CoordinatorEvent Coordinator::wait(std::chrono::milliseconds time) {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_until(lock, std::min(Clock::now() + kLook, deadline), [this] { return !events_.empty(); });
+      changed_.wait_until(lock, std::min(Clock::now() + kLook, deadline),
+                          [this] { return !events_.empty(); });
       if (!events_.empty()) {
         CoordinatorEvent event = std::move(events_.front());
         events_.pop_front();
@@ -284,8 +284,8 @@ bool Coordinator::wait_until_workers_left(std::chrono::milliseconds time) {
 
 std::string Coordinator::describe() const {
   const std::lock_guard lock(mutex_);
-  return std::to_string(watches_.size()) + " workers; " + std::to_string(lost_) + " were lost over a batch, " +
-         std::to_string(again_) + " batches were done again for a server";
+  return std::to_string(watches_.size()) + " workers; " + std::to_string(lost_) +
+         " were lost over a batch, " + std::to_string(again_) + " batches were done again for a server";
 }
 
 }  // namespace nyala::detail

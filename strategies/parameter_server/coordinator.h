@@ -45,8 +45,8 @@ class Coordinator final : public ParameterService {
 
   std::shared_ptr<ParameterReceiver> begin(std::string header) override;
 
-  /// Workers that have come to that training, and that come, take part in it, and are told `greeting`. Who has
-  /// other facts (lines "name = value") is refused.
+  /// Workers that have come to that training, and that come, take part in it, and are told `greeting`. Who
+  /// has other facts (lines "name = value") is refused.
   void begin_training(uint64_t training, const std::string& facts, const std::string& greeting);
   /// `batches` below 0: workers find out. `step`: that of batch 0.
   void begin_epoch(int64_t epoch, int64_t batches, int64_t step);
@@ -106,9 +106,9 @@ class Coordinator final : public ParameterService {
   std::string facts_, greeting_;
   int64_t first_step_ = 0;
   bool epoch_is_on_ = false;
-  std::map<uint64_t, CoordinatorReply> results_;   // of trainings that are over
-  std::map<uint64_t, Waiting> waiting_;            // by call
-  std::map<uint64_t, uint64_t> watches_;           // workers by call
+  std::map<uint64_t, CoordinatorReply> results_;  // of trainings that are over
+  std::map<uint64_t, Waiting> waiting_;           // by call
+  std::map<uint64_t, uint64_t> watches_;          // workers by call
   /// What a worker has, and how many batches had taken effect before.
   struct Given {
     DispensedBatch batch;
@@ -116,9 +116,9 @@ class Coordinator final : public ParameterService {
     Clock::time_point since = {};
     bool is_late = false;  // another one may have it now
   };
-  std::map<uint64_t, Given> given_;          // by worker
-  uint64_t effects_ = 0;                     // batches that have taken effect, once more where again
-  std::map<uint64_t, Seen> seen_;            // by worker: of which values it knows
+  std::map<uint64_t, Given> given_;  // by worker
+  uint64_t effects_ = 0;             // batches that have taken effect, once more where again
+  std::map<uint64_t, Seen> seen_;    // by worker: of which values it knows
   std::deque<CoordinatorEvent> events_;
   uint64_t lost_ = 0;
   int64_t again_ = 0;

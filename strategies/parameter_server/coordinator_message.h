@@ -20,19 +20,19 @@ enum class CoordinatorCall : uint8_t {
 
 /// A batch of an epoch that one worker trains.
 struct DispensedBatch {
-  uint64_t id = 0;      ///< counts all of the job
+  uint64_t id = 0;  ///< counts all of the job
   int64_t epoch = 0;
   int64_t batch = 0;
-  int64_t step = 0;     ///< the number of the training step, which random numbers are keyed by
+  int64_t step = 0;         ///< the number of the training step, which random numbers are keyed by
   bool pull_first = false;  ///< the values that the worker has are too old for it
 };
 
 struct CoordinatorRequest {
   CoordinatorCall call = CoordinatorCall::watch;
-  uint64_t worker = 0;    ///< drawn by each process at its start
-  uint64_t training = 0;  ///< the number of the fit or evaluate
-  uint64_t id = 0;        ///< of the batch
-  std::string text = {};  ///< of join what the programs have to have in common; of fail the error
+  uint64_t worker = 0;              ///< drawn by each process at its start
+  uint64_t training = 0;            ///< the number of the fit or evaluate
+  uint64_t id = 0;                  ///< of the batch
+  std::string text = {};            ///< of join what the programs have to have in common; of fail the error
   std::vector<double> values = {};  ///< of done: sums of losses and metrics
 };
 

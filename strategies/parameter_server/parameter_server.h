@@ -18,9 +18,9 @@
 
 namespace nyala::detail {
 
-/// Variables of a job that lie in this process, and the rule that pushed gradients change them by. Gradients are
-/// applied one push after the other, each whole or not at all, and once however often it is sent; a pull reads
-/// while others push, so that its values may be of neighbouring versions, chunk by chunk.
+/// Variables of a job that lie in this process, and the rule that pushed gradients change them by. Gradients
+/// are applied one push after the other, each whole or not at all, and once however often it is sent; a pull
+/// reads while others push, so that its values may be of neighbouring versions, chunk by chunk.
 class ParameterServer final : public ParameterService {
  public:
   /// With a path: goes on from the snapshot that lies there, and writes one when it is told to. Throws

@@ -17,8 +17,8 @@ struct ParameterServerCluster {
   std::vector<HostPort> servers = {};
 };
 
-/// Throws InvalidArgumentError for a cluster without job chief, worker or ps, for an address that is none, and
-/// for a process that is none of these.
+/// Throws InvalidArgumentError for a cluster without job chief, worker or ps, for an address that is none,
+/// and for a process that is none of these.
 ParameterServerCluster parameter_server_cluster(const ClusterResolver& resolver);
 
 }  // namespace nyala::detail

@@ -10,8 +10,7 @@ ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> paramet
 
 ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> parameters,
                                        std::unique_ptr<Coordinator> coordinator,
-                                       std::unique_ptr<ParameterListener> listener,
-                                       Times times)
+                                       std::unique_ptr<ParameterListener> listener, Times times)
     : parameters_(std::move(parameters)),
       coordinator_(std::move(coordinator)),
       listener_(std::move(listener)),

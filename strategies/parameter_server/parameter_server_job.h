@@ -10,14 +10,14 @@
 
 namespace nyala::detail {
 
-/// What a process of a ParameterServerStrategy has: its way to the servers, and one end of the coordination of
-/// the workers, by which the chief hands out the batches of an epoch.
+/// What a process of a ParameterServerStrategy has: its way to the servers, and one end of the coordination
+/// of the workers, by which the chief hands out the batches of an epoch.
 class ParameterServerJob {
  public:
   /// A worker.
   ParameterServerJob(std::unique_ptr<RemoteParameters> parameters, std::unique_ptr<CoordinatorClient> client);
   struct Times {
-    std::chrono::milliseconds timeout = std::chrono::seconds(300);  ///< for workers, where there are none
+    std::chrono::milliseconds timeout = std::chrono::seconds(300);   ///< for workers, where there are none
     std::chrono::milliseconds snapshots = std::chrono::seconds(30);  ///< between two of them
   };
   /// The chief.

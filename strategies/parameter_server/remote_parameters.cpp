@@ -1,6 +1,6 @@
 // One exchange per step and server: gradients and changes of state go, all values come back, from all servers
-// at the same time. State that layers assign (moving statistics) is not overwritten but added to, by as much as
-// it has changed here, so that no worker's share is lost.
+// at the same time. State that layers assign (moving statistics) is not overwritten but added to, by as much
+// as it has changed here, so that no worker's share is lost.
 #include <nyala/strategies/parameter_server/remote_parameters.h>
 
 #include <algorithm>
@@ -28,9 +28,14 @@ uint64_t drawn_process() {
   return (static_cast<uint64_t>(device()) << 32 | device()) | 1;  // 0 is the job
 }
 
-bool can_be_added(const Variable& variable) {
+void check_can_be_added(const Variable& variable) {
   const DType dtype = variable.dtype();
-  return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::int32 || dtype == DType::int64;
+  if (dtype == DType::float32 || dtype == DType::float64 || dtype == DType::int32 || dtype == DType::int64)
+    return;
+  throw DTypeError("ParameterServerStrategy: the step changed variable " + in_quotes(variable.path()) +
+                   " of dtype " + std::string(name_of(dtype)) +
+                   "; expected state to which workers can add: float32, float64, "
+                   "int32 or int64");
 }
 
 std::set<const VariableNode*> nodes_of(const Variables& variables) {
@@ -68,7 +73,10 @@ class RemoteParameters::Rule final : public UpdateRule {
 };
 
 RemoteParameters::RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options)
-    : servers_(std::move(servers)), options_(std::move(options)), process_(drawn_process()), versions_(servers_.size(), 0),
+    : servers_(std::move(servers)),
+      options_(std::move(options)),
+      process_(drawn_process()),
+      versions_(servers_.size(), 0),
       lives_(servers_.size(), 0),
       placement_(static_cast<int>(std::max<size_t>(servers_.size(), 1)), options_.partitioner) {
   if (servers_.empty()) throw InvalidArgumentError("parameter servers: expected at least one, received none");
@@ -145,8 +153,25 @@ void RemoteParameters::ask(Asking& asking, bool all) {
   }
 }
 
+namespace {
+
+/// What servers could not do as one device does is refused when it is made.
+void check_can_be_remote(const VariableNode& node) {
+  const std::string who = "ParameterServerStrategy: variable " + in_quotes(node.spec.path);
+  if (node.spec.constraint)
+    throw InvalidArgumentError(who +
+                               " has a constraint, which is code that servers do not have; leave it out, or "
+                               "use another strategy");
+  if (node.spec.synchronization == Synchronization::on_read && node.copies.size() > 1)
+    throw InvalidArgumentError(who + " is synchronized on reading, and the worker has " +
+                               std::to_string(node.copies.size()) + " devices; expected one");
+}
+
+}  // namespace
+
 void RemoteParameters::created(const Variable& variable) {
   const VariableNode& node = variable.node();
+  check_can_be_remote(node);
   const int count = ++names_[node.spec.path];
   auto made = std::make_unique<Known>();
   made->node = std::static_pointer_cast<VariableNode>(variable.node().shared_from_this());
@@ -310,8 +335,7 @@ Tensor RemoteParameters::part_of_state(const std::map<std::string, Tensor>& stat
       if (!entry.name.starts_with(begin)) continue;
       const auto whole = state.find(in_optimizer(known->name) + entry.name.substr(begin.size()));
       if (whole == state.end()) continue;
-      return whole->second.rank() == 0 ? whole->second
-                                       : whole->second.rows(part.rows.first, part.rows.count);
+      return whole->second.rank() == 0 ? whole->second : whole->second.rows(part.rows.first, part.rows.count);
     }
   return {};
 }
@@ -340,8 +364,8 @@ void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule,
     if (pushed.contains(&variable.node())) {
       changes.push_back(store.gradient(store.sum_place(0), variable).to(Device{}));
       add(asking, *known, variable, Sends::gradient, changes.back());
-    } else if (!variable.node().in_arena && variable.node().written() != known->written &&
-               can_be_added(variable)) {
+    } else if (!variable.node().in_arena && variable.node().written() != known->written) {
+      check_can_be_added(variable);
       changes.push_back(ops::subtract(value_here(variable), known->base));
       add(asking, *known, variable, Sends::value, changes.back());
     } else {

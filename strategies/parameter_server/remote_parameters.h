@@ -18,12 +18,14 @@
 
 namespace nyala::detail {
 
-/// The variables of a strategy as they lie on parameter servers, in parts of rows where a partitioner says so, on
-/// servers in turns. This process computes with copies of them, which exchange() renews. One thread at a time.
+/// The variables of a strategy as they lie on parameter servers, in parts of rows where a partitioner says
+/// so, on servers in turns. This process computes with copies of them, which exchange() renews. One thread at
+/// a time.
 class RemoteParameters {
  public:
   struct Options {
-    std::chrono::milliseconds timeout = std::chrono::seconds(300);  ///< of one call, the wait for a server too
+    std::chrono::milliseconds timeout =
+        std::chrono::seconds(300);  ///< of one call, the wait for a server too
     Partitioner partitioner = {};
   };
   RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options);
@@ -31,10 +33,12 @@ class RemoteParameters {
 
   int num_servers() const { return static_cast<int>(servers_.size()); }
   /// Whether some variable is cut.
-  bool has_parts() const { return placement_.parts().size() > static_cast<size_t>(placement_.num_variables()); }
+  bool has_parts() const {
+    return placement_.parts().size() > static_cast<size_t>(placement_.num_variables());
+  }
 
-  /// A variable was made here: it takes the value that it has on its server already, which is this one's where
-  /// it is the first. Throws ShapeError where another process made another variable in its place.
+  /// A variable was made here: it takes the value that it has on its server already, which is this one's
+  /// where it is the first. Throws ShapeError where another process made another variable in its place.
   void created(const Variable& variable);
   /// Values that the program has changed here since it made or got them are those of the servers from now on.
   void publish();
@@ -43,7 +47,8 @@ class RemoteParameters {
 
   /// From now on gradients are applied by the rule that `text` stands for. The same one as before keeps its
   /// state.
-  void set_rule(const std::string& text, const std::vector<std::string>& no_decay, const Variables& variables);
+  void set_rule(const std::string& text, const std::vector<std::string>& no_decay,
+                const Variables& variables);
   void set_learning_rate(double rate);
   /// The rule's own tensors of all servers, by name.
   std::map<std::string, Tensor> rule_state();
@@ -52,8 +57,8 @@ class RemoteParameters {
 
   /// Which number of all processes the next exchange has; 0: one of this process' own.
   void set_next_exchange(uint64_t id) { next_exchange_ = id; }
-  /// Gradients of `active`, which lie in `store`, take effect, and what layers have assigned to variables that
-  /// are not trained is added to theirs; the values of both and of the other variables `of_rule` become
+  /// Gradients of `active`, which lie in `store`, take effect, and what layers have assigned to variables
+  /// that are not trained is added to theirs; the values of both and of the other variables `of_rule` become
   /// those of the servers.
   void exchange(ParameterStore& store, const Variables& of_rule, const Variables& active);
 

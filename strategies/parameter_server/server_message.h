@@ -15,20 +15,20 @@ class MessageWriter;
 
 /// What is asked of a parameter server. Payloads are the tensors of the entries, one after the other.
 enum class ParameterCallKind : uint8_t {
-  find,       ///< is there a variable of that name? The answer's entries say (`is_there`); no payload
-  create,     ///< a variable with its first value; where there is one already that one stays
-  set_rule,   ///< `text` says how gradients are applied to the entries from now on
-  set_rate,   ///< its learning rate becomes `number`
-  pull,       ///< values of the entries
-  /// Gradients of the trainable entries and what is added to the others, of those that are `is_there`; applied
-  /// all or not at all, once for each `id` of a process. The answer brings the values of all entries.
+  find,      ///< is there a variable of that name? The answer's entries say (`is_there`); no payload
+  create,    ///< a variable with its first value; where there is one already that one stays
+  set_rule,  ///< `text` says how gradients are applied to the entries from now on
+  set_rate,  ///< its learning rate becomes `number`
+  pull,      ///< values of the entries
+  /// Gradients of the trainable entries and what is added to the others, of those that are `is_there`;
+  /// applied all or not at all, once for each `id` of a process. The answer brings the values of all entries.
   exchange,
-  assign,     ///< values that replace those of the entries
-  state,      ///< the rule's own tensors; the answer's entries name them
-  load_state, ///< these
-  describe,   ///< text for people, and numbers; `number` is the mark of the snapshot that it began with
-  snapshot,   ///< write one, which has mark `id`; the answer's `number` is 0 where there is no place for it
-  stop,       ///< the job is over
+  assign,      ///< values that replace those of the entries
+  state,       ///< the rule's own tensors; the answer's entries name them
+  load_state,  ///< these
+  describe,    ///< text for people, and numbers; `number` is the mark of the snapshot that it began with
+  snapshot,    ///< write one, which has mark `id`; the answer's `number` is 0 where there is no place for it
+  stop,        ///< the job is over
 };
 
 /// A tensor that a message speaks of.

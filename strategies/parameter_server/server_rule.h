@@ -11,7 +11,8 @@
 namespace nyala {
 
 /// How a parameter server changes its variables by the gradients that are pushed to it: made from a text,
-/// since code does not travel. Strategies know no optimizer: whoever runs a server brings what reads the text.
+/// since code does not travel. Strategies know no optimizer: whoever runs a server brings what reads the
+/// text.
 class ServerRule {
  public:
   virtual ~ServerRule() = default;
@@ -29,7 +30,7 @@ class ServerRule {
 
 /// `no_decay`: what in a variable's name excludes it from weight decay. Throws typed errors for a text that
 /// names no rule, or one that this program does not know.
-using ServerRuleReader =
-    std::function<std::unique_ptr<ServerRule>(const std::string& text, const std::vector<std::string>& no_decay)>;
+using ServerRuleReader = std::function<std::unique_ptr<ServerRule>(const std::string& text,
+                                                                   const std::vector<std::string>& no_decay)>;
 
 }  // namespace nyala

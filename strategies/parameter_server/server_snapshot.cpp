@@ -1,5 +1,5 @@
-// A file of its own form, which only the next server of this version reads: a number for the form, the length of
-// the header, the header, the elements of all tensors, and a CRC-32C of everything before it.
+// A file of its own form, which only the next server of this version reads: a number for the form, the length
+// of the header, the header, the elements of all tensors, and a CRC-32C of everything before it.
 #include <nyala/strategies/parameter_server/server_snapshot.h>
 
 #include <array>

@@ -1,5 +1,5 @@
-// A cluster of threads: each runs the same program under its end of a ParameterServerStrategy. With one worker
-// nothing is stale, so that training by servers gives one device's numbers.
+// A cluster of threads: each runs the same program under its end of a ParameterServerStrategy. With one
+// worker nothing is stale, so that training by servers gives one device's numbers.
 #include <cmath>
 #include <future>
 
@@ -27,20 +27,23 @@ struct Case {
 
 Tensor features(int64_t rows) {
   std::vector<float> values;
-  for (int64_t i = 0; i < rows * 4; ++i) values.push_back(static_cast<float>(std::sin(0.7 * static_cast<double>(i))));
+  for (int64_t i = 0; i < rows * 4; ++i)
+    values.push_back(static_cast<float>(std::sin(0.7 * static_cast<double>(i))));
   return Tensor::from(values, Shape{rows, 4});
 }
 
 Tensor targets(int64_t rows) {
   std::vector<float> values;
-  for (int64_t i = 0; i < rows; ++i) values.push_back(static_cast<float>(std::cos(0.3 * static_cast<double>(i))));
+  for (int64_t i = 0; i < rows; ++i)
+    values.push_back(static_cast<float>(std::cos(0.3 * static_cast<double>(i))));
   return Tensor::from(values, Shape{rows, 1});
 }
 
 /// Names are given: threads share the counters of names.
 Sequential network(bool normalizes) {
   Sequential net({Input({4})}, {.name = "net"});
-  net.add(Dense(6, {.activation = "tanh", .kernel_initializer = GlorotUniform({.seed = 3}), .name = "hidden"}));
+  net.add(
+      Dense(6, {.activation = "tanh", .kernel_initializer = GlorotUniform({.seed = 3}), .name = "hidden"}));
   if (normalizes) net.add(BatchNormalization({.name = "norm"}));
   net.add(Dense(1, {.kernel_initializer = GlorotUniform({.seed = 4}), .name = "out"}));
   return net;
@@ -56,12 +59,15 @@ Trained train(const Case& c, const Strategy* strategy) {
   const auto run = [&] {
     Sequential net = network(c.normalizes);
     net.compile({.optimizer = c.optimizer, .loss = "mse", .metrics = {"mae"}});
-    const History history = net.fit(features(50), targets(50),
-                                    {.batch_size = c.batch_size, .epochs = c.epochs, .verbose = 0, .shuffle = false});
+    const History history =
+        net.fit(features(50), targets(50),
+                {.batch_size = c.batch_size, .epochs = c.epochs, .verbose = 0, .shuffle = false});
     Trained trained{.losses = history["loss"], .errors = history["mae"]};
-    for (const Variable& variable : net.variables()) trained.weights.push_back(variable.value().to_vector<float>());
+    for (const Variable& variable : net.variables())
+      trained.weights.push_back(variable.value().to_vector<float>());
     for (const OptimizerVariable& variable : net.optimizer().node().variables_for_file())
-      if (variable.value.dtype() == DType::float32) trained.slots.push_back(variable.value.to_vector<float>());
+      if (variable.value.dtype() == DType::float32)
+        trained.slots.push_back(variable.value.to_vector<float>());
     trained.iterations = net.optimizer().iterations();
     return trained;
   };
@@ -73,7 +79,8 @@ void expect_near(const std::vector<std::vector<float>>& got, const std::vector<s
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t i = 0; i < got.size(); ++i) {
     ASSERT_EQ(got[i].size(), wanted[i].size());
-    for (size_t j = 0; j < got[i].size(); ++j) EXPECT_NEAR(got[i][j], wanted[i][j], tolerance) << i << " " << j;
+    for (size_t j = 0; j < got[i].size(); ++j)
+      EXPECT_NEAR(got[i][j], wanted[i][j], tolerance) << i << " " << j;
   }
 }
 
@@ -121,9 +128,8 @@ TEST(FitByWorkers, SlotsLieOnTheServers) {
 
 TEST(FitByWorkers, SchedulesCountTheUpdatesOfTheServers) {
   expect_one_devices_numbers([] {
-    return Case{.optimizer = SGD({.learning_rate = ExponentialDecay({.initial_learning_rate = 0.1,
-                                                                     .decay_steps = 3,
-                                                                     .decay_rate = 0.5}),
+    return Case{.optimizer = SGD({.learning_rate = ExponentialDecay(
+                                      {.initial_learning_rate = 0.1, .decay_steps = 3, .decay_rate = 0.5}),
                                   .momentum = 0.9}),
                 .servers = 2};
   });
@@ -134,9 +140,8 @@ TEST(FitByWorkers, MovingStatisticsAreAdded) {
 }
 
 TEST(FitByWorkers, GradientsAreGatheredAtTheServer) {
-  expect_one_devices_numbers([] {
-    return Case{.optimizer = SGD({.learning_rate = 0.05, .gradient_accumulation_steps = 3})};
-  });
+  expect_one_devices_numbers(
+      [] { return Case{.optimizer = SGD({.learning_rate = 0.05, .gradient_accumulation_steps = 3})}; });
 }
 
 TEST(FitByWorkers, VariablesInPartsGiveOneDevicesNumbers) {
@@ -165,7 +170,8 @@ TEST(FitByWorkers, OptimizersThatLookAtMoreThanAServerHasAreRefused) {
 }
 
 TEST(FitByWorkers, GlobalNormsAreThoseOfAPushToOneServer) {
-  expect_one_devices_numbers([] { return Case{.optimizer = SGD({.learning_rate = 0.1, .global_clipnorm = 0.05})}; });
+  expect_one_devices_numbers(
+      [] { return Case{.optimizer = SGD({.learning_rate = 0.1, .global_clipnorm = 0.05})}; });
 }
 
 TEST(FitByWorkers, WorkersThatMayNotBeStaleGiveOneDevicesNumbers) {

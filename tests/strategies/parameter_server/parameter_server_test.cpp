@@ -33,7 +33,8 @@ void write_file_text(const std::string& path, const std::string& text) {
 class DescentRule final : public ServerRule {
  public:
   explicit DescentRule(const std::string& text) : rate_(std::stod(text)) {
-    if (const size_t space = text.find(' '); space != std::string::npos) steps_ = std::stoi(text.substr(space));
+    if (const size_t space = text.find(' '); space != std::string::npos)
+      steps_ = std::stoi(text.substr(space));
   }
   void build(ParameterStore&, const Variables& variables) override {
     rule_ = std::make_unique<PlainDescent>(variables, rate_, steps_);
@@ -58,7 +59,9 @@ class DescentRule final : public ServerRule {
 };
 
 ServerRuleReader read_descent() {
-  return [](const std::string& text, const std::vector<std::string>&) { return std::make_unique<DescentRule>(text); };
+  return [](const std::string& text, const std::vector<std::string>&) {
+    return std::make_unique<DescentRule>(text);
+  };
 }
 
 /// One process' end: variables of a store of its own.
@@ -70,7 +73,9 @@ struct Process {
   }
   Variable make(const std::string& name, double value, bool trainable = true, const Shape& shape = {2}) {
     VariableSpec spec{.name = name, .path = name, .shape = shape, .trainable = trainable};
-    spec.initialize = [value](const Tensor& host) { host.copy_from(Tensor::full(host.shape(), value, host.dtype())); };
+    spec.initialize = [value](const Tensor& host) {
+      host.copy_from(Tensor::full(host.shape(), value, host.dtype()));
+    };
     return store->create(spec);
   }
   void push(const Variable& variable, double gradient, uint64_t id = 0) {
@@ -143,7 +148,8 @@ TEST(ParameterServer, PartsOfAVariableLieOnServersInTurns) {
   cluster.partitioner = FixedShardsPartitioner(4);
   Process one(cluster), other(cluster);
   const Variable table = one.make("table", 1.0, true, {10, 2}), scalar = one.make("scalar", 3.0, true, {});
-  const Variable table2 = other.make("table", 0.0, true, {10, 2}), scalar2 = other.make("scalar", 0.0, true, {});
+  const Variable table2 = other.make("table", 0.0, true, {10, 2}),
+                 scalar2 = other.make("scalar", 0.0, true, {});
   EXPECT_EQ(floats(table2.value()), std::vector<float>(20, 1.0f));
   EXPECT_EQ(scalar2.value().item(), 3.0);
   one.remote->set_rule("1", {}, {table, scalar});
@@ -159,6 +165,27 @@ TEST(ParameterServer, PartsOfAVariableLieOnServersInTurns) {
   EXPECT_THAT(one.remote->describe(), AllOf(HasSubstr("server 0: 2 variables of 40 bytes"),
                                             HasSubstr("server 1: 2 variables of 28 bytes"),
                                             HasSubstr("server 2: 1 variables of 16 bytes")));
+}
+
+TEST(ParameterServer, ConstraintsAreRefused) {
+  LocalCluster cluster(1, read_descent());
+  Process one(cluster);
+  VariableSpec spec{.name = "kernel", .path = "dense/kernel", .shape = {2}};
+  spec.constraint = [](const Tensor& value) { return value; };
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { one.store->create(spec); }),
+              AllOf(HasSubstr("'dense/kernel'"), HasSubstr("constraint")));
+}
+
+TEST(ParameterServer, StateOfOtherDtypesIsRefusedWhereItChanges) {
+  LocalCluster cluster(1, read_descent());
+  Process one(cluster);
+  const Variable a = one.make("a", 0.0);
+  const Variable flag = one.store->create(
+      {.name = "flag", .path = "flag", .shape = {}, .dtype = DType::bool_, .trainable = false});
+  one.remote->set_rule("1", {}, {a});
+  one.push(a, 1.0);
+  flag.assign(1.0);
+  EXPECT_THAT(error_text<DTypeError>([&] { one.push(a, 1.0); }), HasSubstr("'flag'"));
 }
 
 TEST(ParameterServer, StateIsAddedTo) {
@@ -221,7 +248,8 @@ TEST(ParameterServer, GradientsWithoutARuleAreRefused) {
   LocalCluster cluster(1, read_descent());
   Process one(cluster);
   const Variable a = one.make("a", 1.0), b = one.make("b", 1.0);
-  EXPECT_THAT(error_text<CommunicationError>([&] { one.push(a, 1.0); }), HasSubstr("the optimizer does not update it"));
+  EXPECT_THAT(error_text<CommunicationError>([&] { one.push(a, 1.0); }),
+              HasSubstr("the optimizer does not update it"));
   one.remote->set_rule("1", {}, {a});
   EXPECT_THAT(error_text<CommunicationError>([&] { one.push(b, 1.0); }), HasSubstr("'b'"));
   EXPECT_THAT(floats(a.value()), ElementsAre(1.0f, 1.0f));
