@@ -8,6 +8,7 @@
 #include <nyala/api/callbacks/csv_logger.h>
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/weights/write_once.h>
+#include <nyala/api/training/state/resume_point.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/write_signals.h>
 #include <nyala/files/base/file_errors.h>
@@ -43,6 +44,14 @@ std::string last_line(const std::string& filename) {
   text.resize(text.size() - 2);
   const size_t end = text.rfind("\r\n");
   return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+/// The epoch of a row; -1 of another line.
+int number_of(const std::string& line, const std::string& separator) {
+  int row = -1;
+  const char* const line_end = line.data() + line.size();
+  const auto [end, error] = std::from_chars(line.data(), line_end, row);
+  return error == std::errc() && std::string_view(end, line_end).starts_with(separator) ? row : -1;
 }
 
 std::string quoted(const std::string& cell, const std::string& separator) {
@@ -121,12 +130,27 @@ void CSVLogger::write_line(std::string line) {
 // of another training, before the first one of this, may have the same number.
 bool CSVLogger::has_row(int epoch, const std::string& line) const {
   const std::string last = last_line(filename_);
-  int row = -1;
-  const char* const last_end = last.data() + last.size();
-  const auto [end, error] = std::from_chars(last.data(), last_end, row);
-  if (error != std::errc() || !std::string_view(end, last_end).starts_with(config_.separator)) return false;
+  const int row = number_of(last, config_.separator);
+  if (row < 0) return false;
   if (!config_.append) return row >= epoch;
   return row == epoch && (epoch != first_epoch_ || last == line);
+}
+
+// In front of the row of a later epoch stand those of this training. Of the first one the last row may be
+// that of a training before, unless it says the same.
+bool CSVLogger::takes_place_of_row(int epoch, const std::string& line) const {
+  if (!config_.append || epoch != first_epoch_ || model().model_node().resume_point().resumed != epoch)
+    return false;
+  const std::string last = last_line(filename_);
+  return number_of(last, config_.separator) == epoch && (epoch > 0 || last == line);
+}
+
+void CSVLogger::remove_last_row() {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(filename_, error);
+  const std::string last = last_line(filename_) + "\r\n";
+  if (!error) std::filesystem::resize_file(filename_, size - last.size(), error);
+  if (error) throw_file_error("CSVLogger: cannot shorten '" + filename_ + "'", error.value());
 }
 
 void CSVLogger::take_over(const std::vector<std::pair<int, Logs>>& finished) {
@@ -147,6 +171,7 @@ void CSVLogger::on_epoch_end(int epoch, Logs& logs) {
   for (const std::string& name : columns_)
     row.push_back(logs.contains(name) ? text_of(logs.values(name)) : "NA");
   const std::string line = line_of(row);
+  if (takes_place_of_row(epoch, line)) remove_last_row();
   if (!goes_on_elsewhere(model().model_node()) || !has_row(epoch, line)) write_line(line);
 }
 

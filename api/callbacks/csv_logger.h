@@ -19,7 +19,9 @@ struct CSVLoggerConfig {
 /// which the first row holds. Names of validation values have their columns even if the first epoch lacks
 /// them; what is missing is "NA". With append an existing file is continued without a second header. Lines
 /// end with CR LF, as Python's csv module writes them. Of several processes one writes each row, once, also
-/// where processes are lost meanwhile.
+/// where processes are lost meanwhile. Where fit goes on after a backup (BackupAndRestore), the row of the
+/// epoch that is done again takes the place of the one that the lost process wrote last; stand it in front
+/// of BackupAndRestore, or a process lost between the two leaves an epoch without its row.
 class CSVLogger : public Callback, public TakesOver {
  public:
   using Config = CSVLoggerConfig;
@@ -39,6 +41,8 @@ class CSVLogger : public Callback, public TakesOver {
   std::string line_of(const std::vector<std::string>& cells) const;
   void write_line(std::string line);
   bool has_row(int epoch, const std::string& line) const;
+  bool takes_place_of_row(int epoch, const std::string& line) const;
+  void remove_last_row();
   void choose_columns(const Logs& logs);
 
   std::string filename_;

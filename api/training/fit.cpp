@@ -199,7 +199,7 @@ History Fit::run() {
   }
   model_.set_stop_training(false);
   stepper_.clear_status();
-  resume_.epoch = -1;
+  resume_.epoch = resume_.resumed = -1;
   resume_.batch = 0;
   if (job) {
     learn_shapes();
@@ -332,6 +332,7 @@ bool Fit::next(Batch& batch) {
 }
 
 int Fit::first_epoch() {
+  resume_.resumed = resume_.epoch;
   if (resume_.epoch < 0) return config_.initial_epoch;
   feed_ = Feed(data_.first, training_feed(model_, config_));  // a backup brings the seed of the shuffles
   return resume_.epoch;

@@ -11,6 +11,7 @@ struct ResumePoint {
   /// Where fit goes on after a restored backup: set by BackupAndRestore in on_train_begin, taken by fit.
   int epoch = -1;
   int64_t batch = 0;
+  int resumed = -1;  // the epoch with which this fit went on after a restored backup; -1: with none
 };
 
 }  // namespace nyala

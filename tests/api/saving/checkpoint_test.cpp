@@ -196,6 +196,52 @@ TEST_F(CheckpointTest, ALogHasEachEpochOnce) {
     }
 }
 
+/// Between CSVLogger and BackupAndRestore, at the end of an epoch.
+class LostAfterTheRow final : public Callback {
+ public:
+  explicit LostAfterTheRow(int epoch) : epoch_(epoch) {}
+  void on_epoch_end(int epoch, Logs&) override {
+    if (epoch == epoch_) throw Interruption();
+  }
+
+ private:
+  int epoch_;
+};
+
+TEST_F(CheckpointTest, ALogHasEachEpochOnceWhereTheBackupCameNoMore) {
+  const ScratchFolder folder("log");
+  const std::string log = folder.file("log.csv");
+  std::ofstream(log, std::ios::binary) << "epoch,accuracy,loss\r\n0,0.5,9.5\r\n";  // of a training before
+  const Training t;
+  const auto train = [&](std::vector<CallbackArgument> more) {
+    more.insert(more.begin(), CSVLogger(log, {.append = true}));
+    more.push_back(BackupAndRestore(folder.file("backup"), {.save_freq = 2}));
+    return fit(model_of(t), t, std::move(more));
+  };
+  const auto lines = [&] {
+    std::ifstream file(log);
+    std::vector<std::string> found;
+    for (std::string line; std::getline(file, line);) found.push_back(line);
+    return found;
+  };
+  const auto epochs = [&] {
+    std::string text;
+    for (const std::string& line : lines()) text += line.substr(0, line.find(',')) + " ";
+    return text;
+  };
+  EXPECT_THROW(train({LostAfterTheRow(0)}), Interruption);
+  EXPECT_EQ(epochs(), "epoch 0 0 ");
+  const std::string lost = lines().back();
+  EXPECT_THROW(train({LostAfterTheRow(1)}), Interruption);
+  EXPECT_EQ(epochs(), "epoch 0 0 1 ");
+  EXPECT_EQ(lines()[2], lost);
+  const std::string row = lines().back();
+  train({});
+  EXPECT_EQ(epochs(), "epoch 0 0 1 2 ");
+  EXPECT_EQ(lines()[1], "0,0.5,9.5\r");
+  EXPECT_EQ(lines()[3], row);
+}
+
 /// Metrics of the interrupted epoch cannot go on where others were compiled; weights do.
 TEST_F(CheckpointTest, OtherMetricsBeginAnew) {
   Training t;
