@@ -2,6 +2,7 @@
 
 #include <nyala/backend/parameters/variable_changes.h>
 #include <nyala/strategies/contexts.h>
+#include <nyala/strategies/parameter_server/parameter_server_job.h>
 
 namespace nyala {
 
@@ -53,6 +54,8 @@ void detail::move_into(Adoptable& owner, const std::shared_ptr<StrategyNode>& st
       moves.push_back(prepare(variable, store));
   owner.leave_strategy();
   for (const Move& move : moves) exchange(move);
+  if (ParameterServerJob* const job = strategy->parameter_server_job())
+    for (const Move& move : moves) job->parameters().moved(move.twin, move.variable);
   if (!moves.empty()) note_variable_change();
   owner.enter_strategy(strategy);
 }

@@ -83,6 +83,7 @@ class Fit {
   int64_t begin_epoch(int epoch);
   void call_epoch_begin(int epoch, int64_t step);
   void train_epoch(int epoch);
+  void check_workers();
   void train_epoch_by_workers(int epoch);
   History train_for_the_chief();
   void run_chunk(int64_t first, Batch& batch);
@@ -159,10 +160,18 @@ Fit::Fit(Model model, DataArgument data, const FitConfig& config)
       verbose_(resolved_verbosity(strategy(), config.verbose)),
       callbacks_(model_, all_callbacks(), {verbose_, config.epochs, feed_.steps()}),
       recovery_(std::static_pointer_cast<ModelNode>(model_.shared()), callbacks_) {
+  check_workers();
   stepper_.set_given(data_.first);
   if (!config.cache_frozen_features) return;
   cache_.emplace(model_.model_node());
   stepper_.use(&*cache_);
+}
+
+void Fit::check_workers() {
+  if (strategy().parameter_server_job() && config_.cache_frozen_features)
+    throw InvalidArgumentError(
+        "fit: cache_frozen_features keeps what one process computes of all batches; under ParameterServerStrategy "
+        "workers have some of them each, leave it out");
 }
 
 std::vector<CallbackArgument> Fit::all_callbacks() {

@@ -66,6 +66,11 @@ void check_splits(BaseOptimizer& optimizer, const RemoteParameters& parameters) 
 /// Rows, then losses and metrics.
 std::vector<double> values_of(ModelNode& model) {
   const EpochSums& sums = model.epoch_sums();
+  for (const auto& logged : sums.logged)
+    if (!logged.empty())
+      throw StateError("ParameterServerStrategy: train_step() of model " + in_quotes(model.name()) +
+                       " logs " + in_quotes(logged[0].name) +
+                       ", which stays in the worker; give metrics to compile()");
   std::vector<double> values = summed(model.compiled_training(), sums.of_replicas);
   values.insert(values.begin(), sums.rows);
   values.insert(values.begin(), sums.loss_is_tracked ? 1.0 : 0.0);

@@ -198,6 +198,7 @@ void Coordinator::begin_training(uint64_t training, const std::string& facts, co
     facts_ = facts;
     greeting_ = greeting;
     is_on_ = true;
+    failed_.reset();
     events_.clear();
   }
   answer_waiting();

@@ -86,7 +86,7 @@ RemoteParameters::~RemoteParameters() = default;
 
 RemoteParameters::Known& RemoteParameters::known(const Variable& variable) {
   const auto found = by_node_.find(&variable.node());
-  if (found == by_node_.end() || found->second->node.expired())
+  if (found == by_node_.end() || found->second->node.lock().get() != &variable.node())
     throw StateError("variable " + in_quotes(variable.path()) + " was not made under this strategy");
   return *found->second;
 }
@@ -176,6 +176,7 @@ void RemoteParameters::created(const Variable& variable) {
   auto made = std::make_unique<Known>();
   made->node = std::static_pointer_cast<VariableNode>(variable.node().shared_from_this());
   made->name = count == 1 ? node.spec.path : node.spec.path + "#" + std::to_string(count);
+  made->owner = node.owner.lock().get();
   made->number = placement_.add({variable.shape(), variable.dtype()});
   Known& entry = *known_.emplace_back(std::move(made));
   by_node_[&node] = &entry;
@@ -199,10 +200,19 @@ void RemoteParameters::created(const Variable& variable) {
   if (!node.in_arena) entry.base = value.clone();
 }
 
+void RemoteParameters::moved(const Variable& twin, const Variable& variable) {
+  Known& entry = known(twin);
+  by_node_.erase(&twin.node());
+  entry.node = std::static_pointer_cast<VariableNode>(variable.node().shared_from_this());
+  by_node_[&variable.node()] = &entry;
+}
+
+/// Those that are there, and have not moved to another strategy.
 std::vector<std::pair<RemoteParameters::Known*, Variable>> RemoteParameters::living() {
   std::vector<std::pair<Known*, Variable>> all;
   for (const auto& known : known_)
-    if (auto node = known->node.lock()) all.emplace_back(known.get(), Variable::of(std::move(node)));
+    if (auto node = known->node.lock(); node && node->owner.lock().get() == known->owner)
+      all.emplace_back(known.get(), Variable::of(std::move(node)));
   return all;
 }
 

@@ -40,6 +40,8 @@ class RemoteParameters {
   /// A variable was made here: it takes the value that it has on its server already, which is this one's
   /// where it is the first. Throws ShapeError where another process made another variable in its place.
   void created(const Variable& variable);
+  /// `variable` has taken the place of `twin`, which was made for it (adopt()).
+  void moved(const Variable& twin, const Variable& variable);
   /// Values that the program has changed here since it made or got them are those of the servers from now on.
   void publish();
   /// All values become those of the servers.
@@ -80,6 +82,7 @@ class RemoteParameters {
   class Rule;
   struct Known {
     std::weak_ptr<VariableNode> node;
+    const SegmentOwner* owner = nullptr;  // the store that it lies in as long as it is one of this strategy
     std::string name;
     int number = 0;        // in the placement
     uint64_t written = 0;  // the number of the last write that the server knows

@@ -169,6 +169,44 @@ TEST(FitByWorkers, OptimizersThatLookAtMoreThanAServerHasAreRefused) {
   EXPECT_THAT(refusal(LossScaleOptimizer(SGD()), 2, {}), HasSubstr("one parameter server"));
 }
 
+TEST(FitByWorkers, ModelsThatWereAdoptedTrain) {
+  LocalCluster cluster(2, detail::read_optimizer_rules());
+  const auto adopted = [](const Strategy& strategy) {
+    Sequential net = network(true);
+    net.compile({.optimizer = SGD({.learning_rate = 0.05}), .loss = "mse"});
+    strategy.adopt(net);
+    net.fit(features(50), targets(50), {.batch_size = 8, .verbose = 0, .shuffle = false});
+    std::vector<std::vector<float>> weights;
+    for (const Variable& variable : net.variables()) weights.push_back(variable.value().to_vector<float>());
+    return weights;
+  };
+  const ParameterServerStrategy chief = cluster.chief();
+  auto worker = std::async(std::launch::async, [&] { return adopted(cluster.worker()); });
+  const std::vector<std::vector<float>> weights = adopted(chief);
+  const Case alone{.normalizes = true, .epochs = 1};
+  const Trained expected = train(alone, nullptr);
+  expect_near(weights, expected.weights, 2e-6);
+  expect_near(worker.get(), weights, 0.0);
+}
+
+TEST(FitByWorkers, WhatAFailedFitLeavesIsNotInTheWayOfTheNext) {
+  LocalCluster cluster(1, detail::read_optimizer_rules());
+  const auto twice = [](const Strategy& strategy) {
+    return strategy.scope([] {
+      Sequential net = network(false);
+      net.compile({.optimizer = SGD({.learning_rate = 0.05}), .loss = "mse"});
+      Tensor wrong = features(51);
+      EXPECT_ANY_THROW(net.fit(features(50), wrong, {.batch_size = 8, .verbose = 0}));
+      return net.fit(features(50), targets(50), {.batch_size = 8, .verbose = 0}).last("loss");
+    });
+  };
+  const ParameterServerStrategy chief = cluster.chief();
+  auto worker = std::async(std::launch::async, [&] { return twice(cluster.worker()); });
+  double of_chief = 0.0;
+  EXPECT_NO_THROW(of_chief = twice(chief));
+  EXPECT_EQ(of_chief, worker.get());
+}
+
 TEST(FitByWorkers, GlobalNormsAreThoseOfAPushToOneServer) {
   expect_one_devices_numbers(
       [] { return Case{.optimizer = SGD({.learning_rate = 0.1, .global_clipnorm = 0.05})}; });
