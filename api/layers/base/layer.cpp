@@ -13,6 +13,7 @@
 #include <nyala/api/layers/base/trace_hook.h>
 #include <nyala/backend/core/c_locale_text.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/parameters/awaited_variable.h>
 #include <nyala/backend/parameters/variable_changes.h>
@@ -179,6 +180,17 @@ void pass_masks(const LayerNode& node, Inputs inputs, std::span<Tensor> outputs)
 
 }  // namespace
 
+namespace {
+
+/// Layers ask others for shapes while they run, too (an empty TimeDistributed), on several replicas at once.
+void keep_shapes(Shapes& kept, Shapes shapes) {
+  static Mutex& mutex = *new Mutex(Mutex::AtFork::is_waited);
+  const std::lock_guard lock(mutex);
+  if (kept != shapes) kept = std::move(shapes);
+}
+
+}  // namespace
+
 Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
   const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
@@ -194,7 +206,8 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
       output = call(c, converted);
     }
     pass_masks(*this, Inputs(&converted, 1), std::span(&output, 1));
-    if (output.is_abstract() && !thread_context().keeps_output_shapes) output_shapes_ = {output.shape()};
+    if (output.is_abstract() && !thread_context().keeps_output_shapes)
+      keep_shapes(output_shapes_, {output.shape()});
     return output;
   } catch (const Error&) {
     rethrow_with_prefix(place(*this));
@@ -224,7 +237,7 @@ Outputs LayerNode::invoke(Call& c, Inputs inputs) const {
     Outputs outputs = call(c, Inputs(converted));
     pass_masks(*this, Inputs(converted), outputs);
     if (!outputs.empty() && outputs[0].is_abstract() && !thread_context().keeps_output_shapes)
-      output_shapes_ = shapes_of(outputs);
+      keep_shapes(output_shapes_, shapes_of(outputs));
     return outputs;
   } catch (const Error&) {
     rethrow_with_prefix(place(*this));
