@@ -10,6 +10,7 @@
 
 #include <nyala/api/graph/part_constants.h>
 #include <nyala/api/layers/rnn/recurrent_layer.h>
+#include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/dispatch.h>
 
 namespace nyala {
@@ -29,7 +30,13 @@ bool takes_constants_by_rows(const GraphNode& node) {
 /// Whether axis 0 of a constant input of the call is that of the batch, as Keras' layers of several tensors
 /// have it: masks of attention may be without.
 bool is_by_rows(const GraphNode& node, size_t input, const Tensor& constant, const Tensor& x) {
-  if (!takes_constants_by_rows(node)) return false;
+  if (!node.layer) return false;  // inputs_of_part() looks at what the op gives
+  if (!takes_constants_by_rows(node))
+    throw ShapeError("layer " + in_quotes(node.layer.name()) + " (" + node.layer.class_name() +
+                     ") is called with a constant of shape " + constant.shape().to_string() +
+                     ", which has as many rows as the batch, and on several replicas it is not known whether "
+                     "each is that of a row of the batch or all are for every row; give it as an Input where "
+                     "they are the batch's, else with an axis of size 1 in front or as a weight");
   const auto names = node.arguments ? node.arguments->tensors : std::vector<std::string>();
   if (input < names.size() && names[input] == "attention_mask") return constant.rank() > 2 * (x.rank() - 2);
   return true;

@@ -71,6 +71,30 @@ TEST_F(ConstantsInCalls, OneRowForEachOfTheBatchOnAnyNumberOfDevices) {
   configure_logical_devices("cpu", 1);
 }
 
+/// A part of one row would broadcast, and give numbers that one device does not.
+TEST_F(ConstantsInCalls, OfOtherLayersAreRefusedWhereTheirRowsMayBeTheBatchs) {
+  const Tensor constant = Tensor::from(std::vector<float>{1, 2}, {2, 1});
+  const Tensor x = Tensor::from(std::vector<float>{10, 20, 30}, {3, 1});
+  configure_logical_devices("cpu", 2);
+  const auto make = [&] {
+    const Input input({1});
+    const Lambda sum([](const Tensors& in) { return in[0] + ops::sum(in[1], 0); }, {.name = "sums"});
+    return Model(input, sum({input, constant}));
+  };
+  const Model model = mirrored(2).scope(make);
+  EXPECT_EQ(make().predict(x, {.batch_size = 2, .verbose = 0}).to_vector<float>(),
+            (std::vector<float>{13, 23, 33}));
+  EXPECT_EQ(model.predict(x, {.batch_size = 3, .verbose = 0}).to_vector<float>(),
+            (std::vector<float>{13, 23, 33}));
+  try {
+    model.predict(x, {.batch_size = 2, .verbose = 0});
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("layer 'sums' (Lambda) is called with a constant of shape (2, 1)"));
+  }
+  configure_logical_devices("cpu", 1);
+}
+
 TEST_F(ConstantsInCalls, InfinitiesAndBoundsOfIntegersComeBack) {
   const Input x({3});
   const Tensor c = Tensor::from(std::vector<float>{INFINITY, -INFINITY, 0.1f}, {1, 3});
