@@ -37,7 +37,7 @@ TEST(ActivationLayers, WithWeightsAreErrors) {
                     HasSubstr(R"("negative_slope":0.5)")));
   EXPECT_THAT(
       error_text<FileFormatError>([&] { dense(R"({"class_name": "PReLU", "config": {"name": "p"}})"); }),
-      AllOf(HasSubstr("layer 'd'"), HasSubstr("layer 'p' (PReLU), which has weights")));
+      AllOf(HasSubstr("layer 'd'"), HasSubstr("activation 'p' (PReLU): a layer with weights")));
   EXPECT_THAT(error_text<FileFormatError>([&] { dense(R"({"class_name": "Nothing", "config": {}})"); }),
               AllOf(HasSubstr("'activation' (Nothing)"), HasSubstr("is no layer that Nyala has")));
 }
