@@ -56,8 +56,7 @@ std::vector<float> numbers_on(int devices, const Body& body, bool from_file) {
   y = y * 0.5;
   const History history = model.fit(x, y, {.batch_size = kRows, .epochs = 2, .verbose = 0, .shuffle = false});
   for (const double loss : history["loss"]) numbers.push_back(static_cast<float>(loss));
-  numbers.push_back(
-      static_cast<float>(model.evaluate(x, y, {.batch_size = kRows, .verbose = 0}).at("loss")));
+  numbers.push_back(static_cast<float>(model.evaluate(x, y, {.batch_size = kRows, .verbose = 0}).at("loss")));
   configure_logical_devices("cpu", 1);
   return numbers;
 }
@@ -75,15 +74,22 @@ TEST(ConstantsInGraphs, OfOpsGiveOneDevicesNumbersOnAnyNumber) {
          return ops::matmul(ops::expand_dims(x, 1), counted({kRows, kRows, 2}, 0.1f));
        }},
       {"an einsum per row",
-       [&](const Tensor& x) { return ops::einsum("bi,bij->bj", {x, counted({kRows, kRows, 2}, 0.1f)}); }},
-      {"side by side", [&](const Tensor& x) { return ops::concatenate({x, by_rows}, 1); }},
+       [&](const Tensor& x) {
+         return ops::einsum("bi,bij->bj", {x, counted({kRows, kRows, 2}, 0.1f)});
+       }},
+      {"side by side",
+       [&](const Tensor& x) {
+         return ops::concatenate({x, by_rows}, 1);
+       }},
       {"a condition per row and a bias",
        [&](const Tensor& x) {
          const Tensor condition = Tensor::from(std::vector<float>{1, 0, 1, 0, 0}, {kRows, 1});
          return ops::where(ops::cast(condition, DType::bool_), x, counted({kRows}));
        }},
       {"behind another constant",
-       [&](const Tensor& x) { return ops::relu(x + by_rows) * by_rows + counted({1, kRows}); }},
+       [&](const Tensor& x) {
+         return ops::relu(x + by_rows) * by_rows + counted({1, kRows});
+       }},
   };
   for (const auto& [name, body] : bodies)
     for (const bool from_file : {false, true}) {
@@ -99,14 +105,27 @@ TEST(ConstantsInGraphs, OfOpsGiveOneDevicesNumbersOnAnyNumber) {
     }
 }
 
-TEST(ConstantsInGraphs, OfLambdasAreTakenWhole) {
-  const Body body = [](const Tensor& x) {
-    return Lambda([](const Tensors& in) { return in[0] * ops::mean(in[1]); })({x, counted({kRows, 1})});
+/// Its function may mean a row of each or all of them.
+TEST(ConstantsInGraphs, OfLambdasWithTheRowsOfTheBatchAreRefused) {
+  const auto times_mean = [](const Shape& shape) {
+    return [shape](const Tensor& x) {
+      return Lambda([](const Tensors& in) { return in[0] * ops::mean(in[1]); },
+                    {.name = "mean"})({x, counted(shape)});
+    };
   };
-  const std::vector<float> expected = numbers_on(1, body, false);
-  const std::vector<float> received = numbers_on(2, body, false);
+  const Body alone = times_mean({1, kRows}), as_the_batch = times_mean({kRows, 1});
+  const std::vector<float> expected = numbers_on(1, alone, false);
+  const std::vector<float> received = numbers_on(2, alone, false);
   for (size_t i = 0; i < expected.size(); ++i)
     EXPECT_NEAR(received.at(i), expected[i], 1e-4 * (1 + std::abs(expected[i]))) << i;
+  EXPECT_EQ(numbers_on(1, as_the_batch, false).size(), expected.size());
+  try {
+    numbers_on(2, as_the_batch, false);
+    FAIL() << "expected a ShapeError";
+  } catch (const ShapeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("layer 'mean' (Lambda) is called with a constant of shape (5, 1)"));
+  }
+  configure_logical_devices("cpu", 1);
 }
 
 TEST(ConstantsInGraphs, ThatFitNoPartOfTheBatchAreRefused) {
