@@ -4,13 +4,10 @@
 #include <nyala/api/graph/graph_step.h>
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <vector>
 
 #include <nyala/api/graph/part_constants.h>
-#include <nyala/api/layers/rnn/recurrent_layer.h>
-#include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/dispatch.h>
 
 namespace nyala {
@@ -19,45 +16,11 @@ using namespace nyala::detail;
 
 namespace {
 
-bool takes_constants_by_rows(const GraphNode& node) {
-  static const std::set<std::string>& merging = *new std::set<std::string>{
-      "Add", "Subtract",    "Multiply",  "Average",           "Maximum",          "Minimum",
-      "Dot", "Concatenate", "Attention", "AdditiveAttention", "CategoryEncoding", "Functional"};
-  return node.layer && (node.layer.node().takes_named_tensors() || takes_initial_states(node.layer) ||
-                        merging.contains(node.layer.class_name()));
-}
-
-/// Whether axis 0 of a constant input of the call is that of the batch, as Keras' layers of several tensors
-/// have it: masks of attention may be without.
-bool is_by_rows(const GraphNode& node, size_t input, const Tensor& constant, const Tensor& x) {
-  if (!node.layer) return false;  // inputs_of_part() looks at what the op gives
-  if (!takes_constants_by_rows(node))
-    throw ShapeError("layer " + in_quotes(node.layer.name()) + " (" + node.layer.class_name() +
-                     ") is called with a constant of shape " + constant.shape().to_string() +
-                     ", which has as many rows as the batch, and on several replicas it is not known whether "
-                     "each is that of a row of the batch or all are for every row; give it as an Input where "
-                     "they are the batch's, else with an axis of size 1 in front or as a weight");
-  const auto names = node.arguments ? node.arguments->tensors : std::vector<std::string>();
-  if (input < names.size() && names[input] == "attention_mask") return constant.rank() > 2 * (x.rank() - 2);
-  return true;
-}
-
-/// The same of a constant as the mask of `x`.
-bool is_mask_by_rows(const GraphNode& node, const Tensor& mask, const Tensor& x) {
-  return node.layer.class_name() != "Softmax" || mask.rank() == x.rank();
-}
-
-/// Whether `x` is a replica's part of the batch, and `constant` has as many rows as the whole one.
-bool has_row_of_each(const CallOptions& of, const Tensor& constant, const Tensor& x) {
-  return of.global_rows > 1 && of.rows != of.global_rows && x.rank() > 0 && x.shape()[0] == of.rows &&
-         constant.rank() > 0 && constant.shape()[0] == of.global_rows;
-}
-
 /// A constant where `x` lies; where `by_rows()`, the rows of this replica.
 template <class ByRows>
 Tensor constant_beside(const Call& c, const Tensor& constant, const Tensor& x, const ByRows& by_rows) {
   const CallOptions& of = c.options();
-  const bool is_part = has_row_of_each(of, constant, x) && by_rows();
+  const bool is_part = is_part_beside_whole(of, constant, x) && by_rows();
   Tensor here = is_part ? constant.rows(of.first_row, of.rows) : constant;
   if (here.device() != x.device()) here = here.to(x.device());
   const Tensor mask = mask_of(constant);
@@ -93,15 +56,16 @@ void run_step(Call& c, const GraphStep& step, Tensors& values) {
   auto plain = [&](size_t i) {
     if (step.inputs[i] != kConstant) return value(step.inputs[i]);
     const Tensor& constant = node.inputs[i];
-    return constant_beside(c, constant, x, [&] { return is_by_rows(node, i, constant, x); });
+    return constant_beside(c, constant, x, [&] { return layer_takes_by_rows(node, i, constant, x); });
   };
   auto given = [&](size_t i) {
     for (const auto& [input, mask] : step.masks) {
       if (static_cast<size_t>(input) != i) continue;
       if (mask != kConstant) return given_mask(plain(i), value(mask));
       const Tensor& constant = node.masks[i];
-      return given_mask(plain(i),
-                        constant_beside(c, constant, x, [&] { return is_mask_by_rows(node, constant, x); }));
+      return given_mask(plain(i), constant_beside(c, constant, x, [&] {
+                          return layer_takes_mask_by_rows(node, constant, x);
+                        }));
     }
     if (std::find(step.bare.begin(), step.bare.end(), i) != step.bare.end()) return with_mask(plain(i), {});
     return plain(i);

@@ -1,16 +1,31 @@
+// A replica runs a graph on its part of the batch. Which constants beside it (`x + array`) it takes by rows:
+// - of a layer, by what the argument means (layer_takes_by_rows): layers draw and keep state, so that none is
+//   run to find out;
+// - of an op, by shape (PartShapes): of all ways, whole or by rows, the one whose result on the part is that
+//   on the whole batch but for the number of rows; whole where both are.
 #include <nyala/api/graph/part_constants.h>
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include <nyala/api/layers/rnn/recurrent_layer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/dispatch.h>
 
 namespace nyala::detail {
 
 namespace {
+
+bool takes_constants_by_rows(const GraphNode& node) {
+  static const std::set<std::string>& merging = *new std::set<std::string>{
+      "Add", "Subtract",    "Multiply",  "Average",           "Maximum",          "Minimum",
+      "Dot", "Concatenate", "Attention", "AdditiveAttention", "CategoryEncoding", "Functional"};
+  return node.layer && (node.layer.node().takes_named_tensors() || takes_initial_states(node.layer) ||
+                        merging.contains(node.layer.class_name()));
+}
 
 constexpr size_t kMostChosen = 6;  // constants of one step that may have the batch's rows
 
@@ -149,6 +164,28 @@ class PartShapes {
 }
 
 }  // namespace
+
+bool layer_takes_by_rows(const GraphNode& node, size_t input, const Tensor& constant, const Tensor& x) {
+  if (!node.layer) return false;  // inputs_of_part() looks at what the op gives
+  if (!takes_constants_by_rows(node))
+    throw ShapeError("layer " + in_quotes(node.layer.name()) + " (" + node.layer.class_name() +
+                     ") is called with a constant of shape " + constant.shape().to_string() +
+                     ", which has as many rows as the batch, and on several replicas it is not known whether "
+                     "each is that of a row of the batch or all are for every row; give it as an Input where "
+                     "they are the batch's, else with an axis of size 1 in front or as a weight");
+  const auto names = node.arguments ? node.arguments->tensors : std::vector<std::string>();
+  if (input < names.size() && names[input] == "attention_mask") return constant.rank() > 2 * (x.rank() - 2);
+  return true;
+}
+
+bool layer_takes_mask_by_rows(const GraphNode& node, const Tensor& mask, const Tensor& x) {
+  return node.layer.class_name() != "Softmax" || mask.rank() == x.rank();
+}
+
+bool is_part_beside_whole(const CallOptions& of, const Tensor& constant, const Tensor& x) {
+  return of.global_rows > 1 && of.rows != of.global_rows && x.rank() > 0 && x.shape()[0] == of.rows &&
+         constant.rank() > 0 && constant.shape()[0] == of.global_rows;
+}
 
 Tensors inputs_of_part(const CallOptions& of, const GraphStep& step, Tensors whole) {
   if (of.global_rows <= 1 || of.rows == of.global_rows) return whole;
