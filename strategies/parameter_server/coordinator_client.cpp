@@ -35,15 +35,38 @@ CoordinatorClient::CoordinatorClient(std::unique_ptr<ParameterConnection> chief,
   seed_ = whole_number_of(ask({.call = CoordinatorCall::hello}).text);
   watch_ = chief_->start(encode(CoordinatorRequest{.call = CoordinatorCall::watch, .worker = worker_}), {},
                          no_payload, kAsLongAsItTakes);
+  watcher_ = std::thread([this] { watch(); });
 }
 
-CoordinatorClient::~CoordinatorClient() { watch_.reset(); }
+CoordinatorClient::~CoordinatorClient() {
+  chief_->cancel();
+  watcher_.join();
+}
+
+// It is never answered: it ends with the chief, or with cancel().
+void CoordinatorClient::watch() {
+  try {
+    watch_->wait();
+  } catch (const std::exception& error) {
+    const std::lock_guard lock(mutex_);
+    lost_ = error.what();
+  }
+  chief_->cancel();
+}
 
 CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request) {
   request.worker = worker_;
   const bool waits = request.call == CoordinatorCall::join || request.call == CoordinatorCall::next;
-  const auto call = chief_->start(encode(request), {}, no_payload, waits ? kAsLongAsItTakes : timeout_);
-  CoordinatorReply reply = decode_coordinator_reply(call->wait());
+  const CoordinatorReply reply = [&] {
+    try {
+      return decode_coordinator_reply(
+          chief_->start(encode(request), {}, no_payload, waits ? kAsLongAsItTakes : timeout_)->wait());
+    } catch (const CommunicationError&) {
+      const std::lock_guard lock(mutex_);
+      if (!lost_.empty()) throw PeerLostError("ParameterServerStrategy: the chief is gone: " + lost_);
+      rethrow_with_prefix("ParameterServerStrategy: the chief: ");
+    }
+  }();
   if (reply.kind == CoordinatorReply::Kind::failed) throw CommunicationError(reply.text);
   return reply;
 }

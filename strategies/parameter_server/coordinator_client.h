@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <nyala/strategies/parameter_server/coordinator_message.h>
@@ -14,7 +16,8 @@ namespace nyala::detail {
 /// A whole number in a text of the coordinator. Throws CommunicationError for another text.
 uint64_t whole_number_of(const std::string& text);
 
-/// A worker's end of the Coordinator. One thread at a time.
+/// A worker's end of the Coordinator. One thread at a time. A call stays open as long as both live: by it the
+/// chief learns of the worker's end, and what waits for a chief that is gone throws PeerLostError at once.
 class CoordinatorClient {
  public:
   /// Waits `timeout` for the chief to be there.
@@ -35,11 +38,15 @@ class CoordinatorClient {
 
  private:
   CoordinatorReply ask(CoordinatorRequest request);
+  void watch();
 
   std::unique_ptr<ParameterConnection> chief_;
   std::chrono::milliseconds timeout_;
   uint64_t worker_, seed_ = 0;
   std::unique_ptr<ParameterCall> watch_;
+  std::mutex mutex_;
+  std::string lost_;  // why the chief is; "" as long as it is there
+  std::thread watcher_;
 };
 
 }  // namespace nyala::detail
