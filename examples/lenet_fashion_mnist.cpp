@@ -1,8 +1,8 @@
 // Trains a LeNet on Fashion-MNIST on two devices, saves a checkpoint after every epoch, loads it under
 // another strategy and shows that both models evaluate to the same numbers.
-// --strategy one_device|mirrored|central_storage|multi_worker|parameter_server: another strategy than mirrored.
-// For several processes: nyala launch -n 3 -- ./lenet_fashion_mnist --strategy multi_worker
-// or nyala launch --ps 2 --workers 3 --chief -- ./lenet_fashion_mnist --strategy parameter_server
+// --strategy one_device|mirrored|central_storage|multi_worker|parameter_server: another one than mirrored.
+// For several processes: nyala launch -n 3 -- ./lenet_fashion_mnist --strategy multi_worker, or
+// nyala launch --ps 2 --workers 3 --chief -- ./lenet_fashion_mnist --strategy parameter_server
 // --rows N: of the first N pictures only.
 #include <nyala/nyala.h>
 
@@ -43,9 +43,8 @@ Strategy chosen_strategy(const std::string& name) {
     if (!strategy.is_chief()) be_silent();
     return strategy;
   }
-  std::fprintf(stderr,
-               "--strategy: expected one_device, mirrored, central_storage, multi_worker or parameter_server: %s\n",
-               name.c_str());
+  std::fprintf(stderr, "--strategy: expected one_device, mirrored, central_storage, multi_worker or "
+                       "parameter_server: %s\n", name.c_str());
   std::exit(2);
 }
 

@@ -163,7 +163,8 @@ int64_t Feed::resume(int64_t first, int64_t epoch, int64_t batch) {
 // of the epochs before.
 bool Feed::seek(int64_t epoch, int64_t batch) {
   const bool runs_on = config_.steps_per_epoch > 0, begun = iterator_ || parts_ || own_;
-  const int64_t ahead = runs_on ? (epoch - epoch_) * config_.steps_per_epoch + batch - taken_ : batch - taken_;
+  const int64_t ahead =
+      runs_on ? (epoch - epoch_) * config_.steps_per_epoch + batch - taken_ : batch - taken_;
   if (!begun || ahead < 0 || (!runs_on && epoch != epoch_)) {
     iterator_.reset(), parts_.reset(), own_.reset();
     for (int64_t past = runs_on ? 0 : epoch; past < epoch; ++past) {

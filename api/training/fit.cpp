@@ -170,7 +170,8 @@ Fit::Fit(Model model, DataArgument data, const FitConfig& config)
 void Fit::check_workers() {
   if (strategy().parameter_server_job() && config_.cache_frozen_features)
     throw InvalidArgumentError(
-        "fit: cache_frozen_features keeps what one process computes of all batches; under ParameterServerStrategy "
+        "fit: cache_frozen_features keeps what one process computes of all batches; under "
+        "ParameterServerStrategy "
         "workers have some of them each, leave it out");
 }
 
@@ -378,8 +379,8 @@ void Fit::call_epoch_begin(int epoch, int64_t step) {
   if (step == 0) stepper_.reset();
 }
 
-/// Batches are counted as they are done; callbacks of batches see values that are some batches old, a second at
-/// most.
+/// Batches are counted as they are done; callbacks of batches see values that are some batches old, a second
+/// at most.
 void Fit::train_epoch_by_workers(int epoch) {
   resume_.epoch = -1;
   resume_.batch = 0;

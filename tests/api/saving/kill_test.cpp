@@ -94,7 +94,7 @@ TEST_P(KilledTraining, EndsWithTheSameBits) {
   ASSERT_GT(expected.size(), 10000u);
   DrawStream random(21);
   int kills = 0;
-  for (int round = 0; kills < 12 && round < 40; ++round) {
+  for (int round = 0; kills < 12 && round < 200; ++round) {
     std::filesystem::remove_all(killed.path());
     std::filesystem::create_directories(killed.path());
     const int now = train_with_kills(killed.path().string(), replicas, random, time);
