@@ -9,6 +9,10 @@
 
 namespace nyala {
 
+namespace detail {
+class PartChoices;
+}  // namespace detail
+
 /// In place of a value's number: the node holds the tensor, as in `x / 3.0`, or the mask.
 inline constexpr int kConstant = -1;
 
@@ -17,11 +21,12 @@ struct GraphStep {
   const GraphNode* node = nullptr;
   std::vector<int> inputs = {};
   int first_output = 0;
-  std::vector<std::pair<int, int>> masks = {};     // input, value of the mask that it is given
-  std::vector<size_t> bare = {};                   // inputs whose mask was taken off
-  std::vector<int> last_uses = {};                 // values nobody reads after this step
-  FusedParts fused = {};                           // of the neighbours, computed here
-  std::shared_ptr<const FoldedLayer> folded = {};  // computes the step, with neighbours, if not null
+  std::vector<std::pair<int, int>> masks = {};        // input, value of the mask that it is given
+  std::vector<size_t> bare = {};                      // inputs whose mask was taken off
+  std::vector<int> last_uses = {};                    // values nobody reads after this step
+  FusedParts fused = {};                              // of the neighbours, computed here
+  std::shared_ptr<const FoldedLayer> folded = {};     // computes the step, with neighbours, if not null
+  std::shared_ptr<detail::PartChoices> choices = {};  // of an op with constants
 };
 
 /// The steps of a graph in order, and the values that it gives.

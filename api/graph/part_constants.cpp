@@ -2,10 +2,11 @@
 // - of a layer, by what the argument means (layer_takes_by_rows): layers draw and keep state, so that none is
 //   run to find out;
 // - of an op, by shape (PartShapes): of all ways, whole or by rows, the one whose result on the part is that
-//   on the whole batch but for the number of rows; whole where both are.
+//   on the whole batch but for the number of rows; whole where both are. PartChoices keeps it with the step.
 #include <nyala/api/graph/part_constants.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,6 +29,14 @@ bool takes_constants_by_rows(const GraphNode& node) {
 }
 
 constexpr size_t kMostChosen = 6;  // constants of one step that may have the batch's rows
+
+/// The part's rows of a constant that has the batch's, one or several for each of them.
+Tensor part_of(const CallOptions& of, const Tensor& constant) {
+  const int64_t each = constant.shape()[0] / of.global_rows;
+  const Tensor part = constant.rows(of.first_row * each, of.rows * each);
+  const Tensor mask = mask_of(constant);
+  return mask.defined() ? with_mask(part, part_of(of, mask)) : part;
+}
 
 /// How one result on the part compares with that on the whole batch.
 enum class Fit { rows, other_axis, none };
@@ -59,13 +68,6 @@ class PartShapes {
     for (const size_t i : constants_)
       if (whole_[i].rank() > 0 && whole_[i].shape()[0] == of_.global_rows * rows_of_row_) found.push_back(i);
     return found;
-  }
-
-  /// The part's rows of a constant.
-  Tensor part_of(const Tensor& constant) const {
-    const Tensor part = constant.rows(of_.first_row * rows_of_row_, of_.rows * rows_of_row_);
-    const Tensor mask = mask_of(constant);
-    return mask.defined() ? with_mask(part, part_of(mask)) : part;
   }
 
   Shapes on_whole_batch() const {
@@ -163,6 +165,29 @@ class PartShapes {
       text + "; use one device, or make the constant an input of the model");
 }
 
+/// The inputs of a step that go by rows.
+std::vector<size_t> find_inputs_by_rows(const CallOptions& of, const GraphStep& step, const Tensors& whole) {
+  const PartShapes shapes(of, step, whole);
+  if (!shapes.need_a_choice()) return {};
+  const std::vector<size_t> may_be = shapes.with_rows();
+  const Shapes expected = shapes.on_whole_batch();
+  std::optional<std::vector<size_t>> best;
+  Fit best_fit = Fit::none;
+  for (size_t chosen = 0; chosen < size_t{1} << std::min(may_be.size(), kMostChosen); ++chosen) {
+    Tensors inputs = whole;
+    std::vector<size_t> by_rows;
+    for (size_t i = 0; i < std::min(may_be.size(), kMostChosen); ++i)
+      if (chosen >> i & 1) by_rows.push_back(may_be[i]);
+    for (const size_t i : by_rows) inputs[i] = part_of(of, inputs[i]);
+    const std::optional<Shapes> given = shapes.on_part(inputs);
+    if (!given || shapes.fit(expected, *given) >= best_fit) continue;
+    best_fit = shapes.fit(expected, *given);
+    best = std::move(by_rows);
+  }
+  if (!best) refuse_part(of, step, whole);
+  return *best;
+}
+
 }  // namespace
 
 bool layer_takes_by_rows(const GraphNode& node, size_t input, const Tensor& constant, const Tensor& x) {
@@ -187,25 +212,42 @@ bool is_part_beside_whole(const CallOptions& of, const Tensor& constant, const T
          constant.rank() > 0 && constant.shape()[0] == of.global_rows;
 }
 
-Tensors inputs_of_part(const CallOptions& of, const GraphStep& step, Tensors whole) {
-  if (of.global_rows <= 1 || of.rows == of.global_rows) return whole;
-  const PartShapes shapes(of, step, whole);
-  if (!shapes.need_a_choice()) return whole;
-  const std::vector<size_t> by_rows = shapes.with_rows();
-  const Shapes expected = shapes.on_whole_batch();
-  std::optional<Tensors> best;
-  Fit best_fit = Fit::none;
-  for (size_t chosen = 0; chosen < size_t{1} << std::min(by_rows.size(), kMostChosen); ++chosen) {
-    Tensors inputs = whole;
-    for (size_t i = 0; i < std::min(by_rows.size(), kMostChosen); ++i)
-      if (chosen >> i & 1) inputs[by_rows[i]] = shapes.part_of(inputs[by_rows[i]]);
-    const std::optional<Shapes> given = shapes.on_part(inputs);
-    if (!given || shapes.fit(expected, *given) >= best_fit) continue;
-    best_fit = shapes.fit(expected, *given);
-    best = std::move(inputs);
+/// What was found for one size of the batch and of the part.
+struct PartChoices::Known {
+  int64_t rows = 0, global_rows = 0;
+  Shapes shapes;
+  std::shared_ptr<const std::vector<size_t>> by_rows;
+
+  bool is_for(const CallOptions& of, const Tensors& whole) const {
+    return rows == of.rows && global_rows == of.global_rows &&
+           std::ranges::equal(whole, shapes, {}, [](const Tensor& input) { return input.shape(); });
   }
-  if (!best) refuse_part(of, step, whole);
-  return *best;
+};
+
+PartChoices::PartChoices() = default;
+PartChoices::~PartChoices() = default;
+
+std::shared_ptr<const std::vector<size_t>> PartChoices::by_rows(const CallOptions& of, const GraphStep& step,
+                                                                const Tensors& whole) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Known& one : known_)
+      if (one.is_for(of, whole)) return one.by_rows;
+  }
+  Known found{of.rows, of.global_rows};
+  found.by_rows = std::make_shared<const std::vector<size_t>>(find_inputs_by_rows(of, step, whole));
+  for (const Tensor& input : whole) found.shapes.push_back(input.shape());
+  constexpr size_t kMostKnown = 16;  // sizes of batches that differ without end are found anew
+  const std::lock_guard lock(mutex_);
+  if (known_.size() == kMostKnown) known_.clear();
+  known_.push_back(std::move(found));
+  return known_.back().by_rows;
+}
+
+Tensors inputs_of_part(const CallOptions& of, const GraphStep& step, Tensors whole) {
+  if (!step.choices || of.global_rows <= 1 || of.rows == of.global_rows) return whole;
+  for (const size_t i : *step.choices->by_rows(of, step, whole)) whole[i] = part_of(of, whole[i]);
+  return whole;
 }
 
 }  // namespace nyala::detail

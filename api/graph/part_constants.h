@@ -1,6 +1,10 @@
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include <nyala/api/graph/graph_step.h>
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala::detail {
 
@@ -11,6 +15,21 @@ bool is_part_beside_whole(const CallOptions& of, const Tensor& constant, const T
 bool layer_takes_by_rows(const GraphNode& node, size_t input, const Tensor& constant, const Tensor& x);
 /// The same of a constant as the mask of `x`.
 bool layer_takes_mask_by_rows(const GraphNode& node, const Tensor& mask, const Tensor& x);
+
+/// Which inputs of one step of a plan, an op with constants, go by rows: found once for each size of the
+/// batch and of the part. Thread-safe.
+class PartChoices {
+ public:
+  PartChoices();
+  ~PartChoices();
+  std::shared_ptr<const std::vector<size_t>> by_rows(const CallOptions& of, const GraphStep& step,
+                                                     const Tensors& whole);
+
+ private:
+  struct Known;
+  Mutex mutex_;
+  std::vector<Known> known_;
+};
 
 /// The inputs of an op that runs on one replica's part of the batch (`of`), `whole` with its constants as the
 /// graph has them: of constants that have the batch's rows, those of the part. Which these are is found by

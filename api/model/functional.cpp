@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include <nyala/api/graph/fitted_input.h>
+#include <nyala/api/graph/part_constants.h>
 #include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/input_dtype.h>
 #include <nyala/backend/core/error.h>
@@ -106,6 +107,8 @@ void FunctionalNode::plan() {
       if (is_given_mask(*node, i, !bare.empty()))
         step.masks.emplace_back(static_cast<int>(i),
                                 symbolic(node->masks[i]) ? value_of(node->masks[i]) : kConstant);
+    if (!node->layer && std::ranges::find(step.inputs, kConstant) != step.inputs.end())
+      step.choices = std::make_shared<detail::PartChoices>();
     for (size_t i = 0; i < node->outputs.size(); ++i) number[{node.get(), i}] = plan.num_values++;
     plan.steps.push_back(std::move(step));
   }

@@ -207,6 +207,26 @@ TEST(WarmStep, MeansOverTheRowsOfAllReplicasAllocateNothing) {
   expect_warm_step_is_free(MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).scope(centered), 2, batch);
 }
 
+/// Ops with constants: per row of the batch, of which replicas take their part, and whole.
+Model with_constants() {
+  const Input input({28, 28, 1});
+  Tensor x = Dense(10)(Flatten()(Rescaling(1 / 255.0)(input)));
+  for (int i = 0; i < 4; ++i)
+    x = (x + Tensor::full({24, 1}, 0.5)) * Tensor::full({10}, 0.9) - Tensor::full({24, 10}, 0.1);
+  Model net(input, x);
+  net.compile({.optimizer = SGD(1e-3), .loss = SparseCategoricalCrossentropy({.from_logits = true})});
+  return net;
+}
+
+// Which constants go by rows is found once for each size of batch.
+TEST(WarmStep, ConstantsOfOpsAllocateNothing) {
+  configure_logical_devices("cpu", 2);
+  const double with_lists = kNewsPerOp + 1;  // of each op's inputs
+  expect_warm_step_is_free(with_constants(), 1, batch_of(24), with_lists);
+  expect_warm_step_is_free(MirroredStrategy({.devices = {"cpu:0", "cpu:1"}}).scope(with_constants), 2,
+                           batch_of(24), with_lists);
+}
+
 // What keeps threads apart is looked at in every call, however small.
 TEST(WarmStep, BeginningToUseAModelAllocatesNothing) {
   const Model model = lenet();
