@@ -121,8 +121,8 @@ std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& 
   if (request.call == Call::watch) return std::nullopt;
   if (request.call == Call::hello) return CoordinatorReply{.text = std::to_string(options_.seed)};
   if (request.call != Call::join && request.call != Call::next) return CoordinatorReply{};
-  if (failed_) return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = *failed_};
   if (const auto over = results_.find(request.training); over != results_.end()) return over->second;
+  if (failed_) return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = *failed_};
   if (!is_on_ || request.training != training_) return std::nullopt;
   if (request.call == Call::next) return batch_for(request.worker);
   if (request.text == facts_) return CoordinatorReply{.text = greeting_};

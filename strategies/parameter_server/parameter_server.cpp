@@ -214,13 +214,14 @@ bool ParameterServer::create(const ParameterEntry& entry, const std::byte* value
 // The same rule for the same variables goes on with its state.
 void ParameterServer::set_rule(const ParameterRequest& request) {
   const Variables variables = known(request.entries);
-  std::set<std::string> names;
-  for (const ParameterEntry& entry : request.entries) names.insert(entry.name);
+  std::vector<std::string> names;
+  for (const ParameterEntry& entry : request.entries) names.push_back(entry.name);
   if (rule_ && rule_text_ == request.text && rule_names_ == names && no_decay_ == request.names) return;
   std::unique_ptr<ServerRule> made = read_rule_(request.text, request.names);
   if (!variables.empty()) made->build(*store_, variables);
   rule_ = std::move(made);
   rule_text_ = request.text;
+  has_rule_ = {names.begin(), names.end()};
   rule_names_ = std::move(names);
   no_decay_ = request.names;
 }
@@ -242,7 +243,7 @@ void ParameterServer::exchange(const ParameterRequest& request, const Bytes& pay
     if (!entry.is_there) continue;
     if (!entry.trainable) {
       added.emplace_back(variables[i], on_host(entry, value));
-    } else if (!rule_names_.contains(entry.name)) {
+    } else if (!has_rule_.contains(entry.name)) {
       throw InvalidArgumentError("parameter server: variable " + in_quotes(entry.name) +
                                  " has a gradient, but the optimizer does not update it");
     } else {
@@ -358,7 +359,7 @@ bool ParameterServer::write_snapshot(uint64_t mark) {
   ServerSnapshot snapshot{.version = version_,
                           .mark = mark,
                           .rule = rule_text_,
-                          .rule_names = {rule_names_.begin(), rule_names_.end()},
+                          .rule_names = rule_names_,
                           .no_decay = no_decay_};
   for (const auto& [process, ids] : applied_) snapshot.applied[process] = ids.ranges();
   Tensors values;
@@ -384,9 +385,13 @@ void ParameterServer::read_snapshot() {
   size_t next = 0;
   for (const ParameterEntry& entry : snapshot.variables) create(entry, bytes_of(values.at(next++)).data());
   ParameterRequest rule{.text = snapshot.rule, .names = snapshot.no_decay};
-  for (const ParameterEntry& entry : snapshot.variables)
-    if (std::ranges::find(snapshot.rule_names, entry.name) != snapshot.rule_names.end())
-      rule.entries.push_back(entry);
+  for (const std::string& name : snapshot.rule_names) {
+    const auto entry = std::ranges::find(snapshot.variables, name, &ParameterEntry::name);
+    if (entry == snapshot.variables.end())
+      throw FileFormatError("no snapshot of a parameter server: its rule is for " + in_quotes(name) +
+                            ", which it does not have");
+    rule.entries.push_back(*entry);
+  }
   if (!rule.text.empty()) set_rule(rule);
   if (!snapshot.state.empty())
     rule_->load_state({values.begin() + static_cast<std::ptrdiff_t>(next), values.end()});

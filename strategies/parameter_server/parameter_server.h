@@ -64,7 +64,8 @@ class ParameterServer final : public ParameterService {
   std::map<std::string, Variable, std::less<>> variables_;
   std::unique_ptr<ServerRule> rule_;
   std::string rule_text_;
-  std::set<std::string> rule_names_;
+  std::vector<std::string> rule_names_;  // in the order of the rule's variables
+  std::set<std::string> has_rule_;       // the same names
   std::vector<std::string> no_decay_;
   uint64_t version_ = 0;
   std::map<uint64_t, AppliedIds> applied_;  // by process

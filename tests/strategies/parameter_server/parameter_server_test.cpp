@@ -38,6 +38,7 @@ class DescentRule final : public ServerRule {
   }
   void build(ParameterStore&, const Variables& variables) override {
     rule_ = std::make_unique<PlainDescent>(variables, rate_, steps_);
+    while (places_.size() < variables.size()) places_.push_back(static_cast<double>(places_.size()));
   }
   UpdateRule& rule_for(ParameterStore&, const Variables& active) override {
     if (active == rule_->variables()) return *rule_;
@@ -45,9 +46,16 @@ class DescentRule final : public ServerRule {
     return *part_;
   }
   std::vector<std::pair<std::string, Tensor>> state() const override {
-    return {{"iteration", Tensor::scalar(int64_t{rule_ ? rule_->steps : 0})}};
+    std::vector<std::pair<std::string, Tensor>> state = {
+        {"iteration", Tensor::scalar(int64_t{rule_ ? rule_->steps : 0})}};
+    for (size_t i = 0; i < places_.size(); ++i)
+      state.emplace_back("place of " + rule_->variables()[i].path(), Tensor::scalar(places_[i]));
+    return state;
   }
-  void load_state(const Tensors& values) override { rule_->steps = static_cast<int>(values.at(0).item()); }
+  void load_state(const Tensors& values) override {
+    rule_->steps = static_cast<int>(values.at(0).item());
+    for (size_t i = 0; i < places_.size(); ++i) places_[i] = values.at(i + 1).item();
+  }
   void set_learning_rate(double rate) override {
     rule_ = std::make_unique<PlainDescent>(Variables(rule_->variables()), rate, steps_);
   }
@@ -56,6 +64,7 @@ class DescentRule final : public ServerRule {
   double rate_;
   int steps_ = 1;
   std::unique_ptr<PlainDescent> rule_, part_;
+  std::vector<double> places_;  // of each variable when the rule was made
 };
 
 ServerRuleReader read_descent() {
@@ -240,7 +249,8 @@ TEST(ParameterServer, TheSameRuleKeepsItsState) {
   EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 1.0);
   one.remote->set_rule("2", {}, {a});
   EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 0.0);
-  one.remote->load_rule_state({{"iteration", Tensor::scalar(int64_t{9})}});
+  one.remote->load_rule_state(
+      {{"iteration", Tensor::scalar(int64_t{9})}, {"place of a", Tensor::scalar(0.0)}});
   EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 9.0);
 }
 
@@ -313,6 +323,18 @@ TEST(ParameterServer, OneThatIsStartedAgainGoesOnFromItsSnapshot) {
   EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
   one.push(a, 1.0, 2);
   EXPECT_THAT(floats(a.value()), ElementsAre(-1.0f, -1.0f));
+}
+
+TEST(ParameterServer, ASnapshotKeepsTheOrderOfTheRulesVariables) {
+  const ScratchFolder folder;
+  RestartedServer server(folder.file("ps-0.snapshot"));
+  Process one(server.parameters(std::chrono::seconds(10)));
+  const Variable b = one.make("b", 1.0), a = one.make("a", 1.0);
+  one.remote->set_rule("1", {}, {b, a});
+  one.remote->snapshot(1);
+  server.restart();
+  EXPECT_EQ(one.remote->rule_state().at("place of b").item(), 0.0);
+  EXPECT_EQ(one.remote->rule_state().at("place of a").item(), 1.0);
 }
 
 TEST(ParameterServer, OneThatHasLostItsVariablesIsAnError) {

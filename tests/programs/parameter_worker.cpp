@@ -1,0 +1,92 @@
+// One of the processes of a training with parameter servers, for tests of `nyala launch --ps`:
+// parameter_worker <what>. Chief and workers say the loss, a sum of the weights and (the chief) the updates
+// in the end. What: "turns" (no gradient is stale), "free", "one_device"; "kill worker 0", "kill ps 0", "kill
+// chief 0" (free; the chief's callback does it in the seventh batch, once); "throw" (the model of worker 0
+// throws in its third step); "other" (worker 0 has another optimizer). Each process leaves its number in a
+// file.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include <nyala/nyala.h>
+
+using namespace nyala;
+
+namespace {
+
+struct Killer : Callback {
+  explicit Killer(std::string whom) : whom_(std::move(whom)) {}
+  void on_train_batch_end(int64_t, Logs&) override {
+    if (++steps_ != 7) return;
+    int pid = 0;
+    if (std::ifstream(whom_ + ".pid") >> pid) ::kill(pid, SIGKILL);
+  }
+
+ private:
+  std::string whom_;
+  int steps_ = 0;
+};
+
+/// The task of this process: "worker 0".
+std::string task() {
+  const auto resolver = choose_cluster_resolver().resolver;
+  return resolver->task_type() + " " + std::to_string(resolver->task_id());
+}
+
+Sequential network(bool throws) {
+  Sequential net({Input({4}), Dense(8, {.activation = "tanh"}), BatchNormalization(), Dropout(0.2)});
+  net.add(Lambda([throws, steps = 0](const Tensor& x) mutable {
+    if (throws && !x.is_abstract() && ++steps == 3) throw std::runtime_error("the layer has no disk");
+    return x;
+  }));
+  net.add(Dense(1));
+  return net;
+}
+
+int train(const std::string& what, const Strategy& strategy, bool says_updates) {
+  const bool is_first_worker = what != "one_device" && task() == "worker 0";
+  const auto scope = strategy.scope();
+  const Sequential model = network(what == "throw" && is_first_worker);
+  model.compile({.optimizer = what == "other" && is_first_worker ? Optimizer(SGD()) : Optimizer(Adam(0.01)),
+                 .loss = "mse"});
+  const Tensor x = ops::sin(ops::reshape(ops::arange(960.0), {240, 4})), y = ops::sum(x, {1}, true);
+  std::vector<CallbackArgument> callbacks;
+  if (what.starts_with("kill ")) callbacks.emplace_back(Killer(what.substr(5)));
+  const History history =
+      model.fit(x, y, {.batch_size = 12, .epochs = 4, .verbose = 0, .callbacks = callbacks});
+  double weights = 0;
+  for (const Tensor& weight : model.get_weights()) weights += ops::sum(ops::abs(weight)).item();
+  std::printf("loss %.6f, weights %.6f%s\n", history["loss"].back(), weights,
+              says_updates ? (", updates " + std::to_string(model.optimizer().iterations())).c_str() : "");
+  return 0;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const std::string what = arguments[1];
+  try {
+    set_random_seed(3);
+    if (what == "one_device") return train(what, OneDeviceStrategy("cpu:0"), true);
+    std::ofstream(task() + ".pid") << ::getpid() << std::endl;
+    if (is_parameter_server()) return serve_parameters();
+    const ParameterServerStrategy strategy({.timeout = std::chrono::seconds(30),
+                                            .staleness = what == "turns" ? 0 : -1,
+                                            .snapshot_interval = std::chrono::milliseconds(1)});
+    return train(what, strategy, strategy.is_chief());
+  } catch (const PeerLostError& error) {
+    std::fprintf(stderr, "lost: %s\n", error.what());
+    return 3;
+  } catch (const CommunicationError& error) {
+    std::fprintf(stderr, "communication: %s\n", error.what());
+    return 4;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 5;
+  }
+}
