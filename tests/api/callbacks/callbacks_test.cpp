@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -244,7 +245,8 @@ TEST(LearningRateSchedulerCallback, FunctionsOfEpochAndOfEpochAndRate) {
 }
 
 std::filesystem::path fresh_folder(const std::string& name) {
-  const auto folder = std::filesystem::temp_directory_path() / ("nyala_callbacks_" + name);
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("nyala_callbacks_" + name + "_" + std::to_string(::getpid()));
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   return folder;
