@@ -14,6 +14,7 @@
 
 #include <nyala/backend/core/log.h>
 #include <nyala/strategies/control/control_server.h>
+#include <nyala/tests/support/certificates.h>
 #include <nyala/tests/support/child_process.h>
 #include <nyala/tests/support/error_text.h>
 
@@ -202,36 +203,24 @@ TEST_F(ControlPlane, OffTheLoopbackSomethingProtectsIt) {
 
 /// Certificates are made by the openssl command.
 TEST_F(ControlPlane, CertificatesSayWhoTakesPart) {
-  const std::string folder = testing::TempDir() + "/certificates_" + std::to_string(::getpid());
-  std::filesystem::create_directories(folder);
-  const std::string make =
-      "cd " + folder +
-      " && { openssl ecparam -genkey -name prime256v1 -out ca.key; "
-      "openssl req -x509 -new -key ca.key -subj /CN=ca -days 2 -out ca.pem; "
-      "openssl ecparam -genkey -name prime256v1 -out other.key; "
-      "openssl req -x509 -new -key other.key -subj /CN=other -days 2 -out other.pem; "
-      "openssl ecparam -genkey -name prime256v1 -out own.key; "
-      "openssl req -new -key own.key -subj /CN=worker -out own.csr; "
-      "echo subjectAltName=IP:127.0.0.1 > ext; openssl x509 -req -in own.csr -CA ca.pem "
-      "-CAkey ca.key -CAcreateserial -days 2 -extfile ext -out own.pem; } >/dev/null 2>&1";
-  if (std::system(make.c_str()) != 0 || !std::filesystem::exists(folder + "/own.pem"))
-    GTEST_SKIP() << "the openssl command is not there";
-  const ControlSecurity tls{.ca_file = folder + "/ca.pem",
-                            .certificate_file = folder + "/own.pem",
-                            .key_file = folder + "/own.key"};
+  const Certificates certificates(testing::TempDir());
+  if (!certificates.are_there()) GTEST_SKIP() << "the openssl command is not there";
+  const ControlSecurity tls{.ca_file = certificates.path("ca.pem"),
+                            .certificate_file = certificates.path("own.pem"),
+                            .key_file = certificates.path("own.key")};
   const ControlServer server(loopback(), tls, {.size = 1});
   ControlClientOptions config = member(server, 0, 1);
   config.timeout = 300ms;
   expect_error<TimeoutError>([&] { ControlClient client(config); }, {server.address().text()});
-  config.security = {.ca_file = folder + "/other.pem",  // which has not signed the server's certificate
-                     .certificate_file = folder + "/own.pem",
-                     .key_file = folder + "/own.key"};
+  config.security = {
+      .ca_file = certificates.path("other.pem"),  // which has not signed the server's certificate
+      .certificate_file = certificates.path("own.pem"),
+      .key_file = certificates.path("own.key")};
   expect_error<TimeoutError>([&] { ControlClient client(config); },
                              {server.address().text(), "certificate verify failed"});
   config.security = tls;
   config.timeout = 10s;
   EXPECT_EQ(ControlClient(config).generation(), 1u);
-  std::filesystem::remove_all(folder);
 }
 
 /// Real processes: one of three is killed, and the others hear of it long before their timeout.
