@@ -36,9 +36,9 @@ double cost_of(const std::function<void()>& work) {
   return now() - start;
 }
 
-/// `make(n)` gives what is timed. Linear work takes 8 times as long for 8 times the size, quadratic 64 times. Even
-/// this thread's own seconds grow where neighbours take the caches of a small machine, so one of a few pairs of
-/// measurements has to show what the work is: of quadratic work none does.
+/// `make(n)` gives what is timed. Linear work takes 8 times as long for 8 times the size, quadratic 64 times.
+/// Even this thread's own seconds grow where neighbours take the caches, so one of a few pairs of measurements
+/// has to show what the work is: of quadratic work none does.
 void expect_no_square(int64_t n, const std::function<std::function<void()>(int64_t)>& make) {
   constexpr int kPairs = 8;
   const std::function<void()> small = make(n / 8), large = make(n);

@@ -175,7 +175,7 @@ TEST_F(GrpcParameterTransport, CertificatesSayWhoTakesPart) {
   ControlSecurity other = tls;
   other.ca_file = certificates.path("other.pem");
   listen(tls);
-  EXPECT_EQ(call(*connect(tls), "echo", pattern(3'000'000)), "answer to echo");
+  EXPECT_EQ(call(*connect(tls), "echo", pattern(20'000)), "answer to echo");
   expect_error<PeerLostError>([&] { call(*connect(other), "echo", {}, 500ms); },
                               {"127.0.0.1:" + std::to_string(port_), "certificate verify failed"});
   expect_error<PeerLostError>([&] { call(*connect({}), "echo", {}, 500ms); }, {"127.0.0.1"});
