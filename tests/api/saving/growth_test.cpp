@@ -37,7 +37,7 @@ double cost_of(const std::function<void()>& work) {
 }
 
 /// `make(n)` gives what is timed. Linear work takes 8 times as long for 8 times the size, quadratic 64 times.
-/// Even this thread's own seconds grow where neighbours take the caches, so one of a few pairs of measurements
+/// Even this thread's own seconds grow where neighbours take the caches, so one of a few pairs of them
 /// has to show what the work is: of quadratic work none does.
 void expect_no_square(int64_t n, const std::function<std::function<void()>(int64_t)>& make) {
   constexpr int kPairs = 8;
