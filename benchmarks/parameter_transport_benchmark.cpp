@@ -1,5 +1,6 @@
 // Tensors to (push) and from (pull) a parameter server in another process, over the loopback, beside a plain
-// gRPC stream of ByteBuffers of a megabyte that copies nothing but what is received, and a round trip of 1 MB.
+// gRPC stream of ByteBuffers of a megabyte that copies nothing but what is received, and a round trip of
+// 1 MB.
 //   parameter_transport_benchmark [--benchmark_filter=...]
 // bytes_per_second counts the payload once.
 #include <benchmark/benchmark.h>
