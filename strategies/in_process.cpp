@@ -80,15 +80,18 @@ InProcessStrategy::InProcessStrategy(InProcessOptions options)
       registration_(*store_, *this) {
   group_.profiler = buckets_.profiler = &profiler_;
   for (size_t i = 0; i < options_.devices.size(); ++i) tapes_.push_back(std::make_unique<Tape>());
-  if (options_.parameter_servers)
+  if (options_.parameter_servers) {
     store_->set_created(
         [this](const Variable& made) { options_.parameter_servers->parameters().created(made); });
+    options_.parameter_servers->take_part = [this](std::shared_ptr<ProcessExchange> pieces) {
+      take_part(std::move(pieces));
+    };
+  }
   if (!processes_) return;
   group_.set_processes(processes_);
   store_->set_processes(processes_);
   buckets_.set_exchange(processes_, options_.processes.gradients);
-  if (generations_)
-    generations_->set_connected([this](const ProcessCommunicators& next) { follow(next); });
+  if (generations_) generations_->set_connected([this](const ProcessCommunicators& next) { follow(next); });
 }
 
 // Nobody is to miss this process when it takes what it spoke by with it.
@@ -102,6 +105,14 @@ void InProcessStrategy::follow(const ProcessCommunicators& processes) {
   buckets_.disarm();
   pending_.clear();
   gathered_.clear();
+}
+
+// Gradients stay here: servers sum them.
+void InProcessStrategy::take_part(std::shared_ptr<ProcessExchange> pieces) {
+  pieces_ = std::move(pieces);
+  group_.set_processes(pieces_);
+  group_.set_ids(pieces_ ? ReplicaIds{pieces_->first_replica(), pieces_->num_replicas()}
+                         : ReplicaIds{0, group_.size()});
 }
 
 RowRange InProcessStrategy::rows_of(int replica_id, int64_t global_rows) const {

@@ -53,7 +53,9 @@ class InProcessStrategy final : public StrategyNode {
   std::string name() const override { return options_.name; }
   int num_replicas_in_sync() const override { return group_.num_replicas(); }
   int num_local_replicas() const override { return group_.size(); }
-  ProcessLink* processes() override { return processes_.get(); }
+  ProcessExchange* processes() override { return pieces_ ? pieces_.get() : processes_.get(); }
+  /// Those of MultiWorkerMirroredStrategy; null: there are none.
+  ProcessLink* link() { return processes_.get(); }
   ProcessGenerations* generations() override { return generations_.get(); }
   detail::ParameterServerJob* parameter_server_job() override { return options_.parameter_servers.get(); }
   std::string describe() const override;
@@ -95,6 +97,7 @@ class InProcessStrategy final : public StrategyNode {
   };
 
   void follow(const ProcessCommunicators& processes);
+  void take_part(std::shared_ptr<ProcessExchange> pieces);
   /// What is applied in the place of `rule`: itself, unless servers apply it.
   UpdateRule& acting(UpdateRule& rule);
   bool runs_on_this_thread() const;
@@ -117,7 +120,8 @@ class InProcessStrategy final : public StrategyNode {
   void run_replica(int local_index, const std::function<void(Replica&)>& fn, bool has_rule);
 
   InProcessOptions options_;
-  std::shared_ptr<ProcessLink> processes_;           // null: there are no others
+  std::shared_ptr<ProcessLink> processes_;   // null: there are no others
+  std::shared_ptr<ProcessExchange> pieces_;  // of a step that workers train together; null: there are none
   std::unique_ptr<ProcessGenerations> generations_;  // null: there is one
   std::shared_ptr<ParameterStore> store_;
   ReplicaGroup group_;

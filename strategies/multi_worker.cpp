@@ -31,7 +31,7 @@ InProcessOptions options_of(const MultiWorkerMirroredStrategyConfig& config) {
 /// begin anew, whatever was made before.
 std::shared_ptr<StrategyNode> node_of(InProcessOptions options) {
   auto node = std::make_shared<InProcessStrategy>(std::move(options));
-  if (node->processes()->had_other_seeds()) set_random_seed(node->processes()->seed());
+  if (node->link()->had_other_seeds()) set_random_seed(node->link()->seed());
   return node;
 }
 

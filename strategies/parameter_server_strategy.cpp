@@ -16,7 +16,20 @@ namespace {
 
 constexpr const char* kStrategyName = "ParameterServerStrategy";
 
+void check_modes(const ParameterServerStrategyConfig& config) {
+  const std::string who = kStrategyName;
+  if (config.backup_workers < 0)
+    throw InvalidArgumentError(who + ": expected backup_workers of 0 or more, received " +
+                               std::to_string(config.backup_workers));
+  if (config.synchronous && config.staleness > 0)
+    throw InvalidArgumentError(who + ": synchronous training has no staleness, received a bound of " +
+                               std::to_string(config.staleness) + "; leave one of them out");
+  if (!config.synchronous && config.backup_workers > 0)
+    throw InvalidArgumentError(who + ": backup_workers are for synchronous training; set synchronous, too");
+}
+
 std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& config) {
+  check_modes(config);
   const ChosenClusterResolver chosen = choose_cluster_resolver(config.cluster_resolver);
   const ParameterServerCluster cluster = parameter_server_cluster(*chosen.resolver);
   if (cluster.role == ParameterServerRole::server)
@@ -35,8 +48,12 @@ std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& 
     if (client->seed() != global_seed()) set_random_seed(client->seed());
     return std::make_shared<ParameterServerJob>(std::move(parameters), std::move(client));
   }
-  auto coordinator = std::make_unique<Coordinator>(
-      CoordinatorOptions{.lease = config.lease, .seed = global_seed(), .staleness = config.staleness});
+  auto coordinator =
+      std::make_unique<Coordinator>(CoordinatorOptions{.lease = config.lease,
+                                                       .seed = global_seed(),
+                                                       .staleness = config.staleness,
+                                                       .is_synchronous = config.synchronous,
+                                                       .backup_workers = config.backup_workers});
   auto listener = listen_parameters(cluster.chief, security, *coordinator);
   return std::make_shared<ParameterServerJob>(
       std::move(parameters), std::move(coordinator), std::move(listener),

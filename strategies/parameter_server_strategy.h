@@ -31,18 +31,25 @@ struct ParameterServerStrategyConfig {
   /// and its own; below 0: any number. Workers wait for each other where that needs it: with 0 they train in
   /// turns, with the numbers of one device. The chief's holds.
   int64_t staleness = -1;
+  /// Workers train each batch together, a piece each, with the numbers of one device. The chief's holds.
+  bool synchronous = false;
+  /// Of synchronous training: so many workers may be late in each step; they compute pieces that others have,
+  /// too, and whoever is first counts. The chief's holds.
+  int backup_workers = 0;
   /// So often servers write snapshots while fit goes on, where they have a folder for them
   /// (serve_parameters): one that is lost and started again goes on from its own, and what came since is
   /// trained once more.
   std::chrono::milliseconds snapshot_interval = std::chrono::seconds(30);
 };
 
-/// Asynchronous training with the variables on parameter servers. Every process of the cluster runs the same
-/// program; those of job "ps" call serve_parameters() in place of the rest, those of job "worker" train
-/// batches at their own pace, and the one of job "chief" hands batches out, calls callbacks, evaluates and
-/// writes files. In fit a global batch is trained by one worker: it computes gradients with the values that
-/// it has, the servers apply them when they come, and the worker goes on with the values of then. So results
-/// differ from those of one device, and from run to run; docs/parameter_server.md says how.
+/// Training with the variables on parameter servers, asynchronous where Config does not say otherwise. Every
+/// process of the cluster runs the same program; those of job "ps" call serve_parameters() in place of the
+/// rest, those of job "worker" train batches at their own pace, and the one of job "chief" hands batches out,
+/// calls callbacks, evaluates and writes files. In fit a global batch is trained by one worker: it computes
+/// gradients with the values that it has, the servers apply them when they come, and the worker goes on with
+/// the values of then. So results differ from those of one device, and from run to run;
+/// docs/parameter_server.md says how. With `synchronous` workers take pieces of the same batch, and results
+/// are those of one device.
 ///
 /// Variables lie on servers in turns, in the order in which they are made. A worker that is lost costs its
 /// batch, which another one trains; new ones may come at any time. Optimizers that look at all gradients of a
@@ -51,7 +58,8 @@ struct ParameterServerStrategyConfig {
 class ParameterServerStrategy : public Strategy {
  public:
   using Config = ParameterServerStrategyConfig;
-  /// Throws InvalidArgumentError for a cluster without job ps, worker or chief, or an address that others
+  /// Throws InvalidArgumentError for staleness or backup_workers that do not go with `synchronous`, for a
+  /// cluster without job ps, worker or chief, or an address that others
   /// could reach while nothing protects it (docs/multi_worker.md says what); StateError in a process of job
   /// ps, which serves instead; NotFoundError in a build without gRPC; what MirroredStrategy throws for
   /// devices. Servers are waited for when the first variable is made.

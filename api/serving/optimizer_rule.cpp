@@ -1,5 +1,8 @@
 #include <nyala/api/serving/optimizer_rule.h>
 
+#include <map>
+
+#include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/training_config.h>
 #include <nyala/backend/core/error.h>
 
@@ -7,17 +10,26 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr const char* kWhere = "parameter server: the optimizer";
+constexpr const char* kWhere = "parameter server: the optimizer and its constraints";
 
 class OptimizerRule final : public ServerRule {
  public:
   OptimizerRule(const std::string& text, const std::vector<std::string>& no_decay) {
     LoadScope scope;
-    optimizer_ = optimizer_from_json(parse_json(text, kWhere), kWhere, scope);
+    const Json rule = parse_json(text, kWhere);
+    optimizer_ = optimizer_from_json(member_of(rule, "optimizer", kWhere), kWhere, scope);
+    const Json& constraints = member_of(rule, "constraints", kWhere);
+    ConfigReader reader(constraints, kWhere, scope);
+    for (const auto& [name, unused] : constraints.items()) reader.field(name.c_str(), constraints_[name]);
     if (!no_decay.empty()) optimizer_.node().exclude_from_weight_decay(no_decay);
   }
 
   void build(ParameterStore& store, const Variables& variables) override {
+    for (const Variable& variable : variables) {
+      const auto constraint = constraints_.find(variable.path());
+      variable.node().spec.constraint = nullptr;
+      if (constraint != constraints_.end()) variable.node().spec.constraint = constraint->second;
+    }
     optimizer_.node().build(store, variables);
   }
   UpdateRule& rule_for(ParameterStore& store, const Variables& active) override {
@@ -34,6 +46,7 @@ class OptimizerRule final : public ServerRule {
 
  private:
   Optimizer optimizer_;
+  std::map<std::string, Constraint> constraints_;  // by variable
 };
 
 }  // namespace

@@ -379,8 +379,8 @@ void Fit::call_epoch_begin(int epoch, int64_t step) {
   if (step == 0) stepper_.reset();
 }
 
-/// Batches are counted as they are done; callbacks of batches see values that are some batches old, a second
-/// at most.
+/// Batches are counted as they are done. Callbacks of batches see values that are some batches old, a second
+/// at most; in synchronous training they see those of now.
 void Fit::train_epoch_by_workers(int epoch) {
   resume_.epoch = -1;
   resume_.batch = 0;
@@ -391,7 +391,8 @@ void Fit::train_epoch_by_workers(int epoch) {
   auto looked = std::chrono::steady_clock::now();
   const auto is_seen = [&] {
     const auto now = std::chrono::steady_clock::now();
-    if (config_.callbacks.empty() || now - looked < kBetweenLooks) return false;
+    if (config_.callbacks.empty()) return false;
+    if (!workers_->is_synchronous() && now - looked < kBetweenLooks) return false;
     looked = now;
     return true;
   };

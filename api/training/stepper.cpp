@@ -301,7 +301,8 @@ void Stepper::run(const Batch& given, Mode mode, const BatchPlace& place) {
     throw;
   }
   sums.rows += static_cast<double>(place_.rows);
-  if (strategy_.processes()) bring_sums_together();
+  const bool chief_adds = strategy_.parameter_server_job() != nullptr;
+  if (strategy_.processes() && !chief_adds) bring_sums_together();
 }
 
 // What is read later is the same in all processes then, and waits for nobody.

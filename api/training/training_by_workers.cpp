@@ -11,6 +11,7 @@
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/strategies/parameter_server/piece_exchange.h>
 
 namespace nyala {
 
@@ -82,25 +83,34 @@ std::vector<double> values_of(ModelNode& model) {
 ChiefOfWorkers::ChiefOfWorkers(ModelNode& model, ParameterServerJob& job) : model_(model), job_(job) {}
 
 void ChiefOfWorkers::begin(const TrainingFacts& facts) {
+  training_ = job_.next_training();  // of a fit that is refused, too: workers count it
   check_merges(model_);
   BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
   RemoteParameters& parameters = job_.parameters();
   check_splits(optimizer, parameters);
   parameters.publish();
-  parameters.set_rule(text_of_optimizer(optimizer), optimizer.excluded_from_weight_decay(),
+  const auto server_name = [&](const Variable& variable) {
+    if (parameters.is_cut(variable))
+      throw InvalidArgumentError(
+          "ParameterServerStrategy: the constraint of variable " + in_quotes(variable.path()) +
+          " looks at the whole of it, and variable_partitioner cuts it; leave one out");
+    return parameters.server_name(variable);
+  };
+  parameters.set_rule(text_of_rule(optimizer, server_name), optimizer.excluded_from_weight_decay(),
                       optimizer.variables());
   std::map<std::string, Tensor> state;
   for (const OptimizerVariable& variable : optimizer.shared_variables_for_file())
     state[variable.name] = variable.value;
   parameters.load_rule_state(state);
   rate_ = optimizer.learning_rate();
-  job_.coordinator().begin_training(job_.next_training(), text_of(facts),
+  job_.coordinator().begin_training(training_, text_of(facts),
                                     std::to_string(model_.resume_point().shuffle_seed));
 }
 
 void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::function<bool(int64_t)>& done) {
   constexpr std::chrono::milliseconds kLook{200};
   Coordinator& coordinator = job_.coordinator();
+  if (coordinator.is_synchronous()) return train_epoch_in_steps(epoch, batches, done);
   coordinator.begin_epoch(epoch, batches, model_.resume_point().train_step);
   bool stopped = false;
   for (int64_t count = 0;;) {
@@ -116,6 +126,7 @@ void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::func
         return;
       case CoordinatorEvent::Kind::failed:
         throw CommunicationError(event.text);
+      case CoordinatorEvent::Kind::step_done:
       case CoordinatorEvent::Kind::nothing:
         await_workers();
         break;
@@ -124,18 +135,103 @@ void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::func
   }
 }
 
-/// A server that was started again has what its snapshot has; the rest is trained once more.
-void ChiefOfWorkers::look_after_servers() {
+/// A step is over when all servers have applied it. Between two of them all stand at the same place.
+void ChiefOfWorkers::train_epoch_in_steps(int64_t epoch, int64_t batches,
+                                          const std::function<bool(int64_t)>& done) {
+  int64_t& step = model_.resume_point().train_step;
+  const int64_t first_step = step;
+  stands_.clear();
+  keep_stand(0);
+  for (int64_t batch = 0; batches < 0 || batch < batches;) {
+    const StepEnd end = train_step(epoch, batch);
+    if (end == StepEnd::no_data) break;
+    batch = end == StepEnd::done ? batch + 1 : go_back();
+    step = first_step + batch;
+    if (end == StepEnd::server_lost) continue;
+    if (done(batch)) break;
+    if (std::chrono::steady_clock::now() - saved_ >= job_.times().snapshots) keep_stand(batch);
+  }
+  snapshot();
+}
+
+ChiefOfWorkers::StepEnd ChiefOfWorkers::train_step(int64_t epoch, int64_t batch) {
+  constexpr std::chrono::milliseconds kLook{200};
+  Coordinator& coordinator = job_.coordinator();
+  coordinator.begin_step(epoch, batch, model_.resume_point().train_step);
+  for (;;) {
+    CoordinatorEvent event = coordinator.wait(kLook);
+    switch (event.kind) {
+      case CoordinatorEvent::Kind::step_done:
+        if (!job_.parameters().commit(event.batch.piece)) {
+          marks_ = job_.parameters().restarts();
+          return StepEnd::server_lost;
+        }
+        for (size_t piece = 0; piece < event.of_pieces.size(); ++piece) {
+          std::vector<double>& values = event.of_pieces[piece];
+          if (piece > 0 && values.size() > 1) values[1] = 0.0;  // each says the rows of the whole batch
+          add(values);
+        }
+        return StepEnd::done;
+      case CoordinatorEvent::Kind::epoch_over:
+        return StepEnd::no_data;
+      case CoordinatorEvent::Kind::failed:
+        throw CommunicationError(event.text);
+      case CoordinatorEvent::Kind::batch_done:
+      case CoordinatorEvent::Kind::nothing:
+        await_workers();
+        break;
+    }
+    if (!looks_now()) continue;
+    marks_ = job_.parameters().restarts();
+    if (!marks_.empty()) return StepEnd::server_lost;
+  }
+}
+
+void ChiefOfWorkers::keep_stand(int64_t batch) {
+  snapshot();
+  if (stands_.size() > 1) stands_.erase(stands_.begin());
+  stands_.push_back(
+      {.mark = job_.coordinator().mark(), .batch = batch, .sums = saved_sums(model_.epoch_sums())});
+}
+
+int64_t ChiefOfWorkers::go_back() {
+  if (marks_.empty())
+    throw CommunicationError(
+        "a parameter server does not have all pieces of a step, and was not started again");
+  const uint64_t mark = *std::ranges::min_element(marks_);
+  const auto stand = std::ranges::find(stands_, mark, &Stand::mark);
+  if (stand == stands_.end())
+    throw CommunicationError(
+        "a parameter server was started again from a snapshot that is older than this "
+        "epoch; a synchronous training cannot go on from it");
+  job_.parameters().restore(mark);
+  stands_.erase(stand + 1, stands_.end());
+  const Stand& last = stands_.back();
+  restore_sums(model_.compiled_training(), model_.epoch_sums(), last.sums, *model_.strategy());
+  log(LogChannel::warning,
+      "a parameter server was started again from its snapshot: all go back to it, and training goes on from "
+      "batch " +
+          std::to_string(last.batch) + " of the epoch");
+  return last.batch;
+}
+
+bool ChiefOfWorkers::looks_now() {
   constexpr std::chrono::milliseconds kBetweenLooks{500};
   const auto now = std::chrono::steady_clock::now();
-  if (now - looked_ < kBetweenLooks) return;
+  if (now - looked_ < kBetweenLooks) return false;
   looked_ = now;
+  return true;
+}
+
+/// A server that was started again has what its snapshot has; the rest is trained once more.
+void ChiefOfWorkers::look_after_servers() {
+  if (!looks_now()) return;
   for (const uint64_t mark : job_.parameters().restarts()) {
     const int64_t again = job_.coordinator().again_since(mark);
     log(LogChannel::warning, "a parameter server was started again from its snapshot; " +
                                  std::to_string(again) + " batches that came after it are trained once more");
   }
-  if (now - saved_ >= job_.times().snapshots) snapshot();
+  if (std::chrono::steady_clock::now() - saved_ >= job_.times().snapshots) snapshot();
 }
 
 void ChiefOfWorkers::snapshot() {
@@ -199,6 +295,39 @@ void ChiefOfWorkers::end(const FinishedEpochs& finished) {
 
 namespace {
 
+/// While it lives the replicas of this process are those of one piece among all of a step.
+class PartOfStep {
+ public:
+  PartOfStep(ParameterServerJob& job, const StepPiece& piece, uint64_t training, int replicas)
+      : job_(job), exchange_(std::make_shared<PieceExchange>(job.client(), training, piece, replicas)) {
+    if (piece.pieces > 1) job_.take_part(exchange_);
+  }
+  ~PartOfStep() { job_.take_part(nullptr); }
+  PartOfStep(const PartOfStep&) = delete;
+  PartOfStep& operator=(const PartOfStep&) = delete;
+
+  bool is_over() const { return exchange_->is_over(); }
+
+ private:
+  ParameterServerJob& job_;
+  std::shared_ptr<PieceExchange> exchange_;
+};
+
+/// False where the step ended without it.
+bool train_piece(ModelNode& model, ParameterServerJob& job, Stepper& stepper, const Batch& batch,
+                 const BatchPlace& place, const StepPiece& piece, uint64_t training) {
+  const PartOfStep part(job, piece, training, model.strategy()->num_local_replicas());
+  job.parameters().set_next_piece(piece);
+  job.parameters().take_share(piece, place.rows > 0 ? place.rows : num_rows(batch, "a batch"));
+  try {
+    stepper.train(batch, place);
+  } catch (const std::exception&) {
+    if (!part.is_over()) throw;
+    return false;
+  }
+  return true;
+}
+
 void train_batch(ModelNode& model, ParameterServerJob& job, Stepper& stepper, Feed& feed,
                  const DispensedBatch& given, uint64_t training) {
   Batch batch;
@@ -209,18 +338,23 @@ void train_batch(ModelNode& model, ParameterServerJob& job, Stepper& stepper, Fe
   stepper.reset();
   if (given.pull_first) job.parameters().pull();
   model.resume_point().train_step = given.step;
-  job.parameters().set_next_exchange(given.id);
-  stepper.train(batch, feed.place());
-  job.client().done(training, given.id, values_of(model));
+  if (given.piece.id != 0) {
+    if (!train_piece(model, job, stepper, batch, feed.place(), given.piece, training)) return;
+  } else {
+    job.parameters().set_next_exchange(given.id);
+    stepper.train(batch, feed.place());
+  }
+  job.client().done(training, given, values_of(model));
 }
 
 }  // namespace
 
 FinishedEpochs train_for_chief(ModelNode& model, ParameterServerJob& job, const TrainingFacts& facts,
                                Stepper& stepper, const std::function<Feed()>& make_feed) {
-  check_merges(model);
   const uint64_t training = job.next_training();
-  CoordinatorReply reply = job.client().join(training, text_of(facts));
+  check_merges(model);
+  CoordinatorReply reply =
+      job.client().join(training, text_of(facts), model.strategy()->num_local_replicas());
   try {
     if (reply.kind == CoordinatorReply::Kind::begins) {
       model.resume_point().shuffle_seed = whole_number_of(reply.text);

@@ -27,25 +27,45 @@ class ChiefOfWorkers {
   /// one is done; when it returns true no more are handed out. Throws CommunicationError where all workers
   /// are gone and none comes in time, or where one failed.
   void train_epoch(int64_t epoch, int64_t batches, const std::function<bool(int64_t)>& done);
+  /// Whether workers train one batch after the other together.
+  bool is_synchronous() const { return job_.coordinator().is_synchronous(); }
   /// This process' values and optimizer become those of the servers.
   void take_over();
   /// What callbacks have changed since is what training goes on with: values, the learning rate.
   void give_back();
   /// Workers end the training with what the chief has.
   void end(const FinishedEpochs& finished);
-  void fail(const std::string& why) { job_.coordinator().fail_training(why); }
+  void fail(const std::string& why) { job_.coordinator().fail_training(training_, why); }
 
  private:
+  /// Where an epoch stood when servers wrote a snapshot.
+  struct Stand {
+    uint64_t mark = 0;
+    int64_t batch = 0;
+    SavedSums sums = {};
+  };
+  enum class StepEnd { done, no_data, server_lost };
+
+  void train_epoch_in_steps(int64_t epoch, int64_t batches, const std::function<bool(int64_t)>& done);
+  StepEnd train_step(int64_t epoch, int64_t batch);
+  void keep_stand(int64_t batch);
+  /// Servers go back to where one that was lost goes on from. Returns the batch of the epoch.
+  int64_t go_back();
   void add(const std::vector<double>& values);
   void await_workers();
+  /// Whether it is time to ask the servers again.
+  bool looks_now();
   void look_after_servers();
   void snapshot();
 
   ModelNode& model_;
   detail::ParameterServerJob& job_;
+  uint64_t training_ = 0;  // its number
   double rate_ = 0.0;
   std::chrono::steady_clock::time_point looked_ = {}, saved_ = {};
   bool has_snapshots_ = true;
+  std::vector<Stand> stands_;    // of the last two snapshots, in this epoch
+  std::vector<uint64_t> marks_;  // of the servers that were started again
 };
 
 /// A worker's part: trains the batches that it is given until the training is over. Returns the logs of all
@@ -53,8 +73,10 @@ class ChiefOfWorkers {
 FinishedEpochs train_for_chief(ModelNode& model, detail::ParameterServerJob& job, const TrainingFacts& facts,
                                Stepper& stepper, const std::function<Feed()>& make_feed);
 
-/// An optimizer as a text by which another process makes it (api/saving writes it). Throws
-/// InvalidArgumentError for one that is made of C++ functions.
-std::string text_of_optimizer(BaseOptimizer& optimizer);
+/// An optimizer and the constraints of its variables, which are named as the servers have them, as a text by
+/// which these make them (api/saving writes it, api/serving reads it). Throws InvalidArgumentError for what
+/// is made of C++ functions.
+std::string text_of_rule(BaseOptimizer& optimizer,
+                         const std::function<std::string(const Variable&)>& server_name);
 
 }  // namespace nyala

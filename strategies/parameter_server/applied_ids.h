@@ -37,6 +37,10 @@ class AppliedIds {
     }
     return true;
   }
+  bool contains(uint64_t id) const {
+    const auto behind = ranges_.upper_bound(id);
+    return behind != ranges_.begin() && id <= std::prev(behind)->second;
+  }
   /// First and last of each range.
   const std::map<uint64_t, uint64_t>& ranges() const { return ranges_; }
 

@@ -33,13 +33,16 @@ class Coordinator::Receiver final : public ParameterReceiver {
       : coordinator_(coordinator), call_(call), request_(std::move(request)) {}
 
   ReceivedBytes place(uint64_t bytes) override {
-    if (bytes > 0) throw CommunicationError("coordinator: a question with a payload");
-    return {};
+    if (bytes > (request_.call == CoordinatorCall::meet ? kMaxBrought : 0))
+      throw CommunicationError("coordinator: a question with a payload of " + std::to_string(bytes) +
+                               " bytes");
+    payload_.resize(bytes);
+    return {std::span(payload_)};
   }
   void finish(std::function<void(ParameterAnswer)> answer,
               std::function<void(const std::string&)> refuse) override {
     try {
-      coordinator_.ask(call_, request_, answer);
+      coordinator_.ask(call_, request_, std::move(payload_), answer);
     } catch (const std::exception& error) {
       refuse(error.what());
     }
@@ -50,11 +53,12 @@ class Coordinator::Receiver final : public ParameterReceiver {
   Coordinator& coordinator_;
   uint64_t call_;
   CoordinatorRequest request_;
+  std::vector<std::byte> payload_;
 };
 
 Coordinator::Coordinator(const CoordinatorOptions& options) : options_(options) {}
 
-Coordinator::~Coordinator() { fail_training("the chief has ended"); }
+Coordinator::~Coordinator() { end("the chief has ended"); }
 
 std::shared_ptr<ParameterReceiver> Coordinator::begin(std::string header) {
   CoordinatorRequest request = decode_coordinator_request(header);
@@ -66,7 +70,9 @@ void Coordinator::send(const Ready& ready) {
   for (const auto& [answer, reply] : ready) answer({.header = encode(reply)});
 }
 
-void Coordinator::ask(uint64_t call, const CoordinatorRequest& request, const Answer& answer) {
+void Coordinator::ask(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> payload,
+                      const Answer& answer) {
+  if (request.call == CoordinatorCall::meet) return meet(call, request, std::move(payload), answer);
   {
     const std::lock_guard lock(mutex_);
     if (request.call == CoordinatorCall::watch) {
@@ -85,9 +91,11 @@ void Coordinator::forget(uint64_t call) {
   {
     const std::lock_guard lock(mutex_);
     waiting_.erase(call);
+    board_.forget(call);
     const auto watch = watches_.find(call);
     if (watch == watches_.end()) return;
-    if (is_on_ && given_.contains(watch->second)) ++lost_;
+    const bool had_piece = steps_.leave(watch->second);
+    if (is_on_ && (had_piece || given_.contains(watch->second))) ++lost_;
     dispenser_.lost(watch->second);
     given_.erase(watch->second);
     watches_.erase(watch);
@@ -101,6 +109,8 @@ void Coordinator::take(const CoordinatorRequest& request) {
   if (!is_on_ || request.training != training_) return;
   if (request.call == CoordinatorCall::fail) {
     events_.push_back({.kind = CoordinatorEvent::Kind::failed, .text = request.text});
+  } else if (options_.is_synchronous) {
+    take_piece(request);
   } else if (request.call == CoordinatorCall::done || request.call == CoordinatorCall::ended) {
     const auto given = given_.find(request.worker);
     if (given == given_.end() || given->second.batch.id != request.id) return;
@@ -122,14 +132,26 @@ std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& 
   if (request.call == Call::hello) return CoordinatorReply{.text = std::to_string(options_.seed)};
   if (request.call != Call::join && request.call != Call::next) return CoordinatorReply{};
   if (const auto over = results_.find(request.training); over != results_.end()) return over->second;
-  if (failed_) return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = *failed_};
+  if (ended_) return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = *ended_};
   if (!is_on_ || request.training != training_) return std::nullopt;
-  if (request.call == Call::next) return batch_for(request.worker);
-  if (request.text == facts_) return CoordinatorReply{.text = greeting_};
-  return CoordinatorReply{
-      .kind = CoordinatorReply::Kind::failed,
-      .text = "this worker trains something else than the chief: " + first_difference(facts_, request.text) +
-              "; all processes run the same program"};
+  if (request.call == Call::join) return welcome(request);
+  return options_.is_synchronous ? piece_for(request.worker) : batch_for(request.worker);
+}
+
+CoordinatorReply Coordinator::welcome(const CoordinatorRequest& request) {
+  if (options_.is_synchronous) {
+    if (replicas_ == 0) replicas_ = request.id;
+    if (replicas_ != request.id)
+      return {.kind = CoordinatorReply::Kind::failed,
+              .text = "this worker has " + std::to_string(request.id) + " devices, another one has " +
+                      std::to_string(replicas_) +
+                      "; workers of a synchronous training have the same number of them"};
+    steps_.join(request.worker);
+  }
+  if (request.text == facts_) return {.text = greeting_};
+  return {.kind = CoordinatorReply::Kind::failed,
+          .text = "this worker trains something else than the chief: " +
+                  first_difference(facts_, request.text) + "; all processes run the same program"};
 }
 
 std::optional<CoordinatorReply> Coordinator::batch_for(uint64_t worker) {
@@ -170,18 +192,31 @@ bool Coordinator::has_old_values(uint64_t worker, int64_t epoch) const {
 void Coordinator::expire() {
   const Clock::time_point now = Clock::now();
   dispenser_.expire(now, options_.lease);
+  steps_.expire(now, options_.lease);
   for (auto& [worker, given] : given_) given.is_late = given.is_late || now - given.since >= options_.lease;
 }
 
+void Coordinator::reply_to_waiting(Ready& ready) {
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    const std::optional<CoordinatorReply> reply = reply_to(it->second.request);
+    if (reply) ready.emplace_back(std::move(it->second.answer), *reply);
+    it = reply ? waiting_.erase(it) : std::next(it);
+  }
+}
+
+// Whoever waits at the board for a piece that nobody computes begins again, and so do those without work.
 void Coordinator::answer_waiting() {
   Ready ready;
+  std::vector<PieceBoard::Ready> told;
   {
     const std::lock_guard lock(mutex_);
-    for (auto it = waiting_.begin(); it != waiting_.end();) {
-      const std::optional<CoordinatorReply> reply = reply_to(it->second.request);
-      if (reply) ready.emplace_back(std::move(it->second.answer), *reply);
-      it = reply ? waiting_.erase(it) : std::next(it);
+    reply_to_waiting(ready);
+    if (board_.has_waiting() && steps_.has_orphans()) {
+      steps_.begin_again();
+      ++steps_again_;
+      reply_to_waiting(ready);
     }
+    told = follow_attempt();
     if (epoch_is_on_ && dispenser_.is_epoch_over()) {
       epoch_is_on_ = false;
       events_.push_back({.kind = CoordinatorEvent::Kind::epoch_over});
@@ -189,6 +224,7 @@ void Coordinator::answer_waiting() {
     }
   }
   send(ready);
+  send(told);
 }
 
 void Coordinator::begin_training(uint64_t training, const std::string& facts, const std::string& greeting) {
@@ -198,8 +234,9 @@ void Coordinator::begin_training(uint64_t training, const std::string& facts, co
     facts_ = facts;
     greeting_ = greeting;
     is_on_ = true;
-    failed_.reset();
     events_.clear();
+    replicas_ = 0;
+    steps_.forget_workers();
   }
   answer_waiting();
 }
@@ -248,15 +285,28 @@ void Coordinator::end_training(const std::string& result) {
     results_[training_] = {.kind = CoordinatorReply::Kind::is_over, .text = result};
     is_on_ = epoch_is_on_ = false;
     given_.clear();
+    steps_.end();
   }
   answer_waiting();
 }
 
-void Coordinator::fail_training(const std::string& why) {
+void Coordinator::fail_training(uint64_t training, const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
-    failed_ = why;
+    results_[training] = {.kind = CoordinatorReply::Kind::failed, .text = why};
     is_on_ = epoch_is_on_ = false;
+    given_.clear();
+    steps_.end();
+  }
+  answer_waiting();
+}
+
+void Coordinator::end(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = why;
+    is_on_ = epoch_is_on_ = false;
+    steps_.end();
   }
   answer_waiting();
 }
@@ -286,7 +336,10 @@ bool Coordinator::wait_until_workers_left(std::chrono::milliseconds time) {
 std::string Coordinator::describe() const {
   const std::lock_guard lock(mutex_);
   return std::to_string(watches_.size()) + " workers; " + std::to_string(lost_) +
-         " were lost over a batch, " + std::to_string(again_) + " batches were done again for a server";
+         " were lost over a batch, " + std::to_string(again_) + " batches were done again for a server" +
+         (options_.is_synchronous
+              ? ", " + std::to_string(steps_again_) + " steps were begun again for a worker"
+              : "");
 }
 
 }  // namespace nyala::detail

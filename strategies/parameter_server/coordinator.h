@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -15,28 +16,34 @@
 
 #include <nyala/strategies/parameter_server/coordinator_message.h>
 #include <nyala/strategies/parameter_server/parameter_transport.h>
+#include <nyala/strategies/parameter_server/piece_board.h>
 #include <nyala/strategies/parameter_server/range_dispenser.h>
+#include <nyala/strategies/parameter_server/synchronous_steps.h>
 
 namespace nyala::detail {
 
 /// What the chief learns of its workers.
 struct CoordinatorEvent {
-  enum class Kind { batch_done, epoch_over, failed, nothing };
+  enum class Kind { batch_done, step_done, epoch_over, failed, nothing };
   Kind kind = Kind::nothing;
   DispensedBatch batch = {};
-  std::vector<double> values = {};  ///< what the batch came to
-  std::string text = {};            ///< of failed: who and why
+  std::vector<double> values = {};                  ///< what the batch came to
+  std::vector<std::vector<double>> of_pieces = {};  ///< of step_done: the pieces, in their order
+  std::string text = {};                            ///< of failed: who and why
 };
 
 struct CoordinatorOptions {
   std::chrono::milliseconds lease = std::chrono::seconds(60);
   uint64_t seed = 0;       ///< of the random numbers of all processes
   int64_t staleness = -1;  ///< at most so many others may take effect while a batch is trained; below 0: any
+  bool is_synchronous = false;  ///< workers train pieces of one batch after another together
+  int backup_workers = 0;       ///< so many of them may be late in each step
 };
 
 /// Hands the batches of a training out to whoever asks, and counts each once. A worker that is gone gives its
 /// batch back, one that is silent for `lease`, too. Workers may come and go at any time. With a bound for the
-/// staleness nobody gets a batch as long as it could make another one staler than that.
+/// staleness nobody gets a batch as long as it could make another one staler than that. In synchronous
+/// training all workers get pieces of the same batch.
 class Coordinator final : public ParameterService {
  public:
   explicit Coordinator(const CoordinatorOptions& options);
@@ -54,13 +61,22 @@ class Coordinator final : public ParameterService {
   CoordinatorEvent wait(std::chrono::milliseconds time);
   /// Nothing more of this epoch is handed out; what is out counts.
   void stop_epoch();
+
+  bool is_synchronous() const { return options_.is_synchronous; }
+  /// Of synchronous training: the next batch is trained, in pieces. step_done comes when all are done, where
+  /// the data has no such batch epoch_over.
+  void begin_step(int64_t epoch, int64_t batch, int64_t step);
+  /// The same batch once more.
+  void begin_step_again();
   /// Whoever takes part in it, or comes to it later, gets `result`.
   void end_training(const std::string& result);
-  /// The same with an error.
-  void fail_training(const std::string& why);
+  /// The same with an error, of a training that may not have begun.
+  void fail_training(uint64_t training, const std::string& why);
+  /// No training will begin any more: workers that wait are told why.
+  void end(const std::string& why);
 
   /// What is done until now.
-  uint64_t mark() const { return dispenser_.mark(); }
+  uint64_t mark() const;
   /// A server has lost what was done since that mark: it is done again. How many batches that are.
   int64_t again_since(uint64_t mark);
 
@@ -84,10 +100,18 @@ class Coordinator final : public ParameterService {
   };
   using Ready = std::vector<std::pair<Answer, CoordinatorReply>>;
 
-  void ask(uint64_t call, const CoordinatorRequest& request, const Answer& answer);
+  void ask(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> payload,
+           const Answer& answer);
   void forget(uint64_t call);
   std::optional<CoordinatorReply> reply_to(const CoordinatorRequest& request);
+  CoordinatorReply welcome(const CoordinatorRequest& request);
   std::optional<CoordinatorReply> batch_for(uint64_t worker);
+  std::optional<CoordinatorReply> piece_for(uint64_t worker);
+  void meet(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> bytes, Answer answer);
+  void take_piece(const CoordinatorRequest& request);
+  void reply_to_waiting(Ready& ready);
+  std::vector<PieceBoard::Ready> follow_attempt();
+  static void send(const std::vector<PieceBoard::Ready>& ready);
   bool would_make_stale() const;
   bool has_old_values(uint64_t worker, int64_t epoch) const;
   void take(const CoordinatorRequest& request);
@@ -119,10 +143,15 @@ class Coordinator final : public ParameterService {
   std::map<uint64_t, Given> given_;  // by worker
   uint64_t effects_ = 0;             // batches that have taken effect, once more where again
   std::map<uint64_t, Seen> seen_;    // by worker: of which values it knows
+  SynchronousSteps steps_{options_.backup_workers};
+  PieceBoard board_;
+  DispensedBatch step_batch_;  // that is trained in pieces
+  uint64_t replicas_ = 0;      // of each worker; 0: nobody has said
+  int64_t steps_again_ = 0;
   std::deque<CoordinatorEvent> events_;
   uint64_t lost_ = 0;
   int64_t again_ = 0;
-  std::optional<std::string> failed_;
+  std::optional<std::string> ended_;
 };
 
 }  // namespace nyala::detail

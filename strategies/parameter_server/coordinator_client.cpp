@@ -54,13 +54,21 @@ void CoordinatorClient::watch() {
   chief_->cancel();
 }
 
-CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request) {
+CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request, const SentBytes& sent,
+                                        std::vector<std::byte>* received) {
+  using Call = CoordinatorCall;
   request.worker = worker_;
-  const bool waits = request.call == CoordinatorCall::join || request.call == CoordinatorCall::next;
+  const bool waits = request.call == Call::join || request.call == Call::next || request.call == Call::meet;
+  const auto place = [received](const std::string& header, uint64_t bytes) {
+    if (!received) return no_payload(header, bytes);
+    if (bytes > kMaxBrought * StepPiece::kMost) throw CommunicationError("coordinator: too many bytes");
+    received->resize(bytes);
+    return ReceivedBytes{std::span(*received)};
+  };
   const CoordinatorReply reply = [&] {
     try {
       return decode_coordinator_reply(
-          chief_->start(encode(request), {}, no_payload, waits ? kAsLongAsItTakes : timeout_)->wait());
+          chief_->start(encode(request), sent, place, waits ? kAsLongAsItTakes : timeout_)->wait());
     } catch (const CommunicationError&) {
       const std::lock_guard lock(mutex_);
       if (!lost_.empty()) throw PeerLostError("ParameterServerStrategy: the chief is gone: " + lost_);
@@ -71,16 +79,47 @@ CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request) {
   return reply;
 }
 
-CoordinatorReply CoordinatorClient::join(uint64_t training, const std::string& facts) {
-  return ask({.call = CoordinatorCall::join, .training = training, .text = facts});
+CoordinatorReply CoordinatorClient::join(uint64_t training, const std::string& facts, int replicas) {
+  return ask({.call = CoordinatorCall::join,
+              .training = training,
+              .id = static_cast<uint64_t>(replicas),
+              .text = facts});
+}
+
+std::optional<std::vector<std::vector<std::byte>>> CoordinatorClient::meet(uint64_t training,
+                                                                           const StepPiece& piece,
+                                                                           uint64_t number,
+                                                                           const std::string& what,
+                                                                           std::span<const std::byte> bytes) {
+  std::vector<std::byte> all;
+  const CoordinatorReply reply =
+      ask({.call = CoordinatorCall::meet, .training = training, .id = number, .piece = piece, .text = what},
+          bytes.empty() ? SentBytes{} : SentBytes{bytes}, &all);
+  if (reply.kind != CoordinatorReply::Kind::brought) return std::nullopt;
+  std::vector<std::vector<std::byte>> of_pieces;
+  uint64_t first = 0;
+  for (const uint64_t size : reply.sizes) {
+    if (size > all.size() - first) throw CommunicationError("coordinator: fewer bytes than it said");
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    of_pieces.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(size));
+    first += size;
+  }
+  if (std::ssize(of_pieces) != piece.pieces)
+    throw CommunicationError("coordinator: other pieces than the step has");
+  return of_pieces;
 }
 
 CoordinatorReply CoordinatorClient::next(uint64_t training) {
   return ask({.call = CoordinatorCall::next, .training = training});
 }
 
-void CoordinatorClient::done(uint64_t training, uint64_t id, const std::vector<double>& values) {
-  ask({.call = CoordinatorCall::done, .training = training, .id = id, .values = values});
+void CoordinatorClient::done(uint64_t training, const DispensedBatch& batch,
+                             const std::vector<double>& values) {
+  ask({.call = CoordinatorCall::done,
+       .training = training,
+       .id = batch.id,
+       .piece = batch.piece,
+       .values = values});
 }
 
 void CoordinatorClient::ended(uint64_t training, uint64_t id) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,16 +30,22 @@ class CoordinatorClient {
   uint64_t seed() const { return seed_; }
   /// Waits until that training begins, or tells that it is over. Throws CommunicationError where the chief is
   /// gone or failed, or the programs differ.
-  CoordinatorReply join(uint64_t training, const std::string& facts);
+  CoordinatorReply join(uint64_t training, const std::string& facts, int replicas = 1);
   /// A batch, or that the training is over.
   CoordinatorReply next(uint64_t training);
-  void done(uint64_t training, uint64_t id, const std::vector<double>& values);
+  /// What all pieces of the step bring to its meeting of that number, in their order; nothing where the step
+  /// is over or was begun again.
+  std::optional<std::vector<std::vector<std::byte>>> meet(uint64_t training, const StepPiece& piece,
+                                                          uint64_t number, const std::string& what,
+                                                          std::span<const std::byte> bytes);
+  void done(uint64_t training, const DispensedBatch& batch, const std::vector<double>& values);
   void ended(uint64_t training, uint64_t id);
   /// The error of the program ends the training everywhere.
   void fail(uint64_t training, const std::string& why) noexcept;
 
  private:
-  CoordinatorReply ask(CoordinatorRequest request);
+  CoordinatorReply ask(CoordinatorRequest request, const SentBytes& sent = {},
+                       std::vector<std::byte>* received = nullptr);
   void watch();
 
   std::unique_ptr<ParameterConnection> chief_;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nyala/strategies/parameter_server/step_piece.h>
+
 namespace nyala::detail {
 
 /// What a worker asks of the chief.
@@ -13,7 +15,8 @@ enum class CoordinatorCall : uint8_t {
   watch,  ///< open as long as the worker lives; not answered
   join,   ///< answered when that training begins, or is over already
   next,   ///< answered with a batch, or when the training is over
-  done,   ///< of a batch, with what it came to
+  meet,   ///< what `piece` brings to meeting `id` of its step, whose name is `text`
+  done,   ///< of a batch or of `piece`, with what it came to
   ended,  ///< the data has no batch of that number
   fail,   ///< the worker's program failed: `text`
 };
@@ -25,25 +28,38 @@ struct DispensedBatch {
   int64_t batch = 0;
   int64_t step = 0;         ///< the number of the training step, which random numbers are keyed by
   bool pull_first = false;  ///< the values that the worker has are too old for it
+  /// Which part of it the worker trains together with others; id 0: all of it, by itself.
+  StepPiece piece = {};
 };
 
 struct CoordinatorRequest {
   CoordinatorCall call = CoordinatorCall::watch;
-  uint64_t worker = 0;              ///< drawn by each process at its start
-  uint64_t training = 0;            ///< the number of the fit or evaluate
-  uint64_t id = 0;                  ///< of the batch
+  uint64_t worker = 0;    ///< drawn by each process at its start
+  uint64_t training = 0;  ///< the number of the fit or evaluate
+  uint64_t id = 0;        ///< of the batch; of join how many replicas the worker has
+  StepPiece piece = {};
   std::string text = {};            ///< of join what the programs have to have in common; of fail the error
   std::vector<double> values = {};  ///< of done: sums of losses and metrics
 };
 
 struct CoordinatorReply {
-  enum class Kind : uint8_t { begins, batch, is_over, failed };
+  enum class Kind : uint8_t {
+    begins,
+    batch,
+    brought,  ///< the payload is what all pieces brought to the meeting, of `sizes` bytes
+    again,    ///< the step of the meeting is over or begun again
+    is_over,
+    failed
+  };
   Kind kind = Kind::begins;
   DispensedBatch batch = {};
   std::string text = {};  ///< of is_over the result; of failed why
+  std::vector<uint64_t> sizes = {};
 };
 
 inline constexpr size_t kMaxCoordinatorValues = 1 << 18, kMaxCoordinatorText = 2 << 20;
+/// What one piece may bring to a meeting.
+inline constexpr uint64_t kMaxBrought = uint64_t{1} << 30;
 
 /// As those of ParameterRequest.
 std::string encode(const CoordinatorRequest& request);

@@ -11,6 +11,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/files/base/file_errors.h>
+#include <nyala/strategies/communicators/combine.h>
 #include <nyala/strategies/parameter_server/server_snapshot.h>
 
 namespace nyala::detail {
@@ -73,6 +74,7 @@ class ParameterServer::Receiver final : public ParameterReceiver {
       case ParameterCallKind::load_state:
         return payload_bytes(request_.entries);
       case ParameterCallKind::exchange:
+      case ParameterCallKind::push_piece:
         return sent_bytes(request_.entries);
       default:
         return 0;
@@ -100,8 +102,12 @@ ParameterServer::ParameterServer(ServerRuleReader read_rule, std::string snapsho
       life_(drawn()),
       store_(ParameterStore::make({Device{}}, true)),
       staleness_(kStalenessCounts, 0) {
-  if (snapshot_path_.empty() || !std::filesystem::exists(checked_path(snapshot_path_))) return;
-  naming_file(snapshot_path_, [this] { read_snapshot(); });
+  if (snapshot_path_.empty()) return;
+  for (const std::string& path : {snapshot_path_, path_before()}) {
+    if (!std::filesystem::exists(checked_path(path))) continue;
+    naming_file(path, [&] { go_on_from(path); });
+    return;
+  }
 }
 
 ParameterServer::~ParameterServer() = default;
@@ -150,6 +156,17 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       exchange(request, payload);
       reply.entries = request.entries;
       answer_values(known(request.entries), answer);
+      break;
+    case ParameterCallKind::push_piece:
+      known(request.entries);
+      if (!applied_[0].contains(request.piece.id))
+        pieces_.hold(request.piece, request.entries, std::move(payload));
+      break;
+    case ParameterCallKind::commit:
+      reply.number = commit(request.piece) ? 1.0 : 0.0;
+      break;
+    case ParameterCallKind::restore:
+      reply.number = restore(request.id) ? 1.0 : 0.0;
       break;
     case ParameterCallKind::assign:
       assign(request, payload);
@@ -231,24 +248,33 @@ ServerRule& ParameterServer::rule() const {
   return *rule_;
 }
 
+void ParameterServer::check_has_rule(const ParameterEntry& entry) const {
+  if (!has_rule_.contains(entry.name))
+    throw InvalidArgumentError("parameter server: variable " + in_quotes(entry.name) +
+                               " has a gradient, but the optimizer does not update it");
+}
+
+void ParameterServer::count(uint64_t staleness) {
+  ++staleness_[std::min<uint64_t>(staleness, kStalenessCounts - 1)];
+  ++version_;
+}
+
 // What came before is answered as what comes first: whoever sends it again wants the values.
 void ParameterServer::exchange(const ParameterRequest& request, const Bytes& payload) {
   const Variables variables = known(request.entries);
   Variables active;
-  std::vector<const std::byte*> gradients;
+  Gradients gradients;
   std::vector<std::pair<Variable, Tensor>> added;
   const std::byte* value = payload.data();
   for (size_t i = 0; i < variables.size(); ++i) {
     const ParameterEntry& entry = request.entries[i];
     if (!entry.is_there) continue;
-    if (!entry.trainable) {
-      added.emplace_back(variables[i], on_host(entry, value));
-    } else if (!has_rule_.contains(entry.name)) {
-      throw InvalidArgumentError("parameter server: variable " + in_quotes(entry.name) +
-                                 " has a gradient, but the optimizer does not update it");
-    } else {
+    if (entry.trainable) {
+      check_has_rule(entry);
       active.push_back(variables[i]);
-      gradients.push_back(value);
+      gradients.push_back({value});
+    } else {
+      added.emplace_back(variables[i], on_host(entry, value));
     }
     value += entry.bytes();
   }
@@ -259,13 +285,47 @@ void ParameterServer::exchange(const ParameterRequest& request, const Bytes& pay
   }
   if (update) apply(*update, active, gradients);
   for (const auto& [variable, more] : added) variable.assign_add(more);
-  const uint64_t staleness = version_ - std::min(version_, request.seen);
-  ++staleness_[std::min<uint64_t>(staleness, kStalenessCounts - 1)];
-  ++version_;
+  count(version_ - std::min(version_, request.seen));
 }
 
-void ParameterServer::apply(UpdateRule& update, const Variables& active,
-                            const std::vector<const std::byte*>& gradients) {
+// State is the same in all pieces and taken from the first that has it, unless each has a share of it.
+bool ParameterServer::commit(const StepPiece& any) {
+  if (applied_[0].contains(any.id)) return true;
+  const std::vector<const HeldPieces::Piece*> pieces = pieces_.all_of(any);
+  if (pieces.empty()) return false;
+  std::map<std::string, std::vector<const std::byte*>> gradients;
+  std::map<std::string, Tensor> state;
+  for (const HeldPieces::Piece* piece : pieces) {
+    const std::byte* value = piece->payload.data();
+    for (const ParameterEntry& entry : piece->entries) {
+      if (!entry.is_there) continue;
+      if (entry.trainable) {
+        check_has_rule(entry);
+        gradients[entry.name].push_back(value);
+      } else if (Tensor& sum = state[entry.name]; !sum.defined()) {
+        sum = on_host(entry, value);
+      } else if (entry.is_share) {
+        sum = ops::add(sum, on_host(entry, value));
+      }
+      value += entry.bytes();
+    }
+  }
+  Variables active;
+  Gradients of_active;
+  for (const std::string& name : rule_names_)
+    if (const auto found = gradients.find(name); found != gradients.end()) {
+      active.push_back(variables_.at(name));
+      of_active.push_back(found->second);
+    }
+  if (!active.empty()) apply(rule().rule_for(*store_, active), active, of_active);
+  for (const auto& [name, value] : state) variables_.at(name).assign(value);
+  applied_[0].insert(any.id);
+  pieces_.clear();
+  count(0);
+  return true;
+}
+
+void ParameterServer::apply(UpdateRule& update, const Variables& active, const Gradients& gradients) {
   const bool adds = update.accumulates_into_existing(), applies = update.begin_step();
   for (size_t i = 0; i < active.size(); ++i) gather(active[i], gradients[i], adds);
   if (!applies) return update.end_gathering();
@@ -281,17 +341,15 @@ void ParameterServer::apply(UpdateRule& update, const Variables& active,
   update.end_step();
 }
 
-void ParameterServer::gather(const Variable& variable, const std::byte* gradient, bool adds) {
+void ParameterServer::gather(const Variable& variable, std::vector<const std::byte*> gradients, bool adds) {
   const Tensor place = store_->gradient(0, variable);
-  const size_t bytes = place.bytes();
-  if (bytes == 0) return;
-  if (!adds) {
-    std::memcpy(place.raw(), gradient, bytes);
-    return;
-  }
-  Tensor more = Tensor::empty(place.shape(), place.dtype(), Device{});
-  std::memcpy(more.raw(), gradient, bytes);
-  place.copy_from(ops::add(place, more));
+  auto* const bytes = static_cast<std::byte*>(place.raw());
+  if (place.bytes() == 0) return;
+  if (adds) gradients.insert(gradients.begin(), bytes);
+  if (gradients.size() == 1)
+    std::memcpy(bytes, gradients[0], place.bytes());
+  else
+    combine(place.dtype(), CollectiveOp::sum, gradients, bytes, place.num_elements());
 }
 
 void ParameterServer::assign(const ParameterRequest& request, const Bytes& payload) {
@@ -344,15 +402,6 @@ void ParameterServer::load_state(const ParameterRequest& request, const Bytes& p
   rule().load_state(values);
 }
 
-namespace {
-
-std::vector<std::byte> bytes_of(const Tensor& value) {
-  const auto* const bytes = static_cast<const std::byte*>(value.raw());
-  return {bytes, bytes + value.bytes()};
-}
-
-}  // namespace
-
 // While nothing is applied: which exchanges it has and what they made of the variables belong together.
 bool ParameterServer::write_snapshot(uint64_t mark) {
   if (snapshot_path_.empty()) return false;
@@ -375,15 +424,31 @@ bool ParameterServer::write_snapshot(uint64_t mark) {
       snapshot.state.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
       values.push_back(value);
     }
+  if (std::filesystem::exists(snapshot_path_)) std::filesystem::rename(snapshot_path_, path_before());
   write_server_snapshot(snapshot_path_, snapshot, values);
   return true;
 }
 
-void ParameterServer::read_snapshot() {
+bool ParameterServer::restore(uint64_t mark) {
+  for (const std::string& path : {snapshot_path_, path_before()}) {
+    if (snapshot_path_.empty() || !std::filesystem::exists(path)) continue;
+    ServerSnapshot head;
+    naming_file(path, [&] { read_server_snapshot(path, head); });
+    if (head.mark != mark) continue;
+    naming_file(path, [&] { go_on_from(path); });
+    return true;
+  }
+  return false;
+}
+
+void ParameterServer::go_on_from(const std::string& path) {
   ServerSnapshot snapshot;
-  const Tensors values = read_server_snapshot(snapshot_path_, snapshot);
+  const Tensors values = read_server_snapshot(path, snapshot);
   size_t next = 0;
-  for (const ParameterEntry& entry : snapshot.variables) create(entry, bytes_of(values.at(next++)).data());
+  for (const ParameterEntry& entry : snapshot.variables) {
+    const Tensor& value = values.at(next++);
+    if (!create(entry, static_cast<const std::byte*>(value.raw()))) variables_.at(entry.name).assign(value);
+  }
   ParameterRequest rule{.text = snapshot.rule, .names = snapshot.no_decay};
   for (const std::string& name : snapshot.rule_names) {
     const auto entry = std::ranges::find(snapshot.variables, name, &ParameterEntry::name);
@@ -395,7 +460,9 @@ void ParameterServer::read_snapshot() {
   if (!rule.text.empty()) set_rule(rule);
   if (!snapshot.state.empty())
     rule_->load_state({values.begin() + static_cast<std::ptrdiff_t>(next), values.end()});
+  applied_.clear();
   for (auto& [process, ranges] : snapshot.applied) applied_[process] = AppliedIds(std::move(ranges));
+  pieces_.clear();
   version_ = snapshot.version;
   began_with_ = snapshot.mark;
 }

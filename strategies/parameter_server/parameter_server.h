@@ -13,6 +13,7 @@
 #include <nyala/backend/parameters/parameter_store.h>
 #include <nyala/strategies/parameter_server/server_message.h>
 #include <nyala/strategies/parameter_server/applied_ids.h>
+#include <nyala/strategies/parameter_server/held_pieces.h>
 #include <nyala/strategies/parameter_server/parameter_transport.h>
 #include <nyala/strategies/parameter_server/server_rule.h>
 
@@ -45,14 +46,21 @@ class ParameterServer final : public ParameterService {
   void set_rule(const ParameterRequest& request);
   ServerRule& rule() const;
   void exchange(const ParameterRequest& request, const Bytes& payload);
-  void apply(UpdateRule& update, const Variables& active, const std::vector<const std::byte*>& gradients);
-  void gather(const Variable& variable, const std::byte* gradient, bool adds);
+  bool commit(const StepPiece& any);
+  /// Gradients of a variable from one place or from several, which are added in their order.
+  using Gradients = std::vector<std::vector<const std::byte*>>;
+  void apply(UpdateRule& update, const Variables& active, const Gradients& gradients);
+  void gather(const Variable& variable, std::vector<const std::byte*> gradients, bool adds);
+  void check_has_rule(const ParameterEntry& entry) const;
+  void count(uint64_t staleness);
   void assign(const ParameterRequest& request, const Bytes& payload);
   void answer_values(const Variables& variables, ParameterAnswer& answer);
   void answer_state(ParameterReply& reply, ParameterAnswer& answer);
   void load_state(const ParameterRequest& request, const Bytes& payload);
   bool write_snapshot(uint64_t mark);
-  void read_snapshot();
+  std::string path_before() const { return snapshot_path_ + ".before"; }
+  bool restore(uint64_t mark);
+  void go_on_from(const std::string& path);
   void describe(ParameterReply& reply) const;
 
   ServerRuleReader read_rule_;
@@ -69,7 +77,8 @@ class ParameterServer final : public ParameterService {
   std::vector<std::string> no_decay_;
   uint64_t version_ = 0;
   std::map<uint64_t, AppliedIds> applied_;  // by process
-  std::vector<uint64_t> staleness_;         // exchanges by it; the last count is of all that were staler
+  HeldPieces pieces_;
+  std::vector<uint64_t> staleness_;  // exchanges by it; the last count is of all that were staler
   uint64_t repeated_ = 0, began_with_ = 0;
   bool stopped_ = false;
 };

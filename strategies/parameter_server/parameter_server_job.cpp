@@ -19,7 +19,7 @@ ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> paramet
 ParameterServerJob::~ParameterServerJob() {
   if (!coordinator_) return;
   constexpr std::chrono::seconds kFarewell{30};
-  coordinator_->fail_training("the chief has ended");
+  coordinator_->end("the chief has ended");
   if (!coordinator_->wait_until_workers_left(kFarewell))
     log(LogChannel::warning, "ParameterServerStrategy: " + std::to_string(coordinator_->num_workers()) +
                                  " workers have not ended 30 s after the chief; the servers end now");

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
+#include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/parameter_server/coordinator.h>
 #include <nyala/strategies/parameter_server/coordinator_client.h>
 #include <nyala/strategies/parameter_server/remote_parameters.h>
@@ -31,6 +33,9 @@ class ParameterServerJob {
   Coordinator& coordinator() { return *coordinator_; }
   CoordinatorClient& client() { return *client_; }
   const Times& times() const { return times_; }
+  /// A worker's strategy: its replicas are those of a piece among all pieces of a step, which speak by what
+  /// is given; null: they are alone again.
+  std::function<void(std::shared_ptr<ProcessExchange>)> take_part;
   /// Counts the calls of fit and evaluate in this process: the same number is the same call everywhere.
   uint64_t next_training() { return ++trainings_; }
   std::string describe();

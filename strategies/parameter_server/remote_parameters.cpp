@@ -14,6 +14,7 @@
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/parameters/distributed_variable.h>
+#include <nyala/strategies/rows/row_split.h>
 
 namespace nyala::detail {
 
@@ -158,10 +159,6 @@ namespace {
 /// What servers could not do as one device does is refused when it is made.
 void check_can_be_remote(const VariableNode& node) {
   const std::string who = "ParameterServerStrategy: variable " + in_quotes(node.spec.path);
-  if (node.spec.constraint)
-    throw InvalidArgumentError(who +
-                               " has a constraint, which is code that servers do not have; leave it out, or "
-                               "use another strategy");
   if (node.spec.synchronization == Synchronization::on_read && node.copies.size() > 1)
     throw InvalidArgumentError(who + " is synchronized on reading, and the worker has " +
                                std::to_string(node.copies.size()) + " devices; expected one");
@@ -175,6 +172,7 @@ void RemoteParameters::created(const Variable& variable) {
   const int count = ++names_[node.spec.path];
   auto made = std::make_unique<Known>();
   made->node = std::static_pointer_cast<VariableNode>(variable.node().shared_from_this());
+  made->path = node.spec.path;
   made->name = count == 1 ? node.spec.path : node.spec.path + "#" + std::to_string(count);
   made->owner = node.owner.lock().get();
   made->number = placement_.add({variable.shape(), variable.dtype()});
@@ -290,23 +288,6 @@ void RemoteParameters::set_learning_rate(double rate) {
   ask(asking, true);
 }
 
-std::map<std::string, Tensor> RemoteParameters::rule_state() {
-  Asking asking = this->asking(ParameterCallKind::state);
-  ask(asking, true);
-  std::map<std::string, Tensor> state;
-  for (const Asked& asked : asking) {
-    const std::byte* value = asked.received.data();
-    for (const ParameterEntry& entry : asked.reply.entries) {
-      Tensor tensor = Tensor::empty(entry.shape, entry.dtype, Device{});
-      tensor.copy_from_host(value);
-      value += entry.bytes();
-      state[entry.name] = tensor;  // iteration and rate are the same everywhere
-    }
-  }
-  join_parts(state);
-  return state;
-}
-
 namespace {
 
 /// What names of a variable's tensors in an optimizer begin with.
@@ -317,37 +298,54 @@ std::string in_optimizer(std::string path) {
 
 }  // namespace
 
-void RemoteParameters::join_parts(std::map<std::string, Tensor>& state) {
-  for (const auto& known : known_) {
-    const std::span<const VariablePart> parts = placement_.parts_of(known->number);
-    if (parts.size() == 1) continue;
-    const std::string first = in_optimizer(name_of_part(*known, parts[0]));
-    std::map<std::string, Tensor> joined;
-    for (auto it = state.lower_bound(first); it != state.end() && it->first.starts_with(first); ++it) {
-      const std::string suffix = it->first.substr(first.size());
-      Tensors pieces;
-      for (const VariablePart& part : parts)
-        pieces.push_back(state.at(in_optimizer(name_of_part(*known, part)) + suffix));
-      joined[in_optimizer(known->name) + suffix] =
-          pieces[0].rank() == 0 ? pieces[0] : ops::concatenate(pieces, 0);
+/// The variable with the longest name that fits: another one's may be the beginning of it.
+std::optional<RemoteParameters::StatePlace> RemoteParameters::place_of_state(const std::string& name) const {
+  std::optional<StatePlace> place;
+  size_t longest = 0;
+  for (const auto& known : known_)
+    for (const VariablePart& part : placement_.parts_of(known->number)) {
+      const std::string begin = in_optimizer(name_of_part(*known, part));
+      if (begin.size() <= longest || !name.starts_with(begin)) continue;
+      longest = begin.size();
+      place = {known.get(), &part, in_optimizer(known->path) + name.substr(begin.size())};
     }
-    state.merge(joined);
+  return place;
+}
+
+std::map<std::string, Tensor> RemoteParameters::rule_state() {
+  Asking asking = this->asking(ParameterCallKind::state);
+  ask(asking, true);
+  std::map<std::string, Tensor> state;
+  std::map<std::string, std::map<int, Tensor>> parts;
+  for (const Asked& asked : asking) {
+    const std::byte* value = asked.received.data();
+    for (const ParameterEntry& entry : asked.reply.entries) {
+      Tensor tensor = Tensor::empty(entry.shape, entry.dtype, Device{});
+      tensor.copy_from_host(value);
+      value += entry.bytes();
+      if (const auto place = place_of_state(entry.name))
+        parts[place->name][place->part->part] = tensor;
+      else
+        state[entry.name] = tensor;  // iteration and rate are the same everywhere
+    }
   }
+  for (const auto& [name, of_parts] : parts) {
+    Tensors pieces;
+    for (const auto& [part, piece] : of_parts) pieces.push_back(piece);
+    state[name] = pieces.size() == 1 || pieces[0].rank() == 0 ? pieces[0] : ops::concatenate(pieces, 0);
+  }
+  return state;
 }
 
 /// As the optimizer here has it, cut where the variable is.
 Tensor RemoteParameters::part_of_state(const std::map<std::string, Tensor>& state,
                                        const ParameterEntry& entry) const {
-  if (const auto whole = state.find(entry.name); whole != state.end()) return whole->second;
-  for (const auto& known : known_)
-    for (const VariablePart& part : placement_.parts_of(known->number)) {
-      const std::string begin = in_optimizer(name_of_part(*known, part));
-      if (!entry.name.starts_with(begin)) continue;
-      const auto whole = state.find(in_optimizer(known->name) + entry.name.substr(begin.size()));
-      if (whole == state.end()) continue;
-      return whole->second.rank() == 0 ? whole->second : whole->second.rows(part.rows.first, part.rows.count);
-    }
-  return {};
+  const std::optional<StatePlace> place = place_of_state(entry.name);
+  const auto whole = state.find(place ? place->name : entry.name);
+  if (whole == state.end()) return {};
+  if (!place || whole->second.rank() == 0 || placement_.parts_of(place->known->number).size() == 1)
+    return whole->second;
+  return whole->second.rows(place->part->rows.first, place->part->rows.count);
 }
 
 void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& state) {
@@ -365,8 +363,34 @@ void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& stat
   ask(asking);
 }
 
+namespace {
+
+bool is_sum(const Variable& variable) {
+  return !variable.node().in_arena && variable.synchronization() == Synchronization::on_read &&
+         variable.aggregation() == Aggregation::sum;
+}
+
+}  // namespace
+
+void RemoteParameters::take_share(const StepPiece& piece, int64_t global_rows) {
+  const std::vector<double> equal(static_cast<size_t>(piece.pieces), 1.0);
+  const RowRange mine = split_rows(equal, global_rows)[static_cast<size_t>(piece.piece)];
+  for (const auto& [known, variable] : living()) {
+    if (!is_sum(variable)) continue;
+    const Tensor& value = variable.node().copies[0];
+    const Tensor share = Tensor::zeros(value.shape(), value.dtype(), value.device());
+    const bool has_rows = value.rank() > 0 && value.shape()[0] == global_rows;
+    if (has_rows && mine.count > 0)
+      share.rows(mine.first, mine.count).copy_from(value.rows(mine.first, mine.count));
+    if (!has_rows && piece.piece == 0) share.copy_from(value);
+    variable.assign(share);
+  }
+}
+
 void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule, const Variables& active) {
-  Asking asking = this->asking(ParameterCallKind::exchange);
+  const StepPiece piece = std::exchange(next_piece_, {});
+  const bool is_piece = piece.id != 0;
+  Asking asking = this->asking(is_piece ? ParameterCallKind::push_piece : ParameterCallKind::exchange);
   Tensors changes;
   const std::set<const VariableNode*> updated = nodes_of(of_rule), pushed = nodes_of(active);
   for (const auto& [known, variable] : living()) {
@@ -375,12 +399,20 @@ void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule,
       changes.push_back(store.gradient(store.sum_place(0), variable).to(Device{}));
       add(asking, *known, variable, Sends::gradient, changes.back());
     } else if (!variable.node().in_arena && variable.node().written() != known->written) {
-      check_can_be_added(variable);
-      changes.push_back(ops::subtract(value_here(variable), known->base));
+      if (!is_piece) check_can_be_added(variable);
+      changes.push_back(is_piece ? value_here(variable) : ops::subtract(value_here(variable), known->base));
       add(asking, *known, variable, Sends::value, changes.back());
-    } else {
+      if (is_piece && is_sum(variable))
+        for (Asked& asked : asking)
+          for (size_t i = 0; i < asked.places.size(); ++i)
+            asked.request.entries[i].is_share |= asked.places[i].first == known;
+    } else if (!is_piece) {
       add(asking, *known, variable);
     }
+  }
+  if (is_piece) {
+    for (Asked& asked : asking) asked.request.piece = piece;
+    return ask(asking, true);
   }
   const uint64_t id = next_exchange_ ? next_exchange_ : ++own_exchanges_;
   for (size_t server = 0; server < asking.size(); ++server) {
@@ -397,6 +429,25 @@ UpdateRule& RemoteParameters::remote(UpdateRule& rule, ParameterStore& store) {
   std::unique_ptr<Rule>& remote = rules_[&rule];
   if (!remote) remote = std::make_unique<Rule>(*this, rule, store);
   return *remote;
+}
+
+bool RemoteParameters::commit(const StepPiece& any) {
+  Asking asking = this->asking(ParameterCallKind::commit);
+  for (Asked& asked : asking) asked.request.piece = any;
+  ask(asking, true);
+  return std::ranges::all_of(asking, [](const Asked& asked) { return asked.reply.number != 0.0; });
+}
+
+void RemoteParameters::restore(uint64_t mark) {
+  Asking asking = this->asking(ParameterCallKind::restore);
+  for (Asked& asked : asking) asked.request.id = mark;
+  ask(asking, true);
+  for (size_t server = 0; server < asking.size(); ++server)
+    if (asking[server].reply.number == 0.0)
+      throw CommunicationError("parameter server " + std::to_string(server) + " has no snapshot of step " +
+                               std::to_string(mark) +
+                               ", which another one that was lost goes on from; a synchronous training "
+                               "cannot go on");
 }
 
 bool RemoteParameters::snapshot(uint64_t mark) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,9 @@ class RemoteParameters {
   ~RemoteParameters();
 
   int num_servers() const { return static_cast<int>(servers_.size()); }
+  /// What servers call a variable that was made here.
+  const std::string& server_name(const Variable& variable) { return known(variable).name; }
+  bool is_cut(const Variable& variable) { return placement_.parts_of(known(variable).number).size() > 1; }
   /// Whether some variable is cut.
   bool has_parts() const {
     return placement_.parts().size() > static_cast<size_t>(placement_.num_variables());
@@ -59,6 +63,15 @@ class RemoteParameters {
 
   /// Which number of all processes the next exchange has; 0: one of this process' own.
   void set_next_exchange(uint64_t id) { next_exchange_ = id; }
+  /// The next exchange is that of a piece of a synchronous step: it gives gradients and state to the servers,
+  /// and nothing changes here or there before commit().
+  void set_next_piece(const StepPiece& piece) { next_piece_ = piece; }
+  /// Before a piece of a batch of so many rows: of variables that are sums over replicas this process keeps
+  /// the piece's share alone, its rows of those that have a row for each of the batch.
+  void take_share(const StepPiece& piece, int64_t global_rows);
+  /// The attempt that `any` is a piece of takes effect on all servers. False where a server does not have all
+  /// of its pieces: it was started again.
+  bool commit(const StepPiece& any);
   /// Gradients of `active`, which lie in `store`, take effect, and what layers have assigned to variables
   /// that are not trained is added to theirs; the values of both and of the other variables `of_rule` become
   /// those of the servers.
@@ -72,6 +85,8 @@ class RemoteParameters {
   /// Of a server that was started again since the last call, or since it was first asked: the mark of the
   /// snapshot that it goes on from. Throws CommunicationError where it had none.
   std::vector<uint64_t> restarts();
+  /// All servers go back to their snapshot of that mark. Throws CommunicationError where one has none.
+  void restore(uint64_t mark);
 
   /// Text for people: what each server says of itself, and how stale gradients were.
   std::string describe();
@@ -83,10 +98,11 @@ class RemoteParameters {
   struct Known {
     std::weak_ptr<VariableNode> node;
     const SegmentOwner* owner = nullptr;  // the store that it lies in as long as it is one of this strategy
-    std::string name;
-    int number = 0;        // in the placement
-    uint64_t written = 0;  // the number of the last write that the server knows
-    Tensor base;           // of state: the value that came from the server
+    std::string name;                     // the servers'
+    std::string path;                     // here: of several models it may be the same
+    int number = 0;                       // in the placement
+    uint64_t written = 0;                 // the number of the last write that the server knows
+    Tensor base;                          // of state: the value that came from the server
   };
   /// What one server is asked, and what has come back.
   struct Asked {
@@ -111,7 +127,13 @@ class RemoteParameters {
   std::unique_ptr<ParameterCall> start(size_t server, Asked& asked);
   void take_values(const Asking& asking);
   static void write(Known& known, const Variable& variable, const VariablePart& part, const std::byte* value);
-  void join_parts(std::map<std::string, Tensor>& state);
+  /// What a tensor of a server's rule belongs to.
+  struct StatePlace {
+    const Known* known = nullptr;
+    const VariablePart* part = nullptr;
+    std::string name;  // of the whole, as the optimizer here has it
+  };
+  std::optional<StatePlace> place_of_state(const std::string& name) const;
   Tensor part_of_state(const std::map<std::string, Tensor>& state, const ParameterEntry& entry) const;
   std::vector<std::pair<Known*, Variable>> living();
 
@@ -119,6 +141,7 @@ class RemoteParameters {
   Options options_;
   uint64_t process_;
   uint64_t own_exchanges_ = 0, next_exchange_ = 0;
+  StepPiece next_piece_;            // id 0: the next exchange is none
   std::vector<uint64_t> versions_;  // by server: of the values here
   std::vector<uint64_t> lives_;     // by server; 0: never asked
   ShardPlacement placement_;

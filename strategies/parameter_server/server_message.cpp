@@ -9,7 +9,7 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr uint32_t kParameterForm = 0x4e790101;
+constexpr uint32_t kParameterForm = 0x4e790102;
 constexpr std::string_view kWho = "parameter server: ";
 
 void write_numbers(MessageWriter& out, const std::vector<uint64_t>& numbers) {
@@ -34,7 +34,8 @@ void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entrie
   for (const ParameterEntry& entry : entries) {
     out.text(entry.name, kMaxParameterName, "the name of a variable");
     out.number(static_cast<uint8_t>(entry.dtype.index()));
-    out.number(static_cast<uint8_t>((entry.trainable ? 1 : 0) | (entry.is_there ? 2 : 0)));
+    out.number(static_cast<uint8_t>((entry.trainable ? 1 : 0) | (entry.is_there ? 2 : 0) |
+                                    (entry.is_share ? 4 : 0)));
     out.number(static_cast<uint8_t>(entry.shape.rank()));
     for (int axis = 0; axis < entry.shape.rank(); ++axis) out.number(entry.shape[axis]);
   }
@@ -47,6 +48,7 @@ std::vector<ParameterEntry> read_entries(MessageReader& in) {
     const uint8_t flags = in.number<uint8_t>();
     entry.trainable = (flags & 1) != 0;
     entry.is_there = (flags & 2) != 0;
+    entry.is_share = (flags & 4) != 0;
     const uint8_t rank = in.number<uint8_t>();
     if (rank > Shape::kMaxRank) in.fail("a shape of more axes than there are");
     std::vector<int64_t> sizes;
@@ -56,6 +58,22 @@ std::vector<ParameterEntry> read_entries(MessageReader& in) {
     entries.push_back(std::move(entry));
   }
   return entries;
+}
+
+void write_piece(MessageWriter& out, const StepPiece& piece) {
+  out.number(piece.id);
+  out.number(piece.attempt);
+  out.number(static_cast<uint32_t>(piece.piece));
+  out.number(static_cast<uint32_t>(piece.pieces));
+}
+
+StepPiece read_piece(MessageReader& in) {
+  StepPiece piece{.id = in.number<uint64_t>(), .attempt = in.number<int64_t>()};
+  const auto index = in.number<uint32_t>(), pieces = in.number<uint32_t>();
+  if (pieces > StepPiece::kMost || index > pieces) in.fail("a piece that no step has");
+  piece.piece = static_cast<int>(index);
+  piece.pieces = static_cast<int>(pieces);
+  return piece;
 }
 
 uint64_t ParameterEntry::bytes() const {
@@ -80,6 +98,7 @@ std::string encode(const ParameterRequest& request) {
   out.number(request.process);
   out.number(request.id);
   out.number(request.seen);
+  write_piece(out, request.piece);
   out.number(std::bit_cast<uint64_t>(request.number));
   out.text(request.text, kMaxParameterText, "a text");
   out.count(request.names.size(), kMaxParameterEntries, "names");
@@ -107,6 +126,7 @@ ParameterRequest decode_parameter_request(std::string_view bytes) {
   request.process = in.number<uint64_t>();
   request.id = in.number<uint64_t>();
   request.seen = in.number<uint64_t>();
+  request.piece = read_piece(in);
   request.number = std::bit_cast<double>(in.number<uint64_t>());
   request.text = in.text(kMaxParameterText);
   for (uint32_t left = in.count(kMaxParameterEntries); left > 0; --left)

@@ -7,6 +7,7 @@
 
 #include <nyala/backend/core/dtype.h>
 #include <nyala/backend/core/shape.h>
+#include <nyala/strategies/parameter_server/step_piece.h>
 
 namespace nyala::detail {
 
@@ -23,12 +24,22 @@ enum class ParameterCallKind : uint8_t {
   /// Gradients of the trainable entries and what is added to the others, of those that are `is_there`;
   /// applied all or not at all, once for each `id` of a process. The answer brings the values of all entries.
   exchange,
+  /// What exchange brings, of one `piece` of a synchronous step; values that layers assigned are those of all
+  /// pieces. Nothing changes before commit.
+  push_piece,
+  /// The pieces of the attempt that `piece` is one of are summed in their order and applied, once for each
+  /// step; the answer's `number` is 0 where some are not there.
+  commit,
+  /// All becomes what it was in the snapshot of mark `id`; the answer's `number` is 0 where there is none.
+  restore,
   assign,      ///< values that replace those of the entries
   state,       ///< the rule's own tensors; the answer's entries name them
   load_state,  ///< these
   describe,    ///< text for people, and numbers; `number` is the mark of the snapshot that it began with
-  snapshot,    ///< write one, which has mark `id`; the answer's `number` is 0 where there is no place for it
-  stop,        ///< the job is over
+  /// Write one, which has mark `id`, and keep the one before; the answer's `number` is 0 where there is no
+  /// place for it.
+  snapshot,
+  stop,  ///< the job is over
 };
 
 /// A tensor that a message speaks of.
@@ -38,6 +49,7 @@ struct ParameterEntry {
   Shape shape = {};
   bool trainable = false;
   bool is_there = false;
+  bool is_share = false;  ///< of push_piece: what the pieces have adds up to the value
 
   uint64_t bytes() const;
 };
@@ -48,6 +60,7 @@ struct ParameterRequest {
   uint64_t process = 0;
   uint64_t id = 0;    ///< of an exchange: the same when it is sent again, by whomever
   uint64_t seen = 0;  ///< of an exchange: the version of the values that its gradients were computed with
+  StepPiece piece = {};
   double number = 0.0;
   std::string text = {};
   std::vector<std::string> names = {};  ///< of set_rule: what has no weight decay
@@ -78,6 +91,8 @@ ParameterRequest decode_parameter_request(std::string_view bytes);
 ParameterReply decode_parameter_reply(std::string_view bytes);
 
 /// Parts of other messages.
+void write_piece(MessageWriter& out, const StepPiece& piece);
+StepPiece read_piece(MessageReader& in);
 void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entries);
 std::vector<ParameterEntry> read_entries(MessageReader& in);
 

@@ -17,12 +17,23 @@ namespace {
 
 using ::testing::HasSubstr;
 
+/// Which no server knows.
+class Halving final : public ConstraintNode {
+ public:
+  std::string class_name() const override { return "Halving"; }
+  Tensor project(const Tensor& weight) const override { return weight * 0.5; }
+};
+
 struct Case {
   Optimizer optimizer = SGD({.learning_rate = 0.05});
   bool normalizes = false;
   int workers = 1, servers = 1, epochs = 2;
   int64_t batch_size = 8, staleness = -1;
   Partitioner partitioner = {};
+  bool synchronous = false;
+  int backup_workers = 0;
+  double dropout = 0.0;
+  Constraint constraint = {};
 };
 
 Tensor features(int64_t rows) {
@@ -40,11 +51,14 @@ Tensor targets(int64_t rows) {
 }
 
 /// Names are given: threads share the counters of names.
-Sequential network(bool normalizes) {
+Sequential network(const Case& c) {
   Sequential net({Input({4})}, {.name = "net"});
-  net.add(
-      Dense(6, {.activation = "tanh", .kernel_initializer = GlorotUniform({.seed = 3}), .name = "hidden"}));
-  if (normalizes) net.add(BatchNormalization({.name = "norm"}));
+  net.add(Dense(6, {.activation = "tanh",
+                    .kernel_initializer = GlorotUniform({.seed = 3}),
+                    .kernel_constraint = c.constraint,
+                    .name = "hidden"}));
+  if (c.normalizes) net.add(BatchNormalization({.name = "norm"}));
+  if (c.dropout > 0) net.add(Dropout(c.dropout, {.seed = 5, .name = "drop"}));
   net.add(Dense(1, {.kernel_initializer = GlorotUniform({.seed = 4}), .name = "out"}));
   return net;
 }
@@ -57,7 +71,7 @@ struct Trained {
 
 Trained train(const Case& c, const Strategy* strategy) {
   const auto run = [&] {
-    Sequential net = network(c.normalizes);
+    Sequential net = network(c);
     net.compile({.optimizer = c.optimizer, .loss = "mse", .metrics = {"mae"}});
     const History history =
         net.fit(features(50), targets(50),
@@ -80,7 +94,8 @@ void expect_near(const std::vector<std::vector<float>>& got, const std::vector<s
   for (size_t i = 0; i < got.size(); ++i) {
     ASSERT_EQ(got[i].size(), wanted[i].size());
     for (size_t j = 0; j < got[i].size(); ++j)
-      EXPECT_NEAR(got[i][j], wanted[i][j], tolerance) << i << " " << j;
+      EXPECT_NEAR(got[i][j], wanted[i][j], tolerance * std::max(1.0F, std::abs(wanted[i][j])))
+          << i << " " << j;
   }
 }
 
@@ -90,6 +105,8 @@ std::vector<Trained> train_by_workers(const std::function<Case()>& make) {
   LocalCluster cluster(c.servers, detail::read_optimizer_rules());
   cluster.staleness = c.staleness;
   cluster.partitioner = c.partitioner;
+  cluster.synchronous = c.synchronous;
+  cluster.backup_workers = c.backup_workers;
   std::vector<Trained> results;
   std::vector<std::future<Trained>> workers;
   {
@@ -169,10 +186,32 @@ TEST(FitByWorkers, OptimizersThatLookAtMoreThanAServerHasAreRefused) {
   EXPECT_THAT(refusal(LossScaleOptimizer(SGD()), 2, {}), HasSubstr("one parameter server"));
 }
 
+TEST(FitByWorkers, ConstraintsHoldAtTheServers) {
+  for (const bool synchronous : {false, true})
+    expect_one_devices_numbers([=] {
+      return Case{
+          .servers = 2, .synchronous = synchronous, .constraint = MaxNorm({.max_value = 0.5, .axis = {0}})};
+    });
+}
+
+TEST(FitByWorkers, ConstraintsThatServersCannotKeepAreRefused) {
+  const auto refusal = [](const Constraint& constraint, const Partitioner& partitioner) {
+    return error_text<InvalidArgumentError>([&] {
+      train_by_workers(
+          [&] { return Case{.workers = 0, .partitioner = partitioner, .constraint = constraint}; });
+    });
+  };
+  EXPECT_THAT(refusal(UnitNorm(), FixedShardsPartitioner(2)),
+              AllOf(HasSubstr("'net/hidden/kernel'"), HasSubstr("variable_partitioner")));
+  EXPECT_THAT(
+      refusal(Constraint(std::make_shared<Halving>()), {}),
+      AllOf(HasSubstr("'net/hidden/kernel'"), HasSubstr("'Halving'"), HasSubstr("register_serializable")));
+}
+
 TEST(FitByWorkers, ModelsThatWereAdoptedTrain) {
   LocalCluster cluster(2, detail::read_optimizer_rules());
   const auto adopted = [](const Strategy& strategy) {
-    Sequential net = network(true);
+    Sequential net = network({.normalizes = true});
     net.compile({.optimizer = SGD({.learning_rate = 0.05}), .loss = "mse"});
     strategy.adopt(net);
     net.fit(features(50), targets(50), {.batch_size = 8, .verbose = 0, .shuffle = false});
@@ -193,7 +232,7 @@ TEST(FitByWorkers, WhatAFailedFitLeavesIsNotInTheWayOfTheNext) {
   LocalCluster cluster(1, detail::read_optimizer_rules());
   const auto twice = [](const Strategy& strategy) {
     return strategy.scope([] {
-      Sequential net = network(false);
+      Sequential net = network({});
       net.compile({.optimizer = SGD({.learning_rate = 0.05}), .loss = "mse"});
       Tensor wrong = features(51);
       EXPECT_ANY_THROW(net.fit(features(50), wrong, {.batch_size = 8, .verbose = 0}));
@@ -219,6 +258,33 @@ TEST(FitByWorkers, WorkersThatMayNotBeStaleGiveOneDevicesNumbers) {
                 .workers = 3,
                 .servers = 2,
                 .staleness = 0};
+  });
+}
+
+TEST(FitByWorkers, WorkersThatTrainTogetherGiveOneDevicesNumbers) {
+  for (const int workers : {1, 2, 3})
+    for (const int servers : {1, 2}) {
+      SCOPED_TRACE(std::to_string(workers) + " workers, " + std::to_string(servers) + " servers");
+      expect_one_devices_numbers([=] {
+        return Case{.optimizer = Adam({.learning_rate = 0.01}),
+                    .normalizes = true,
+                    .workers = workers,
+                    .servers = servers,
+                    .synchronous = true,
+                    .dropout = 0.25};
+      });
+    }
+}
+
+TEST(FitByWorkers, SpareWorkersChangeNoNumber) {
+  expect_one_devices_numbers([=] {
+    return Case{.optimizer = SGD({.learning_rate = 0.05, .momentum = 0.9}),
+                .normalizes = true,
+                .workers = 4,
+                .servers = 2,
+                .partitioner = FixedShardsPartitioner(2),
+                .synchronous = true,
+                .backup_workers = 2};
   });
 }
 

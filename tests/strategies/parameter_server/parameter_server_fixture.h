@@ -26,8 +26,12 @@ class LocalCluster {
         std::move(ways), detail::RemoteParameters::Options{std::chrono::seconds(20), partitioner});
   }
   ParameterServerStrategy chief() {
-    auto made = std::make_unique<detail::Coordinator>(
-        detail::CoordinatorOptions{.lease = std::chrono::seconds(20), .seed = 7, .staleness = staleness});
+    auto made =
+        std::make_unique<detail::Coordinator>(detail::CoordinatorOptions{.lease = lease,
+                                                                         .seed = 7,
+                                                                         .staleness = staleness,
+                                                                         .is_synchronous = synchronous,
+                                                                         .backup_workers = backup_workers});
     coordinator = std::shared_ptr<detail::Coordinator>(made.get(), [](detail::Coordinator*) {});
     return ParameterServerStrategy(std::make_shared<detail::ParameterServerJob>(
         parameters(), std::move(made), nullptr,
@@ -42,6 +46,9 @@ class LocalCluster {
 
   Partitioner partitioner = {};
   int64_t staleness = -1;
+  bool synchronous = false;
+  int backup_workers = 0;
+  std::chrono::milliseconds lease = std::chrono::seconds(20);
   std::chrono::milliseconds snapshots = std::chrono::hours(1);
   std::vector<std::shared_ptr<detail::ParameterServer>> servers;
   std::shared_ptr<detail::Coordinator> coordinator;

@@ -176,15 +176,6 @@ TEST(ParameterServer, PartsOfAVariableLieOnServersInTurns) {
                                             HasSubstr("server 2: 1 variables of 16 bytes")));
 }
 
-TEST(ParameterServer, ConstraintsAreRefused) {
-  LocalCluster cluster(1, read_descent());
-  Process one(cluster);
-  VariableSpec spec{.name = "kernel", .path = "dense/kernel", .shape = {2}};
-  spec.constraint = [](const Tensor& value) { return value; };
-  EXPECT_THAT(error_text<InvalidArgumentError>([&] { one.store->create(spec); }),
-              AllOf(HasSubstr("'dense/kernel'"), HasSubstr("constraint")));
-}
-
 TEST(ParameterServer, StateOfOtherDtypesIsRefusedWhereItChanges) {
   LocalCluster cluster(1, read_descent());
   Process one(cluster);

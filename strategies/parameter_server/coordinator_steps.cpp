@@ -1,0 +1,108 @@
+// Synchronous training: the chief begins one step after the other, workers get its pieces and meet at the
+// board where a layer needs the whole batch. Where a worker is lost and the others wait for what it would
+// have brought, the step is begun again with those who are left.
+#include <cstring>
+#include <numeric>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/strategies/parameter_server/coordinator.h>
+
+namespace nyala::detail {
+
+void Coordinator::begin_step(int64_t epoch, int64_t batch, int64_t step) {
+  {
+    const std::lock_guard lock(mutex_);
+    step_batch_ = {.id = steps_.id() + 1, .epoch = epoch, .batch = batch, .step = step, .pull_first = true};
+    steps_.begin(step_batch_.id);
+  }
+  answer_waiting();
+}
+
+void Coordinator::begin_step_again() { begin_step(step_batch_.epoch, step_batch_.batch, step_batch_.step); }
+
+uint64_t Coordinator::mark() const {
+  const std::lock_guard lock(mutex_);
+  return options_.is_synchronous ? steps_.id() : dispenser_.mark();
+}
+
+std::optional<CoordinatorReply> Coordinator::piece_for(uint64_t worker) {
+  const std::optional<StepPiece> piece = steps_.next(worker, Clock::now());
+  if (!piece) return std::nullopt;
+  CoordinatorReply reply{.kind = CoordinatorReply::Kind::batch, .batch = step_batch_};
+  reply.batch.piece = *piece;
+  return reply;
+}
+
+/// What a worker tells of its piece.
+void Coordinator::take_piece(const CoordinatorRequest& request) {
+  if (request.call == CoordinatorCall::ended) {
+    if (request.id != steps_.id() || !steps_.is_on()) return;
+    steps_.end();
+    events_.push_back({.kind = CoordinatorEvent::Kind::epoch_over});
+  } else if (request.call == CoordinatorCall::done &&
+             steps_.done(request.worker, request.piece, request.values, Clock::now()) &&
+             steps_.is_complete()) {
+    CoordinatorEvent event{.kind = CoordinatorEvent::Kind::step_done, .batch = step_batch_};
+    event.batch.piece = request.piece;
+    event.of_pieces = steps_.values();
+    events_.push_back(std::move(event));
+  }
+  changed_.notify_all();
+}
+
+std::vector<PieceBoard::Ready> Coordinator::follow_attempt() {
+  if (!options_.is_synchronous) return {};
+  const bool goes_on = is_on_ && steps_.is_on();
+  return board_.begin(goes_on ? steps_.id() : 0, steps_.attempt());
+}
+
+void Coordinator::send(const std::vector<PieceBoard::Ready>& ready) {
+  for (const auto& [answer, brought] : ready) answer(brought);
+}
+
+namespace {
+
+ParameterAnswer as_answer(const PieceBoard::Brought& brought) {
+  if (!brought) return {.header = encode(CoordinatorReply{.kind = CoordinatorReply::Kind::again})};
+  CoordinatorReply reply{.kind = CoordinatorReply::Kind::brought};
+  for (const PieceBoard::Bytes& bytes : *brought) reply.sizes.push_back(bytes.size());
+  const uint64_t total = std::accumulate(reply.sizes.begin(), reply.sizes.end(), uint64_t{0});
+  return {.header = encode(reply),
+          .bytes = total,
+          .fill = [brought](uint64_t offset, std::span<std::byte> chunk) {
+            uint64_t first = 0;
+            for (const PieceBoard::Bytes& bytes : *brought) {
+              if (!chunk.empty() && offset < first + bytes.size()) {
+                const size_t begin = offset - first, count = std::min(bytes.size() - begin, chunk.size());
+                std::memcpy(chunk.data(), bytes.data() + begin, count);
+                chunk = chunk.subspan(count);
+                offset += count;
+              }
+              first += bytes.size();
+            }
+          }};
+}
+
+}  // namespace
+
+void Coordinator::meet(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> bytes,
+                       Answer answer) {
+  std::vector<PieceBoard::Ready> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_on_ || request.training != training_) {
+      ready.push_back(
+          {[answer](const PieceBoard::Brought& brought) { answer(as_answer(brought)); }, nullptr});
+    } else {
+      ready = follow_attempt();
+      for (PieceBoard::Ready& now :
+           board_.meet(call, request.piece, static_cast<uint32_t>(request.id), request.text, std::move(bytes),
+                       [answer](const PieceBoard::Brought& brought) { answer(as_answer(brought)); }))
+        ready.push_back(std::move(now));
+    }
+  }
+  send(ready);
+  answer_waiting();
+}
+
+}  // namespace nyala::detail

@@ -1,0 +1,40 @@
+#include <nyala/strategies/parameter_server/held_pieces.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include <nyala/backend/core/error.h>
+
+namespace nyala::detail {
+
+namespace {
+
+auto order_of(const StepPiece& piece) { return std::tuple(piece.id, piece.attempt); }
+
+}  // namespace
+
+void HeldPieces::hold(const StepPiece& place, std::vector<ParameterEntry> entries, Bytes payload) {
+  if (place.id == 0 || place.piece < 0 || place.piece >= place.pieces || place.pieces > StepPiece::kMost)
+    throw CommunicationError("parameter server: piece " + std::to_string(place.piece) + " of " +
+                             std::to_string(place.pieces) + " of step " + std::to_string(place.id));
+  if (order_of(place) < order_of(attempt_)) return;
+  if (order_of(place) > order_of(attempt_) || std::ssize(pieces_) != place.pieces) {
+    attempt_ = place;
+    pieces_.clear();
+    pieces_.resize(static_cast<size_t>(place.pieces));
+  }
+  std::optional<Piece>& held = pieces_[static_cast<size_t>(place.piece)];
+  if (!held) held = {std::move(entries), std::move(payload)};
+}
+
+std::vector<const HeldPieces::Piece*> HeldPieces::all_of(const StepPiece& any) const {
+  std::vector<const Piece*> all;
+  if (order_of(any) != order_of(attempt_) || std::ssize(pieces_) != any.pieces) return all;
+  for (const std::optional<Piece>& held : pieces_) {
+    if (!held) return {};
+    all.push_back(&*held);
+  }
+  return all;
+}
+
+}  // namespace nyala::detail

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <nyala/strategies/parameter_server/server_message.h>
+
+namespace nyala::detail {
+
+/// The gradients of a synchronous step's pieces, until all are there and the chief says that they count.
+/// Those of one attempt at a time: a later one replaces them.
+class HeldPieces {
+ public:
+  using Bytes = std::vector<std::byte>;
+  struct Piece {
+    std::vector<ParameterEntry> entries;
+    Bytes payload;
+  };
+
+  /// Of two that are the same the first one stays.
+  void hold(const StepPiece& place, std::vector<ParameterEntry> entries, Bytes payload);
+  /// All of the attempt that `any` is a piece of, in their order; empty where some are missing.
+  std::vector<const Piece*> all_of(const StepPiece& any) const;
+  void clear() { pieces_.clear(); }
+
+ private:
+  StepPiece attempt_;
+  std::vector<std::optional<Piece>> pieces_;
+};
+
+}  // namespace nyala::detail
