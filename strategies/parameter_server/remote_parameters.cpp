@@ -122,14 +122,15 @@ void RemoteParameters::add(Asking& asking, Known& known, const Variable& variabl
   }
 }
 
-std::unique_ptr<ParameterCall> RemoteParameters::start(size_t server, Asked& asked) {
+std::unique_ptr<ParameterCall> RemoteParameters::start(size_t server, Asked& asked,
+                                                       std::chrono::milliseconds timeout) {
   return servers_[server]->start(
       encode(asked.request), asked.sent,
       [&asked](const std::string&, uint64_t bytes) {
         asked.received.resize(bytes);
         return ReceivedBytes{std::span(asked.received)};
       },
-      options_.timeout);
+      timeout);
 }
 
 // Whatever is asked may be asked twice: an exchange has its number, everything else sets what it sets.
@@ -138,7 +139,8 @@ void RemoteParameters::ask(Asking& asking, bool all) {
   const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
   std::vector<std::unique_ptr<ParameterCall>> calls(asking.size());
   for (size_t server = 0; server < asking.size(); ++server)
-    if (!asking[server].request.entries.empty() || all) calls[server] = start(server, asking[server]);
+    if (!asking[server].request.entries.empty() || all)
+      calls[server] = start(server, asking[server], options_.timeout);
   for (size_t server = 0; server < asking.size(); ++server) {
     while (calls[server]) {
       try {
@@ -147,7 +149,7 @@ void RemoteParameters::ask(Asking& asking, bool all) {
       } catch (const PeerLostError&) {
         if (std::chrono::steady_clock::now() > deadline) throw;
         std::this_thread::sleep_for(kPause);
-        calls[server] = start(server, asking[server]);
+        calls[server] = start(server, asking[server], options_.timeout);
       }
     }
     if (asking[server].reply.life) versions_[server] = asking[server].reply.version;
@@ -494,11 +496,19 @@ std::string RemoteParameters::describe() {
   return text + "\n";
 }
 
+// A server that is lost has ended, maybe before its answer had left, or will be ended by who started it.
 void RemoteParameters::stop() noexcept {
+  constexpr std::chrono::seconds kFarewell{2};
   try {
     Asking asking = this->asking(ParameterCallKind::stop);
-    ask(asking, true);
-  } catch (...) {  // who does not hear it has ended, or will be ended
+    std::vector<std::unique_ptr<ParameterCall>> calls;
+    for (size_t server = 0; server < asking.size(); ++server)
+      calls.push_back(start(server, asking[server], kFarewell));
+    for (const auto& call : calls) try {
+        call->wait();
+      } catch (const Error&) {
+      }
+  } catch (...) {  // memory that runs out
   }
 }
 

@@ -124,7 +124,7 @@ class RemoteParameters {
   /// At the same time; servers without entries only where `all`. A server that is lost is asked again: it may
   /// be started anew.
   void ask(Asking& asking, bool all = false);
-  std::unique_ptr<ParameterCall> start(size_t server, Asked& asked);
+  std::unique_ptr<ParameterCall> start(size_t server, Asked& asked, std::chrono::milliseconds timeout);
   void take_values(const Asking& asking);
   static void write(Known& known, const Variable& variable, const VariablePart& part, const std::byte* value);
   /// What a tensor of a server's rule belongs to.
