@@ -1,5 +1,6 @@
 #include <nyala/strategies/process_generations.h>
 
+#include <algorithm>
 #include <exception>
 
 #include <nyala/backend/core/error.h>
@@ -16,23 +17,34 @@ ProcessGenerations::~ProcessGenerations() {
 }
 
 // One that is lost while all meet is the end of that generation, not of all. Other failures are not tried for
-// ever.
+// ever, and who has waited for others in vain does not wait once more.
 void ProcessGenerations::join(int64_t training) {
   constexpr int kAttempts = 3, kLosses = 30;
   for (int vain = 0, losses = 0;;) {
     communicators_ = group_->join();
     ++number_;
     try {
-      link_->connect(communicators_.steps, training);
+      link_->connect(communicators_.steps, training, time_left());
       if (link_->has_newcomers()) send_results();
       if (connected_) connected_(communicators_);
       return;
     } catch (const PeerLostError&) {
       if (!can_go_on() || ++losses == kLosses) throw;
+    } catch (const TimeoutError& error) {
+      if (can_go_on()) end(error.what());
+      throw;
     } catch (const CommunicationError&) {
       if (!can_go_on() || ++vain == kAttempts) throw;
     }
   }
+}
+
+std::optional<std::chrono::milliseconds> ProcessGenerations::time_left() const {
+  using std::chrono::milliseconds;
+  const auto deadline = group_->agreed_by();
+  if (!deadline) return {};
+  return std::max(std::chrono::ceil<milliseconds>(*deadline - std::chrono::steady_clock::now()),
+                  milliseconds(1));
 }
 
 // Others may still wait in a collective of this generation.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -99,6 +101,7 @@ class ProcessGenerations {
  private:
   void join(int64_t training);
   void send_results();
+  std::optional<std::chrono::milliseconds> time_left() const;
 
   static constexpr int kCallBits = 32;
   std::shared_ptr<ProcessGroup> group_;

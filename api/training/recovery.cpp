@@ -386,6 +386,9 @@ const TrainingState* Recovery::go_on_after(const CommunicationError& error,
       throw StateError(std::string(state.what()) + " (" + error.what() + ")");
     } catch (const PeerLostError&) {
       if (!can_go_on() || ++losses == kLosses) throw;
+    } catch (const TimeoutError& timeout) {  // nor would they come if all waited once more
+      if (can_go_on()) end(timeout.what());
+      throw;
     } catch (const CommunicationError&) {
       if (!can_go_on() || ++vain > kStandstills) throw;
     }

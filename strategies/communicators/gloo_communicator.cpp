@@ -40,14 +40,15 @@ bool names_loopback(const std::string& name) {
 
 class Connecting {
  public:
-  Connecting(const CommunicatorOptions& options, Rendezvous& rendezvous, std::stop_token stop)
+  Connecting(const CommunicatorOptions& options, Rendezvous& rendezvous, std::stop_token stop,
+             Clock::time_point deadline)
       : options_(options),
         rendezvous_(rendezvous),
         stop_(std::move(stop)),
         prefix_(detail::group_prefix(options) + "gloo/"),
         address_(options.address.empty() ? "127.0.0.1" : options.address),
         loopback_(names_loopback(address_)),
-        deadline_(Clock::now() + options.timeout) {}
+        deadline_(deadline) {}
 
   std::unique_ptr<detail::Links> connect() {
     check_trust();
@@ -121,11 +122,13 @@ class Connecting {
 
 bool gloo_is_built() { return true; }
 
-std::shared_ptr<Communicator> gloo_communicator(const CommunicatorOptions& options,
-                                                const std::shared_ptr<Rendezvous>& rendezvous,
-                                                std::stop_token stop) {
+std::shared_ptr<Communicator> gloo_communicator(
+    const CommunicatorOptions& options, const std::shared_ptr<Rendezvous>& rendezvous, std::stop_token stop,
+    std::optional<std::chrono::steady_clock::time_point> formed_by) {
   detail::check_communicator_options(options);
-  std::unique_ptr<detail::Links> links = Connecting(options, *rendezvous, std::move(stop)).connect();
+  const Clock::time_point deadline = formed_by.value_or(Clock::now() + options.timeout);
+  std::unique_ptr<detail::Links> links =
+      Connecting(options, *rendezvous, std::move(stop), deadline).connect();
   return std::make_shared<detail::LinkCommunicator>(options, "Gloo", std::move(links), rendezvous);
 }
 

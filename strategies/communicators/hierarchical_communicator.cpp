@@ -16,6 +16,7 @@ using detail::CollectiveKind;
 namespace {
 
 using std::chrono::milliseconds;
+using FormedBy = std::optional<std::chrono::steady_clock::time_point>;
 
 /// How much longer ranks wait for what their host's first one brings: it knows the better reason.
 constexpr milliseconds kNewsFromOutside{500};
@@ -34,13 +35,13 @@ std::vector<int64_t> gathered_numbers(Communicator& group, int64_t mine, const C
 class HierarchicalCommunicator final : public Communicator {
  public:
   HierarchicalCommunicator(CommunicatorOptions options, std::shared_ptr<Communicator> inside,
-                           std::shared_ptr<Communicator> between)
+                           std::shared_ptr<Communicator> between, FormedBy formed_by)
       : Communicator(std::move(options)), inside_(std::move(inside)), between_(std::move(between)) {
     if (inside_ == nullptr || (inside_->rank() == 0) != (between_ != nullptr))
       throw InvalidArgumentError(
           "hierarchical_communicator: every rank has an inside, and rank 0 of each inside, no other, a "
           "between");
-    learn_places();
+    learn_places(formed_by);
   }
 
  protected:
@@ -52,7 +53,7 @@ class HierarchicalCommunicator final : public Communicator {
   }
 
  private:
-  void learn_places();
+  void learn_places(FormedBy formed_by);
   void reduce(const Collective& call, const CollectiveOptions& how, const CollectiveOptions& news);
   void reduce_values(const HostValues& values, CollectiveOp op, const CollectiveOptions& how,
                      const CollectiveOptions& news);
@@ -72,27 +73,31 @@ class HierarchicalCommunicator final : public Communicator {
 };
 
 /// Which rank of all is where: leaders exchange what they gathered, and tell their hosts.
-void HierarchicalCommunicator::learn_places() {
-  const CollectiveOptions how{.what = "forming the hierarchy", .timeout = options().timeout};
-  const std::vector<int64_t> here = gathered_numbers(*inside_, rank(), how);
+void HierarchicalCommunicator::learn_places(FormedBy formed_by) {
+  const auto how = [&] {
+    milliseconds time = options().timeout;
+    if (formed_by) time = std::chrono::ceil<milliseconds>(*formed_by - std::chrono::steady_clock::now());
+    return CollectiveOptions{.what = "forming the hierarchy", .timeout = std::max(time, milliseconds(1))};
+  };
+  const std::vector<int64_t> here = gathered_numbers(*inside_, rank(), how());
   std::vector<int64_t> numbers(static_cast<size_t>(size()) + static_cast<size_t>(size()));
   int64_t hosts = 0;
   if (between_) {
-    counts_ = gathered_numbers(*between_, static_cast<int64_t>(here.size()), how);
+    counts_ = gathered_numbers(*between_, static_cast<int64_t>(here.size()), how());
     hosts = between_->size();
     std::vector<int64_t> sizes;
     for (const int64_t count : counts_) sizes.push_back(count * static_cast<int64_t>(sizeof(int64_t)));
     std::vector<int64_t> all(
         static_cast<size_t>(std::accumulate(counts_.begin(), counts_.end(), int64_t{0})));
-    between_->all_gather_v(std::as_bytes(std::span(here)), sizes, bytes_of_all(all), how);
+    between_->all_gather_v(std::as_bytes(std::span(here)), sizes, bytes_of_all(all), how());
     if (all.size() != static_cast<size_t>(size())) hosts = -1;  // told to all below
     if (hosts > 0) {
       std::copy(all.begin(), all.end(), numbers.begin());
       std::copy(counts_.begin(), counts_.end(), numbers.begin() + size());
     }
   }
-  inside_->broadcast(std::as_writable_bytes(std::span(&hosts, 1)), 0, how);
-  inside_->broadcast(bytes_of_all(numbers), 0, how);
+  inside_->broadcast(std::as_writable_bytes(std::span(&hosts, 1)), 0, how());
+  inside_->broadcast(bytes_of_all(numbers), 0, how());
   order_.assign(numbers.begin(), numbers.begin() + size());
   counts_.assign(numbers.begin() + size(), numbers.begin() + size() + std::clamp<int64_t>(hosts, 0, size()));
   std::vector<int> sorted = order_, expected(static_cast<size_t>(size()));
@@ -224,8 +229,10 @@ void HierarchicalCommunicator::broadcast_over_hosts(const Collective& call, cons
 
 std::shared_ptr<Communicator> hierarchical_communicator(const CommunicatorOptions& options,
                                                         std::shared_ptr<Communicator> inside,
-                                                        std::shared_ptr<Communicator> between) {
-  return std::make_shared<HierarchicalCommunicator>(options, std::move(inside), std::move(between));
+                                                        std::shared_ptr<Communicator> between,
+                                                        FormedBy formed_by) {
+  return std::make_shared<HierarchicalCommunicator>(options, std::move(inside), std::move(between),
+                                                    formed_by);
 }
 
 }  // namespace nyala

@@ -19,7 +19,8 @@ namespace {
 bool gloo_is_built() { return false; }
 
 std::shared_ptr<Communicator> gloo_communicator(const CommunicatorOptions&,
-                                                const std::shared_ptr<Rendezvous>&, std::stop_token) {
+                                                const std::shared_ptr<Rendezvous>&, std::stop_token,
+                                                std::optional<std::chrono::steady_clock::time_point>) {
   throw_no_gloo();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include <nyala/strategies/communicators/process_communicators.h>
@@ -16,6 +18,9 @@ class ProcessGroup {
   /// may be others than before; CommunicatorOptions::generation has risen. Throws CommunicationError where no
   /// generation forms in time, and where abort() was called anywhere.
   virtual ProcessCommunicators join() = 0;
+  /// Until when those that join() connected have to have said to each other what they come with; none: for
+  /// their communicators' timeout.
+  virtual std::optional<std::chrono::steady_clock::time_point> agreed_by() const { return {}; }
   /// Whether there may be another generation after this one: a failure is not the end. False after abort().
   virtual bool can_rejoin() const = 0;
   /// The reason that somebody gave abort(), as far as this process knows it; "" for none.

@@ -58,12 +58,13 @@ struct Introduction {
 
 }  // namespace
 
-void ProcessLink::connect(std::shared_ptr<Communicator> communicator, int64_t training) {
+void ProcessLink::connect(std::shared_ptr<Communicator> communicator, int64_t training,
+                          std::optional<std::chrono::milliseconds> timeout) {
   communicator_ = std::move(communicator);
   const Introduction own{local_replicas_, training, global_seed()};
   std::vector<Introduction> all(static_cast<size_t>(size()));
   communicator_->all_gather(as_bytes(own), std::as_writable_bytes(std::span(all)),
-                            {.what = "the number of replicas"});
+                            {.what = "the number of replicas", .timeout = timeout});
   const auto latest = std::ranges::max_element(all, {}, &Introduction::training);  // of several the first
   training_ = latest->training;
   furthest_ = static_cast<int>(latest - all.begin());

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <nyala/backend/runtime/process_exchange.h>
@@ -18,8 +20,10 @@ class ProcessLink final : public ProcessExchange {
   ProcessLink(std::shared_ptr<Communicator> communicator, int local_replicas);
 
   /// The same over a new communicator, of which ranks and sizes may be others. `training`: the number of the
-  /// training that this process is in the middle of, 0 where it is in none.
-  void connect(std::shared_ptr<Communicator> communicator, int64_t training);
+  /// training that this process is in the middle of, 0 where it is in none. It waits for the others for
+  /// `timeout`, or as long as the communicator does.
+  void connect(std::shared_ptr<Communicator> communicator, int64_t training,
+               std::optional<std::chrono::milliseconds> timeout = {});
   /// The number of the training that some processes were in the middle of when they connected, the latest
   /// where one stood still in an earlier one; 0: none.
   int64_t training() const { return training_; }

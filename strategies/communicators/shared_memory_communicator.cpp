@@ -55,14 +55,15 @@ class SharedBoardMemory final : public detail::BoardMemory {
 
 class Forming {
  public:
-  Forming(const CommunicatorOptions& options, Rendezvous& rendezvous, std::stop_token stop)
+  Forming(const CommunicatorOptions& options, Rendezvous& rendezvous, std::stop_token stop,
+          Clock::time_point deadline)
       : options_(options),
         rendezvous_(rendezvous),
         stop_(std::move(stop)),
         key_(detail::group_prefix(options) + "shared-memory"),
         slot_bytes_(ExchangeBoard::slot_bytes_for(options.size, kSharedSlot)),
         bytes_(ExchangeBoard::bytes_for(options.size, slot_bytes_)),
-        deadline_(Clock::now() + options.timeout) {}
+        deadline_(deadline) {}
 
   std::shared_ptr<Communicator> form() {
     std::unique_ptr<SharedSegment> segment = options_.rank == 0 ? publish() : join();
@@ -141,10 +142,12 @@ class Forming {
 
 }  // namespace
 
-std::shared_ptr<Communicator> shared_memory_communicator(const CommunicatorOptions& options,
-                                                         Rendezvous& rendezvous, std::stop_token stop) {
+std::shared_ptr<Communicator> shared_memory_communicator(
+    const CommunicatorOptions& options, Rendezvous& rendezvous, std::stop_token stop,
+    std::optional<std::chrono::steady_clock::time_point> formed_by) {
   detail::check_communicator_options(options);
-  return Forming(options, rendezvous, std::move(stop)).form();
+  const Clock::time_point deadline = formed_by.value_or(Clock::now() + options.timeout);
+  return Forming(options, rendezvous, std::move(stop), deadline).form();
 }
 
 }  // namespace nyala

@@ -31,25 +31,26 @@ ClusterCommunicators::ClusterCommunicators(CommunicatorOptions options,
 }
 
 ProcessCommunicators ClusterCommunicators::make(CommunicationImplementation implementation,
-                                                std::stop_token stop) const {
+                                                std::stop_token stop, FormedBy formed_by) const {
   ProcessCommunicators made;
-  made.steps = make_one(implementation, "steps", stop);
-  made.gradients = make_one(implementation, "gradients", stop);
+  made.steps = make_one(implementation, "steps", stop, formed_by);
+  made.gradients = make_one(implementation, "gradients", stop, formed_by);
   return made;
 }
 
 std::shared_ptr<Communicator> ClusterCommunicators::make_one(CommunicationImplementation implementation,
                                                              const std::string& name,
-                                                             const std::stop_token& stop) const {
+                                                             const std::stop_token& stop,
+                                                             FormedBy formed_by) const {
   CommunicatorOptions all = options_;
   all.name = name;
   switch (implementation) {
     case CommunicationImplementation::gloo:
-      return gloo_communicator(all, rendezvous_, stop);
+      return gloo_communicator(all, rendezvous_, stop, formed_by);
     case CommunicationImplementation::nccl:
       return nccl_communicator(all, *rendezvous_);
     case CommunicationImplementation::shared_memory:
-      if (num_hosts_ == 1) return shared_memory_communicator(all, *rendezvous_, stop);
+      if (num_hosts_ == 1) return shared_memory_communicator(all, *rendezvous_, stop, formed_by);
       throw InvalidArgumentError(
           "CommunicationOptions: implementation: expected automatic or gloo, since the processes share no "
           "memory (" +
@@ -58,30 +59,32 @@ std::shared_ptr<Communicator> ClusterCommunicators::make_one(CommunicationImplem
     case CommunicationImplementation::automatic:
       break;
   }
-  if (num_hosts_ == 1) return shared_memory_communicator(all, *rendezvous_, stop);
-  return num_hosts_ == all.size ? gloo_communicator(all, rendezvous_, stop) : over_hosts(all, stop);
+  if (num_hosts_ == 1) return shared_memory_communicator(all, *rendezvous_, stop, formed_by);
+  return num_hosts_ == all.size ? gloo_communicator(all, rendezvous_, stop, formed_by)
+                                : over_hosts(all, stop, formed_by);
 }
 
 std::shared_ptr<Communicator> ClusterCommunicators::over_hosts(const CommunicatorOptions& all,
-                                                               const std::stop_token& stop) const {
+                                                               const std::stop_token& stop,
+                                                               FormedBy formed_by) const {
   CommunicatorOptions here = all;
   here.name = all.name + "-host" + std::to_string(host_);
   here.rank = rank_in_host_;
   here.size = size_of_host_;
-  const auto inside = shared_memory_communicator(here, *rendezvous_, stop);
+  const auto inside = shared_memory_communicator(here, *rendezvous_, stop, formed_by);
   std::shared_ptr<Communicator> between;
   if (rank_in_host_ == 0) {
     CommunicatorOptions hosts = all;
     hosts.name = all.name + "-hosts";
     hosts.rank = host_;
     hosts.size = num_hosts_;
-    between = gloo_communicator(hosts, rendezvous_, stop);
+    between = gloo_communicator(hosts, rendezvous_, stop, formed_by);
   }
   const std::stop_callback end_when_told(stop, [&] {
     for (const auto& part : {inside, between})
       if (part) part->end("the group was given up while it formed");
   });
-  return hierarchical_communicator(all, inside, between);
+  return hierarchical_communicator(all, inside, between, formed_by);
 }
 
 }  // namespace nyala::detail

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -19,16 +21,20 @@ class ClusterCommunicators {
   ClusterCommunicators(CommunicatorOptions options, const std::vector<ControlMember>& members,
                        std::shared_ptr<Rendezvous> rendezvous);
 
-  /// Collective; where `stop` is requested before all have come, it throws CommunicationError soon. Throws
-  /// InvalidArgumentError where the implementation does not reach all of them, and what the communicators'
-  /// functions throw.
-  ProcessCommunicators make(CommunicationImplementation implementation, std::stop_token stop = {}) const;
+  using FormedBy = std::optional<std::chrono::steady_clock::time_point>;
+
+  /// Collective; all communicators have until `formed_by`, else each options.timeout. Where `stop` is
+  /// requested before all have come, it throws CommunicationError soon. Throws InvalidArgumentError where the
+  /// implementation does not reach all of them, and what the communicators' functions throw.
+  ProcessCommunicators make(CommunicationImplementation implementation, std::stop_token stop = {},
+                            FormedBy formed_by = {}) const;
   int num_hosts() const { return num_hosts_; }
 
  private:
   std::shared_ptr<Communicator> make_one(CommunicationImplementation implementation, const std::string& name,
-                                         const std::stop_token& stop) const;
-  std::shared_ptr<Communicator> over_hosts(const CommunicatorOptions& all, const std::stop_token& stop) const;
+                                         const std::stop_token& stop, FormedBy formed_by) const;
+  std::shared_ptr<Communicator> over_hosts(const CommunicatorOptions& all, const std::stop_token& stop,
+                                           FormedBy formed_by) const;
 
   CommunicatorOptions options_;
   std::string hosts_text_;

@@ -240,14 +240,20 @@ void ClusterProcessGroup::begin() {
 }
 
 // One that is lost while they connect is the end of that generation. Where none is lost they may not reach
-// each other, and that for ever.
+// each other, and that for ever: once all have met they have half of the timeout, and what was left of it
+// where they did not wait for a timeout before.
 ProcessCommunicators ClusterProcessGroup::join() {
-  auto deadline = Clock::now() + options_.communication.timeout;
+  const std::chrono::milliseconds timeout = options_.communication.timeout;
+  const bool has_time = !client_ || generation_->has_lost(client_->generation());
+  auto begun = has_time ? Clock::now() : Clock::now() - timeout;
+  deadline_.reset();
   for (;;) {
     meet();
+    if (!deadline_) deadline_ = std::max(begun + timeout, Clock::now() + timeout / 2);
     try {
       ProcessCommunicators made = connect();
-      client_->confirm();
+      client_->confirm(std::max(std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now()),
+                                std::chrono::milliseconds(1)));
       for (auto* const one : {&made.steps, &made.gradients}) *one = Generation::watched(generation_, *one);
       generation_->begin(client_->generation(), made);
       return made;
@@ -255,9 +261,13 @@ ProcessCommunicators ClusterProcessGroup::join() {
       const uint64_t generation = client_->generation();
       const std::string end = generation_->end_text(generation);
       const bool has_lost = generation_->has_lost(generation);
-      if (end.empty()) give_up(error.what(), false);
-      if (has_lost) deadline = Clock::now() + options_.communication.timeout;
-      if (can_rejoin() && Clock::now() < deadline) continue;
+      if (has_lost) begun = Clock::now(), deadline_.reset();
+      const bool goes_on = can_rejoin() && (!deadline_ || Clock::now() < *deadline_);
+      if (!goes_on && can_rejoin())
+        abort(error.what());  // the others have tried as long
+      else if (end.empty())
+        give_up(error.what(), false);
+      if (goes_on) continue;
       if (has_lost) throw PeerLostError(end);
       if (!end.empty()) throw CommunicationError(end);
       throw;
@@ -279,7 +289,7 @@ ProcessCommunicators ClusterProcessGroup::connect() {
                                     .address = is_local ? "" : address_towards(server),
                                     .trusted_network = options_.communication.trusted_network};
   return ClusterCommunicators(options, members, client_)
-      .make(options_.communication.implementation, generation_->form(client_->generation()));
+      .make(options_.communication.implementation, generation_->form(client_->generation()), deadline_);
 }
 
 bool ClusterProcessGroup::can_rejoin() const {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <nyala/strategies/cluster/cluster_resolver.h>
@@ -46,6 +48,7 @@ class ClusterProcessGroup final : public ProcessGroup {
   ~ClusterProcessGroup() override;
 
   ProcessCommunicators join() override;
+  std::optional<std::chrono::steady_clock::time_point> agreed_by() const override { return deadline_; }
   bool can_rejoin() const override;
   std::string ended_by() const override;
   void abort(const std::string& reason) noexcept override;
@@ -69,6 +72,7 @@ class ClusterProcessGroup final : public ProcessGroup {
   std::unique_ptr<ControlElection> election_;  // null: it stays where it is
   std::shared_ptr<Generation> generation_;
   std::shared_ptr<ControlClient> client_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;  // of connecting
   int exceptions_;
   bool has_left_ = false;
 };

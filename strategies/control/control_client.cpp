@@ -127,9 +127,9 @@ ControlBase ControlClient::base(bool is_established) const {
   return base;
 }
 
-void ControlClient::confirm() {
+void ControlClient::confirm(std::optional<std::chrono::milliseconds> timeout) {
   if (!config_.is_elected) return;
-  barrier("all have come");
+  barrier("all have come", timeout);
   note_base(bases_, base(true));
 }
 

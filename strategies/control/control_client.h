@@ -68,7 +68,7 @@ class ControlClient final : public Rendezvous {
   void cancel_join() { connection()->cancel(); }
   /// Where processes elect who serves: waits until all of the generation have come here. From then on nobody
   /// goes on without a majority of it.
-  void confirm();
+  void confirm(std::optional<std::chrono::milliseconds> timeout = {});
   uint64_t generation() const;
   /// Of this process in the generation: its place among members().
   int rank() const;

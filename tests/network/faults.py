@@ -767,7 +767,7 @@ def _(place):
             took = time.monotonic() - since
             if finals:
                 return "-", f"ends after {took:.1f} s", compare(finals, place.numbers_of_one(), False)
-            return training.errors(range(3), since, 60) and f"{took:.1f} s, status {status} (timeout 6 s)", "-", "-"
+            return training.errors(range(3), since, 10.5) and f"{took:.1f} s, status {status} (timeout 6 s)", "-", "-"
         finally:
             place.hosts[1].firewall()
             place.hosts[2].firewall()
@@ -783,7 +783,7 @@ def _(place):
         try:
             status = training.wait_for_exit(90)
             took = time.monotonic() - since
-            return f"{training.errors(range(3), since, 60):.1f} s, status {status} after {took:.1f} s (timeout 5 s)", "-", "-"
+            return f"{training.errors(range(3), since, 9):.1f} s, status {status} after {took:.1f} s (timeout 5 s)", "-", "-"
         finally:
             place.hosts[1].firewall()
 

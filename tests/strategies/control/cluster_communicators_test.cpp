@@ -88,6 +88,22 @@ TEST_F(ClusterCommunicatorsTest, WhoIsToldThatNobodyComesWaitsNoLonger) {
   }
 }
 
+/// Whatever each of them may take later.
+TEST_F(ClusterCommunicatorsTest, AllAreFormedInOneTime) {
+  const auto rendezvous = std::make_shared<FileRendezvous>(folder_);
+  rendezvous->set("g0/steps/gloo/host-1", "loopback " + host_name());
+  rendezvous->set("g0/steps/gloo/socket-1", std::string(64, '0') + " 1 127.0.0.1");
+  for (const char* place : {"a", "b"}) {
+    if (*place == 'b' && !gloo_is_built()) continue;
+    const auto begin = std::chrono::steady_clock::now();
+    const ClusterCommunicators cluster({.rank = 0, .size = 2, .timeout = std::chrono::seconds(60)},
+                                       {{"host", "", "a"}, {"host", "", place}}, rendezvous);
+    expect_error<TimeoutError>([&] { cluster.make(kAutomatic, {}, begin + std::chrono::milliseconds(300)); },
+                               {"rank 1"});
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20)) << place;
+  }
+}
+
 TEST_F(ClusterCommunicatorsTest, SharedMemoryDoesNotReachOtherHosts) {
   const ClusterCommunicators cluster({.rank = 0, .size = 2}, {{"alpha", "", "a"}, {"beta", "", "b"}},
                                      std::make_shared<FileRendezvous>(folder_));

@@ -10,6 +10,7 @@
 
 #include <nyala/backend/core/version.h>
 #include <nyala/strategies/control/own_address.h>
+#include <nyala/strategies/process_generations.h>
 #include <nyala/strategies/cluster/simple_cluster_resolver.h>
 #include <nyala/strategies/cluster/tf_config_cluster_resolver.h>
 #include <nyala/strategies/communicators/gloo_communicator.h>
@@ -240,6 +241,77 @@ TEST_F(ClusterGroup, WhoWaitsHearsThatTheFirstOneGaveUp) {
                                {"the start: 1 of 3 processes did not come", "rank 2"});
   });
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 6s);  // its own time ends later
+}
+
+/// A control plane as nyala launch keeps it, for two processes.
+class LaunchedGroup : public ClusterGroup {
+ protected:
+  void SetUp() override {
+    ClusterGroup::SetUp();
+    addresses_.resize(2);
+    if (grpc_is_built())
+      server_ = std::make_unique<ControlServer>(HostPort{"127.0.0.1", 0}, ControlSecurity{},
+                                                ControlStateOptions{.size = 2});
+  }
+  Group launched(int rank) const {
+    return group(rank, {.timeout = kTimeout},
+                 {{"NYALA_COORDINATOR", server_->address().text()}, {"NYALA_REJOIN", "1"}});
+  }
+  double seconds_since(std::chrono::steady_clock::time_point begun) const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  }
+
+  static constexpr std::chrono::milliseconds kTimeout{4000};
+  std::unique_ptr<ControlServer> server_;
+};
+
+/// It comes late, and then nothing is heard of it but that it lives.
+TEST_F(LaunchedGroup, WhoIsLateAndDoesNotConnectTakesNoSecondTimeout) {
+  std::promise<void> ended;
+  const auto begun = std::chrono::steady_clock::now();
+  const auto late = std::async(std::launch::async, [&, end = ended.get_future()] {
+    std::this_thread::sleep_for(kTimeout * 3 / 5);
+    const ControlFacts facts = {{"the version of Nyala", std::string(version())},
+                                {"communication_options.implementation", "automatic"},
+                                {"communication_options.bytes_per_pack", "0"},
+                                {"communication_options.trusted_network", "false"},
+                                {"communication_options.timeout", "4000 ms"},
+                                {"the cluster", ClusterSpec({{"worker", addresses_}}).to_string()}};
+    ControlClient silent({.address = server_->address(),
+                          .rank = 1,
+                          .size = 2,
+                          .place = place_of_process(),
+                          .facts = facts,
+                          .timeout = kTimeout});
+    end.wait();
+    expect_error<CommunicationError>([&] { silent.join(); }, {"rank 1"});  // the first one ended it for good
+  });
+  const Group first = launched(0);
+  expect_error<TimeoutError>([&] { first->join(); }, {"rank 1 did not come in time"});
+  EXPECT_LT(seconds_since(begun), 5.8);  // 1.1 times the timeout, not 1.6
+  EXPECT_FALSE(first->can_rejoin());
+  ended.set_value();
+}
+
+/// As where only small messages come through.
+TEST_F(LaunchedGroup, WhoConnectsAndSaysNothingIsWaitedForOnce) {
+  const auto begun = std::chrono::steady_clock::now();
+  const auto silent = std::async(std::launch::async, [&] {
+    const Group second = launched(1);
+    expect_error<CommunicationError>(
+        [&] {
+          for (;;) {
+            const ProcessCommunicators made = second->join();
+            while (!made.steps->failed()) std::this_thread::sleep_for(10ms);
+          }
+        },
+        {"the number of replicas", "rank 1 (process", "did not come in time"});
+  });
+  const Group first = launched(0);
+  expect_error<TimeoutError>([&] { ProcessGenerations(first, std::make_shared<ProcessLink>(1)); },
+                             {"the number of replicas", "rank 1 (process", "did not come in time"});
+  EXPECT_LT(seconds_since(begun), 8);
+  EXPECT_FALSE(first->can_rejoin());
 }
 
 TEST_F(ClusterGroup, MistakesAreNamed) {
