@@ -50,14 +50,57 @@ void keep_result(ProcessGenerations& generations, int64_t number, const Logs& lo
   generations.results[number] = packed(state);
 }
 
-Logs kept_result(const ProcessGenerations& generations, int64_t number, const char* what) {
+namespace {
+
+const std::vector<std::byte>& kept(const ProcessGenerations& generations, int64_t number, const char* what) {
   const auto found = generations.results.find(number);
   if (found == generations.results.end())
     throw StateError(std::string(what) +
                      ": the others made this call before this process was started again, or while it stood "
                      "still, and what it gave is not kept. Call it behind the last fit, or let the others go "
                      "on without a process that is lost (min_workers)");
-  return unpacked(found->second).finished.at(0).second;
+  return found->second;
+}
+
+size_t bytes_of(const Tensors& values) {
+  size_t bytes = 0;
+  for (const Tensor& value : values) bytes += value.bytes();
+  return bytes;
+}
+
+}  // namespace
+
+Logs kept_result(const ProcessGenerations& generations, int64_t number) {
+  return unpacked(kept(generations, number, "evaluate")).finished.at(0).second;
+}
+
+// What tensors they are, and behind that what is in them.
+void keep_outputs(ProcessGenerations& generations, int64_t number, const Tensors& outputs) {
+  if (!generations.can_go_on()) return;
+  size_t all = bytes_of(outputs);
+  for (const auto& [call, bytes] : generations.results) all += bytes.size();
+  if (all > kMostKeptBytes) return;
+  TrainingState state;
+  state.values = outputs;
+  std::vector<std::byte> bytes = packed(state);
+  for (const Tensor& output : outputs) {
+    bytes.resize(bytes.size() + output.bytes());
+    output.copy_to_host(bytes.data() + bytes.size() - output.bytes());
+  }
+  generations.results[number] = std::move(bytes);
+}
+
+Tensors kept_outputs(const ProcessGenerations& generations, int64_t number) {
+  const std::vector<std::byte>& bytes = kept(generations, number, "predict");
+  const Tensors outputs = unpacked(bytes).values;
+  if (bytes_of(outputs) > bytes.size())
+    throw CommunicationError("what predict gave: a peer sent fewer bytes than it said");
+  const std::byte* from = bytes.data() + bytes.size() - bytes_of(outputs);
+  for (const Tensor& output : outputs) {
+    output.copy_from_host(from);
+    from += output.bytes();
+  }
+  return outputs;
 }
 
 }  // namespace nyala

@@ -29,7 +29,13 @@ int64_t make_with_all(const Model& model, const CallOfAll& call);
 
 /// Keeps what evaluate gave in that call, and reads it.
 void keep_result(ProcessGenerations& generations, int64_t number, const Logs& logs);
-/// Throws StateError, naming `what`, where it was not kept.
-Logs kept_result(const ProcessGenerations& generations, int64_t number, const char* what);
+/// Throws StateError where it was not kept.
+Logs kept_result(const ProcessGenerations& generations, int64_t number);
+
+/// The same for predict, while all that is kept is no more than so many bytes, and where processes may be
+/// started again; else nothing is kept.
+constexpr size_t kMostKeptBytes = size_t{64} << 20;
+void keep_outputs(ProcessGenerations& generations, int64_t number, const Tensors& outputs);
+Tensors kept_outputs(const ProcessGenerations& generations, int64_t number);
 
 }  // namespace nyala

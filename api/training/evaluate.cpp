@@ -200,13 +200,17 @@ Tensors predict_here(const Model& model, DataArgument data, const PredictConfig&
 
 Tensors predict_data(const Model& model, DataArgument data, const PredictConfig& config) {
   Tensors outputs;
-  const auto pass_over = [](ProcessGenerations& generations, int64_t number) {
-    (void)kept_result(generations, number, "predict");
+  bool is_past = false;
+  const auto pass_over = [&](ProcessGenerations& generations, int64_t number) {
+    outputs = kept_outputs(generations, number);
+    is_past = true;
   };
-  make_with_all(model, {.what = "predict",
-                        .make = [&] { outputs = predict_here(model, data, config); },
-                        .learn = [&] { build_for(model, data, {.batch_size = config.batch_size}); },
-                        .pass_over = pass_over});
+  const int64_t number =
+      make_with_all(model, {.what = "predict",
+                            .make = [&] { outputs = predict_here(model, data, config); },
+                            .learn = [&] { build_for(model, data, {.batch_size = config.batch_size}); },
+                            .pass_over = pass_over});
+  if (number > 0 && !is_past) keep_outputs(*model.model_node().strategy()->generations(), number, outputs);
   return outputs;
 }
 
@@ -231,7 +235,7 @@ Logs evaluate_alone(const Model& model, const DataArgument& data, const Evaluate
     const ExclusiveUse alone(model.model_node(), "evaluate", Writes::nothing);
     Logs logs;
     const auto pass_over = [&](ProcessGenerations& generations, int64_t number) {
-      logs = kept_result(generations, number, "evaluate");
+      logs = kept_result(generations, number);
     };
     const int64_t number =
         make_with_all(model, {.what = "evaluate",

@@ -230,7 +230,7 @@ TEST(CallsBetweenFits, AModelThatIsNotCompiledPredicts) {
   expect_same_finals(job);
 }
 
-TEST(CallsBetweenFits, WhatPredictGaveTheOthersIsNotKept) {
+TEST(CallsBetweenFits, WhatPredictGaveTheOthersIsKept) {
   if (RankProcesses::rank()) {
     const Self self;
     const MultiWorkerMirroredStrategy several = strategy_of(self);
@@ -239,14 +239,21 @@ TEST(CallsBetweenFits, WhatPredictGaveTheOthersIsNotKept) {
     FitConfig killing = fit;
     killing.callbacks = {killer(self, {"batch_end", 1, 5})};
     model.fit(inputs(), labels(), fit);
+    const Tensor out = model.predict(inputs(), {.batch_size = recovery::kBatch, .verbose = 0});
+    EXPECT_EQ(out.shape(), (Shape{recovery::kRows, 3}));
+    std::string bits;
+    for (const float number : numbers(out)) append(bits, &number, sizeof number);
+    // More than 64 MB.
+    const Model wide = in_scope(several, [] { return Sequential({Input({1}), Dense(1 << 16)}); });
+    const Tensor rows = Tensor::ones({300, 1});
     if (self.is_first()) {
-      model.predict(inputs(), {.batch_size = recovery::kBatch, .verbose = 0});
+      EXPECT_EQ(wide.predict(rows, {.batch_size = 100, .verbose = 0}).shape(), (Shape{300, 1 << 16}));
     } else {
-      EXPECT_THAT(error_text<StateError>([&] { model.predict(inputs(), {.verbose = 0}); }),
+      EXPECT_THAT(error_text<StateError>([&] { wide.predict(rows, {.batch_size = 100, .verbose = 0}); }),
                   HasSubstr("predict: the others made this call before this process was started again"));
     }
     const History history = model.fit(inputs(), labels(), killing);
-    self.notes.write("final-" + std::to_string(self.slot), bits_of(model, history));
+    self.notes.write("final-" + std::to_string(self.slot), bits + bits_of(model, history));
     return;
   }
   Job job;
