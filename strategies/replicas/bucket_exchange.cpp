@@ -31,16 +31,14 @@ void BucketExchange::stop() noexcept {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void BucketExchange::begin(size_t count, std::function<Tensor(size_t)> values,
-                           std::function<void(size_t)> spread) {
+void BucketExchange::begin(size_t count, std::function<void(size_t, Communicator&)> exchange) {
   start();
   {
     std::unique_lock lock(mutex_);
     given_up_ = true;  // a step that was left without finish()
     changed_.notify_all();
     changed_.wait(lock, [this] { return !begun_; });
-    values_ = std::move(values);
-    spread_ = std::move(spread);
+    exchange_ = std::move(exchange);
     ready_.assign(count, false);
     error_.forget();
     given_up_ = false;
@@ -91,7 +89,8 @@ void BucketExchange::work() {
 
 void BucketExchange::exchange_all() {
   try {
-    for (size_t bucket = 0; bucket < ready_.size() && wait_for(bucket); ++bucket) exchange(bucket);
+    for (size_t bucket = 0; bucket < ready_.size() && wait_for(bucket); ++bucket)
+      exchange_(bucket, *communicator_);
   } catch (...) {
     error_.keep();
   }
@@ -101,13 +100,6 @@ bool BucketExchange::wait_for(size_t bucket) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return ready_[bucket] || given_up_; });
   return !given_up_;
-}
-
-void BucketExchange::exchange(size_t bucket) {
-  const Tensor values = values_(bucket);
-  communicator_->all_reduce({values.raw(), values.num_elements(), values.dtype()}, CollectiveOp::sum,
-                            {.what = "gradients"});
-  spread_(bucket);
 }
 
 }  // namespace nyala

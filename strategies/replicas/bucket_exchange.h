@@ -24,9 +24,9 @@ class BucketExchange {
   BucketExchange(const BucketExchange&) = delete;
   BucketExchange& operator=(const BucketExchange&) = delete;
 
-  /// Begins a step of buckets 0 to `count` - 1. `values` gives the place of a bucket's sum of this process,
-  /// flat and in host memory, and `spread` is called when that of all has come there.
-  void begin(size_t count, std::function<Tensor(size_t)> values, std::function<void(size_t)> spread);
+  /// Begins a step of buckets 0 to `count` - 1. `exchange` makes of this process' sum of a bucket that of
+  /// all, by the communicator that it is given.
+  void begin(size_t count, std::function<void(size_t, Communicator&)> exchange);
   /// This process' sum of a bucket is there. From any thread.
   void ready(size_t bucket);
   /// Waits for all buckets. Throws the first error.
@@ -39,13 +39,11 @@ class BucketExchange {
   void stop() noexcept;
   void work();
   void exchange_all();
-  void exchange(size_t bucket);
   /// False: the step was given up.
   bool wait_for(size_t bucket);
 
   std::shared_ptr<Communicator> communicator_;
-  std::function<Tensor(size_t)> values_;
-  std::function<void(size_t)> spread_;
+  std::function<void(size_t, Communicator&)> exchange_;
   Mutex mutex_;
   Condition changed_;
   // Guarded by mutex_.

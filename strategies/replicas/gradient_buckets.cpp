@@ -6,6 +6,7 @@
 #include <nyala/strategies/replicas/gradient_buckets.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <nyala/backend/core/error.h>
@@ -17,10 +18,24 @@
 #include <nyala/backend/runtime/random.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/cross_device/buffers.h>
+#include <nyala/strategies/replicas/row_exchange.h>
 
 namespace nyala {
 
 using namespace nyala::detail;
+
+namespace {
+
+/// So often processes ask each other whose gradients come as rows; optimizers that take turns begin anew in
+/// each step.
+constexpr int kAsked = 50;
+
+void add_rows(const Tensor& indices, const Tensor& values, const Tensor& table) {
+  dispatch_into(ops::kTakeBackwardAdd, ops::ScatterAddDescriptor{0, table.shape()[0]}, {&values, &indices},
+                table);
+}
+
+}  // namespace
 
 class GradientBuckets::Sink final : public GradientSink {
  public:
@@ -46,8 +61,8 @@ class GradientBuckets::Sink final : public GradientSink {
   bool take_rows(int32_t leaf, const Tensor& indices, const Tensor& values) override {
     const Place* place = buckets_.place_of(leaf);
     if (!place) return true;  // nobody wants it
-    const int64_t named = indices.num_elements() * buckets_.store_.num_local_replicas();
-    if (!buckets_.takes_rows() || named >= place->gradients[0].shape()[0]) return false;
+    const int64_t named = indices.num_elements() * buckets_.num_replicas();
+    if (!buckets_.takes_rows() || !buckets_.pays(named, place->gradients[0])) return false;
     Rows* rows = rows_of(*place);
     if (!rows) {
       buckets_.learn_rows(leaf);
@@ -108,18 +123,25 @@ const GradientBuckets::Place* GradientBuckets::place_of(int32_t leaf) const {
 void GradientBuckets::begin(const UpdateRule& rule, bool reduce, bool accumulate) {
   const bool anew = learned_ || !is_armed_for(rule);
   if (anew) arm(rule);
-  if (anew && exchange_) agree_on_buckets();
+  if (anew && exchange_) {
+    agree_on_buckets();
+    if (learns_from_others()) arm(rule);
+    asks_ = asked_[trained_]++ < kAsked;
+  }
   reduce_ = reduce;
   accumulate_ = accumulate;
   for (Bucket& bucket : buckets_) {
     bucket.missing = bucket.variables * store_.num_local_replicas();
     bucket.rows.assign(bucket.rows.size(), {});
+    bucket.sends_rows = false;
   }
   for (const auto& sink : sinks_) sink->begin();
-  if (exchange_ && reduce_)
-    exchange_->begin(
-        buckets_.size(), [this](size_t bucket) { return sum_of(bucket); },
-        [this](size_t bucket) { spread(bucket); });
+  if (!exchange_ || !reduce_) return;
+  // Behind the last bucket all replicas have reported.
+  const size_t asks = takes_rows() && asks_ ? 1 : 0;
+  exchange_->begin(buckets_.size() + asks,
+                   [this](size_t bucket, Communicator& others) { exchange(bucket, others); });
+  if (asks) exchange_->ready(buckets_.size());
 }
 
 void GradientBuckets::set_exchange(std::shared_ptr<ProcessExchange> processes,
@@ -130,7 +152,23 @@ void GradientBuckets::set_exchange(std::shared_ptr<ProcessExchange> processes,
                        store_.device(replica).to_string());
   processes_ = std::move(processes);
   agreed_.clear();
+  asked_.clear();  // newcomers know nothing of it
+  told_.clear();
+  known_leaves_.merge(row_leaves_);
+  row_leaves_.clear();
+  seen_leaves_.clear();
+  learned_ = false;
   exchange_ = std::make_unique<BucketExchange>(std::move(communicator));
+}
+
+// Between processes rows are announced, sorted and gathered, each of which takes its time.
+bool GradientBuckets::pays(int64_t named, const Tensor& table) const {
+  if (!exchange_) return named < table.shape()[0];
+  return static_cast<int64_t>(table.bytes()) >= least_table_bytes && named < table.shape()[0] / 2;
+}
+
+int GradientBuckets::num_replicas() const {
+  return processes_ ? processes_->num_replicas() : store_.num_local_replicas();
 }
 
 void GradientBuckets::drain() {
@@ -142,15 +180,16 @@ void GradientBuckets::cancel(const std::string& reason) noexcept {
 }
 
 void GradientBuckets::agree_on_buckets() {
-  uint64_t number = mix_key(0, "buckets");
+  trained_ = mix_key(0, "variables");
+  for (const Variable& variable : armed_)
+    trained_ = mix_key(mix_key(trained_, variable.path()), variable.shape().to_string());
+  uint64_t number = mix_key(trained_, "buckets");
   for (const Bucket& bucket : buckets_) {
     const Tensor& sum = bucket.gradients[0];
     number = mix_key(mix_key(number, static_cast<uint64_t>(sum.num_elements())), name_of(sum.dtype()));
   }
-  for (const Variable& variable : armed_)
-    number = mix_key(mix_key(number, variable.path()), variable.shape().to_string());
   processes_->agree(number, "the variables to be trained");
-  if (!agreed_.insert(number).second) return;
+  if (!agreed_.insert(trained_).second) return;
   for (const Variable& variable : armed_) {
     const Tensor& value = variable.value(0);
     number = mix_key(number, stable_hash(value.raw(), value.bytes()));
@@ -251,13 +290,76 @@ void GradientBuckets::count(int index, int replica) {
   if (bucket.missing.fetch_sub(1, std::memory_order_acq_rel) != 1 || !reduce_) return;
   const StepProfiler::Scope scope(profiler, replica, StepProfiler::Phase::reduce);
   if (on_reduce) on_reduce(index);
-  reduce(bucket);
+  const auto is_dense = [](const Rows& rows) { return rows.dense; };
+  bucket.sends_rows = exchange_ && takes_rows() && !bucket.rows.empty() &&
+                      std::none_of(bucket.rows.begin(), bucket.rows.end(), is_dense);
+  if (!bucket.sends_rows) reduce(bucket);
   if (exchange_) exchange_->ready(static_cast<size_t>(index));
 }
 
 void GradientBuckets::learn_rows(int32_t leaf) {
   const std::lock_guard lock(rows_mutex_);
-  learned_ |= row_leaves_.insert(leaf).second;
+  if (exchange_)
+    seen_leaves_.insert(leaf);
+  else
+    learned_ |= row_leaves_.insert(leaf).second;
+}
+
+/// In a generation that goes on with newcomers these send rows from their first step on, as the others do.
+bool GradientBuckets::learns_from_others() {
+  if (!told_.insert(trained_).second) return false;
+  std::vector<int64_t> own, all(armed_places_.size() * static_cast<size_t>(processes_->size()));
+  for (const Armed& one : armed_places_) own.push_back(known_leaves_.contains(one.leaf));
+  processes_->all_numbers(own, all, "which gradients come as rows");
+  bool is_any = false;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i] != 0) is_any |= row_leaves_.insert(armed_places_[i % own.size()].leaf).second;
+  return is_any;
+}
+
+/// One that has seen them in some process has a bucket of its own in all, from the next step on.
+void GradientBuckets::learn_together(Communicator& others) {
+  const std::lock_guard lock(rows_mutex_);
+  std::vector<std::byte> own, all(armed_places_.size() * static_cast<size_t>(others.size()));
+  for (const Armed& one : armed_places_) own.push_back(std::byte{seen_leaves_.contains(one.leaf)});
+  others.all_gather(own, all, {.what = "which gradients come as rows"});
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i] != std::byte{0}) learned_ |= row_leaves_.insert(armed_places_[i % own.size()].leaf).second;
+  asks_ = false;
+}
+
+void GradientBuckets::exchange(size_t index, Communicator& others) {
+  if (index == buckets_.size()) return learn_together(others);
+  const bool may_be_rows = takes_rows() && !buckets_[index].rows.empty();
+  if (!may_be_rows || !exchange_rows(index, others)) {
+    const Tensor& sum = sum_of(index);
+    others.all_reduce({sum.raw(), sum.num_elements(), sum.dtype()}, CollectiveOp::sum, {.what = "gradients"});
+  }
+  spread(index);
+}
+
+/// False where the dense sum of this process is there in their place.
+bool GradientBuckets::exchange_rows(size_t index, Communicator& others) {
+  Bucket& bucket = buckets_[index];
+  const DType dtype = bucket.gradients[0].dtype();
+  std::optional<GradientRows> own;
+  if (bucket.sends_rows) {
+    std::vector<GradientRows> of_replicas;
+    for (const Rows& rows : bucket.rows)
+      if (rows.indices.defined()) of_replicas.push_back({rows.indices, rows.values});
+    own = merged_rows(of_replicas, bucket.rows_shape, dtype);
+  }
+  const std::optional<GradientRows> all = rows_of_all_ranks(others, own, bucket.rows_shape, dtype);
+  bucket.rows.assign(bucket.rows.size(), {});
+  if (all) own = all;
+  if (own) {
+    const Tensor target = sum_of(index).with_shape(bucket.rows_shape);
+    ops::detail::fill_zero(target);
+    add_rows(ops::seen_from(own->indices, target.device()), ops::seen_from(own->values, target.device()),
+             target);
+  }
+  if (all && on_rows) on_rows(static_cast<int>(index), all->indices.num_elements());
+  return all.has_value();
 }
 
 void GradientBuckets::reduce(Bucket& bucket) const {
@@ -284,10 +386,8 @@ void GradientBuckets::reduce_rows(const Bucket& bucket) const {
     ops::detail::fill_zero(target);
     for (const Rows& rows : bucket.rows) {
       if (!rows.indices.defined()) continue;
-      const Tensor indices = ops::seen_from(rows.indices, target.device()),
-                   values = ops::seen_from(rows.values, target.device());
-      dispatch_into(ops::kTakeBackwardAdd, ops::ScatterAddDescriptor{0, target.shape()[0]},
-                    {&values, &indices}, target);
+      add_rows(ops::seen_from(rows.indices, target.device()), ops::seen_from(rows.values, target.device()),
+               target);
     }
   }
 }

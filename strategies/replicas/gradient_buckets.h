@@ -3,6 +3,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -25,8 +26,11 @@ namespace nyala {
 /// on it is a bucket of its own, and instead of the op each replica's rows are added, in replica order, to
 /// zeros in the segments that the update reads. Rows named twice are summed there, before clipping and
 /// update, which work on dense segments: the result is the dense one, up to the order of additions. What is
-/// saved is a dense gradient per replica and their sum, not the update's pass over all rows. Steps of
-/// gradient accumulation stay dense.
+/// saved is a dense gradient per replica and their sum, not the update's pass over all rows. Between
+/// processes the sums of each process' rows go to all, and are added in the order of ranks: the bits of the
+/// dense sum, but where that is made within hosts first; of a table of 1 MB or more, where they name fewer
+/// than half of its rows. Which variables those are the processes agree on in
+/// their first step. Steps of gradient accumulation stay dense.
 class GradientBuckets {
  public:
   /// `ops` may be null: the choice for the store's devices.
@@ -54,6 +58,10 @@ class GradientBuckets {
 
   /// Called with the bucket's number when it begins to be reduced: for traces.
   std::function<void(int bucket)> on_reduce;
+  /// Called when so many rows of a bucket have come from all processes in place of their dense sums.
+  std::function<void(int bucket, int64_t rows)> on_rows;
+  /// Gradients of smaller tables stay dense between processes.
+  int64_t least_table_bytes = int64_t{1} << 20;
   size_t num_buckets() const { return buckets_.size(); }
   const CrossDeviceOps& ops() const { return *ops_; }
   /// Is charged with the reductions of measured steps. May be null.
@@ -71,6 +79,7 @@ class GradientBuckets {
     Tensor sum;                     // where a central store wants it; undefined elsewhere
     Shape rows_shape;               // of the one variable whose gradients may come as rows
     std::vector<Rows> rows;         // then one per replica; else none
+    bool sends_rows = false;        // to other processes: `rows` are those of all replicas here
     int variables = 0;
     std::atomic<int> missing{0};  // reports of (variable, replica) still to come
   };
@@ -89,9 +98,20 @@ class GradientBuckets {
   void reduce(Bucket& bucket) const;
   void reduce_dense(const Bucket& bucket) const;
   void reduce_rows(const Bucket& bucket) const;
+  /// Of all processes, by the thread of the exchange.
+  void exchange(size_t bucket, Communicator& others);
+  bool exchange_rows(size_t bucket, Communicator& others);
+  void learn_together(Communicator& others);
+  bool learns_from_others();
   void make_dense(Bucket& bucket) const;
   /// Whether gradients of this step may come as rows.
-  bool takes_rows() const { return reduce_ && !accumulate_ && !exchange_ && store_.num_local_replicas() > 1; }
+  bool takes_rows() const {
+    return reduce_ && !accumulate_ && (exchange_ || store_.num_local_replicas() > 1);
+  }
+  /// Whether the rows of all replicas, `named` of them, are less work than the dense gradient of `table`.
+  bool pays(int64_t named, const Tensor& table) const;
+  /// Of all processes.
+  int num_replicas() const;
   /// Throws CommunicationError where processes have other buckets, or other weights to begin with.
   void agree_on_buckets();
   const Tensor& sum_of(size_t bucket) const;
@@ -118,6 +138,12 @@ class GradientBuckets {
   Mutex rows_mutex_;
   std::set<int32_t> row_leaves_;  // whose gradients have come as rows
   bool learned_ = false;          // some of them have no bucket of their own yet
+  // Of several processes: rows that have come here in a step of which the others may know nothing.
+  std::set<int32_t> seen_leaves_, known_leaves_;  // the second of earlier generations
+  uint64_t trained_ = 0;           // the variables that it is armed for, the same number everywhere
+  std::set<uint64_t> told_;        // of these all know what some knew before
+  std::map<uint64_t, int> asked_;  // how often the processes asked each other for them
+  bool asks_ = false;              // they do in the next step that sums
 };
 
 }  // namespace nyala

@@ -40,6 +40,7 @@ struct Way {
   Kill kill;
   std::vector<Kill> more = {};
 
+  bool has_table() const { return name == "table"; }
   bool knows_best() const { return name == "callbacks_that_know_the_best_epoch"; }
   bool has_memory() const { return name == "callbacks_with_a_memory"; }
 
@@ -60,7 +61,21 @@ struct Way {
     return text;
   }
 
+  /// Of few rows of a table that is large enough for them to travel, some of them twice in a batch.
+  Tensor x() const {
+    if (!has_table()) return inputs();
+    std::vector<int64_t> ids;
+    for (int64_t i = 0; i < kRows * 4; ++i) ids.push_back(i * i % 23);
+    return Tensor::from(ids, {kRows, 4});
+  }
+
   Model model() const {
+    if (has_table()) {
+      const Sequential made({Input({4}, {.dtype = "int64"}), Embedding(90'000, 3), Flatten(),
+                             Dense(3, {.activation = "softmax"})});
+      made.compile({.optimizer = Adam(0.01), .loss = "sparse_categorical_crossentropy"});
+      return made;
+    }
     if (name == "own_steps") {
       const Model made = make_model<OwnSteps>();
       made.compile({.optimizer = SGD(0.1), .loss = "mse"});
@@ -97,8 +112,8 @@ struct Way {
           EarlyStopping({.monitor = "loss", .min_delta = 10, .patience = 5, .restore_best_weights = true}));
     }
     if (name == "own_steps") return model.fit(inputs(), wave({kRows, 2}, 0.9), config);
-    config.validation_data = {inputs().rows(0, 20), labels().rows(0, 20)};
-    if (name != "dataset") return model.fit(inputs(), labels(), config);
+    config.validation_data = {x().rows(0, 20), labels().rows(0, 20)};
+    if (name != "dataset") return model.fit(x(), labels(), config);
     config.batch_size = 0;
     config.steps_per_epoch = 5;
     const Dataset rows = Dataset::from_tensor_slices(inputs(), labels()).shuffle(20, {.seed = 4});
@@ -128,7 +143,7 @@ class RecoveryOverProcesses : public ::testing::TestWithParam<Way> {
     if (self.is_first()) {
       EXPECT_THAT(several.describe(), HasSubstr("fit keeps its state in memory every "));
     }
-    model.predict(inputs(), {.verbose = 0});  // all go on together
+    model.predict(GetParam().x(), {.verbose = 0});  // all go on together
     self.notes.write("final-" + std::to_string(self.slot),
                      bits_of(model, history) + GetParam().written(self.notes.folder()));
   }
@@ -147,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Way{"at_the_end", {"epoch_end", 2, 3}}, Way{"before_an_epoch", {"epoch_begin", 0, 2}},
                       Way{"own_steps", {"batch_end", 0, 8}}, Way{"accumulating", {"batch_end", 1, 10}},
                       Way{"three_at_once", {"batch_end", 0, 4}}, Way{"dataset", {"batch_end", 2, 8}},
-                      Way{"callbacks_with_a_memory", {"batch_end", 0, 9}},
+                      Way{"table", {"batch_end", 1, 9}}, Way{"callbacks_with_a_memory", {"batch_end", 0, 9}},
                       // Nobody is left who has seen the best epoch; the last one is lost in the hooks.
                       Way{"callbacks_that_know_the_best_epoch",
                           {"batch_end", 0, 9},

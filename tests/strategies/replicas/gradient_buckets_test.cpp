@@ -1,3 +1,5 @@
+#include <cmath>
+#include <future>
 #include <mutex>
 #include <set>
 
@@ -5,13 +7,17 @@
 
 #include <nyala/backend/autograd/backward.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/ops/base/dispatch.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/nn/dense.h>
 #include <nyala/backend/ops/reduction/reduction.h>
 #include <nyala/backend/ops/shape/gather.h>
 #include <nyala/backend/runtime/device_registry.h>
+#include <nyala/strategies/communicators/local_communicators.h>
+#include <nyala/strategies/communicators/process_link.h>
 #include <nyala/strategies/cross_device/all.h>
 #include <nyala/strategies/in_process.h>
+#include <nyala/strategies/replicas/row_exchange.h>
 #include <nyala/tests/strategies/plain_descent.h>
 
 namespace nyala {
@@ -264,7 +270,7 @@ class RowGradientsTest : public GradientBucketsTest {
 
   /// take(table, indices) * (1, 2, 3, ...) summed, backward; no indices: the table is not used.
   static void step(GradientBuckets& buckets, int replica, const Variable& table,
-                   const std::vector<int32_t>& indices, bool twice = false) {
+                   const std::vector<int32_t>& indices, bool twice = false, int weight = 0) {
     Tape tape;
     const Tensor value = tape.watch(table.value(static_cast<size_t>(replica)), table.node().leaf);
     const auto weighted = [&](double factor) {
@@ -276,7 +282,7 @@ class RowGradientsTest : public GradientBucketsTest {
       return ops::sum(rows * Tensor::from(weights, {count, 1, kWidth}, value.device()));
     };
     if (!indices.empty()) {
-      const Tensor loss = twice ? weighted(1) + weighted(2) : weighted(replica + 1);
+      const Tensor loss = twice ? weighted(1) + weighted(2) : weighted(weight > 0 ? weight : replica + 1);
       backward(tape, loss, buckets.sink(replica));
     }
     buckets.finish(replica);
@@ -364,6 +370,121 @@ TEST_F(RowGradientsTest, GatheringStepsStayDense) {
     sum[2 * kWidth + j] *= 3;
   }
   for (int replica : {0, 1}) EXPECT_EQ(floats(store->gradient(replica, table)), sum);
+}
+
+/// Threads pose as processes of `replicas` replicas each; body(rank, store, table, buckets, rule).
+class RowsOverProcessesTest : public RowGradientsTest {
+ protected:
+  template <class Body>
+  static void as_processes(int processes, int replicas, const Body& body) {
+    configure_logical_devices("cpu", processes * replicas);
+    const auto steps = local_communicators({.size = processes, .name = "steps", .timeout = kTimeout});
+    const auto gradients = local_communicators({.size = processes, .name = "gradients", .timeout = kTimeout});
+    std::vector<std::future<void>> ends;
+    for (int rank = 0; rank < processes; ++rank)
+      ends.push_back(std::async(std::launch::async, [&, rank] {
+        std::vector<Device> devices;
+        for (int i = 0; i < replicas; ++i) devices.emplace_back(DeviceKind::cpu, rank * replicas + i);
+        const auto store = ParameterStore::make(devices, rank == 1);
+        const Variable table = make_variable(*store, "table", {kTable, kWidth}, 0);
+        const Variable other = make_variable(*store, "other", {4}, 0);
+        PlainDescent rule({table, other}, 1.0);
+        GradientBuckets buckets(*store, 1000);
+        buckets.least_table_bytes = 0;
+        const auto at = static_cast<size_t>(rank);
+        buckets.set_exchange(std::make_shared<ProcessLink>(steps[at], replicas), gradients[at]);
+        body(rank, *store, table, buckets, rule);
+      }));
+    for (std::future<void>& end : ends) end.get();
+    configure_logical_devices("cpu", 4);
+  }
+
+  static constexpr std::chrono::seconds kTimeout{20};
+};
+
+/// Of each replica of all, in steps; the first one is dense, and in the last two somebody cannot send rows,
+/// or all have too many.
+TEST_F(RowsOverProcessesTest, AreThoseOfAsManyReplicasInOneProcess) {
+  const std::vector<int32_t> many(30, 5);
+  using Indices = std::vector<std::vector<int32_t>>;
+  const std::vector<Indices> of_two{{{1, 5, 1}, {39, -1}}, {{2, 2, 2}, {2, 7}}, {{}, {4}}, {{}, {}},
+                                    {{8, 9}, many},        {{1}, {2}}};
+  std::vector<Indices> of_four;
+  for (const Indices& step : of_two) of_four.push_back({step[0], {3}, step[1], {3, 7}});
+  const std::vector<int64_t> rows_of_two{3, 1, 0, -1, 2}, rows_of_four{5, 4, 3, -1, 5};
+  for (const int replicas : {1, 2}) {
+    const std::vector<Indices>& steps = replicas == 1 ? of_two : of_four;
+    as_processes(2, replicas,
+                 [&](int rank, ParameterStore& store, const Variable& table, GradientBuckets& buckets,
+                     PlainDescent& rule) {
+                   std::vector<int64_t> sent;
+                   buckets.on_rows = [&](int, int64_t rows) { sent.back() = rows; };
+                   for (size_t i = 0; i < steps.size(); ++i) {
+                     sent.push_back(-1);
+                     buckets.begin(rule, true, false);
+                     EXPECT_EQ(buckets.num_buckets(), i == 0 ? 1u : 2u)
+                         << "the table has a bucket of its own by now";
+                     for (int replica = replicas; replica-- > 0;) {
+                       const int id = rank * replicas + replica;
+                       step(buckets, replica, table, steps[i][static_cast<size_t>(id)], false, id + 1);
+                     }
+                     buckets.drain();
+                     for (int copy = 0; copy < store.num_weight_copies(); ++copy)
+                       EXPECT_EQ(floats(store.gradient(copy, table)), expected(steps[i]))
+                           << "step " << i << " " << rank;
+                   }
+                   std::vector<int64_t> wanted = replicas == 1 ? rows_of_two : rows_of_four;
+                   wanted.insert(wanted.begin(), -1);
+                   EXPECT_EQ(sent, wanted) << "rank " << rank;
+                 });
+  }
+}
+
+/// Rounding, too, is that of the dense sum: a training that begins again with a dense step goes on with its
+/// bits.
+TEST_F(RowsOverProcessesTest, MergedRowsAreTheBitsOfTheDenseSum) {
+  std::vector<float> values;
+  for (int i = 0; i < 3 * 60 * kWidth; ++i) values.push_back(std::sin(7.3f * static_cast<float>(i)));
+  const Tensor draws = Tensor::from(values, {3, 60, kWidth});
+  std::vector<GradientRows> parts;
+  Tensor dense;
+  for (int64_t part = 0; part < 3; ++part) {
+    std::vector<int32_t> indices;
+    for (int i = 0; i < 60; ++i) indices.push_back((i * i + static_cast<int>(part)) % 9 - 3);
+    parts.push_back({Tensor::from(indices, {60}), draws.rows(part, 1).with_shape({60, kWidth})});
+    const Tensor whole = nyala::dispatch(ops::kTakeBackward, ops::ScatterAddDescriptor{0, kTable},
+                                         {&parts.back().values, &parts.back().indices});
+    dense = dense.defined() ? dense + whole : whole;
+  }
+  const GradientRows merged = merged_rows(parts, {kTable, kWidth}, DType::float32);
+  EXPECT_LE(merged.indices.num_elements(), 9);
+  EXPECT_EQ(floats(nyala::dispatch(ops::kTakeBackward, ops::ScatterAddDescriptor{0, kTable},
+                                   {&merged.values, &merged.indices})),
+            floats(dense));
+  const Tensor bad = Tensor::from(std::vector<int64_t>{kTable, 1, -kTable - 1}, {3});
+  const GradientRows valid = merged_rows({{bad, draws.rows(0, 1).with_shape({60, kWidth}).rows(0, 3)}},
+                                         {kTable, kWidth}, DType::float32);
+  EXPECT_EQ(valid.indices.to_vector<int64_t>(), (std::vector<int64_t>{1}));
+}
+
+/// Of one process its batch is too large, or it has none; it takes part all the same.
+TEST_F(RowsOverProcessesTest, WhatOneHasSeenAllLearn) {
+  as_processes(2, 1,
+               [&](int rank, ParameterStore& store, const Variable& table, GradientBuckets& buckets,
+                   PlainDescent& rule) {
+                 for (const bool is_first : {true, false}) {
+                   const std::vector<std::vector<int32_t>> indices{
+                       {1, 2}, is_first ? std::vector<int32_t>() : std::vector{2}};
+                   int64_t sent = -1;
+                   buckets.on_rows = [&](int, int64_t rows) { sent = rows; };
+                   buckets.begin(rule, true, false);
+                   EXPECT_EQ(buckets.num_buckets(), is_first ? 1u : 2u);
+                   step(buckets, 0, table, indices[static_cast<size_t>(rank)], false, rank + 1);
+                   buckets.drain();
+                   EXPECT_EQ(sent, is_first ? -1 : 3);
+                   EXPECT_EQ(floats(store.gradient(0, table)), expected(indices));
+                 }
+               });
 }
 
 }  // namespace
