@@ -17,6 +17,7 @@ bool is_made(const CallOfAll& call, ProcessGenerations& generations, Recovery& r
   if (recovery.is_awaited() && !recovery.go_on_here(call.learn)) return false;
   for (;;) {
     try {
+      recovery.keep_begin();
       call.make();
       return true;
     } catch (const CommunicationError& error) {

@@ -250,6 +250,7 @@ bool Fit::train() {
     for (bool done = false; !done;) {
       try {
         check_processes();
+        recovery_.keep_begin();
         train_from(epoch);
         recovery_.finish();
         done = true;

@@ -131,11 +131,17 @@ void Recovery::begin(const TrainingPosition& position, TrainingFacts settings) {
   settings_ = std::move(settings);
 }
 
+void Recovery::keep_begin() {
+  if (!generations_ || has_copy_ || !can_be_copied(model_) || !is_copied_together(model_)) return;
+  copy_here(begin_, state_.finished);
+  is_of_begin_ = true;
+}
+
 void Recovery::keep(const TrainingPosition& position, const FinishedEpochs& finished) {
   if (!generations_) return;
   ++since_;
   ++steps_here_;
-  if ((has_copy_ && since_ < every_) || !can_be_copied(model_)) return;
+  if ((has_copy() && since_ < every_) || !can_be_copied(model_)) return;
   const Clock::time_point begun = Clock::now();
   copy(position, finished);
   measure(begun, Clock::now());
@@ -160,6 +166,7 @@ void Recovery::copy_here(const TrainingPosition& position, const FinishedEpochs&
   state_.epoch_has_begun = position.batch > 0 || begun_epoch_ == position.epoch;
   if (state_.finished.size() != finished.size()) state_.finished = finished;
   has_copy_ = true;
+  is_of_begin_ = false;
 }
 
 void Recovery::copy(const TrainingPosition& position, const FinishedEpochs& finished) {
@@ -336,6 +343,7 @@ void Recovery::refuse_newcomers(const std::vector<int>& ranks, bool is_one) {
 void Recovery::take_from(int root) {
   broadcast_state(*generations_, root, state_);
   has_copy_ = true;
+  is_of_begin_ = false;
   restore();
 }
 

@@ -40,10 +40,13 @@ class Recovery {
   /// Where training begins, and what it was told, which has to be the same in a process that is started
   /// again. Until the first step the model itself is what there is to go on from.
   void begin(const TrainingPosition& position, TrainingFacts settings);
+  /// Called when all have come, before anything changes: takes a copy where that needs all processes, of
+  /// sums over replicas.
+  void keep_begin();
   /// The hooks at the beginning of that epoch have been called.
   void note_begun(int epoch) { begun_epoch_ = epoch; }
 
-  bool has_copy() const { return !generations_ || has_copy_; }
+  bool has_copy() const { return !generations_ || (has_copy_ && !is_of_begin_); }
   /// Called after each step: takes a copy where one is due.
   void keep(const TrainingPosition& position, const FinishedEpochs& finished);
   /// The same at the end of an epoch, in any case. What callbacks did there may differ where one process is
@@ -108,7 +111,7 @@ class Recovery {
   bool is_new_ = false;      // started again, and without the others' state so far
   bool is_refused_ = false;  // by them
   TrainingState state_;
-  bool has_copy_ = false;
+  bool has_copy_ = false, is_of_begin_ = false;  // of keep_begin()
   int64_t every_ = 1, since_ = 0;  // steps between two copies, and since the last one
   int64_t steps_here_ = 0;         // that this process has done
   int64_t open_generation_ = 0;    // of which it is said whether newcomers are taken in

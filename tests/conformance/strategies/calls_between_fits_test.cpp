@@ -230,6 +230,52 @@ TEST(CallsBetweenFits, AModelThatIsNotCompiledPredicts) {
   expect_same_finals(job);
 }
 
+/// Counts the rows that it saw in training.
+struct CountsRows : LayerNode {
+  Variable rows = track("rows", Variable(0.0, {.trainable = false,
+                                               .aggregation = Aggregation::sum,
+                                               .synchronization = Synchronization::on_read}));
+  std::string class_name() const override { return "CountsRows"; }
+  Tensor call(Call& c, const Tensor& x) const override {
+    if (c.training()) c.assign(rows, c[rows] + static_cast<double>(x.shape()[0]));
+    return x;
+  }
+};
+
+// No process has the sum alone: all bring theirs before anything changes.
+class SumsOverReplicas : public ::testing::TestWithParam<Moment> {};
+
+TEST_P(SumsOverReplicas, NoBitChanges) {
+  if (RankProcesses::rank()) {
+    const Self self;
+    const MultiWorkerMirroredStrategy several = strategy_of(self);
+    const Model model = in_scope(several, [] {
+      const Sequential made({Input({5}), make_layer<CountsRows>(), Dense(3, {.activation = "softmax"})});
+      made.compile({.optimizer = Adam(0.01), .loss = "sparse_categorical_crossentropy"});
+      return made;
+    });
+    const std::vector<CallbackArgument> killing{killer(self, is_undisturbed() ? Kill() : GetParam().kill)};
+    model.fit(inputs(), labels(),
+              {.batch_size = recovery::kBatch, .epochs = 2, .verbose = 0, .callbacks = killing});
+    const Logs logs = model.evaluate(
+        inputs(), labels(), {.batch_size = recovery::kBatch, .verbose = 0, .callbacks = killing});
+    const double loss = logs["loss"];
+    std::string bits = bits_of(model, History());
+    append(bits, &loss, sizeof loss);
+    EXPECT_EQ(model.get_layer(0).weights()[0].value().item(), 2 * recovery::kRows);
+    self.notes.write("final-" + std::to_string(self.slot), bits);
+    return;
+  }
+  expect_no_bit_changes(1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Killed, SumsOverReplicas,
+                         ::testing::Values(Moment{"before_the_first_step", {"epoch_begin", 0, 1}},
+                                           Moment{"in_the_first_step", {"batch_begin", 2, 1}},
+                                           Moment{"in_fit", {"batch_end", 1, 8}},
+                                           Moment{"in_evaluate", {"test_batch_end", 0, 3}}),
+                         name_of_moment);
+
 TEST(CallsBetweenFits, WhatPredictGaveTheOthersIsKept) {
   if (RankProcesses::rank()) {
     const Self self;
