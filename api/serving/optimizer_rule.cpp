@@ -4,6 +4,7 @@
 
 #include <nyala/api/saving/config/config_reader.h>
 #include <nyala/api/saving/config/training_config.h>
+#include <nyala/api/serving/row_optimizer.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala::detail {
@@ -43,6 +44,9 @@ class OptimizerRule final : public ServerRule {
   }
   void load_state(const Tensors& values) override { optimizer_.node().load_variables(values); }
   void set_learning_rate(double rate) override { optimizer_.set_learning_rate(rate); }
+  std::unique_ptr<RowRule> for_rows(const std::string& table) const override {
+    return row_rule_of(optimizer_, table);
+  }
 
  private:
   Optimizer optimizer_;

@@ -1,6 +1,7 @@
 #include <nyala/api/serving/serve_parameters.h>
 
 #include <nyala/api/serving/optimizer_rule.h>
+#include <nyala/api/serving/row_optimizer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/strategies/cluster/choose_cluster_resolver.h>
@@ -27,7 +28,7 @@ int serve_parameters(const ServeConfig& config) {
                                  : config.snapshot_folder;
   const std::string snapshot =
       folder.empty() ? "" : folder + "/ps-" + std::to_string(chosen.resolver->task_id()) + ".snapshot";
-  ParameterServer server(read_optimizer_rules(), snapshot);
+  ParameterServer server(read_optimizer_rules(), snapshot, read_row_fillers());
   const auto listener = listen_parameters(cluster.own, control_security_of({}), server);
   log(LogChannel::info, "serving parameters on " + cluster.own.text());
   while (!server.wait_until_stopped(std::chrono::hours(1))) {

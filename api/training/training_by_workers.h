@@ -79,4 +79,11 @@ FinishedEpochs train_for_chief(ModelNode& model, detail::ParameterServerJob& job
 std::string text_of_rule(BaseOptimizer& optimizer,
                          const std::function<std::string(const Variable&)>& server_name);
 
+namespace detail {
+
+/// Throws InvalidArgumentError for an optimizer that cannot update a table by rows.
+void check_updates_rows(const Optimizer& optimizer, const std::string& table);
+
+}  // namespace detail
+
 }  // namespace nyala

@@ -37,13 +37,34 @@ Tensor on_host(const ParameterEntry& entry, const std::byte* bytes) {
   return value;
 }
 
+/// What is asked of tables is not asked of other variables.
+void check_tables(const ParameterRequest& request) {
+  const bool by_rows =
+      request.kind == ParameterCallKind::pull_rows || request.kind == ParameterCallKind::assign_rows;
+  const bool both =
+      request.kind == ParameterCallKind::exchange || request.kind == ParameterCallKind::set_rule;
+  for (const ParameterEntry& entry : request.entries)
+    if (entry.is_table() != by_rows && !(both && entry.is_table()))
+      throw CommunicationError("parameter server: " + in_quotes(entry.name) +
+                               (by_rows ? ": expected rows of a table" : ": expected no table"));
+}
+
+std::vector<ParameterEntry> without_tables(const std::vector<ParameterEntry>& entries) {
+  std::vector<ParameterEntry> others;
+  std::ranges::copy_if(entries, std::back_inserter(others),
+                       [](const ParameterEntry& entry) { return !entry.is_table(); });
+  return others;
+}
+
 }  // namespace
 
 /// Takes one call: its payload lies here until all of it has come.
 class ParameterServer::Receiver final : public ParameterReceiver {
  public:
   Receiver(ParameterServer& server, const std::string& header)
-      : server_(server), request_(decode_parameter_request(header)) {}
+      : server_(server), request_(decode_parameter_request(header)) {
+    check_tables(request_);
+  }
 
   ReceivedBytes place(uint64_t bytes) override {
     if (bytes != expected())
@@ -72,7 +93,10 @@ class ParameterServer::Receiver final : public ParameterReceiver {
       case ParameterCallKind::create:
       case ParameterCallKind::assign:
       case ParameterCallKind::load_state:
+      case ParameterCallKind::assign_rows:
         return payload_bytes(request_.entries);
+      case ParameterCallKind::pull_rows:
+        return payload_bytes(request_.entries) - bytes_of_rows();
       case ParameterCallKind::exchange:
       case ParameterCallKind::push_piece:
         return sent_bytes(request_.entries);
@@ -86,9 +110,17 @@ class ParameterServer::Receiver final : public ParameterReceiver {
       case ParameterCallKind::exchange:
       case ParameterCallKind::state:
         return payload_bytes(reply.entries);
+      case ParameterCallKind::pull_rows:
+        return bytes_of_rows();
       default:
         return 0;
     }
+  }
+
+  uint64_t bytes_of_rows() const {
+    uint64_t total = 0;
+    for (const ParameterEntry& entry : request_.entries) total += entry.bytes_of_rows();
+    return total;
   }
 
   ParameterServer& server_;
@@ -96,11 +128,13 @@ class ParameterServer::Receiver final : public ParameterReceiver {
   Bytes payload_;
 };
 
-ParameterServer::ParameterServer(ServerRuleReader read_rule, std::string snapshot_path)
+ParameterServer::ParameterServer(ServerRuleReader read_rule, std::string snapshot_path,
+                                 RowFillerReader read_filler)
     : read_rule_(std::move(read_rule)),
       snapshot_path_(std::move(snapshot_path)),
       life_(drawn()),
       store_(ParameterStore::make({Device{}}, true)),
+      tables_(std::move(read_filler)),
       staleness_(kStalenessCounts, 0) {
   if (snapshot_path_.empty()) return;
   for (const std::string& path : {snapshot_path_, path_before()}) {
@@ -129,8 +163,8 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
     case ParameterCallKind::find:
       reply.entries = request.entries;
       for (ParameterEntry& entry : reply.entries) {
-        entry.is_there = variables_.contains(entry.name);
-        if (entry.is_there) known(entry);
+        entry.is_there = variables_.contains(entry.name) || tables_.contains(entry.name);
+        if (variables_.contains(entry.name)) known(entry);
       }
       break;
     case ParameterCallKind::create: {
@@ -147,6 +181,7 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       break;
     case ParameterCallKind::set_rate:
       rule().set_learning_rate(request.number);
+      tables_.set_rate(request.number);
       break;
     case ParameterCallKind::pull:
       reply.entries = request.entries;
@@ -154,8 +189,21 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       break;
     case ParameterCallKind::exchange:
       exchange(request, payload);
-      reply.entries = request.entries;
-      answer_values(known(request.entries), answer);
+      reply.entries = without_tables(request.entries);
+      answer_values(known(reply.entries), answer);
+      break;
+    case ParameterCallKind::create_table:
+      reply.entries = {request.entries.at(0)};
+      reply.entries[0].is_there = !tables_.create(request);
+      break;
+    case ParameterCallKind::pull_rows:
+      answer_bytes(tables_.pull(request, payload), answer);
+      break;
+    case ParameterCallKind::assign_rows:
+      tables_.assign(request, payload);
+      break;
+    case ParameterCallKind::set_step:
+      tables_.set_step(static_cast<int64_t>(request.id), request.number);
       break;
     case ParameterCallKind::push_piece:
       known(request.entries);
@@ -230,11 +278,16 @@ bool ParameterServer::create(const ParameterEntry& entry, const std::byte* value
 
 // The same rule for the same variables goes on with its state.
 void ParameterServer::set_rule(const ParameterRequest& request) {
-  const Variables variables = known(request.entries);
+  const std::vector<ParameterEntry> entries = without_tables(request.entries);
+  const Variables variables = known(entries);
   std::vector<std::string> names;
-  for (const ParameterEntry& entry : request.entries) names.push_back(entry.name);
-  if (rule_ && rule_text_ == request.text && rule_names_ == names && no_decay_ == request.names) return;
+  for (const ParameterEntry& entry : entries) names.push_back(entry.name);
+  if (rule_ && entries.size() == request.entries.size() && rule_text_ == request.text &&
+      rule_names_ == names && no_decay_ == request.names)
+    return;
   std::unique_ptr<ServerRule> made = read_rule_(request.text, request.names);
+  tables_.set_rule(request, *made);
+  if (rule_ && rule_text_ == request.text && rule_names_ == names && no_decay_ == request.names) return;
   if (!variables.empty()) made->build(*store_, variables);
   rule_ = std::move(made);
   rule_text_ = request.text;
@@ -261,13 +314,15 @@ void ParameterServer::count(uint64_t staleness) {
 
 // What came before is answered as what comes first: whoever sends it again wants the values.
 void ParameterServer::exchange(const ParameterRequest& request, const Bytes& payload) {
-  const Variables variables = known(request.entries);
+  const Variables variables = known(without_tables(request.entries));
   Variables active;
   Gradients gradients;
   std::vector<std::pair<Variable, Tensor>> added;
   const std::byte* value = payload.data();
   for (size_t i = 0; i < variables.size(); ++i) {
-    const ParameterEntry& entry = request.entries[i];
+    const ParameterEntry& entry = request.entries[i];  // tables stand behind
+    if (entry.is_table())
+      throw CommunicationError("parameter server: tables stand behind all other variables");
     if (!entry.is_there) continue;
     if (entry.trainable) {
       check_has_rule(entry);
@@ -278,12 +333,15 @@ void ParameterServer::exchange(const ParameterRequest& request, const Bytes& pay
     }
     value += entry.bytes();
   }
+  const auto rows_begin = static_cast<uint64_t>(value - payload.data());
+  tables_.check_update(request, payload, rows_begin);
   UpdateRule* const update = active.empty() ? nullptr : &rule().rule_for(*store_, active);
   if (!applied_[request.process].insert(request.id)) {
     ++repeated_;
     return;
   }
   if (update) apply(*update, active, gradients);
+  tables_.update(request, payload, rows_begin);
   for (const auto& [variable, more] : added) variable.assign_add(more);
   count(version_ - std::min(version_, request.seen));
 }
@@ -381,13 +439,18 @@ void ParameterServer::answer_values(const Variables& variables, ParameterAnswer&
 }
 
 void ParameterServer::answer_state(ParameterReply& reply, ParameterAnswer& answer) {
-  const auto values = std::make_shared<Bytes>();
+  Bytes values;
   for (const auto& [name, value] : rule().state()) {
     reply.entries.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
     const auto* const bytes = static_cast<const std::byte*>(value.raw());
-    values->insert(values->end(), bytes, bytes + value.bytes());
+    values.insert(values.end(), bytes, bytes + value.bytes());
   }
-  answer.fill = [values](uint64_t offset, std::span<std::byte> chunk) {
+  answer_bytes(std::move(values), answer);
+}
+
+void ParameterServer::answer_bytes(Bytes bytes, ParameterAnswer& answer) {
+  answer.fill = [values = std::make_shared<const Bytes>(std::move(bytes))](uint64_t offset,
+                                                                           std::span<std::byte> chunk) {
     std::memcpy(chunk.data(), values->data() + offset, chunk.size());
   };
 }
@@ -424,6 +487,7 @@ bool ParameterServer::write_snapshot(uint64_t mark) {
       snapshot.state.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
       values.push_back(value);
     }
+  tables_.write(snapshot, values);
   if (std::filesystem::exists(snapshot_path_)) std::filesystem::rename(snapshot_path_, path_before());
   write_server_snapshot(snapshot_path_, snapshot, values);
   return true;
@@ -457,9 +521,13 @@ void ParameterServer::go_on_from(const std::string& path) {
                             ", which it does not have");
     rule.entries.push_back(*entry);
   }
+  const size_t tables = next + snapshot.state.size();
+  tables_.read(snapshot, values, tables);
+  tables_.add_entries(rule);
   if (!rule.text.empty()) set_rule(rule);
   if (!snapshot.state.empty())
-    rule_->load_state({values.begin() + static_cast<std::ptrdiff_t>(next), values.end()});
+    rule_->load_state({values.begin() + static_cast<std::ptrdiff_t>(next),
+                       values.begin() + static_cast<std::ptrdiff_t>(tables)});
   applied_.clear();
   for (auto& [process, ranges] : snapshot.applied) applied_[process] = AppliedIds(std::move(ranges));
   pieces_.clear();
@@ -472,7 +540,7 @@ void ParameterServer::describe(ParameterReply& reply) const {
   for (const auto& [name, variable] : variables_) bytes += variable.value(0).bytes();
   reply.text = std::to_string(variables_.size()) + " variables of " + std::to_string(bytes) + " bytes, " +
                std::to_string(version_) + " exchanges applied, " + std::to_string(repeated_) +
-               " came a second time and were dropped";
+               " came a second time and were dropped" + tables_.describe();
   reply.counts = staleness_;
   reply.number = static_cast<double>(began_with_);
 }

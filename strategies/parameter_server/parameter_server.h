@@ -15,6 +15,7 @@
 #include <nyala/strategies/parameter_server/applied_ids.h>
 #include <nyala/strategies/parameter_server/held_pieces.h>
 #include <nyala/strategies/parameter_server/parameter_transport.h>
+#include <nyala/strategies/parameter_server/row_tables.h>
 #include <nyala/strategies/parameter_server/server_rule.h>
 
 namespace nyala::detail {
@@ -25,8 +26,9 @@ namespace nyala::detail {
 class ParameterServer final : public ParameterService {
  public:
   /// With a path: goes on from the snapshot that lies there, and writes one when it is told to. Throws
-  /// FileFormatError for another file.
-  explicit ParameterServer(ServerRuleReader read_rule, std::string snapshot_path = {});
+  /// FileFormatError for another file. Tables need `read_filler`, for their first values.
+  explicit ParameterServer(ServerRuleReader read_rule, std::string snapshot_path = {},
+                           RowFillerReader read_filler = {});
   ~ParameterServer() override;
 
   std::shared_ptr<ParameterReceiver> begin(std::string header) override;
@@ -55,6 +57,7 @@ class ParameterServer final : public ParameterService {
   void count(uint64_t staleness);
   void assign(const ParameterRequest& request, const Bytes& payload);
   void answer_values(const Variables& variables, ParameterAnswer& answer);
+  static void answer_bytes(Bytes bytes, ParameterAnswer& answer);
   void answer_state(ParameterReply& reply, ParameterAnswer& answer);
   void load_state(const ParameterRequest& request, const Bytes& payload);
   bool write_snapshot(uint64_t mark);
@@ -75,6 +78,7 @@ class ParameterServer final : public ParameterService {
   std::vector<std::string> rule_names_;  // in the order of the rule's variables
   std::set<std::string> has_rule_;       // the same names
   std::vector<std::string> no_decay_;
+  RowTables tables_;
   uint64_t version_ = 0;
   std::map<uint64_t, AppliedIds> applied_;  // by process
   HeldPieces pieces_;

@@ -27,6 +27,13 @@ int64_t read_axis(MessageReader& in, uint64_t& bytes) {
   return size;
 }
 
+/// How many rows of a table a message speaks of, each named once.
+int64_t read_rows(MessageReader& in, const Shape& table) {
+  const int64_t rows = in.number<int64_t>();
+  if (table.rank() == 0 || rows < 0 || rows > table[0]) in.fail("more rows than the table has");
+  return rows;
+}
+
 }  // namespace
 
 void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entries) {
@@ -35,9 +42,10 @@ void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entrie
     out.text(entry.name, kMaxParameterName, "the name of a variable");
     out.number(static_cast<uint8_t>(entry.dtype.index()));
     out.number(static_cast<uint8_t>((entry.trainable ? 1 : 0) | (entry.is_there ? 2 : 0) |
-                                    (entry.is_share ? 4 : 0)));
+                                    (entry.is_share ? 4 : 0) | (entry.is_table() ? 8 : 0)));
     out.number(static_cast<uint8_t>(entry.shape.rank()));
     for (int axis = 0; axis < entry.shape.rank(); ++axis) out.number(entry.shape[axis]);
+    if (entry.is_table()) out.number(entry.rows);
   }
 }
 
@@ -55,6 +63,7 @@ std::vector<ParameterEntry> read_entries(MessageReader& in) {
     uint64_t bytes = static_cast<uint64_t>(size_of(entry.dtype));
     while (sizes.size() < rank) sizes.push_back(read_axis(in, bytes));
     entry.shape = Shape(sizes);
+    if ((flags & 8) != 0) entry.rows = read_rows(in, entry.shape);
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -76,8 +85,20 @@ StepPiece read_piece(MessageReader& in) {
   return piece;
 }
 
+uint64_t ParameterEntry::bytes_of_rows() const {
+  const uint64_t row = static_cast<uint64_t>(shape.slice(1, shape.rank()).num_elements());
+  return static_cast<uint64_t>(rows) * row * static_cast<uint64_t>(size_of(dtype));
+}
+
 uint64_t ParameterEntry::bytes() const {
+  if (is_table()) return static_cast<uint64_t>(rows) * sizeof(int64_t) + bytes_of_rows();
   return static_cast<uint64_t>(shape.num_elements()) * static_cast<uint64_t>(size_of(dtype));
+}
+
+uint64_t whole_bytes(const std::vector<ParameterEntry>& entries) {
+  uint64_t total = 0;
+  for (const ParameterEntry& entry : entries) total += entry.is_table() ? 0 : entry.bytes();
+  return total;
 }
 
 uint64_t payload_bytes(const std::vector<ParameterEntry>& entries) {
@@ -88,7 +109,7 @@ uint64_t payload_bytes(const std::vector<ParameterEntry>& entries) {
 
 uint64_t sent_bytes(const std::vector<ParameterEntry>& entries) {
   uint64_t total = 0;
-  for (const ParameterEntry& entry : entries) total += entry.is_there ? entry.bytes() : 0;
+  for (const ParameterEntry& entry : entries) total += entry.is_there || entry.is_table() ? entry.bytes() : 0;
   return total;
 }
 
@@ -122,7 +143,7 @@ ParameterRequest decode_parameter_request(std::string_view bytes) {
   MessageReader in(kWho, bytes, kMaxParameterHeader);
   in.expect_form(kParameterForm);
   ParameterRequest request;
-  request.kind = in.kind(ParameterCallKind::stop);
+  request.kind = in.kind(ParameterCallKind::set_step);
   request.process = in.number<uint64_t>();
   request.id = in.number<uint64_t>();
   request.seen = in.number<uint64_t>();

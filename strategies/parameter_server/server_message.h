@@ -39,6 +39,14 @@ enum class ParameterCallKind : uint8_t {
   /// Write one, which has mark `id`, and keep the one before; the answer's `number` is 0 where there is no
   /// place for it.
   snapshot,
+  /// A table of rows, whose first values the server makes: `text` is the initializer, `id` its key. Two
+  /// entries: the part that lies here, which begins at row `seen`, and the variable as a whole.
+  create_table,
+  pull_rows,    ///< the payload has ids (`rows` of each entry), the answer's those rows
+  assign_rows,  ///< ids and rows that replace those of the entries
+  /// The tables' next update is number `id`, at rate `number`; where `id` is 0 and updates were made before,
+  /// their slots begin anew.
+  set_step,
   stop,  ///< the job is over
 };
 
@@ -50,8 +58,14 @@ struct ParameterEntry {
   bool trainable = false;
   bool is_there = false;
   bool is_share = false;  ///< of push_piece: what the pieces have adds up to the value
+  /// Not below 0: the entry is a table, and the payload has so many of its rows, their ids (int64) in front.
+  int64_t rows = -1;
 
+  bool is_table() const { return rows >= 0; }
+  /// Of the whole tensor, or of ids and rows.
   uint64_t bytes() const;
+  /// Of `rows` alone.
+  uint64_t bytes_of_rows() const;
 };
 
 struct ParameterRequest {
@@ -96,9 +110,11 @@ StepPiece read_piece(MessageReader& in);
 void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entries);
 std::vector<ParameterEntry> read_entries(MessageReader& in);
 
+/// The bytes of all entries that are no tables.
+uint64_t whole_bytes(const std::vector<ParameterEntry>& entries);
 /// The bytes of all entries.
 uint64_t payload_bytes(const std::vector<ParameterEntry>& entries);
-/// Of those that are `is_there`.
+/// Of those that are `is_there`, and of tables.
 uint64_t sent_bytes(const std::vector<ParameterEntry>& entries);
 
 }  // namespace nyala::detail

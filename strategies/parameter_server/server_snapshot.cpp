@@ -3,6 +3,7 @@
 #include <nyala/strategies/parameter_server/server_snapshot.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include <nyala/backend/core/error.h>
@@ -15,9 +16,10 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr uint32_t kServerSnapshotForm = 0x4e790301;
+constexpr uint32_t kServerSnapshotForm = 0x4e790302;
 constexpr std::string_view kSnapshotWho = "snapshot: ";
-constexpr size_t kMaxSnapshotHeader = size_t{256} << 20, kMaxSnapshotRanges = size_t{1} << 24;
+constexpr size_t kMaxSnapshotHeader = size_t{256} << 20, kMaxSnapshotRanges = size_t{1} << 24,
+                 kMaxRuleText = 2 * kMaxParameterText;
 constexpr size_t kFrontBytes = sizeof(uint64_t), kBackBytes = sizeof(uint32_t);
 
 void write_names(MessageWriter& out, const std::vector<std::string>& names) {
@@ -50,6 +52,15 @@ std::string header_of(const ServerSnapshot& snapshot) {
   }
   write_entries(out, snapshot.variables);
   write_entries(out, snapshot.state);
+  write_entries(out, snapshot.tables);
+  out.count(snapshot.table_rules.size(), kMaxParameterEntries, "rules of tables");
+  for (const std::string& rule : snapshot.table_rules) out.text(rule, kMaxRuleText, "a rule");
+  out.number(snapshot.table_step);
+  out.count(snapshot.table_rates.size(), kMaxSnapshotRanges, "rates");
+  for (const auto& [step, rate] : snapshot.table_rates) {
+    out.number(step);
+    out.number(std::bit_cast<uint64_t>(rate));
+  }
   return std::move(out).take();
 }
 
@@ -70,6 +81,14 @@ void read_header(std::string_view bytes, ServerSnapshot& snapshot) {
   }
   snapshot.variables = read_entries(in);
   snapshot.state = read_entries(in);
+  snapshot.tables = read_entries(in);
+  for (uint32_t left = in.count(kMaxParameterEntries); left > 0; --left)
+    snapshot.table_rules.push_back(in.text(kMaxRuleText));
+  snapshot.table_step = in.number<int64_t>();
+  for (uint32_t left = in.count(kMaxSnapshotRanges); left > 0; --left) {
+    const auto step = in.number<int64_t>();
+    snapshot.table_rates.emplace_back(step, std::bit_cast<double>(in.number<uint64_t>()));
+  }
   in.expect_end();
 }
 
@@ -139,10 +158,12 @@ Tensors read_server_snapshot(const std::string& path, ServerSnapshot& snapshot) 
   } catch (const CommunicationError& error) {
     file.fail(error.what());
   }
-  if (payload_bytes(snapshot.variables) + payload_bytes(snapshot.state) + kBackBytes != file.left())
+  if (payload_bytes(snapshot.variables) + payload_bytes(snapshot.state) + payload_bytes(snapshot.tables) +
+          kBackBytes !=
+      file.left())
     file.fail("its tensors do not fill it");
   Tensors values;
-  for (const auto* const entries : {&snapshot.variables, &snapshot.state})
+  for (const auto* const entries : {&snapshot.variables, &snapshot.state, &snapshot.tables})
     for (const ParameterEntry& entry : *entries) {
       values.push_back(Tensor::empty(entry.shape, entry.dtype, Device{}));
       file.take({static_cast<std::byte*>(values.back().raw()), values.back().bytes()});

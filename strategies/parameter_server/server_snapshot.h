@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nyala/backend/core/tensor.h>
@@ -19,10 +20,16 @@ struct ServerSnapshot {
   /// First and last of each run of exchanges that were applied, by process.
   std::map<uint64_t, std::map<uint64_t, uint64_t>> applied = {};
   std::vector<ParameterEntry> variables = {}, state = {};
+  /// Each table, and behind it without a name its slots and the next update of each row; the texts of their
+  /// rules, by table.
+  std::vector<ParameterEntry> tables = {};
+  std::vector<std::string> table_rules = {};
+  int64_t table_step = 0;
+  std::vector<std::pair<int64_t, double>> table_rates = {};
 };
 
-/// Writes it beside and renames it. `values` are those of variables and state, and are not copied. Throws
-/// IoError.
+/// Writes it beside and renames it. `values` are those of variables, state and tables, and are not copied.
+/// Throws IoError.
 void write_server_snapshot(const std::string& path, const ServerSnapshot& snapshot, const Tensors& values);
 
 /// Returns the values. Throws IoError, FileFormatError for a file that is none or is damaged.
