@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/parameters/row_source.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/collectives.h>
 
@@ -28,6 +29,14 @@ std::shared_ptr<Tape> shared_record() {
 const Tensor& own_copy(const Variable& variable) {
   const Collectives* const replica = thread_context().replica;
   return variable.value(replica ? static_cast<size_t>(replica->local_index()) % variable.num_copies() : 0);
+}
+
+/// Its gradient would be as large as it is.
+void check_lies_here(const Variable& variable) {
+  if (is_remote_table(variable.node()))
+    throw StateError("GradientTape: variable " + in_quotes(variable.path()) +
+                     " is a table on parameter servers, whose gradient is rows that fit pushes to them; a "
+                     "loop of the program's own needs it in the worker: a table below .remote_rows_above");
 }
 
 Tensor for_unconnected(const Tensor& like, const GradientOptions& options) {
@@ -143,7 +152,10 @@ Tensors GradientTape::gradient(const Tensor& target, const Variables& sources,
                                const GradientOptions& options) {
   begin_request();
   std::vector<uint32_t> ids;
-  for (const Variable& variable : sources) ids.push_back(source_id(variable));
+  for (const Variable& variable : sources) {
+    check_lies_here(variable);
+    ids.push_back(source_id(variable));
+  }
   Tensors gradients = ask(target, ids, options.output_gradients);
   for (size_t i = 0; i < gradients.size(); ++i)
     if (!gradients[i].defined()) gradients[i] = for_unconnected(own_copy(sources[i]), options);

@@ -84,6 +84,7 @@ class Walk {
     const TapeValue& leaf = value(id);
     Tensor& sum = gradients_[id];
     if (!sum.defined()) {
+      if (lies_elsewhere(id)) return;
       if (sink_.without_gradient(leaf.leaf)) return;
       sum = sink_.destination(leaf.leaf);
       if (!sum.defined())
@@ -97,9 +98,20 @@ class Walk {
  private:
   /// Whether the sink wants this gradient of a leaf as rows.
   bool takes_rows(uint32_t id, const OpDef& op, const Descriptor& descriptor, TensorPointers inputs) {
-    if (&op != &ops::kTakeBackward || value(id).leaf < 0 || value(id).uses != 1) return false;
+    const bool elsewhere = lies_elsewhere(id);
+    if (&op != &ops::kTakeBackward || value(id).leaf < 0 || (value(id).uses != 1 && !elsewhere)) return false;
     if (descriptor.as<ops::ScatterAddDescriptor>().axis != 0) return false;
-    return sink_.take_rows(value(id).leaf, *inputs[1], *inputs[0]);
+    if (sink_.take_rows(value(id).leaf, *inputs[1], *inputs[0])) return true;
+    if (elsewhere)
+      throw StateError("gradient: variable " + in_quotes(value(id).source->path()) +
+                       " is a table on parameter servers, whose gradient is rows that fit pushes to them");
+    return false;
+  }
+
+  /// A table that has no bytes here: its gradient comes as rows, from each of its uses.
+  bool lies_elsewhere(uint32_t id) const {
+    const TapeValue& leaf = value(id);
+    return leaf.leaf >= 0 && !leaf.address && leaf.source && leaf.abstract.num_elements() > 0;
   }
 
   /// The first contribution to a leaf, in a place of its own: later ones are added to it.

@@ -13,6 +13,7 @@
 #include <nyala/backend/ops/base/replica_exchange.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/reduction/reduction.h>
+#include <nyala/backend/parameters/row_source.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/random.h>
@@ -38,6 +39,11 @@ bool Call::is_trained(const VariableNode& node) const {
 Tensor Call::operator[](const Variable& variable) const {
   const VariableNode& node = variable.node();
   check_held(node);
+  if (is_remote_table(node))
+    throw StateError("variable " + in_quotes(node.spec.path) +
+                     " is a table on parameter servers, which layers read by rows (Embedding does); nothing "
+                     "in a step may need it as a whole: leave a regularizer out, or keep it in each worker, "
+                     "below .remote_rows_above");
   Tensor value = node.copies[static_cast<size_t>(options_.local_index) % node.copies.size()];
   if (node.copies.size() > 1) value.set_one_of_copies();
   if (options_.tape && options_.tape->recording && is_trained(node))

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/mutex.h>
 #include <nyala/backend/parameters/aggregating_variable.h>
 #include <nyala/backend/parameters/mirrored_variable.h>
+#include <nyala/backend/parameters/remote_table_variable.h>
 #include <nyala/backend/parameters/sync_on_read_variable.h>
 #include <nyala/backend/runtime/process_exchange.h>
 
@@ -189,6 +191,13 @@ VariableSpec checked(VariableSpec spec) {
   return spec;
 }
 
+Tensor first_value(const VariableSpec& spec, ProcessExchange* processes) {
+  Tensor initial = Tensor::zeros(spec.shape, spec.dtype, Device{});
+  if (spec.initialize) spec.initialize(initial);
+  if (processes) processes->broadcast(initial, "variable " + in_quotes(spec.path));
+  return initial;
+}
+
 }  // namespace
 
 Variable ParameterStore::create(const VariableSpec& given) {
@@ -198,18 +207,21 @@ Variable ParameterStore::create(const VariableSpec& given) {
   node->trainable = spec.trainable;
   node->plain = plain_;
   node->kind = kind_of(spec);
-  const Tensor initial = Tensor::zeros(spec.shape, spec.dtype, Device{});
-  if (spec.initialize) spec.initialize(initial);
-  if (processes_) processes_->broadcast(initial, "variable " + in_quotes(spec.path));
-  node->spec.initialize = nullptr;
+  const std::shared_ptr<RowSource> elsewhere = source_for(*this, spec);
+  if (elsewhere) node->kind = &RemoteTableVariable::instance();
+  const Tensor initial = elsewhere ? Tensor() : first_value(spec, processes_.get());
+  const std::function<void(const Tensor&)> initialize = std::exchange(node->spec.initialize, nullptr);
   {
     std::lock_guard lock(mutex_);
     free_leaves_.reserve(static_cast<size_t>(next_leaf_) + 1);  // release() allocates nothing
     node->leaf = free_leaves_.empty() ? next_leaf_++ : free_leaves_.back();
     if (!free_leaves_.empty()) free_leaves_.pop_back();
     node->owner = weak_from_this();  // from here on what the variable got is given back, whatever happens
-    node->in_arena = spec.trainable && is_floating(spec.dtype);
-    if (node->in_arena) {
+    node->in_arena = !elsewhere && spec.trainable && is_floating(spec.dtype);
+    if (elsewhere) {
+      for (const Device device : devices_)
+        node->copies.push_back(Tensor::abstract(spec.shape, spec.dtype, device));
+    } else if (node->in_arena) {
       Arena& own = arena(spec.dtype);
       node->segment = own.layout.reserve(spec.shape.num_elements());
       clean(own, node->segment);
@@ -217,6 +229,10 @@ Variable ParameterStore::create(const VariableSpec& given) {
     } else {
       add_state_copies(*node);
     }
+  }
+  if (elsewhere) {
+    elsewhere->create(node, initialize.target<InitializeRows>()->first());
+    return Variable::of(std::move(node));
   }
   // Not assign(): a sum over replicas begins with the whole value on each.
   if (node->home.defined()) node->home.copy_from(initial);

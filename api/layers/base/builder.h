@@ -17,6 +17,8 @@ class WeightSource;
 struct WeightOptions {
   Regularizer regularizer = {};
   Constraint constraint = {};
+  /// The layer reads it by detail::take_rows alone: a strategy may keep it elsewhere.
+  bool by_rows = false;
 };
 
 /// Given to LayerNode::build: makes the layer's variables in the strategy whose scope is open.
@@ -39,7 +41,7 @@ class Builder {
 
  private:
   Variable make(const std::string& name, const Shape& shape, const Initializer& initializer, bool trainable,
-                Aggregation aggregation, const Constraint& constraint = {});
+                Aggregation aggregation, const WeightOptions& options = {});
   LayerNode& node_;
   WeightSource* source_;
 };

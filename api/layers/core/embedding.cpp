@@ -4,7 +4,7 @@
 #include <nyala/api/layers/core/embedding.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/comparison.h>
-#include <nyala/backend/ops/shape/gather.h>
+#include <nyala/backend/parameters/row_source.h>
 
 namespace nyala {
 
@@ -39,12 +39,12 @@ class EmbeddingNode final : public LayerNode, public TakesWholeNumbers {
   void build(Builder& b, const Shape&) override {
     embeddings_ =
         b.weight("embeddings", {config_.input_dim, config_.output_dim}, config_.embeddings_initializer,
-                 {config_.embeddings_regularizer, config_.embeddings_constraint});
+                 {config_.embeddings_regularizer, config_.embeddings_constraint, true});
   }
 
   Tensor call(Call& c, const Tensor& x) const override {
     const bool index = x.dtype() == DType::int32 || x.dtype() == DType::int64 || x.dtype() == DType::uint8;
-    return ops::take(c[embeddings_], index ? x : ops::cast(x, DType::int64), 0);
+    return take_rows(c, embeddings_, index ? x : ops::cast(x, DType::int64));
   }
 
  private:
