@@ -9,6 +9,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/strategies/communicators/process_link.h>
 #include <nyala/strategies/parameter_server/parameter_server_job.h>
+#include <nyala/strategies/parameter_server/remote_tables.h>
 
 namespace nyala {
 
@@ -81,8 +82,13 @@ InProcessStrategy::InProcessStrategy(InProcessOptions options)
   group_.profiler = buckets_.profiler = &profiler_;
   for (size_t i = 0; i < options_.devices.size(); ++i) tapes_.push_back(std::make_unique<Tape>());
   if (options_.parameter_servers) {
-    store_->set_created(
-        [this](const Variable& made) { options_.parameter_servers->parameters().created(made); });
+    RemoteParameters& parameters = options_.parameter_servers->parameters();
+    store_->set_created([&parameters](const Variable& made) { parameters.created(made); });
+    set_row_source(*store_, parameters.tables());
+    buckets_.on_remote_rows = [tables = parameters.tables()](int replica, int32_t leaf, const Tensor& indices,
+                                                      const Tensor& values) {
+      tables->add_gradient(replica, leaf, indices, values);
+    };
     options_.parameter_servers->take_part = [this](std::shared_ptr<ProcessExchange> pieces) {
       take_part(std::move(pieces));
     };
@@ -95,7 +101,10 @@ InProcessStrategy::InProcessStrategy(InProcessOptions options)
 }
 
 // Nobody is to miss this process when it takes what it spoke by with it.
-InProcessStrategy::~InProcessStrategy() { generations_.reset(); }
+InProcessStrategy::~InProcessStrategy() {
+  generations_.reset();
+  if (options_.parameter_servers) set_row_source(*store_, nullptr);
+}
 
 // What the processes had agreed on they agree on again: newcomers know nothing of it.
 void InProcessStrategy::follow(const ProcessCommunicators& processes) {

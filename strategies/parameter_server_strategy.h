@@ -20,6 +20,9 @@ struct ParameterServerStrategyConfig {
   /// Into how many parts of rows variables are cut, which lie on servers in turns: FixedShardsPartitioner,
   /// MinSizePartitioner, MaxSizePartitioner or a function. None: each variable is whole.
   Partitioner variable_partitioner = {};
+  /// Tables of Embedding with more bytes lie on the servers alone: their rows are pulled when a batch names
+  /// them, and their gradients pushed by rows. 0: all of them.
+  int64_t remote_rows_above = int64_t{64} << 20;
   /// Names of a worker's devices, one replica each; empty: all accelerators, else the first CPU. They train
   /// one batch together.
   std::vector<std::string> devices = {};

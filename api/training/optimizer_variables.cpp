@@ -6,6 +6,7 @@
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/parameters/row_source.h>
 #include <nyala/backend/parameters/variable_changes.h>
 
 namespace nyala {
@@ -22,10 +23,20 @@ namespace {
 
 }  // namespace
 
+Variables trained_tables(const Variables& variables) {
+  Variables tables;
+  std::ranges::copy_if(variables, std::back_inserter(tables), [](const Variable& variable) {
+    return variable.trainable() && detail::is_remote_table(variable.node());
+  });
+  return tables;
+}
+
 void find_trained(CompiledTraining& compiled, const ParameterStore& store) {
   compiled.trained_leaves.assign(static_cast<size_t>(store.num_leaves()), false);
   for (const Variable& variable : compiled.optimizer.node().variables())
     compiled.trained_leaves[static_cast<size_t>(variable.node().leaf)] = true;
+  for (const Variable& table : trained_tables(compiled.known))  // their optimizer is where they lie
+    compiled.trained_leaves[static_cast<size_t>(table.node().leaf)] = true;
 }
 
 void build_optimizer(ModelNode& model) {
@@ -38,9 +49,9 @@ void build_optimizer(ModelNode& model) {
   Variables trainable;
   for (const Variable& variable : own)
     if (model.trainable() && variable.trainable()) trainable.push_back(variable);
-  compiled.optimizer.node().build(model.strategy()->store(), trainable);
-  find_trained(compiled, model.strategy()->store());
+  compiled.optimizer.node().build(model.strategy()->store(), detail::without_remote_tables(trainable));
   compiled.known = std::move(own);
+  find_trained(compiled, model.strategy()->store());
 }
 
 namespace {
@@ -76,8 +87,8 @@ void follow_variables(ModelNode& model) {
   if (compiled.looked_at != now) {
     const Variables own = model.variables();
     const Nodes known = nodes_of(compiled.known), held = nodes_of(own);
-    if (std::ranges::count(compiled.trained_leaves, true) != std::ssize(updated))
-      throw_foreign_optimizer(model);
+    const auto trained = std::ssize(updated) + std::ssize(trained_tables(compiled.known));
+    if (std::ranges::count(compiled.trained_leaves, true) != trained) throw_foreign_optimizer(model);
     check_none_was_added(model, own, known);
     Variables still;
     for (const Variable& variable : updated) {

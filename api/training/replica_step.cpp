@@ -14,6 +14,7 @@
 #include <nyala/api/training/added_loss.h>
 #include <nyala/api/training/added_metrics.h>
 #include <nyala/api/training/model_training.h>
+#include <nyala/api/training/optimizer_variables.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
@@ -324,7 +325,16 @@ void ReplicaStep::log(const std::string& name, const Tensor& value, ReduceOp op)
   logged.push_back(std::move(entry));
 }
 
-Variables ReplicaStep::trainable_variables() const { return state().compiled.optimizer.node().variables(); }
+Variables ReplicaStep::trainable_variables() const {
+  const CompiledTraining& compiled = state().compiled;
+  if (const Variables tables = trained_tables(compiled.known); !tables.empty())
+    throw StateError("model " + in_quotes(model_.name()) + ": a train_step() of its own cannot train " +
+                     in_quotes(tables[0].path()) +
+                     ", a table on parameter servers, whose gradient is rows that fit's own step pushes to "
+                     "them; leave train_step() out, or keep the table in each worker, below "
+                     ".remote_rows_above");
+  return compiled.optimizer.node().variables();
+}
 
 Optimizer ReplicaStep::optimizer() const { return state().compiled.optimizer; }
 

@@ -8,6 +8,7 @@
 
 #include <nyala/api/optimizers/base/optimizer_group.h>
 #include <nyala/api/optimizers/base/update_formula.h>
+#include <nyala/api/training/optimizer_variables.h>
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -89,6 +90,15 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   RemoteParameters& parameters = job_.parameters();
   check_splits(optimizer, parameters);
   parameters.publish();
+  Variables updated = optimizer.variables();
+  const Variables tables = trained_tables(model_.variables());
+  if (!tables.empty() && job_.coordinator().is_synchronous())
+    throw InvalidArgumentError("ParameterServerStrategy: synchronous workers hold whole tables, and " +
+                               in_quotes(tables[0].path()) +
+                               " lies on the servers alone; raise remote_table_bytes, or leave synchronous out");
+  for (const Variable& table : tables)  // here it is a typed error
+    check_updates_rows(model_.compiled_training().optimizer, table.path());
+  updated.insert(updated.end(), tables.begin(), tables.end());
   const auto server_name = [&](const Variable& variable) {
     if (parameters.is_cut(variable))
       throw InvalidArgumentError(
@@ -96,8 +106,7 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
           " looks at the whole of it, and variable_partitioner cuts it; leave one out");
     return parameters.server_name(variable);
   };
-  parameters.set_rule(text_of_rule(optimizer, server_name), optimizer.excluded_from_weight_decay(),
-                      optimizer.variables());
+  parameters.set_rule(text_of_rule(optimizer, server_name), optimizer.excluded_from_weight_decay(), updated);
   std::map<std::string, Tensor> state;
   for (const OptimizerVariable& variable : optimizer.shared_variables_for_file())
     state[variable.name] = variable.value;

@@ -14,6 +14,8 @@
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/parameters/distributed_variable.h>
+#include <nyala/backend/parameters/row_source.h>
+#include <nyala/strategies/parameter_server/remote_tables.h>
 #include <nyala/strategies/rows/row_split.h>
 
 namespace nyala::detail {
@@ -59,6 +61,7 @@ class RemoteParameters::Rule final : public UpdateRule {
   /// Servers count steps and gather gradients; only what the last step left out is forgotten here.
   bool begin_step() override {
     rule_.begin_step();
+    parameters_.tables_->begin_step();
     return true;
   }
   bool accumulates_into_existing() const override { return false; }
@@ -79,7 +82,8 @@ RemoteParameters::RemoteParameters(std::vector<std::unique_ptr<ParameterConnecti
       process_(drawn_process()),
       versions_(servers_.size(), 0),
       lives_(servers_.size(), 0),
-      placement_(static_cast<int>(std::max<size_t>(servers_.size(), 1)), options_.partitioner) {
+      placement_(static_cast<int>(std::max<size_t>(servers_.size(), 1)), options_.partitioner),
+      tables_(std::make_shared<RemoteTables>(*this, options_.remote_rows_above)) {
   if (servers_.empty()) throw InvalidArgumentError("parameter servers: expected at least one, received none");
 }
 
@@ -134,7 +138,7 @@ std::unique_ptr<ParameterCall> RemoteParameters::start(size_t server, Asked& ask
 }
 
 // Whatever is asked may be asked twice: an exchange has its number, everything else sets what it sets.
-void RemoteParameters::ask(Asking& asking, bool all) {
+void RemoteParameters::ask(Asking& asking, bool all, bool brings_values) {
   constexpr std::chrono::milliseconds kPause{100};
   const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
   std::vector<std::unique_ptr<ParameterCall>> calls(asking.size());
@@ -152,7 +156,7 @@ void RemoteParameters::ask(Asking& asking, bool all) {
         calls[server] = start(server, asking[server], options_.timeout);
       }
     }
-    if (asking[server].reply.life) versions_[server] = asking[server].reply.version;
+    if (brings_values && asking[server].reply.life) versions_[server] = asking[server].reply.version;
   }
 }
 
@@ -276,7 +280,11 @@ void RemoteParameters::write(Known& known, const Variable& variable, const Varia
 void RemoteParameters::set_rule(const std::string& text, const std::vector<std::string>& no_decay,
                                 const Variables& variables) {
   Asking asking = this->asking(ParameterCallKind::set_rule);
-  for (const Variable& variable : variables) add(asking, known(variable), variable);
+  for (const Variable& variable : variables)
+    if (is_remote_table(variable.node()))
+      tables_->name(asking, variable.node());
+    else
+      add(asking, known(variable), variable);
   for (Asked& asked : asking) {
     asked.request.text = text;
     asked.request.names = no_decay;
@@ -363,6 +371,7 @@ void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& stat
       asking[server].sent.push_back(bytes_of_tensor(value));
     }
   ask(asking);
+  tables_->set_step(state);
 }
 
 namespace {
@@ -416,6 +425,7 @@ void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule,
     for (Asked& asked : asking) asked.request.piece = piece;
     return ask(asking, true);
   }
+  const RemoteTables::Pushed rows = tables_->push(asking);
   const uint64_t id = next_exchange_ ? next_exchange_ : ++own_exchanges_;
   for (size_t server = 0; server < asking.size(); ++server) {
     asking[server].request.process = next_exchange_ ? 0 : process_;

@@ -19,6 +19,8 @@
 
 namespace nyala::detail {
 
+class RemoteTables;
+
 /// The variables of a strategy as they lie on parameter servers, in parts of rows where a partitioner says
 /// so, on servers in turns. This process computes with copies of them, which exchange() renews. One thread at
 /// a time.
@@ -28,6 +30,8 @@ class RemoteParameters {
     std::chrono::milliseconds timeout =
         std::chrono::seconds(300);  ///< of one call, the wait for a server too
     Partitioner partitioner = {};
+    /// Tables that are read by rows alone, and have more bytes, are never whole here.
+    int64_t remote_rows_above = int64_t{64} << 20;
   };
   RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options);
   ~RemoteParameters();
@@ -40,6 +44,9 @@ class RemoteParameters {
   bool has_parts() const {
     return placement_.parts().size() > static_cast<size_t>(placement_.num_variables());
   }
+
+  /// The tables that lie on the servers alone.
+  const std::shared_ptr<RemoteTables>& tables() const { return tables_; }
 
   /// A variable was made here: it takes the value that it has on its server already, which is this one's
   /// where it is the first. Throws ShapeError where another process made another variable in its place.
@@ -94,6 +101,7 @@ class RemoteParameters {
   void stop() noexcept;
 
  private:
+  friend class RemoteTables;
   class Rule;
   struct Known {
     std::weak_ptr<VariableNode> node;
@@ -122,8 +130,8 @@ class RemoteParameters {
            const Tensor& sent = {});
   std::string name_of_part(const Known& known, const VariablePart& part) const;
   /// At the same time; servers without entries only where `all`. A server that is lost is asked again: it may
-  /// be started anew.
-  void ask(Asking& asking, bool all = false);
+  /// be started anew. `brings_values`: the values here are as new as the answer.
+  void ask(Asking& asking, bool all = false, bool brings_values = true);
   std::unique_ptr<ParameterCall> start(size_t server, Asked& asked, std::chrono::milliseconds timeout);
   void take_values(const Asking& asking);
   static void write(Known& known, const Variable& variable, const VariablePart& part, const std::byte* value);
@@ -145,6 +153,7 @@ class RemoteParameters {
   std::vector<uint64_t> versions_;  // by server: of the values here
   std::vector<uint64_t> lives_;     // by server; 0: never asked
   ShardPlacement placement_;
+  std::shared_ptr<RemoteTables> tables_;
   std::vector<std::unique_ptr<Known>> known_;
   std::map<const VariableNode*, Known*> by_node_;
   std::map<std::string, int> names_;  // how often each path was made

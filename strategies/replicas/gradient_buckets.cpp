@@ -60,7 +60,10 @@ class GradientBuckets::Sink final : public GradientSink {
 
   bool take_rows(int32_t leaf, const Tensor& indices, const Tensor& values) override {
     const Place* place = buckets_.place_of(leaf);
-    if (!place) return true;  // nobody wants it
+    if (!place) {
+      if (buckets_.on_remote_rows) buckets_.on_remote_rows(replica_, leaf, indices, values);
+      return true;  // else nobody wants it
+    }
     const int64_t named = indices.num_elements() * buckets_.num_replicas();
     if (!buckets_.takes_rows() || !buckets_.pays(named, place->gradients[0])) return false;
     Rows* rows = rows_of(*place);

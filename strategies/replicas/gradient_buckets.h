@@ -62,6 +62,9 @@ class GradientBuckets {
   std::function<void(int bucket, int64_t rows)> on_rows;
   /// Gradients of smaller tables stay dense between processes.
   int64_t least_table_bytes = int64_t{1} << 20;
+  /// Takes gradients that come as rows of variables that the rule does not update: tables that lie elsewhere.
+  /// For several replicas at the same time.
+  std::function<void(int replica, int32_t leaf, const Tensor& indices, const Tensor& values)> on_remote_rows;
   size_t num_buckets() const { return buckets_.size(); }
   const CrossDeviceOps& ops() const { return *ops_; }
   /// Is charged with the reductions of measured steps. May be null.

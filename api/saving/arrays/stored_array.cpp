@@ -12,9 +12,8 @@ NamedArrays read_all(const StoredArrays& arrays) {
 }
 
 void load_array(const Variable& variable, const StoredArray& array) {
-  const bool lies_in_one_place = variable.num_copies() == 1 &&
-                                 is_on_host(variable.value(0).device()) &&
-                                 !variable.node().home.defined();
+  const bool lies_in_one_place = variable.num_copies() == 1 && is_on_host(variable.value(0).device()) &&
+                                 !variable.value(0).is_abstract() && !variable.node().home.defined();
   if (!array.copy || !lies_in_one_place || variable.dtype() != array.dtype || detail::is_awaited(variable))
     return variable.assign(ops::cast(array.read(), variable.dtype()));
   const Tensor& place = variable.value(0);

@@ -40,7 +40,8 @@ bool is_sum(const Variable& variable) {
 }
 
 Tensor value_of(const Variable& variable) {
-  return is_sum(variable) ? variable.value() : variable.node().copies[0];
+  const bool is_whole_here = !is_sum(variable) && !variable.node().copies[0].is_abstract();
+  return is_whole_here ? variable.node().copies[0] : variable.value();
 }
 
 /// Puts a copy of `value` behind the first `count` ones.

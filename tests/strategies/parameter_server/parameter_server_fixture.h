@@ -14,16 +14,17 @@ namespace nyala {
 /// A cluster in one process: servers and the chief's coordinator are services that threads call.
 class LocalCluster {
  public:
-  LocalCluster(int num_servers, const ServerRuleReader& read_rule) {
+  LocalCluster(int num_servers, const ServerRuleReader& read_rule, const RowFillerReader& read_filler = {}) {
     for (int i = 0; i < num_servers; ++i)
-      servers.push_back(std::make_shared<detail::ParameterServer>(read_rule));
+      servers.push_back(std::make_shared<detail::ParameterServer>(read_rule, "", read_filler));
   }
 
   std::unique_ptr<detail::RemoteParameters> parameters() const {
     std::vector<std::unique_ptr<detail::ParameterConnection>> ways;
     for (const auto& server : servers) ways.push_back(detail::connect_locally(server));
     return std::make_unique<detail::RemoteParameters>(
-        std::move(ways), detail::RemoteParameters::Options{std::chrono::seconds(20), partitioner});
+        std::move(ways),
+        detail::RemoteParameters::Options{std::chrono::seconds(20), partitioner, remote_rows_above});
   }
   ParameterServerStrategy chief() {
     auto made =
@@ -45,6 +46,7 @@ class LocalCluster {
   }
 
   Partitioner partitioner = {};
+  int64_t remote_rows_above = int64_t{64} << 20;
   int64_t staleness = -1;
   bool synchronous = false;
   int backup_workers = 0;
