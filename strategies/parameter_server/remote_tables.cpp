@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <mutex>
 
 #include <nyala/backend/core/error.h>
@@ -159,51 +160,54 @@ RemoteTables::Pushed RemoteTables::push(Asking& asking) {
   return pushed;
 }
 
-void RemoteTables::push(const Table& table, const Uses& uses, Asking& asking, Pushed& pushed) const {
+namespace {
+
+/// The ids of all uses, each once, in their order.
+template <class Uses>
+std::vector<int64_t> ids_of_uses(const Uses& uses, int64_t rows) {
   std::vector<int64_t> ids;
   for (const auto& [replica, of_replica] : uses)
-    for (const Use& use : of_replica)
-      ops::detail::for_each_index(use.indices, table.shape[0], [&](int64_t, int64_t id) {
+    for (const auto& use : of_replica)
+      ops::detail::for_each_index(use.indices, rows, [&](int64_t, int64_t id) {
         if (id >= 0) ids.push_back(id);
       });
   std::ranges::sort(ids);
   ids.erase(std::ranges::unique(ids).begin(), ids.end());
-  const int64_t columns = columns_of(table.shape);
-  std::vector<float> sums(ids.size() * static_cast<size_t>(columns), 0.0f), own;
-  const auto add_up = [&](const std::vector<float>& more) {
-    std::ranges::transform(sums, more, sums.begin(), std::plus());
-  };
+  return ids;
+}
+
+void add_to(std::vector<float>& sums, const std::vector<float>& more) {
+  std::ranges::transform(sums, more, sums.begin(), std::plus());
+}
+
+}  // namespace
+
+// Ids are sorted, and parts are runs of rows: what a part gets lies together.
+void RemoteTables::push(const Table& table, const Uses& uses, Asking& asking, Pushed& pushed) const {
+  const int64_t rows = table.shape[0], columns = columns_of(table.shape);
+  PushedRows& all = pushed.emplace_back(PushedRows{.ids = ids_of_uses(uses, rows)});
+  const auto zeros = [&] { return std::vector<float>(all.ids.size() * static_cast<size_t>(columns), 0.0f); };
   for (const auto& [replica, of_replica] : uses) {
-    std::vector<float> of_this(of_replica.empty() ? 0 : sums.size(), 0.0f);
-    for (size_t i = 0; i < of_replica.size(); ++i) {
-      const Use& use = of_replica[i];
-      if (i == 0) {
-        add_rows(use.indices, use.values, table.shape[0], ids, columns, of_this);
-        continue;
-      }
-      own.assign(sums.size(), 0.0f);
-      add_rows(use.indices, use.values, table.shape[0], ids, columns, own);
-      std::ranges::transform(of_this, own, of_this.begin(), std::plus());
+    std::vector<float> of_this;
+    for (const Use& use : of_replica) {
+      std::vector<float> own = zeros();
+      add_rows(use.indices, use.values, rows, all.ids, columns, own);
+      of_this.empty() ? of_this.swap(own) : add_to(of_this, own);
     }
-    if (uses.size() == 1)
-      sums.swap(of_this);
-    else
-      add_up(of_this);
+    all.sums.empty() ? all.sums.swap(of_this) : add_to(all.sums, of_this);
   }
-  const size_t row_bytes = static_cast<size_t>(columns) * sizeof(float);
-  for (const PartRows& rows : split(table, ids)) {
-    RemoteParameters::Asked& asked = asking[static_cast<size_t>(rows.part->server)];
-    asked.request.entries.push_back(entry_of(table, *rows.part, static_cast<int64_t>(rows.ids.size())));
-    if (rows.ids.empty()) continue;
-    const size_t id_bytes = rows.ids.size() * sizeof(int64_t);
-    std::vector<std::byte>& payload = pushed.emplace_back(id_bytes + rows.ids.size() * row_bytes);
-    std::memcpy(payload.data(), rows.ids.data(), id_bytes);
-    std::byte* to = payload.data() + id_bytes;
-    for (const int64_t place : rows.places) {
-      std::memcpy(to, sums.data() + place * columns, row_bytes);
-      to += row_bytes;
-    }
-    asked.sent.emplace_back(payload);
+  auto first = all.ids.begin();
+  for (const VariablePart& part : parameters_.placement_.parts_of(table.number)) {
+    const auto end = std::lower_bound(first, all.ids.end(), part.rows.first + part.rows.count);
+    for (auto id = first; id != end; ++id) *id -= part.rows.first;
+    RemoteParameters::Asked& asked = asking[static_cast<size_t>(part.server)];
+    asked.request.entries.push_back(entry_of(table, part, end - first));
+    const auto begin = static_cast<size_t>(first - all.ids.begin()), count = static_cast<size_t>(end - first);
+    first = end;
+    if (count == 0) continue;
+    const auto width = static_cast<size_t>(columns);
+    asked.sent.push_back(std::as_bytes(std::span(all.ids).subspan(begin, count)));
+    asked.sent.push_back(std::as_bytes(std::span(all.sums).subspan(begin * width, count * width)));
   }
 }
 

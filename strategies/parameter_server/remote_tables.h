@@ -30,7 +30,11 @@ class RemoteTables final : public RowSource {
   void add_gradient(int replica, int32_t leaf, const Tensor& indices, const Tensor& values);
 
   /// What a request's payload points at.
-  using Pushed = std::deque<std::vector<std::byte>>;
+  struct PushedRows {
+    std::vector<int64_t> ids;  ///< within their parts
+    std::vector<float> sums;
+  };
+  using Pushed = std::deque<PushedRows>;
   using Asking = RemoteParameters::Asking;
   /// Adds the gradients of the step, summed by rows, and each table that has none as one without rows: behind
   /// all other entries.

@@ -43,6 +43,15 @@ void copy_row(float* to, const float* from, int64_t columns) {
   std::memcpy(to, from, static_cast<size_t>(columns) * sizeof(float));
 }
 
+/// Rows lie anywhere in a table that no cache holds: they are asked for some rows ahead.
+void fetch_ahead(std::span<const int64_t> ids, size_t i, const float* table, int64_t columns) {
+  constexpr size_t kAhead = 12;
+  constexpr int64_t kLine = 16, kMostLines = 16;  // floats of a line of the cache
+  if (i + kAhead >= ids.size()) return;
+  const float* const row = table + ids[i + kAhead] * columns;
+  for (int64_t at = 0; at < std::min(columns, kMostLines * kLine); at += kLine) __builtin_prefetch(row + at);
+}
+
 }  // namespace
 
 void UpdateCount::set_rate(double rate) {
@@ -97,8 +106,9 @@ void RowTable::check(std::span<const int64_t> ids) const {
 void RowTable::read(std::span<const int64_t> ids, const UpdateCount& count, std::byte* rows) {
   catch_up(ids, count);
   const auto* const value = state_.value.raw_as<float>();
-  for (const int64_t id : ids) {
-    std::memcpy(rows, value + id * columns(), row_bytes());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    fetch_ahead(ids, i, value, columns());
+    std::memcpy(rows, value + ids[i] * columns(), row_bytes());
     rows += row_bytes();
   }
 }
@@ -117,8 +127,9 @@ RowBlock RowTable::taken(std::span<const int64_t> ids) const {
   const auto of = [&](const Tensor& table) {
     const Tensor block = Tensor::empty(flat, DType::float32, Device{});
     auto* to = block.raw_as<float>();
-    for (const int64_t id : ids) {
-      copy_row(to, table.raw_as<float>() + id * columns(), columns());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      fetch_ahead(ids, i, table.raw_as<float>(), columns());
+      copy_row(to, table.raw_as<float>() + ids[i] * columns(), columns());
       to += columns();
     }
     return block;
