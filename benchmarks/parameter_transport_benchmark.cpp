@@ -2,7 +2,9 @@
 // gRPC stream of ByteBuffers of a megabyte that copies nothing but what is received, and a round trip of
 // 1 MB.
 //   parameter_transport_benchmark [--benchmark_filter=...]
-// bytes_per_second counts the payload once.
+// bytes_per_second counts the payload once. rows_pull and rows_push: 4,096 rows of 64 floats of a table of so
+// many bytes, which Adagrad changes; rows_both is one after the other, to be held against raw_round_trip of
+// 1 MB.
 #include <benchmark/benchmark.h>
 
 #include <sys/wait.h>
@@ -13,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,7 +25,13 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
-#include <nyala/strategies/parameter_server/parameter_transport.h>
+#include <nyala/api/layers/base/row_initializer.h>
+#include <nyala/api/optimizers/all.h>
+#include <nyala/api/serving/optimizer_rule.h>
+#include <nyala/api/serving/row_optimizer.h>
+#include <nyala/api/training/training_by_workers.h>
+#include <nyala/strategies/parameter_server/parameter_server.h>
+#include <nyala/strategies/parameter_server/remote_tables.h>
 
 namespace nyala {
 namespace {
@@ -126,7 +135,7 @@ class RawServer final : public grpc::CallbackGenericService {
 
 /// Both servers, in a process of their own that is forked before this one uses gRPC.
 struct Ports {
-  int ours = 0, raw = 0;
+  int ours = 0, raw = 0, tables = 0;
   pid_t process = 0;
 };
 
@@ -139,12 +148,15 @@ Ports start_servers() {
     MemoryService service;
     const auto listener = detail::listen_parameters({"127.0.0.1", 0}, {}, service);
     RawServer raw;
-    const int said[2] = {listener->port(), raw.start()};
+    detail::ParameterServer tables(detail::read_optimizer_rules(), "", detail::read_row_fillers());
+    const auto of_tables = detail::listen_parameters({"127.0.0.1", 0}, {}, tables);
+    const int said[3] = {listener->port(), raw.start(), of_tables->port()};
     if (::write(ends[1], said, sizeof said) != sizeof said) ::_exit(1);
     for (;;) ::pause();
   }
-  int said[2] = {};
-  if (::read(ends[0], said, sizeof said) == sizeof said) ports.ours = said[0], ports.raw = said[1];
+  int said[3] = {};
+  if (::read(ends[0], said, sizeof said) == sizeof said)
+    ports.ours = said[0], ports.raw = said[1], ports.tables = said[2];
   return ports;
 }
 
@@ -215,6 +227,69 @@ void raw_round_trip(benchmark::State& state) {
   raw_transfer(state, static_cast<uint64_t>(state.range(0)), static_cast<uint64_t>(state.range(0)));
 }
 
+/// A table on the server, of which this process has nothing.
+class RemoteTable {
+ public:
+  static constexpr int64_t kPerStep = 4096, kColumns = 64;
+
+  explicit RemoteTable(int64_t bytes) : rows_(bytes / (kColumns * int64_t{sizeof(float)})) {
+    std::vector<std::unique_ptr<detail::ParameterConnection>> servers;
+    servers.push_back(detail::connect_parameters({"127.0.0.1", ports.tables}, {}));
+    parameters_ = std::make_unique<detail::RemoteParameters>(std::move(servers),
+                                                             detail::RemoteParameters::Options{60s, {}, 0});
+    detail::set_row_source(*store_, parameters_->tables());
+    const auto first = [] { return RowSource::First{detail::text_of_row_initializer("zeros"), 1}; };
+    const std::string name = "table of " + std::to_string(bytes);
+    table_ = store_->create({.name = name,
+                             .path = name,
+                             .shape = {rows_, kColumns},
+                             .initialize = detail::InitializeRows{{}, first}});
+    const Adagrad rule(0.1);
+    parameters_->set_rule(text_of_optimizer(rule.node()), {}, {table_});
+  }
+  ~RemoteTable() { detail::set_row_source(*store_, nullptr); }
+
+  void draw() {
+    ids_.resize(kPerStep);
+    for (int64_t& id : ids_) id = static_cast<int64_t>(draws_.below(static_cast<uint64_t>(rows_)));
+    std::ranges::sort(ids_);
+    ids_.erase(std::ranges::unique(ids_).begin(), ids_.end());
+  }
+  void pull() { values_ = parameters_->tables()->pull(table_.node(), ids_); }
+  void push() {
+    parameters_->tables()->begin_step();
+    parameters_->tables()->add_gradient(0, table_.node().leaf, Tensor::from(ids_), values_);
+    parameters_->exchange(*store_, {}, {});
+  }
+
+ private:
+  int64_t rows_;
+  std::shared_ptr<ParameterStore> store_ = ParameterStore::make({Device{}}, true);
+  std::unique_ptr<detail::RemoteParameters> parameters_;
+  Variable table_;
+  DrawStream draws_{7};
+  std::vector<int64_t> ids_ = std::vector<int64_t>(kPerStep);
+  Tensor values_;
+};
+
+void rows(benchmark::State& state, bool pulls, bool pushes) {
+  static std::map<int64_t, std::unique_ptr<RemoteTable>> tables;
+  std::unique_ptr<RemoteTable>& table = tables[state.range(0)];
+  if (!table) table = std::make_unique<RemoteTable>(state.range(0));
+  for (auto _ : state) {
+    state.PauseTiming();
+    table->draw();
+    if (!pulls) table->pull();
+    state.ResumeTiming();
+    if (pulls) table->pull();
+    if (pushes) table->push();
+  }
+}
+
+void rows_pull(benchmark::State& state) { rows(state, true, false); }
+void rows_push(benchmark::State& state) { rows(state, false, true); }
+void rows_both(benchmark::State& state) { rows(state, true, true); }
+
 template <class Function>
 void add(const char* name, Function function, const std::vector<int64_t>& sizes) {
   for (const int64_t size : sizes)
@@ -235,6 +310,10 @@ int main(int count, char** arguments) {
   add("raw_pull", raw_pull, large);
   add("round_trip", round_trip, small);
   add("raw_round_trip", raw_round_trip, small);
+  const std::vector<int64_t> tables = {100'000'000, 4'000'000'000};
+  add("rows_pull", rows_pull, tables);
+  add("rows_push", rows_push, tables);
+  add("rows_both", rows_both, tables);
   benchmark::RunSpecifiedBenchmarks();
   ::kill(ports.process, SIGKILL);
   ::waitpid(ports.process, nullptr, 0);
