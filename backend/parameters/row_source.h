@@ -26,7 +26,7 @@ class RowSource {
   virtual bool takes(const VariableSpec& spec) const = 0;
   /// Makes it there, or finds it. The node is what the store has made: without bytes.
   virtual void create(const std::shared_ptr<VariableNode>& node, const First& first) = 0;
-  /// Rows of a table, one for each id, ids in [0, rows): (ids.size(), ...) on the host. Each id once.
+  /// Rows of a table, one for each id, ids in [0, rows): (ids.size(), ...) on the host. Ids ascend.
   virtual Tensor pull(const VariableNode& table, std::span<const int64_t> ids) = 0;
   virtual void assign(const VariableNode& table, std::span<const int64_t> ids, const Tensor& rows) = 0;
 };

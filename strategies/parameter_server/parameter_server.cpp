@@ -58,18 +58,38 @@ std::vector<ParameterEntry> without_tables(const std::vector<ParameterEntry>& en
 
 }  // namespace
 
+/// Memory that an earlier call took its payload in. Calls may end after the server.
+class ParameterServer::KeptBuffer {
+ public:
+  Bytes take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(buffer_, {});
+  }
+  void keep(Bytes buffer) noexcept {
+    constexpr size_t kMostKept = size_t{8} << 20;
+    const std::lock_guard lock(mutex_);
+    if (buffer.capacity() > buffer_.capacity() && buffer.capacity() <= kMostKept) buffer_.swap(buffer);
+  }
+
+ private:
+  std::mutex mutex_;
+  Bytes buffer_;
+};
+
 /// Takes one call: its payload lies here until all of it has come.
 class ParameterServer::Receiver final : public ParameterReceiver {
  public:
   Receiver(ParameterServer& server, const std::string& header)
-      : server_(server), request_(decode_parameter_request(header)) {
+      : server_(server), buffer_(server.buffer_), request_(decode_parameter_request(header)) {
     check_tables(request_);
   }
+  ~Receiver() override { buffer_->keep(std::move(payload_)); }
 
   ReceivedBytes place(uint64_t bytes) override {
     if (bytes != expected())
       throw CommunicationError("parameter server: expected " + std::to_string(expected()) +
                                " bytes of values, received " + std::to_string(bytes));
+    payload_ = buffer_->take();
     payload_.resize(bytes);
     return {std::span(payload_)};
   }
@@ -124,6 +144,7 @@ class ParameterServer::Receiver final : public ParameterReceiver {
   }
 
   ParameterServer& server_;
+  const std::shared_ptr<KeptBuffer> buffer_;
   ParameterRequest request_;
   Bytes payload_;
 };
@@ -133,6 +154,7 @@ ParameterServer::ParameterServer(ServerRuleReader read_rule, std::string snapsho
     : read_rule_(std::move(read_rule)),
       snapshot_path_(std::move(snapshot_path)),
       life_(drawn()),
+      buffer_(std::make_shared<KeptBuffer>()),
       store_(ParameterStore::make({Device{}}, true)),
       tables_(std::move(read_filler)),
       staleness_(kStalenessCounts, 0) {
@@ -197,7 +219,9 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       reply.entries[0].is_there = !tables_.create(request);
       break;
     case ParameterCallKind::pull_rows:
-      answer_bytes(tables_.pull(request, payload), answer);
+      answer.fill = [rows = tables_.pull(request, payload)](uint64_t offset, std::span<std::byte> chunk) {
+        std::memcpy(chunk.data(), static_cast<const std::byte*>(rows.raw()) + offset, chunk.size());
+      };
       break;
     case ParameterCallKind::assign_rows:
       tables_.assign(request, payload);

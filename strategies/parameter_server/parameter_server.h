@@ -38,6 +38,7 @@ class ParameterServer final : public ParameterService {
 
  private:
   class Receiver;
+  class KeptBuffer;
   using Answer = std::function<void(ParameterAnswer)>;
   using Bytes = std::vector<std::byte>;
 
@@ -70,6 +71,7 @@ class ParameterServer final : public ParameterService {
   const std::string snapshot_path_;
   const uint64_t life_;
   mutable std::mutex mutex_;
+  const std::shared_ptr<KeptBuffer> buffer_;
   std::condition_variable stopped_changed_;
   std::shared_ptr<ParameterStore> store_;
   std::map<std::string, Variable, std::less<>> variables_;

@@ -126,11 +126,25 @@ void RemoteParameters::add(Asking& asking, Known& known, const Variable& variabl
   }
 }
 
+namespace {
+
+ReceivedBytes checked_places(const ReceivedBytes& places, uint64_t bytes) {
+  uint64_t expected = 0;
+  for (const std::span<std::byte> place : places) expected += place.size();
+  if (expected != bytes)
+    throw CommunicationError("parameter servers: expected " + std::to_string(expected) +
+                             " bytes of rows, received " + std::to_string(bytes));
+  return places;
+}
+
+}  // namespace
+
 std::unique_ptr<ParameterCall> RemoteParameters::start(size_t server, Asked& asked,
                                                        std::chrono::milliseconds timeout) {
   return servers_[server]->start(
       encode(asked.request), asked.sent,
       [&asked](const std::string&, uint64_t bytes) {
+        if (!asked.into.empty()) return checked_places(asked.into, bytes);
         asked.received.resize(bytes);
         return ReceivedBytes{std::span(asked.received)};
       },

@@ -117,6 +117,7 @@ class RemoteParameters {
     ParameterRequest request;
     SentBytes sent;
     std::vector<std::pair<Known*, const VariablePart*>> places;  // by entry
+    ReceivedBytes into;  // where the answer's payload goes; none: received
     std::vector<std::byte> received;
     ParameterReply reply;
   };

@@ -93,6 +93,7 @@ std::vector<RemoteTables::PartRows> RemoteTables::split(const Table& table,
   return of_parts;
 }
 
+// Ids ascend, and parts are runs of rows: each part's answer goes where its rows lie together.
 Tensor RemoteTables::pull(const VariableNode& node, std::span<const int64_t> ids) {
   const Table& table = table_of(node);
   const Tensor out =
@@ -100,22 +101,16 @@ Tensor RemoteTables::pull(const VariableNode& node, std::span<const int64_t> ids
   const size_t row_bytes = static_cast<size_t>(columns_of(table.shape)) * sizeof(float);
   const std::vector<PartRows> parts = split(table, ids);
   Asking asking = parameters_.asking(ParameterCallKind::pull_rows);
+  auto* place = static_cast<std::byte*>(out.raw());
   for (const PartRows& rows : parts) {
     if (rows.ids.empty()) continue;
     RemoteParameters::Asked& asked = asking[static_cast<size_t>(rows.part->server)];
     asked.request.entries.push_back(entry_of(table, *rows.part, static_cast<int64_t>(rows.ids.size())));
     asked.sent.push_back(bytes_of_ids(rows.ids));
+    asked.into.emplace_back(place, rows.ids.size() * row_bytes);
+    place += rows.ids.size() * row_bytes;
   }
   parameters_.ask(asking, false, false);
-  std::vector<size_t> taken(asking.size(), 0);  // bytes of each answer
-  for (const PartRows& rows : parts) {
-    const auto server = static_cast<size_t>(rows.part->server);
-    for (const int64_t place : rows.places) {
-      std::memcpy(static_cast<std::byte*>(out.raw()) + static_cast<size_t>(place) * row_bytes,
-                  asking[server].received.data() + taken[server], row_bytes);
-      taken[server] += row_bytes;
-    }
-  }
   return out;
 }
 

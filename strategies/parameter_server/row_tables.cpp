@@ -85,15 +85,15 @@ void RowTables::set_step(int64_t step, double rate) {
   count_.set_rate(rate);
 }
 
-RowTables::Bytes RowTables::pull(const ParameterRequest& request, const Bytes& payload) {
+Tensor RowTables::pull(const ParameterRequest& request, const Bytes& payload) {
   uint64_t offset = 0, total = 0;
   for (const ParameterEntry& entry : request.entries) {
     at(entry).check(sent_rows(entry, payload, offset).ids);
     offset += static_cast<uint64_t>(entry.rows) * sizeof(int64_t);
     total += entry.bytes_of_rows();
   }
-  Bytes rows(total);
-  std::byte* to = rows.data();
+  const Tensor rows = Tensor::empty({static_cast<int64_t>(total)}, DType::uint8, Device{});
+  auto* to = static_cast<std::byte*>(rows.raw());
   offset = 0;
   for (const ParameterEntry& entry : request.entries) {
     at(entry).read(sent_rows(entry, payload, offset).ids, count_, to);

@@ -26,8 +26,8 @@ class RowTables {
   void set_rate(double rate) { count_.set_rate(rate); }
   void set_step(int64_t step, double rate);
 
-  /// The rows of a request whose payload are ids.
-  Bytes pull(const ParameterRequest& request, const Bytes& payload);
+  /// The bytes of the rows of a request whose payload are ids.
+  Tensor pull(const ParameterRequest& request, const Bytes& payload);
   /// Throws for entries that update() could not apply; `payload` from `offset` on has theirs.
   void check_update(const ParameterRequest& request, const Bytes& payload, uint64_t offset) const;
   void update(const ParameterRequest& request, const Bytes& payload, uint64_t offset);
