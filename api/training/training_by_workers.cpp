@@ -93,9 +93,9 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   Variables updated = optimizer.variables();
   const Variables tables = trained_tables(model_.variables());
   if (!tables.empty() && job_.coordinator().is_synchronous())
-    throw InvalidArgumentError("ParameterServerStrategy: synchronous workers hold whole tables, and " +
-                               in_quotes(tables[0].path()) +
-                               " lies on the servers alone; raise remote_rows_above, or leave synchronous out");
+    throw InvalidArgumentError(
+        "ParameterServerStrategy: synchronous workers hold whole tables, and " + in_quotes(tables[0].path()) +
+        " lies on the servers alone; raise remote_rows_above, or leave synchronous out");
   for (const Variable& table : tables)  // here it is a typed error
     check_updates_rows(model_.compiled_training().optimizer, table.path());
   updated.insert(updated.end(), tables.begin(), tables.end());

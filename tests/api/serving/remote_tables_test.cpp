@@ -33,6 +33,7 @@ struct Case {
   int workers = 1, servers = 1, epochs = 3;
   Partitioner partitioner = {};
   int64_t staleness = 0;
+  bool synchronous = false;
 };
 
 /// Of four ids a row, with duplicates; most rows are named by few batches.
@@ -97,6 +98,7 @@ std::vector<Trained> train_by_workers(const Case& c) {
   cluster.staleness = c.staleness;
   cluster.partitioner = c.partitioner;
   cluster.remote_rows_above = 0;
+  cluster.synchronous = c.synchronous;
   std::vector<Trained> results;
   std::vector<std::future<Trained>> workers;
   const ParameterServerStrategy chief = cluster.chief();
@@ -193,6 +195,7 @@ TEST(RemoteTables, WhatNeedsMoreThanRowsIsRefused) {
   EXPECT_THAT(refusal({.optimizer = [] { return SGD({.use_ema = true}); }, .workers = 0}),
               HasSubstr("use_ema"));
   EXPECT_THAT(refusal({.initializer = "glorot_uniform", .workers = 0}), HasSubstr("GlorotUniform"));
+  EXPECT_THAT(refusal({.workers = 0, .synchronous = true}), HasSubstr("remote_rows_above"));
 }
 
 TEST(RemoteTables, StepsThatNeedTheWholeAreErrors) {
