@@ -94,6 +94,7 @@ void Coordinator::forget(uint64_t call) {
     board_.forget(call);
     const auto watch = watches_.find(call);
     if (watch == watches_.end()) return;
+    gone_.insert(watch->second);
     const bool had_piece = steps_.leave(watch->second);
     if (is_on_ && (had_piece || given_.contains(watch->second))) ++lost_;
     dispenser_.lost(watch->second);
@@ -129,6 +130,8 @@ void Coordinator::take(const CoordinatorRequest& request) {
 std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& request) {
   using Call = CoordinatorCall;
   if (request.call == Call::watch) return std::nullopt;
+  if (gone_.contains(request.worker))  // its calls end one after the other
+    return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = "the chief has lost this worker"};
   if (request.call == Call::hello) return CoordinatorReply{.text = std::to_string(options_.seed)};
   if (request.call != Call::join && request.call != Call::next) return CoordinatorReply{};
   if (const auto over = results_.find(request.training); over != results_.end()) return over->second;

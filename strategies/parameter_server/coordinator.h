@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,6 +134,7 @@ class Coordinator final : public ParameterService {
   std::map<uint64_t, CoordinatorReply> results_;  // of trainings that are over
   std::map<uint64_t, Waiting> waiting_;           // by call
   std::map<uint64_t, uint64_t> watches_;          // workers by call
+  std::set<uint64_t> gone_;                       // workers whose watch has ended
   /// What a worker has, and how many batches had taken effect before.
   struct Given {
     DispensedBatch batch;
