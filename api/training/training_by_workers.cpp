@@ -150,17 +150,26 @@ void ChiefOfWorkers::train_epoch_in_steps(int64_t epoch, int64_t batches,
   int64_t& step = model_.resume_point().train_step;
   const int64_t first_step = step;
   stands_.clear();
-  keep_stand(0);
-  for (int64_t batch = 0; batches < 0 || batch < batches;) {
-    const StepEnd end = train_step(epoch, batch);
-    if (end == StepEnd::no_data) break;
-    batch = end == StepEnd::done ? batch + 1 : go_back();
+  if (!keep_stand(0)) go_back();  // an error: there is nothing to go back to
+  bool over = batches == 0;
+  for (int64_t batch = 0;;) {
+    if (over) {
+      if (keep_stand(batch)) return;
+      batch = go_back();
+    } else {
+      const StepEnd end = train_step(epoch, batch);
+      over = end == StepEnd::no_data;
+      if (end == StepEnd::done) ++batch;
+      if (end == StepEnd::server_lost) batch = go_back();
+      step = first_step + batch;
+      if (end == StepEnd::done) {
+        over = done(batch) || batch == batches;
+        if (over || std::chrono::steady_clock::now() - saved_ < job_.times().snapshots) continue;
+        if (!keep_stand(batch)) batch = go_back();
+      }
+    }
     step = first_step + batch;
-    if (end == StepEnd::server_lost) continue;
-    if (done(batch)) break;
-    if (std::chrono::steady_clock::now() - saved_ >= job_.times().snapshots) keep_stand(batch);
   }
-  snapshot();
 }
 
 ChiefOfWorkers::StepEnd ChiefOfWorkers::train_step(int64_t epoch, int64_t batch) {
@@ -196,11 +205,15 @@ ChiefOfWorkers::StepEnd ChiefOfWorkers::train_step(int64_t epoch, int64_t batch)
   }
 }
 
-void ChiefOfWorkers::keep_stand(int64_t batch) {
+/// False where a server has been started again meanwhile, from an earlier stand: then marks_ say which.
+bool ChiefOfWorkers::keep_stand(int64_t batch) {
   snapshot();
+  const uint64_t mark = job_.coordinator().mark();
+  marks_ = job_.parameters().restarts();
+  if (std::ranges::any_of(marks_, [=](uint64_t began_with) { return began_with != mark; })) return false;
   if (stands_.size() > 1) stands_.erase(stands_.begin());
-  stands_.push_back(
-      {.mark = job_.coordinator().mark(), .batch = batch, .sums = saved_sums(model_.epoch_sums())});
+  stands_.push_back({.mark = mark, .batch = batch, .sums = saved_sums(model_.epoch_sums())});
+  return true;
 }
 
 int64_t ChiefOfWorkers::go_back() {

@@ -215,19 +215,10 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       answer_values(known(reply.entries), answer);
       break;
     case ParameterCallKind::create_table:
-      reply.entries = {request.entries.at(0)};
-      reply.entries[0].is_there = !tables_.create(request);
-      break;
     case ParameterCallKind::pull_rows:
-      answer.fill = [rows = tables_.pull(request, payload)](uint64_t offset, std::span<std::byte> chunk) {
-        std::memcpy(chunk.data(), static_cast<const std::byte*>(rows.raw()) + offset, chunk.size());
-      };
-      break;
     case ParameterCallKind::assign_rows:
-      tables_.assign(request, payload);
-      break;
     case ParameterCallKind::set_step:
-      tables_.set_step(static_cast<int64_t>(request.id), request.number);
+      carry_out_on_tables(request, payload, reply, answer);
       break;
     case ParameterCallKind::push_piece:
       known(request.entries);
@@ -253,7 +244,7 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       describe(reply);
       break;
     case ParameterCallKind::snapshot:
-      reply.number = write_snapshot(request.id) ? 1.0 : 0.0;
+      reply.number = write_snapshot(request) ? 1.0 : 0.0;
       break;
     case ParameterCallKind::stop:
       stopped_ = true;
@@ -262,6 +253,27 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
   }
   reply.version = version_;
   return reply;
+}
+
+void ParameterServer::carry_out_on_tables(const ParameterRequest& request, Bytes& payload,
+                                          ParameterReply& reply, ParameterAnswer& answer) {
+  switch (request.kind) {
+    case ParameterCallKind::create_table:
+      reply.entries = {request.entries.at(0)};
+      reply.entries[0].is_there = !tables_.create(request);
+      break;
+    case ParameterCallKind::pull_rows:
+      answer.fill = [rows = tables_.pull(request, payload)](uint64_t offset, std::span<std::byte> chunk) {
+        std::memcpy(chunk.data(), static_cast<const std::byte*>(rows.raw()) + offset, chunk.size());
+      };
+      break;
+    case ParameterCallKind::assign_rows:
+      tables_.assign(request, payload);
+      break;
+    default:
+      tables_.set_step(static_cast<int64_t>(request.id), request.number);
+      break;
+  }
 }
 
 const Variable& ParameterServer::known(const ParameterEntry& entry) const {
@@ -490,10 +502,12 @@ void ParameterServer::load_state(const ParameterRequest& request, const Bytes& p
 }
 
 // While nothing is applied: which exchanges it has and what they made of the variables belong together.
-bool ParameterServer::write_snapshot(uint64_t mark) {
+// What the mark stands for an earlier life had, which this one has not.
+bool ParameterServer::write_snapshot(const ParameterRequest& request) {
   if (snapshot_path_.empty()) return false;
+  if (request.seen != 0 && request.seen != life_) return true;
   ServerSnapshot snapshot{.version = version_,
-                          .mark = mark,
+                          .mark = request.id,
                           .rule = rule_text_,
                           .rule_names = rule_names_,
                           .no_decay = no_decay_};

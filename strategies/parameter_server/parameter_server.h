@@ -43,6 +43,8 @@ class ParameterServer final : public ParameterService {
   using Bytes = std::vector<std::byte>;
 
   ParameterReply carry_out(const ParameterRequest& request, Bytes& payload, ParameterAnswer& answer);
+  void carry_out_on_tables(const ParameterRequest& request, Bytes& payload, ParameterReply& reply,
+                           ParameterAnswer& answer);
   const Variable& known(const ParameterEntry& entry) const;
   Variables known(const std::vector<ParameterEntry>& entries) const;
   bool create(const ParameterEntry& entry, const std::byte* value);
@@ -61,7 +63,7 @@ class ParameterServer final : public ParameterService {
   static void answer_bytes(Bytes bytes, ParameterAnswer& answer);
   void answer_state(ParameterReply& reply, ParameterAnswer& answer);
   void load_state(const ParameterRequest& request, const Bytes& payload);
-  bool write_snapshot(uint64_t mark);
+  bool write_snapshot(const ParameterRequest& request);
   std::string path_before() const { return snapshot_path_ + ".before"; }
   bool restore(uint64_t mark);
   void go_on_from(const std::string& path);

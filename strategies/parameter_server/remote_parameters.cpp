@@ -461,7 +461,9 @@ bool RemoteParameters::commit(const StepPiece& any) {
   Asking asking = this->asking(ParameterCallKind::commit);
   for (Asked& asked : asking) asked.request.piece = any;
   ask(asking, true);
-  return std::ranges::all_of(asking, [](const Asked& asked) { return asked.reply.number != 0.0; });
+  for (size_t server = 0; server < asking.size(); ++server)
+    if (asking[server].reply.number == 0.0 || asking[server].reply.life != lives_[server]) return false;
+  return true;
 }
 
 void RemoteParameters::restore(uint64_t mark) {
@@ -478,7 +480,10 @@ void RemoteParameters::restore(uint64_t mark) {
 
 bool RemoteParameters::snapshot(uint64_t mark) {
   Asking asking = this->asking(ParameterCallKind::snapshot);
-  for (Asked& asked : asking) asked.request.id = mark;
+  for (size_t server = 0; server < asking.size(); ++server) {
+    asking[server].request.id = mark;
+    asking[server].request.seen = lives_[server];
+  }
   ask(asking, true);
   return std::ranges::all_of(asking, [](const Asked& asked) { return asked.reply.number != 0.0; });
 }

@@ -76,8 +76,8 @@ class RemoteParameters {
   /// Before a piece of a batch of so many rows: of variables that are sums over replicas this process keeps
   /// the piece's share alone, its rows of those that have a row for each of the batch.
   void take_share(const StepPiece& piece, int64_t global_rows);
-  /// The attempt that `any` is a piece of takes effect on all servers. False where a server does not have all
-  /// of its pieces: it was started again.
+  /// The attempt that `any` is a piece of takes effect on all servers. False where a server was started again
+  /// since restarts(), or does not have all of its pieces.
   bool commit(const StepPiece& any);
   /// Gradients of `active`, which lie in `store`, take effect, and what layers have assigned to variables
   /// that are not trained is added to theirs; the values of both and of the other variables `of_rule` become
@@ -87,7 +87,8 @@ class RemoteParameters {
   /// The rule that stands for `rule` in a step here: its update is exchange().
   UpdateRule& remote(UpdateRule& rule, ParameterStore& store);
 
-  /// Servers write snapshots, which the mark is kept with. False where one has no place for it.
+  /// Servers write snapshots, which the mark is kept with; one that was started again since restarts() does
+  /// not. False where one has no place for it.
   bool snapshot(uint64_t mark);
   /// Of a server that was started again since the last call, or since it was first asked: the mark of the
   /// snapshot that it goes on from. Throws CommunicationError where it had none.

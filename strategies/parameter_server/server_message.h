@@ -72,8 +72,10 @@ struct ParameterRequest {
   ParameterCallKind kind = ParameterCallKind::describe;
   /// Whose numbers `id` is one of: a process' own, drawn at its start, or the job's (0).
   uint64_t process = 0;
-  uint64_t id = 0;    ///< of an exchange: the same when it is sent again, by whomever
-  uint64_t seen = 0;  ///< of an exchange: the version of the values that its gradients were computed with
+  uint64_t id = 0;  ///< of an exchange: the same when it is sent again, by whomever
+  /// Of an exchange: the version of the values that its gradients were computed with. Of a snapshot: the life
+  /// of the server that has what the mark stands for; another one writes none, and 0 is any.
+  uint64_t seen = 0;
   StepPiece piece = {};
   double number = 0.0;
   std::string text = {};

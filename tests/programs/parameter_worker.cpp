@@ -1,17 +1,19 @@
 // One of the processes of a training with parameter servers, for tests of `nyala launch --ps`:
 // parameter_worker <what>. Chief and workers say the loss, a sum of the weights and (the chief) the updates
-// in the end. What: "turns" (no gradient is stale), "free", "one_device"; "kill worker 0", "kill ps 0", "kill
-// chief 0" (free; the chief's callback does it in the seventh batch, once); "throw" (the model of worker 0
-// throws in its third step); "other" (worker 0 has another optimizer). Each process leaves its number in a
-// file.
+// in the end. What: "turns" (no gradient is stale), "free", "together" (synchronously), "one_device"; "kill
+// worker 0", "kill ps 0", "kill chief 0" (the chief's callback does it in the seventh batch, once), free or
+// behind "together, "; "throw" (the model of worker 0 throws in its third step); "other" (worker 0 has
+// another optimizer). Each process leaves its number in a file.
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <nyala/nyala.h>
 
@@ -19,16 +21,20 @@ using namespace nyala;
 
 namespace {
 
+/// When both workers take part.
 struct Killer : Callback {
-  explicit Killer(std::string whom) : whom_(std::move(whom)) {}
+  Killer(std::string whom, const Strategy& strategy) : whom_(std::move(whom)), strategy_(strategy) {}
   void on_train_batch_end(int64_t, Logs&) override {
     if (++steps_ != 7) return;
+    for (int look = 0; look < 2000 && strategy_.describe().find("2 workers") == std::string::npos; ++look)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     int pid = 0;
     if (std::ifstream(whom_ + ".pid") >> pid) ::kill(pid, SIGKILL);
   }
 
  private:
   std::string whom_;
+  Strategy strategy_;
   int steps_ = 0;
 };
 
@@ -56,7 +62,8 @@ int train(const std::string& what, const Strategy& strategy, bool says_updates) 
                  .loss = "mse"});
   const Tensor x = ops::sin(ops::reshape(ops::arange(960.0), {240, 4})), y = ops::sum(x, {1}, true);
   std::vector<CallbackArgument> callbacks;
-  if (what.starts_with("kill ")) callbacks.emplace_back(Killer(what.substr(5)));
+  if (const size_t kill = what.find("kill "); kill != what.npos)
+    callbacks.emplace_back(Killer(what.substr(kill + 5), strategy));
   const History history =
       model.fit(x, y, {.batch_size = 12, .epochs = 4, .verbose = 0, .callbacks = callbacks});
   double weights = 0;
@@ -77,6 +84,7 @@ int main(int, char** arguments) {
     if (is_parameter_server()) return serve_parameters();
     const ParameterServerStrategy strategy({.timeout = std::chrono::seconds(30),
                                             .staleness = what == "turns" ? 0 : -1,
+                                            .synchronous = what.starts_with("together"),
                                             .snapshot_interval = std::chrono::milliseconds(1)});
     return train(what, strategy, strategy.is_chief());
   } catch (const PeerLostError& error) {

@@ -65,19 +65,44 @@ class LaunchParameterServers : public ToolTest {
       EXPECT_LT(one.loss, 1.0);
     }
   }
+  void expect_one_devices_numbers(const ToolRun& result, size_t processes) const {
+    const ToolRun alone =
+        run({"launch", "-n", "1", "--", NYALA_TEST_PROGRAMS "/parameter_worker", "one_device"});
+    const std::vector<Said> expected = said_in(alone.out);
+    ASSERT_EQ(expected.size(), 1u) << alone.err;
+    expect_trained(result, processes);
+    for (const Said& one : said_in(result.out)) {
+      EXPECT_NEAR(one.loss, expected[0].loss, 2e-6);
+      EXPECT_NEAR(one.weights, expected[0].weights, 2e-4);
+    }
+  }
 };
 
 TEST_F(LaunchParameterServers, WorkersInTurnsGiveOneDevicesNumbers) {
-  const ToolRun alone =
-      run({"launch", "-n", "1", "--", NYALA_TEST_PROGRAMS "/parameter_worker", "one_device"});
-  const std::vector<Said> expected = said_in(alone.out);
-  ASSERT_EQ(expected.size(), 1u) << alone.err;
-  const ToolRun result = train("turns", 2, 3);
-  expect_trained(result, 4);
-  for (const Said& one : said_in(result.out)) {
-    EXPECT_NEAR(one.loss, expected[0].loss, 2e-6);
-    EXPECT_NEAR(one.weights, expected[0].weights, 2e-4);
-  }
+  expect_one_devices_numbers(train("turns", 2, 3), 4);
+}
+
+TEST_F(LaunchParameterServers, WorkersTogetherGiveOneDevicesNumbers) {
+  expect_one_devices_numbers(train("together", 2, 3), 4);
+}
+
+TEST_F(LaunchParameterServers, AKilledWorkerChangesNoNumberOfThoseWhoTrainTogether) {
+  const ToolRun result = train("together, kill worker 0", 2, 2);
+  EXPECT_THAT(result.err, HasSubstr("worker 0 was ended by SIGKILL"));
+  expect_one_devices_numbers(result, 3);
+}
+
+TEST_F(LaunchParameterServers, AKilledServerChangesNoNumberOfThoseWhoTrainTogether) {
+  const ToolRun result = train("together, kill ps 0", 2, 2, "NYALA_SNAPSHOTS=.");
+  EXPECT_THAT(result.err, HasSubstr("ps 0 was ended by SIGKILL"));
+  expect_one_devices_numbers(result, 3);
+}
+
+TEST_F(LaunchParameterServers, AKilledChiefIsKnownAtOnceToThoseWhoTrainTogether) {
+  const ToolRun result = train("together, kill chief 0", 1, 2);
+  EXPECT_EQ(result.status, 128 + 9);
+  for (const char* worker : {"[worker 0]", "[worker 1]"})
+    EXPECT_THAT(result.err, HasSubstr(std::string(worker) + " lost: ParameterServerStrategy: the chief"));
 }
 
 TEST_F(LaunchParameterServers, FreeWorkersTrainEachBatchOnce) { expect_trained(train("free", 2, 2), 3); }
