@@ -1,6 +1,7 @@
 // Trains a LeNet on Fashion-MNIST on two devices, saves a checkpoint after every epoch, loads it under
 // another strategy and shows that both models evaluate to the same numbers.
-// --strategy one_device|mirrored|central_storage|multi_worker|parameter_server: another one than mirrored.
+// --strategy one_device|mirrored|central_storage|multi_worker|parameter_server|synchronous_parameter_server:
+// another one than mirrored.
 // For several processes: nyala launch -n 3 -- ./lenet_fashion_mnist --strategy multi_worker, or
 // nyala launch --ps 2 --workers 3 --chief -- ./lenet_fashion_mnist --strategy parameter_server
 // --rows N: of the first N pictures only.
@@ -33,8 +34,9 @@ Strategy chosen_strategy(const std::string& name) {
   if (name == "one_device") return OneDeviceStrategy("cpu:0");
   if (name == "mirrored") return MirroredStrategy({.devices = {"cpu:0", "cpu:1"}});
   if (name == "central_storage") return CentralStorageStrategy({.compute_devices = {"cpu:0", "cpu:1"}});
-  if (name == "parameter_server") {
-    const ParameterServerStrategy strategy({.devices = {"cpu:0"}});
+  if (name == "parameter_server" || name == "synchronous_parameter_server") {
+    const ParameterServerStrategy strategy(
+        {.devices = {"cpu:0"}, .synchronous = name == "synchronous_parameter_server"});
     if (!strategy.is_chief()) be_silent();
     return strategy;
   }
@@ -43,8 +45,8 @@ Strategy chosen_strategy(const std::string& name) {
     if (!strategy.is_chief()) be_silent();
     return strategy;
   }
-  std::fprintf(stderr, "--strategy: expected one_device, mirrored, central_storage, multi_worker or "
-                       "parameter_server: %s\n", name.c_str());
+  std::fprintf(stderr, "--strategy: expected one_device, mirrored, central_storage, multi_worker, "
+                       "parameter_server or synchronous_parameter_server: %s\n", name.c_str());
   std::exit(2);
 }
 
