@@ -12,6 +12,7 @@
 #include <nyala/api/graph/part_constants.h>
 #include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/input_dtype.h>
+#include <nyala/api/model/layer_call_count.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/dispatch.h>
@@ -23,6 +24,7 @@ using namespace nyala::detail;
 FunctionalNode::FunctionalNode(Tensors inputs, Tensors outputs)
     : inputs_(std::move(inputs)), outputs_(std::move(outputs)), topology_(sort_graph(inputs_, outputs_)) {
   if (inputs_.empty() || outputs_.empty()) throw InvalidArgumentError("Model: expected inputs and outputs");
+  check_layer_calls(*this);
   for (const auto& operation : topology_.operations)
     if (operation->layer) add_sublayer(operation->layer.name(), operation->layer);
   plan();

@@ -3,6 +3,7 @@
 #include <nyala/api/graph/fitted_input.h>
 #include <nyala/api/layers/core/input.h>
 #include <nyala/api/model/input_dtype.h>
+#include <nyala/api/model/layer_call_count.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/parameters/variable_changes.h>
 
@@ -79,6 +80,7 @@ void SequentialNode::build(Builder&, const Shapes& inputs) {
     throw StateError("Sequential: the model cannot be built because it has no layers; call model.add(layer)");
   if (inputs.size() != 1)
     throw InvalidArgumentError("expected one input, received " + std::to_string(inputs.size()));
+  check_layer_calls(*this);
   is_planned_ = false;
   if (!input_ || nodes_.empty()) {
     nodes_.clear();

@@ -113,9 +113,32 @@ void check_tracked(const LayerNode& node, bool at_build) {
 
 }  // namespace
 
+namespace {
+
+/// Layers that are held twice are walked over twice.
+constexpr size_t kMostPlaces = size_t{1} << 20;
+
+/// Whether `owner` holds `node`; looks at no more than `left` places, which it counts down.
+bool holds_within(const LayerNode& owner, const LayerNode& node, size_t& left) {
+  for (const auto& [attribute, layer] : owner.sublayers()) {
+    if (&layer.node() == &node) return true;
+    if (left == 0 || --left == 0) return false;
+    if (holds_within(layer.node(), node, left)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 // Whatever walks over sublayers would never come back from one that holds its holder.
 void LayerNode::add_sublayer(std::string attribute, const Layer& layer) {
-  if (&layer.node() == this || holds(layer.node(), *this))
+  size_t places = kMostPlaces;
+  const bool held = &layer.node() == this || holds_within(layer.node(), *this, places);
+  if (places == 0)
+    throw InvalidArgumentError("layer " + in_quotes(name()) + " cannot hold " + in_quotes(layer.name()) +
+                               ", which holds layers at " + std::to_string(kMostPlaces) +
+                               " or more places: shared layers count once for each place");
+  if (held)
     throw InvalidArgumentError(
         "layer " + in_quotes(name()) + " cannot hold " +
         (&layer.node() == this ? "itself" : in_quotes(layer.name()) + ", which holds it") +
