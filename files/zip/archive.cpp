@@ -83,12 +83,22 @@ Directory find_directory(const Reader& in) {
     if (in.u32(record) != kEnd64Signature || in.u64(record + 4) + 12 != kEnd64Size ||
         record + kEnd64Size + kLocator64Size != end)
       in.fail(record, "expected the zip64 end record");
-    d = {in.u64(record + 48), in.u64(record + 40), in.u64(record + 32), record};
+    if (in.u32(record + 16) != 0 || in.u32(record + 20) != 0 || in.u64(record + 24) != in.u64(record + 32))
+      in.fail(record, "archives in several parts are not read");
+    const Directory narrow = std::exchange(
+        d, {in.u64(record + 48), in.u64(record + 40), in.u64(record + 32), record});
+    if ((narrow.begin != UINT32_MAX && narrow.begin != d.begin) ||
+        (narrow.size != UINT32_MAX && narrow.size != d.size) ||
+        (narrow.count != UINT16_MAX && narrow.count != d.count))
+      in.fail(record, "the end record and that of zip64 say different things");
   }
   if (d.size > d.end || d.begin != d.end - d.size)
     in.fail(end,
             "the directory does not stand where the end record says, or other bytes surround the archive");
-  if (d.count > Archive::kMaxMembers || d.count * kCentralSize > d.size)
+  if (d.count > Archive::kMaxMembers)
+    in.fail(end, std::to_string(d.count) + " members are more than the " +
+                     std::to_string(Archive::kMaxMembers) + " that are read");
+  if (d.count * kCentralSize > d.size)
     in.fail(end, "a directory of " + std::to_string(d.count) + " members does not fit");
   return d;
 }

@@ -41,7 +41,7 @@ std::string_view name_defect(std::string_view name);
 /// A handle; may be used by several threads at once.
 class Archive {
  public:
-  static constexpr size_t kMaxMembers = 65536;
+  static constexpr size_t kMaxMembers = size_t{1} << 20;
   static constexpr uint64_t kMaxRatio = 100;
   /// Content up to this size may be packed more tightly.
   static constexpr uint64_t kSmall = uint64_t{12} << 20;

@@ -174,6 +174,35 @@ TEST(ZipArchive, ContentIsCopiedWithItsChecksum) {
   }
 }
 
+TEST(ZipArchive, MoreMembersThanSixteenBitsCountAreRead) {
+  const ScratchFolder folder("zip_many");
+  const std::string path = folder.file("a.zip");
+  ArchiveWriter writer(path);
+  constexpr int kMembers = 66000;
+  for (int i = 0; i < kMembers; ++i) writer.add(std::to_string(i), i == 65999 ? "last" : "");
+  writer.commit();
+  const Archive archive = open(path);
+  ASSERT_EQ(archive.members().size(), size_t{kMembers});
+  EXPECT_EQ(text_of(archive.read("65999")), "last");
+  const std::string bytes = file_text(path);
+  const size_t end = bytes.size() - 22, end64 = end - 20 - 56;
+  const auto changed = [&](size_t at, char value) {
+    std::string copy = bytes;
+    copy[at] = value;
+    return copy;
+  };
+  for (const size_t at : {end + 12, end + 16})  // size and place of the directory, here in both records
+    expect_refused(changed(at, static_cast<char>(bytes[at] + 1)), at == end + 12 ? "different things" : "");
+  std::string few = changed(end + 8, 1);
+  few[end + 9] = few[end + 11] = 0;
+  few[end + 10] = 1;
+  expect_refused(few, "different things");
+  expect_refused(changed(end64 + 24, 1), "several parts");
+  std::string millions = changed(end64 + 26, 17);
+  millions[end64 + 34] = 17;
+  expect_refused(millions, "members are more than the 1048576 that are read");
+}
+
 TEST(ZipArchive, HostileArchivesAreRefused) {
   for (const char* name : {"../x", "a/../../x", "/etc/x", "c:x", "a\\b", ""})
     expect_refused(archive_of(stored(name, "t")), name[0] && !std::strstr(name, "..") ? "not a path" : "");
