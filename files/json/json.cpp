@@ -175,7 +175,7 @@ T Json::as_integer(T least, T most) const {
   if (kind_ == Kind::real && held_.real >= kBegin && held_.real < kEnd) number = static_cast<T>(held_.real);
   if (!number || *number < least || *number > most)
     throw JsonError("JSON: expected a whole number from " + std::to_string(least) + " to " +
-                    std::to_string(most) + ", received " + readable_json(*this));
+                    std::to_string(most) + ", received " + quoted_json(*this));
   return *number;
 }
 template int64_t Json::as_integer(int64_t, int64_t) const;

@@ -97,6 +97,15 @@ std::string readable_json(const Json& json) {
   return text_of(json, {.not_utf8 = Library::error_handler_t::replace});
 }
 
+std::string quoted_part(std::string text) {
+  if (text.size() <= kMostQuoted) return text;
+  size_t shown = kMostQuoted;
+  while (shown > kMostQuoted - 4 && (static_cast<unsigned char>(text[shown]) & 0xc0) == 0x80) --shown;
+  return text.substr(0, shown) + "...";
+}
+
+std::string quoted_json(const Json& json) { return quoted_part(readable_json(json)); }
+
 std::string Json::dump() const { return utf8_text(*this, {.python_numbers = false}, "JSON"); }
 
 std::ostream& operator<<(std::ostream& out, const Json& json) { return out << readable_json(json); }

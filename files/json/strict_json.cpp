@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/files/json/json_text.h>
 
 namespace nyala {
 
@@ -62,7 +63,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    throw FileFormatError(where_ + ": not sound JSON: " + error.what());
+    throw FileFormatError(where_ + ": not sound JSON: " + quoted_part(error.what()));
   }
 
   Json root;
@@ -150,7 +151,7 @@ Json parse_json(std::string_view text, const std::string& where, const JsonLimit
   try {
     nlohmann::json::sax_parse(rewritten ? std::string_view(json) : text, &builder);
   } catch (const nlohmann::json::exception& error) {
-    throw FileFormatError(where + ": not sound JSON: " + error.what());
+    throw FileFormatError(where + ": not sound JSON: " + quoted_part(error.what()));
   }
   return std::move(builder.root);
 }

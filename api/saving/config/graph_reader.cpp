@@ -46,7 +46,7 @@ History history_of(const Json& json, const std::string& where) {
   if (!json.is_array() || json.size() < 3 || !json[0].is_string() || !integer_in(json[1]) ||
       !integer_in(json[2]))
     throw FileFormatError(where + ": expected [layer, node, tensor], found " +
-                          readable_json(json).substr(0, 60));
+                          quoted_json(json));
   return {json[0].get<std::string>(), json[1].get<int64_t>(), json[2].get<int64_t>()};
 }
 
@@ -162,7 +162,7 @@ class GraphReader {
     if (!entry.calls.is_array() || (is_input && !entry.calls.empty()))
       throw FileFormatError(where + ", 'inbound_nodes': expected " +
                             (is_input ? "none, since it is an input" : "a list of calls") + ", found " +
-                            readable_json(entry.calls).substr(0, 60));
+                            quoted_json(entry.calls));
     if (is_input) entry.outputs = {{input_tensor(entry.layer.node())}};
     if (!by_name_.emplace(entry.name, entries_.size()).second)
       throw FileFormatError(where_ + ": two layers are called " + in_quotes(entry.name));
@@ -240,7 +240,7 @@ class GraphReader {
     if (is_keras_tensor(json) || is_constant(json)) return;
     if (!json.is_array())
       throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) + " is called with " +
-                            readable_json(json).substr(0, 60) + ": expected tensors");
+                            quoted_json(json) + ": expected tensors");
     for (const Json& item : json) check_tensors(entry, item);
   }
 
@@ -289,7 +289,7 @@ class GraphReader {
     if (!value->is_boolean())
       throw FileFormatError(where_ + ": layer " + in_quotes(entry.name) + " is called with " +
                             in_quotes(name) + ": expected true, false or null, found " +
-                            readable_json(*value).substr(0, 60));
+                            quoted_json(*value));
     return value->get<bool>();
   }
 
@@ -324,7 +324,7 @@ class GraphReader {
     };
     if (!list.is_array() || !std::ranges::all_of(list, is_mask))
       throw FileFormatError(called_ + " is called with 'mask': expected tensors or null, found " +
-                            readable_json(given).substr(0, 60));
+                            quoted_json(given));
     const bool of_states = is_one && inputs.size() > 1;
     for (size_t i = 0; i < list.size() && i < inputs.size(); ++i)
       if (!give_mask(list[i], inputs[i], of_states)) return false;

@@ -178,7 +178,7 @@ void refuse_what_is_not_built(const Json& config, const std::string& where, Load
     throw FileFormatError(where + ", 'renorm': batch renormalization is not built yet, expected false");
   if (const Json* const value = config.find("quantization_config"); value && !value->is_null())
     throw FileFormatError(where + ", 'quantization_config': quantized layers are not built yet, expected " +
-                          "null, found " + readable_json(*value).substr(0, 60));
+                          "null, found " + quoted_json(*value));
 }
 
 template <class C>

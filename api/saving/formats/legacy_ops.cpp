@@ -4,6 +4,7 @@
 
 #include <nyala/api/saving/ops/op_table.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/files/json/json_text.h>
 
 namespace nyala {
 
@@ -84,7 +85,7 @@ Json op_of_lambda(const Json& layer, const std::string& where) {
   const Json& nodes = layer["inbound_nodes"];
   if (!entry) throw FileFormatError(place + " is not built yet");
   if (!nodes.is_array() || nodes.size() != 1)
-    throw FileFormatError(place + ": expected one call, found " + nodes.dump().substr(0, 60));
+    throw FileFormatError(place + ": expected one call, found " + quoted_json(nodes));
   return Call(nodes[0], place).entry(*entry, name);
 }
 

@@ -88,7 +88,7 @@ void append_integers(const Json& json, std::vector<int64_t>& out, const std::str
     return;
   }
   const auto integer = json.is_boolean() ? std::optional<int64_t>(json.get<bool>()) : integer_in(json);
-  if (!integer) throw FileFormatError(where + ": expected whole numbers, found " + readable_json(json));
+  if (!integer) throw FileFormatError(where + ": expected whole numbers, found " + quoted_json(json));
   out.push_back(*integer);
 }
 
@@ -96,7 +96,7 @@ DType constant_dtype(const Json& config, const std::string& where) {
   const Json* const name = config.find("dtype");
   if (!name) return DType::float32;
   if (!name->is_string())
-    throw FileFormatError(where + ", 'dtype': expected the name of a dtype, found " + readable_json(*name));
+    throw FileFormatError(where + ", 'dtype': expected the name of a dtype, found " + quoted_json(*name));
   try {
     return parse_dtype(name->as_string());
   } catch (const InvalidArgumentError& error) {

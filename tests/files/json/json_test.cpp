@@ -80,6 +80,19 @@ TEST(Json, NotANumberAndInfinityAreNumbers) {
   EXPECT_EQ(parse_json(many, "text", JsonLimits{.values = 4}).size(), 3u);
 }
 
+TEST(Json, MessagesQuoteTheBeginningOfAFileOnly) {
+  const std::string number(100000, '9');
+  for (const std::string& wrong : {number, "[1e" + number + "]", '"' + number, "{\"" + number + "\" 1}"}) {
+    const std::string text = error_text<FileFormatError>([&] { parse_json(wrong, "text"); });
+    EXPECT_LT(text.size(), 400u);
+    EXPECT_THAT(text, HasSubstr("not sound JSON"));
+  }
+  EXPECT_EQ(quoted_json(Json("ab")), "\"ab\"");
+  const std::string quoted = quoted_json(Json(number));
+  EXPECT_EQ(quoted.size(), kMostQuoted + 3);
+  EXPECT_THAT(quoted, testing::EndsWith("9..."));
+}
+
 TEST(Json, BytesThatAreNoText) {
   for (const std::string& text :
        std::vector<std::string>{"caf\xc3\xa9", "\xff\xfe", "a\xc3", "\xed\xa0\x80", {"\0\x7f", 2}}) {
