@@ -24,6 +24,14 @@ bool reads(const std::string& text, Number& value) {
   return code == std::errc() && stop == end;
 }
 
+/// Whether all of `text` is a whole number that 64 bits cannot hold.
+bool is_out_of_range(const std::string& text) {
+  const char* end = text.data() + text.size();
+  int64_t value = 0;
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  return code == std::errc::result_out_of_range && stop == end;
+}
+
 }  // namespace
 
 CLI::Option* repeated(CLI::Option* option) {
@@ -40,6 +48,9 @@ CLI::Validator whole_number(int64_t least, int64_t most) {
     expected = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
   const auto check = [=](std::string& text) -> std::string {
     int64_t value = 0;
+    if (is_out_of_range(text))
+      return unexpected("a whole number from " + std::to_string(least) + " to " + std::to_string(most), text) +
+             ", which is out of range";
     if (!reads(text, value) || value < least || value > most) return unexpected(expected, text);
     text = std::to_string(value);  // CLI11 would read "010" as an octal number
     return "";

@@ -76,7 +76,11 @@ TEST_F(ToolArguments, Numbers) {
                {"--batch-size: expected a whole number of at least 1, received '0'"});
   expect_error(fit({"--batch-size", "9223372036854775808"}),
                {"--batch-size", "received '9223372036854775808'"});
-  expect_error(fit({"--seed", "99999999999999999999"}), {"--seed: expected a whole number of at least 0"});
+  expect_error(fit({"--seed", "99999999999999999999"}),
+               {"--seed: expected a whole number from 0 to 9223372036854775807, received "
+                "'99999999999999999999', which is out of range"});
+  expect_error(fit({"--batch-size", "-99999999999999999999"}),
+               {"--batch-size: expected a whole number from 1 to 9223372036854775807", "out of range"});
   expect_error(fit({"--epochs", "2147483648"}), {"--epochs: expected a whole number from 1 to 2147483647"});
   expect_error(fit({"--verbose", "3"}), {"--verbose: expected a whole number from 0 to 2"});
   expect_error({"new", "MobileNet", "--output", out_, "--alpha", "0"},
