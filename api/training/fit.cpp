@@ -342,9 +342,18 @@ bool Fit::next(Batch& batch) {
   return next == NextBatch::comes;
 }
 
+// A backup of the end of the last epoch is one of a training that was lost just before it returned.
 int Fit::first_epoch() {
   resume_.resumed = resume_.epoch;
   if (resume_.epoch < 0) return config_.initial_epoch;
+  if (resume_.epoch >= config_.epochs) {
+    const std::string text = "nothing is left to train: the backup goes on at epoch " +
+                             std::to_string(resume_.epoch) + ", batch " + std::to_string(resume_.batch) +
+                             ", epochs is " + std::to_string(config_.epochs);
+    if (resume_.epoch > config_.epochs || resume_.batch > 0)
+      throw InvalidArgumentError("fit: " + text + "; the backup is kept: pass more epochs, or another folder");
+    log(LogChannel::warning, "fit: " + text);
+  }
   feed_ = Feed(data_.first, training_feed(model_, config_));  // a backup brings the seed of the shuffles
   return resume_.epoch;
 }

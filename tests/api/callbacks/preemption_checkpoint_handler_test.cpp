@@ -7,8 +7,10 @@
 #include <nyala/api/callbacks/lambda_callback.h>
 #include <nyala/api/callbacks/preemption_checkpoint_handler.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/tests/api/saving/interrupted_training.h>
+#include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/forked.h>
 #include <nyala/tests/support/scratch_folder.h>
 
@@ -80,6 +82,16 @@ class PreemptionTest : public testing::Test {
     EXPECT_EQ(bits_of(second), bits_of(whole));
     if (moment != Moment::last_epoch_end) expect_same_end(expected, rest);
     EXPECT_FALSE(std::filesystem::exists(backup()));
+  }
+
+  /// What is logged while f runs.
+  template <class F>
+  static std::string said_by(F&& f) {
+    std::string said;
+    set_log_sink([&](LogChannel, std::string_view text) { said += text; });
+    f();
+    set_log_sink({});
+    return said;
   }
 
   ScratchFolder folder_{"preemption"};
@@ -167,6 +179,27 @@ TEST_F(PreemptionTest, AnIgnoredSignalStaysSo) {
                 std::raise(SIGHUP);
                 return watch.signal() == 0 && handler_of(SIGHUP) == SIG_IGN;
               }).worked());
+}
+
+TEST_F(PreemptionTest, ABackupBehindTheLastEpochIsKept) {
+  const Model model = model_of({});
+  std::filesystem::create_directories(backup());
+  const std::string path = backup() + "/latest.weights.h5";
+  for (const TrainingPosition& position : {TrainingPosition{kEpochs + 4, 0}, TrainingPosition{kEpochs, 2}}) {
+    Checkpoint(model).save(path, position);
+    expect_error([&] { fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())}); },
+                 {"nothing is left to train", "at epoch " + std::to_string(position.epoch),
+                  "epochs is " + std::to_string(kEpochs), "the backup is kept"});
+    EXPECT_TRUE(std::filesystem::exists(path));
+  }
+}
+
+TEST_F(PreemptionTest, TheBackupOfACompletedTrainingIsItsEndWhichIsSaid) {
+  std::filesystem::create_directories(backup());
+  Checkpoint(model_of({})).save(backup() + "/latest.weights.h5", {kEpochs, 0});
+  EXPECT_NE(said_by([&] { fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())}); })
+                .find("nothing is left to train"),
+            std::string::npos);
 }
 
 TEST_F(PreemptionTest, WhatCannotWorkIsSaid) {
