@@ -6,8 +6,10 @@
 #include <nyala/api/saving/weights/write_once.h>
 #include <nyala/api/training/state/resume_point.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/files/base/atomic_file.h>
 #include <nyala/files/base/file_errors.h>
+#include <nyala/files/hdf5/file.h>
 
 namespace nyala::detail {
 
@@ -40,6 +42,11 @@ TrainingPosition TrainingBackup::begin(const Model& model) const {
   if (error) throw_file_error(who_ + ": cannot make folder '" + folder_ + "'", error.value());
   if (writes_files(model.model_node())) remove_left(path());
   if (!fs::exists(path())) return {};
+  if (!hdf5::File::open(path()).root().has_group(kCheckpointGroup))  // Keras loads such a file, too
+    log(LogChannel::warning,
+        who_ + ": " + in_quotes(path()) + " is no backup: it has weights, but no epoch, optimizer state and "
+               "random state of a training (group '/" + kCheckpointGroup +
+               "'). Training begins with these weights at the first epoch");
   const TrainingPosition position = Checkpoint(model).restore(path());
   ResumePoint& resume = model.model_node().resume_point();
   resume.epoch = position.epoch;

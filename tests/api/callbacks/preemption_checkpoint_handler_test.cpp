@@ -202,6 +202,15 @@ TEST_F(PreemptionTest, TheBackupOfACompletedTrainingIsItsEndWhichIsSaid) {
             std::string::npos);
 }
 
+TEST_F(PreemptionTest, WeightsThatAreNoBackupAreNamed) {
+  std::filesystem::create_directories(backup());
+  model_of({}).save_weights(backup() + "/latest.weights.h5");
+  const std::string said =
+      said_by([&] { fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())}); });
+  for (const char* part : {"is no backup", "optimizer state", "first epoch"})
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+}
+
 TEST_F(PreemptionTest, WhatCannotWorkIsSaid) {
   EXPECT_THROW(PreemptionCheckpointHandler(""), InvalidArgumentError);
   EXPECT_THROW(fit(model_of({}), {},
