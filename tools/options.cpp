@@ -49,7 +49,8 @@ CLI::Validator whole_number(int64_t least, int64_t most) {
   const auto check = [=](std::string& text) -> std::string {
     int64_t value = 0;
     if (is_out_of_range(text))
-      return unexpected("a whole number from " + std::to_string(least) + " to " + std::to_string(most), text) +
+      return unexpected("a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+                        text) +
              ", which is out of range";
     if (!reads(text, value) || value < least || value > most) return unexpected(expected, text);
     text = std::to_string(value);  // CLI11 would read "010" as an octal number

@@ -351,7 +351,8 @@ int Fit::first_epoch() {
                              std::to_string(resume_.epoch) + ", batch " + std::to_string(resume_.batch) +
                              ", epochs is " + std::to_string(config_.epochs);
     if (resume_.epoch > config_.epochs || resume_.batch > 0)
-      throw InvalidArgumentError("fit: " + text + "; the backup is kept: pass more epochs, or another folder");
+      throw InvalidArgumentError("fit: " + text +
+                                 "; the backup is kept: pass more epochs, or another folder");
     log(LogChannel::warning, "fit: " + text);
   }
   feed_ = Feed(data_.first, training_feed(model_, config_));  // a backup brings the seed of the shuffles
