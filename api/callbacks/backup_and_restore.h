@@ -11,7 +11,8 @@ struct BackupAndRestoreConfig {
   /// Batches between two backups, counted over epochs, beside the one at the end of every epoch; 0: that one
   /// only (Keras' "epoch").
   int64_t save_freq = 0;
-  /// Removes the backup, and the folder if nothing else is in it, once training has ended.
+  /// Removes the backup, and the folder if nothing else is in it (one that was there empty before
+  /// stays), once training has ended.
   bool delete_checkpoint = true;
 };
 

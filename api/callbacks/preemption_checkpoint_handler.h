@@ -30,7 +30,8 @@ struct PreemptionCheckpointHandlerConfig {
   std::vector<int> termination_signals = {SIGTERM};
   /// TensorFlow's, for clouds that announce it otherwise: asked after each step, true preempts.
   std::function<bool()> termination_watcher_fn = {};
-  /// Removes the checkpoint, and the folder if nothing else is in it, once training has ended by itself.
+  /// Removes the checkpoint, and the folder if nothing else is in it (one that was there empty before
+  /// stays), once training has ended by itself.
   bool delete_checkpoint = true;
 };
 

@@ -31,17 +31,20 @@ TrainingBackup::TrainingBackup(std::string folder, std::string who)
   (void)checked_path(folder_);
 }
 
-TrainingPosition TrainingBackup::begin(const Model& model) const {
+TrainingPosition TrainingBackup::begin(const Model& model) {
   if (!has_its_weights(model))
     throw StateError(
         who_ + ": model " + in_quotes(model.name()) +
         " is not built, so a backup could not be restored; begin it with an Input or call build() "
         "before fit()");
   std::error_code error;
-  if (writes_files(model.model_node())) fs::create_directories(folder_, error);
+  const bool made = writes_files(model.model_node()) && fs::create_directories(folder_, error);
   if (error) throw_file_error(who_ + ": cannot make folder '" + folder_ + "'", error.value());
   if (writes_files(model.model_node())) remove_left(path());
-  if (!fs::exists(path())) return {};
+  const bool has_backup = fs::exists(path());
+  // Another process than the one that writes cannot tell who made it.
+  is_own_ = is_own_ || made || has_backup || !writes_files(model.model_node());
+  if (!has_backup) return {};
   if (!hdf5::File::open(path()).root().has_group(kCheckpointGroup))  // Keras loads such a file, too
     log(LogChannel::warning,
         who_ + ": " + in_quotes(path()) + " is no backup: it has weights, but no epoch, optimizer state and "
@@ -65,7 +68,7 @@ void TrainingBackup::remove(const Model& model) const {
   std::error_code ignored;  // a backup that cannot be removed does no harm; a folder with other files stays
   fs::remove(path(), ignored);
   remove_left(path());
-  if (fs::is_directory(fs::symlink_status(folder_, ignored))) fs::remove(folder_, ignored);
+  if (is_own_ && fs::is_directory(fs::symlink_status(folder_, ignored))) fs::remove(folder_, ignored);
 }
 
 }  // namespace nyala::detail

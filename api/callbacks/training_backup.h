@@ -18,15 +18,17 @@ class TrainingBackup {
   /// For on_train_begin: makes the folder; where there is a backup the model becomes it and fit is told to go
   /// on there. Returns its position. Throws StateError for a model that is not built (as Keras), IoError
   /// where the folder cannot be made, and what Checkpoint::restore throws.
-  TrainingPosition begin(const Model& model) const;
+  TrainingPosition begin(const Model& model);
   /// Writes the checkpoint, and makes the folder once more: who made it may be lost. Throws what
   /// Checkpoint::save throws.
   void save(const Model& model, const TrainingPosition& position) const;
-  /// The file, and the folder where nothing else is in it. What cannot be removed stays.
+  /// The file, and the folder where nothing else is in it, unless begin() found it empty: then somebody else
+  /// made it. What cannot be removed stays.
   void remove(const Model& model) const;
 
  private:
   std::string folder_, who_;
+  bool is_own_ = false;  // the folder, not one that was there before without a backup
 };
 
 }  // namespace nyala::detail

@@ -211,6 +211,15 @@ TEST_F(PreemptionTest, WeightsThatAreNoBackupAreNamed) {
     EXPECT_NE(said.find(part), std::string::npos) << said;
 }
 
+TEST_F(PreemptionTest, AnEmptyFolderThatWasThereBeforeStays) {
+  std::filesystem::create_directories(backup());
+  fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())});
+  EXPECT_TRUE(std::filesystem::is_empty(backup()));
+  std::filesystem::remove(backup());
+  fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())});
+  EXPECT_FALSE(std::filesystem::exists(backup()));
+}
+
 TEST_F(PreemptionTest, WhatCannotWorkIsSaid) {
   EXPECT_THROW(PreemptionCheckpointHandler(""), InvalidArgumentError);
   EXPECT_THROW(fit(model_of({}), {},
