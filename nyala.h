@@ -6,6 +6,21 @@
 #error "Nyala needs types at run time (dynamic_cast): compile without -fno-rtti"
 #else
 
+// Programs and older libraries have macros of these names; they are as before behind the headers. Mean and
+// Sum can then not be named by them.
+#pragma push_macro("N")
+#undef N
+#pragma push_macro("index")
+#undef index
+#pragma push_macro("id")
+#undef id
+#pragma push_macro("minmax")
+#undef minmax
+#pragma push_macro("Mean")
+#undef Mean
+#pragma push_macro("Sum")
+#undef Sum
+
 // Everything that a user types.
 #include <nyala/api/activations/activations.h>
 #include <nyala/api/callbacks/all.h>
@@ -57,5 +72,12 @@
 #include <nyala/strategies/parameter_server/partitioners.h>
 #include <nyala/strategies/parameter_server_strategy.h>
 #include <nyala/strategies/seed_generator.h>
+
+#pragma pop_macro("N")
+#pragma pop_macro("index")
+#pragma pop_macro("id")
+#pragma pop_macro("minmax")
+#pragma pop_macro("Mean")
+#pragma pop_macro("Sum")
 
 #endif
