@@ -69,7 +69,10 @@ class RowOptimizer final : public RowRule {
     const double rate = static_cast<float>(schedule.is_schedule() ? schedule.at(step) : given);
     std::vector<double> numbers = node_->step_scalars(step, rate, DType::float32);
     numbers.insert(numbers.begin(), {1.0, rate, 0.0});
-    UpdateRange range{.weight = rows.value, .gradient = rows.gradient, .slot_tensors = rows.slots};
+    UpdateRange range;
+    range.weight = rows.value;
+    range.gradient = rows.gradient;
+    range.slot_tensors = rows.slots;
     range.scalars = Tensor::from(numbers);
     range.factor =
         Tensor::view_of(range.scalars.storage(), range.scalars.storage_offset(), {1}, DType::float64);
