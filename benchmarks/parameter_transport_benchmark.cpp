@@ -245,7 +245,8 @@ class RemoteTable {
                              .shape = {rows_, kColumns},
                              .initialize = detail::InitializeRows{{}, first}});
     const Adagrad rule(0.1);
-    parameters_->set_rule(text_of_optimizer(rule.node()), {}, {table_});
+    parameters_->set_rule(text_of_rule(rule.node(), [](const Variable& variable) { return variable.path(); }),
+                          {}, {table_});
   }
   ~RemoteTable() { detail::set_row_source(*store_, nullptr); }
 

@@ -46,10 +46,10 @@ void check_merges(const ModelNode& model) {
 void check_splits(BaseOptimizer& optimizer, const RemoteParameters& parameters) {
   const std::string who = "ParameterServerStrategy: " + optimizer.class_name();
   if (const auto* group = dynamic_cast<const OptimizerGroup*>(&optimizer)) {
-    if (!group->optimizer_map() && parameters.num_servers() > 1)
-      throw InvalidArgumentError(
-          who + " looks at all gradients of a step; expected one parameter server, there are " +
-          std::to_string(parameters.num_servers()));
+    if (!group->optimizer_map())
+      throw InvalidArgumentError(who +
+                                 " scales the loss in the workers by what servers learn of the "
+                                 "gradients; expected its inner optimizer alone");
     for (const Optimizer& member : group->members()) check_splits(member.node(), parameters);
     return;
   }
@@ -132,6 +132,7 @@ void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::func
         break;
       case CoordinatorEvent::Kind::epoch_over:
         snapshot();  // batches of an epoch that is over cannot be trained again
+        warn_of_lost_batches();
         return;
       case CoordinatorEvent::Kind::failed:
         throw CommunicationError(event.text);
@@ -254,6 +255,16 @@ void ChiefOfWorkers::look_after_servers() {
                                  std::to_string(again) + " batches that came after it are trained once more");
   }
   if (std::chrono::steady_clock::now() - saved_ >= job_.times().snapshots) snapshot();
+}
+
+void ChiefOfWorkers::warn_of_lost_batches() {
+  const uint64_t mark = job_.coordinator().mark();
+  for (const uint64_t began_with : job_.parameters().restarts())
+    if (began_with != mark)
+      log(LogChannel::warning,
+          "a parameter server was started again from its snapshot when the epoch was over: what came after "
+          "the "
+          "snapshot is lost");
 }
 
 void ChiefOfWorkers::snapshot() {

@@ -185,7 +185,7 @@ TEST(FitByWorkers, OptimizersThatLookAtMoreThanAServerHasAreRefused) {
   EXPECT_THAT(refusal(SGD({.global_clipnorm = 1.0}), 2, {}), HasSubstr("global_clipnorm"));
   EXPECT_THAT(refusal(SGD({.clipnorm = 1.0}), 2, FixedShardsPartitioner(2)), HasSubstr("clipnorm"));
   EXPECT_THAT(refusal(Muon(), 1, FixedShardsPartitioner(2)), HasSubstr("whole variables"));
-  EXPECT_THAT(refusal(LossScaleOptimizer(SGD()), 2, {}), HasSubstr("one parameter server"));
+  EXPECT_THAT(refusal(LossScaleOptimizer(SGD()), 1, {}), HasSubstr("inner optimizer"));
 }
 
 TEST(FitByWorkers, ConstraintsHoldAtTheServers) {
