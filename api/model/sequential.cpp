@@ -80,13 +80,14 @@ void SequentialNode::build(Builder&, const Shapes& inputs) {
     throw StateError("Sequential: the model cannot be built because it has no layers; call model.add(layer)");
   if (inputs.size() != 1)
     throw InvalidArgumentError("expected one input, received " + std::to_string(inputs.size()));
-  check_layer_calls(*this);
   is_planned_ = false;
   if (!input_ || nodes_.empty()) {
     nodes_.clear();
     inputs_ = outputs_ = {input_ ? input_tensor(input_.node()) : input_for(inputs[0], dtype())};
   }
   while (nodes_.size() < chain_.size()) {
+    const LayerNode& added = chain_[nodes_.size()].node();
+    if (!added.sublayers().empty()) check_layer_calls(*this);  // chains of layers grow by one at a time
     const Tensor x = chain_[nodes_.size()](outputs_[0]);
     Tensors outputs{x};
     nodes_.push_back(symbolic(x)->producer);
