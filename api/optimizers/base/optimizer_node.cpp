@@ -216,6 +216,7 @@ void OptimizerNode::finalize_averages() {
           .weights(copy, state_.dtype(), segment)
           .copy_from(state_.average(copy)->view(layout, segment));
     }
+  for (const Variable& variable : variables()) variable.node().note_write();
   state_.store().fetch(variables());
 }
 

@@ -174,6 +174,30 @@ TEST(FitByWorkers, VariablesInPartsGiveOneDevicesNumbers) {
   });
 }
 
+TEST(FitByWorkers, TheNextFitBeginsWithAveragedWeights) {
+  const auto trained_twice = [](const Strategy* strategy) {
+    const auto run = [] {
+      Sequential net = network({});
+      net.compile(
+          {.optimizer = SGD({.learning_rate = 0.05, .use_ema = true, .ema_momentum = 0.9}), .loss = "mse"});
+      for (int fit = 0; fit < 2; ++fit)
+        net.fit(features(50), targets(50), {.batch_size = 8, .epochs = 2, .verbose = 0, .shuffle = false});
+      std::vector<std::vector<float>> weights;
+      for (const Variable& variable : net.variables()) weights.push_back(variable.value().to_vector<float>());
+      return weights;
+    };
+    return strategy ? strategy->scope(run) : run();
+  };
+  LocalCluster cluster(2, detail::read_optimizer_rules());
+  const ParameterServerStrategy chief = cluster.chief();
+  auto worker = std::async(std::launch::async, [&] {
+    const ParameterServerStrategy strategy = cluster.worker();
+    return trained_twice(&strategy);
+  });
+  expect_near(trained_twice(&chief), trained_twice(nullptr), 2e-6);
+  expect_near(worker.get(), trained_twice(nullptr), 2e-6);
+}
+
 TEST(FitByWorkers, OptimizersThatLookAtMoreThanAServerHasAreRefused) {
   const auto refusal = [](const Optimizer& optimizer, int servers, const Partitioner& partitioner) {
     return error_text<InvalidArgumentError>([&] {
