@@ -72,7 +72,10 @@ CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request, const SentBy
     } catch (const CommunicationError&) {
       const std::lock_guard lock(mutex_);
       if (!lost_.empty()) throw PeerLostError("ParameterServerStrategy: the chief is gone: " + lost_);
-      rethrow_with_prefix("ParameterServerStrategy: the chief: ");
+      const bool is_first = request.call == Call::hello;
+      rethrow_with_prefix(
+          is_first ? "ParameterServerStrategy: the chief, which `nyala launch` starts with --chief: "
+                   : "ParameterServerStrategy: the chief: ");
     }
   }();
   if (reply.kind == CoordinatorReply::Kind::failed) throw CommunicationError(reply.text);
