@@ -143,7 +143,7 @@ ParameterRequest decode_parameter_request(std::string_view bytes) {
   MessageReader in(kWho, bytes, kMaxParameterHeader);
   in.expect_form(kParameterForm);
   ParameterRequest request;
-  request.kind = in.kind(ParameterCallKind::set_step);
+  request.kind = in.kind(ParameterCallKind::stop);
   request.process = in.number<uint64_t>();
   request.id = in.number<uint64_t>();
   request.seen = in.number<uint64_t>();
