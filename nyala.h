@@ -64,6 +64,7 @@
 #include <nyala/strategies/central_storage.h>
 #include <nyala/strategies/cluster/all.h>
 #include <nyala/strategies/cross_device/all.h>
+#include <nyala/strategies/cluster_coordinator.h>
 #include <nyala/strategies/communicators/file_rendezvous.h>
 #include <nyala/strategies/generator.h>
 #include <nyala/strategies/mirrored.h>

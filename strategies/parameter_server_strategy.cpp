@@ -47,7 +47,9 @@ std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& 
     auto client =
         std::make_unique<CoordinatorClient>(connect_parameters(cluster.chief, security), config.timeout);
     if (client->seed() != global_seed()) set_random_seed(client->seed());
-    return std::make_shared<ParameterServerJob>(std::move(parameters), std::move(client));
+    auto job = std::make_shared<ParameterServerJob>(std::move(parameters), std::move(client));
+    job->place = {cluster.worker, cluster.workers};
+    return job;
   }
   auto coordinator =
       std::make_unique<Coordinator>(CoordinatorOptions{.lease = config.lease,

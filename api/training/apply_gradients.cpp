@@ -3,6 +3,7 @@
 #include <nyala/api/model/model_node.h>
 #include <nyala/api/optimizers/base/optimizer_node.h>
 #include <nyala/api/training/compiled_facts.h>
+#include <nyala/api/training/served_optimizer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -85,22 +86,38 @@ void check_tracked(const BaseOptimizer& optimizer) {
                    optimizer.class_name() + "(...));`");
 }
 
+/// Of a model, which has told by what its gradients are applied.
+bool is_in_step() {
+  const RunningCall* const running = thread_context().running;
+  return running && running->is_step;
+}
+
 /// Once for an optimizer of a loop of the program's own; fit looks by itself.
 void check_loop(StrategyNode& strategy, const Optimizer& optimizer, const Variables& variables) {
   ProcessExchange* const processes = strategy.processes();
-  const RunningCall* const running = thread_context().running;
-  if (!processes || processes->is_apart() || (running && running->is_step)) return;
+  if (!processes || processes->is_apart() || is_in_step()) return;
   check_alike(processes, facts_of_loop(strategy, optimizer, variables), "apply_gradients",
               MissingFact::is_ignored);
+}
+
+/// Under parameter servers.
+void serve_gradients(StrategyNode& strategy, const std::shared_ptr<BaseOptimizer>& optimizer,
+                     const Variables& variables) {
+  ParameterServerJob* const job = strategy.parameter_server_job();
+  if (!job || is_in_step()) return;
+  if (!optimizer->built()) optimizer->build(strategy.store(), variables);
+  serve_in_function(optimizer, *job, "apply_gradients");
 }
 
 }  // namespace
 
 void Optimizer::build(const Variables& variables) const {
   if (variables.empty()) throw InvalidArgumentError("build: expected variables, received none");
-  ParameterStore& store = strategy_of(variables[0])->store();
-  check_one_store(store, variables);
-  node().build(store, variables);
+  const std::shared_ptr<StrategyNode> strategy = strategy_of(variables[0]);
+  check_one_store(strategy->store(), variables);
+  node().build(strategy->store(), variables);
+  ParameterServerJob* const job = strategy->parameter_server_job();
+  if (job && job->is_chief()) follow_functions(node_, *job);
 }
 
 void Optimizer::apply_gradients(const Tensors& gradients, const Variables& variables) const {
@@ -112,6 +129,7 @@ void Optimizer::apply_gradients(const Tensors& gradients, const Variables& varia
   const std::shared_ptr<BaseOptimizer> kept = node_;
   strategy->apply_gradients({&rule, gradients, variables, [&](const Variables& active) -> UpdateRule& {
                                if (!rule.built()) check_loop(*strategy, *this, variables);
+                               serve_gradients(*strategy, kept, variables);
                                return rule.rule_for(strategy->store(), variables, active);
                              }});
 }

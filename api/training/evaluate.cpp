@@ -19,6 +19,7 @@
 #include <nyala/api/training/model_use.h>
 #include <nyala/api/training/optimizer_variables.h>
 #include <nyala/api/training/resolve.h>
+#include <nyala/api/training/served_optimizer.h>
 #include <nyala/api/training/stepper.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -302,6 +303,10 @@ Tensors Model::predict_all(const Dataset& batches, const PredictConfig& config) 
 Logs Model::train_on_batch(const Batch& batch) const {
   return logs_of_step(*this, "train_on_batch", Writes::trained, [&](Stepper& stepper) {
     agree_on_rows(*this, batch);
+    if (ParameterServerJob* const job = model_node().strategy()->parameter_server_job()) {
+      stepper.learn_shapes(batch);
+      serve_in_function(model_node().compiled_training().optimizer.shared(), *job, "train_on_batch");
+    }
     stepper.train(batch);
   });
 }

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <thread>
 
-#include <nyala/api/optimizers/base/optimizer_group.h>
-#include <nyala/api/optimizers/base/update_formula.h>
 #include <nyala/api/training/optimizer_variables.h>
+#include <nyala/api/training/served_optimizer.h>
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
@@ -42,29 +41,6 @@ void check_merges(const ModelNode& model) {
                      " keeps metrics of its own, which lie in each worker; give metrics to compile()");
 }
 
-/// Each server sees its own variables' gradients, and of variables that are cut its parts'.
-void check_splits(BaseOptimizer& optimizer, const RemoteParameters& parameters) {
-  const std::string who = "ParameterServerStrategy: " + optimizer.class_name();
-  if (const auto* group = dynamic_cast<const OptimizerGroup*>(&optimizer)) {
-    if (!group->optimizer_map())
-      throw InvalidArgumentError(who +
-                                 " scales the loss in the workers by what servers learn of the "
-                                 "gradients; expected its inner optimizer alone");
-    for (const Optimizer& member : group->members()) check_splits(member.node(), parameters);
-    return;
-  }
-  if (optimizer.options().global_clipnorm > 0 && parameters.num_servers() > 1)
-    throw InvalidArgumentError(who +
-                               ": global_clipnorm looks at all gradients of a step; expected one parameter "
-                               "server, there are " +
-                               std::to_string(parameters.num_servers()) + "; clipnorm or clipvalue work");
-  const auto* formula = dynamic_cast<const UpdateFormula*>(&optimizer);
-  const bool takes_whole = optimizer.options().clipnorm > 0 || (formula && formula->takes_whole_variables());
-  if (takes_whole && parameters.has_parts())
-    throw InvalidArgumentError(who + (optimizer.options().clipnorm > 0 ? " with clipnorm" : "") +
-                               " looks at whole variables, and variable_partitioner cuts some; leave it out");
-}
-
 /// Rows, then losses and metrics.
 std::vector<double> values_of(ModelNode& model) {
   const EpochSums& sums = model.epoch_sums();
@@ -88,9 +64,8 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   check_merges(model_);
   BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
   RemoteParameters& parameters = job_.parameters();
-  check_splits(optimizer, parameters);
+  check_can_be_served(optimizer, parameters);
   parameters.publish();
-  Variables updated = optimizer.variables();
   const Variables tables = trained_tables(model_.variables());
   if (!tables.empty() && job_.coordinator().is_synchronous())
     throw InvalidArgumentError(
@@ -98,20 +73,11 @@ void ChiefOfWorkers::begin(const TrainingFacts& facts) {
         " lies on the servers alone; raise remote_rows_above, or leave synchronous out");
   for (const Variable& table : tables)  // here it is a typed error
     check_updates_rows(model_.compiled_training().optimizer, table.path());
-  updated.insert(updated.end(), tables.begin(), tables.end());
-  const auto server_name = [&](const Variable& variable) {
-    if (parameters.is_cut(variable))
-      throw InvalidArgumentError(
-          "ParameterServerStrategy: the constraint of variable " + in_quotes(variable.path()) +
-          " looks at the whole of it, and variable_partitioner cuts it; leave one out");
-    return parameters.server_name(variable);
-  };
-  parameters.set_rule(text_of_rule(optimizer, server_name), optimizer.excluded_from_weight_decay(), updated);
-  std::map<std::string, Tensor> state;
-  for (const OptimizerVariable& variable : optimizer.shared_variables_for_file())
-    state[variable.name] = variable.value;
-  parameters.load_rule_state(state);
+  give_rule_to_servers(optimizer, tables, parameters);
+  give_state_to_servers(optimizer, parameters);
+  job_.served_optimizer.reset();
   rate_ = optimizer.learning_rate();
+  if (!is_synchronous()) snapshot();  // nobody gives values and optimizer again
   job_.coordinator().begin_training(training_, text_of(facts),
                                     std::to_string(model_.resume_point().shuffle_seed));
 }
@@ -228,6 +194,7 @@ int64_t ChiefOfWorkers::go_back() {
         "a parameter server was started again from a snapshot that is older than this "
         "epoch; a synchronous training cannot go on from it");
   job_.parameters().restore(mark);
+  give_rate();
   stands_.erase(stand + 1, stands_.end());
   const Stand& last = stands_.back();
   restore_sums(model_.compiled_training(), model_.epoch_sums(), last.sums, *model_.strategy());
@@ -250,6 +217,7 @@ bool ChiefOfWorkers::looks_now() {
 void ChiefOfWorkers::look_after_servers() {
   if (!looks_now()) return;
   for (const uint64_t mark : job_.parameters().restarts()) {
+    give_rate();  // it may have an older one
     const int64_t again = job_.coordinator().again_since(mark);
     log(LogChannel::warning, "a parameter server was started again from its snapshot; " +
                                  std::to_string(again) + " batches that came after it are trained once more");
@@ -303,22 +271,20 @@ void ChiefOfWorkers::add(const std::vector<double>& values) {
 void ChiefOfWorkers::take_over() {
   RemoteParameters& parameters = job_.parameters();
   parameters.pull();
-  BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
-  const std::map<std::string, Tensor> state = parameters.rule_state();
-  Tensors values;
-  for (const OptimizerVariable& variable : optimizer.shared_variables_for_file()) {
-    const auto found = state.find(variable.name);
-    values.push_back(found == state.end() ? variable.value : found->second);
-  }
-  optimizer.load_variables(values);
+  take_state_from_servers(model_.compiled_training().optimizer.node(), parameters);
+}
+
+void ChiefOfWorkers::give_rate() {
+  const BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
+  if (optimizer.options().learning_rate.is_schedule()) return;
+  rate_ = optimizer.learning_rate();
+  job_.parameters().set_learning_rate(rate_);
 }
 
 void ChiefOfWorkers::give_back() {
   job_.parameters().publish();
   const BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
-  if (optimizer.options().learning_rate.is_schedule() || optimizer.learning_rate() == rate_) return;
-  rate_ = optimizer.learning_rate();
-  job_.parameters().set_learning_rate(rate_);
+  if (optimizer.learning_rate() != rate_) give_rate();
 }
 
 void ChiefOfWorkers::end(const FinishedEpochs& finished) {

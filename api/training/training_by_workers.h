@@ -54,6 +54,8 @@ class ChiefOfWorkers {
   /// Servers go back to where one that was lost goes on from. Returns the batch of the epoch.
   int64_t go_back();
   void add(const std::vector<double>& values);
+  /// That of the optimizer here, unless it follows a schedule.
+  void give_rate();
   void await_workers();
   /// Whether it is time to ask the servers again.
   bool looks_now();

@@ -3,6 +3,7 @@
 #include <nyala/strategies/parameter_server/coordinator.h>
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 
 #include <nyala/backend/core/error.h>
@@ -33,7 +34,10 @@ class Coordinator::Receiver final : public ParameterReceiver {
       : coordinator_(coordinator), call_(call), request_(std::move(request)) {}
 
   ReceivedBytes place(uint64_t bytes) override {
-    if (bytes > (request_.call == CoordinatorCall::meet ? kMaxBrought : 0))
+    using Call = CoordinatorCall;
+    const bool brings =
+        request_.call == Call::meet || request_.call == Call::returned || request_.call == Call::threw;
+    if (bytes > (brings ? kMaxBrought : 0))
       throw CommunicationError("coordinator: a question with a payload of " + std::to_string(bytes) +
                                " bytes");
     payload_.resize(bytes);
@@ -67,7 +71,16 @@ std::shared_ptr<ParameterReceiver> Coordinator::begin(std::string header) {
 }
 
 void Coordinator::send(const Ready& ready) {
-  for (const auto& [answer, reply] : ready) answer({.header = encode(reply)});
+  for (const auto& [answer, reply, payload] : ready) {
+    ParameterAnswer out{.header = encode(reply)};
+    if (payload) {
+      out.bytes = payload->size();
+      out.fill = [payload](uint64_t offset, std::span<std::byte> chunk) {
+        std::memcpy(chunk.data(), payload->data() + offset, chunk.size());
+      };
+    }
+    answer(std::move(out));
+  }
 }
 
 void Coordinator::ask(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> payload,
@@ -81,7 +94,10 @@ void Coordinator::ask(uint64_t call, const CoordinatorRequest& request, std::vec
       changed_.notify_all();
       return;
     }
-    take(request);
+    if (request.call == CoordinatorCall::returned || request.call == CoordinatorCall::threw)
+      take_outcome(request, std::move(payload));
+    else
+      take(request);
     waiting_[call] = {request, answer};
   }
   answer_waiting();
@@ -95,14 +111,15 @@ void Coordinator::forget(uint64_t call) {
     const auto watch = watches_.find(call);
     if (watch == watches_.end()) return;
     gone_.insert(watch->second);
-    const bool had_piece = steps_.leave(watch->second);
-    if (is_on_ && (had_piece || given_.contains(watch->second))) ++lost_;
+    const bool had_piece = steps_.leave(watch->second), had_function = functions_.lost(watch->second);
+    if (had_function || (is_on_ && (had_piece || given_.contains(watch->second)))) ++lost_;
     dispenser_.lost(watch->second);
     given_.erase(watch->second);
-    watches_.erase(watch);
-    changed_.notify_all();
   }
   answer_waiting();
+  const std::lock_guard lock(mutex_);  // last: who waits until all have left ends this object
+  watches_.erase(call);
+  changed_.notify_all();
 }
 
 /// What a worker tells.
@@ -133,9 +150,15 @@ std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& 
   if (gone_.contains(request.worker))  // its calls end one after the other
     return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = "the chief has lost this worker"};
   if (request.call == Call::hello) return CoordinatorReply{.text = std::to_string(options_.seed)};
+  if (request.call == Call::function) return function_for(request.worker);
   if (request.call != Call::join && request.call != Call::next) return CoordinatorReply{};
   if (const auto over = results_.find(request.training); over != results_.end()) return over->second;
   if (ended_) return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = *ended_};
+  if (!functions_.is_idle())
+    return CoordinatorReply{.kind = CoordinatorReply::Kind::failed,
+                            .text =
+                                "the chief schedules functions, and this worker trains by fit(); call "
+                                "ClusterCoordinator::serve() in workers"};
   if (!is_on_ || request.training != training_) return std::nullopt;
   if (request.call == Call::join) return welcome(request);
   return options_.is_synchronous ? piece_for(request.worker) : batch_for(request.worker);
@@ -196,13 +219,19 @@ void Coordinator::expire() {
   const Clock::time_point now = Clock::now();
   dispenser_.expire(now, options_.lease);
   steps_.expire(now, options_.lease);
+  functions_.expire(now, options_.lease);
   for (auto& [worker, given] : given_) given.is_late = given.is_late || now - given.since >= options_.lease;
 }
 
 void Coordinator::reply_to_waiting(Ready& ready) {
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     const std::optional<CoordinatorReply> reply = reply_to(it->second.request);
-    if (reply) ready.emplace_back(std::move(it->second.answer), *reply);
+    if (reply) {
+      Told told{std::move(it->second.answer), *reply};
+      if (reply->kind == CoordinatorReply::Kind::function)
+        told.payload = functions_.arguments_of(it->second.request.worker);
+      ready.push_back(std::move(told));
+    }
     it = reply ? waiting_.erase(it) : std::next(it);
   }
 }
@@ -318,7 +347,7 @@ int64_t Coordinator::again_since(uint64_t mark) {
   int64_t again = 0;
   {
     const std::lock_guard lock(mutex_);
-    again = dispenser_.again_since(mark).again;
+    again = dispenser_.again_since(mark < kFunctionMarks ? mark : 0).again;  // before all of this epoch
     again_ += again;
     given_.clear();
   }
@@ -339,7 +368,8 @@ bool Coordinator::wait_until_workers_left(std::chrono::milliseconds time) {
 std::string Coordinator::describe() const {
   const std::lock_guard lock(mutex_);
   return std::to_string(watches_.size()) + " workers; " + std::to_string(lost_) +
-         " were lost over a batch, " + std::to_string(again_) + " batches were done again for a server" +
+         " were lost over a batch or a function, " + std::to_string(again_) +
+         " batches were done again for a server" +
          (options_.is_synchronous
               ? ", " + std::to_string(steps_again_) + " steps were begun again for a worker"
               : "");

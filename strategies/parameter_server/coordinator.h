@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <nyala/strategies/parameter_server/coordinator_message.h>
+#include <nyala/strategies/parameter_server/function_queue.h>
 #include <nyala/strategies/parameter_server/parameter_transport.h>
 #include <nyala/strategies/parameter_server/piece_board.h>
 #include <nyala/strategies/parameter_server/range_dispenser.h>
@@ -44,7 +45,8 @@ struct CoordinatorOptions {
 /// Hands the batches of a training out to whoever asks, and counts each once. A worker that is gone gives its
 /// batch back, one that is silent for `lease`, too. Workers may come and go at any time. With a bound for the
 /// staleness nobody gets a batch as long as it could make another one staler than that. In synchronous
-/// training all workers get pieces of the same batch.
+/// training all workers get pieces of the same batch. Between trainings it hands out functions that the chief
+/// has scheduled.
 class Coordinator final : public ParameterService {
  public:
   explicit Coordinator(const CoordinatorOptions& options);
@@ -81,6 +83,14 @@ class Coordinator final : public ParameterService {
   /// A server has lost what was done since that mark: it is done again. How many batches that are.
   int64_t again_since(uint64_t mark);
 
+  /// Null where so many functions wait that no other one may.
+  std::shared_ptr<FunctionOutcome> schedule(const std::string& name,
+                                            const std::shared_ptr<const FunctionOutcome::Bytes>& arguments);
+  /// True where all functions have ended; false where some have not after that time.
+  bool wait_for_functions(std::chrono::milliseconds time);
+  /// The queue between two of the functions above.
+  void with_functions(const std::function<void(FunctionQueue&)>& look);
+
   int num_workers() const;
   /// False where some are still there after that time.
   bool wait_until_workers_left(std::chrono::milliseconds time);
@@ -99,7 +109,12 @@ class Coordinator final : public ParameterService {
     int64_t epoch = 0;
     uint64_t effects = 0;
   };
-  using Ready = std::vector<std::pair<Answer, CoordinatorReply>>;
+  struct Told {
+    Answer answer;
+    CoordinatorReply reply;
+    std::shared_ptr<const std::vector<std::byte>> payload = nullptr;
+  };
+  using Ready = std::vector<Told>;
 
   void ask(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> payload,
            const Answer& answer);
@@ -108,6 +123,8 @@ class Coordinator final : public ParameterService {
   CoordinatorReply welcome(const CoordinatorRequest& request);
   std::optional<CoordinatorReply> batch_for(uint64_t worker);
   std::optional<CoordinatorReply> piece_for(uint64_t worker);
+  std::optional<CoordinatorReply> function_for(uint64_t worker);
+  void take_outcome(const CoordinatorRequest& request, std::vector<std::byte> payload);
   void meet(uint64_t call, const CoordinatorRequest& request, std::vector<std::byte> bytes, Answer answer);
   void take_piece(const CoordinatorRequest& request);
   void reply_to_waiting(Ready& ready);
@@ -147,6 +164,7 @@ class Coordinator final : public ParameterService {
   std::map<uint64_t, Seen> seen_;    // by worker: of which values it knows
   SynchronousSteps steps_{options_.backup_workers};
   PieceBoard board_;
+  FunctionQueue functions_;
   DispensedBatch step_batch_;  // that is trained in pieces
   uint64_t replicas_ = 0;      // of each worker; 0: nobody has said
   int64_t steps_again_ = 0;

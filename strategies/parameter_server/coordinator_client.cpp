@@ -12,6 +12,10 @@ namespace {
 /// Whoever waits for work waits as long as the chief lives: a connection that breaks is noticed by itself.
 constexpr std::chrono::hours kAsLongAsItTakes{24 * 365};
 
+SentBytes payload_of(std::span<const std::byte> bytes) {
+  return bytes.empty() ? SentBytes{} : SentBytes{bytes};
+}
+
 ReceivedBytes no_payload(const std::string&, uint64_t bytes) {
   if (bytes > 0) throw CommunicationError("coordinator: an answer with a payload");
   return {};
@@ -58,7 +62,8 @@ CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request, const SentBy
                                         std::vector<std::byte>* received) {
   using Call = CoordinatorCall;
   request.worker = worker_;
-  const bool waits = request.call == Call::join || request.call == Call::next || request.call == Call::meet;
+  const bool waits = request.call == Call::join || request.call == Call::next || request.call == Call::meet ||
+                     request.call == Call::function;
   const auto place = [received](const std::string& header, uint64_t bytes) {
     if (!received) return no_payload(header, bytes);
     if (bytes > kMaxBrought * StepPiece::kMost) throw CommunicationError("coordinator: too many bytes");
@@ -97,7 +102,7 @@ std::optional<std::vector<std::vector<std::byte>>> CoordinatorClient::meet(uint6
   std::vector<std::byte> all;
   const CoordinatorReply reply =
       ask({.call = CoordinatorCall::meet, .training = training, .id = number, .piece = piece, .text = what},
-          bytes.empty() ? SentBytes{} : SentBytes{bytes}, &all);
+          payload_of(bytes), &all);
   if (reply.kind != CoordinatorReply::Kind::brought) return std::nullopt;
   std::vector<std::vector<std::byte>> of_pieces;
   uint64_t first = 0;
@@ -127,6 +132,23 @@ void CoordinatorClient::done(uint64_t training, const DispensedBatch& batch,
 
 void CoordinatorClient::ended(uint64_t training, uint64_t id) {
   ask({.call = CoordinatorCall::ended, .training = training, .id = id});
+}
+
+std::optional<CoordinatorClient::Function> CoordinatorClient::next_function() {
+  Function function;
+  const CoordinatorReply reply = ask({.call = CoordinatorCall::function}, {}, &function.arguments);
+  if (reply.kind == CoordinatorReply::Kind::is_over) return std::nullopt;
+  function.id = reply.batch.id;
+  function.name = reply.text;
+  return function;
+}
+
+void CoordinatorClient::returned(uint64_t function, std::span<const std::byte> bytes) {
+  ask({.call = CoordinatorCall::returned, .id = function}, payload_of(bytes));
+}
+
+void CoordinatorClient::threw(uint64_t function, std::span<const std::byte> error) {
+  ask({.call = CoordinatorCall::threw, .id = function}, payload_of(error));
 }
 
 void CoordinatorClient::fail(uint64_t training, const std::string& why) noexcept {

@@ -40,6 +40,15 @@ class CoordinatorClient {
                                                           std::span<const std::byte> bytes);
   void done(uint64_t training, const DispensedBatch& batch, const std::vector<double>& values);
   void ended(uint64_t training, uint64_t id);
+  struct Function {
+    uint64_t id = 0;
+    std::string name;
+    std::vector<std::byte> arguments;
+  };
+  /// Waits for a scheduled function; none where the chief has ended.
+  std::optional<Function> next_function();
+  void returned(uint64_t function, std::span<const std::byte> bytes);
+  void threw(uint64_t function, std::span<const std::byte> error);
   /// The error of the program ends the training everywhere.
   void fail(uint64_t training, const std::string& why) noexcept;
 

@@ -18,7 +18,11 @@ enum class CoordinatorCall : uint8_t {
   meet,   ///< what `piece` brings to meeting `id` of its step, whose name is `text`
   done,   ///< of a batch or of `piece`, with what it came to
   ended,  ///< the data has no batch of that number
-  fail,   ///< the worker's program failed: `text`
+  /// Answered with a scheduled function, or when the chief has ended.
+  function,
+  returned,  ///< of function `id`; the payload is what it returned
+  threw,     ///< of function `id`; the payload is the error
+  fail,      ///< the worker's program failed: `text`
 };
 
 /// A batch of an epoch that one worker trains.
@@ -46,6 +50,7 @@ struct CoordinatorReply {
   enum class Kind : uint8_t {
     begins,
     batch,
+    function,  ///< number `batch.id`, whose name is `text`; the payload is its arguments
     brought,  ///< the payload is what all pieces brought to the meeting, of `sizes` bytes
     again,    ///< the step of the meeting is over or begun again
     is_over,
@@ -58,7 +63,7 @@ struct CoordinatorReply {
 };
 
 inline constexpr size_t kMaxCoordinatorValues = 1 << 18, kMaxCoordinatorText = 2 << 20;
-/// What one piece may bring to a meeting.
+/// What one piece may bring to a meeting, and what a function may take or return.
 inline constexpr uint64_t kMaxBrought = uint64_t{1} << 30;
 
 /// As those of ParameterRequest.

@@ -199,7 +199,7 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       break;
     }
     case ParameterCallKind::set_rule:
-      set_rule(request);
+      if (set_rule(request)) keep_rule();
       break;
     case ParameterCallKind::set_rate:
       rule().set_learning_rate(request.number);
@@ -244,7 +244,7 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       describe(reply);
       break;
     case ParameterCallKind::snapshot:
-      reply.number = write_snapshot(request) ? 1.0 : 0.0;
+      reply.number = snapshot(request) ? 1.0 : 0.0;
       break;
     case ParameterCallKind::stop:
       stopped_ = true;
@@ -312,24 +312,35 @@ bool ParameterServer::create(const ParameterEntry& entry, const std::byte* value
   return true;
 }
 
-// The same rule for the same variables goes on with its state.
-void ParameterServer::set_rule(const ParameterRequest& request) {
+// The same rule for the same variables goes on with its state. True for another one.
+bool ParameterServer::set_rule(const ParameterRequest& request) {
   const std::vector<ParameterEntry> entries = without_tables(request.entries);
   const Variables variables = known(entries);
   std::vector<std::string> names;
   for (const ParameterEntry& entry : entries) names.push_back(entry.name);
   if (rule_ && entries.size() == request.entries.size() && rule_text_ == request.text &&
       rule_names_ == names && no_decay_ == request.names)
-    return;
+    return false;
+  if (rule_ && request.id != 0)
+    throw StateError(
+        "parameter server: gradients are applied by another optimizer, or to other variables, already; a "
+        "program applies gradients by one optimizer, which has the same options in all processes");
   std::unique_ptr<ServerRule> made = read_rule_(request.text, request.names);
   tables_.set_rule(request, *made);
-  if (rule_ && rule_text_ == request.text && rule_names_ == names && no_decay_ == request.names) return;
+  if (rule_ && rule_text_ == request.text && rule_names_ == names && no_decay_ == request.names) return false;
   if (!variables.empty()) made->build(*store_, variables);
   rule_ = std::move(made);
+  rule_is_new_ = true;
   rule_text_ = request.text;
   has_rule_ = {names.begin(), names.end()};
   rule_names_ = std::move(names);
   no_decay_ = request.names;
+  return true;
+}
+
+// A server that goes on from a snapshot has the rule that nobody says a second time.
+void ParameterServer::keep_rule() {
+  if (last_mark_) write_snapshot(*last_mark_, false);
 }
 
 ServerRule& ParameterServer::rule() const {
@@ -377,6 +388,7 @@ void ParameterServer::exchange(const ParameterRequest& request, const Bytes& pay
     return;
   }
   if (update) apply(*update, active, gradients);
+  rule_is_new_ = false;
   tables_.update(request, payload, rows_begin);
   for (const auto& [variable, more] : added) variable.assign_add(more);
   count(version_ - std::min(version_, request.seen));
@@ -475,8 +487,9 @@ void ParameterServer::answer_values(const Variables& variables, ParameterAnswer&
 }
 
 void ParameterServer::answer_state(ParameterReply& reply, ParameterAnswer& answer) {
+  if (!rule_) return;
   Bytes values;
-  for (const auto& [name, value] : rule().state()) {
+  for (const auto& [name, value] : rule_->state()) {
     reply.entries.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
     const auto* const bytes = static_cast<const std::byte*>(value.raw());
     values.insert(values.end(), bytes, bytes + value.bytes());
@@ -492,6 +505,8 @@ void ParameterServer::answer_bytes(Bytes bytes, ParameterAnswer& answer) {
 }
 
 void ParameterServer::load_state(const ParameterRequest& request, const Bytes& payload) {
+  const bool is_new = std::exchange(rule_is_new_, false);
+  if (request.id != 0 && !is_new) return;
   Tensors values;
   const std::byte* value = payload.data();
   for (const ParameterEntry& entry : request.entries) {
@@ -499,15 +514,20 @@ void ParameterServer::load_state(const ParameterRequest& request, const Bytes& p
     value += entry.bytes();
   }
   rule().load_state(values);
+  if (is_new) keep_rule();
 }
 
 // While nothing is applied: which exchanges it has and what they made of the variables belong together.
 // What the mark stands for an earlier life had, which this one has not.
-bool ParameterServer::write_snapshot(const ParameterRequest& request) {
+bool ParameterServer::snapshot(const ParameterRequest& request) {
   if (snapshot_path_.empty()) return false;
-  if (request.seen != 0 && request.seen != life_) return true;
+  if (request.seen == 0 || request.seen == life_) write_snapshot(request.id, true);
+  return true;
+}
+
+void ParameterServer::write_snapshot(uint64_t mark, bool keeps_last) {
   ServerSnapshot snapshot{.version = version_,
-                          .mark = request.id,
+                          .mark = mark,
                           .rule = rule_text_,
                           .rule_names = rule_names_,
                           .no_decay = no_decay_};
@@ -526,9 +546,10 @@ bool ParameterServer::write_snapshot(const ParameterRequest& request) {
       values.push_back(value);
     }
   tables_.write(snapshot, values);
-  if (std::filesystem::exists(snapshot_path_)) std::filesystem::rename(snapshot_path_, path_before());
+  if (keeps_last && std::filesystem::exists(snapshot_path_))
+    std::filesystem::rename(snapshot_path_, path_before());
   write_server_snapshot(snapshot_path_, snapshot, values);
-  return true;
+  last_mark_ = mark;
 }
 
 bool ParameterServer::restore(uint64_t mark) {
@@ -566,11 +587,12 @@ void ParameterServer::go_on_from(const std::string& path) {
   if (!snapshot.state.empty())
     rule_->load_state({values.begin() + static_cast<std::ptrdiff_t>(next),
                        values.begin() + static_cast<std::ptrdiff_t>(tables)});
+  rule_is_new_ = false;
   applied_.clear();
   for (auto& [process, ranges] : snapshot.applied) applied_[process] = AppliedIds(std::move(ranges));
   pieces_.clear();
   version_ = snapshot.version;
-  began_with_ = snapshot.mark;
+  began_with_ = last_mark_ = snapshot.mark;
 }
 
 void ParameterServer::describe(ParameterReply& reply) const {
@@ -580,7 +602,7 @@ void ParameterServer::describe(ParameterReply& reply) const {
                std::to_string(version_) + " exchanges applied, " + std::to_string(repeated_) +
                " came a second time and were dropped" + tables_.describe();
   reply.counts = staleness_;
-  reply.number = static_cast<double>(began_with_);
+  reply.number = began_with_ ? static_cast<double>(*began_with_) : -1.0;
 }
 
 }  // namespace nyala::detail

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,7 +49,7 @@ class ParameterServer final : public ParameterService {
   const Variable& known(const ParameterEntry& entry) const;
   Variables known(const std::vector<ParameterEntry>& entries) const;
   bool create(const ParameterEntry& entry, const std::byte* value);
-  void set_rule(const ParameterRequest& request);
+  bool set_rule(const ParameterRequest& request);
   ServerRule& rule() const;
   void exchange(const ParameterRequest& request, const Bytes& payload);
   bool commit(const StepPiece& any);
@@ -63,7 +64,10 @@ class ParameterServer final : public ParameterService {
   static void answer_bytes(Bytes bytes, ParameterAnswer& answer);
   void answer_state(ParameterReply& reply, ParameterAnswer& answer);
   void load_state(const ParameterRequest& request, const Bytes& payload);
-  bool write_snapshot(const ParameterRequest& request);
+  bool snapshot(const ParameterRequest& request);
+  /// `keeps_last`: the one before stays, too.
+  void write_snapshot(uint64_t mark, bool keeps_last);
+  void keep_rule();
   std::string path_before() const { return snapshot_path_ + ".before"; }
   bool restore(uint64_t mark);
   void go_on_from(const std::string& path);
@@ -78,6 +82,7 @@ class ParameterServer final : public ParameterService {
   std::shared_ptr<ParameterStore> store_;
   std::map<std::string, Variable, std::less<>> variables_;
   std::unique_ptr<ServerRule> rule_;
+  bool rule_is_new_ = false;  // nothing was applied by it yet
   std::string rule_text_;
   std::vector<std::string> rule_names_;  // in the order of the rule's variables
   std::set<std::string> has_rule_;       // the same names
@@ -87,7 +92,8 @@ class ParameterServer final : public ParameterService {
   std::map<uint64_t, AppliedIds> applied_;  // by process
   HeldPieces pieces_;
   std::vector<uint64_t> staleness_;  // exchanges by it; the last count is of all that were staler
-  uint64_t repeated_ = 0, began_with_ = 0;
+  uint64_t repeated_ = 0;
+  std::optional<uint64_t> began_with_, last_mark_;  // of snapshots; none: it began anew, there is none
   bool stopped_ = false;
 };
 

@@ -49,6 +49,8 @@ ParameterServerCluster parameter_server_cluster(const ClusterResolver& resolver)
   check_cluster(cluster, task, kWhere);
   for (const int index : cluster.task_indices("ps"))
     found.servers.push_back(address_of(cluster, "ps", index));
+  found.workers = cluster.num_tasks("worker");
+  if (found.role == ParameterServerRole::worker) found.worker = task.id;
   if (found.role == ParameterServerRole::server) found.own = address_of(cluster, "ps", task.id);
   return found;
 }

@@ -15,6 +15,7 @@ struct ParameterServerCluster {
   HostPort chief = {};
   HostPort own = {};  ///< of a server: where it listens
   std::vector<HostPort> servers = {};
+  int worker = 0, workers = 1;  ///< of a worker: which of how many it is
 };
 
 /// Throws InvalidArgumentError for a cluster without job chief, worker or ps, for an address that is none,

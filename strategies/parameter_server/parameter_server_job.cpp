@@ -27,6 +27,13 @@ ParameterServerJob::~ParameterServerJob() {
   listener_.reset();
 }
 
+ChiefOfFunctions& ParameterServerJob::chief_of_functions() {
+  if (!chief_of_functions_)
+    chief_of_functions_ = std::make_unique<ChiefOfFunctions>(*parameters_, *coordinator_, times_.timeout,
+                                                             times_.snapshots);
+  return *chief_of_functions_;
+}
+
 std::string ParameterServerJob::describe() {
   return (coordinator_ ? "chief of " + coordinator_->describe() : std::string("worker")) + "; " +
          std::to_string(parameters_->num_servers()) + " parameter servers\n" + parameters_->describe();

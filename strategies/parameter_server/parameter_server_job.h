@@ -6,15 +6,17 @@
 #include <memory>
 
 #include <nyala/backend/runtime/process_exchange.h>
+#include <nyala/strategies/parameter_server/chief_of_functions.h>
 #include <nyala/strategies/parameter_server/coordinator.h>
 #include <nyala/strategies/parameter_server/coordinator_client.h>
 #include <nyala/strategies/parameter_server/remote_parameters.h>
+#include <nyala/strategies/parameter_server/worker_functions.h>
 
 namespace nyala::detail {
 
 /// What a process of a ParameterServerStrategy has: its way to the servers, and one end of the coordination
 /// of the workers, by which the chief hands out the batches of an epoch.
-class ParameterServerJob {
+class ParameterServerJob : public std::enable_shared_from_this<ParameterServerJob> {
  public:
   /// A worker.
   ParameterServerJob(std::unique_ptr<RemoteParameters> parameters, std::unique_ptr<CoordinatorClient> client);
@@ -33,6 +35,16 @@ class ParameterServerJob {
   Coordinator& coordinator() { return *coordinator_; }
   CoordinatorClient& client() { return *client_; }
   const Times& times() const { return times_; }
+  /// Of the chief: functions that workers carry out.
+  ChiefOfFunctions& chief_of_functions();
+  WorkerFunctions& functions() { return functions_; }
+  /// A worker's place among those that the cluster has.
+  struct Place {
+    int index = 0, workers = 1;
+  };
+  Place place = {};
+  /// The optimizer by which servers apply what functions of this process give them; empty: none has yet.
+  std::weak_ptr<const void> served_optimizer;
   /// A worker's strategy: its replicas are those of a piece among all pieces of a step, which speak by what
   /// is given; null: they are alone again.
   std::function<void(std::shared_ptr<ProcessExchange>)> take_part;
@@ -45,6 +57,8 @@ class ParameterServerJob {
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<ParameterListener> listener_;
   std::unique_ptr<CoordinatorClient> client_;
+  std::unique_ptr<ChiefOfFunctions> chief_of_functions_;
+  WorkerFunctions functions_;
   Times times_ = {};
   uint64_t trainings_ = 0;
 };

@@ -234,7 +234,7 @@ std::vector<std::pair<RemoteParameters::Known*, Variable>> RemoteParameters::liv
   return all;
 }
 
-void RemoteParameters::publish() {
+bool RemoteParameters::publish() {
   Asking asking = this->asking(ParameterCallKind::assign);
   Tensors values;
   for (const auto& [known, variable] : living()) {
@@ -248,6 +248,7 @@ void RemoteParameters::publish() {
     known->written = variable.node().written();
     if (!variable.node().in_arena) known->base = value_here(variable).clone();
   }
+  return !values.empty();
 }
 
 void RemoteParameters::pull() {
@@ -292,7 +293,7 @@ void RemoteParameters::write(Known& known, const Variable& variable, const Varia
 }
 
 void RemoteParameters::set_rule(const std::string& text, const std::vector<std::string>& no_decay,
-                                const Variables& variables) {
+                                const Variables& variables, bool if_none) {
   Asking asking = this->asking(ParameterCallKind::set_rule);
   for (const Variable& variable : variables)
     if (is_remote_table(variable.node()))
@@ -302,6 +303,7 @@ void RemoteParameters::set_rule(const std::string& text, const std::vector<std::
   for (Asked& asked : asking) {
     asked.request.text = text;
     asked.request.names = no_decay;
+    asked.request.id = if_none ? 1 : 0;
   }
   ask(asking, true);
 }
@@ -372,7 +374,7 @@ Tensor RemoteParameters::part_of_state(const std::map<std::string, Tensor>& stat
   return whole->second.rows(place->part->rows.first, place->part->rows.count);
 }
 
-void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& state) {
+void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& state, bool if_new) {
   Asking have = this->asking(ParameterCallKind::state), asking = this->asking(ParameterCallKind::load_state);
   ask(have, true);
   for (size_t server = 0; server < have.size(); ++server)
@@ -384,6 +386,7 @@ void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& stat
       asking[server].request.entries.push_back(entry);
       asking[server].sent.push_back(bytes_of_tensor(value));
     }
+  for (Asked& asked : asking) asked.request.id = if_new ? 1 : 0;
   ask(asking);
   tables_->set_step(state);
 }
@@ -410,6 +413,14 @@ void RemoteParameters::take_share(const StepPiece& piece, int64_t global_rows) {
     if (!has_rows && piece.piece == 0) share.copy_from(value);
     variable.assign(share);
   }
+}
+
+// The n-th exchange of any function counts by the number of the function: consecutive ones are a range, which
+// servers remember in a few bytes. Processes have odd numbers.
+std::pair<uint64_t, uint64_t> RemoteParameters::next_exchange() {
+  if (next_exchange_ != 0) return {0, std::exchange(next_exchange_, 0)};
+  if (function_ != 0) return {2 * ++function_exchanges_, function_};
+  return {process_, ++own_exchanges_};
 }
 
 void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule, const Variables& active) {
@@ -440,15 +451,35 @@ void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule,
     return ask(asking, true);
   }
   const RemoteTables::Pushed rows = tables_->push(asking);
-  const uint64_t id = next_exchange_ ? next_exchange_ : ++own_exchanges_;
-  for (size_t server = 0; server < asking.size(); ++server) {
-    asking[server].request.process = next_exchange_ ? 0 : process_;
-    asking[server].request.id = id;
-    asking[server].request.seen = versions_[server];
-  }
-  next_exchange_ = 0;
+  number(asking);
   ask(asking);
   take_values(asking);
+}
+
+void RemoteParameters::number(Asking& exchange) {
+  const auto [process, id] = next_exchange();
+  for (size_t server = 0; server < exchange.size(); ++server) {
+    exchange[server].request.process = process;
+    exchange[server].request.id = id;
+    exchange[server].request.seen = versions_[server];
+  }
+}
+
+void RemoteParameters::push_changes() {
+  Asking asking = this->asking(ParameterCallKind::exchange);
+  Tensors changes;
+  for (const auto& [known, variable] : living()) {
+    if (variable.node().in_arena || variable.node().written() == known->written) continue;
+    check_can_be_added(variable);
+    changes.push_back(ops::subtract(value_here(variable), known->base));
+    add(asking, *known, variable, Sends::value, changes.back());
+  }
+  if (!changes.empty()) {
+    number(asking);
+    ask(asking);
+    take_values(asking);
+  }
+  publish();
 }
 
 UpdateRule& RemoteParameters::remote(UpdateRule& rule, ParameterStore& store) {
@@ -496,7 +527,7 @@ std::vector<uint64_t> RemoteParameters::restarts() {
     const ParameterReply& reply = asking[server].reply;
     const uint64_t before = std::exchange(lives_[server], reply.life);
     if (before == 0 || before == reply.life) continue;
-    if (reply.version == 0)
+    if (reply.number < 0.0)
       throw CommunicationError("parameter server " + std::to_string(server) +
                                " was started again and has lost its variables: it had no snapshot; give "
                                "serve_parameters() a folder for them");

@@ -54,22 +54,28 @@ class RemoteParameters {
   /// `variable` has taken the place of `twin`, which was made for it (adopt()).
   void moved(const Variable& twin, const Variable& variable);
   /// Values that the program has changed here since it made or got them are those of the servers from now on.
-  void publish();
+  /// False where there are none.
+  bool publish();
   /// All values become those of the servers.
   void pull();
 
   /// From now on gradients are applied by the rule that `text` stands for. The same one as before keeps its
-  /// state.
-  void set_rule(const std::string& text, const std::vector<std::string>& no_decay,
-                const Variables& variables);
+  /// state; where there is another one `if_none` throws StateError.
+  void set_rule(const std::string& text, const std::vector<std::string>& no_decay, const Variables& variables,
+                bool if_none = false);
   void set_learning_rate(double rate);
   /// The rule's own tensors of all servers, by name.
   std::map<std::string, Tensor> rule_state();
   /// Gives each server those of them that it has.
-  void load_rule_state(const std::map<std::string, Tensor>& state);
+  /// `if_new`: to servers alone that have not applied anything by their rule yet.
+  void load_rule_state(const std::map<std::string, Tensor>& state, bool if_new = false);
 
   /// Which number of all processes the next exchange has; 0: one of this process' own.
   void set_next_exchange(uint64_t id) { next_exchange_ = id; }
+  /// Until the end (0) exchanges are those of that scheduled function: where it is carried out again the same
+  /// ones, counted once.
+  void set_function(uint64_t id) { function_ = id, function_exchanges_ = 0; }
+  uint64_t function() const { return function_; }
   /// The next exchange is that of a piece of a synchronous step: it gives gradients and state to the servers,
   /// and nothing changes here or there before commit().
   void set_next_piece(const StepPiece& piece) { next_piece_ = piece; }
@@ -83,6 +89,10 @@ class RemoteParameters {
   /// that are not trained is added to theirs; the values of both and of the other variables `of_rule` become
   /// those of the servers.
   void exchange(ParameterStore& store, const Variables& of_rule, const Variables& active);
+
+  /// What was assigned here since the values came, outside of exchanges: to variables that are not trained it
+  /// is added on the servers, of others it is the value.
+  void push_changes();
 
   /// The rule that stands for `rule` in a step here: its update is exchange().
   UpdateRule& remote(UpdateRule& rule, ParameterStore& store);
@@ -127,6 +137,8 @@ class RemoteParameters {
   Known& known(const Variable& variable);
   Asking asking(ParameterCallKind kind) const;
   enum class Sends { nothing, value, gradient };
+  /// Whose exchange the next one is, and its number.
+  std::pair<uint64_t, uint64_t> next_exchange();
   /// Asks for a variable, part by part; `sent` is in its shape.
   void add(Asking& asking, Known& known, const Variable& variable, Sends sends = Sends::nothing,
            const Tensor& sent = {});
@@ -135,6 +147,7 @@ class RemoteParameters {
   /// be started anew. `brings_values`: the values here are as new as the answer.
   void ask(Asking& asking, bool all = false, bool brings_values = true);
   std::unique_ptr<ParameterCall> start(size_t server, Asked& asked, std::chrono::milliseconds timeout);
+  void number(Asking& exchange);
   void take_values(const Asking& asking);
   static void write(Known& known, const Variable& variable, const VariablePart& part, const std::byte* value);
   /// What a tensor of a server's rule belongs to.
@@ -150,7 +163,7 @@ class RemoteParameters {
   std::vector<std::unique_ptr<ParameterConnection>> servers_;
   Options options_;
   uint64_t process_;
-  uint64_t own_exchanges_ = 0, next_exchange_ = 0;
+  uint64_t own_exchanges_ = 0, next_exchange_ = 0, function_ = 0, function_exchanges_ = 0;
   StepPiece next_piece_;            // id 0: the next exchange is none
   std::vector<uint64_t> versions_;  // by server: of the values here
   std::vector<uint64_t> lives_;     // by server; 0: never asked

@@ -18,7 +18,9 @@ class MessageWriter;
 enum class ParameterCallKind : uint8_t {
   find,      ///< is there a variable of that name? The answer's entries say (`is_there`); no payload
   create,    ///< a variable with its first value; where there is one already that one stays
-  set_rule,  ///< `text` says how gradients are applied to the entries from now on
+  /// `text` says how gradients are applied to the entries from now on. Where another one does so already and
+  /// `id` is not 0 it is refused.
+  set_rule,
   set_rate,  ///< its learning rate becomes `number`
   pull,      ///< values of the entries
   /// Gradients of the trainable entries and what is added to the others, of those that are `is_there`;
@@ -34,8 +36,9 @@ enum class ParameterCallKind : uint8_t {
   restore,
   assign,      ///< values that replace those of the entries
   state,       ///< the rule's own tensors; the answer's entries name them
-  load_state,  ///< these
-  describe,    ///< text for people, and numbers; `number` is the mark of the snapshot that it began with
+  load_state,  ///< these; where `id` is not 0 and something has been applied by the rule, nothing
+  /// Text for people, and numbers; `number` is the mark of the snapshot that it began with, below 0 without.
+  describe,
   /// Write one, which has mark `id`, and keep the one before; the answer's `number` is 0 where there is no
   /// place for it.
   snapshot,

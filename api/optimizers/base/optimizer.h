@@ -24,6 +24,7 @@ class Optimizer {
 
   explicit operator bool() const { return node_ != nullptr; }
   /// Throws StateError for an empty handle, as everything but `bool` does.
+  const std::shared_ptr<BaseOptimizer>& shared() const { return node_; }
   BaseOptimizer& node() const { return detail::held(node_, "Optimizer", "give a name or an object"); }
   int64_t iterations() const { return node().iterations(); }
   double learning_rate() const { return node().learning_rate(); }

@@ -20,11 +20,25 @@ Json constraint_to_json(const Variable& variable) {
   return writer.config["constraint"];
 }
 
+/// The same optimizer has the same text everywhere and always: names count those of a program, and the rate
+/// is state, which servers are given apart.
+void forget_what_changes(Json& optimizer) {
+  Json& config = optimizer["config"];
+  config.erase("name");
+  if (config.contains("learning_rate") && config["learning_rate"].is_number()) config.erase("learning_rate");
+  if (!config.contains("optimizer_map")) return;
+  Json& map = config["optimizer_map"]["config"];
+  Json& entries = map["optimizer_map"];
+  forget_what_changes(map["default_optimizer"]);
+  for (const auto& [pattern, entry] : Json(entries).items()) forget_what_changes(entries[pattern]);
+}
+
 }  // namespace
 
 std::string text_of_rule(BaseOptimizer& optimizer,
                          const std::function<std::string(const Variable&)>& server_name) {
   Json rule = {{"optimizer", optimizer_to_json(optimizer)}, {"constraints", Json::object()}};
+  forget_what_changes(rule["optimizer"]);
   for (const Variable& variable : optimizer.variables())
     if (variable.node().spec.constraint)
       rule["constraints"][server_name(variable)] = constraint_to_json(variable);

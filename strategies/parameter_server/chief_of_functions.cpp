@@ -1,0 +1,110 @@
+#include <nyala/strategies/parameter_server/chief_of_functions.h>
+
+#include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
+#include <nyala/strategies/parameter_server/remote_error.h>
+
+namespace nyala::detail {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLook{200}, kBetweenLooks{500};
+
+/// A snapshot that fit() has asked for is older than all functions that are kept.
+uint64_t functions_at(uint64_t mark) { return mark >= kFunctionMarks ? mark - kFunctionMarks : 0; }
+
+}  // namespace
+
+ChiefOfFunctions::ChiefOfFunctions(RemoteParameters& parameters, Coordinator& coordinator,
+                                   std::chrono::milliseconds timeout, std::chrono::milliseconds snapshots)
+    : parameters_(parameters), coordinator_(coordinator), timeout_(timeout), between_snapshots_(snapshots) {
+  coordinator_.with_functions([](FunctionQueue& functions) { functions.keep_returned(true); });
+}
+
+std::shared_ptr<FunctionOutcome> ChiefOfFunctions::schedule(const std::string& name,
+                                                            std::vector<std::byte> arguments) {
+  rethrow_first_error();
+  const bool has_assigned = parameters_.publish();
+  for (const Follower& follower : followers) follower.publish();
+  look_after_servers(false);
+  if (has_assigned && has_snapshots_) snapshot();  // nobody assigns it again
+  const auto shared = std::make_shared<const std::vector<std::byte>>(std::move(arguments));
+  for (;;) {
+    if (auto outcome = coordinator_.schedule(name, shared)) return outcome;
+    if (!coordinator_.wait_for_functions(kLook)) look();
+    rethrow_first_error();
+  }
+}
+
+void ChiefOfFunctions::look() {
+  await_workers();
+  look_after_servers(false);
+}
+
+// A server that was started again after the last function had returned has lost it, too.
+void ChiefOfFunctions::join() {
+  do {
+    while (!coordinator_.wait_for_functions(kLook)) look();
+    look_after_servers(true);
+  } while (!coordinator_.wait_for_functions({}));
+  parameters_.pull();
+  for (const Follower& follower : followers) follower.take_over();
+  rethrow_first_error();
+}
+
+bool ChiefOfFunctions::done() {
+  rethrow_first_error();
+  look_after_servers(false);
+  return coordinator_.wait_for_functions({});
+}
+
+void ChiefOfFunctions::wait(const FunctionOutcome& outcome) {
+  while (!outcome.wait(kLook))
+    if (!coordinator_.wait_for_functions({})) look();
+}
+
+void ChiefOfFunctions::rethrow_first_error() {
+  std::optional<FunctionOutcome::Bytes> error;
+  coordinator_.with_functions([&](FunctionQueue& functions) {
+    if (!functions.has_error()) return;
+    functions.cancel_waiting("a function that was scheduled before it threw");
+    error = functions.take_error();
+  });
+  if (error) throw_error_of(*error);
+}
+
+/// As long as functions wait for any.
+void ChiefOfFunctions::await_workers() {
+  if (coordinator_.num_workers() > 0) return alone_since_.reset();
+  if (!alone_since_) alone_since_ = Clock::now();
+  if (Clock::now() - *alone_since_ < timeout_) return;
+  throw CommunicationError("ClusterCoordinator: no worker is there, and none came in " +
+                           std::to_string(timeout_.count() / 1000) + " s");
+}
+
+void ChiefOfFunctions::look_after_servers(bool now) {
+  if (!now && Clock::now() - looked_ < kBetweenLooks) return;
+  looked_ = Clock::now();
+  for (const uint64_t mark : parameters_.restarts()) {
+    int64_t again = 0;
+    coordinator_.with_functions(
+        [&](FunctionQueue& functions) { again = functions.again_since(functions_at(mark)); });
+    for (const Follower& follower : followers) follower.restarted();
+    log(LogChannel::warning, "a parameter server was started again from its snapshot; " +
+                                 std::to_string(again) + " functions are carried out once more");
+  }
+  if (has_snapshots_ && Clock::now() - saved_ >= between_snapshots_) snapshot();
+}
+
+void ChiefOfFunctions::snapshot() {
+  uint64_t mark = 0;
+  coordinator_.with_functions([&](FunctionQueue& functions) { mark = functions.mark(); });
+  has_snapshots_ = parameters_.snapshot(kFunctionMarks + mark);
+  coordinator_.with_functions([&](FunctionQueue& functions) {
+    functions.keep_returned(has_snapshots_);
+    functions.forget_until(mark);
+  });
+  saved_ = Clock::now();
+}
+
+}  // namespace nyala::detail

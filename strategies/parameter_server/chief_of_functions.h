@@ -1,0 +1,57 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nyala/strategies/parameter_server/coordinator.h>
+#include <nyala/strategies/parameter_server/remote_parameters.h>
+
+namespace nyala::detail {
+
+/// The chief's part of functions that workers carry out. While it waits it looks after the servers, too: they
+/// write snapshots, and what one that is started again has lost is done again. One thread at a time.
+class ChiefOfFunctions {
+ public:
+  /// `timeout`: so long it waits for workers where there are none. `snapshots`: the time between two.
+  ChiefOfFunctions(RemoteParameters& parameters, Coordinator& coordinator, std::chrono::milliseconds timeout,
+                   std::chrono::milliseconds snapshots);
+
+  /// Throws the first error of those before.
+  std::shared_ptr<FunctionOutcome> schedule(const std::string& name, std::vector<std::byte> arguments);
+  /// Waits until all have ended, and takes the servers' values. Throws the first error.
+  void join();
+  /// Whether all have ended. Throws the first error.
+  bool done();
+  /// Until it is no longer pending.
+  void wait(const FunctionOutcome& outcome);
+
+  /// What goes with the variables: `publish` when a function is scheduled, `take_over` when all have ended,
+  /// `restarted` when a server may have lost what was published.
+  struct Follower {
+    std::function<void()> publish, take_over, restarted;
+  };
+  std::vector<Follower> followers;
+
+ private:
+  void rethrow_first_error();
+  /// While functions wait or are carried out: whether all is well.
+  void look();
+  void look_after_servers(bool now);
+  void await_workers();
+  void snapshot();
+
+  using Clock = std::chrono::steady_clock;
+
+  RemoteParameters& parameters_;
+  Coordinator& coordinator_;
+  std::chrono::milliseconds timeout_, between_snapshots_;
+  Clock::time_point looked_ = {}, saved_ = {};
+  std::optional<Clock::time_point> alone_since_;
+  bool has_snapshots_ = true;
+};
+
+}  // namespace nyala::detail
