@@ -17,6 +17,7 @@ void add_convert(CLI::App& app);
 void add_new(CLI::App& app);
 void add_info(CLI::App& app);
 void add_launch(CLI::App& app);
+void add_serve(CLI::App& app);
 
 /// `value` of `name=value`, where `name` is one of `names`; the name is empty where there is none. A '=' in
 /// the path of a file is part of the path. Throws InvalidArgumentError where there is neither such a name nor

@@ -15,6 +15,7 @@
 #include <nyala/files/json/strict_json.h>
 #include <nyala/strategies/cluster/choose_cluster_resolver.h>
 #include <nyala/strategies/cluster/cluster_task.h>
+#include <nyala/strategies/parameter_server/parameter_server_job.h>
 #include <nyala/tools/images.h>
 #include <nyala/tools/options.h>
 
@@ -30,7 +31,8 @@ struct FitOptions {
   bool speaks = true;  // of several processes the first one
   int epochs = 1, verbose = kVerboseAuto;
   int64_t batch_size = 32, seed = -1;
-  bool no_shuffle = false, cache = false, skip_broken = false, trusted_network = false;
+  bool no_shuffle = false, cache = false, skip_broken = false, trusted_network = false, synchronous = false;
+  int64_t staleness = -1;
   double validation_split = 0.0;
   std::string data, preprocess, preemption_checkpoint;
   std::vector<int64_t> size;
@@ -112,6 +114,8 @@ auto in_words_of_options(F&& f) {
 
 Strategy strategy_of(const FitOptions& options) {
   if (options.strategy.empty()) check_is_alone();
+  if (options.strategy != "parameter_server" && (options.synchronous || options.staleness >= 0))
+    throw InvalidArgumentError("fit: --synchronous and --staleness go with --strategy parameter_server");
   const std::vector<std::string> devices = split(options.devices, "--devices");
   configure_devices(devices);
   const std::string name = !options.strategy.empty() ? options.strategy
@@ -124,9 +128,13 @@ Strategy strategy_of(const FitOptions& options) {
       return MultiWorkerMirroredStrategy(
           {.communication_options = {.trusted_network = options.trusted_network}, .devices = devices});
     });
+  if (name == "parameter_server")
+    return ParameterServerStrategy(
+        {.devices = devices, .staleness = options.staleness, .synchronous = options.synchronous});
   if (name != "one_device")
-    throw InvalidArgumentError("unknown strategy " + in_quotes(name) +
-                               ": expected one_device, mirrored, central_storage or multi_worker");
+    throw InvalidArgumentError(
+        "unknown strategy " + in_quotes(name) +
+        ": expected one_device, mirrored, central_storage, multi_worker or parameter_server");
   if (devices.size() > 1)
     throw InvalidArgumentError("one_device takes one device, received " + std::to_string(devices.size()));
   return OneDeviceStrategy(devices.empty() ? "cpu:0" : devices[0]);
@@ -134,6 +142,7 @@ Strategy strategy_of(const FitOptions& options) {
 
 /// Of several processes one tells what all have to say.
 bool speaks(const Strategy& strategy) {
+  if (ParameterServerJob* const job = strategy.node().parameter_server_job()) return job->is_chief();
   const ProcessExchange* const processes = strategy.node().processes();
   return !processes || processes->rank() == 0;
 }
@@ -279,6 +288,10 @@ History train(const Model& model, const FitOptions& options, const SignalWatch& 
 }
 
 void fit(FitOptions options) {
+  if (options.strategy == "parameter_server" && is_parameter_server()) {
+    if (const int status = serve_parameters()) throw ExitStatus{status};
+    return;
+  }
   check_data(options);
   if (!options.output.empty()) {
     check_model_output(options.output);
@@ -341,8 +354,14 @@ void add_fit(CLI::App& app) {
   command->add_option("--metrics", o->metrics, "names with commas, instead of the file's");
   command->add_option(
       "--strategy", o->strategy,
-      "one_device, mirrored, central_storage, or multi_worker: the processes of nyala launch or of "
-      "TF_CONFIG");
+      "one_device, mirrored, central_storage; multi_worker: the processes of nyala launch or of TF_CONFIG; "
+      "parameter_server: the tasks of nyala launch --ps or of TF_CONFIG");
+  command->add_flag("--synchronous", o->synchronous,
+                    "with parameter_server: workers train each batch together, with one device's numbers");
+  command
+      ->add_option("--staleness", o->staleness,
+                   "with parameter_server: at most so many updates by others while a batch is trained")
+      ->transform(whole_number(0));
   command->add_flag("--trusted-network", o->trusted_network,
                     "with multi_worker: nobody else is in the network between the hosts");
   command->add_option("--devices", o->devices, "cpu:0,cpu:1: one replica on each");

@@ -38,6 +38,11 @@ void add_servers(CLI::App& command, LaunchConfig& config) {
   ps->needs(workers);
   workers->needs(ps);
   command.add_flag("--chief", config.chief, "with --ps: one task more; the job ends when it ends")->needs(ps);
+  command
+      .add_option("--snapshots", config.snapshots,
+                  "with --ps: a folder where servers keep what they go on from when they are started again; "
+                  "by default one that is removed with the job")
+      ->needs(ps);
   for (const char* other :
        {"--processes", "--hosts", "--ssh", "--min-workers", "--rejoin-timeout", "--coordinator"})
     ps->excludes(other);

@@ -70,8 +70,8 @@ int main(int count, char** arguments) {
   app.footer("Example:\n  nyala predict model.keras --input x.npy --output y.npy");
   try {
     using namespace nyala::tools;
-    for (const auto add :
-         {add_predict, add_evaluate, add_fit, add_summary, add_convert, add_new, add_info, add_launch})
+    for (const auto add : {add_predict, add_evaluate, add_fit, add_summary, add_convert, add_new, add_info,
+                           add_launch, add_serve})
       add(app);
     refuse_empty_values(app);
     return run(app, count, arguments);

@@ -1,9 +1,13 @@
 #include <nyala/api/serving/serve_parameters.h>
 
+#include <csignal>
+#include <filesystem>
+
 #include <nyala/api/serving/optimizer_rule.h>
 #include <nyala/api/serving/row_optimizer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/backend/runtime/signal_watch.h>
 #include <nyala/strategies/cluster/choose_cluster_resolver.h>
 #include <nyala/strategies/parameter_server/parameter_server.h>
 #include <nyala/strategies/parameter_server/parameter_server_cluster.h>
@@ -11,6 +15,18 @@
 namespace nyala {
 
 using namespace nyala::detail;
+
+namespace {
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw IoError("serve_parameters: cannot make the folder for snapshots " + in_quotes(folder) + ": " +
+                  error.message());
+}
+
+}  // namespace
 
 bool is_parameter_server(const ServeConfig& config) {
   return choose_cluster_resolver(config.cluster_resolver).resolver->task_type() == "ps";
@@ -26,12 +42,17 @@ int serve_parameters(const ServeConfig& config) {
   const std::string folder = config.snapshot_folder.empty()
                                  ? Environment().get("NYALA_SNAPSHOTS").value_or("")
                                  : config.snapshot_folder;
+  if (!folder.empty()) make_folder(folder);
   const std::string snapshot =
       folder.empty() ? "" : folder + "/ps-" + std::to_string(chosen.resolver->task_id()) + ".snapshot";
+  const SignalWatch watch({SIGTERM});
   ParameterServer server(read_optimizer_rules(), snapshot, read_row_fillers());
   const auto listener = listen_parameters(cluster.own, control_security_of({}), server);
   log(LogChannel::info, "serving parameters on " + cluster.own.text());
-  while (!server.wait_until_stopped(std::chrono::hours(1))) {
+  while (!server.wait_until_stopped(std::chrono::milliseconds(200))) {
+    if (watch.signal() == 0) continue;
+    server.keep();
+    return 128 + SIGTERM;
   }
   return 0;
 }

@@ -238,7 +238,7 @@ void ChiefOfWorkers::warn_of_lost_batches() {
 void ChiefOfWorkers::snapshot() {
   if (!has_snapshots_) return;
   const uint64_t mark = job_.coordinator().mark();
-  has_snapshots_ = job_.parameters().snapshot(mark);
+  has_snapshots_ = job_.parameters().snapshot(mark) != SnapshotState::none;
   saved_ = std::chrono::steady_clock::now();
 }
 

@@ -99,10 +99,11 @@ void ChiefOfFunctions::look_after_servers(bool now) {
 void ChiefOfFunctions::snapshot() {
   uint64_t mark = 0;
   coordinator_.with_functions([&](FunctionQueue& functions) { mark = functions.mark(); });
-  has_snapshots_ = parameters_.snapshot(kFunctionMarks + mark);
+  const SnapshotState state = parameters_.snapshot(kFunctionMarks + mark);
+  has_snapshots_ = state != SnapshotState::none;
   coordinator_.with_functions([&](FunctionQueue& functions) {
     functions.keep_returned(has_snapshots_);
-    functions.forget_until(mark);
+    if (state != SnapshotState::failed) functions.forget_until(mark);
   });
   saved_ = Clock::now();
 }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <random>
+#include <utility>
 
 #include <nyala/backend/core/error.h>
 
@@ -49,13 +50,27 @@ CoordinatorClient::~CoordinatorClient() {
 
 // It is never answered: it ends with the chief, or with cancel().
 void CoordinatorClient::watch() {
+  std::function<void()> call;
   try {
     watch_->wait();
   } catch (const std::exception& error) {
     const std::lock_guard lock(mutex_);
     lost_ = error.what();
+    call = std::exchange(when_lost_, {});
   }
   chief_->cancel();
+  if (call) call();
+}
+
+void CoordinatorClient::when_lost(std::function<void()> call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (lost_.empty()) {
+      when_lost_ = std::move(call);
+      return;
+    }
+  }
+  call();
 }
 
 CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request, const SentBytes& sent,

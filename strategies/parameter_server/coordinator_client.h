@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,6 +27,8 @@ class CoordinatorClient {
   CoordinatorClient(std::unique_ptr<ParameterConnection> chief, std::chrono::milliseconds timeout);
   ~CoordinatorClient();
 
+  /// Called once, by another thread or this one, when the chief is gone or this object is destroyed.
+  void when_lost(std::function<void()> call);
   /// That of the chief's random numbers.
   uint64_t seed() const { return seed_; }
   /// Waits until that training begins, or tells that it is over. Throws CommunicationError where the chief is
@@ -63,6 +66,7 @@ class CoordinatorClient {
   std::unique_ptr<ParameterCall> watch_;
   std::mutex mutex_;
   std::string lost_;  // why the chief is; "" as long as it is there
+  std::function<void()> when_lost_;
   std::thread watcher_;
 };
 

@@ -9,6 +9,7 @@
 #include <random>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/files/base/file_errors.h>
 #include <nyala/strategies/communicators/combine.h>
@@ -244,7 +245,7 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       describe(reply);
       break;
     case ParameterCallKind::snapshot:
-      reply.number = snapshot(request) ? 1.0 : 0.0;
+      reply.number = static_cast<double>(snapshot(request));
       break;
     case ParameterCallKind::stop:
       stopped_ = true;
@@ -340,7 +341,7 @@ bool ParameterServer::set_rule(const ParameterRequest& request) {
 
 // A server that goes on from a snapshot has the rule that nobody says a second time.
 void ParameterServer::keep_rule() {
-  if (last_mark_) write_snapshot(*last_mark_, false);
+  if (last_mark_) try_to_write_snapshot(*last_mark_, false);
 }
 
 ServerRule& ParameterServer::rule() const {
@@ -426,6 +427,7 @@ bool ParameterServer::commit(const StepPiece& any) {
   if (!active.empty()) apply(rule().rule_for(*store_, active), active, of_active);
   for (const auto& [name, value] : state) variables_.at(name).assign(value);
   applied_[0].insert(any.id);
+  has_committed_ = true;
   pieces_.clear();
   count(0);
   return true;
@@ -517,14 +519,32 @@ void ParameterServer::load_state(const ParameterRequest& request, const Bytes& p
   if (is_new) keep_rule();
 }
 
-// While nothing is applied: which exchanges it has and what they made of the variables belong together.
 // What the mark stands for an earlier life had, which this one has not.
-bool ParameterServer::snapshot(const ParameterRequest& request) {
-  if (snapshot_path_.empty()) return false;
-  if (request.seen == 0 || request.seen == life_) write_snapshot(request.id, true);
-  return true;
+SnapshotState ParameterServer::snapshot(const ParameterRequest& request) {
+  if (snapshot_path_.empty()) return SnapshotState::none;
+  if (request.seen != 0 && request.seen != life_) return SnapshotState::written;
+  return try_to_write_snapshot(request.id, true) ? SnapshotState::written : SnapshotState::failed;
 }
 
+// A full disk does not end a training: the snapshot before stays.
+bool ParameterServer::try_to_write_snapshot(uint64_t mark, bool keeps_last) {
+  try {
+    write_snapshot(mark, keeps_last);
+    return true;
+  } catch (const std::exception& error) {
+    log(LogChannel::warning, std::string("parameter server: no snapshot was written: ") + error.what());
+    return false;
+  }
+}
+
+// In a synchronous training a snapshot is what all servers had after one step, which this would not be.
+void ParameterServer::keep() {
+  const std::lock_guard lock(mutex_);
+  if (!snapshot_path_.empty() && !variables_.empty() && !has_committed_)
+    try_to_write_snapshot(last_mark_.value_or(0), true);
+}
+
+// While nothing is applied: which exchanges it has and what they made of the variables belong together.
 void ParameterServer::write_snapshot(uint64_t mark, bool keeps_last) {
   ServerSnapshot snapshot{.version = version_,
                           .mark = mark,
@@ -546,9 +566,11 @@ void ParameterServer::write_snapshot(uint64_t mark, bool keeps_last) {
       values.push_back(value);
     }
   tables_.write(snapshot, values);
+  const std::string beside = snapshot_path_ + ".next";
+  write_server_snapshot(beside, snapshot, values);
   if (keeps_last && std::filesystem::exists(snapshot_path_))
     std::filesystem::rename(snapshot_path_, path_before());
-  write_server_snapshot(snapshot_path_, snapshot, values);
+  std::filesystem::rename(beside, snapshot_path_);
   last_mark_ = mark;
 }
 

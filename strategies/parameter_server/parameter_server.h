@@ -36,6 +36,9 @@ class ParameterServer final : public ParameterService {
 
   /// False where nobody has said in that time that the job is over.
   bool wait_until_stopped(std::chrono::milliseconds time);
+  /// Before its end, with a path: a snapshot of what there is, under the mark of the last one; none in a
+  /// synchronous training, where servers go back together.
+  void keep();
 
  private:
   class Receiver;
@@ -64,10 +67,11 @@ class ParameterServer final : public ParameterService {
   static void answer_bytes(Bytes bytes, ParameterAnswer& answer);
   void answer_state(ParameterReply& reply, ParameterAnswer& answer);
   void load_state(const ParameterRequest& request, const Bytes& payload);
-  bool snapshot(const ParameterRequest& request);
+  SnapshotState snapshot(const ParameterRequest& request);
   /// `keeps_last`: the one before stays, too.
   void write_snapshot(uint64_t mark, bool keeps_last);
   void keep_rule();
+  bool try_to_write_snapshot(uint64_t mark, bool keeps_last);
   std::string path_before() const { return snapshot_path_ + ".before"; }
   bool restore(uint64_t mark);
   void go_on_from(const std::string& path);
@@ -93,6 +97,7 @@ class ParameterServer final : public ParameterService {
   HeldPieces pieces_;
   std::vector<uint64_t> staleness_;  // exchanges by it; the last count is of all that were staler
   uint64_t repeated_ = 0;
+  bool has_committed_ = false;  // a step of a synchronous training
   std::optional<uint64_t> began_with_, last_mark_;  // of snapshots; none: it began anew, there is none
   bool stopped_ = false;
 };

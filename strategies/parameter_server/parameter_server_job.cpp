@@ -6,7 +6,9 @@ namespace nyala::detail {
 
 ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> parameters,
                                        std::unique_ptr<CoordinatorClient> client)
-    : parameters_(std::move(parameters)), client_(std::move(client)) {}
+    : parameters_(std::move(parameters)), client_(std::move(client)) {
+  client_->when_lost([&servers = *parameters_] { servers.cancel(); });
+}
 
 ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> parameters,
                                        std::unique_ptr<Coordinator> coordinator,

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/ops/elementwise/binary.h>
 #include <nyala/backend/ops/shape/concatenate.h>
@@ -164,7 +165,11 @@ void RemoteParameters::ask(Asking& asking, bool all, bool brings_values) {
       try {
         asking[server].reply = decode_parameter_reply(calls[server]->wait());
         calls[server].reset();
-      } catch (const PeerLostError&) {
+      } catch (const CommunicationError& error) {
+        if (is_cancelled_)
+          throw PeerLostError(
+              "ParameterServerStrategy: the chief is gone, and the parameter servers end with it");
+        if (!dynamic_cast<const PeerLostError*>(&error)) throw;
         if (std::chrono::steady_clock::now() > deadline) throw;
         std::this_thread::sleep_for(kPause);
         calls[server] = start(server, asking[server], options_.timeout);
@@ -509,14 +514,22 @@ void RemoteParameters::restore(uint64_t mark) {
                                "cannot go on");
 }
 
-bool RemoteParameters::snapshot(uint64_t mark) {
+SnapshotState RemoteParameters::snapshot(uint64_t mark) {
   Asking asking = this->asking(ParameterCallKind::snapshot);
   for (size_t server = 0; server < asking.size(); ++server) {
     asking[server].request.id = mark;
     asking[server].request.seen = lives_[server];
   }
   ask(asking, true);
-  return std::ranges::all_of(asking, [](const Asked& asked) { return asked.reply.number != 0.0; });
+  const auto any_is = [&](SnapshotState state) {
+    return std::ranges::any_of(
+        asking, [=](const Asked& asked) { return asked.reply.number == static_cast<double>(state); });
+  };
+  if (any_is(SnapshotState::none)) return SnapshotState::none;
+  if (!any_is(SnapshotState::failed)) return SnapshotState::written;
+  log(LogChannel::warning,
+      "a parameter server could not write its snapshot, and says why; the one before stays");
+  return SnapshotState::failed;
 }
 
 std::vector<uint64_t> RemoteParameters::restarts() {
@@ -534,6 +547,11 @@ std::vector<uint64_t> RemoteParameters::restarts() {
     marks.push_back(static_cast<uint64_t>(reply.number));
   }
   return marks;
+}
+
+void RemoteParameters::cancel() noexcept {
+  is_cancelled_ = true;
+  for (const auto& server : servers_) server->cancel();
 }
 
 std::string RemoteParameters::describe() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -98,14 +99,17 @@ class RemoteParameters {
   UpdateRule& remote(UpdateRule& rule, ParameterStore& store);
 
   /// Servers write snapshots, which the mark is kept with; one that was started again since restarts() does
-  /// not. False where one has no place for it.
-  bool snapshot(uint64_t mark);
+  /// not. `none` where one has no place for it; `failed`, of which it warns, where one could not write it.
+  SnapshotState snapshot(uint64_t mark);
   /// Of a server that was started again since the last call, or since it was first asked: the mark of the
   /// snapshot that it goes on from. Throws CommunicationError where it had none.
   std::vector<uint64_t> restarts();
   /// All servers go back to their snapshot of that mark. Throws CommunicationError where one has none.
   void restore(uint64_t mark);
 
+  /// The job is over: whoever waits for servers here, or asks them later, throws PeerLostError. From any
+  /// thread.
+  void cancel() noexcept;
   /// Text for people: what each server says of itself, and how stale gradients were.
   std::string describe();
   /// The job is over.
@@ -161,6 +165,7 @@ class RemoteParameters {
   std::vector<std::pair<Known*, Variable>> living();
 
   std::vector<std::unique_ptr<ParameterConnection>> servers_;
+  std::atomic<bool> is_cancelled_ = false;
   Options options_;
   uint64_t process_;
   uint64_t own_exchanges_ = 0, next_exchange_ = 0, function_ = 0, function_exchanges_ = 0;

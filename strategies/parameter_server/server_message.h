@@ -39,8 +39,7 @@ enum class ParameterCallKind : uint8_t {
   load_state,  ///< these; where `id` is not 0 and something has been applied by the rule, nothing
   /// Text for people, and numbers; `number` is the mark of the snapshot that it began with, below 0 without.
   describe,
-  /// Write one, which has mark `id`, and keep the one before; the answer's `number` is 0 where there is no
-  /// place for it.
+  /// Write one, which has mark `id`, and keep the one before; the answer's `number` is a SnapshotState.
   snapshot,
   /// A table of rows, whose first values the server makes: `text` is the initializer, `id` its key. Two
   /// entries: the part that lies here, which begins at row `seen`, and the variable as a whole.
@@ -52,6 +51,9 @@ enum class ParameterCallKind : uint8_t {
   set_step,
   stop,  ///< the job is over
 };
+
+/// What became of a snapshot: there is no place for it, it is there, it could not be written.
+enum class SnapshotState : uint8_t { none, written, failed };
 
 /// A tensor that a message speaks of.
 struct ParameterEntry {

@@ -2,8 +2,8 @@
 // parameter_worker <what>. Chief and workers say the loss, a sum of the weights and (the chief) the updates
 // in the end. What: "turns" (no gradient is stale), "free", "together" (synchronously), "one_device"; "kill
 // worker 0", "kill ps 0", "kill chief 0" (the chief's callback does it in the seventh batch, once), free or
-// behind "together, "; "throw" (the model of worker 0 throws in its third step); "other" (worker 0 has
-// another optimizer). Each process leaves its number in a file.
+// behind "together, ", "term" likewise; "throw" (the model of worker 0 throws in its third step); "other"
+// (worker 0 has another optimizer). Each process leaves its number in a file.
 #include <unistd.h>
 
 #include <chrono>
@@ -23,16 +23,18 @@ namespace {
 
 /// When both workers take part.
 struct Killer : Callback {
-  Killer(std::string whom, const Strategy& strategy) : whom_(std::move(whom)), strategy_(strategy) {}
+  Killer(int signal, std::string whom, const Strategy& strategy)
+      : signal_(signal), whom_(std::move(whom)), strategy_(strategy) {}
   void on_train_batch_end(int64_t, Logs&) override {
     if (++steps_ != 7) return;
     for (int look = 0; look < 2000 && strategy_.describe().find("2 workers") == std::string::npos; ++look)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     int pid = 0;
-    if (std::ifstream(whom_ + ".pid") >> pid) ::kill(pid, SIGKILL);
+    if (std::ifstream(whom_ + ".pid") >> pid) ::kill(pid, signal_);
   }
 
  private:
+  int signal_;
   std::string whom_;
   Strategy strategy_;
   int steps_ = 0;
@@ -62,8 +64,9 @@ int train(const std::string& what, const Strategy& strategy, bool says_updates) 
                  .loss = "mse"});
   const Tensor x = ops::sin(ops::reshape(ops::arange(960.0), {240, 4})), y = ops::sum(x, {1}, true);
   std::vector<CallbackArgument> callbacks;
-  if (const size_t kill = what.find("kill "); kill != what.npos)
-    callbacks.emplace_back(Killer(what.substr(kill + 5), strategy));
+  for (const auto& [word, signal] : {std::pair("kill ", SIGKILL), std::pair("term ", SIGTERM)})
+    if (const size_t kill = what.find(word); kill != what.npos)
+      callbacks.emplace_back(Killer(signal, what.substr(kill + 5), strategy));
   const History history =
       model.fit(x, y, {.batch_size = 12, .epochs = 4, .verbose = 0, .callbacks = callbacks});
   double weights = 0;

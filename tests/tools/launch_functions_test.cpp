@@ -24,11 +24,10 @@ class LaunchFunctions : public ToolTest {
   }
   /// Two servers and two workers in the test's folder, where the processes leave their numbers.
   ToolRun launch(const std::string& what, const std::string& restarts = "10") const {
-    const std::string command = "cd " + folder_.path().string() +
-                                " && exec env NYALA_SNAPSHOTS=. " NYALA_TEST_PROGRAMS "/function_worker " +
-                                what;
-    return run({"launch", "--ps", "2", "--workers", "2", "--chief", "--restarts", restarts, "--", "sh", "-c",
-                command});
+    const std::string command =
+        "cd " + folder_.path().string() + " && exec " NYALA_TEST_PROGRAMS "/function_worker " + what;
+    return run({"launch", "--ps", "2", "--workers", "2", "--chief", "--restarts", restarts, "--grace", "2",
+                "--", "sh", "-c", command});
   }
 };
 

@@ -117,9 +117,34 @@ TEST_F(LaunchParameterServers, AKilledWorkerCostsItsBatch) {
 }
 
 TEST_F(LaunchParameterServers, AKilledServerGoesOnFromItsSnapshot) {
-  const ToolRun result = train("kill ps 0", 2, 2, "NYALA_SNAPSHOTS=.");
+  const ToolRun result = train("kill ps 0", 2, 2);
   expect_trained(result, 3);
   EXPECT_THAT(result.err, AllOf(HasSubstr("ps 0 was ended by SIGKILL"), HasSubstr("from its snapshot")));
+}
+
+TEST_F(LaunchParameterServers, SnapshotsLieWhereTheyAreToldTo) {
+  const std::string folder = (folder_.path() / "new" / "snapshots").string();
+  const ToolRun result = train("kill ps 0", 2, 2, "", {"--snapshots", folder});
+  expect_trained(result, 3);
+  EXPECT_TRUE(std::filesystem::exists(folder + "/ps-0.snapshot"));
+  const ToolRun none = train("free", 1, 1, "", {"--snapshots", "/proc/none", "--restarts", "0", "--grace", "1"});
+  EXPECT_NE(none.status, 0);
+  EXPECT_THAT(none.err, HasSubstr("cannot make the folder for snapshots '/proc/none'"));
+}
+
+TEST_F(LaunchParameterServers, AServerThatIsAskedToEndWritesASnapshot) {
+  const ToolRun result = train("term ps 0", 2, 2);
+  expect_trained(result, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("ps 0 was ended by SIGTERM"), HasSubstr("from its snapshot")));
+}
+
+TEST_F(LaunchParameterServers, TheServeCommandIsAServer) {
+  const std::string command =
+      "case $TF_CONFIG in *'\"type\":\"ps\"'*) exec " NYALA_BINARY_DIR "/tools/nyala serve;; esac; cd " +
+      folder_.path().string() + " && exec " NYALA_TEST_PROGRAMS "/parameter_worker turns";
+  expect_one_devices_numbers(
+      run({"launch", "--ps", "2", "--workers", "2", "--chief", "--", "sh", "-c", command}), 3);
+  EXPECT_THAT(run({"serve"}).err, HasSubstr("this process is no parameter server"));
 }
 
 TEST_F(LaunchParameterServers, AKilledServerWithoutSnapshotsIsTheEnd) {

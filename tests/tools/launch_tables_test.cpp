@@ -20,10 +20,10 @@ TEST_F(LaunchTables, ATableFourTimesLargerThanTheAddressSpaceOfAWorkerTrains) {
 #endif
   const int64_t bytes = int64_t{1600} << 20, columns = 64;
   const std::string program = NYALA_TEST_PROGRAMS "/table_worker";
-  const ToolRun result =
-      run({"launch", "--ps", "2", "--workers", "1", "--chief", "--", "env", "MALLOC_ARENA_MAX=2",
-           "OMP_NUM_THREADS=1", program, std::to_string(bytes / (columns * 4)), std::to_string(columns),
-           std::to_string(bytes / 4), "3", "zeros", "sgd"});
+  const ToolRun result = run({"launch", "--ps", "2", "--workers", "1", "--chief", "--", "env",
+                              "NYALA_SNAPSHOTS=", "MALLOC_ARENA_MAX=2", "OMP_NUM_THREADS=1", program,
+                              std::to_string(bytes / (columns * 4)), std::to_string(columns),
+                              std::to_string(bytes / 4), "3", "zeros", "sgd"});
   EXPECT_EQ(result.status, 0) << result.err;
   const std::regex line("loss ([0-9.]+) after ([0-9.]+), the whole table is larger than the memory");
   int said = 0;

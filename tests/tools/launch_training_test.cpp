@@ -201,6 +201,34 @@ TEST_F(LaunchTraining, TheFitCommandWritesOnce) {
               HasSubstr("the processes disagree on '--trusted-network': rank 0 on"));
 }
 
+TEST_F(LaunchTraining, TheFitCommandTrainsOnParameterServers) {
+  const std::string model = file("model.keras");
+  classifier().save(model);
+  const std::string x = saved("x.npy", numbers({40, 4}, 1)), y = saved("y.npy", labels(40));
+  const Words fit = {"fit",      model, "--input", x,   "--target",  y,
+                     "--epochs", "2",   "--seed",  "4", "--verbose", "2"};
+  const auto with = [&](Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  run_well(with(fit, {"--output", file("one.keras")}));
+  const Words launch = {"launch", "--ps",    "2",  "--workers",
+                        "2",      "--chief", "--", NYALA_BINARY_DIR "/tools/nyala"};
+  const Words by_servers = with(with(launch, fit), {"--strategy", "parameter_server"});
+  for (const Words& mode : {Words{"--synchronous"}, Words{"--staleness", "0"}}) {
+    const ToolRun result = run_well(with(
+        with(by_servers, mode), {"--output", file("by_servers.keras"), "--history", file("history.json")}));
+    EXPECT_THAT(result.out, HasSubstr("[chief] "));
+    EXPECT_THAT(result.out, testing::Not(HasSubstr("[worker ")));
+    expect_same_weights(load_model(file("by_servers.keras")), load_model(file("one.keras")), 1e-5f);
+    EXPECT_TRUE(std::filesystem::remove(file("history.json")));
+    EXPECT_TRUE(std::filesystem::remove(file("by_servers.keras")));
+  }
+  run_well(with(by_servers, {"--output", file("free.keras")}));
+  EXPECT_TRUE(std::filesystem::exists(file("free.keras")));
+  EXPECT_THAT(run(with(fit, {"--synchronous"})).err, HasSubstr("go with --strategy parameter_server"));
+}
+
 TEST_F(LaunchTraining, TheVariablesOfOtherLaunchersWork) {
   const std::vector<double> one = alone();
   const std::string port = std::to_string(20000 + ::getpid() % 12000), address = "127.0.0.1:" + port;

@@ -11,13 +11,14 @@
 #include <nyala/tools/launch/line_streams.h>
 #include <nyala/tools/launch/rank_plan.h>
 #include <nyala/tools/launch/rank_process.h>
+#include <nyala/tools/launch/temporary_folder.h>
 
 namespace nyala::tools {
 
 /// Starts the ranks of a launch and stays with them to their end.
 class Launcher {
  public:
-  /// Throws IoError where a folder for logs cannot be made.
+  /// Throws IoError where a folder for logs or snapshots cannot be made.
   explicit Launcher(LaunchConfig config);
 
   /// The exit status: 0 where all ranks ended with it; that of the first rank that failed, 128 + its signal
@@ -63,6 +64,7 @@ class Launcher {
   std::string name_of(const Rank& rank) const;
 
   LaunchConfig config_;
+  std::optional<TemporaryFolder> snapshots_;
   GroupGuard guard_;
   std::unique_ptr<detail::ControlServer> server_;
   std::vector<Rank> ranks_;

@@ -14,7 +14,9 @@ struct LaunchConfig {
   int ps = 0;              ///< parameter servers; 0: ranks alike
   int workers = 0;         ///< with ps
   bool chief = false;      ///< with ps: one task more, which ends the others when it ends
-  int restarts = 0;        ///< of ranks that failed, in all
+  std::string snapshots =
+      {};            ///< with ps: their folder; empty: NYALA_SNAPSHOTS, else one that goes with the job
+  int restarts = 0;  ///< of ranks that failed, in all
   bool restarts_chief = true;
   std::string logs = {};         ///< folder for what each rank writes; empty: none
   int min_workers = 0;           ///< so few go on without those that failed; 0: all are needed

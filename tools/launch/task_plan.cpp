@@ -40,6 +40,8 @@ std::vector<RankPlan> plan_tasks(const LaunchConfig& config) {
     const int index = indices[static_cast<size_t>(task.rank)];
     const Json place = {{"cluster", cluster}, {"task", {{"type", task.job}, {"index", index}}}};
     task.variables = {{"TF_CONFIG", place.dump()}};
+    if (task.job == "ps" && !config.snapshots.empty())
+      task.variables.emplace_back("NYALA_SNAPSHOTS", config.snapshots);
     if (!Environment().has("OMP_NUM_THREADS"))
       task.variables.emplace_back("OMP_NUM_THREADS", share_of_cores(config));
   }

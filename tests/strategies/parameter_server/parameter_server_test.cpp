@@ -300,7 +300,7 @@ TEST(ParameterServer, OneThatIsStartedAgainGoesOnFromItsSnapshot) {
   one.remote->set_rule("1", {}, {a});
   EXPECT_TRUE(one.remote->restarts().empty());
   one.push(a, 1.0, 1);
-  EXPECT_TRUE(one.remote->snapshot(77));
+  EXPECT_EQ(one.remote->snapshot(77), detail::SnapshotState::written);
   one.push(a, 1.0, 2);
   EXPECT_THAT(floats(a.value()), ElementsAre(-1.0f, -1.0f));
   server.restart();
@@ -314,6 +314,63 @@ TEST(ParameterServer, OneThatIsStartedAgainGoesOnFromItsSnapshot) {
   EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
   one.push(a, 1.0, 2);
   EXPECT_THAT(floats(a.value()), ElementsAre(-1.0f, -1.0f));
+}
+
+TEST(ParameterServer, BeforeItsEndItKeepsWhatItHas) {
+  const ScratchFolder folder;
+  RestartedServer server(folder.file("ps-0.snapshot"));
+  Process one(server.parameters(std::chrono::seconds(10)));
+  const Variable a = one.make("a", 1.0);
+  one.remote->restarts();
+  one.remote->snapshot(5);
+  one.remote->set_rule("1", {}, {a});
+  one.push(a, 1.0, 1);
+  static_cast<detail::ParameterServer&>(*server.server->service).keep();
+  server.restart();
+  EXPECT_THAT(one.remote->restarts(), ElementsAre(5u));
+  one.push(a, 1.0, 1);  // it has that, and the rule
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
+}
+
+TEST(ParameterServer, ARuleThatWasSetAfterTheSnapshotIsKept) {
+  const ScratchFolder folder;
+  RestartedServer server(folder.file("ps-0.snapshot"));
+  Process one(server.parameters(std::chrono::seconds(10)));
+  const Variable a = one.make("a", 1.0);
+  one.remote->restarts();
+  one.remote->snapshot(0);
+  one.remote->set_rule("1", {}, {a});
+  server.restart();
+  EXPECT_THAT(one.remote->restarts(), ElementsAre(0u));
+  one.push(a, 1.0, 1);
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
+}
+
+TEST(ParameterServer, ASnapshotThatCannotBeWrittenLeavesTheOneBefore) {
+  const ScratchFolder folder;
+  const std::string path = folder.file("ps-0.snapshot");
+  RestartedServer server(path);
+  Process one(server.parameters(std::chrono::seconds(10)));
+  const Variable a = one.make("a", 1.0);
+  one.remote->restarts();
+  EXPECT_EQ(one.remote->snapshot(1), detail::SnapshotState::written);
+  std::filesystem::create_directory(path + ".next");
+  EXPECT_EQ(one.remote->snapshot(2), detail::SnapshotState::failed);
+  server.restart();
+  EXPECT_THAT(one.remote->restarts(), ElementsAre(1u));
+}
+
+TEST(ParameterServer, ACancelledJobIsKnownToWhoWaitsForAServer) {
+  RestartedServer server("");
+  Process one(server.parameters(std::chrono::hours(1)));
+  const Variable a = one.make("a", 1.0);
+  server.server->service = nullptr;
+  std::thread cancels([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    one.remote->cancel();
+  });
+  EXPECT_THAT(error_text<PeerLostError>([&] { one.remote->pull(); }), HasSubstr("the chief is gone"));
+  cancels.join();
 }
 
 TEST(ParameterServer, ASnapshotKeepsTheOrderOfTheRulesVariables) {
@@ -333,7 +390,7 @@ TEST(ParameterServer, OneThatHasLostItsVariablesIsAnError) {
   Process one(server.parameters(std::chrono::seconds(10)));
   const Variable a = one.make("a", 1.0);
   EXPECT_TRUE(one.remote->restarts().empty());
-  EXPECT_FALSE(one.remote->snapshot(1));
+  EXPECT_EQ(one.remote->snapshot(1), detail::SnapshotState::none);
   server.restart();
   EXPECT_THAT(error_text<CommunicationError>([&] { one.remote->restarts(); }), HasSubstr("no snapshot"));
 }
