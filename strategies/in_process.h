@@ -129,7 +129,8 @@ class InProcessStrategy final : public StrategyNode {
   std::vector<std::unique_ptr<Tape>> tapes_;
   CaughtError first_error_;
   std::vector<Pending> pending_;
-  std::map<const VariableNode*, Gathered> gathered_;  // between steps that only gather
+  /// Between steps that only gather. A variable that is gone is none that is made where it lay.
+  std::map<std::weak_ptr<const TapeSource>, Gathered, std::owner_less<>> gathered_;
   UpdateRule* manual_ = nullptr;                      // of the apply_gradients() that goes on
   bool manual_applies_ = false;
   bool run_has_rule_ = false;

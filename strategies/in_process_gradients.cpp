@@ -130,8 +130,9 @@ void InProcessStrategy::apply_alone(const GradientUpdate& update) {
 void InProcessStrategy::claim_gradients(const UpdateRule& rule, const void* owner, bool applies,
                                         bool accumulates) {
   if (applies && !accumulates && gathered_.empty()) return;
+  std::erase_if(gathered_, [](const auto& entry) { return entry.first.expired(); });
   for (const Variable& variable : rule.variables()) {
-    const auto found = gathered_.find(&variable.node());
+    const auto found = gathered_.find(variable.node().weak_from_this());
     if (accumulates && found != gathered_.end() && found->second.owner == owner && found->second.is_lost)
       throw StateError(
           "the gradients of variable " + in_quotes(variable.path()) +
@@ -141,8 +142,8 @@ void InProcessStrategy::claim_gradients(const UpdateRule& rule, const void* owne
   }
   for (const Variable& variable : rule.variables()) {
     if (!applies) {
-      gathered_[&variable.node()] = {owner};
-    } else if (const auto found = gathered_.find(&variable.node()); found != gathered_.end()) {
+      gathered_[variable.node().weak_from_this()] = {owner};
+    } else if (const auto found = gathered_.find(variable.node().weak_from_this()); found != gathered_.end()) {
       found->second.is_lost = true;
       if (found->second.owner == owner) gathered_.erase(found);
     }

@@ -127,7 +127,8 @@ TEST_F(LaunchParameterServers, SnapshotsLieWhereTheyAreToldTo) {
   const ToolRun result = train("kill ps 0", 2, 2, "", {"--snapshots", folder});
   expect_trained(result, 3);
   EXPECT_TRUE(std::filesystem::exists(folder + "/ps-0.snapshot"));
-  const ToolRun none = train("free", 1, 1, "", {"--snapshots", "/proc/none", "--restarts", "0", "--grace", "1"});
+  const ToolRun none =
+      train("free", 1, 1, "", {"--snapshots", "/proc/none", "--restarts", "0", "--grace", "1"});
   EXPECT_NE(none.status, 0);
   EXPECT_THAT(none.err, HasSubstr("cannot make the folder for snapshots '/proc/none'"));
 }

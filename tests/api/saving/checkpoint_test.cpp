@@ -316,5 +316,29 @@ TEST_F(CheckpointTest, FoldersThatCannotBeMade) {
                folder_.file("none/c.weights.h5")));
 }
 
+// A model that is made where a destroyed one lay has nothing of it: neither its variables' gradients, nor that
+// these are lost.
+TEST(Checkpoint, GoesOnInsideOfACycleOfAccumulationWhateverWasDestroyedBefore) {
+  const ScratchFolder folder;
+  const Tensor x = Tensor::ones({24, 5}), y = Tensor::ones({24, 1});
+  const auto made = [](const Optimizer& optimizer) {
+    Sequential model({Input({5}), Dense(6), Dense(4), Dense(1)});
+    model.compile({.optimizer = optimizer, .loss = "mse"});
+    return model;
+  };
+  for (int i = 0; i < 30; ++i) {
+    made(RMSprop()).fit(x, y, {.verbose = 0});
+    {
+      const Sequential half = made(SGD({.gradient_accumulation_steps = 4}));
+      for (int step = 0; step < 2; ++step) half.train_on_batch(x, y);
+      Checkpoint(half).save(folder.file("half.weights.h5"));
+    }
+    made(RMSprop()).fit(x, y, {.verbose = 0});
+    const Sequential restored = made(SGD({.gradient_accumulation_steps = 4}));
+    Checkpoint(restored).restore(folder.file("half.weights.h5"));
+    for (int step = 0; step < 4; ++step) ASSERT_NO_THROW(restored.train_on_batch(x, y)) << i;
+  }
+}
+
 }  // namespace
 }  // namespace nyala
