@@ -1,6 +1,7 @@
 #include <nyala/strategies/adoptable.h>
 
 #include <nyala/backend/parameters/variable_changes.h>
+#include <nyala/strategies/assign_by_rows.h>
 #include <nyala/strategies/contexts.h>
 #include <nyala/strategies/parameter_server/parameter_server_job.h>
 
@@ -20,12 +21,15 @@ Tensor host_copy(const Variable& variable) {
   return host;
 }
 
-Move prepare(const Variable& variable, ParameterStore& store) {
+Move prepare(const Variable& variable, ParameterStore& store, bool has_rows_of_batch) {
   VariableSpec spec = variable.node().spec;
   const Tensor value = host_copy(variable);
   spec.initialize = [&value](const Tensor& place) { place.copy_from(value); };
   Variable twin = store.create(spec);
-  twin.assign(value);  // of a sum over replicas each copy takes a share
+  if (has_rows_of_batch)
+    detail::assign_by_rows(twin, value);
+  else
+    twin.assign(value);  // of a sum over replicas each copy takes a share
   return {variable, twin};
 }
 
@@ -49,9 +53,13 @@ void exchange(const Move& move) {
 void detail::move_into(Adoptable& owner, const std::shared_ptr<StrategyNode>& strategy) {
   ParameterStore& store = strategy->store();
   std::vector<Move> moves;
-  for (const Variable& variable : owner.variables())
-    if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&store))
-      moves.push_back(prepare(variable, store));
+  const auto add = [&](const Variables& variables, bool have_rows_of_batch) {
+    for (const Variable& variable : variables)
+      if (variable.node().owner.lock().get() != static_cast<SegmentOwner*>(&store))
+        moves.push_back(prepare(variable, store, have_rows_of_batch));
+  };
+  add(owner.variables(), false);
+  add(owner.hidden_state(), true);
   owner.leave_strategy();
   for (const Move& move : moves) exchange(move);
   if (ParameterServerJob* const job = strategy->parameter_server_job())

@@ -11,6 +11,8 @@ class StrategyNode;
 /// Something that owns variables and can change to another strategy.
 class Adoptable : public ParameterOwner {
  public:
+  /// State with a row for each row of the batch, which moves, too, and is among no variables.
+  virtual Variables hidden_state() const { return {}; }
   /// Called before its variables move.
   virtual void leave_strategy() = 0;
   /// Called after its variables have moved to `strategy`.

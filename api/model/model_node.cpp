@@ -38,6 +38,10 @@ Variables ModelNode::variables() const {
   return Layer(const_cast<ModelNode*>(this)->shared_from_this()).weights();
 }
 
+Variables ModelNode::hidden_state() const {
+  return Layer(const_cast<ModelNode*>(this)->shared_from_this()).hidden_state();
+}
+
 namespace {
 
 std::string home_of(const Variable& variable) {

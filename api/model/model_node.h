@@ -34,6 +34,7 @@ class ModelNode : public LayerNode, public Adoptable {
   void build(Builder& builder, const Shapes& inputs) override;
 
   Variables variables() const override;
+  Variables hidden_state() const override;
   /// Keras' model.layers.
   virtual std::vector<Layer> layers() const;
   /// Names of the outputs, for losses, metrics and history; made up where the model has none.

@@ -18,6 +18,7 @@
 #include <nyala/backend/runtime/status_word.h>
 #include <nyala/files/base/file_errors.h>
 #include <nyala/files/hdf5/file.h>
+#include <nyala/strategies/assign_by_rows.h>
 
 namespace nyala {
 
@@ -146,6 +147,38 @@ void restore_own_metrics(const Model& model, const OwnMetricStates& states) {
     metrics[i].sums().set_parts(metrics[i].node(), states[i], places);
 }
 
+std::string hidden_state(size_t index) { return at("hidden_state/" + std::to_string(index)); }
+
+/// What stateful layers keep from batch to batch.
+void write_hidden_state(const Model& model, hdf5::Writer& writer) {
+  const Variables variables = model.model_node().hidden_state();
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Tensor value = Tensor::empty(variables[i].shape(), variables[i].dtype());
+    value.copy_from(variables[i].value());
+    writer.write_dataset(hidden_state(i), value);
+  }
+}
+
+/// Empty where the file has none.
+Tensors read_hidden_state(const Model& model, const hdf5::Group& root) {
+  Tensors values;
+  const Variables variables = model.model_node().hidden_state();
+  for (size_t i = 0; i < variables.size() && root.has_dataset(hidden_state(i)); ++i) {
+    const hdf5::Dataset dataset = root.dataset(hidden_state(i));
+    if (dataset.shape() != variables[i].shape() || dataset.dtype() != variables[i].dtype())
+      throw ShapeError("state of " + in_quotes(variables[i].path()) + ": expected shape " +
+                       variables[i].shape().to_string() + ", found " + dataset.shape().to_string());
+    values.push_back(Tensor::empty(dataset.shape(), dataset.dtype()));
+    dataset.read({static_cast<std::byte*>(values.back().raw()), values.back().bytes()});
+  }
+  return values;
+}
+
+void restore_hidden_state(const Model& model, const Tensors& values) {
+  const Variables variables = model.model_node().hidden_state();
+  for (size_t i = 0; i < values.size(); ++i) assign_by_rows(variables[i], values[i]);
+}
+
 void write_training(const Model& model, hdf5::Writer& writer) {
   const ResumePoint& resume = model.model_node().resume_point();
   write_list<int64_t>(writer, "step", {resume.train_step});
@@ -166,6 +199,7 @@ struct Content {
   SavedSums sums;
   std::vector<std::pair<Optimizer, Tensors>> gathered;
   OwnMetricStates own_metrics;
+  Tensors hidden_state;
 };
 
 SavedSums read_sums(const hdf5::Group& root) {
@@ -200,6 +234,7 @@ Content read_content(const Model& model, const hdf5::Group& root) {
   content.shuffle_seed = read_list<int64_t>(root, "shuffle_seed");
   content.sums = read_sums(root);
   content.own_metrics = read_own_metrics(model, root);
+  content.hidden_state = read_hidden_state(model, root);
   for (const auto& [name, optimizer] : gathering_optimizers(model))
     content.gathered.emplace_back(optimizer, read_gathered(model, name, root));
   return content;
@@ -210,6 +245,7 @@ void restore_content(const Model& model, Content content) {
   for (size_t i = 0; i < content.random_keys.size(); ++i)
     *own[i] = std::bit_cast<uint64_t>(content.random_keys[i]);
   restore_own_metrics(model, content.own_metrics);
+  restore_hidden_state(model, content.hidden_state);
   for (const auto& [optimizer, gathered] : content.gathered)
     restore_gathered(model, optimizer.node(), gathered);
   if (!model.compiled()) return;
@@ -232,6 +268,7 @@ void write_checkpoint(const Model& model, const std::string& path, const Trainin
   write_list(writer, "random_keys", keys);
   if (model.compiled()) write_training(model, writer);
   write_own_metrics(model, writer);
+  write_hidden_state(model, writer);
   for (const auto& [name, optimizer] : gathering_optimizers(model))
     write_gathered(model, name, optimizer.node(), writer);
   write_once(model.model_node(), [&] { writer.save(path); });

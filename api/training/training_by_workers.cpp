@@ -41,6 +41,18 @@ void check_merges(const ModelNode& model) {
                      " keeps metrics of its own, which lie in each worker; give metrics to compile()");
 }
 
+/// The next batch goes on from what this one leaves: by one worker at a time, or by all together.
+void check_state_of_rows(const ModelNode& model, const Coordinator& coordinator) {
+  if (coordinator.is_synchronous() || coordinator.takes_turns()) return;
+  for (const Variable& variable : variables_with_state(model))
+    if (is_sum_over_replicas(variable))
+      throw InvalidArgumentError(
+          "ParameterServerStrategy: " + in_quotes(variable.path()) +
+          " keeps a state which the next batch goes on from (a stateful recurrent layer), and workers train "
+          "batches at the same time; expected .staleness = 0 or .synchronous = true, or the layer without "
+          "`stateful`");
+}
+
 /// Rows, then losses and metrics.
 std::vector<double> values_of(ModelNode& model) {
   const EpochSums& sums = model.epoch_sums();
@@ -62,6 +74,7 @@ ChiefOfWorkers::ChiefOfWorkers(ModelNode& model, ParameterServerJob& job) : mode
 void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   training_ = job_.next_training();  // of a fit that is refused, too: workers count it
   check_merges(model_);
+  check_state_of_rows(model_, job_.coordinator());
   BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
   RemoteParameters& parameters = job_.parameters();
   check_can_be_served(optimizer, parameters);
@@ -98,8 +111,8 @@ void ChiefOfWorkers::train_epoch(int64_t epoch, int64_t batches, const std::func
         break;
       case CoordinatorEvent::Kind::epoch_over:
         snapshot();  // batches of an epoch that is over cannot be trained again
-        warn_of_lost_batches();
-        return;
+        if (!take_up_lost_batches()) return;
+        break;
       case CoordinatorEvent::Kind::failed:
         throw CommunicationError(event.text);
       case CoordinatorEvent::Kind::step_done:
@@ -216,23 +229,24 @@ bool ChiefOfWorkers::looks_now() {
 /// A server that was started again has what its snapshot has; the rest is trained once more.
 void ChiefOfWorkers::look_after_servers() {
   if (!looks_now()) return;
-  for (const uint64_t mark : job_.parameters().restarts()) {
-    give_rate();  // it may have an older one
-    const int64_t again = job_.coordinator().again_since(mark);
-    log(LogChannel::warning, "a parameter server was started again from its snapshot; " +
-                                 std::to_string(again) + " batches that came after it are trained once more");
-  }
+  take_up_lost_batches();
   if (std::chrono::steady_clock::now() - saved_ >= job_.times().snapshots) snapshot();
 }
 
-void ChiefOfWorkers::warn_of_lost_batches() {
-  const uint64_t mark = job_.coordinator().mark();
-  for (const uint64_t began_with : job_.parameters().restarts())
-    if (began_with != mark)
-      log(LogChannel::warning,
-          "a parameter server was started again from its snapshot when the epoch was over: what came after "
-          "the "
-          "snapshot is lost");
+/// Also of an epoch all of whose batches were done; not of one that was stopped.
+bool ChiefOfWorkers::take_up_lost_batches() {
+  const uint64_t now = job_.coordinator().mark();
+  int64_t all = 0;
+  for (const uint64_t mark : job_.parameters().restarts()) {
+    give_rate();  // it may have an older one
+    const int64_t again = job_.coordinator().again_since(mark);
+    log(LogChannel::warning,
+        "a parameter server was started again from its snapshot; " + std::to_string(again) +
+            " batches that came after it are trained once more" +
+            (again == 0 && mark != now ? ", others are lost with the end of their epoch" : ""));
+    all += again;
+  }
+  return all > 0;
 }
 
 void ChiefOfWorkers::snapshot() {

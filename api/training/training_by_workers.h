@@ -49,8 +49,8 @@ class ChiefOfWorkers {
   void train_epoch_in_steps(int64_t epoch, int64_t batches, const std::function<bool(int64_t)>& done);
   StepEnd train_step(int64_t epoch, int64_t batch);
   bool keep_stand(int64_t batch);
-  /// Of an epoch that is over.
-  void warn_of_lost_batches();
+  /// Of servers that were started again. False where there are none to train once more.
+  bool take_up_lost_batches();
   /// Servers go back to where one that was lost goes on from. Returns the batch of the epoch.
   int64_t go_back();
   void add(const std::vector<double>& values);

@@ -350,6 +350,12 @@ int64_t Coordinator::again_since(uint64_t mark) {
     again = dispenser_.again_since(mark < kFunctionMarks ? mark : 0).again;  // before all of this epoch
     again_ += again;
     given_.clear();
+    if (again > 0) {  // an epoch that was over goes on
+      epoch_is_on_ = true;
+      std::erase_if(events_, [](const CoordinatorEvent& event) {
+        return event.kind == CoordinatorEvent::Kind::epoch_over;
+      });
+    }
   }
   answer_waiting();
   return again;

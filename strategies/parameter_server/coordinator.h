@@ -66,6 +66,8 @@ class Coordinator final : public ParameterService {
   void stop_epoch();
 
   bool is_synchronous() const { return options_.is_synchronous; }
+  /// Workers train one after the other: no gradient is stale.
+  bool takes_turns() const { return options_.staleness == 0; }
   /// Of synchronous training: the next batch is trained, in pieces. step_done comes when all are done, where
   /// the data has no such batch epoch_over.
   void begin_step(int64_t epoch, int64_t batch, int64_t step);

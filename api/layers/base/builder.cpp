@@ -72,7 +72,9 @@ Variable Builder::state(const std::string& name, const Shape& shape, const Initi
 }
 
 Variable Builder::hidden_state(const std::string& name, const Shape& shape, Aggregation aggregation) {
-  return make(name, shape, "zeros", false, aggregation);
+  Variable variable = make(name, shape, "zeros", false, aggregation);
+  node_.hidden_.push_back(variable);
+  return variable;
 }
 
 void Builder::build(const Layer& layer, const Shapes& inputs) { layer.node().ensure_built(inputs); }

@@ -165,6 +165,7 @@ void LayerNode::ensure_built(const Shapes& inputs) {
   } catch (...) {
     weights_.resize(num_weights);
     state_.resize(num_state);
+    hidden_.clear();
     sublayers_.erase(sublayers_.begin() + num_sublayers, sublayers_.end());
     rethrow_with_prefix(place(*this));
   }
@@ -361,13 +362,19 @@ Outputs Layer::call_all(const std::vector<Tensor>& inputs) const {
 
 namespace {
 
-enum class Part { trainable, rest, all };
+enum class Part { trainable, rest, all, hidden };
 
 void collect(const LayerNode& node, Part part, Variables& out) {
-  for (const Variable& weight : node.own_weights())
-    if (part == Part::all || weight.trainable() == (part == Part::trainable)) out.push_back(weight);
-  if (part != Part::trainable)
-    for (const Variable& state : node.own_state()) out.push_back(state);
+  const auto add = [&out](const Variables& variables) {
+    out.insert(out.end(), variables.begin(), variables.end());
+  };
+  if (part == Part::hidden) {
+    add(node.own_hidden_state());
+  } else {
+    for (const Variable& weight : node.own_weights())
+      if (part == Part::all || weight.trainable() == (part == Part::trainable)) out.push_back(weight);
+    if (part != Part::trainable) add(node.own_state());
+  }
   for (const auto& [attribute, layer] : node.sublayers()) collect(layer.node(), part, out);
 }
 
@@ -399,6 +406,12 @@ Variables Layer::non_trainable_weights() const {
 Variables Layer::weights() const {
   Variables out;
   collect(node(), Part::all, out);
+  return unique_variables(out);
+}
+
+Variables Layer::hidden_state() const {
+  Variables out;
+  collect(node(), Part::hidden, out);
   return unique_variables(out);
 }
 

@@ -126,6 +126,8 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   /// Own variables in creation order, trainable when made and not.
   const Variables& own_weights() const { return weights_; }
   const Variables& own_state() const { return state_; }
+  /// Own state that is among no weights and in no file: that of stateful recurrent layers.
+  const Variables& own_hidden_state() const { return hidden_; }
   const std::vector<RegularizedWeight>& regularized() const { return regularized_; }
 
   /// Numbers the passes out of training that begin with this node, from 1. Thread-safe.
@@ -165,7 +167,7 @@ class LayerNode : public std::enable_shared_from_this<LayerNode> {
   DType dtype_ = DType::float32;
   mutable Shapes output_shapes_;  // written only while a graph is traced or a layer is built
   mutable std::vector<std::weak_ptr<const GraphNode>> calls_;  // likewise; a call holds its layer
-  Variables weights_, state_;
+  Variables weights_, state_, hidden_;
   std::vector<RegularizedWeight> regularized_;
   std::vector<std::pair<std::string, Layer>> sublayers_;
   mutable std::atomic<uint64_t> passes_{0};
@@ -215,6 +217,9 @@ class Layer {
   /// Keras' other names for the same: `variable.path()` names one, `get_weights()` gives the values. Metrics
   /// hold no variables, and seeds are none.
   Variables variables() const { return weights(); }
+  /// State that is among no weights, in no file and in no summary: what stateful recurrent layers keep from
+  /// batch to batch.
+  Variables hidden_state() const;
   Variables trainable_variables() const { return trainable_weights(); }
   Variables non_trainable_variables() const { return non_trainable_weights(); }
   /// Values of weights() on the host, copied.

@@ -10,6 +10,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/random.h>
+#include <nyala/strategies/assign_by_rows.h>
 
 namespace nyala {
 
@@ -35,12 +36,8 @@ std::vector<Optimizer> optimizers_of(const ModelNode& model) {
   return all;
 }
 
-bool is_sum(const Variable& variable) {
-  return variable.synchronization() == Synchronization::on_read && variable.aggregation() == Aggregation::sum;
-}
-
 Tensor value_of(const Variable& variable) {
-  const bool is_whole_here = !is_sum(variable) && !variable.node().copies[0].is_abstract();
+  const bool is_whole_here = !is_sum_over_replicas(variable) && !variable.node().copies[0].is_abstract();
   return is_whole_here ? variable.node().copies[0] : variable.value();
 }
 
@@ -131,12 +128,27 @@ bool can_be_copied(const ModelNode& model) {
   });
 }
 
-bool is_copied_together(const ModelNode& model) { return std::ranges::any_of(model.variables(), is_sum); }
+bool is_sum_over_replicas(const Variable& variable) {
+  return variable.synchronization() == Synchronization::on_read && variable.aggregation() == Aggregation::sum;
+}
+
+Variables variables_with_state(const ModelNode& model) {
+  Variables all = model.variables();
+  const Variables hidden = model.hidden_state();
+  all.insert(all.end(), hidden.begin(), hidden.end());
+  return all;
+}
+
+bool is_copied_together(const ModelNode& model) {
+  return std::ranges::any_of(variables_with_state(model), is_sum_over_replicas);
+}
 
 void copy_state(ModelNode& model, TrainingState& state) {
   size_t count = 0;
-  const Variables variables = model.variables();
-  for (const Variable& variable : variables) put(value_of(variable), state, count);
+  const Variables variables = variables_with_state(model);
+  Tensors values;  // first: where a process is lost in a sum over all, the copy before stays whole
+  for (const Variable& variable : variables) values.push_back(value_of(variable));
+  for (const Tensor& value : values) put(value, state, count);
   state.optimizers.clear();
   for (const Optimizer& optimizer : optimizers_of(model)) put(optimizer.node(), variables, state, count);
   state.values.resize(count);
@@ -148,9 +160,14 @@ void copy_state(ModelNode& model, TrainingState& state) {
 }
 
 void restore_state(ModelNode& model, const TrainingState& state) {
-  const Variables variables = model.variables();
+  const Variables variables = variables_with_state(model);
+  const size_t num_weights = variables.size() - model.hidden_state().size();
   auto value = state.values.begin();
-  for (const Variable& variable : variables) variable.assign(*value++);
+  for (size_t i = 0; i < variables.size(); ++i, ++value)
+    if (i < num_weights)
+      variables[i].assign(*value);
+    else
+      assign_by_rows(variables[i], *value);
   const std::vector<Optimizer> optimizers = optimizers_of(model);
   for (size_t i = 0; i < optimizers.size(); ++i) {
     const TrainingState::Built& built = state.optimizers.at(i);
@@ -166,7 +183,7 @@ void restore_state(ModelNode& model, const TrainingState& state) {
 
 uint64_t kind_of_state(const ModelNode& model) {
   uint64_t number = mix_key(0, model.has_call() ? "model" : "parts");
-  for (const Variable& variable : model.variables())
+  for (const Variable& variable : variables_with_state(model))
     number = mix_key(mix_key(mix_key(number, variable.path()), variable.shape().to_string()),
                      name_of(variable.dtype()));
   for (const Optimizer& optimizer : optimizers_of(model))

@@ -16,6 +16,7 @@
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/files/hdf5/writer.h>
+#include <nyala/nyala.h>
 #include <nyala/tests/api/saving/interrupted_training.h>
 #include <nyala/tests/support/error_text.h>
 #include <nyala/tests/support/scratch_folder.h>
@@ -316,8 +317,41 @@ TEST_F(CheckpointTest, FoldersThatCannotBeMade) {
                folder_.file("none/c.weights.h5")));
 }
 
-// A model that is made where a destroyed one lay has nothing of it: neither its variables' gradients, nor that
-// these are lost.
+TEST(Checkpoint, StatefulLayersGoOnWithTheirState) {
+  configure_logical_devices("cpu", 3);
+  const ScratchFolder folder;
+  const auto fit = [](const Model& model) {
+    const Tensor x = ops::sin(ops::reshape(ops::arange(210.0), {35, 3, 2}));
+    return model.fit(x, ops::sum(x, {1}), {.batch_size = 7, .verbose = 0, .shuffle = false}).last("loss");
+  };
+  const auto made = [](const Strategy& strategy) {
+    return strategy.scope([] {
+      set_random_seed(1);
+      Sequential model({Input({3, 2}, {.batch_size = 7}), LSTM(4, {.stateful = true}), Dense(2)});
+      model.compile({.optimizer = SGD(0.1), .loss = "mse"});
+      return model;
+    });
+  };
+  const Sequential alone = made(OneDeviceStrategy("cpu:0"));
+  fit(alone);
+  Checkpoint(alone).save(folder.file("stateful.weights.h5"));
+  const double loss = fit(alone);
+  for (const int devices : {1, 2, 3}) {
+    const std::vector<std::string> names = {"cpu:0", "cpu:1", "cpu:2"};
+    const MirroredStrategy strategy({.devices = {names.begin(), names.begin() + devices}});
+    const Sequential restored = made(strategy);
+    Checkpoint(restored).restore(folder.file("stateful.weights.h5"));
+    EXPECT_NEAR(fit(restored), loss, 1e-6) << devices;
+    Checkpoint(restored).save(folder.file("again.weights.h5"));
+    const Sequential again = made(OneDeviceStrategy("cpu:0"));
+    Checkpoint(again).restore(folder.file("again.weights.h5"));
+    EXPECT_NEAR(fit(again), fit(restored), 1e-6) << devices;
+  }
+  configure_logical_devices("cpu", 1);
+}
+
+// A model that is made where a destroyed one lay has nothing of it: neither its variables' gradients, nor
+// that these are lost.
 TEST(Checkpoint, GoesOnInsideOfACycleOfAccumulationWhateverWasDestroyedBefore) {
   const ScratchFolder folder;
   const Tensor x = Tensor::ones({24, 5}), y = Tensor::ones({24, 1});

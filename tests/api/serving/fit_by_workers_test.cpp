@@ -234,6 +234,18 @@ TEST(FitByWorkers, ConstraintsThatServersCannotKeepAreRefused) {
       AllOf(HasSubstr("'net/hidden/kernel'"), HasSubstr("'Halving'"), HasSubstr("register_serializable")));
 }
 
+TEST(FitByWorkers, StatefulLayersAreRefusedWhereWorkersTrainAtTheSameTime) {
+  LocalCluster cluster(1, detail::read_optimizer_rules());
+  const ParameterServerStrategy chief = cluster.chief();
+  const auto scope = chief.scope();
+  Sequential net({Input({2, 4}, {.batch_size = 10}), LSTM(3, {.stateful = true}), Dense(1)});
+  net.compile({.optimizer = "sgd", .loss = "mse"});
+  const Tensor x = ops::reshape(features(100), {50, 2, 4});
+  EXPECT_THAT(error_text<InvalidArgumentError>(
+                  [&] { net.fit(x, targets(50), {.batch_size = 10, .verbose = 0, .shuffle = false}); }),
+              AllOf(HasSubstr("rnn_state"), HasSubstr(".staleness = 0")));
+}
+
 TEST(FitByWorkers, ModelsThatWereAdoptedTrain) {
   LocalCluster cluster(2, detail::read_optimizer_rules());
   const auto adopted = [](const Strategy& strategy) {

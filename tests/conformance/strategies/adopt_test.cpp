@@ -63,6 +63,30 @@ TEST(Adopt, ATrainedModelGoesOnUnderAStrategy) {
   });
 }
 
+TEST(Adopt, StatefulLayersKeepTheirState) {
+  const auto made = [] {
+    set_random_seed(1);
+    Sequential model({Input({3, 2}, {.batch_size = 7}), LSTM(4, {.stateful = true}), Dense(2)});
+    model.compile({.optimizer = SGD(0.1), .loss = "mse"});
+    return model;
+  };
+  const auto train_stateful = [](const Model& model) {
+    model.fit(noise(1, {21, 3, 2}), noise(2, {21, 2}),
+              {.batch_size = 7, .epochs = 2, .verbose = 0, .shuffle = false});
+  };
+  clear_session();
+  const Sequential alone = made();
+  train_stateful(alone);
+  train_stateful(alone);
+  at_every_place([&](const Place&, const Strategy& strategy) {
+    const Sequential model = made();
+    train_stateful(model);
+    strategy.adopt(model);
+    train_stateful(model);
+    expect_near(weights_of(model), weights_of(alone));
+  });
+}
+
 TEST(Adopt, BackIntoAStrategyThatTrainedItBefore) {
   clear_session();
   const auto expected = trained_without_moving();

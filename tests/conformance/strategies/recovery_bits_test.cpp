@@ -41,6 +41,7 @@ struct Way {
   std::vector<Kill> more = {};
 
   bool has_table() const { return name == "table"; }
+  bool is_stateful() const { return name == "stateful"; }
   bool knows_best() const { return name == "callbacks_that_know_the_best_epoch"; }
   bool has_memory() const { return name == "callbacks_with_a_memory"; }
 
@@ -63,6 +64,7 @@ struct Way {
 
   /// Of few rows of a table that is large enough for them to travel, some of them twice in a batch.
   Tensor x() const {
+    if (is_stateful()) return ops::reshape(inputs(), {kRows, 1, 5}).rows(0, 5 * kBatch);
     if (!has_table()) return inputs();
     std::vector<int64_t> ids;
     for (int64_t i = 0; i < kRows * 4; ++i) ids.push_back(i * i % 23);
@@ -72,6 +74,12 @@ struct Way {
   Model model() const {
     if (has_table()) {
       const Sequential made({Input({4}, {.dtype = "int64"}), Embedding(90'000, 3), Flatten(),
+                             Dense(3, {.activation = "softmax"})});
+      made.compile({.optimizer = Adam(0.01), .loss = "sparse_categorical_crossentropy"});
+      return made;
+    }
+    if (is_stateful()) {
+      const Sequential made({Input({1, 5}, {.batch_size = kBatch}), LSTM(4, {.stateful = true}),
                              Dense(3, {.activation = "softmax"})});
       made.compile({.optimizer = Adam(0.01), .loss = "sparse_categorical_crossentropy"});
       return made;
@@ -112,6 +120,7 @@ struct Way {
           EarlyStopping({.monitor = "loss", .min_delta = 10, .patience = 5, .restore_best_weights = true}));
     }
     if (name == "own_steps") return model.fit(inputs(), wave({kRows, 2}, 0.9), config);
+    if (is_stateful()) return model.fit(x(), labels().rows(0, 5 * kBatch), config);
     config.validation_data = {x().rows(0, 20), labels().rows(0, 20)};
     if (name != "dataset") return model.fit(x(), labels(), config);
     config.batch_size = 0;
@@ -120,7 +129,8 @@ struct Way {
     return model.fit(rows.map([](Element row, DrawStream& draws) {
                            row.x[0] = row.x[0] * (1.0 + 0.1 * draws.uniform());
                            return row;
-                         }).batch(kBatch),
+                         })
+                         .batch(kBatch),
                      config);
   }
 };
@@ -143,7 +153,7 @@ class RecoveryOverProcesses : public ::testing::TestWithParam<Way> {
     if (self.is_first()) {
       EXPECT_THAT(several.describe(), HasSubstr("fit keeps its state in memory every "));
     }
-    model.predict(GetParam().x(), {.verbose = 0});  // all go on together
+    model.predict(GetParam().x(), {.batch_size = kBatch, .verbose = 0});  // all go on together
     self.notes.write("final-" + std::to_string(self.slot),
                      bits_of(model, history) + GetParam().written(self.notes.folder()));
   }
@@ -162,7 +172,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Way{"at_the_end", {"epoch_end", 2, 3}}, Way{"before_an_epoch", {"epoch_begin", 0, 2}},
                       Way{"own_steps", {"batch_end", 0, 8}}, Way{"accumulating", {"batch_end", 1, 10}},
                       Way{"three_at_once", {"batch_end", 0, 4}}, Way{"dataset", {"batch_end", 2, 8}},
-                      Way{"table", {"batch_end", 1, 9}}, Way{"callbacks_with_a_memory", {"batch_end", 0, 9}},
+                      Way{"table", {"batch_end", 1, 9}}, Way{"stateful", {"batch_end", 1, 8}},
+                      Way{"callbacks_with_a_memory", {"batch_end", 0, 9}},
                       // Nobody is left who has seen the best epoch; the last one is lost in the hooks.
                       Way{"callbacks_that_know_the_best_epoch",
                           {"batch_end", 0, 9},
