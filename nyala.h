@@ -8,6 +8,34 @@
 
 // Programs and older libraries have macros of these names; they are as before behind the headers. Mean and
 // Sum can then not be named by them.
+#pragma push_macro("A")
+#undef A
+#pragma push_macro("B")
+#undef B
+#pragma push_macro("C")
+#undef C
+#pragma push_macro("D")
+#undef D
+#pragma push_macro("E")
+#undef E
+#pragma push_macro("F")
+#undef F
+#pragma push_macro("K")
+#undef K
+#pragma push_macro("M")
+#undef M
+#pragma push_macro("P")
+#undef P
+#pragma push_macro("R")
+#undef R
+#pragma push_macro("S")
+#undef S
+#pragma push_macro("T")
+#undef T
+#pragma push_macro("U")
+#undef U
+#pragma push_macro("V")
+#undef V
 #pragma push_macro("N")
 #undef N
 #pragma push_macro("index")
@@ -74,6 +102,20 @@
 #include <nyala/strategies/parameter_server_strategy.h>
 #include <nyala/strategies/seed_generator.h>
 
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("K")
+#pragma pop_macro("M")
+#pragma pop_macro("P")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
 #pragma pop_macro("N")
 #pragma pop_macro("index")
 #pragma pop_macro("id")

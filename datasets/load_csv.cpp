@@ -73,7 +73,7 @@ class CsvReader {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size())
-      fail("a number in column " + std::to_string(column), "'" + std::string(text) + "'");
+      fail("a number in column " + std::to_string(column), in_quotes(text));
     return value;
   }
 

@@ -87,7 +87,7 @@ void ImageApplication::check_options() const {
 
 void ImageApplication::check_weights() const {
   if (is_random(config_.weights)) return;
-  if (!imagenet() && !std::filesystem::is_regular_file(checked_path(config_.weights)))
+  if (!imagenet() && !is_file(config_.weights))
     throw NotFoundError(traits_.name +
                         ": expected weights 'none', 'imagenet' or the path of a file; there is no file '" +
                         config_.weights + "'" + did_you_mean(config_.weights, {"none", "imagenet"}));

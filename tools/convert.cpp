@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <nyala/files/base/file_bytes.h>
+#include <nyala/files/base/file_errors.h>
 #include <nyala/tools/architecture.h>
 #include <nyala/tools/options.h>
 
@@ -44,7 +45,7 @@ Model model_of(const ConvertOptions& options) {
                                "' holds weights alone: name the model that they are of with --model "
                                "(a .keras, whole-model .h5 or .json file, or an architecture: MobileNetV2)");
   }
-  if (!std::filesystem::exists(options.model)) {
+  if (!is_there(options.model)) {
     ArchitectureOptions architecture = options.architecture;
     architecture.name = options.model;
     architecture.weights = options.in;
@@ -62,7 +63,7 @@ Model model_of(const ConvertOptions& options) {
 
 /// What would say nothing is an error that says what belongs together.
 void check_options(const ConvertOptions& options) {
-  if (!options.given.empty() && (options.model.empty() || std::filesystem::exists(options.model)))
+  if (!options.given.empty() && (options.model.empty() || is_there(options.model)))
     throw InvalidArgumentError("convert: " + quoted_list(options.given) +
                                ": for an architecture that --model names, and no file");
 }

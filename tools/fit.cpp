@@ -48,13 +48,16 @@ struct SayNotKept : Callback {
 /// Ends training after the step in which a signal came.
 class StopOnSignal : public Callback {
  public:
-  explicit StopOnSignal(const SignalWatch& watch) : watch_(watch) {}
+  StopOnSignal(const SignalWatch& watch, bool& stopped) : watch_(watch), stopped_(stopped) {}
   void on_train_batch_end(int64_t, Logs&) override {
-    if (watch_.signal()) model().set_stop_training(true);
+    if (!watch_.signal()) return;
+    stopped_ = true;
+    model().set_stop_training(true);
   }
 
  private:
   const SignalWatch& watch_;
+  bool& stopped_;
 };
 
 /// The names between commas; none of an empty list. Throws InvalidArgumentError naming the option for an
@@ -263,19 +266,20 @@ History fit_images(const Model& model, const FitOptions& options, FitConfig conf
 }
 
 /// A preemption comes first: then nothing else hears of the signal.
-std::vector<CallbackArgument> callbacks_of(const FitOptions& options, const SignalWatch& watch) {
+std::vector<CallbackArgument> callbacks_of(const FitOptions& options, const SignalWatch& watch,
+                                           bool& stopped) {
   std::vector<CallbackArgument> callbacks;
   if (!options.preemption_checkpoint.empty())
     callbacks.emplace_back(PreemptionCheckpointHandler(options.preemption_checkpoint));
-  callbacks.emplace_back(StopOnSignal(watch));
+  callbacks.emplace_back(StopOnSignal(watch, stopped));
   if (options.output.empty() && options.speaks) callbacks.emplace_back(SayNotKept());
   return callbacks;
 }
 
-History train(const Model& model, const FitOptions& options, const SignalWatch& watch) {
+History train(const Model& model, const FitOptions& options, const SignalWatch& watch, bool& stopped) {
   const FitConfig config = {.epochs = options.epochs,
                             .verbose = options.speaks ? options.verbose : 0,
-                            .callbacks = callbacks_of(options, watch),
+                            .callbacks = callbacks_of(options, watch, stopped),
                             .class_weight = class_weight_of(options.class_weight),
                             .cache_frozen_features = options.cache};
   try {
@@ -308,10 +312,14 @@ void fit(FitOptions options) {
     return loaded;
   });
   const SignalWatch watch({SIGINT, SIGTERM, SIGHUP});
-  const History history = train(model, options, watch);
+  bool stopped = false;
+  const History history = train(model, options, watch, stopped);
   if (!options.output.empty()) write_model(model, options.output);
   if (!options.history.empty() && options.speaks) write_history(history, options.history);
-  if (const int signal = watch.signal()) {
+  const int signal = watch.signal();
+  if (signal != 0 && !stopped && !options.preemption_checkpoint.empty()) {  // there is nothing to go on with
+    if (options.speaks) std::cerr << "a signal came when training had ended\n";
+  } else if (signal != 0) {
     if (options.speaks)
       std::cerr << "interrupted"
                 << (options.output.empty() ? "; nothing was saved (no --output)"

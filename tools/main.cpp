@@ -1,4 +1,7 @@
 // The `nyala` command: Keras files from the shell.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <exception>
@@ -41,6 +44,13 @@ void refuse_empty_values(CLI::App& app) {
       if (option->get_items_expected_min() > 0) option->check(is_empty, "");
 }
 
+/// What is opened later must not take the number of a standard stream that is closed: it would be written to.
+/// In its place stands one that refuses what the stream is for.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 void check_standard_output() {
   std::cout.flush();
   if (!std::cout) throw nyala::IoError("cannot write to the standard output");
@@ -61,6 +71,7 @@ int run(CLI::App& app, int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  keep_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like others,
   std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow
   CLI::App app("Makes, predicts, evaluates, trains, shows and converts models that Keras or Nyala wrote.",

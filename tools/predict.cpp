@@ -37,6 +37,10 @@ void write(const Model& model, const Tensors& y, const std::string& path) {
 
 void predict_arrays(const Model& model, const PredictOptions& options) {
   const Tensors x = load_arrays(options.inputs, input_names(model), "--input");
+  if (const size_t outputs = output_names(model).size(); outputs > 1 && !options.output.ends_with(".npz"))
+    throw InvalidArgumentError("predict: the model has " + std::to_string(outputs) +
+                               " outputs: expected --output to end with .npz, received " +
+                               detail::in_quotes(options.output));
   const Tensors y = naming_arrays({options.inputs}, [&] {
     return model.predict_all(x, {.batch_size = options.batch_size, .verbose = 0});
   });

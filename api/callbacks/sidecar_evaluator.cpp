@@ -46,7 +46,7 @@ std::optional<int64_t> number_of(std::string_view name) {
 /// The file with the highest number; none: -1. A folder that is not there yet has none.
 NumberedFile newest_in(const std::string& folder) {
   NumberedFile newest;
-  if (!fs::exists(folder)) return newest;
+  if (!is_there(folder)) return newest;
   for (const std::string& name : names_in_folder(folder)) {
     const std::optional<int64_t> number = number_of(name);
     if (number && *number > newest.number) newest = {*number, folder + "/" + name};

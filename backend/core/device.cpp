@@ -45,7 +45,7 @@ DeviceKind parse_kind(std::string_view name, std::string_view kind) {
     for (const DeviceKindEntry& entry : kDeviceKindList)
       if (kind == entry.name || kind == entry.other_name) return entry.kind;
   throw_bad_name(name, kind.empty() ? "the kind of device is missing"
-                                    : "there is no kind of device '" + std::string(kind) + "'");
+                                    : "there is no kind of device " + in_quotes(kind));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ Device::Device(std::string_view name) {
   const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   if (status == std::errc::result_out_of_range) throw_bad_name(name, "its index is too large");
   if (status != std::errc() || end != digits.data() + digits.size() || index < 0)
-    throw_bad_name(name, "expected an index from 0 behind the colon, received '" + std::string(digits) + "'");
+    throw_bad_name(name, "expected an index from 0 behind the colon, received " + in_quotes(digits));
 }
 
 std::string Device::to_string() const { return std::string(name_of(kind)) + ":" + std::to_string(index); }

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <string_view>
+#include <filesystem>
 #include <system_error>
 
 #include <nyala/backend/core/error.h>
@@ -33,6 +34,23 @@ const std::string& checked_path(const std::string& path) {
   throw InvalidArgumentError("the path " + detail::in_quotes(path) + " has a NUL byte at position " +
                              std::to_string(nul) + ", where the system would take it to end");
 }
+
+namespace {
+
+std::filesystem::file_status status_of(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(checked_path(path), error);
+  if (status.type() == std::filesystem::file_type::none ||
+      status.type() == std::filesystem::file_type::unknown)
+    throw_file_error("cannot look for '" + path + "'", error.value());
+  return status;
+}
+
+}  // namespace
+
+bool is_there(const std::string& path) { return std::filesystem::exists(status_of(path)); }
+
+bool is_file(const std::string& path) { return std::filesystem::is_regular_file(status_of(path)); }
 
 void rethrow_naming(const std::string& file) {
   try {

@@ -15,6 +15,11 @@ class Error;
 /// Whoever opens, makes or looks for a file or folder that a user named asks this first.
 const std::string& checked_path(const std::string& path);
 
+/// Whether something lies at `path`, and whether that is a file, by whatever links. Throw IoError where
+/// nobody can look (a folder without permission, a circle of links, a name that is too long).
+bool is_there(const std::string& path);
+bool is_file(const std::string& path);
+
 /// Inside a catch block: throws the current exception again, so that it names `file`. An Error whose text
 /// does not hold the path gets it in front. Others go on as they are.
 [[noreturn]] void rethrow_naming(const std::string& file);

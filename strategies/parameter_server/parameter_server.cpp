@@ -161,7 +161,7 @@ ParameterServer::ParameterServer(ServerRuleReader read_rule, std::string snapsho
       staleness_(kStalenessCounts, 0) {
   if (snapshot_path_.empty()) return;
   for (const std::string& path : {snapshot_path_, path_before()}) {
-    if (!std::filesystem::exists(checked_path(path))) continue;
+    if (!is_there(path)) continue;
     naming_file(path, [&] { go_on_from(path); });
     return;
   }
@@ -568,7 +568,7 @@ void ParameterServer::write_snapshot(uint64_t mark, bool keeps_last) {
   tables_.write(snapshot, values);
   const std::string beside = snapshot_path_ + ".next";
   write_server_snapshot(beside, snapshot, values);
-  if (keeps_last && std::filesystem::exists(snapshot_path_))
+  if (keeps_last && is_there(snapshot_path_))
     std::filesystem::rename(snapshot_path_, path_before());
   std::filesystem::rename(beside, snapshot_path_);
   last_mark_ = mark;
@@ -576,7 +576,7 @@ void ParameterServer::write_snapshot(uint64_t mark, bool keeps_last) {
 
 bool ParameterServer::restore(uint64_t mark) {
   for (const std::string& path : {snapshot_path_, path_before()}) {
-    if (snapshot_path_.empty() || !std::filesystem::exists(path)) continue;
+    if (snapshot_path_.empty() || !is_there(path)) continue;
     ServerSnapshot head;
     naming_file(path, [&] { read_server_snapshot(path, head); });
     if (head.mark != mark) continue;

@@ -11,6 +11,7 @@ namespace {
 TEST(UsersMacros, OfCommonNamesNeitherDisturbTheHeadersNorAreLost) {
   if (!there_is_a_compiler()) GTEST_SKIP() << "no g++ here";
   const std::string text = what_the_compiler_says(
+      "#define M 1\n#define B 2\n#define U 3\n#define F 4\n#define T 5\n#define R 6\n#define P 7\n"
       "#define N 10\n#define index 3\n#define id int\n#define minmax(x) x\n#define Mean 1\n#define Sum 0\n"
       "#define I 3\n#define ERROR 0\n#define small char\n#define CHECK(x)\n#define major(x) x\n"
       "#include <nyala/nyala.h>\n"

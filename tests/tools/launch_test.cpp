@@ -23,6 +23,32 @@ namespace {
 
 using testing::HasSubstr;
 
+// What is opened for others must not get the numbers of streams that are closed.
+TEST_F(ToolLaunch, ClosedStreamsEndNothingButWhatNeedsThem) {
+  const auto status_with = [](const std::string& closed) {
+    const int status = std::system(("timeout -s KILL 30 " NYALA_BINARY_DIR
+                                    "/tools/nyala launch -n 2 -- sh -c 'echo out; echo err >&2' > /dev/null "
+                                    "2> /dev/null " +
+                                    closed)
+                                       .c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  EXPECT_EQ(status_with(""), 0);
+  EXPECT_EQ(status_with(">&-"), 1);
+  EXPECT_EQ(status_with("2>&-"), 0);
+  EXPECT_EQ(status_with("<&-"), 0);
+  EXPECT_EQ(status_with("<&- >&- 2>&-"), 1);
+}
+
+TEST_F(ToolLaunch, ALogThatCannotBeWrittenIsToldOf) {
+  std::filesystem::create_directory(file("logs"));
+  std::filesystem::create_symlink("/dev/full", file("logs/rank-0.out"));
+  const ToolRun result = run({"-n", "1", "--logs", file("logs")}, "echo said; echo more");
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out, "[0] said\n[0] more\n");
+  EXPECT_THAT(result.err, HasSubstr("[0] cannot write to the log, which ends here: No space left on device"));
+}
+
 TEST_F(ToolLaunch, LinesAreWholeAndSayWhoWroteThem) {
   const ToolRun result =
       run({"-n", "3"},

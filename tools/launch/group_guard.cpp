@@ -25,6 +25,7 @@ namespace {
   std::set<pid_t> groups;
   pid_t message = 0;
   for (ssize_t size; (size = ::read(messages, &message, sizeof message)) != 0;) {
+    if (size < 0 && errno != EINTR) break;
     if (size != sizeof message) continue;
     if (message > 0)
       groups.insert(message);

@@ -89,8 +89,10 @@ Launcher::Launcher(LaunchConfig config)
   for (RankPlan& plan : config_.ps > 0 ? plan_tasks(config_) : plan_ranks(config_)) {
     const std::string prefix = "[" + (plan.job.empty() ? std::to_string(plan.rank) : plan.name) + "] ";
     Rank rank;
-    rank.output = std::make_unique<LineSource>(prefix, output_, open_log(config_.logs, plan.name, ".out"));
-    rank.errors = std::make_unique<LineSource>(prefix, errors_, open_log(config_.logs, plan.name, ".err"));
+    rank.output =
+        std::make_unique<LineSource>(prefix, output_, open_log(config_.logs, plan.name, ".out"), errors_);
+    rank.errors =
+        std::make_unique<LineSource>(prefix, errors_, open_log(config_.logs, plan.name, ".err"), errors_);
     rank.plan = std::move(plan);
     ranks_.push_back(std::move(rank));
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
+#include <utility>
 
 namespace nyala::tools {
 
@@ -35,8 +37,10 @@ void LineSource::take(std::string_view bytes) {
   for (std::string_view rest = bytes; log_ >= 0 && !rest.empty();) {
     const ssize_t size = ::write(log_, rest.data(), rest.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) break;  // a full disk ends no training
-    rest.remove_prefix(static_cast<size_t>(size));
+    if (size <= 0)
+      end_log(size < 0 ? errno : ENOSPC);
+    else
+      rest.remove_prefix(static_cast<size_t>(size));
   }
   begun_ += bytes;
   size_t begin = 0;
@@ -44,6 +48,13 @@ void LineSource::take(std::string_view bytes) {
     sink_.add(prefix_ + begun_.substr(begin, end + 1 - begin));
   begun_.erase(0, begin);
   if (begun_.size() > kLongest) finish();
+}
+
+/// A full disk ends no training.
+void LineSource::end_log(int error) {
+  ::close(std::exchange(log_, -1));
+  trouble_.add("nyala launch: " + prefix_ +
+               "cannot write to the log, which ends here: " + std::generic_category().message(error) + "\n");
 }
 
 void LineSource::finish() {

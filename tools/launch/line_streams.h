@@ -29,9 +29,10 @@ class LineSink {
 /// are to a log.
 class LineSource {
  public:
-  /// `log`: a file that is open for writing, or -1.
-  LineSource(std::string prefix, LineSink& sink, int log)
-      : prefix_(std::move(prefix)), sink_(sink), log_(log) {}
+  /// `log`: a file that is open for writing, or -1. Where it cannot be written any more `trouble` is told,
+  /// once.
+  LineSource(std::string prefix, LineSink& sink, int log, LineSink& trouble)
+      : prefix_(std::move(prefix)), sink_(sink), log_(log), trouble_(trouble) {}
   ~LineSource();
   LineSource(const LineSource&) = delete;
   LineSource& operator=(const LineSource&) = delete;
@@ -43,10 +44,12 @@ class LineSource {
 
  private:
   void take(std::string_view bytes);
+  void end_log(int error);
 
   std::string prefix_;
   LineSink& sink_;
   int log_;
+  LineSink& trouble_;
   std::string begun_;
 };
 
