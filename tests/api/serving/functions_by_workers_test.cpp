@@ -12,6 +12,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/strategies/parameter_server/parameter_server_fixture.h>
 #include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::functions_by_workers_test {
 
@@ -201,6 +202,38 @@ TEST_F(FunctionsByWorkers, TrainOnBatchHasOneDevicesNumbers) {
     for (size_t i = 0; i < weights.size(); ++i)
       EXPECT_LT(ops::max(ops::abs(weights[i] - expected[i])).item(), 2e-6) << i;
   });
+}
+
+// The whole cluster is started again.
+TEST_F(FunctionsByWorkers, TrainingGoesOnFromACheckpoint) {
+  const ScratchFolder folder;
+  const auto compiled = [] {
+    Sequential net = network();
+    net.compile({.optimizer = Adam(0.01), .loss = "mse"});
+    net.optimizer().build(net.trainable_variables());
+    return net;
+  };
+  const Sequential alone = compiled();
+  for (int step = 0; step < kSteps; ++step) alone.train_on_batch(features(step), targets(step));
+  for (const int begin : {0, kSteps / 2}) {
+    LocalCluster restarted(2, detail::read_optimizer_rules());
+    in_cluster(restarted, 1, [&](const Strategy& strategy) {
+      const auto scope = strategy.scope();
+      const Sequential net = compiled();
+      if (begin > 0) Checkpoint(net).restore(folder.file("half.weights.h5"));
+      const ClusterCoordinator coordinator(strategy);
+      const auto train =
+          coordinator.function("train", [&](int step) { net.train_on_batch(features(step), targets(step)); });
+      if (coordinator.serve()) return;
+      for (int step = begin; step < begin + kSteps / 2; ++step) coordinator.schedule(train, step);
+      coordinator.join();
+      EXPECT_EQ(net.optimizer().iterations(), begin + kSteps / 2);
+      if (begin == 0) return Checkpoint(net).save(folder.file("half.weights.h5"));
+      const std::vector<Tensor> weights = net.get_weights(), expected = alone.get_weights();
+      for (size_t i = 0; i < weights.size(); ++i)
+        EXPECT_LT(ops::max(ops::abs(weights[i] - expected[i])).item(), 2e-6) << i;
+    });
+  }
 }
 
 TEST_F(FunctionsByWorkers, WhatTheChiefAssignsIsWhatWorkersSee) {
