@@ -1,5 +1,5 @@
 // One of the processes of a training with parameter servers, for tests of `nyala launch --ps`:
-// parameter_worker <what>. Chief and workers say the loss, a sum of the weights and (the chief) the updates
+// parameter_worker <what> [epochs]. Chief and workers say the loss, a sum of the weights and (the chief) the updates
 // in the end. What: "turns" (no gradient is stale), "free", "together" (synchronously), "one_device"; "kill
 // worker 0", "kill ps 0", "kill chief 0" (the chief's callback does it in the seventh batch, once), free or
 // behind "together, ", "term" likewise; "throw" (the model of worker 0 throws in its third step); "other"
@@ -56,7 +56,7 @@ Sequential network(bool throws) {
   return net;
 }
 
-int train(const std::string& what, const Strategy& strategy, bool says_updates) {
+int train(const std::string& what, int epochs, const Strategy& strategy, bool says_updates) {
   const bool is_first_worker = what != "one_device" && task() == "worker 0";
   const auto scope = strategy.scope();
   const Sequential model = network(what == "throw" && is_first_worker);
@@ -68,7 +68,7 @@ int train(const std::string& what, const Strategy& strategy, bool says_updates) 
     if (const size_t kill = what.find(word); kill != what.npos)
       callbacks.emplace_back(Killer(signal, what.substr(kill + 5), strategy));
   const History history =
-      model.fit(x, y, {.batch_size = 12, .epochs = 4, .verbose = 0, .callbacks = callbacks});
+      model.fit(x, y, {.batch_size = 12, .epochs = epochs, .verbose = 0, .callbacks = callbacks});
   double weights = 0;
   for (const Tensor& weight : model.get_weights()) weights += ops::sum(ops::abs(weight)).item();
   std::printf("loss %.6f, weights %.6f%s\n", history["loss"].back(), weights,
@@ -78,18 +78,19 @@ int train(const std::string& what, const Strategy& strategy, bool says_updates) 
 
 }  // namespace
 
-int main(int, char** arguments) {
+int main(int count, char** arguments) {
   const std::string what = arguments[1];
+  const int epochs = count > 2 ? std::atoi(arguments[2]) : 4;
   try {
     set_random_seed(3);
-    if (what == "one_device") return train(what, OneDeviceStrategy("cpu:0"), true);
+    if (what == "one_device") return train(what, epochs, OneDeviceStrategy("cpu:0"), true);
     std::ofstream(task() + ".pid") << ::getpid() << std::endl;
     if (is_parameter_server()) return serve_parameters();
     const ParameterServerStrategy strategy({.timeout = std::chrono::seconds(30),
                                             .staleness = what == "turns" ? 0 : -1,
                                             .synchronous = what.starts_with("together"),
                                             .snapshot_interval = std::chrono::milliseconds(1)});
-    return train(what, strategy, strategy.is_chief());
+    return train(what, epochs, strategy, strategy.is_chief());
   } catch (const PeerLostError& error) {
     std::fprintf(stderr, "lost: %s\n", error.what());
     return 3;
