@@ -143,7 +143,8 @@ void InProcessStrategy::claim_gradients(const UpdateRule& rule, const void* owne
   for (const Variable& variable : rule.variables()) {
     if (!applies) {
       gathered_[variable.node().weak_from_this()] = {owner};
-    } else if (const auto found = gathered_.find(variable.node().weak_from_this()); found != gathered_.end()) {
+    } else if (const auto found = gathered_.find(variable.node().weak_from_this());
+               found != gathered_.end()) {
       found->second.is_lost = true;
       if (found->second.owner == owner) gathered_.erase(found);
     }

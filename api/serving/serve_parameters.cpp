@@ -49,7 +49,7 @@ int serve_parameters(const ServeConfig& config) {
   ParameterServer server(read_optimizer_rules(), snapshot, read_row_fillers());
   const auto listener = listen_parameters(cluster.own, control_security_of({}), server);
   log(LogChannel::info, "serving parameters on " + cluster.own.text());
-  while (!server.wait_until_stopped(std::chrono::milliseconds(200))) {
+  while (!server.wait_until_stopped(std::chrono::milliseconds(50))) {
     if (watch.signal() == 0) continue;
     server.keep();
     return 128 + SIGTERM;

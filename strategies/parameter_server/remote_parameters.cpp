@@ -154,6 +154,15 @@ std::unique_ptr<ParameterCall> RemoteParameters::start(size_t server, Asked& ask
 
 // Whatever is asked may be asked twice: an exchange has its number, everything else sets what it sets.
 void RemoteParameters::ask(Asking& asking, bool all, bool brings_values) {
+  try {
+    ask_all(asking, all, brings_values);
+  } catch (const CommunicationError&) {
+    if (!is_cancelled_) throw;
+    throw PeerLostError("ParameterServerStrategy: the chief is gone, and the parameter servers end with it");
+  }
+}
+
+void RemoteParameters::ask_all(Asking& asking, bool all, bool brings_values) {
   constexpr std::chrono::milliseconds kPause{100};
   const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
   std::vector<std::unique_ptr<ParameterCall>> calls(asking.size());
@@ -165,12 +174,8 @@ void RemoteParameters::ask(Asking& asking, bool all, bool brings_values) {
       try {
         asking[server].reply = decode_parameter_reply(calls[server]->wait());
         calls[server].reset();
-      } catch (const CommunicationError& error) {
-        if (is_cancelled_)
-          throw PeerLostError(
-              "ParameterServerStrategy: the chief is gone, and the parameter servers end with it");
-        if (!dynamic_cast<const PeerLostError*>(&error)) throw;
-        if (std::chrono::steady_clock::now() > deadline) throw;
+      } catch (const PeerLostError&) {
+        if (is_cancelled_ || std::chrono::steady_clock::now() > deadline) throw;
         std::this_thread::sleep_for(kPause);
         calls[server] = start(server, asking[server], options_.timeout);
       }

@@ -150,6 +150,7 @@ class RemoteParameters {
   /// At the same time; servers without entries only where `all`. A server that is lost is asked again: it may
   /// be started anew. `brings_values`: the values here are as new as the answer.
   void ask(Asking& asking, bool all = false, bool brings_values = true);
+  void ask_all(Asking& asking, bool all, bool brings_values);
   std::unique_ptr<ParameterCall> start(size_t server, Asked& asked, std::chrono::milliseconds timeout);
   void number(Asking& exchange);
   void take_values(const Asking& asking);

@@ -1,6 +1,6 @@
 // One of the processes of a training with parameter servers, for tests of `nyala launch --ps`:
-// parameter_worker <what> [epochs]. Chief and workers say the loss, a sum of the weights and (the chief) the updates
-// in the end. What: "turns" (no gradient is stale), "free", "together" (synchronously), "one_device"; "kill
+// parameter_worker <what> [epochs]. Chief and workers say the loss, a sum of the weights and (the chief) the
+// updates in the end. What: "turns" (no gradient is stale), "free", "together" (synchronously), "one_device"; "kill
 // worker 0", "kill ps 0", "kill chief 0" (the chief's callback does it in the seventh batch, once), free or
 // behind "together, ", "term" likewise; "throw" (the model of worker 0 throws in its third step); "other"
 // (worker 0 has another optimizer). Each process leaves its number in a file.
@@ -31,6 +31,8 @@ struct Killer : Callback {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     int pid = 0;
     if (std::ifstream(whom_ + ".pid") >> pid) ::kill(pid, signal_);
+    for (int look = 0; look < 1000 && pid > 0 && ::kill(pid, 0) == 0; ++look)  // the training may be short
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 
  private:

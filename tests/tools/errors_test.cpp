@@ -144,7 +144,8 @@ TEST_F(ToolErrors, Options) {
     expect_error(with({"--metrics", metrics}), "--metrics: expected names with commas between");
   expect_error(with({"--devices", "cpu:0,,cpu:1"}), "'cpu:0,,cpu:1', in which name 2 is empty");
   expect_error(with({"--class-weight", "[1, 2"}), "--class-weight");
-  expect_error(with({"--strategy", "parameter_server"}), "parameter_server");
+  expect_error(with({"--strategy", "parameter_servers"}), "'parameter_servers'");
+  expect_error(with({"--strategy", "parameter_server"}), "nyala launch --ps 1 --workers 2 --chief");
   expect_error(with({"--devices", "tpu:0,tpu:1"}), "tpu");
   expect_error(with({"--strategy", "one_device", "--devices", "cpu:0,cpu:1"}), "one_device");
   expect_error(with({"--validation-split", "1.5"}), "--validation-split");

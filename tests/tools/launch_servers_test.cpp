@@ -156,6 +156,18 @@ TEST_F(ToolLaunchServers, AChiefIsStartedAgainWhereTheCommandSaysSo) {
             "nyala launch: chief was ended by SIGKILL; it is started again, 0 more restarts are left\n");
 }
 
+// A chief that fails ends its servers, and the next one needs some.
+TEST_F(ToolLaunchServers, TheNextChiefHasServersAndWorkers) {
+  const std::string once = "[ $NYALA_RESTART_COUNT = 0 ] && exit 0; ";
+  const ToolRun result =
+      run_tasks({"--ps", "1", "--workers", "1", "--chief", "--restarts", "1", "--grace", "1"},
+                {.chief = "[ $NYALA_RESTART_COUNT = 0 ] && { sleep 0.3; exit 3; }; " + await("ps0-1") + "; " +
+                          await("worker0-1"),
+                 .worker = once + "touch $t-$NYALA_RESTART_COUNT; " + std::string(kServes),
+                 .ps = once + "touch $t-$NYALA_RESTART_COUNT; " + std::string(kServes)});
+  EXPECT_EQ(result.status, 0) << result.err;
+}
+
 TEST_F(ToolLaunchServers, WhereNoRestartIsLeftWorkersMayBeMissingAndServersNot) {
   const Words options = {"--ps", "1", "--workers", "2", "--chief", "--restarts", "0", "--grace", "0.3"};
   const ToolRun one =

@@ -52,6 +52,8 @@ class Launcher {
   void note_task_end(Rank& task, int status, const std::string& what);
   void note_failed_task(const Rank& task, int status, const std::string& what);
   bool runs(const char* job) const;
+  bool chief_comes_back() const;
+  void start_for_next_chief(Rank& task);
   void end_servers_that_serve_nobody();
   bool is_told_to_end(const Rank& rank) const;
   void end_frozen_ranks();

@@ -28,16 +28,31 @@ void Launcher::end_servers_that_serve_nobody() {
   if (!is_impatient_) kill_at_.reset();
 }
 
+bool Launcher::chief_comes_back() const {
+  return std::ranges::any_of(
+      ranks_, [](const Rank& rank) { return rank.plan.job == "chief" && rank.start_at && !rank.process; });
+}
+
+/// The chief that failed has ended it.
+void Launcher::start_for_next_chief(Rank& task) {
+  task.has_ended_well = false;
+  task.start_at = std::max(Clock::now(), task.started + std::chrono::seconds(1));
+}
+
 void Launcher::note_task_end(Rank& task, int status, const std::string& what) {
   const bool is_ending = terminate_at_ || kill_at_;
   const bool by_launcher = kill_at_ && (status == 128 + SIGTERM || status == 128 + SIGKILL);
   const bool may_come_back = task.plan.job != "chief" || config_.restarts_chief;
   if (task.has_ended_well) {
     if (task.plan.job == "chief") let_end(config_.grace);
+    if (chief_comes_back()) start_for_next_chief(task);
   } else if (is_ending) {
     if (!by_launcher) say(what);
   } else if (status != preemption_exit_code && may_come_back && restarts_left_ > 0) {
-    return start_again(task, what);
+    start_again(task, what);
+    for (Rank& other : ranks_)
+      if (task.plan.job == "chief" && other.has_ended_well && !other.process) start_for_next_chief(other);
+    return;
   } else {
     note_failed_task(task, status, what);
   }
