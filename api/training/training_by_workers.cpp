@@ -164,6 +164,7 @@ ChiefOfWorkers::StepEnd ChiefOfWorkers::train_step(int64_t epoch, int64_t batch)
           marks_ = job_.parameters().restarts();
           return StepEnd::server_lost;
         }
+        without_cause_ = 0;
         for (size_t piece = 0; piece < event.of_pieces.size(); ++piece) {
           std::vector<double>& values = event.of_pieces[piece];
           if (piece > 0 && values.size() > 1) values[1] = 0.0;  // each says the rows of the whole batch
@@ -197,10 +198,11 @@ bool ChiefOfWorkers::keep_stand(int64_t batch) {
 }
 
 int64_t ChiefOfWorkers::go_back() {
-  if (marks_.empty())
+  constexpr int kMostWithoutCause = 10;
+  if (marks_.empty() && (stands_.empty() || ++without_cause_ > kMostWithoutCause))
     throw CommunicationError(
         "a parameter server does not have all pieces of a step, and was not started again");
-  const uint64_t mark = *std::ranges::min_element(marks_);
+  const uint64_t mark = marks_.empty() ? stands_.back().mark : *std::ranges::min_element(marks_);
   const auto stand = std::ranges::find(stands_, mark, &Stand::mark);
   if (stand == stands_.end())
     throw CommunicationError(
@@ -212,9 +214,10 @@ int64_t ChiefOfWorkers::go_back() {
   const Stand& last = stands_.back();
   restore_sums(model_.compiled_training(), model_.epoch_sums(), last.sums, *model_.strategy());
   log(LogChannel::warning,
-      "a parameter server was started again from its snapshot: all go back to it, and training goes on from "
-      "batch " +
-          std::to_string(last.batch) + " of the epoch");
+      std::string(marks_.empty() ? "a parameter server has lost pieces of a step"
+                                 : "a parameter server was started again from its snapshot") +
+          ": all go back to the last one, and training goes on from batch " + std::to_string(last.batch) +
+          " of the epoch");
   return last.batch;
 }
 

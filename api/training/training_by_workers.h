@@ -70,6 +70,7 @@ class ChiefOfWorkers {
   bool has_snapshots_ = true;
   std::vector<Stand> stands_;    // of the last two snapshots, in this epoch
   std::vector<uint64_t> marks_;  // of the servers that were started again
+  int without_cause_ = 0;        // how often pieces were lost since a step was done, and no server was
 };
 
 /// A worker's part: trains the batches that it is given until the training is over. Returns the logs of all

@@ -23,8 +23,8 @@ def train(build, folder, how, kills, draw):
     """What the chief says, and how many were killed; the text alone where something is wrong."""
     folder.mkdir()
     program = build / "tests" / "programs" / "parameter_worker"
-    command = [str(build / "tools" / "nyala"), "launch", "--ps", "2", "--workers", "2", "--chief", "--restarts", "1000",
-               "--grace", "5", "--snapshots", str(folder / "snapshots"), "--", "sh", "-c",
+    command = [str(build / "tools" / "nyala"), "launch", "--ps", "2", "--workers", "2", "--chief", "--grace", "5",
+               "--snapshots", str(folder / "snapshots"), "--", "sh", "-c",
                f"cd {folder} && exec {program} '{how}' {EPOCHS}"]
     with open(folder / "out", "w") as out, open(folder / "err", "w") as err:
         job = subprocess.Popen(command, stdout=out, stderr=err)

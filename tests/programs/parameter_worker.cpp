@@ -1,9 +1,9 @@
 // One of the processes of a training with parameter servers, for tests of `nyala launch --ps`:
 // parameter_worker <what> [epochs]. Chief and workers say the loss, a sum of the weights and (the chief) the
-// updates in the end. What: "turns" (no gradient is stale), "free", "together" (synchronously), "one_device"; "kill
-// worker 0", "kill ps 0", "kill chief 0" (the chief's callback does it in the seventh batch, once), free or
-// behind "together, ", "term" likewise; "throw" (the model of worker 0 throws in its third step); "other"
-// (worker 0 has another optimizer). Each process leaves its number in a file.
+// updates in the end. What: "turns" (no gradient is stale), "free", "together" (synchronously), "one_device";
+// "kill worker 0", "kill ps 0", "kill chief 0" (the chief's callback does it in the seventh batch, once),
+// free or behind "together, ", "term" likewise; "throw" (the model of worker 0 throws in its third step);
+// "other" (worker 0 has another optimizer). Each process leaves its number in a file.
 #include <unistd.h>
 
 #include <chrono>
