@@ -56,9 +56,10 @@ TEST_F(ToolLaunchServers, EachTaskIsToldItsPlaceInTheCluster) {
   const ToolRun result =
       run_tasks({"--ps", "2", "--workers", "3", "--chief"},
                 {.chief = await("set") + "; while [ $(ls config-* | wc -l) -lt 6 ]; do sleep 0.02; done",
-                 .all = "printf %s \"$TF_CONFIG\" > part-$t; mv part-$t config-$t; touch set; echo I am $t; "
+                 .all = "printf %s \"$TF_CONFIG\" > part-$t; echo I am $t; "
                         "echo $NYALA_TOKEN >> tokens; echo $t e >&2; "
-                        "env | grep -E '^NYALA_(COORDINATOR|REJOIN|RANK|WORLD_SIZE|LOCAL_)' >> others"});
+                        "env | grep -E '^NYALA_(COORDINATOR|REJOIN|RANK|WORLD_SIZE|LOCAL_)' >> others; "
+                        "mv part-$t config-$t; touch set"});  // last: the job ends when all have it
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(text_of("others"), "");
   ClusterSpec cluster;
