@@ -4,6 +4,7 @@
 #include <cmath>
 #include <future>
 #include <set>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,6 +64,8 @@ void in_cluster(LocalCluster& cluster, int workers, const std::function<void(con
         const ParameterServerStrategy worker = cluster.worker();
         program(worker);
       }));
+    while (cluster.coordinator->num_workers() < workers)  // whoever comes later finds no chief
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     program(chief);
   }
   for (auto& thread : threads) thread.get();
