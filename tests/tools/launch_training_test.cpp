@@ -169,16 +169,17 @@ TEST_F(LaunchTraining, NobodyIsStartedAgainWhenTrainingIsOver) {
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(40));
 }
 
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 TEST_F(LaunchTraining, TheFitCommandWritesOnce) {
   const std::string model = file("model.keras"), history = file("history.json");
   classifier().save(model);
   const std::string x = saved("x.npy", numbers({40, 4}, 1)), y = saved("y.npy", labels(40));
   const Words fit = {"fit",      model, "--input", x,   "--target",  y,
                      "--epochs", "2",   "--seed",  "4", "--verbose", "2"};
-  const auto with = [&](Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  };
   run_well(with(fit, {"--output", file("one.keras"), "--history", file("one.json")}));
   const Words launch = {"launch", "-n", "2", "--", NYALA_BINARY_DIR "/tools/nyala"};
   const ToolRun two = run_well(with(with(launch, fit), {"--strategy", "multi_worker", "--output",
@@ -207,10 +208,6 @@ TEST_F(LaunchTraining, TheFitCommandTrainsOnParameterServers) {
   const std::string x = saved("x.npy", numbers({40, 4}, 1)), y = saved("y.npy", labels(40));
   const Words fit = {"fit",      model, "--input", x,   "--target",  y,
                      "--epochs", "2",   "--seed",  "4", "--verbose", "2"};
-  const auto with = [&](Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  };
   run_well(with(fit, {"--output", file("one.keras")}));
   const Words launch = {"launch", "--ps",    "2",  "--workers",
                         "2",      "--chief", "--", NYALA_BINARY_DIR "/tools/nyala"};
