@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -84,7 +85,7 @@ Launcher::Launcher(LaunchConfig config)
       throw IoError("launch: cannot make the folder " + detail::in_quotes(config_.logs) + ": " +
                     error.message());
   }
-  if (config_.ps > 0 && config_.snapshots.empty() && !Environment().has("NYALA_SNAPSHOTS"))
+  if (config_.ps > 0 && config_.snapshots.empty() && !std::getenv("NYALA_SNAPSHOTS"))  // empty: none
     config_.snapshots = snapshots_.emplace("nyala-snapshots-").path();
   for (RankPlan& plan : config_.ps > 0 ? plan_tasks(config_) : plan_ranks(config_)) {
     const std::string prefix = "[" + (plan.job.empty() ? std::to_string(plan.rank) : plan.name) + "] ";
