@@ -29,7 +29,8 @@ int64_t own_rows(const DistributedBatch& batch) {
 }  // namespace
 
 TrainingPass::TrainingPass(int64_t rows, Config config)
-    : step_(Tensor::scalar(config.step).to(thread_context().device)) {
+    : step_(Tensor::scalar(config.step == kOwnStep ? thread_context().step : config.step)
+                .to(thread_context().device)) {
   call_.restart({.training = true,
                  .tape = thread_context().tape,
                  .replica = thread_context().replica,

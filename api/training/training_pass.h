@@ -5,10 +5,13 @@
 
 namespace nyala {
 
+/// The next step of a function that ClusterCoordinator schedules; 0 outside.
+inline constexpr int64_t kOwnStep = -1;
+
 struct TrainingPassConfig {
   int64_t global_rows = 0;  // rows of the whole batch; 0: `rows`
   int64_t first_row = 0;    // where this replica's rows begin in it
-  int64_t step = 0;         // counts training steps: keys of random numbers
+  int64_t step = kOwnStep;  // counts training steps: keys of random numbers
 };
 
 /// One pass through layers in training mode in a loop of one's own, Keras' `model(x, training=True)`:
@@ -21,7 +24,7 @@ class TrainingPass {
   template <size_t N>
   explicit TrainingPass(int64_t, const NoSuchField (&)[N]) = delete;
   /// For the part of `batch` that belongs to the replica on this thread.
-  explicit TrainingPass(const DistributedBatch& batch, int64_t step = 0);
+  explicit TrainingPass(const DistributedBatch& batch, int64_t step = kOwnStep);
 
   Tensor operator()(const Layer& layer, const Tensor& x);
   Outputs operator()(const Layer& layer, const Tensors& inputs);

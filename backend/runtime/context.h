@@ -37,8 +37,8 @@ struct ThreadContext {
   Tape* tape = nullptr;                // innermost recording GradientTape
   VariableCreator* creator = nullptr;  // the strategy whose scope is open
   std::shared_ptr<void> strategy;      // keeps that strategy alive (strategies/strategy.cpp knows its type)
-  std::shared_ptr<std::atomic<int>> scopes;  // how many scopes opened it here; null: what runs here did
-  Collectives* replica = nullptr;      // set inside Strategy::run where there are several replicas
+  std::shared_ptr<std::atomic<int>> scopes;   // how many scopes opened it here; null: what runs here did
+  Collectives* replica = nullptr;             // set inside Strategy::run where there are several replicas
   ReplicaContext* replica_context = nullptr;  // set inside Strategy::run (strategies/replica_context.h)
   const RunningCall* running = nullptr;       // the innermost one
   const LayerNode* building = nullptr;        // the innermost layer whose build() runs
@@ -46,10 +46,11 @@ struct ThreadContext {
   SaveNotes* save_notes = nullptr;            // where what no file can hold is noted; null: nowhere
   int layers_written = 0;                     // inside how many layers a config is that is being written
   bool keeps_output_shapes = false;           // KeepOutputShapes (api/layers)
+  int64_t step = 0;                           // keys random numbers of steps that nobody counts
   int update_replica = -1;                    // whose copy Strategy::update is writing
   int compute_threads = 0;                    // OpenMP team of this thread; 0: the device's share
   StatusWords* status = nullptr;  // of the model's call that runs here; null: each op looks at its own
-  std::string_view only_kernel;  // tests: ops that have this kernel run it; "reference" binds all
+  std::string_view only_kernel;   // tests: ops that have this kernel run it; "reference" binds all
 
   /// True while a device() guard decides where ops run. A replica's step that begins under a guard runs on
   /// the replica's device.

@@ -65,6 +65,7 @@ void ReplicaThreads::run(const std::function<void(int)>& body) {
   if (threads_.empty()) start();
   body_ = &body;
   status_ = thread_context().status;
+  step_ = thread_context().step;
   running_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
@@ -88,6 +89,7 @@ void ReplicaThreads::work(int replica) {
     seen = round_.load(std::memory_order_acquire);
     if (stopping_) return;
     const ScopedValue<StatusWords*> status(thread_context().status, status_);
+    const ScopedValue<int64_t> step(thread_context().step, step_);
     enter(replica, *body_);
     if (made_in_ != forks()) return;  // nobody waits in this process, which the body made
     if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_all();

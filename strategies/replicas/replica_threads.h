@@ -39,6 +39,7 @@ class ReplicaThreads {
   int spins_;
   const std::function<void(int)>* body_ = nullptr;
   StatusWords* status_ = nullptr;  // of the caller's thread
+  int64_t step_ = 0;               // likewise
   uint32_t made_in_;  // of forks(): where this differs the threads are in the parent of this process
   std::atomic<uint32_t> round_{0};
   std::atomic<int> running_{0};
