@@ -1,6 +1,7 @@
 #include <nyala/strategies/cluster_coordinator.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/runtime/context.h>
 #include <nyala/strategies/parameter_server/parameter_server_job.h>
 #include <nyala/strategies/parameter_server/remote_error.h>
 #include <nyala/strategies/strategy_node.h>
@@ -49,10 +50,12 @@ std::shared_ptr<ParameterServerJob> job_of(const Strategy& strategy) {
 
 std::string place_of(const ParameterServerJob& job) { return "worker " + std::to_string(job.place.index); }
 
-/// While it lives exchanges with the servers are those of the function.
+/// While it lives exchanges with the servers are those of the function, and its steps have numbers of their
+/// own.
 class RunningFunction {
  public:
-  RunningFunction(RemoteParameters& parameters, uint64_t id) : parameters_(parameters) {
+  RunningFunction(RemoteParameters& parameters, uint64_t id)
+      : parameters_(parameters), step_(thread_context().step, static_cast<int64_t>(id - 1)) {
     parameters_.set_function(id);
   }
   ~RunningFunction() { parameters_.set_function(0); }
@@ -61,6 +64,7 @@ class RunningFunction {
 
  private:
   RemoteParameters& parameters_;
+  const ScopedValue<int64_t> step_;  // the same where it is carried out again
 };
 
 std::vector<std::byte> carry_out(ParameterServerJob& job, const CoordinatorClient::Function& function) {

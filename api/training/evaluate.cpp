@@ -24,6 +24,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/shape/concatenate.h>
+#include <nyala/backend/runtime/context.h>
 #include <nyala/backend/runtime/memory_report.h>
 #include <nyala/strategies/shared_key.h>
 
@@ -306,6 +307,7 @@ Logs Model::train_on_batch(const Batch& batch) const {
     if (ParameterServerJob* const job = model_node().strategy()->parameter_server_job()) {
       stepper.learn_shapes(batch);
       serve_in_function(model_node().compiled_training().optimizer.shared(), *job, "train_on_batch");
+      model_node().resume_point().train_step = thread_context().step;
     }
     stepper.train(batch);
   });

@@ -4,6 +4,7 @@
 #include <set>
 
 #include <nyala/api/model/model_node.h>
+#include <nyala/api/training/served_optimizer.h>
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/parameters/row_source.h>
@@ -52,6 +53,8 @@ void build_optimizer(ModelNode& model) {
   compiled.optimizer.node().build(model.strategy()->store(), detail::without_remote_tables(trainable));
   compiled.known = std::move(own);
   find_trained(compiled, model.strategy()->store());
+  detail::ParameterServerJob* const job = model.strategy()->parameter_server_job();
+  if (job && job->is_chief()) detail::follow_functions(compiled.optimizer.shared(), *job);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // An optimizer that parameter servers apply. What they know of it are its JSON and its tensors.
 #include <nyala/api/training/served_optimizer.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -11,8 +12,10 @@
 
 namespace nyala {
 
+using namespace nyala::detail;
+
 /// Each server sees its own variables' gradients, and of variables that are cut its parts'.
-void detail::check_can_be_served(BaseOptimizer& optimizer, const detail::RemoteParameters& parameters) {
+void detail::check_can_be_served(BaseOptimizer& optimizer, const RemoteParameters& parameters) {
   const std::string who = "ParameterServerStrategy: " + optimizer.class_name();
   if (const auto* group = dynamic_cast<const OptimizerGroup*>(&optimizer)) {
     if (!group->optimizer_map())
@@ -34,19 +37,35 @@ void detail::check_can_be_served(BaseOptimizer& optimizer, const detail::RemoteP
                                " looks at whole variables, and variable_partitioner cuts some; leave it out");
 }
 
-void detail::give_rule_to_servers(BaseOptimizer& optimizer, const Variables& tables,
-                                  RemoteParameters& parameters, bool if_none) {
-  Variables updated = optimizer.variables();
-  updated.insert(updated.end(), tables.begin(), tables.end());
-  const auto server_name = [&](const Variable& variable) {
+namespace {
+
+std::string rule_for_servers(BaseOptimizer& optimizer, RemoteParameters& parameters) {
+  return text_of_rule(optimizer, [&](const Variable& variable) {
     if (parameters.is_cut(variable))
       throw InvalidArgumentError(
           "ParameterServerStrategy: the constraint of variable " + in_quotes(variable.path()) +
           " looks at the whole of it, and variable_partitioner cuts it; leave one out");
     return parameters.server_name(variable);
-  };
-  parameters.set_rule(text_of_rule(optimizer, server_name), optimizer.excluded_from_weight_decay(), updated,
-                      if_none);
+  });
+}
+
+void take_state(BaseOptimizer& optimizer, const std::map<std::string, Tensor>& state) {
+  Tensors values;
+  for (const OptimizerVariable& variable : optimizer.shared_variables_for_file()) {
+    const auto found = state.find(variable.name);
+    values.push_back(found == state.end() ? variable.value : found->second);
+  }
+  optimizer.load_variables(values);
+}
+
+}  // namespace
+
+void detail::give_rule_to_servers(BaseOptimizer& optimizer, const Variables& tables,
+                                  RemoteParameters& parameters, bool if_none) {
+  Variables updated = optimizer.variables();
+  updated.insert(updated.end(), tables.begin(), tables.end());
+  parameters.set_rule(rule_for_servers(optimizer, parameters), optimizer.excluded_from_weight_decay(),
+                      updated, if_none);
 }
 
 void detail::give_state_to_servers(const BaseOptimizer& optimizer, RemoteParameters& parameters,
@@ -58,13 +77,7 @@ void detail::give_state_to_servers(const BaseOptimizer& optimizer, RemoteParamet
 }
 
 void detail::take_state_from_servers(BaseOptimizer& optimizer, RemoteParameters& parameters) {
-  const std::map<std::string, Tensor> state = parameters.rule_state();
-  Tensors values;
-  for (const OptimizerVariable& variable : optimizer.shared_variables_for_file()) {
-    const auto found = state.find(variable.name);
-    values.push_back(found == state.end() ? variable.value : found->second);
-  }
-  optimizer.load_variables(values);
+  take_state(optimizer, parameters.rule_state().tensors);
 }
 
 // Whoever comes first brings what it has, a state that was read from a file, too: the same in all workers.
@@ -88,50 +101,69 @@ void detail::serve_in_function(const std::shared_ptr<BaseOptimizer>& optimizer, 
 
 namespace {
 
-/// Of an optimizer that may be gone.
-class FollowingOptimizer {
+/// An optimizer of the chief's, which may be gone, while workers' functions apply gradients by it.
+class FollowingOptimizer final : public FollowsFunctions {
  public:
-  FollowingOptimizer(const std::shared_ptr<BaseOptimizer>& optimizer, detail::RemoteParameters& parameters)
+  FollowingOptimizer(const std::shared_ptr<BaseOptimizer>& optimizer, RemoteParameters& parameters)
       : optimizer_(optimizer), parameters_(parameters), rate_(optimizer->learning_rate()) {}
 
-  void publish() {
+  bool publish() override {
     const std::shared_ptr<BaseOptimizer> optimizer = optimizer_.lock();
-    if (!optimizer || optimizer->options().learning_rate.is_schedule() ||
-        optimizer->learning_rate() == rate_ || parameters_.rule_state().empty())
-      return;
+    if (!optimizer || is_as_published(*optimizer)) return false;
+    if (has_loaded(*optimizer) || !is_served_by(*optimizer, parameters_.rule_state())) {
+      check_can_be_served(*optimizer, parameters_);
+      give_rule_to_servers(*optimizer, {}, parameters_, true);
+      give_state_to_servers(*optimizer, parameters_);
+    }
     give_rate(*optimizer);
+    times_loaded_ = optimizer->times_loaded();
+    return true;
   }
-  void restarted() {
+  void restarted() override {
     const std::shared_ptr<BaseOptimizer> optimizer = optimizer_.lock();
     if (optimizer && has_given_) give_rate(*optimizer);
   }
-  void take_over() {
+  void take_over() override {
     const std::shared_ptr<BaseOptimizer> optimizer = optimizer_.lock();
     if (!optimizer) return;
     publish();
-    detail::take_state_from_servers(*optimizer, parameters_);
+    const RemoteParameters::RuleState rule = parameters_.rule_state();
+    if (!is_served_by(*optimizer, rule)) return;
+    take_state(*optimizer, rule.tensors);
+    times_loaded_ = optimizer->times_loaded();
   }
 
  private:
+  bool has_loaded(const BaseOptimizer& optimizer) const { return optimizer.times_loaded() != times_loaded_; }
+  bool is_as_published(const BaseOptimizer& optimizer) const {
+    const bool has_own_rate = !optimizer.options().learning_rate.is_schedule();
+    return !has_loaded(optimizer) && !(has_own_rate && optimizer.learning_rate() != rate_);
+  }
+  bool is_served_by(BaseOptimizer& optimizer, const RemoteParameters::RuleState& rule) const {
+    return rule.text == rule_for_servers(optimizer, parameters_) &&
+           std::ranges::all_of(optimizer.shared_variables_for_file(), [&](const OptimizerVariable& variable) {
+             return rule.tensors.contains(variable.name);
+           });
+  }
   void give_rate(const BaseOptimizer& optimizer) {
+    if (optimizer.options().learning_rate.is_schedule()) return;
     rate_ = optimizer.learning_rate();
     has_given_ = true;
     parameters_.set_learning_rate(rate_);
   }
 
   std::weak_ptr<BaseOptimizer> optimizer_;
-  detail::RemoteParameters& parameters_;
+  RemoteParameters& parameters_;
   double rate_;
+  uint64_t times_loaded_ = 0;  // what servers know of
   bool has_given_ = false;
 };
 
 }  // namespace
 
 void detail::follow_functions(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job) {
-  const auto follower = std::make_shared<FollowingOptimizer>(optimizer, job.parameters());
-  job.chief_of_functions().followers.push_back(
-      {[follower] { follower->publish(); }, [follower] { follower->take_over(); },
-       [follower] { follower->restarted(); }});
+  auto& follower = job.chief_of_functions().followers[optimizer];
+  if (!follower) follower = std::make_unique<FollowingOptimizer>(optimizer, job.parameters());
 }
 
 }  // namespace nyala

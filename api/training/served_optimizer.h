@@ -25,7 +25,7 @@ void take_state_from_servers(BaseOptimizer& optimizer, RemoteParameters& paramet
 void serve_in_function(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job,
                        const char* what);
 /// In the chief: ClusterCoordinator::join() brings the servers' state to this optimizer, schedule() its
-/// learning rate to them.
+/// learning rate and what was loaded into it to them.
 void follow_functions(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job);
 
 }  // namespace nyala::detail

@@ -24,10 +24,11 @@ ChiefOfFunctions::ChiefOfFunctions(RemoteParameters& parameters, Coordinator& co
 std::shared_ptr<FunctionOutcome> ChiefOfFunctions::schedule(const std::string& name,
                                                             std::vector<std::byte> arguments) {
   rethrow_first_error();
-  const bool has_assigned = parameters_.publish();
-  for (const Follower& follower : followers) follower.publish();
+  bool has_changed = parameters_.publish();
+  for (const auto& [of, follower] : followers) has_changed |= follower->publish();
   look_after_servers(false);
-  if (has_assigned && has_snapshots_) snapshot();  // nobody assigns it again
+  // Nobody gives it again, and functions before, where one is repeated, have what was before.
+  if (has_changed && has_snapshots_) snapshot();
   const auto shared = std::make_shared<const std::vector<std::byte>>(std::move(arguments));
   for (;;) {
     if (auto outcome = coordinator_.schedule(name, shared)) return outcome;
@@ -48,7 +49,7 @@ void ChiefOfFunctions::join() {
     look_after_servers(true);
   } while (!coordinator_.wait_for_functions({}));
   parameters_.pull();
-  for (const Follower& follower : followers) follower.take_over();
+  for (const auto& [of, follower] : followers) follower->take_over();
   rethrow_first_error();
 }
 
@@ -89,7 +90,7 @@ void ChiefOfFunctions::look_after_servers(bool now) {
     int64_t again = 0;
     coordinator_.with_functions(
         [&](FunctionQueue& functions) { again = functions.again_since(functions_at(mark)); });
-    for (const Follower& follower : followers) follower.restarted();
+    for (const auto& [of, follower] : followers) follower->restarted();
     log(LogChannel::warning, "a parameter server was started again from its snapshot; " +
                                  std::to_string(again) + " functions are carried out once more");
   }

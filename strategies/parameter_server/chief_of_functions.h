@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +11,18 @@
 #include <nyala/strategies/parameter_server/remote_parameters.h>
 
 namespace nyala::detail {
+
+/// What goes with the variables.
+class FollowsFunctions {
+ public:
+  virtual ~FollowsFunctions() = default;
+  /// A function is scheduled: servers get what has changed here. False where nothing has.
+  virtual bool publish() = 0;
+  /// All functions have ended: what servers have comes here.
+  virtual void take_over() = 0;
+  /// A server may have lost what was published.
+  virtual void restarted() = 0;
+};
 
 /// The chief's part of functions that workers carry out. While it waits it looks after the servers, too: they
 /// write snapshots, and what one that is started again has lost is done again. One thread at a time.
@@ -29,12 +41,8 @@ class ChiefOfFunctions {
   /// Until it is no longer pending.
   void wait(const FunctionOutcome& outcome);
 
-  /// What goes with the variables: `publish` when a function is scheduled, `take_over` when all have ended,
-  /// `restarted` when a server may have lost what was published.
-  struct Follower {
-    std::function<void()> publish, take_over, restarted;
-  };
-  std::vector<Follower> followers;
+  /// By whom they follow.
+  std::map<std::weak_ptr<const void>, std::unique_ptr<FollowsFunctions>, std::owner_less<>> followers;
 
  private:
   void rethrow_first_error();

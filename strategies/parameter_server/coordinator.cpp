@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/strategies/parameter_server/drawn_number.h>
 
 namespace nyala::detail {
 
@@ -60,7 +61,7 @@ class Coordinator::Receiver final : public ParameterReceiver {
   std::vector<std::byte> payload_;
 };
 
-Coordinator::Coordinator(const CoordinatorOptions& options) : options_(options) {}
+Coordinator::Coordinator(const CoordinatorOptions& options) : options_(options), job_(drawn_number()) {}
 
 Coordinator::~Coordinator() { end("the chief has ended"); }
 
@@ -149,7 +150,8 @@ std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& 
   if (request.call == Call::watch) return std::nullopt;
   if (gone_.contains(request.worker))  // its calls end one after the other
     return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = "the chief has lost this worker"};
-  if (request.call == Call::hello) return CoordinatorReply{.text = std::to_string(options_.seed)};
+  if (request.call == Call::hello)
+    return CoordinatorReply{.batch = {.id = job_}, .text = std::to_string(options_.seed)};
   if (request.call == Call::function) return function_for(request.worker);
   if (request.call != Call::join && request.call != Call::next) return CoordinatorReply{};
   if (const auto over = results_.find(request.training); over != results_.end()) return over->second;

@@ -65,6 +65,8 @@ class Coordinator final : public ParameterService {
   /// Nothing more of this epoch is handed out; what is out counts.
   void stop_epoch();
 
+  /// By which servers tell what this chief's processes do from what those of the one before it did.
+  uint64_t job() const { return job_; }
   bool is_synchronous() const { return options_.is_synchronous; }
   /// Workers train one after the other: no gradient is stale.
   bool takes_turns() const { return options_.staleness == 0; }
@@ -143,6 +145,7 @@ class Coordinator final : public ParameterService {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   const CoordinatorOptions options_;
+  const uint64_t job_;
   RangeDispenser dispenser_;
   uint64_t next_call_ = 0;
   uint64_t training_ = 0;  // that goes on; 0: none yet

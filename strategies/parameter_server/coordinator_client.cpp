@@ -1,10 +1,10 @@
 #include <nyala/strategies/parameter_server/coordinator_client.h>
 
 #include <charconv>
-#include <random>
 #include <utility>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/strategies/parameter_server/drawn_number.h>
 
 namespace nyala::detail {
 
@@ -34,10 +34,10 @@ uint64_t whole_number_of(const std::string& text) {
 
 CoordinatorClient::CoordinatorClient(std::unique_ptr<ParameterConnection> chief,
                                      std::chrono::milliseconds timeout)
-    : chief_(std::move(chief)), timeout_(timeout) {
-  std::random_device device;
-  worker_ = static_cast<uint64_t>(device()) << 32 | device();
-  seed_ = whole_number_of(ask({.call = CoordinatorCall::hello}).text);
+    : chief_(std::move(chief)), timeout_(timeout), worker_(drawn_number()) {
+  const CoordinatorReply hello = ask({.call = CoordinatorCall::hello});
+  job_ = hello.batch.id;
+  seed_ = whole_number_of(hello.text);
   watch_ = chief_->start(encode(CoordinatorRequest{.call = CoordinatorCall::watch, .worker = worker_}), {},
                          no_payload, kAsLongAsItTakes);
   watcher_ = std::thread([this] { watch(); });

@@ -29,6 +29,7 @@ class CoordinatorClient {
 
   /// Called once, by another thread or this one, when the chief is gone or this object is destroyed.
   void when_lost(std::function<void()> call);
+  uint64_t job() const { return job_; }
   /// That of the chief's random numbers.
   uint64_t seed() const { return seed_; }
   /// Waits until that training begins, or tells that it is over. Throws CommunicationError where the chief is
@@ -62,7 +63,7 @@ class CoordinatorClient {
 
   std::unique_ptr<ParameterConnection> chief_;
   std::chrono::milliseconds timeout_;
-  uint64_t worker_, seed_ = 0;
+  uint64_t worker_, job_ = 0, seed_ = 0;
   std::unique_ptr<ParameterCall> watch_;
   std::mutex mutex_;
   std::string lost_;  // why the chief is; "" as long as it is there

@@ -11,7 +11,7 @@ namespace nyala::detail {
 
 /// What a worker asks of the chief.
 enum class CoordinatorCall : uint8_t {
-  hello,  ///< answered at once
+  hello,  ///< answered at once, with the job (`batch.id`) and its random seed (`text`)
   watch,  ///< open as long as the worker lives; not answered
   join,   ///< answered when that training begins, or is over already
   next,   ///< answered with a batch, or when the training is over
@@ -51,8 +51,8 @@ struct CoordinatorReply {
     begins,
     batch,
     function,  ///< number `batch.id`, whose name is `text`; the payload is its arguments
-    brought,  ///< the payload is what all pieces brought to the meeting, of `sizes` bytes
-    again,    ///< the step of the meeting is over or begun again
+    brought,   ///< the payload is what all pieces brought to the meeting, of `sizes` bytes
+    again,     ///< the step of the meeting is over or begun again
     is_over,
     failed
   };

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <random>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/files/base/file_errors.h>
 #include <nyala/strategies/communicators/combine.h>
+#include <nyala/strategies/parameter_server/drawn_number.h>
 #include <nyala/strategies/parameter_server/server_snapshot.h>
 
 namespace nyala::detail {
@@ -20,11 +20,6 @@ namespace nyala::detail {
 namespace {
 
 constexpr size_t kStalenessCounts = 65;
-
-uint64_t drawn() {
-  std::random_device device;
-  return (static_cast<uint64_t>(device()) << 32) | device();
-}
 
 std::string text_of(const ParameterEntry& entry) {
   return in_quotes(entry.name) + " of shape " + entry.shape.to_string() + " and dtype " +
@@ -153,11 +148,12 @@ class ParameterServer::Receiver final : public ParameterReceiver {
 ParameterServer::ParameterServer(ServerRuleReader read_rule, std::string snapshot_path,
                                  RowFillerReader read_filler)
     : read_rule_(std::move(read_rule)),
+      read_filler_(std::move(read_filler)),
       snapshot_path_(std::move(snapshot_path)),
-      life_(drawn()),
+      life_(drawn_number()),
       buffer_(std::make_shared<KeptBuffer>()),
       store_(ParameterStore::make({Device{}}, true)),
-      tables_(std::move(read_filler)),
+      tables_(read_filler_),
       staleness_(kStalenessCounts, 0) {
   if (snapshot_path_.empty()) return;
   for (const std::string& path : {snapshot_path_, path_before()}) {
@@ -178,9 +174,43 @@ bool ParameterServer::wait_until_stopped(std::chrono::milliseconds time) {
   return stopped_changed_.wait_for(lock, time, [this] { return stopped_; });
 }
 
+void ParameterServer::belong_to(uint64_t job) {
+  if (job == job_) return;
+  if (past_jobs_.contains(job))
+    throw CommunicationError(
+        "parameter server: another chief has come since; this process belongs to the one before it");
+  const uint64_t before = std::exchange(job_, job);
+  if (before == 0) return;
+  past_jobs_.insert(before);
+  if (!variables_.empty())
+    log(LogChannel::warning, "parameter server: another chief has come; the " +
+                                 std::to_string(variables_.size()) +
+                                 " variables of the one before are forgotten");
+  forget();
+}
+
+void ParameterServer::forget() {
+  variables_.clear();
+  rule_.reset();
+  rule_is_new_ = has_committed_ = false;
+  rule_text_.clear();
+  rule_names_.clear();
+  has_rule_.clear();
+  no_decay_.clear();
+  store_ = ParameterStore::make({Device{}}, true);
+  tables_ = RowTables(read_filler_);
+  version_ = repeated_ = 0;
+  applied_.clear();
+  pieces_ = {};
+  staleness_.assign(kStalenessCounts, 0);
+  began_with_.reset();
+  last_mark_.reset();
+}
+
 ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes& payload,
                                           ParameterAnswer& answer) {
   const std::lock_guard lock(mutex_);
+  belong_to(request.job);
   ParameterReply reply{.life = life_};
   switch (request.kind) {
     case ParameterCallKind::find:
@@ -489,7 +519,8 @@ void ParameterServer::answer_values(const Variables& variables, ParameterAnswer&
 }
 
 void ParameterServer::answer_state(ParameterReply& reply, ParameterAnswer& answer) {
-  if (!rule_) return;
+  reply.text = rule_text_;
+  if (rule_names_.empty()) return;  // it counts no updates
   Bytes values;
   for (const auto& [name, value] : rule_->state()) {
     reply.entries.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
@@ -546,7 +577,9 @@ void ParameterServer::keep() {
 
 // While nothing is applied: which exchanges it has and what they made of the variables belong together.
 void ParameterServer::write_snapshot(uint64_t mark, bool keeps_last) {
-  ServerSnapshot snapshot{.version = version_,
+  ServerSnapshot snapshot{.job = job_,
+                          .past_jobs = past_jobs_,
+                          .version = version_,
                           .mark = mark,
                           .rule = rule_text_,
                           .rule_names = rule_names_,
@@ -560,7 +593,7 @@ void ParameterServer::write_snapshot(uint64_t mark, bool keeps_last) {
                                   .trainable = variable.node().in_arena});
     values.push_back(variable.value(0));
   }
-  if (rule_ && !rule_names_.empty())
+  if (!rule_names_.empty())
     for (const auto& [name, value] : rule_->state()) {
       snapshot.state.push_back({.name = name, .dtype = value.dtype(), .shape = value.shape()});
       values.push_back(value);
@@ -568,8 +601,7 @@ void ParameterServer::write_snapshot(uint64_t mark, bool keeps_last) {
   tables_.write(snapshot, values);
   const std::string beside = snapshot_path_ + ".next";
   write_server_snapshot(beside, snapshot, values);
-  if (keeps_last && is_there(snapshot_path_))
-    std::filesystem::rename(snapshot_path_, path_before());
+  if (keeps_last && is_there(snapshot_path_)) std::filesystem::rename(snapshot_path_, path_before());
   std::filesystem::rename(beside, snapshot_path_);
   last_mark_ = mark;
 }
@@ -579,7 +611,7 @@ bool ParameterServer::restore(uint64_t mark) {
     if (snapshot_path_.empty() || !is_there(path)) continue;
     ServerSnapshot head;
     naming_file(path, [&] { read_server_snapshot(path, head); });
-    if (head.mark != mark) continue;
+    if (head.job != job_ || head.mark != mark) continue;
     naming_file(path, [&] { go_on_from(path); });
     return true;
   }
@@ -613,6 +645,8 @@ void ParameterServer::go_on_from(const std::string& path) {
   applied_.clear();
   for (auto& [process, ranges] : snapshot.applied) applied_[process] = AppliedIds(std::move(ranges));
   pieces_.clear();
+  job_ = snapshot.job;
+  past_jobs_ = std::move(snapshot.past_jobs);
   version_ = snapshot.version;
   began_with_ = last_mark_ = snapshot.mark;
 }

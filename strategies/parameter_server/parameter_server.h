@@ -46,6 +46,9 @@ class ParameterServer final : public ParameterService {
   using Answer = std::function<void(ParameterAnswer)>;
   using Bytes = std::vector<std::byte>;
 
+  /// Another chief begins anew, with its own values, numbers of exchanges and marks of snapshots.
+  void belong_to(uint64_t job);
+  void forget();
   ParameterReply carry_out(const ParameterRequest& request, Bytes& payload, ParameterAnswer& answer);
   void carry_out_on_tables(const ParameterRequest& request, Bytes& payload, ParameterReply& reply,
                            ParameterAnswer& answer);
@@ -78,6 +81,7 @@ class ParameterServer final : public ParameterService {
   void describe(ParameterReply& reply) const;
 
   ServerRuleReader read_rule_;
+  RowFillerReader read_filler_;
   const std::string snapshot_path_;
   const uint64_t life_;
   mutable std::mutex mutex_;
@@ -92,13 +96,16 @@ class ParameterServer final : public ParameterService {
   std::set<std::string> has_rule_;       // the same names
   std::vector<std::string> no_decay_;
   RowTables tables_;
+  uint64_t job_ = 0;  // 0: no chief has come
+  std::set<uint64_t> past_jobs_;
   uint64_t version_ = 0;
   std::map<uint64_t, AppliedIds> applied_;  // by process
   HeldPieces pieces_;
   std::vector<uint64_t> staleness_;  // exchanges by it; the last count is of all that were staler
   uint64_t repeated_ = 0;
   bool has_committed_ = false;  // a step of a synchronous training
-  std::optional<uint64_t> began_with_, last_mark_;  // of snapshots; none: it began anew, there is none
+  std::optional<uint64_t> began_with_,
+      last_mark_;  // of the job's snapshots; none: it began anew, there is none
   bool stopped_ = false;
 };
 

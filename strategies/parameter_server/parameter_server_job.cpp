@@ -7,6 +7,7 @@ namespace nyala::detail {
 ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> parameters,
                                        std::unique_ptr<CoordinatorClient> client)
     : parameters_(std::move(parameters)), client_(std::move(client)) {
+  parameters_->set_job(client_->job());
   client_->when_lost([&servers = *parameters_] { servers.cancel(); });
 }
 
@@ -16,7 +17,9 @@ ParameterServerJob::ParameterServerJob(std::unique_ptr<RemoteParameters> paramet
     : parameters_(std::move(parameters)),
       coordinator_(std::move(coordinator)),
       listener_(std::move(listener)),
-      times_(times) {}
+      times_(times) {
+  parameters_->set_job(coordinator_->job());
+}
 
 ParameterServerJob::~ParameterServerJob() {
   if (!coordinator_) return;
@@ -31,8 +34,8 @@ ParameterServerJob::~ParameterServerJob() {
 
 ChiefOfFunctions& ParameterServerJob::chief_of_functions() {
   if (!chief_of_functions_)
-    chief_of_functions_ = std::make_unique<ChiefOfFunctions>(*parameters_, *coordinator_, times_.timeout,
-                                                             times_.snapshots);
+    chief_of_functions_ =
+        std::make_unique<ChiefOfFunctions>(*parameters_, *coordinator_, times_.timeout, times_.snapshots);
   return *chief_of_functions_;
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <set>
 #include <thread>
 
@@ -16,6 +15,8 @@
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/parameters/distributed_variable.h>
 #include <nyala/backend/parameters/row_source.h>
+#include <nyala/backend/runtime/context.h>
+#include <nyala/strategies/parameter_server/drawn_number.h>
 #include <nyala/strategies/parameter_server/remote_tables.h>
 #include <nyala/strategies/rows/row_split.h>
 
@@ -23,13 +24,10 @@ namespace nyala::detail {
 
 namespace {
 
+constexpr int64_t kNextStepOfFunction = int64_t{1} << 40;  // more than there are functions
+
 std::span<const std::byte> bytes_of_tensor(const Tensor& value) {
   return {static_cast<const std::byte*>(value.raw()), value.bytes()};
-}
-
-uint64_t drawn_process() {
-  std::random_device device;
-  return (static_cast<uint64_t>(device()) << 32 | device()) | 1;  // 0 is the job
 }
 
 void check_can_be_added(const Variable& variable) {
@@ -80,7 +78,7 @@ class RemoteParameters::Rule final : public UpdateRule {
 RemoteParameters::RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options)
     : servers_(std::move(servers)),
       options_(std::move(options)),
-      process_(drawn_process()),
+      process_(drawn_number() | 1),  // even ones are the job's
       versions_(servers_.size(), 0),
       lives_(servers_.size(), 0),
       placement_(static_cast<int>(std::max<size_t>(servers_.size(), 1)), options_.partitioner),
@@ -99,7 +97,10 @@ RemoteParameters::Known& RemoteParameters::known(const Variable& variable) {
 
 RemoteParameters::Asking RemoteParameters::asking(ParameterCallKind kind) const {
   Asking asking(servers_.size());
-  for (Asked& asked : asking) asked.request.kind = kind;
+  for (Asked& asked : asking) {
+    asked.request.kind = kind;
+    asked.request.job = job_;
+  }
   return asking;
 }
 
@@ -348,12 +349,23 @@ std::optional<RemoteParameters::StatePlace> RemoteParameters::place_of_state(con
   return place;
 }
 
-std::map<std::string, Tensor> RemoteParameters::rule_state() {
+namespace {
+
+/// Rates are the same on all servers. One whose variables had no gradients has counted fewer updates.
+void take_common_state(Tensor& state, const Tensor& of_server) {
+  const bool counts = of_server.dtype() == DType::int64 && of_server.rank() == 0;
+  if (!state.defined() || (counts && of_server.item() > state.item())) state = of_server;
+}
+
+}  // namespace
+
+RemoteParameters::RuleState RemoteParameters::rule_state() {
   Asking asking = this->asking(ParameterCallKind::state);
   ask(asking, true);
-  std::map<std::string, Tensor> state;
+  RuleState rule;
   std::map<std::string, std::map<int, Tensor>> parts;
   for (const Asked& asked : asking) {
+    if (rule.text.empty()) rule.text = asked.reply.text;
     const std::byte* value = asked.received.data();
     for (const ParameterEntry& entry : asked.reply.entries) {
       Tensor tensor = Tensor::empty(entry.shape, entry.dtype, Device{});
@@ -362,15 +374,16 @@ std::map<std::string, Tensor> RemoteParameters::rule_state() {
       if (const auto place = place_of_state(entry.name))
         parts[place->name][place->part->part] = tensor;
       else
-        state[entry.name] = tensor;  // iteration and rate are the same everywhere
+        take_common_state(rule.tensors[entry.name], tensor);
     }
   }
   for (const auto& [name, of_parts] : parts) {
     Tensors pieces;
     for (const auto& [part, piece] : of_parts) pieces.push_back(piece);
-    state[name] = pieces.size() == 1 || pieces[0].rank() == 0 ? pieces[0] : ops::concatenate(pieces, 0);
+    rule.tensors[name] =
+        pieces.size() == 1 || pieces[0].rank() == 0 ? pieces[0] : ops::concatenate(pieces, 0);
   }
-  return state;
+  return rule;
 }
 
 /// As the optimizer here has it, cut where the variable is.
@@ -429,7 +442,10 @@ void RemoteParameters::take_share(const StepPiece& piece, int64_t global_rows) {
 // servers remember in a few bytes. Processes have odd numbers.
 std::pair<uint64_t, uint64_t> RemoteParameters::next_exchange() {
   if (next_exchange_ != 0) return {0, std::exchange(next_exchange_, 0)};
-  if (function_ != 0) return {2 * ++function_exchanges_, function_};
+  if (function_ != 0) {
+    thread_context().step += kNextStepOfFunction;
+    return {2 * ++function_exchanges_, function_};
+  }
   return {process_, ++own_exchanges_};
 }
 
@@ -547,8 +563,8 @@ std::vector<uint64_t> RemoteParameters::restarts() {
     if (before == 0 || before == reply.life) continue;
     if (reply.number < 0.0)
       throw CommunicationError("parameter server " + std::to_string(server) +
-                               " was started again and has lost its variables: it had no snapshot; give "
-                               "serve_parameters() a folder for them");
+                               " was started again and has lost its variables: it had no snapshot of this "
+                               "job; give serve_parameters() a folder for them");
     marks.push_back(static_cast<uint64_t>(reply.number));
   }
   return marks;

@@ -37,6 +37,9 @@ class RemoteParameters {
   RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options);
   ~RemoteParameters();
 
+  /// That of the chief, before anything is asked of a server.
+  void set_job(uint64_t job) { job_ = job; }
+
   int num_servers() const { return static_cast<int>(servers_.size()); }
   /// What servers call a variable that was made here.
   const std::string& server_name(const Variable& variable) { return known(variable).name; }
@@ -65,8 +68,11 @@ class RemoteParameters {
   void set_rule(const std::string& text, const std::vector<std::string>& no_decay, const Variables& variables,
                 bool if_none = false);
   void set_learning_rate(double rate);
-  /// The rule's own tensors of all servers, by name.
-  std::map<std::string, Tensor> rule_state();
+  struct RuleState {
+    std::string text;                       ///< of set_rule(); "": nobody has said one
+    std::map<std::string, Tensor> tensors;  ///< its own, of all servers, by name
+  };
+  RuleState rule_state();
   /// Gives each server those of them that it has.
   /// `if_new`: to servers alone that have not applied anything by their rule yet.
   void load_rule_state(const std::map<std::string, Tensor>& state, bool if_new = false);
@@ -168,7 +174,7 @@ class RemoteParameters {
   std::vector<std::unique_ptr<ParameterConnection>> servers_;
   std::atomic<bool> is_cancelled_ = false;
   Options options_;
-  uint64_t process_;
+  uint64_t job_ = 0, process_;
   uint64_t own_exchanges_ = 0, next_exchange_ = 0, function_ = 0, function_exchanges_ = 0;
   StepPiece next_piece_;            // id 0: the next exchange is none
   std::vector<uint64_t> versions_;  // by server: of the values here

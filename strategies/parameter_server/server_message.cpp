@@ -9,7 +9,7 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr uint32_t kParameterForm = 0x4e790102;
+constexpr uint32_t kParameterForm = 0x4e790103;
 constexpr std::string_view kWho = "parameter server: ";
 
 void write_numbers(MessageWriter& out, const std::vector<uint64_t>& numbers) {
@@ -116,6 +116,7 @@ uint64_t sent_bytes(const std::vector<ParameterEntry>& entries) {
 std::string encode(const ParameterRequest& request) {
   MessageWriter out(kWho, kParameterForm);
   out.number(static_cast<uint8_t>(request.kind));
+  out.number(request.job);
   out.number(request.process);
   out.number(request.id);
   out.number(request.seen);
@@ -144,6 +145,7 @@ ParameterRequest decode_parameter_request(std::string_view bytes) {
   in.expect_form(kParameterForm);
   ParameterRequest request;
   request.kind = in.kind(ParameterCallKind::stop);
+  request.job = in.number<uint64_t>();
   request.process = in.number<uint64_t>();
   request.id = in.number<uint64_t>();
   request.seen = in.number<uint64_t>();

@@ -16,8 +16,8 @@ class MessageWriter;
 
 /// What is asked of a parameter server. Payloads are the tensors of the entries, one after the other.
 enum class ParameterCallKind : uint8_t {
-  find,      ///< is there a variable of that name? The answer's entries say (`is_there`); no payload
-  create,    ///< a variable with its first value; where there is one already that one stays
+  find,    ///< is there a variable of that name? The answer's entries say (`is_there`); no payload
+  create,  ///< a variable with its first value; where there is one already that one stays
   /// `text` says how gradients are applied to the entries from now on. Where another one does so already and
   /// `id` is not 0 it is refused.
   set_rule,
@@ -75,6 +75,8 @@ struct ParameterEntry {
 
 struct ParameterRequest {
   ParameterCallKind kind = ParameterCallKind::describe;
+  /// Drawn by each chief at its start: numbers of exchanges, steps and snapshots are those of its job.
+  uint64_t job = 0;
   /// Whose numbers `id` is one of: a process' own, drawn at its start, or the job's (0).
   uint64_t process = 0;
   uint64_t id = 0;  ///< of an exchange: the same when it is sent again, by whomever

@@ -16,7 +16,7 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr uint32_t kServerSnapshotForm = 0x4e790302;
+constexpr uint32_t kServerSnapshotForm = 0x4e790303;
 constexpr std::string_view kSnapshotWho = "snapshot: ";
 constexpr size_t kMaxSnapshotHeader = size_t{256} << 20, kMaxSnapshotRanges = size_t{1} << 24,
                  kMaxRuleText = 2 * kMaxParameterText;
@@ -36,6 +36,9 @@ std::vector<std::string> read_names(MessageReader& in) {
 
 std::string header_of(const ServerSnapshot& snapshot) {
   MessageWriter out(kSnapshotWho, kServerSnapshotForm);
+  out.number(snapshot.job);
+  out.count(snapshot.past_jobs.size(), kMaxSnapshotRanges, "jobs");
+  for (const uint64_t job : snapshot.past_jobs) out.number(job);
   out.number(snapshot.version);
   out.number(snapshot.mark);
   out.text(snapshot.rule, kMaxParameterText, "a rule");
@@ -67,6 +70,9 @@ std::string header_of(const ServerSnapshot& snapshot) {
 void read_header(std::string_view bytes, ServerSnapshot& snapshot) {
   MessageReader in(kSnapshotWho, bytes, kMaxSnapshotHeader);
   in.expect_form(kServerSnapshotForm);
+  snapshot.job = in.number<uint64_t>();
+  for (uint32_t left = in.count(kMaxSnapshotRanges); left > 0; --left)
+    snapshot.past_jobs.insert(in.number<uint64_t>());
   snapshot.version = in.number<uint64_t>();
   snapshot.mark = in.number<uint64_t>();
   snapshot.rule = in.text(kMaxParameterText);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,8 @@ namespace nyala::detail {
 
 /// What a parameter server is between two exchanges, without the elements of its tensors.
 struct ServerSnapshot {
+  uint64_t job = 0;  ///< ParameterRequest::job of the exchanges and the mark
+  std::set<uint64_t> past_jobs = {};
   uint64_t version = 0;
   uint64_t mark = 0;  ///< the chief's number of it (RangeDispenser::mark())
   std::string rule = {};

@@ -107,6 +107,22 @@ TEST_F(LaunchParameterServers, AKilledChiefIsKnownAtOnceToThoseWhoTrainTogether)
                 ContainsRegex(std::string(worker) + " lost: .*ParameterServerStrategy: the chief"));
 }
 
+// In the first epoch, of which there is no backup, and in the second.
+TEST_F(LaunchParameterServers, AChiefThatIsStartedAgainChangesNoNumberOfThoseWhoTrainTogether) {
+  for (const char* const what : {"together, kill chief 0", "backup, together, kill chief 0"}) {
+    const ToolRun result = train(what, 2, 2, "", {"--restarts", "10"});
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr("chief was ended by SIGKILL"), HasSubstr("another chief has come")));
+    expect_one_devices_numbers(result, 3);
+  }
+}
+
+TEST_F(LaunchParameterServers, AChiefThatIsStartedAgainTrainsEachBatchOnce) {
+  const ToolRun result = train("backup, kill chief 0", 2, 2, "", {"--restarts", "10"});
+  EXPECT_THAT(result.err, HasSubstr("chief was ended by SIGKILL"));
+  expect_trained(result, 3);
+}
+
 TEST_F(LaunchParameterServers, FreeWorkersTrainEachBatchOnce) { expect_trained(train("free", 2, 2), 3); }
 
 TEST_F(LaunchParameterServers, AKilledWorkerCostsItsBatch) {
@@ -176,7 +192,7 @@ TEST_F(LaunchParameterServers, AnErrorOfAWorkersProgramReachesTheOthers) {
 }
 
 TEST_F(LaunchParameterServers, AnotherProgramInAWorkerIsNamed) {
-  const ToolRun result = train("other", 1, 1, "", {"--restarts", "0"});
+  const ToolRun result = train("other", 1, 1, "", {"--restarts", "0", "--grace", "1"});
   EXPECT_NE(result.status, 0);
   EXPECT_TRUE(std::regex_search(result.err, std::regex("\\[worker 0\\] communication: .*Adam.*SGD")))
       << result.err;

@@ -79,6 +79,8 @@ class BaseOptimizer : public UpdateRule {
   virtual std::vector<OptimizerVariable> variables_before_build() const = 0;
   /// Sets the state from such a list. Throws ShapeError naming what does not fit; nothing is changed then.
   virtual void load_variables(const std::vector<Tensor>& values) = 0;
+  /// How often load_variables() has set the state.
+  uint64_t times_loaded() const { return times_loaded_; }
   /// Follows its variables, which have moved to `store`, with the state that variables_for_file() gave
   /// before.
   void move_to(ParameterStore& store, const std::vector<Tensor>& state);
@@ -97,6 +99,7 @@ class BaseOptimizer : public UpdateRule {
 
  protected:
   OptimizerOptions options_;
+  uint64_t times_loaded_ = 0;
   UpdateRule* part_ = nullptr;  // what updates in the step that goes on, where not all variables are
 };
 

@@ -213,6 +213,7 @@ void OptimizerGroup::load_variables(const std::vector<Tensor>& values) {
     member.node().load_variables(Tensors(begin, begin + static_cast<std::ptrdiff_t>(count)));
     first += count;
   }
+  ++times_loaded_;
 }
 
 }  // namespace nyala

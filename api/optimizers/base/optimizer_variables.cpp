@@ -97,6 +97,7 @@ void OptimizerNode::load_variables(const std::vector<Tensor>& values) {
       set_accumulated(state_.store(), entries[i].variable, ready[i], loss_scale());
     else
       state_.write(entries[i], ready[i]);
+  ++times_loaded_;
 }
 
 void OptimizerNode::follow(ParameterStore& store) {

@@ -101,14 +101,18 @@ void expect_near(const std::vector<std::vector<float>>& got, const std::vector<s
   }
 }
 
-/// What the chief and each worker came to.
-std::vector<Trained> train_by_workers(const std::function<Case()>& make) {
-  const Case c = make();
+LocalCluster cluster_of(const Case& c) {
   LocalCluster cluster(c.servers, detail::read_optimizer_rules());
   cluster.staleness = c.staleness;
   cluster.partitioner = c.partitioner;
   cluster.synchronous = c.synchronous;
   cluster.backup_workers = c.backup_workers;
+  return cluster;
+}
+
+/// What the chief and each worker came to.
+std::vector<Trained> train_by_workers(LocalCluster& cluster, const std::function<Case()>& make) {
+  const Case c = make();
   std::vector<Trained> results;
   std::vector<std::future<Trained>> workers;
   {
@@ -124,9 +128,14 @@ std::vector<Trained> train_by_workers(const std::function<Case()>& make) {
   return results;
 }
 
-void expect_one_devices_numbers(const std::function<Case()>& make) {
+std::vector<Trained> train_by_workers(const std::function<Case()>& make) {
+  LocalCluster cluster = cluster_of(make());
+  return train_by_workers(cluster, make);
+}
+
+void expect_one_devices_numbers(LocalCluster& cluster, const std::function<Case()>& make) {
   const Trained alone = train(make(), nullptr);
-  const std::vector<Trained> results = train_by_workers(make);
+  const std::vector<Trained> results = train_by_workers(cluster, make);
   for (const Trained& result : results) {
     EXPECT_THAT(result.losses, ::testing::Pointwise(::testing::DoubleNear(1e-6), alone.losses));
     EXPECT_THAT(result.errors, ::testing::Pointwise(::testing::DoubleNear(1e-6), alone.errors));
@@ -136,8 +145,32 @@ void expect_one_devices_numbers(const std::function<Case()>& make) {
   expect_near(results[0].slots, alone.slots, 2e-6);
 }
 
+void expect_one_devices_numbers(const std::function<Case()>& make) {
+  LocalCluster cluster = cluster_of(make());
+  expect_one_devices_numbers(cluster, make);
+}
+
 TEST(FitByWorkers, OneWorkerGivesOneDevicesNumbers) {
   expect_one_devices_numbers([] { return Case{}; });
+}
+
+// A job that is started again on servers that have lived on.
+TEST(FitByWorkers, AnotherChiefBeginsAnew) {
+  for (const bool synchronous : {false, true}) {
+    const auto make = [=] {
+      return Case{.optimizer = SGD({.learning_rate = 0.05, .momentum = 0.9}),
+                  .workers = synchronous ? 2 : 1,
+                  .servers = 2,
+                  .synchronous = synchronous};
+    };
+    LocalCluster cluster = cluster_of(make());
+    expect_one_devices_numbers(cluster, make);
+    expect_one_devices_numbers(cluster, make);
+  }
+}
+
+TEST(FitByWorkers, ServersWithoutVariablesChangeNothing) {
+  expect_one_devices_numbers([] { return Case{.optimizer = Adam(0.01), .servers = 7}; });
 }
 
 TEST(FitByWorkers, SlotsLieOnTheServers) {

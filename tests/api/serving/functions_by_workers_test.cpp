@@ -53,6 +53,13 @@ double step_of_loop(const Sequential& net, const Optimizer& optimizer, int step)
   return loss.item();
 }
 
+void expect_weights(const Sequential& net, const Sequential& expected) {
+  const std::vector<Tensor> weights = net.get_weights(), of_one = expected.get_weights();
+  ASSERT_EQ(weights.size(), of_one.size());
+  for (size_t i = 0; i < weights.size(); ++i)
+    EXPECT_LT(ops::max(ops::abs(weights[i] - of_one[i])).item(), 2e-6) << i;
+}
+
 /// The same program in the chief (the test's thread) and in `workers` threads. What the chief's part throws
 /// comes out; `workers` end first.
 void in_cluster(LocalCluster& cluster, int workers, const std::function<void(const Strategy&)>& program) {
@@ -164,10 +171,7 @@ TEST_F(FunctionsByWorkers, ALoopOfOnesOwnHasOneDevicesNumbers) {
     coordinator.join();
     EXPECT_THAT(coordinator.fetch(of_steps), Pointwise(DoubleNear(1e-6), losses));
     EXPECT_EQ(optimizer.iterations(), kSteps);
-    const std::vector<Tensor> weights = net.get_weights(), expected = alone.get_weights();
-    ASSERT_EQ(weights.size(), expected.size());
-    for (size_t i = 0; i < weights.size(); ++i)
-      EXPECT_LT(ops::max(ops::abs(weights[i] - expected[i])).item(), 2e-6) << i;
+    expect_weights(net, alone);
     const auto slots = optimizer.node().variables_for_file(), of_one = adam.node().variables_for_file();
     ASSERT_EQ(slots.size(), of_one.size());
     for (size_t i = 0; i < slots.size(); ++i)
@@ -201,9 +205,7 @@ TEST_F(FunctionsByWorkers, TrainOnBatchHasOneDevicesNumbers) {
       of_steps.push_back(coordinator.schedule(train, Batch{.x = {features(step)}, .y = {targets(step)}}));
     coordinator.join();
     EXPECT_THAT(coordinator.fetch(of_steps), Pointwise(DoubleNear(1e-6), losses));
-    const std::vector<Tensor> weights = net.get_weights(), expected = alone.get_weights();
-    for (size_t i = 0; i < weights.size(); ++i)
-      EXPECT_LT(ops::max(ops::abs(weights[i] - expected[i])).item(), 2e-6) << i;
+    expect_weights(net, alone);
   });
 }
 
@@ -232,11 +234,134 @@ TEST_F(FunctionsByWorkers, TrainingGoesOnFromACheckpoint) {
       coordinator.join();
       EXPECT_EQ(net.optimizer().iterations(), begin + kSteps / 2);
       if (begin == 0) return Checkpoint(net).save(folder.file("half.weights.h5"));
-      const std::vector<Tensor> weights = net.get_weights(), expected = alone.get_weights();
-      for (size_t i = 0; i < weights.size(); ++i)
-        EXPECT_LT(ops::max(ops::abs(weights[i] - expected[i])).item(), 2e-6) << i;
+      expect_weights(net, alone);
     });
   }
+}
+
+TEST_F(FunctionsByWorkers, WhatTheChiefAloneRestoresHolds) {
+  const ScratchFolder folder;
+  const auto compiled = [] {
+    Sequential net = network();
+    net.compile({.optimizer = SGD({.learning_rate = 0.05, .momentum = 0.9}), .loss = "mse"});
+    net.optimizer().build(net.trainable_variables());
+    return net;
+  };
+  const Sequential alone = compiled();
+  for (int step = 0; step < kSteps; ++step) {
+    if (step == kSteps / 2) Checkpoint(alone).save(folder.file("half.weights.h5"));
+    alone.train_on_batch(features(step), targets(step));
+  }
+  in_cluster(cluster, 1, [&](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Sequential net = compiled();
+    const ClusterCoordinator coordinator(strategy);
+    const auto train =
+        coordinator.function("train", [&](int step) { net.train_on_batch(features(step), targets(step)); });
+    if (coordinator.serve()) return;
+    for (const bool again : {false, true}) {  // the second time over what functions have done
+      Checkpoint(net).restore(folder.file("half.weights.h5"));
+      for (int step = kSteps / 2; step < kSteps; ++step) coordinator.schedule(train, step);
+      coordinator.join();
+      EXPECT_EQ(net.optimizer().iterations(), kSteps) << again;
+      expect_weights(net, alone);
+    }
+  });
+}
+
+TEST_F(FunctionsByWorkers, AnotherChiefBeginsAnew) {
+  for (const double rate : {0.01, 0.05}) {
+    const Sequential alone = network();
+    const Optimizer adam = Adam(rate);
+    for (int step = 0; step < kSteps; ++step) step_of_loop(alone, adam, step);
+    in_cluster(cluster, 1, [&](const Strategy& strategy) {
+      const auto scope = strategy.scope();
+      const Sequential net = network();
+      const Optimizer optimizer = Adam(rate);
+      optimizer.build(net.trainable_variables());
+      const ClusterCoordinator coordinator(strategy);
+      const auto train =
+          coordinator.function("train", [&](int step) { return step_of_loop(net, optimizer, step); });
+      if (coordinator.serve()) return;
+      for (int step = 0; step < kSteps; ++step) coordinator.schedule(train, step);
+      coordinator.join();
+      EXPECT_EQ(optimizer.iterations(), kSteps);
+      expect_weights(net, alone);
+    });
+  }
+}
+
+TEST_F(FunctionsByWorkers, ARateThatIsSetBeforeTheFirstFunctionHolds) {
+  const Sequential alone = network();
+  const Optimizer descent = SGD(0.05);
+  for (int step = 0; step < kSteps; ++step) step_of_loop(alone, descent, step);
+  in_cluster(cluster, 1, [&](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Sequential net = network();
+    const Optimizer optimizer = SGD(0.5);
+    optimizer.build(net.trainable_variables());
+    const ClusterCoordinator coordinator(strategy);
+    const auto train =
+        coordinator.function("train", [&](int step) { return step_of_loop(net, optimizer, step); });
+    if (coordinator.serve()) return;
+    optimizer.set_learning_rate(0.05);
+    for (int step = 0; step < kSteps; ++step) coordinator.schedule(train, step);
+    coordinator.join();
+    EXPECT_NEAR(optimizer.learning_rate(), 0.05, 1e-8);
+    expect_weights(net, alone);
+  });
+}
+
+// One that no function applies is not touched by what servers have of the other one.
+TEST_F(FunctionsByWorkers, TheOptimizerThatIsAppliedIsTheOneThatFollows) {
+  in_cluster(cluster, 2, [&](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Sequential net = network();
+    const Optimizer optimizer = SGD(0.05), idle = Adam(0.5);
+    optimizer.build(net.trainable_variables());
+    idle.build(net.trainable_variables());
+    const ClusterCoordinator coordinator(strategy);
+    const auto train =
+        coordinator.function("train", [&](int step) { return step_of_loop(net, optimizer, step); });
+    if (coordinator.serve()) return;
+    for (int step = 0; step < kSteps; ++step) coordinator.schedule(train, step);
+    coordinator.join();
+    EXPECT_EQ(optimizer.iterations(), kSteps);
+    EXPECT_EQ(idle.iterations(), 0);
+    EXPECT_EQ(idle.learning_rate(), 0.5);
+    idle.set_learning_rate(0.25);
+    expect_error<CommunicationError>([&] { coordinator.schedule(train, 0); }, {"another optimizer"});
+  });
+}
+
+// With one worker its numbers are those of a loop on one device, step by step.
+TEST_F(FunctionsByWorkers, DropoutIsAnotherOneInEachFunction) {
+  const auto compiled = [] {
+    Sequential net({Input({4}), Dropout(0.5, {.seed = 5, .name = "drop"}),
+                    Dense(1, {.kernel_initializer = GlorotUniform({.seed = 4}), .name = "out"})},
+                   {.name = "net"});
+    net.compile({.optimizer = SGD(0.05), .loss = "mse"});
+    return net;
+  };
+  const Sequential alone = compiled();
+  for (int step = 0; step < kSteps; ++step) alone.train_on_batch(features(step), targets(step));
+  in_cluster(cluster, 1, [&](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Sequential net = compiled();
+    const ClusterCoordinator coordinator(strategy);
+    const auto train =
+        coordinator.function("train", [&](int step) { net.train_on_batch(features(step), targets(step)); });
+    const auto pass_of = coordinator.function("pass", [&] {
+      TrainingPass pass(8);
+      return Tensor(pass(net, Tensor::ones({8, 4})));
+    });
+    if (coordinator.serve()) return;
+    for (int step = 0; step < kSteps; ++step) coordinator.schedule(train, step);
+    coordinator.join();
+    expect_weights(net, alone);
+    const Tensor one = coordinator.schedule(pass_of).fetch(), other = coordinator.schedule(pass_of).fetch();
+    EXPECT_NE(one.to_vector<float>(), other.to_vector<float>());
+  });
 }
 
 TEST_F(FunctionsByWorkers, WhatTheChiefAssignsIsWhatWorkersSee) {
@@ -391,6 +516,7 @@ TEST_F(FunctionsByWorkers, FitAndFunctionsTakeTurns) {
     if (coordinator.serve()) return;
     for (int step = 0; step < 3; ++step) coordinator.schedule(train, step);
     coordinator.join();
+    EXPECT_EQ(net.optimizer().iterations(), 4 + 3);
     const double loss = coordinator.schedule(train, 0).fetch();
     EXPECT_TRUE(std::isfinite(loss));
   });

@@ -15,6 +15,7 @@
 #include <nyala/strategies/parameter_server/remote_tables.h>
 #include <nyala/tests/strategies/parameter_server/parameter_server_fixture.h>
 #include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::remote_tables_test {
 
@@ -241,8 +242,8 @@ TEST(RemoteTables, WholeValuesAreReadAndAssigned) {
 }
 
 TEST(RemoteTables, ServersGoOnFromTheirSnapshots) {
-  const std::string path = (std::filesystem::temp_directory_path() / "remote_tables_test.snapshot").string();
-  std::filesystem::remove(path);
+  const ScratchFolder folder;
+  const std::string path = folder.file("ps-0.snapshot");
   const auto serve = [&] {
     return std::make_shared<detail::ParameterServer>(detail::read_optimizer_rules(), path,
                                                      detail::read_row_fillers());
@@ -250,8 +251,10 @@ TEST(RemoteTables, ServersGoOnFromTheirSnapshots) {
   const Case c{.optimizer = [] { return Adam({.learning_rate = 0.05}); }, .epochs = 2};
   LocalCluster cluster(1, detail::read_optimizer_rules(), detail::read_row_fillers());
   cluster.remote_rows_above = 0;
+  uint64_t job = 0;
   const auto run = [&](int epochs) {
     const ParameterServerStrategy chief = cluster.chief();
+    job = cluster.coordinator->job();
     Case part = c;
     part.epochs = epochs;
     auto worker = std::async(std::launch::async, [&] {
@@ -265,6 +268,7 @@ TEST(RemoteTables, ServersGoOnFromTheirSnapshots) {
   const Trained before = run(2);
   cluster.servers[0] = serve();  // the end of an epoch has written it
   const auto parameters = cluster.parameters();
+  parameters->set_job(job);
   const auto rows = ParameterStore::make({Device{}}, true);
   detail::set_row_source(*rows, parameters->tables());
   const auto first = [] { return RowSource::First{detail::text_of_row_initializer("zeros"), 1}; };
@@ -274,7 +278,6 @@ TEST(RemoteTables, ServersGoOnFromTheirSnapshots) {
                                        .initialize = detail::InitializeRows{{}, first}});
   EXPECT_EQ(found.value().to_vector<float>(), before.weights[0]);
   detail::set_row_source(*rows, nullptr);
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -237,12 +237,12 @@ TEST(ParameterServer, TheSameRuleKeepsItsState) {
   one.remote->set_rule("1", {}, {a});
   one.push(a, 1.0);
   one.remote->set_rule("1", {}, {a});
-  EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 1.0);
+  EXPECT_EQ(one.remote->rule_state().tensors.at("iteration").item(), 1.0);
   one.remote->set_rule("2", {}, {a});
-  EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 0.0);
+  EXPECT_EQ(one.remote->rule_state().tensors.at("iteration").item(), 0.0);
   one.remote->load_rule_state(
       {{"iteration", Tensor::scalar(int64_t{9})}, {"place of a", Tensor::scalar(0.0)}});
-  EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 9.0);
+  EXPECT_EQ(one.remote->rule_state().tensors.at("iteration").item(), 9.0);
 }
 
 TEST(ParameterServer, GradientsWithoutARuleAreRefused) {
@@ -309,11 +309,64 @@ TEST(ParameterServer, OneThatIsStartedAgainGoesOnFromItsSnapshot) {
   one.remote->pull();
   EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
   EXPECT_THAT(floats(mean.value()), ElementsAre(5.0f, 5.0f));
-  EXPECT_EQ(one.remote->rule_state().at("iteration").item(), 1.0);
+  EXPECT_EQ(one.remote->rule_state().tensors.at("iteration").item(), 1.0);
   one.push(a, 1.0, 1);  // is in the snapshot
   EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
   one.push(a, 1.0, 2);
   EXPECT_THAT(floats(a.value()), ElementsAre(-1.0f, -1.0f));
+}
+
+TEST(ParameterServer, AnotherChiefBeginsAnew) {
+  const ScratchFolder folder;
+  RestartedServer server(folder.file("ps-0.snapshot"));
+  Process first(server.parameters(std::chrono::seconds(10))),
+      second(server.parameters(std::chrono::seconds(10)));
+  first.remote->set_job(10);
+  second.remote->set_job(20);
+  const Variable a = first.make("a", 1.0);
+  first.remote->set_rule("1", {}, {a});
+  first.push(a, 1.0, 1);
+  EXPECT_EQ(first.remote->snapshot(1), detail::SnapshotState::written);
+  server.restart();
+  first.push(a, 1.0, 1);  // is in the snapshot
+  EXPECT_THAT(floats(a.value()), ElementsAre(0.0f, 0.0f));
+  const Variable b = second.make("a", 5.0);
+  EXPECT_THAT(floats(b.value()), ElementsAre(5.0f, 5.0f));
+  EXPECT_THAT(error_text<CommunicationError>([&] { first.push(a, 1.0, 2); }), HasSubstr("another chief"));
+  second.remote->set_rule("2", {}, {b}, true);
+  second.push(b, 1.0, 1);  // another one than the first chief's
+  EXPECT_THAT(floats(b.value()), ElementsAre(3.0f, 3.0f));
+  EXPECT_EQ(second.remote->rule_state().tensors.at("iteration").item(), 1.0);
+}
+
+// What the second chief gave it is nowhere.
+TEST(ParameterServer, ASnapshotOfAnotherChiefsIsNone) {
+  const ScratchFolder folder;
+  RestartedServer server(folder.file("ps-0.snapshot"));
+  Process first(server.parameters(std::chrono::seconds(10))),
+      second(server.parameters(std::chrono::seconds(10)));
+  first.remote->set_job(10);
+  second.remote->set_job(20);
+  first.make("a", 1.0);
+  first.remote->restarts();
+  EXPECT_EQ(first.remote->snapshot(5), detail::SnapshotState::written);
+  second.make("a", 1.0);
+  EXPECT_TRUE(second.remote->restarts().empty());
+  server.restart();
+  EXPECT_THAT(error_text<CommunicationError>([&] { second.remote->restarts(); }), HasSubstr("no snapshot"));
+  EXPECT_THAT(error_text<CommunicationError>([&] { second.remote->restore(5); }), HasSubstr("no snapshot"));
+}
+
+// More servers than variables: those without any count no updates.
+TEST(ParameterServer, UpdatesAreThoseOfTheServerThatCountsMost) {
+  LocalCluster cluster(3, read_descent());
+  Process one(cluster);
+  const Variable a = one.make("a", 0.0), b = one.make("b", 0.0);
+  one.remote->set_rule("1", {}, {a, b});
+  one.push(a, 1.0);
+  one.push(a, 1.0);
+  EXPECT_EQ(one.remote->rule_state().text, "1");
+  EXPECT_EQ(one.remote->rule_state().tensors.at("iteration").item(), 2.0);
 }
 
 TEST(ParameterServer, BeforeItsEndItKeepsWhatItHas) {
@@ -381,8 +434,8 @@ TEST(ParameterServer, ASnapshotKeepsTheOrderOfTheRulesVariables) {
   one.remote->set_rule("1", {}, {b, a});
   one.remote->snapshot(1);
   server.restart();
-  EXPECT_EQ(one.remote->rule_state().at("place of b").item(), 0.0);
-  EXPECT_EQ(one.remote->rule_state().at("place of a").item(), 1.0);
+  EXPECT_EQ(one.remote->rule_state().tensors.at("place of b").item(), 0.0);
+  EXPECT_EQ(one.remote->rule_state().tensors.at("place of a").item(), 1.0);
 }
 
 TEST(ParameterServer, OneThatHasLostItsVariablesIsAnError) {
