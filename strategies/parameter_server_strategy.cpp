@@ -21,7 +21,7 @@ void check_modes(const ParameterServerStrategyConfig& config) {
   if (config.backup_workers < 0)
     throw InvalidArgumentError(who + ": expected backup_workers of 0 or more, received " +
                                std::to_string(config.backup_workers));
-  if (config.synchronous && config.staleness > 0)
+  if (config.synchronous && config.staleness >= 0)
     throw InvalidArgumentError(who + ": synchronous training has no staleness, received a bound of " +
                                std::to_string(config.staleness) + "; leave one of them out");
   if (!config.synchronous && config.backup_workers > 0)

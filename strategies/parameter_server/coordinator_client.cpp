@@ -91,7 +91,7 @@ CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request, const SentBy
           chief_->start(encode(request), sent, place, waits ? kAsLongAsItTakes : timeout_)->wait());
     } catch (const CommunicationError&) {
       const std::lock_guard lock(mutex_);
-      if (!lost_.empty()) throw PeerLostError("ParameterServerStrategy: the chief is gone: " + lost_);
+      if (!lost_.empty()) throw PeerLostError("ParameterServerStrategy: the chief is gone (" + lost_ + ")");
       const bool is_first = request.call == Call::hello;
       rethrow_with_prefix(
           is_first ? "ParameterServerStrategy: the chief, which `nyala launch` starts with --chief: "

@@ -375,7 +375,9 @@ void ParameterServer::keep_rule() {
 }
 
 ServerRule& ParameterServer::rule() const {
-  if (!rule_) throw StateError("parameter server: nobody has said yet how gradients are applied");
+  if (!rule_)
+    throw StateError(std::string("parameter server: nobody has said yet how gradients are applied") +
+                     (began_with_ ? ", or its snapshot is older than that" : ""));
   return *rule_;
 }
 

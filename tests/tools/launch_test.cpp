@@ -235,7 +235,8 @@ TEST_F(ToolLaunch, MistakesAreNamed) {
   EXPECT_THAT(error({"--hosts", "a,a"}), HasSubstr("--hosts names 'a' twice"));
   EXPECT_THAT(error({"--hosts", "localhost,b"}), HasSubstr("the name by which other hosts reach this one"));
   EXPECT_THAT(error({"--hosts", "a", "--ssh", "ssh {host}"}), HasSubstr("{host} and {command}"));
-  EXPECT_THAT(error({"-n", "1", "--logs", "/proc/none"}), HasSubstr("cannot make the folder '/proc/none'"));
+  EXPECT_THAT(error({"-n", "1", "--logs", "/proc/none"}),
+              HasSubstr("cannot make the folder for logs '/proc/none'"));
   const ToolRun none =
       NyalaProcess(folder_.path().string(), {"launch", "-n", "2", "--", "./no-such-program"}).wait();
   EXPECT_EQ(none.status, 1);

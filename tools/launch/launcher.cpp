@@ -73,18 +73,26 @@ std::string signal_name(int number) {
 
 }  // namespace
 
+namespace {
+
+/// Where one is named.
+void make_folder(const char* what, const std::string& folder) {
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error)
+    throw IoError("launch: cannot make the folder for " + std::string(what) + " " +
+                  detail::in_quotes(folder) + ": " + error.message());
+}
+
+}  // namespace
+
 Launcher::Launcher(LaunchConfig config)
     : config_(std::move(config)),
       output_(STDOUT_FILENO),
       errors_(STDERR_FILENO),
       restarts_left_(config_.restarts) {
-  if (!config_.logs.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(config_.logs, error);
-    if (error)
-      throw IoError("launch: cannot make the folder " + detail::in_quotes(config_.logs) + ": " +
-                    error.message());
-  }
+  make_folder("logs", config_.logs);
+  if (config_.ps > 0) make_folder("snapshots", config_.snapshots);
   if (config_.ps > 0 && config_.snapshots.empty() && !std::getenv("NYALA_SNAPSHOTS"))  // empty: none
     config_.snapshots = snapshots_.emplace("nyala-snapshots-").path();
   for (RankPlan& plan : config_.ps > 0 ? plan_tasks(config_) : plan_ranks(config_)) {
