@@ -16,14 +16,15 @@ namespace nyala {
 /// The bytes of a file, read only. Files up to kMaxCopied bytes are read into memory at once; of larger ones
 /// what is asked for, by read() to where it belongs and by part() into memory that this keeps. Nothing is
 /// mapped, so that a file which another program shortens or writes to in place is an IoError, and nothing
-/// worse. One that is replaced by renaming, as Nyala does, is read as it was. May be used by several threads
-/// at once.
+/// worse: all bytes are those of one moment. One that is replaced by renaming, as Nyala does, is read as it
+/// was. May be used by several threads at once.
 class FileBytes {
  public:
   static constexpr size_t kMaxCopied = size_t{16} << 20;
 
-  /// Throws IoError (path and reason of the system) if `path` is no regular file or cannot be read,
-  /// OutOfMemoryError where memory is what is missing.
+  /// Throws IoError (path and reason of the system) if `path` is no regular file or cannot be read, or others
+  /// keep writing to it, OutOfMemoryError where memory is what is missing. A file that was written to within
+  /// the last two ticks of the system's clock is waited for, for milliseconds.
   static std::shared_ptr<const FileBytes> open(const std::string& path);
 
   ~FileBytes();

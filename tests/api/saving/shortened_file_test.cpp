@@ -108,7 +108,6 @@ TEST_F(ShortenedFile, AFileThatIsWrittenToInPlaceIsAnError) {
   const auto file = FileBytes::open(path);
   std::vector<std::byte> out(100);
   file->read(5000, out);
-  ::usleep(20'000);  // the clock of file systems is coarse
   {
     std::fstream other(path, std::ios::in | std::ios::out | std::ios::binary);
     other.seekp(1 << 20);

@@ -1,8 +1,16 @@
-// A file is opened where memory is short: what is missing is memory, not the file.
+// A file is opened where memory is short: what is missing is memory, not the file. One that is written to in
+// place while it is read is never a mixture.
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
 #include <fstream>
+#include <random>
+#include <span>
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -58,6 +66,88 @@ TEST(FileBytes, WithoutRoomItIsMemoryThatIsMissing) {
     EXPECT_EQ(opened_with(megabytes * kMiB / 2, path), 1) << megabytes;
     EXPECT_EQ(opened_with(megabytes * kMiB + 64 * kMiB, path), 0) << megabytes;
   }
+}
+
+/// Another program: at each call of `write` it overwrites the file in place, all of it by one other byte.
+class Overwriter {
+ public:
+  Overwriter(const std::string& path, size_t size)
+      : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT, 0600)) {
+    bytes_.resize(size);
+    overwrite();
+    thread_ = std::thread([this] {
+      for (int done = 0; !ends_;) {
+        if (asked_ == done) {
+          std::this_thread::yield();
+          continue;
+        }
+        overwrite();
+        written_ = ++done;
+      }
+    });
+  }
+  ~Overwriter() {
+    ends_ = true;
+    thread_.join();
+    ::close(descriptor_);
+  }
+  void write() { ++asked_; }
+  void wait() const {
+    while (written_ != asked_) std::this_thread::yield();
+  }
+
+ private:
+  void overwrite() {
+    std::memset(bytes_.data(), bytes_[0] + 1, bytes_.size());
+    EXPECT_EQ(::pwrite(descriptor_, bytes_.data(), bytes_.size(), 0), static_cast<ssize_t>(bytes_.size()));
+  }
+
+  int descriptor_;
+  std::vector<char> bytes_;
+  std::atomic<int> asked_{0}, written_{0};
+  std::atomic<bool> ends_{false};
+  std::thread thread_;
+};
+
+void spin(std::chrono::microseconds time) {
+  for (const auto end = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < end;) {
+  }
+}
+
+/// Whether all bytes of the file are the same, read in pieces from its end.
+bool is_of_one_write(const std::string& path) {
+  const auto file = FileBytes::open(path);
+  const uint64_t piece = file->size() / 4;
+  std::vector<std::byte> bytes(file->size());
+  for (uint64_t begin = file->size(); begin > 0; begin -= piece)
+    file->read(begin - piece, std::span(bytes).subspan(begin - piece, piece));
+  return std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+}
+
+/// Opens the file at random moments around those at which it is overwritten.
+void expect_no_mixture(size_t size, int rounds) {
+  const ScratchFolder folder("overwritten");
+  const std::string path = folder.file("x");
+  Overwriter other(path, size);
+  std::mt19937 random(7);
+  int read = 0, mixed = 0;
+  for (int round = 0; round < rounds; ++round) {
+    other.write();
+    spin(std::chrono::microseconds(random() % (size >> 12)));
+    try {
+      is_of_one_write(path) ? ++read : ++mixed;
+    } catch (const IoError&) {
+    }
+    other.wait();
+  }
+  EXPECT_EQ(mixed, 0) << "of " << rounds;
+  EXPECT_GT(read, 0);
+}
+
+TEST(FileBytes, AFileThatIsOverwrittenMeanwhileIsOfOneMoment) {
+  expect_no_mixture(kMiB / 4, 50);
+  expect_no_mixture(4 * kMiB, 30);
+  expect_no_mixture(FileBytes::kMaxCopied + 4 * kMiB, 20);
 }
 
 TEST(FileErrors, SayWhatTheSystemSays) {
