@@ -12,10 +12,10 @@
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/signal_watch.h>
 #include <nyala/files/base/atomic_file.h>
-#include <nyala/files/json/strict_json.h>
 #include <nyala/strategies/cluster/choose_cluster_resolver.h>
 #include <nyala/strategies/cluster/cluster_task.h>
 #include <nyala/strategies/parameter_server/parameter_server_job.h>
+#include <nyala/tools/class_weight.h>
 #include <nyala/tools/images.h>
 #include <nyala/tools/options.h>
 
@@ -150,24 +150,6 @@ bool speaks(const Strategy& strategy) {
   return !processes || processes->rank() == 0;
 }
 
-std::map<int64_t, double> class_weight_of(const std::string& text) {
-  std::map<int64_t, double> weights;
-  if (text.empty()) return weights;
-  try {
-    const Json json = parse_json(text, "--class-weight");
-    if (!json.is_object()) throw InvalidArgumentError("no object");
-    for (const auto& [label, weight] : json.items()) {
-      size_t used = 0;
-      weights[std::stoll(label, &used)] = weight.get<double>();
-      if (used != label.size()) throw InvalidArgumentError("no label");
-    }
-  } catch (const std::exception&) {
-    throw InvalidArgumentError("--class-weight: expected JSON such as {\"0\": 1.0, \"1\": 2.5}, received " +
-                               in_quotes(text));
-  }
-  return weights;
-}
-
 /// compile() anew where the command line says something else than the file.
 void compile(const Model& model, const FitOptions& options) {
   if (options.optimizer.empty() && options.loss.empty() && options.metrics.empty() && model.compiled())
@@ -280,7 +262,7 @@ History train(const Model& model, const FitOptions& options, const SignalWatch& 
   const FitConfig config = {.epochs = options.epochs,
                             .verbose = options.speaks ? options.verbose : 0,
                             .callbacks = callbacks_of(options, watch, stopped),
-                            .class_weight = class_weight_of(options.class_weight),
+                            .class_weight = class_weight_of(options.class_weight, model),
                             .cache_frozen_features = options.cache};
   try {
     return options.data.empty() ? fit_arrays(model, options, config) : fit_images(model, options, config);

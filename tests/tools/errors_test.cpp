@@ -94,6 +94,28 @@ TEST_F(ToolErrors, NumbersOutOfRange) {
                "--input-shape");
 }
 
+TEST_F(ToolErrors, WeightsOfClasses) {
+  const auto expect_refused = [&](const std::string& weights, const std::string& expected,
+                                  const std::vector<std::string>& more = {}) {
+    std::vector<std::string> all = {"fit", m_, "--input", x_, "--target", y_, "--class-weight", weights};
+    all.insert(all.end(), more.begin(), more.end());
+    expect_error(all, expected);
+  };
+  expect_refused(R"({"0": 1, "2": 5})", "class 2 does not exist");
+  expect_refused(R"({"0": 1, "2": 5})", "is for classes 0 to 1");
+  expect_refused(R"({"-1": 2})", "class -1 does not exist");
+  expect_refused(R"({"1": 2, "1": 3})", "'1' twice");
+  expect_refused(R"({"1": 2, "01": 3})", "class 1 is there twice");
+  for (const char* weights :
+       {R"({"1x": 2})", R"({"": 2})", R"({"1": "2"})", R"({"1": NaN})", R"({"1": true})", "[1]", "[1, 2"})
+    expect_refused(weights, "--class-weight");
+
+  const Sequential one({Input({4}), Dense(1)});
+  one.save(m_);
+  expect_refused(R"({"2": 1})", "is for classes 0 to 1", {"--loss", "binary_crossentropy"});
+  run_well({"fit", m_, "--input", x_, "--target", y_, "--loss", "mse", "--class-weight", R"({"2": 3})"});
+}
+
 TEST_F(ToolErrors, Files) {
   expect_error({"predict", file("no.keras"), "--input", x_, "--output", out_}, file("no.keras"));
   expect_error({"predict", folder_.path().string(), "--input", x_, "--output", out_}, "config.json");
