@@ -29,8 +29,8 @@ class BackupAndRestore : public Callback {
   template <size_t N>
   explicit BackupAndRestore(std::string, const NoSuchField (&)[N]) = delete;
 
-  /// Throws StateError for a model that is not built (as Keras), IoError where the folder cannot be made, and
-  /// what Checkpoint::restore throws.
+  /// Throws StateError for a model that is not built (as Keras), IoError where the folder cannot be made or
+  /// written to, and what Checkpoint::restore throws.
   void on_train_begin(Logs& logs) override;
   void on_epoch_begin(int epoch, Logs& logs) override;
   void on_train_batch_end(int64_t batch, Logs& logs) override;

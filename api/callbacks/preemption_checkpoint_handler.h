@@ -61,7 +61,8 @@ class PreemptionCheckpointHandler : public Callback {
   bool preempted() const { return preempted_; }
 
   /// Throws InvalidArgumentError for a signal that cannot be watched (SIGKILL), StateError for a model that
-  /// is not built, IoError where the folder cannot be made, and what Checkpoint::restore throws.
+  /// is not built, IoError where the folder cannot be made or written to, and what Checkpoint::restore
+  /// throws.
   void on_train_begin(Logs& logs) override;
   void on_epoch_begin(int epoch, Logs& logs) override;
   /// These three throw PreemptedError, and what Checkpoint::save throws.

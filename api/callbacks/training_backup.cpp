@@ -1,6 +1,9 @@
 #include <nyala/api/callbacks/training_backup.h>
 
+#include <cerrno>
 #include <filesystem>
+#include <unistd.h>
+#include <utility>
 
 #include <nyala/api/saving/weights/weights_file.h>
 #include <nyala/api/saving/weights/write_once.h>
@@ -23,6 +26,16 @@ void remove_left(const std::string& path) {
                                 [&](std::string_view name) { return name == file.filename().string(); });
 }
 
+/// `folder` and those above it that do not exist, the lowest first.
+std::vector<std::string> missing_folders(const std::string& folder) {
+  std::vector<std::string> missing;
+  std::error_code error;
+  for (fs::path path(folder); !path.empty() && !fs::exists(fs::symlink_status(path, error));
+       path = path.parent_path())
+    missing.push_back(path.string());
+  return missing;
+}
+
 }  // namespace
 
 TrainingBackup::TrainingBackup(std::string folder, std::string who)
@@ -37,13 +50,15 @@ TrainingPosition TrainingBackup::begin(const Model& model) {
         who_ + ": model " + in_quotes(model.name()) +
         " is not built, so a backup could not be restored; begin it with an Input or call build() "
         "before fit()");
-  std::error_code error;
-  const bool made = writes_files(model.model_node()) && fs::create_directories(folder_, error);
-  if (error) throw_file_error(who_ + ": cannot make folder '" + folder_ + "'", error.value());
-  if (writes_files(model.model_node())) remove_left(path());
+  const bool writes = writes_files(model.model_node());
+  if (writes) {
+    check_folder();
+    remove_left(path());
+  }
+  std::error_code ignored;
   const bool has_backup = fs::exists(path());
   // Another process than the one that writes cannot tell who made it.
-  is_own_ = is_own_ || made || has_backup || !writes_files(model.model_node());
+  is_own_ = is_own_ || has_backup || !writes || !fs::exists(folder_, ignored);
   if (!has_backup) return {};
   if (!hdf5::File::open(path()).root().has_group(kCheckpointGroup))  // Keras loads such a file, too
     log(LogChannel::warning,
@@ -57,18 +72,44 @@ TrainingPosition TrainingBackup::begin(const Model& model) {
   return position;
 }
 
-void TrainingBackup::save(const Model& model, const TrainingPosition& position) const {
-  std::error_code ignored;  // then the file cannot be written, which all processes are told
-  if (writes_files(model.model_node())) fs::create_directories(folder_, ignored);
+std::error_code TrainingBackup::make_folder() {
+  constexpr int kAttempts = 10;  // others may remove a folder above it that is still empty
+  std::error_code error;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::vector<std::string> missing = missing_folders(folder_);
+    if (!missing.empty()) made_ = missing;
+    fs::create_directories(folder_, error);
+    if (error != std::errc::no_such_file_or_directory) break;
+  }
+  return error;
+}
+
+void TrainingBackup::remove_made() {
+  for (const std::string& folder : std::exchange(made_, {}))
+    (void)::rmdir(folder.c_str());  // one with files stays
+}
+
+void TrainingBackup::check_folder() {
+  const std::error_code error = make_folder();
+  const int refused = error || ::access(folder_.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+  remove_made();
+  if (error) throw_file_error(who_ + ": cannot make folder '" + folder_ + "'", error.value());
+  if (refused) throw_file_error(who_ + ": cannot write to folder '" + folder_ + "'", refused);
+}
+
+void TrainingBackup::save(const Model& model, const TrainingPosition& position) {
+  // Where it cannot be made the file cannot be written, which all processes are told.
+  if (writes_files(model.model_node())) (void)make_folder();
   Checkpoint(model).save(path(), position);
 }
 
-void TrainingBackup::remove(const Model& model) const {
+void TrainingBackup::remove(const Model& model) {
   if (!writes_files(model.model_node())) return;
   std::error_code ignored;  // a backup that cannot be removed does no harm; a folder with other files stays
   fs::remove(path(), ignored);
   remove_left(path());
   if (is_own_ && fs::is_directory(fs::symlink_status(folder_, ignored))) fs::remove(folder_, ignored);
+  remove_made();
 }
 
 }  // namespace nyala::detail

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include <nyala/api/model/model.h>
 #include <nyala/api/saving/checkpoint.h>
@@ -15,20 +17,24 @@ class TrainingBackup {
   TrainingBackup(std::string folder, std::string who);
 
   std::string path() const { return folder_ + "/latest.weights.h5"; }
-  /// For on_train_begin: makes the folder; where there is a backup the model becomes it and fit is told to go
-  /// on there. Returns its position. Throws StateError for a model that is not built (as Keras), IoError
-  /// where the folder cannot be made, and what Checkpoint::restore throws.
+  /// For on_train_begin: where there is a backup the model becomes it and fit is told to go on there. Returns
+  /// its position. Leaves no folder behind. Throws StateError for a model that is not built (as Keras),
+  /// IoError where the folder cannot be made or written to, and what Checkpoint::restore throws.
   TrainingPosition begin(const Model& model);
-  /// Writes the checkpoint, and makes the folder once more: who made it may be lost. Throws what
-  /// Checkpoint::save throws.
-  void save(const Model& model, const TrainingPosition& position) const;
+  /// Makes the folder, and those above it, and writes the checkpoint. Throws what Checkpoint::save throws.
+  void save(const Model& model, const TrainingPosition& position);
   /// The file, and the folder where nothing else is in it, unless begin() found it empty: then somebody else
-  /// made it. What cannot be removed stays.
-  void remove(const Model& model) const;
+  /// made it; and folders above it that save() made, where they are empty. What cannot be removed stays.
+  void remove(const Model& model);
 
  private:
+  std::error_code make_folder();
+  void remove_made();
+  void check_folder();
+
   std::string folder_, who_;
-  bool is_own_ = false;  // the folder, not one that was there before without a backup
+  bool is_own_ = false;            // the folder, not one that was there before without a backup
+  std::vector<std::string> made_;  // folders that were not there before, the lowest first
 };
 
 }  // namespace nyala::detail

@@ -1,11 +1,14 @@
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include <nyala/api/callbacks/lambda_callback.h>
 #include <nyala/api/callbacks/preemption_checkpoint_handler.h>
+#include <nyala/api/callbacks/training_backup.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/device_registry.h>
@@ -197,16 +200,16 @@ TEST_F(PreemptionTest, ABackupBehindTheLastEpochIsKept) {
 TEST_F(PreemptionTest, TheBackupOfACompletedTrainingIsItsEndWhichIsSaid) {
   std::filesystem::create_directories(backup());
   Checkpoint(model_of({})).save(backup() + "/latest.weights.h5", {kEpochs, 0});
-  EXPECT_NE(said_by([&] { fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())}); })
-                .find("nothing is left to train"),
+  EXPECT_NE(said_by([&] {
+              fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())});
+            }).find("nothing is left to train"),
             std::string::npos);
 }
 
 TEST_F(PreemptionTest, WeightsThatAreNoBackupAreNamed) {
   std::filesystem::create_directories(backup());
   model_of({}).save_weights(backup() + "/latest.weights.h5");
-  const std::string said =
-      said_by([&] { fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())}); });
+  const std::string said = said_by([&] { fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())}); });
   for (const char* part : {"is no backup", "optimizer state", "first epoch"})
     EXPECT_NE(said.find(part), std::string::npos) << said;
 }
@@ -218,6 +221,39 @@ TEST_F(PreemptionTest, AnEmptyFolderThatWasThereBeforeStays) {
   std::filesystem::remove(backup());
   fit(model_of({}), {}, {PreemptionCheckpointHandler(backup())});
   EXPECT_FALSE(std::filesystem::exists(backup()));
+}
+
+TEST_F(PreemptionTest, FoldersAreMadeForACheckpointOnly) {
+  const std::string top = folder_.file("a"), deep = top + "/b/c";
+  LambdaCallback look({.on_epoch_begin = [&](int, Logs&) { EXPECT_FALSE(std::filesystem::exists(top)); }});
+  fit(model_of({}), {}, {PreemptionCheckpointHandler(deep), look});
+  EXPECT_FALSE(std::filesystem::exists(top));
+  EXPECT_THROW(fit(model_of({}), {}, {PreemptionCheckpointHandler(deep), Interrupt(0, 1)}), Interruption);
+  EXPECT_FALSE(std::filesystem::exists(top));
+  EXPECT_THROW(fit(model_of({}), {}, {Preempt(Moment::step), PreemptionCheckpointHandler(deep)}),
+               PreemptedError);
+  EXPECT_TRUE(std::filesystem::exists(deep + "/latest.weights.h5"));
+  std::filesystem::remove_all(top);
+  fit(model_of({}), {}, {BackupAndRestore(deep)});
+  EXPECT_FALSE(std::filesystem::exists(top));
+}
+
+TEST_F(PreemptionTest, AFolderThatCannotBeWrittenToIsSaidBeforeTraining) {
+  const Model model = model_of({});
+  std::ofstream(folder_.file("file")) << "no folder";
+  const std::string under_file = folder_.file("file") + "/x", closed = folder_.file("closed");
+  EXPECT_EQ(error_text<IoError>([&] { fit(model, {}, {PreemptionCheckpointHandler(under_file)}); }),
+            "PreemptionCheckpointHandler: cannot make folder '" + under_file + "': Not a directory");
+  std::filesystem::create_directories(closed);
+  using std::filesystem::perms;
+  std::filesystem::permissions(folder_.path(), perms::owner_all | perms::group_exec | perms::others_exec);
+  std::filesystem::permissions(closed, perms::owner_exec | perms::group_exec | perms::others_exec);
+  EXPECT_TRUE(in_forked_child([&] {
+                if (::geteuid() == 0 && ::setuid(65534) != 0) return false;
+                detail::TrainingBackup backup(closed, "someone");
+                const std::string text = error_text<IoError>([&] { backup.begin(model); });
+                return text == "someone: cannot write to folder '" + closed + "': Permission denied";
+              }).worked());
 }
 
 TEST_F(PreemptionTest, WhatCannotWorkIsSaid) {
