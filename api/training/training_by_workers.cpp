@@ -11,6 +11,7 @@
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
+#include <nyala/strategies/assign_by_rows.h>
 #include <nyala/strategies/parameter_server/piece_exchange.h>
 
 namespace nyala {
@@ -214,8 +215,9 @@ int64_t ChiefOfWorkers::go_back() {
   const Stand& last = stands_.back();
   restore_sums(model_.compiled_training(), model_.epoch_sums(), last.sums, *model_.strategy());
   log(LogChannel::warning,
-      std::string(marks_.empty() ? "a parameter server has lost pieces of a step"
-                                 : "a parameter server was started again from its snapshot") +
+      (marks_.empty()
+           ? "a parameter server has lost pieces of a step (" + job_.parameters().missing_pieces() + ")"
+           : std::string("a parameter server was started again from its snapshot")) +
           ": all go back to the last one, and training goes on from batch " + std::to_string(last.batch) +
           " of the epoch");
   return last.batch;

@@ -37,4 +37,10 @@ std::vector<const HeldPieces::Piece*> HeldPieces::all_of(const StepPiece& any) c
   return all;
 }
 
+std::string HeldPieces::describe() const {
+  const auto held = std::ranges::count_if(pieces_, [](const auto& piece) { return piece.has_value(); });
+  return std::to_string(held) + " of " + std::to_string(pieces_.size()) + " pieces of step " +
+         std::to_string(attempt_.id) + ", attempt " + std::to_string(attempt_.attempt);
+}
+
 }  // namespace nyala::detail

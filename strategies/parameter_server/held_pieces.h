@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <nyala/strategies/parameter_server/server_message.h>
@@ -24,6 +25,8 @@ class HeldPieces {
   /// All of the attempt that `any` is a piece of, in their order; empty where some are missing.
   std::vector<const Piece*> all_of(const StepPiece& any) const;
   void clear() { pieces_.clear(); }
+  /// What there is, for people.
+  std::string describe() const;
 
  private:
   StepPiece attempt_;

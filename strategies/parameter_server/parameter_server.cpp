@@ -258,6 +258,7 @@ ParameterReply ParameterServer::carry_out(const ParameterRequest& request, Bytes
       break;
     case ParameterCallKind::commit:
       reply.number = commit(request.piece) ? 1.0 : 0.0;
+      if (reply.number == 0.0) reply.text = pieces_.describe();
       break;
     case ParameterCallKind::restore:
       reply.number = restore(request.id) ? 1.0 : 0.0;
@@ -615,6 +616,7 @@ bool ParameterServer::restore(uint64_t mark) {
     naming_file(path, [&] { read_server_snapshot(path, head); });
     if (head.job != job_ || head.mark != mark) continue;
     naming_file(path, [&] { go_on_from(path); });
+    if (path != snapshot_path_) std::filesystem::rename(path, snapshot_path_);  // what came later is undone
     return true;
   }
   return false;

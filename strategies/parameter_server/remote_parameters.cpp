@@ -16,6 +16,7 @@
 #include <nyala/backend/parameters/distributed_variable.h>
 #include <nyala/backend/parameters/row_source.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/strategies/assign_by_rows.h>
 #include <nyala/strategies/parameter_server/drawn_number.h>
 #include <nyala/strategies/parameter_server/remote_tables.h>
 #include <nyala/strategies/rows/row_split.h>
@@ -414,20 +415,11 @@ void RemoteParameters::load_rule_state(const std::map<std::string, Tensor>& stat
   tables_->set_step(state);
 }
 
-namespace {
-
-bool is_sum(const Variable& variable) {
-  return !variable.node().in_arena && variable.synchronization() == Synchronization::on_read &&
-         variable.aggregation() == Aggregation::sum;
-}
-
-}  // namespace
-
 void RemoteParameters::take_share(const StepPiece& piece, int64_t global_rows) {
   const std::vector<double> equal(static_cast<size_t>(piece.pieces), 1.0);
   const RowRange mine = split_rows(equal, global_rows)[static_cast<size_t>(piece.piece)];
   for (const auto& [known, variable] : living()) {
-    if (!is_sum(variable)) continue;
+    if (!is_sum_over_replicas(variable)) continue;
     const Tensor& value = variable.node().copies[0];
     const Tensor share = Tensor::zeros(value.shape(), value.dtype(), value.device());
     const bool has_rows = value.rank() > 0 && value.shape()[0] == global_rows;
@@ -464,7 +456,7 @@ void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule,
       if (!is_piece) check_can_be_added(variable);
       changes.push_back(is_piece ? value_here(variable) : ops::subtract(value_here(variable), known->base));
       add(asking, *known, variable, Sends::value, changes.back());
-      if (is_piece && is_sum(variable))
+      if (is_piece && is_sum_over_replicas(variable))
         for (Asked& asked : asking)
           for (size_t i = 0; i < asked.places.size(); ++i)
             asked.request.entries[i].is_share |= asked.places[i].first == known;
@@ -518,9 +510,16 @@ bool RemoteParameters::commit(const StepPiece& any) {
   Asking asking = this->asking(ParameterCallKind::commit);
   for (Asked& asked : asking) asked.request.piece = any;
   ask(asking, true);
-  for (size_t server = 0; server < asking.size(); ++server)
-    if (asking[server].reply.number == 0.0 || asking[server].reply.life != lives_[server]) return false;
-  return true;
+  missing_pieces_.clear();
+  bool is_done = true;
+  for (size_t server = 0; server < asking.size(); ++server) {
+    const ParameterReply& reply = asking[server].reply;
+    is_done = is_done && reply.number != 0.0 && reply.life == lives_[server];
+    if (reply.number == 0.0)
+      missing_pieces_ +=
+          (missing_pieces_.empty() ? "" : "; ") + ("server " + std::to_string(server)) + " has " + reply.text;
+  }
+  return is_done;
 }
 
 void RemoteParameters::restore(uint64_t mark) {

@@ -92,6 +92,8 @@ class RemoteParameters {
   /// The attempt that `any` is a piece of takes effect on all servers. False where a server was started again
   /// since restarts(), or does not have all of its pieces.
   bool commit(const StepPiece& any);
+  /// What servers have instead, after a commit() that took no effect.
+  const std::string& missing_pieces() const { return missing_pieces_; }
   /// Gradients of `active`, which lie in `store`, take effect, and what layers have assigned to variables
   /// that are not trained is added to theirs; the values of both and of the other variables `of_rule` become
   /// those of the servers.
@@ -185,6 +187,7 @@ class RemoteParameters {
   std::map<const VariableNode*, Known*> by_node_;
   std::map<std::string, int> names_;  // how often each path was made
   std::map<UpdateRule*, std::unique_ptr<Rule>> rules_;
+  std::string missing_pieces_;
 };
 
 }  // namespace nyala::detail

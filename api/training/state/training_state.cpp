@@ -128,10 +128,6 @@ bool can_be_copied(const ModelNode& model) {
   });
 }
 
-bool is_sum_over_replicas(const Variable& variable) {
-  return variable.synchronization() == Synchronization::on_read && variable.aggregation() == Aggregation::sum;
-}
-
 Variables variables_with_state(const ModelNode& model) {
   Variables all = model.variables();
   const Variables hidden = model.hidden_state();

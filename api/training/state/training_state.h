@@ -50,8 +50,6 @@ struct TrainingState {
   std::vector<SavedCallback> callbacks;
 };
 
-/// Whether replicas' values add up to that of the variable: those of a stateful layer, which have their rows.
-bool is_sum_over_replicas(const Variable& variable);
 /// Weights, and what stateful layers keep from batch to batch.
 Variables variables_with_state(const ModelNode& model);
 /// Whether a copy can be taken now: no optimizer is in the middle of gathering gradients, which lie in the

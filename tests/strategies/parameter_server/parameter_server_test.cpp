@@ -369,6 +369,23 @@ TEST(ParameterServer, UpdatesAreThoseOfTheServerThatCountsMost) {
   EXPECT_EQ(one.remote->rule_state().tensors.at("iteration").item(), 2.0);
 }
 
+TEST(ParameterServer, OneThatWentBackGoesOnFromThereWhenItIsStartedAgain) {
+  const ScratchFolder folder;
+  RestartedServer server(folder.file("ps-0.snapshot"));
+  Process one(server.parameters(std::chrono::seconds(10)));
+  const Variable a = one.make("a", 1.0);
+  one.remote->set_rule("1", {}, {a});
+  one.remote->restarts();
+  one.remote->snapshot(1);
+  one.push(a, 1.0, 1);
+  one.remote->snapshot(2);
+  one.remote->restore(1);
+  server.restart();
+  EXPECT_THAT(one.remote->restarts(), ElementsAre(1u));
+  one.remote->pull();
+  EXPECT_THAT(floats(a.value()), ElementsAre(1.0f, 1.0f));
+}
+
 TEST(ParameterServer, BeforeItsEndItKeepsWhatItHas) {
   const ScratchFolder folder;
   RestartedServer server(folder.file("ps-0.snapshot"));
