@@ -63,7 +63,8 @@ class RepeatStream : public ItemStream<T> {
   void close() {
     pass_.reset();
     ++number_;
-    ended_ = empty_ && count_ < 0;  // repeating nothing without end would never return
+    // Repeating nothing without end would never return, and many times late.
+    ended_ = empty_ && (count_ < 0 || input_.cardinality() == 0);
   }
 
   /// No two passes of any two iterations share an epoch; those of the first iteration are 0, 1, 2...

@@ -186,6 +186,7 @@ TEST(DatasetTest, Repeat) {
     EXPECT_EQ(elements_of(data.repeat().batch(2).take(3).iterate()),
               (std::vector<Numbers>{{0, 1}, {2, 0}, {1, 2}}));
     EXPECT_TRUE(all_of(data.take(0).repeat()).empty()) << "repeating nothing ends";
+    EXPECT_TRUE(all_of(data.take(0).repeat(int64_t{1} << 60)).empty());
   }
   EXPECT_THROW(range(3).repeat(-2), InvalidArgumentError);
 }
