@@ -206,7 +206,6 @@ void check_data(const FitOptions& options) {
 /// The history replaces what is at its path: not what else the command reads or writes.
 void check_history(const FitOptions& options) {
   if (options.history.empty()) return;
-  check_output(options.history, {""});
   const auto is_same = [&](const std::string& path) {
     const auto place = [](const std::filesystem::path& p) { return weakly_canonical(absolute(p)); };
     return !path.empty() && place(path) == place(options.history);
@@ -216,6 +215,7 @@ void check_history(const FitOptions& options) {
                                " is the path of the model: expected a path of its own");
   check_reads_another("--history", options.history,
                       {options.inputs, options.targets, options.sample_weights});
+  check_output(options.history, {".json"});
 }
 
 History fit_arrays(const Model& model, const FitOptions& options, FitConfig config) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -49,7 +50,7 @@ unsigned parse_channels(std::string_view text) {
 struct Log {
   Mutex mutex{Mutex::AtFork::is_waited};
   std::atomic<unsigned> open;
-  std::function<void(LogChannel, std::string_view)> sink;
+  std::shared_ptr<const std::function<void(LogChannel, std::string_view)>> sink;  // null: standard error
   std::shared_ptr<spdlog::logger> logger;
 
   Log() : open(bit(LogChannel::error) | bit(LogChannel::warning)) {
@@ -86,6 +87,18 @@ spdlog::level::level_enum level_of(LogChannel channel) {
   }
 }
 
+/// Whether this thread runs a sink, under the lock: what that logs goes to standard error.
+thread_local bool inside_sink = false;
+
+struct InsideSink {
+  InsideSink() { inside_sink = true; }
+  ~InsideSink() { inside_sink = false; }
+};
+
+std::unique_lock<Mutex> lock_outside_sinks(Log& state) {
+  return inside_sink ? std::unique_lock<Mutex>() : std::unique_lock(state.mutex);
+}
+
 }  // namespace
 
 bool log_enabled(LogChannel channel) {
@@ -95,19 +108,19 @@ bool log_enabled(LogChannel channel) {
 void log(LogChannel channel, std::string_view message) {
   if (!log_enabled(channel)) return;
   Log& state = instance();
-  std::lock_guard lock(state.mutex);
-  if (state.sink)
-    state.sink(channel, message);
-  else
-    state.logger->log(level_of(channel), printable(message, true));
+  const auto lock = lock_outside_sinks(state);
+  const auto sink = inside_sink ? nullptr : state.sink;
+  if (!sink) return state.logger->log(level_of(channel), printable(message, true));
+  const InsideSink inside;
+  (*sink)(channel, message);
 }
 
 void set_log_level(std::string_view channels) { instance().open = parse_channels(channels); }
 
 void set_log_sink(std::function<void(LogChannel, std::string_view)> sink) {
   Log& state = instance();
-  std::lock_guard lock(state.mutex);
-  state.sink = std::move(sink);
+  const auto lock = lock_outside_sinks(state);
+  state.sink = sink ? std::make_shared<const decltype(sink)>(std::move(sink)) : nullptr;
 }
 
 }  // namespace nyala

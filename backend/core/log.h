@@ -19,7 +19,8 @@ void log(LogChannel channel, std::string_view message);
 /// all. Throws InvalidArgumentError for an unknown name.
 void set_log_level(std::string_view channels);
 
-/// Sends every message to `sink` instead; an empty function restores the default.
+/// Sends every message to `sink` instead; an empty function restores the default. One message at a time; what
+/// a sink itself makes Nyala log goes to standard error.
 void set_log_sink(std::function<void(LogChannel, std::string_view)> sink);
 
 }  // namespace nyala

@@ -45,6 +45,7 @@ TEST_F(ToolArguments, WhatCannotBeWrittenIsKnownBeforeTraining) {
   expect_error(fit({"--output", out_, "--history", file("folder.json")}), {"folder.json", "no regular file"});
   expect_error(fit({"--output", out_, "--history", file("fifo.json")}), {"fifo.json", "no regular file"});
   expect_error(fit({"--output", out_, "--history", out_}), {"--history", "a path of its own"});
+  expect_error(fit({"--history", file("other.keras")}), {"other.keras", ".json"});
   expect_error(fit({"--history", folder_.path().string() + "/./m.keras"}),
                {"--history", "a path of its own"});
   expect_error(fit({"--output", file(std::string(250, 'n') + ".keras")}), {"File name too long"});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -145,11 +146,14 @@ void infer_sparsemax(InferContext& c) {
   c.output(0, c.shape(0), c.dtype(0));
 }
 
-/// A row's entries from the largest on, as far as they are in the support, and what is subtracted from all.
+/// A row's entries from the largest on, as far as they are in the support, and what is subtracted from all:
+/// NaN where one is NaN or infinite (above).
 template <class T>
 class SupportOfRow {
  public:
   SupportOfRow(const T* x, int64_t size) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (!std::all_of(x, x + size, [](T value) { return static_cast<double>(value) < kInfinity; })) return;
     order_.resize(static_cast<size_t>(size));
     std::iota(order_.begin(), order_.end(), int64_t{0});
     std::stable_sort(order_.begin(), order_.end(), [x](int64_t a, int64_t b) { return x[a] > x[b]; });
@@ -169,7 +173,7 @@ class SupportOfRow {
 
  private:
   std::vector<int64_t> order_;
-  double offset_ = 0.0;
+  double offset_ = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Calls body(offset of the first element, size) for each row of the last axis.
@@ -184,8 +188,10 @@ void sparsemax_reference(const KernelCall& call) {
     for_each_row(call.input(0), [&](int64_t first, int64_t size) {
       const T* x = call.in<T>(0) + first;
       const double offset = SupportOfRow<T>(x, size).offset();
-      for (int64_t i = 0; i < size; ++i)
-        call.out<T>(0)[first + i] = static_cast<T>(std::max(0.0, static_cast<double>(x[i]) - offset));
+      for (int64_t i = 0; i < size; ++i) {
+        const double above = static_cast<double>(x[i]) - offset;
+        call.out<T>(0)[first + i] = static_cast<T>(above < 0.0 ? 0.0 : above);  // NaN stays
+      }
     });
   });
 }

@@ -32,10 +32,11 @@ struct ResizeOptions {
 Tensor resize_images(const Tensor& images, int64_t height, int64_t width, const ResizeOptions& options = {});
 
 /// The largest part in the middle of the images with the proportions of height : width, at least one pixel;
-/// Keras finds its size in float32, rounded down.
+/// Keras finds its size in float32, rounded down. Throws ShapeError for an image without pixels,
+/// InvalidArgumentError for proportions below 1.
 Tensor crop_to_proportions(const Tensor& images, int64_t height, int64_t width);
 /// The images with as many rows, or columns, of `value` on both sides as make their proportions height :
-/// width. Where an odd number is missing they get one less.
+/// width. Where an odd number is missing they get one less. Throws as crop_to_proportions().
 Tensor pad_to_proportions(const Tensor& images, int64_t height, int64_t width, double value);
 
 struct ResizeDescriptor {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,16 +17,19 @@ int64_t scaled(int64_t size, int64_t times, int64_t over) {
   return static_cast<int64_t>(static_cast<float>(size * times) / static_cast<float>(over));
 }
 
-void check_pixels(const Tensor& images) {
+void check(const Tensor& images, int64_t height, int64_t width) {
   const Shape& shape = images.shape();
   if (shape.rank() < 3 || shape[-3] < 1 || shape[-2] < 1)
     throw ShapeError("resize_images: expected images with pixels, received " + shape.to_string());
+  if (height < 1 || width < 1)
+    throw InvalidArgumentError("resize_images: expected proportions above 0, received " +
+                               std::to_string(height) + " : " + std::to_string(width));
 }
 
 }  // namespace
 
 Tensor crop_to_proportions(const Tensor& images, int64_t height, int64_t width) {
-  check_pixels(images);
+  check(images, height, width);
   const int64_t rows = images.shape()[-3], columns = images.shape()[-2];
   const int64_t cut_rows = std::max<int64_t>(std::min(rows, scaled(columns, height, width)), 1);
   const int64_t cut_columns = std::max<int64_t>(std::min(columns, scaled(rows, width, height)), 1);
@@ -39,7 +43,7 @@ Tensor crop_to_proportions(const Tensor& images, int64_t height, int64_t width) 
 }
 
 Tensor pad_to_proportions(const Tensor& images, int64_t height, int64_t width, double value) {
-  check_pixels(images);
+  check(images, height, width);
   const int64_t rows = images.shape()[-3], columns = images.shape()[-2];
   const int64_t above = (std::max(rows, scaled(columns, height, width)) - rows) / 2;
   const int64_t left = (std::max(columns, scaled(rows, width, height)) - columns) / 2;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/elementwise/rare_activation.h>
@@ -70,6 +71,12 @@ TEST(RareActivation, SparsemaxIsThatOfKeras) {
     const Tensor x = random_tensor({3, 4, 5}, 2, -0.5, 0.5);
     expect_gradients([axis](const Tensors& t) { return ops::sparsemax(t[0], axis); }, {x});
   }
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
+                   kInf = std::numeric_limits<double>::infinity();
+  const Tensor odd = ops::sparsemax(tensor_of({kNan, 1, 2, kInf, 1, 2, -kInf, 0, 3}, {3, 3}));
+  for (int64_t i = 0; i < 6; ++i)
+    EXPECT_TRUE(std::isnan(odd.to_vector<float>()[static_cast<size_t>(i)])) << i;
+  expect_close(odd.rows(2, 1), tensor_of({0, 0, 1}, {1, 3}));
   EXPECT_EQ(ops::sparsemax(Tensor::zeros({0, 4})).shape(), (Shape{0, 4}));
   EXPECT_EQ(ops::sparsemax(Tensor::zeros({4, 0})).shape(), (Shape{4, 0}));
   EXPECT_THROW(ops::sparsemax(Tensor(1.0f)), ShapeError);

@@ -37,6 +37,8 @@ TEST(ResizeProportions, WrongArgumentsAreErrors) {
   EXPECT_THROW(ops::resize_images(x, 2, 2, {.crop_to_aspect_ratio = true, .pad_to_aspect_ratio = true}),
                InvalidArgumentError);
   EXPECT_THROW(ops::crop_to_proportions(Tensor::zeros({0, 3, 1}), 1, 1), ShapeError);
+  EXPECT_THROW(ops::crop_to_proportions(Tensor::zeros({2, 3, 1}), 0, 1), InvalidArgumentError);
+  EXPECT_THROW(ops::pad_to_proportions(Tensor::zeros({2, 3, 1}), 1, -1, 0.0), InvalidArgumentError);
   EXPECT_THROW(ops::pad_to_proportions(Tensor::zeros({3, 1}), 1, 1, 0), ShapeError);
 }
 
