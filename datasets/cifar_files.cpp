@@ -41,9 +41,9 @@ int64_t record_bytes(const CifarSet& set) { return set.record_labels + kImage; }
 
 Arrays from_records(const CifarSet& set, Bytes bytes, const std::string& name) {
   const int64_t record = record_bytes(set), size = static_cast<int64_t>(bytes.size());
-  if (size % record != 0)
+  if (size == 0 || size % record != 0)
     throw FileFormatError(name + ": expected records of " + std::to_string(record) + " bytes, found " +
-                          std::to_string(size) + " bytes, which is no multiple");
+                          std::to_string(size) + " bytes, which is none, or no multiple");
   Arrays out = make_arrays(size / record);
   for (int64_t row = 0; row < size / record; ++row) {
     const uint8_t* from = bytes.data() + row * record;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include <nyala/backend/core/held.h>
 #include <nyala/backend/core/tensor.h>
 
 namespace nyala {
@@ -47,6 +48,9 @@ class Generator {
  private:
   explicit Generator(std::shared_ptr<GeneratorState> state) : state_(std::move(state)) {}
   uint64_t next_key() const;
+  GeneratorState& own() const {
+    return detail::held(state_, "Generator", "it was moved from; Generator() makes one");
+  }
 
   std::shared_ptr<GeneratorState> state_;
 };

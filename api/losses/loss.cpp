@@ -160,8 +160,10 @@ Loss::Loss(const std::string& name) {
     *this = names().make(name);
 }
 
-Loss::Loss(Function function, const FunctionLossConfig& config)
-    : node_(std::make_shared<FunctionLoss>(std::move(function), config)) {}
+Loss::Loss(Function function, const FunctionLossConfig& config) {
+  if (!function) throw InvalidArgumentError("Loss: expected a function, received an empty one");
+  node_ = std::make_shared<FunctionLoss>(std::move(function), config);
+}
 
 Tensor Loss::operator()(const Tensor& y_true, const Tensor& y_pred, const Tensor& sample_weight) const {
   const auto [target, prediction] = in_loss_dtype(node(), y_true, y_pred);

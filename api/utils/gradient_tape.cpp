@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/mutex.h>
 #include <nyala/backend/parameters/row_source.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
 #include <nyala/backend/runtime/collectives.h>
@@ -18,6 +20,15 @@ using namespace nyala::detail;
 namespace {
 
 constexpr size_t kOpen = std::numeric_limits<size_t>::max();
+
+/// Of a tape that ends on another thread than it began on, which still points there: it records nothing.
+void keep_for_good(std::shared_ptr<Tape> tape) {
+  static Mutex& mutex = *new Mutex;
+  static auto& kept = *new std::vector<std::shared_ptr<Tape>>;
+  const std::lock_guard lock(mutex);
+  if (tape.use_count() == 1) tape->clear();
+  kept.push_back(std::move(tape));
+}
 
 /// The record that this thread writes already, where tapes can share it.
 std::shared_ptr<Tape> shared_record() {
@@ -57,11 +68,16 @@ GradientTape::GradientTape(Config config)
   begin_range();
 }
 
-GradientTape::~GradientTape() { end_range(); }
+GradientTape::~GradientTape() {
+  const bool is_elsewhere = records_ && thread_ != std::this_thread::get_id();
+  end_range();
+  if (is_elsewhere && tape_->recorders == 0) keep_for_good(std::move(tape_));
+}
 
 void GradientTape::begin_range() {
   if (records_) return;
   records_ = true;
+  thread_ = std::this_thread::get_id();
   ranges_.push_back({tape_->entries().size(), kOpen});
   ++tape_->recorders;
   tape_->recording = true;

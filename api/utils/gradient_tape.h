@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include <nyala/api/base/no_such_field.h>
@@ -98,6 +99,7 @@ class GradientTape {
   std::shared_ptr<Tape> tape_;
   Tape* outside_;                   // the tape that this thread recorded on before
   std::vector<EntryRange> ranges_;  // an open one ends at kOpen
+  std::thread::id thread_;          // that it records on
   bool records_ = false;
   bool asked_ = false;
   Variables watched_;

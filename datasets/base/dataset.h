@@ -167,6 +167,15 @@ class Dataset {
 
 namespace detail {
 
+[[noreturn]] void throw_empty_function(const char* what);
+
+/// Throws InvalidArgumentError for an empty std::function or pointer; `what` is whose it is.
+template <class F>
+void check_is_function(const F& f, const char* what) {
+  if constexpr (requires { f == nullptr; })
+    if (f == nullptr) throw_empty_function(what);
+}
+
 /// The only x, and the only y, of an element. Throw InvalidArgumentError saying what the function takes.
 const Tensor& only_x(const Element& element);
 const Tensor& only_y(const Element& element);
@@ -186,6 +195,7 @@ inline Element mapped(Element rest, std::pair<Tensor, Tensor> xy) {
 
 template <class F>
 MapFunction Dataset::as_map_function(F f) {
+  detail::check_is_function(f, "Dataset::map");
   if constexpr (std::is_invocable_v<F&, const Tensor&, const Tensor&>) {
     return [f](Element e, DrawStream&) mutable {
       auto result = f(detail::only_x(e), detail::only_y(e));
@@ -207,6 +217,7 @@ MapFunction Dataset::as_map_function(F f) {
 
 template <class F>
 FilterFunction Dataset::as_filter_function(F f) {
+  detail::check_is_function(f, "Dataset::filter");
   if constexpr (std::is_invocable_v<F&, const Tensor&, const Tensor&>) {
     return [f](const Element& e) mutable -> bool { return f(detail::only_x(e), detail::only_y(e)); };
   } else if constexpr (std::is_invocable_v<F&, const Element&>) {

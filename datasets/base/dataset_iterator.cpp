@@ -3,8 +3,17 @@
 #include <string>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/held.h>
 
 namespace nyala {
+
+using namespace nyala::detail;
+
+namespace {
+
+constexpr const char* kHowMade = "it was moved from; dataset.iterate() makes one";
+
+}  // namespace
 
 DatasetIterator::DatasetIterator(DatasetNodePointer node, int64_t epoch)
     : node_(std::move(node)), stream_(node_->elements({.epoch = epoch})), epoch_(epoch) {}
@@ -19,9 +28,10 @@ DatasetIterator& DatasetIterator::operator=(DatasetIterator&& other) noexcept {
 }
 
 bool DatasetIterator::next(Batch& batch) {
+  ElementStream& stream = held(stream_, "DatasetIterator", kHowMade);
   if (ended_) return false;
   ended_ = true;  // stays so if an exception leaves here
-  if (!stream_->next(batch)) return false;
+  if (!stream.next(batch)) return false;
   ended_ = false;
   ++position_;
   return true;
@@ -31,9 +41,10 @@ int64_t DatasetIterator::skip(int64_t count) {
   if (count < 0)
     throw InvalidArgumentError("DatasetIterator::skip: expected a count of at least 0, received " +
                                std::to_string(count));
+  ElementStream& stream = held(stream_, "DatasetIterator", kHowMade);
   if (ended_) return 0;
   ended_ = true;
-  const int64_t skipped = stream_->skip(count);
+  const int64_t skipped = stream.skip(count);
   ended_ = skipped < count;
   position_ += skipped;
   return skipped;

@@ -51,6 +51,8 @@ ByteReader::State::State(const std::filesystem::path& p, uint64_t limit) : path(
   std::error_code code;
   if (std::filesystem::is_directory(path, code))
     throw IoError(path.string() + ": expected a file, found a folder");
+  if (std::filesystem::exists(path, code) && !std::filesystem::is_regular_file(path, code))
+    throw IoError(path.string() + ": expected a regular file, found a pipe or a device");
   file.reset(std::fopen(path.c_str(), "rb"));
   if (!file) throw_file_error(path.string() + ": cannot open the file", errno);
   const uintmax_t size = std::filesystem::file_size(path, code);

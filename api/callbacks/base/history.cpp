@@ -9,8 +9,8 @@ using namespace nyala::detail;
 History::History() : record_(std::make_shared<Record>()) {}
 
 History::Values* History::find(const std::string& name) const {
-  const auto place = record_->places.find(name);
-  return place == record_->places.end() ? nullptr : &record_->values[place->second].second;
+  const auto place = record().places.find(name);
+  return place == record().places.end() ? nullptr : &record().values[place->second].second;
 }
 
 const History::Values& History::operator[](const std::string& name) const {
@@ -24,9 +24,9 @@ const History::Values& History::operator[](const std::string& name) const {
 double History::last(const std::string& name) const { return (*this)[name].back(); }
 
 const std::vector<History::Values>& History::values(const std::string& name) const {
-  if (const auto found = record_->all.find(name); found != record_->all.end()) return found->second;
+  if (const auto found = record().all.find(name); found != record().all.end()) return found->second;
   std::vector<std::string> names;
-  for (const auto& [known, values] : record_->values) names.push_back(known);
+  for (const auto& [known, values] : record().values) names.push_back(known);
   if (names.empty())
     throw NotFoundError("the history has no " + in_quotes(name) +
                         ": no epoch has run, as where fit is to go on behind the last one");
@@ -37,20 +37,20 @@ const std::vector<History::Values>& History::values(const std::string& name) con
 bool History::contains(const std::string& name) const { return find(name) != nullptr; }
 
 void History::on_train_begin(Logs&) {
-  record_->values.clear();
-  record_->places.clear();
-  record_->all.clear();
-  record_->epochs.clear();
-  record_->parameters = parameters();
+  record().values.clear();
+  record().places.clear();
+  record().all.clear();
+  record().epochs.clear();
+  record().parameters = parameters();
 }
 
 void History::on_epoch_end(int epoch, Logs& logs) {
-  record_->epochs.push_back(epoch);
+  record().epochs.push_back(epoch);
   for (const auto& [name, value] : logs) {
-    const auto [place, is_new] = record_->places.emplace(name, record_->values.size());
-    if (is_new) record_->values.emplace_back(name, Values());
-    record_->values[place->second].second.push_back(value);
-    record_->all[name].push_back(logs.values(name));
+    const auto [place, is_new] = record().places.emplace(name, record().values.size());
+    if (is_new) record().values.emplace_back(name, Values());
+    record().values[place->second].second.push_back(value);
+    record().all[name].push_back(logs.values(name));
   }
 }
 

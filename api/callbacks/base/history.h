@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <nyala/api/callbacks/base/callback.h>
+#include <nyala/backend/core/held.h>
 
 namespace nyala {
 
@@ -25,13 +26,13 @@ class History : public Callback {
   const std::vector<Values>& values(const std::string& name) const;
   bool contains(const std::string& name) const;
   /// Names and numbers in the order of their first appearance; of several values their mean.
-  const std::vector<std::pair<std::string, Values>>& history() const { return record_->values; }
+  const std::vector<std::pair<std::string, Values>>& history() const { return record().values; }
   /// The same: `for (const auto& [name, values] : history)`.
   auto begin() const { return history().begin(); }
   auto end() const { return history().end(); }
   /// Numbers of the epochs, from 0.
-  const std::vector<int>& epoch() const { return record_->epochs; }
-  const CallbackParameters& params() const { return record_->parameters; }
+  const std::vector<int>& epoch() const { return record().epochs; }
+  const CallbackParameters& params() const { return record().parameters; }
 
   void on_train_begin(Logs& logs) override;
   void on_epoch_end(int epoch, Logs& logs) override;
@@ -45,6 +46,7 @@ class History : public Callback {
     CallbackParameters parameters;
   };
   Values* find(const std::string& name) const;
+  Record& record() const { return detail::held(record_, "History", "it was moved from; fit() returns one"); }
 
   std::shared_ptr<Record> record_;
 };
