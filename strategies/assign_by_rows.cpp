@@ -4,10 +4,6 @@
 
 namespace nyala {
 
-bool detail::is_sum_over_replicas(const Variable& variable) {
-  return variable.synchronization() == Synchronization::on_read && variable.aggregation() == Aggregation::sum;
-}
-
 void detail::assign_by_rows(const Variable& variable, const Tensor& value) {
   const std::shared_ptr<StrategyNode> strategy = strategy_of(variable);
   VariableNode& node = variable.node();

@@ -11,7 +11,7 @@
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
-#include <nyala/strategies/assign_by_rows.h>
+#include <nyala/backend/parameters/sum_over_replicas.h>
 #include <nyala/strategies/parameter_server/piece_exchange.h>
 
 namespace nyala {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include <nyala/backend/core/error.h>
@@ -51,6 +52,7 @@ struct Log {
   Mutex mutex{Mutex::AtFork::is_waited};
   std::atomic<unsigned> open;
   std::shared_ptr<const std::function<void(LogChannel, std::string_view)>> sink;  // null: standard error
+  std::atomic<std::thread::id> runs_sink;
   std::shared_ptr<spdlog::logger> logger;
 
   Log() : open(bit(LogChannel::error) | bit(LogChannel::warning)) {
@@ -87,16 +89,22 @@ spdlog::level::level_enum level_of(LogChannel channel) {
   }
 }
 
-/// Whether this thread runs a sink, under the lock: what that logs goes to standard error.
-thread_local bool inside_sink = false;
+/// Under the lock. What the sink itself logs goes to standard error.
+class RunningSink {
+ public:
+  explicit RunningSink(Log& state) : state_(state) { state_.runs_sink = std::this_thread::get_id(); }
+  ~RunningSink() { state_.runs_sink = std::thread::id(); }
+  RunningSink(const RunningSink&) = delete;
+  RunningSink& operator=(const RunningSink&) = delete;
 
-struct InsideSink {
-  InsideSink() { inside_sink = true; }
-  ~InsideSink() { inside_sink = false; }
+ private:
+  Log& state_;
 };
 
-std::unique_lock<Mutex> lock_outside_sinks(Log& state) {
-  return inside_sink ? std::unique_lock<Mutex>() : std::unique_lock(state.mutex);
+bool is_inside_sink(const Log& state) { return state.runs_sink.load() == std::this_thread::get_id(); }
+
+std::unique_lock<Mutex> lock_outside_sink(Log& state) {
+  return is_inside_sink(state) ? std::unique_lock<Mutex>() : std::unique_lock(state.mutex);
 }
 
 }  // namespace
@@ -108,10 +116,10 @@ bool log_enabled(LogChannel channel) {
 void log(LogChannel channel, std::string_view message) {
   if (!log_enabled(channel)) return;
   Log& state = instance();
-  const auto lock = lock_outside_sinks(state);
-  const auto sink = inside_sink ? nullptr : state.sink;
+  const auto lock = lock_outside_sink(state);
+  const auto sink = is_inside_sink(state) ? nullptr : state.sink;
   if (!sink) return state.logger->log(level_of(channel), printable(message, true));
-  const InsideSink inside;
+  const RunningSink running(state);
   (*sink)(channel, message);
 }
 
@@ -119,7 +127,7 @@ void set_log_level(std::string_view channels) { instance().open = parse_channels
 
 void set_log_sink(std::function<void(LogChannel, std::string_view)> sink) {
   Log& state = instance();
-  const auto lock = lock_outside_sinks(state);
+  const auto lock = lock_outside_sink(state);
   state.sink = sink ? std::make_shared<const decltype(sink)>(std::move(sink)) : nullptr;
 }
 

@@ -15,8 +15,8 @@
 #include <nyala/backend/ops/shape/concatenate.h>
 #include <nyala/backend/parameters/distributed_variable.h>
 #include <nyala/backend/parameters/row_source.h>
+#include <nyala/backend/parameters/sum_over_replicas.h>
 #include <nyala/backend/runtime/context.h>
-#include <nyala/strategies/assign_by_rows.h>
 #include <nyala/strategies/parameter_server/drawn_number.h>
 #include <nyala/strategies/parameter_server/remote_tables.h>
 #include <nyala/strategies/rows/row_split.h>
