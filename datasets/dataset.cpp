@@ -20,10 +20,6 @@ const Tensor& only(const Tensors& tensors, const char* name) {
 
 }  // namespace
 
-void detail::throw_empty_function(const char* what) {
-  throw InvalidArgumentError(std::string(what) + ": expected a function, received an empty one");
-}
-
 const Tensor& detail::only_x(const Element& element) { return only(element.x, "x"); }
 const Tensor& detail::only_y(const Element& element) { return only(element.y, "y"); }
 

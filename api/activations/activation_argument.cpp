@@ -4,6 +4,7 @@
 #include <nyala/api/activations/activation_argument.h>
 #include <nyala/api/activations/activations.h>
 #include <nyala/api/base/registry.h>
+#include <nyala/backend/core/check_is_function.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -77,8 +78,7 @@ Tensor ActivationArgument::operator()(const Tensor& x) const {
   if (function_) return function_(x);
   if (is_linear()) return x;
   const auto known = table().find(name_);
-  if (known == table().end())
-    throw InvalidArgumentError("activation: expected a function, received an empty one");
+  if (known == table().end()) throw_empty_function("activation");
   return known->second(x);
 }
 

@@ -1,16 +1,10 @@
 #include <nyala/api/callbacks/base/python_text.h>
 #include <nyala/api/callbacks/learning_rate_scheduler.h>
 #include <nyala/api/model/model.h>
-#include <nyala/backend/core/error.h>
 
 namespace nyala {
 
 using namespace nyala::detail;
-
-void LearningRateScheduler::check_is_function(bool is_one) {
-  if (!is_one)
-    throw InvalidArgumentError("LearningRateScheduler: expected a function, received an empty one");
-}
 
 void LearningRateScheduler::on_epoch_begin(int epoch, Logs&) {
   const Optimizer optimizer = model().optimizer();

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include <nyala/api/callbacks/base/callback.h>
+#include <nyala/backend/core/check_is_function.h>
 
 namespace nyala {
 
@@ -20,7 +21,7 @@ class LearningRateScheduler : public Callback {
   requires std::is_invocable_r_v<double, Schedule, int, double> ||
       std::is_invocable_r_v<double, Schedule, int>
   explicit LearningRateScheduler(Schedule schedule, const Config& config = {}) : config_(config) {
-    if constexpr (requires { schedule == nullptr; }) check_is_function(!(schedule == nullptr));
+    detail::check_is_function(schedule, "LearningRateScheduler");
     if constexpr (std::is_invocable_r_v<double, Schedule, int, double>)
       schedule_ = [schedule](int epoch, double rate) { return schedule(epoch, rate); };
     else
@@ -32,8 +33,6 @@ class LearningRateScheduler : public Callback {
   void on_epoch_end(int epoch, Logs& logs) override;
 
  private:
-  static void check_is_function(bool is_one);
-
   std::function<double(int, double)> schedule_;
   Config config_;
 };

@@ -7,6 +7,7 @@
 #include <nyala/api/base/short_error_names.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/losses/loss.h>
+#include <nyala/backend/core/check_is_function.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -161,7 +162,7 @@ Loss::Loss(const std::string& name) {
 }
 
 Loss::Loss(Function function, const FunctionLossConfig& config) {
-  if (!function) throw InvalidArgumentError("Loss: expected a function, received an empty one");
+  check_is_function(function, "Loss");
   node_ = std::make_shared<FunctionLoss>(std::move(function), config);
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <nyala/backend/core/c_locale_text.h>
+#include <nyala/backend/core/check_is_function.h>
 #include <nyala/backend/core/held.h>
 
 namespace nyala {
@@ -18,6 +19,10 @@ using namespace nyala::detail;
 
 void detail::throw_empty_handle(const char* kind, const char* how) {
   throw StateError(std::string(kind) + ": this handle is empty; " + how);
+}
+
+void detail::throw_empty_function(const char* what) {
+  throw InvalidArgumentError(std::string(what) + ": expected a function, received an empty one");
 }
 
 void detail::check_internal(bool condition, std::string_view what, SourcePlace where) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <nyala/backend/core/check_is_function.h>
 #include <nyala/backend/runtime/random.h>
 #include <nyala/datasets/base/arrays.h>
 #include <nyala/datasets/base/dataset_iterator.h>
@@ -166,15 +167,6 @@ class Dataset {
 };
 
 namespace detail {
-
-[[noreturn]] void throw_empty_function(const char* what);
-
-/// Throws InvalidArgumentError for an empty std::function or pointer; `what` is whose it is.
-template <class F>
-void check_is_function(const F& f, const char* what) {
-  if constexpr (requires { f == nullptr; })
-    if (f == nullptr) throw_empty_function(what);
-}
 
 /// The only x, and the only y, of an element. Throw InvalidArgumentError saying what the function takes.
 const Tensor& only_x(const Element& element);

@@ -1,5 +1,6 @@
 #include <string>
 
+#include <nyala/backend/core/check_is_function.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/combinators/combinators.h>
 
@@ -51,8 +52,7 @@ class GeneratorSource : public DatasetNode {
 }  // namespace
 
 DatasetNodePointer generator_source(std::function<PullFunction()> make, const GeneratorConfig& config) {
-  if (!make)
-    throw InvalidArgumentError("Dataset::from_generator: expected a function, received an empty one");
+  detail::check_is_function(make, "Dataset::from_generator");
   if (config.cardinality < kUnknownCardinality)
     throw InvalidArgumentError("Dataset::from_generator: expected a cardinality of at least -2, received " +
                                std::to_string(config.cardinality));

@@ -1,5 +1,6 @@
 #include <string>
 
+#include <nyala/backend/core/check_is_function.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/datasets/combinators/combinators.h>
 
@@ -96,7 +97,7 @@ class InterleaveNode : public UnaryNode {
 
 DatasetNodePointer interleave(DatasetNodePointer input, InterleaveFunction f,
                               const InterleaveConfig& config) {
-  if (!f) throw InvalidArgumentError("Dataset::interleave: expected a function, received an empty one");
+  detail::check_is_function(f, "Dataset::interleave");
   if (config.cycle_length < 1 || config.block_length < 1)
     throw InvalidArgumentError(
         "Dataset::interleave: expected cycle_length and block_length of at least 1, received " +

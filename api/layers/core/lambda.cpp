@@ -2,6 +2,7 @@
 
 #include <nyala/api/layers/base/config_fields.h>
 #include <nyala/api/layers/core/lambda.h>
+#include <nyala/backend/core/check_is_function.h>
 #include <nyala/backend/core/error.h>
 
 namespace nyala {
@@ -15,11 +16,10 @@ namespace {
 class LambdaNode final : public LayerNode {
  public:
   explicit LambdaNode(Lambda::Function function) : function_(std::move(function)) {
-    if (!function_) throw InvalidArgumentError("Lambda: expected a function, received an empty one");
+    check_is_function(function_, "Lambda");
   }
   explicit LambdaNode(ActivationArgument named) : named_(std::move(named)) {
-    if (named_->name() == "function" && !named_->is_custom())
-      throw InvalidArgumentError("Lambda: expected a function, received an empty one");
+    if (named_->name() == "function" && !named_->is_custom()) throw_empty_function("Lambda");
     function_ = [this](const Tensors& x) {
       if (x.size() != 1)
         throw InvalidArgumentError("the function takes one tensor, received " + std::to_string(x.size()));
