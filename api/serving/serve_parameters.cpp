@@ -1,13 +1,13 @@
 #include <nyala/api/serving/serve_parameters.h>
 
 #include <csignal>
-#include <filesystem>
 
 #include <nyala/api/serving/optimizer_rule.h>
 #include <nyala/api/serving/row_optimizer.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/runtime/signal_watch.h>
+#include <nyala/files/base/folder.h>
 #include <nyala/strategies/cluster/choose_cluster_resolver.h>
 #include <nyala/strategies/parameter_server/parameter_server.h>
 #include <nyala/strategies/parameter_server/parameter_server_cluster.h>
@@ -15,18 +15,6 @@
 namespace nyala {
 
 using namespace nyala::detail;
-
-namespace {
-
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw IoError("serve_parameters: cannot make the folder for snapshots " + in_quotes(folder) + ": " +
-                  error.message());
-}
-
-}  // namespace
 
 bool is_parameter_server(const ServeConfig& config) {
   return choose_cluster_resolver(config.cluster_resolver).resolver->task_type() == "ps";
@@ -42,7 +30,7 @@ int serve_parameters(const ServeConfig& config) {
   const std::string folder = config.snapshot_folder.empty()
                                  ? Environment().get("NYALA_SNAPSHOTS").value_or("")
                                  : config.snapshot_folder;
-  if (!folder.empty()) make_folder(folder);
+  if (!folder.empty()) make_folder("serve_parameters", "snapshots", folder);
   const std::string snapshot =
       folder.empty() ? "" : folder + "/ps-" + std::to_string(chosen.resolver->task_id()) + ".snapshot";
   const SignalWatch watch({SIGTERM});

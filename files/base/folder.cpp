@@ -3,9 +3,11 @@
 #include <dirent.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 
+#include <nyala/backend/core/error.h>
 #include <nyala/files/base/file_errors.h>
 
 namespace nyala {
@@ -31,6 +33,14 @@ std::vector<std::string> names_in_folder(const std::string& folder) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
   }
+}
+
+void make_folder(const std::string& who, const std::string& what, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw IoError(who + ": cannot make the folder for " + what + " " + detail::in_quotes(folder) + ": " +
+                  error.message());
 }
 
 }  // namespace nyala

@@ -20,6 +20,7 @@
 #include <nyala/api/callbacks/preemption_checkpoint_handler.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/system_random.h>
+#include <nyala/files/base/folder.h>
 #include <nyala/tools/launch/task_plan.h>
 
 namespace nyala::tools {
@@ -73,26 +74,13 @@ std::string signal_name(int number) {
 
 }  // namespace
 
-namespace {
-
-/// Where one is named.
-void make_folder(const char* what, const std::string& folder) {
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error)
-    throw IoError("launch: cannot make the folder for " + std::string(what) + " " +
-                  detail::in_quotes(folder) + ": " + error.message());
-}
-
-}  // namespace
-
 Launcher::Launcher(LaunchConfig config)
     : config_(std::move(config)),
       output_(STDOUT_FILENO),
       errors_(STDERR_FILENO),
       restarts_left_(config_.restarts) {
-  make_folder("logs", config_.logs);
-  if (config_.ps > 0) make_folder("snapshots", config_.snapshots);
+  if (!config_.logs.empty()) make_folder("launch", "logs", config_.logs);
+  if (config_.ps > 0 && !config_.snapshots.empty()) make_folder("launch", "snapshots", config_.snapshots);
   if (config_.ps > 0 && config_.snapshots.empty() && !std::getenv("NYALA_SNAPSHOTS"))  // empty: none
     config_.snapshots = snapshots_.emplace("nyala-snapshots-").path();
   for (RankPlan& plan : config_.ps > 0 ? plan_tasks(config_) : plan_ranks(config_)) {
