@@ -116,8 +116,7 @@ void Optimizer::build(const Variables& variables) const {
   const std::shared_ptr<StrategyNode> strategy = strategy_of(variables[0]);
   check_one_store(strategy->store(), variables);
   node().build(strategy->store(), variables);
-  ParameterServerJob* const job = strategy->parameter_server_job();
-  if (job && job->is_chief()) follow_functions(node_, *job);
+  follow_functions(node_, strategy->parameter_server_job());
 }
 
 void Optimizer::apply_gradients(const Tensors& gradients, const Variables& variables) const {

@@ -53,8 +53,7 @@ void build_optimizer(ModelNode& model) {
   compiled.optimizer.node().build(model.strategy()->store(), detail::without_remote_tables(trainable));
   compiled.known = std::move(own);
   find_trained(compiled, model.strategy()->store());
-  detail::ParameterServerJob* const job = model.strategy()->parameter_server_job();
-  if (job && job->is_chief()) detail::follow_functions(compiled.optimizer.shared(), *job);
+  detail::follow_functions(compiled.optimizer.shared(), model.strategy()->parameter_server_job());
 }
 
 namespace {

@@ -161,9 +161,10 @@ class FollowingOptimizer final : public FollowsFunctions {
 
 }  // namespace
 
-void detail::follow_functions(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job) {
-  auto& follower = job.chief_of_functions().followers[optimizer];
-  if (!follower) follower = std::make_unique<FollowingOptimizer>(optimizer, job.parameters());
+void detail::follow_functions(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob* job) {
+  if (!job || !job->is_chief()) return;
+  auto& follower = job->chief_of_functions().followers[optimizer];
+  if (!follower) follower = std::make_unique<FollowingOptimizer>(optimizer, job->parameters());
 }
 
 }  // namespace nyala

@@ -24,8 +24,8 @@ void take_state_from_servers(BaseOptimizer& optimizer, RemoteParameters& paramet
 /// second optimizer.
 void serve_in_function(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job,
                        const char* what);
-/// In the chief: ClusterCoordinator::join() brings the servers' state to this optimizer, schedule() its
-/// learning rate and what was loaded into it to them.
-void follow_functions(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job);
+/// In the chief ClusterCoordinator::join() brings the servers' state to this optimizer from now on,
+/// schedule() its learning rate and what was loaded into it to them. Elsewhere (no job, a worker) nothing.
+void follow_functions(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob* job);
 
 }  // namespace nyala::detail
