@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/parameter_server/drawn_number.h>
+#include <nyala/backend/runtime/system_random.h>
 
 namespace nyala::detail {
 
@@ -61,7 +61,7 @@ class Coordinator::Receiver final : public ParameterReceiver {
   std::vector<std::byte> payload_;
 };
 
-Coordinator::Coordinator(const CoordinatorOptions& options) : options_(options), job_(drawn_number()) {}
+Coordinator::Coordinator(const CoordinatorOptions& options) : options_(options), job_(system_random()) {}
 
 Coordinator::~Coordinator() { end("the chief has ended"); }
 

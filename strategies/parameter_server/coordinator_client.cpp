@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <nyala/backend/core/error.h>
-#include <nyala/strategies/parameter_server/drawn_number.h>
+#include <nyala/backend/runtime/system_random.h>
 
 namespace nyala::detail {
 
@@ -34,7 +34,7 @@ uint64_t whole_number_of(const std::string& text) {
 
 CoordinatorClient::CoordinatorClient(std::unique_ptr<ParameterConnection> chief,
                                      std::chrono::milliseconds timeout)
-    : chief_(std::move(chief)), timeout_(timeout), worker_(drawn_number()) {
+    : chief_(std::move(chief)), timeout_(timeout), worker_(system_random()) {
   const CoordinatorReply hello = ask({.call = CoordinatorCall::hello});
   job_ = hello.batch.id;
   seed_ = whole_number_of(hello.text);

@@ -10,9 +10,9 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
+#include <nyala/backend/runtime/system_random.h>
 #include <nyala/files/base/file_errors.h>
 #include <nyala/strategies/communicators/combine.h>
-#include <nyala/strategies/parameter_server/drawn_number.h>
 #include <nyala/strategies/parameter_server/server_snapshot.h>
 
 namespace nyala::detail {
@@ -148,12 +148,11 @@ class ParameterServer::Receiver final : public ParameterReceiver {
 ParameterServer::ParameterServer(ServerRuleReader read_rule, std::string snapshot_path,
                                  RowFillerReader read_filler)
     : read_rule_(std::move(read_rule)),
-      read_filler_(std::move(read_filler)),
       snapshot_path_(std::move(snapshot_path)),
-      life_(drawn_number()),
+      life_(system_random()),
       buffer_(std::make_shared<KeptBuffer>()),
       store_(ParameterStore::make({Device{}}, true)),
-      tables_(read_filler_),
+      tables_(std::move(read_filler)),
       staleness_(kStalenessCounts, 0) {
   if (snapshot_path_.empty()) return;
   for (const std::string& path : {snapshot_path_, path_before()}) {
@@ -198,7 +197,7 @@ void ParameterServer::forget() {
   has_rule_.clear();
   no_decay_.clear();
   store_ = ParameterStore::make({Device{}}, true);
-  tables_ = RowTables(read_filler_);
+  tables_.clear();
   version_ = repeated_ = 0;
   applied_.clear();
   pieces_ = {};

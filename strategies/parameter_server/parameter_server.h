@@ -81,7 +81,6 @@ class ParameterServer final : public ParameterService {
   void describe(ParameterReply& reply) const;
 
   ServerRuleReader read_rule_;
-  RowFillerReader read_filler_;
   const std::string snapshot_path_;
   const uint64_t life_;
   mutable std::mutex mutex_;

@@ -17,7 +17,7 @@
 #include <nyala/backend/parameters/row_source.h>
 #include <nyala/backend/parameters/sum_over_replicas.h>
 #include <nyala/backend/runtime/context.h>
-#include <nyala/strategies/parameter_server/drawn_number.h>
+#include <nyala/backend/runtime/system_random.h>
 #include <nyala/strategies/parameter_server/remote_tables.h>
 #include <nyala/strategies/rows/row_split.h>
 
@@ -79,7 +79,7 @@ class RemoteParameters::Rule final : public UpdateRule {
 RemoteParameters::RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options)
     : servers_(std::move(servers)),
       options_(std::move(options)),
-      process_(drawn_number() | 1),  // even ones are the job's
+      process_(system_random() | 1),  // even ones are the job's
       versions_(servers_.size(), 0),
       lives_(servers_.size(), 0),
       placement_(static_cast<int>(std::max<size_t>(servers_.size(), 1)), options_.partitioner),

@@ -85,6 +85,12 @@ void RowTables::set_step(int64_t step, double rate) {
   count_.set_rate(rate);
 }
 
+void RowTables::clear() {
+  tables_.clear();
+  rules_.clear();
+  count_ = {};
+}
+
 Tensor RowTables::pull(const ParameterRequest& request, const Bytes& payload) {
   uint64_t offset = 0, total = 0;
   for (const ParameterEntry& entry : request.entries) {

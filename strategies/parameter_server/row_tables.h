@@ -26,6 +26,9 @@ class RowTables {
   void set_rate(double rate) { count_.set_rate(rate); }
   void set_step(int64_t step, double rate);
 
+  /// As if none had been made.
+  void clear();
+
   /// The bytes of the rows of a request whose payload are ids.
   Tensor pull(const ParameterRequest& request, const Bytes& payload);
   /// Throws for entries that update() could not apply; `payload` from `offset` on has theirs.
