@@ -57,11 +57,11 @@ Generator Generator::from_state(const Tensor& state) {
 }
 
 uint64_t Generator::next_key() const {
-  std::lock_guard lock(own().mutex);
-  const auto [first, end] = streams_here(own());
-  const uint64_t key =
-      mix_key(mix_key(own().seed, uint64_t{first}), static_cast<uint64_t>(own().draws[first]));
-  for (size_t stream = first; stream < end; ++stream) ++own().draws[stream];
+  GeneratorState& own = held_state();
+  std::lock_guard lock(own.mutex);
+  const auto [first, end] = streams_here(own);
+  const uint64_t key = mix_key(mix_key(own.seed, uint64_t{first}), static_cast<uint64_t>(own.draws[first]));
+  for (size_t stream = first; stream < end; ++stream) ++own.draws[stream];
   return key;
 }
 
@@ -80,9 +80,10 @@ Tensor Generator::truncated_normal(const Shape& shape, double mean, double stdde
 void Generator::skip(int64_t draws) const {
   if (draws < 0)
     throw InvalidArgumentError("Generator.skip: expected a number >= 0, received " + std::to_string(draws));
-  std::lock_guard lock(own().mutex);
-  const auto [first, end] = streams_here(own());
-  for (size_t stream = first; stream < end; ++stream) own().draws[stream] += draws;
+  GeneratorState& own = held_state();
+  std::lock_guard lock(own.mutex);
+  const auto [first, end] = streams_here(own);
+  for (size_t stream = first; stream < end; ++stream) own.draws[stream] += draws;
 }
 
 std::vector<Generator> Generator::split(int count) const {
@@ -95,13 +96,14 @@ std::vector<Generator> Generator::split(int count) const {
 }
 
 Tensor Generator::state() const {
-  std::lock_guard lock(own().mutex);
+  GeneratorState& own = held_state();
+  std::lock_guard lock(own.mutex);
   std::vector<int64_t> values;
-  for (const int64_t draws : own().draws) {
-    values.push_back(static_cast<int64_t>(own().seed));
+  for (const int64_t draws : own.draws) {
+    values.push_back(static_cast<int64_t>(own.seed));
     values.push_back(draws);
   }
-  return Tensor::from(values, {static_cast<int64_t>(own().draws.size()), 2}, Device{});
+  return Tensor::from(values, {static_cast<int64_t>(own.draws.size()), 2}, Device{});
 }
 
 void Generator::reset(const Tensor& state) const {
@@ -109,16 +111,18 @@ void Generator::reset(const Tensor& state) const {
     throw InvalidArgumentError("Generator: expected a state of int64 (streams, 2), received " +
                                std::string(name_of(state.dtype())) + " " + state.shape().to_string());
   const std::vector<int64_t> values = state.to_vector<int64_t>();
-  std::lock_guard lock(own().mutex);
-  own().seed = static_cast<uint64_t>(values[0]);
-  for (size_t i = 0; i < own().draws.size(); ++i)
-    own().draws[i] = 2 * i + 1 < values.size() ? values[2 * i + 1] : 0;
+  GeneratorState& own = held_state();
+  std::lock_guard lock(own.mutex);
+  own.seed = static_cast<uint64_t>(values[0]);
+  for (size_t i = 0; i < own.draws.size(); ++i)
+    own.draws[i] = 2 * i + 1 < values.size() ? values[2 * i + 1] : 0;
 }
 
 void Generator::reset_from_seed(uint64_t seed) const {
-  std::lock_guard lock(own().mutex);
-  own().seed = seed;
-  std::fill(own().draws.begin(), own().draws.end(), 0);
+  GeneratorState& own = held_state();
+  std::lock_guard lock(own.mutex);
+  own.seed = seed;
+  std::fill(own.draws.begin(), own.draws.end(), 0);
 }
 
 }  // namespace nyala

@@ -48,7 +48,7 @@ class Generator {
  private:
   explicit Generator(std::shared_ptr<GeneratorState> state) : state_(std::move(state)) {}
   uint64_t next_key() const;
-  GeneratorState& own() const {
+  GeneratorState& held_state() const {
     return detail::held(state_, "Generator", "it was moved from; Generator() makes one");
   }
 

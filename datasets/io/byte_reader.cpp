@@ -49,9 +49,10 @@ struct ByteReader::State {
 ByteReader::State::State(const std::filesystem::path& p, uint64_t limit) : path(p), max_bytes(limit) {
   (void)checked_path(path.string());
   std::error_code code;
-  if (std::filesystem::is_directory(path, code))
+  const std::filesystem::file_status status = std::filesystem::status(path, code);
+  if (std::filesystem::is_directory(status))
     throw IoError(path.string() + ": expected a file, found a folder");
-  if (std::filesystem::exists(path, code) && !std::filesystem::is_regular_file(path, code))
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     throw IoError(path.string() + ": expected a regular file, found a pipe or a device");
   file.reset(std::fopen(path.c_str(), "rb"));
   if (!file) throw_file_error(path.string() + ": cannot open the file", errno);

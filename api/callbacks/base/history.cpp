@@ -9,8 +9,9 @@ using namespace nyala::detail;
 History::History() : record_(std::make_shared<Record>()) {}
 
 History::Values* History::find(const std::string& name) const {
-  const auto place = record().places.find(name);
-  return place == record().places.end() ? nullptr : &record().values[place->second].second;
+  Record& own = record();
+  const auto place = own.places.find(name);
+  return place == own.places.end() ? nullptr : &own.values[place->second].second;
 }
 
 const History::Values& History::operator[](const std::string& name) const {
@@ -24,9 +25,10 @@ const History::Values& History::operator[](const std::string& name) const {
 double History::last(const std::string& name) const { return (*this)[name].back(); }
 
 const std::vector<History::Values>& History::values(const std::string& name) const {
-  if (const auto found = record().all.find(name); found != record().all.end()) return found->second;
+  const Record& own = record();
+  if (const auto found = own.all.find(name); found != own.all.end()) return found->second;
   std::vector<std::string> names;
-  for (const auto& [known, values] : record().values) names.push_back(known);
+  for (const auto& [known, values] : own.values) names.push_back(known);
   if (names.empty())
     throw NotFoundError("the history has no " + in_quotes(name) +
                         ": no epoch has run, as where fit is to go on behind the last one");
@@ -37,20 +39,19 @@ const std::vector<History::Values>& History::values(const std::string& name) con
 bool History::contains(const std::string& name) const { return find(name) != nullptr; }
 
 void History::on_train_begin(Logs&) {
-  record().values.clear();
-  record().places.clear();
-  record().all.clear();
-  record().epochs.clear();
-  record().parameters = parameters();
+  Record& own = record();
+  own = {};
+  own.parameters = parameters();
 }
 
 void History::on_epoch_end(int epoch, Logs& logs) {
-  record().epochs.push_back(epoch);
+  Record& own = record();
+  own.epochs.push_back(epoch);
   for (const auto& [name, value] : logs) {
-    const auto [place, is_new] = record().places.emplace(name, record().values.size());
-    if (is_new) record().values.emplace_back(name, Values());
-    record().values[place->second].second.push_back(value);
-    record().all[name].push_back(logs.values(name));
+    const auto [place, is_new] = own.places.emplace(name, own.values.size());
+    if (is_new) own.values.emplace_back(name, Values());
+    own.values[place->second].second.push_back(value);
+    own.all[name].push_back(logs.values(name));
   }
 }
 
