@@ -8,9 +8,9 @@
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/api/training/state/random_keys.h>
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/parameters/sum_over_replicas.h>
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/backend/runtime/random.h>
-#include <nyala/backend/parameters/sum_over_replicas.h>
 #include <nyala/strategies/assign_by_rows.h>
 
 namespace nyala {

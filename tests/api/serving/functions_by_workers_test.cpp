@@ -60,6 +60,26 @@ void expect_weights(const Sequential& net, const Sequential& expected) {
     EXPECT_LT(ops::max(ops::abs(weights[i] - of_one[i])).item(), 2e-6) << i;
 }
 
+/// A loop whose steps are functions: the same in all processes.
+struct LoopByFunctions {
+  LoopByFunctions(const Strategy& strategy, const Optimizer& applied)
+      : scope(strategy.scope()), net(network()), optimizer(applied), coordinator(strategy) {
+    optimizer.build(net.trainable_variables());
+  }
+  /// In the chief.
+  void train() const {
+    for (int i = 0; i < kSteps; ++i) coordinator.schedule(step, i);
+    coordinator.join();
+  }
+
+  const StrategyScope scope;
+  const Sequential net;
+  const Optimizer optimizer;
+  const ClusterCoordinator coordinator;
+  const WorkerFunction<double(int)> step =
+      coordinator.function("step", [this](int i) { return step_of_loop(net, optimizer, i); });
+};
+
 /// The same program in the chief (the test's thread) and in `workers` threads. What the chief's part throws
 /// comes out; `workers` end first.
 void in_cluster(LocalCluster& cluster, int workers, const std::function<void(const Strategy&)>& program) {
@@ -275,18 +295,11 @@ TEST_F(FunctionsByWorkers, AnotherChiefBeginsAnew) {
     const Optimizer adam = Adam(rate);
     for (int step = 0; step < kSteps; ++step) step_of_loop(alone, adam, step);
     in_cluster(cluster, 1, [&](const Strategy& strategy) {
-      const auto scope = strategy.scope();
-      const Sequential net = network();
-      const Optimizer optimizer = Adam(rate);
-      optimizer.build(net.trainable_variables());
-      const ClusterCoordinator coordinator(strategy);
-      const auto train =
-          coordinator.function("train", [&](int step) { return step_of_loop(net, optimizer, step); });
-      if (coordinator.serve()) return;
-      for (int step = 0; step < kSteps; ++step) coordinator.schedule(train, step);
-      coordinator.join();
-      EXPECT_EQ(optimizer.iterations(), kSteps);
-      expect_weights(net, alone);
+      const LoopByFunctions loop(strategy, Adam(rate));
+      if (loop.coordinator.serve()) return;
+      loop.train();
+      EXPECT_EQ(loop.optimizer.iterations(), kSteps);
+      expect_weights(loop.net, alone);
     });
   }
 }
@@ -296,41 +309,28 @@ TEST_F(FunctionsByWorkers, ARateThatIsSetBeforeTheFirstFunctionHolds) {
   const Optimizer descent = SGD(0.05);
   for (int step = 0; step < kSteps; ++step) step_of_loop(alone, descent, step);
   in_cluster(cluster, 1, [&](const Strategy& strategy) {
-    const auto scope = strategy.scope();
-    const Sequential net = network();
-    const Optimizer optimizer = SGD(0.5);
-    optimizer.build(net.trainable_variables());
-    const ClusterCoordinator coordinator(strategy);
-    const auto train =
-        coordinator.function("train", [&](int step) { return step_of_loop(net, optimizer, step); });
-    if (coordinator.serve()) return;
-    optimizer.set_learning_rate(0.05);
-    for (int step = 0; step < kSteps; ++step) coordinator.schedule(train, step);
-    coordinator.join();
-    EXPECT_NEAR(optimizer.learning_rate(), 0.05, 1e-8);
-    expect_weights(net, alone);
+    const LoopByFunctions loop(strategy, SGD(0.5));
+    if (loop.coordinator.serve()) return;
+    loop.optimizer.set_learning_rate(0.05);
+    loop.train();
+    EXPECT_NEAR(loop.optimizer.learning_rate(), 0.05, 1e-8);
+    expect_weights(loop.net, alone);
   });
 }
 
 // One that no function applies is not touched by what servers have of the other one.
 TEST_F(FunctionsByWorkers, TheOptimizerThatIsAppliedIsTheOneThatFollows) {
   in_cluster(cluster, 2, [&](const Strategy& strategy) {
-    const auto scope = strategy.scope();
-    const Sequential net = network();
-    const Optimizer optimizer = SGD(0.05), idle = Adam(0.5);
-    optimizer.build(net.trainable_variables());
-    idle.build(net.trainable_variables());
-    const ClusterCoordinator coordinator(strategy);
-    const auto train =
-        coordinator.function("train", [&](int step) { return step_of_loop(net, optimizer, step); });
-    if (coordinator.serve()) return;
-    for (int step = 0; step < kSteps; ++step) coordinator.schedule(train, step);
-    coordinator.join();
-    EXPECT_EQ(optimizer.iterations(), kSteps);
+    const LoopByFunctions loop(strategy, SGD(0.05));
+    const Optimizer idle = Adam(0.5);
+    idle.build(loop.net.trainable_variables());
+    if (loop.coordinator.serve()) return;
+    loop.train();
+    EXPECT_EQ(loop.optimizer.iterations(), kSteps);
     EXPECT_EQ(idle.iterations(), 0);
     EXPECT_EQ(idle.learning_rate(), 0.5);
     idle.set_learning_rate(0.25);
-    expect_error<CommunicationError>([&] { coordinator.schedule(train, 0); }, {"another optimizer"});
+    expect_error<CommunicationError>([&] { loop.coordinator.schedule(loop.step, 0); }, {"another optimizer"});
   });
 }
 

@@ -316,13 +316,21 @@ TEST(ParameterServer, OneThatIsStartedAgainGoesOnFromItsSnapshot) {
   EXPECT_THAT(floats(a.value()), ElementsAre(-1.0f, -1.0f));
 }
 
-TEST(ParameterServer, AnotherChiefBeginsAnew) {
+/// A server that keeps snapshots, and a process of each of two jobs.
+struct TwoChiefs {
+  TwoChiefs() {
+    first.remote->set_job(10);
+    second.remote->set_job(20);
+  }
   const ScratchFolder folder;
-  RestartedServer server(folder.file("ps-0.snapshot"));
-  Process first(server.parameters(std::chrono::seconds(10))),
-      second(server.parameters(std::chrono::seconds(10)));
-  first.remote->set_job(10);
-  second.remote->set_job(20);
+  RestartedServer server{folder.file("ps-0.snapshot")};
+  Process first{server.parameters(std::chrono::seconds(10))},
+      second{server.parameters(std::chrono::seconds(10))};
+};
+
+TEST(ParameterServer, AnotherChiefBeginsAnew) {
+  TwoChiefs chiefs;
+  auto& [folder, server, first, second] = chiefs;
   const Variable a = first.make("a", 1.0);
   first.remote->set_rule("1", {}, {a});
   first.push(a, 1.0, 1);
@@ -341,12 +349,8 @@ TEST(ParameterServer, AnotherChiefBeginsAnew) {
 
 // What the second chief gave it is nowhere.
 TEST(ParameterServer, ASnapshotOfAnotherChiefsIsNone) {
-  const ScratchFolder folder;
-  RestartedServer server(folder.file("ps-0.snapshot"));
-  Process first(server.parameters(std::chrono::seconds(10))),
-      second(server.parameters(std::chrono::seconds(10)));
-  first.remote->set_job(10);
-  second.remote->set_job(20);
+  TwoChiefs chiefs;
+  auto& [folder, server, first, second] = chiefs;
   first.make("a", 1.0);
   first.remote->restarts();
   EXPECT_EQ(first.remote->snapshot(5), detail::SnapshotState::written);
