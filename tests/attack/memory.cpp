@@ -114,6 +114,9 @@ void run(const Trial& trial, Report& report) {
   } catch (const OutOfMemoryError& error) {
     report.smaller_failed = true;
     std::snprintf(report.text, sizeof report.text, "smaller: %s", error.what());
+  } catch (const std::bad_alloc& error) {  // building a model promises no more
+    report.smaller_failed = true;
+    std::snprintf(report.text, sizeof report.text, "smaller: %s", error.what());
   }
   report.address_space = of_process("VmPeak");
   if (outcome == Outcome::undisturbed) smaller.insert(smaller.end(), numbers.begin(), numbers.end());
