@@ -1,6 +1,7 @@
 #include <nyala/api/model/model.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include <nyala/api/model/cut_graph.h>
 #include <nyala/api/model/functional.h>
@@ -33,17 +34,6 @@ std::shared_ptr<LayerNode> checked_model(const Layer& layer) {
                              layer.class_name() + ")");
 }
 
-/// What data is converted to: the Input's dtype, or that of the first layer's weights.
-void take_dtype(SequentialNode& node) {
-  const std::vector<Layer>& layers = node.chain();
-  const DType dtype = node.input()      ? input_tensor(node.input().node()).dtype()
-                      : !layers.empty() ? layers[0].node().dtype()
-                                        : DType::float32;
-  if (is_floating(dtype)) node.set_dtype(dtype);
-}
-
-SequentialNode& sequential(const Model& model) { return static_cast<SequentialNode&>(model.node()); }
-
 }  // namespace
 
 Model::Model(Config config) : Layer(make_functional(config)) {}
@@ -64,7 +54,18 @@ void Model::build(const Shapes& inputs) const {
   node().ensure_built(inputs);
 }
 
+std::vector<Layer> Model::layers() const {
+  const std::lock_guard lock(model_node().building());
+  return model_node().layers();
+}
+
+bool Model::compiled() const {
+  const std::lock_guard lock(model_node().building());
+  return model_node().training() != nullptr;
+}
+
 Layer Model::get_layer(const std::string& name) const {
+  const std::lock_guard lock(model_node().building());
   std::vector<std::string> names;
   for (const Layer& layer : layers()) {
     if (layer.name() == name) return layer;
@@ -92,16 +93,8 @@ Sequential::Sequential(const std::vector<Layer>& layers, Config config) {
   auto node = std::make_shared<SequentialNode>(layers);
   finish_layer(node, {config.name, true, "float32"});
   node_ = node;
-  take_dtype(*node);
+  node->take_dtype();
   if (node->input()) build(node->input_shapes());
 }
-
-void Sequential::add(const Layer& layer) const {
-  sequential(*this).add(layer);
-  if (!built()) take_dtype(sequential(*this));
-  if (sequential(*this).input()) build(sequential(*this).input_shapes());
-}
-
-void Sequential::pop() const { sequential(*this).pop(); }
 
 }  // namespace nyala

@@ -111,8 +111,8 @@ class Model : public Layer {
   explicit Model(const Layer& layer);
 
   /// Sets how the model is trained; a new optimizer state. Throws InvalidArgumentError for unknown names,
-  /// StateError inside fit, evaluate or a step of this model, as in a callback or loss; after an error the
-  /// model is compiled as before.
+  /// StateError inside fit, evaluate, predict or a step of this model, as in a callback or loss; after an
+  /// error the model is compiled as before.
   void compile(const CompileConfig& config = {}) const;
 
   History fit(const Tensor& x, const Tensor& y, const FitConfig& config = {}) const;
@@ -166,7 +166,7 @@ class Model : public Layer {
   void build(const Shape& input) const { build(Shapes{input}); }
   void build(const Shapes& inputs) const;
 
-  std::vector<Layer> layers() const { return model_node().layers(); }
+  std::vector<Layer> layers() const;
   /// By its name, else by the attribute that tracks it. Throws NotFoundError with the names there are.
   Layer get_layer(const std::string& name) const;
   Layer get_layer(int index) const;
@@ -176,7 +176,7 @@ class Model : public Layer {
 
   /// Throw StateError before compile.
   Optimizer optimizer() const;
-  bool compiled() const { return model_node().training() != nullptr; }
+  bool compiled() const;
 
   /// Ends fit after the running batch.
   void set_stop_training(bool stop) const { model_node().set_stop_training(stop); }
@@ -265,7 +265,8 @@ class Sequential : public Model {
   Sequential(std::initializer_list<Layer> layers, Config config = {})
       : Sequential(std::vector<Layer>(layers), std::move(config)) {}
 
-  /// Throws InvalidArgumentError for a layer that holds this model.
+  /// Throws InvalidArgumentError for a layer that holds this model, StateError while fit, predict or anything
+  /// else runs on the model.
   void add(const Layer& layer) const;
   void pop() const;
 };

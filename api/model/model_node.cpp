@@ -1,6 +1,7 @@
 #include <nyala/api/model/model_node.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include <nyala/api/model/live_models.h>
 #include <nyala/backend/core/error.h>
@@ -53,6 +54,11 @@ std::string home_of(const Variable& variable) {
 }
 
 }  // namespace
+
+void ModelNode::set_training(std::shared_ptr<ModelTraining> training) {
+  const std::lock_guard lock(building_);  // what was there ends behind it
+  training_.swap(training);
+}
 
 void ModelNode::check_variables() {
   const uint64_t now = variable_changes();

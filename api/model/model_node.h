@@ -83,11 +83,12 @@ class ModelNode : public LayerNode, public Adoptable {
   void leave_strategy() override;
   void enter_strategy(const std::shared_ptr<StrategyNode>& strategy) override;
 
-  /// Held by the thread that builds the model for its first rows; others that bring some wait for it.
+  /// Held while the model is built for its first rows, gets or loses a layer or is compiled, and by what
+  /// lists its parts for any thread, as summary_text() does.
   RecursiveMutex& building() { return building_; }
   /// What compile() and fit know, which copies of a model on several devices share; null before compile.
   const std::shared_ptr<ModelTraining>& training() const { return training_; }
-  void set_training(std::shared_ptr<ModelTraining> training) { training_ = std::move(training); }
+  void set_training(std::shared_ptr<ModelTraining> training);
   /// The parts of it; only after compile.
   CompiledTraining& compiled_training() const;
   EpochSums& epoch_sums() const;

@@ -61,6 +61,13 @@ void SequentialNode::pop() {
   nodes_.pop_back();
 }
 
+void SequentialNode::take_dtype() {
+  const DType dtype = input_            ? input_tensor(input_.node()).dtype()
+                      : !chain_.empty() ? chain_[0].node().dtype()
+                                        : DType::float32;
+  if (is_floating(dtype)) set_dtype(dtype);
+}
+
 namespace {
 
 /// What a chain without an Input begins with for data of this shape.

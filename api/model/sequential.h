@@ -35,6 +35,8 @@ class SequentialNode final : public ModelNode {
   void add(const Layer& layer);
   /// Removes the last layer.
   void pop();
+  /// Converts data to the Input's dtype, or that of the first layer's weights.
+  void take_dtype();
   /// layers() without a copy.
   const std::vector<Layer>& chain() const { return chain_; }
   /// The Input it begins with, or an empty handle.

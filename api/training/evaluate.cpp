@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 #include <nyala/api/base/output.h>
 #include <nyala/api/callbacks/base/progbar_logger.h>
@@ -344,6 +345,7 @@ Tensors Model::predict_all_on_batch(const Tensors& x) const {
 Tensor Model::predict_one_on_batch(const Tensors& x) const { return only(predict_all_on_batch(x), *this); }
 
 std::vector<Metric> Model::metrics() const {
+  const std::lock_guard lock(model_node().building());
   std::vector<Metric> all = model_node().own_metrics();
   if (!compiled()) return all;
   const CompiledTraining& compiled = model_node().compiled_training();

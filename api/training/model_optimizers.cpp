@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <mutex>
 
 #include <nyala/api/model/model.h>
 #include <nyala/api/training/state/compiled_training.h>
@@ -9,6 +10,7 @@ namespace nyala {
 using namespace nyala::detail;
 
 Optimizer Model::optimizer() const {
+  const std::lock_guard lock(model_node().building());
   if (!compiled())
     throw StateError("model " + in_quotes(name()) + " has no optimizer yet; call compile() first");
   return model_node().compiled_training().optimizer;

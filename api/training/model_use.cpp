@@ -26,12 +26,17 @@ struct Part {
   bool written = false;
 };
 
+struct Reader {
+  uint64_t thread = 0;  // its number
+  const char* what = nullptr;
+};
+
 /// Who uses a model, or a layer by itself.
 struct Use {
-  uint64_t writer = 0;         // numbers of threads
+  uint64_t writer = 0;         // number of its thread
   const char* what = nullptr;  // the writer's call; null: nobody writes
   int writes = 0;              // nested calls of the writer
-  std::vector<uint64_t> readers = {};
+  std::vector<Reader> readers = {};
   std::vector<Part> parts = {};  // all layers, in no order until somebody looks for one
   bool sorted = false;
 };
@@ -77,8 +82,18 @@ Uses& uses() {
 
 bool by_address(const Part& a, const Part& b) { return std::less<>()(a.node, b.node); }
 
-size_t times_in(const std::vector<uint64_t>& readers, uint64_t thread) {
-  return static_cast<size_t>(std::ranges::count(readers, thread));
+bool is_lost(const Reader& reader) { return lost_in_fork(reader.thread); }
+
+/// A reader that is another thread; null: none.
+const Reader* reader_beside(const Use& use, uint64_t own) {
+  const auto is_another = [own](const Reader& reader) { return reader.thread != own; };
+  const auto reader = std::ranges::find_if(use.readers, is_another);
+  return reader == use.readers.end() ? nullptr : &*reader;
+}
+
+/// What the thread in the way of `own` does.
+const char* call_of(const Use& use, uint64_t own) {
+  return use.writes > 0 ? use.what : reader_beside(use, own)->what;
 }
 
 std::string named(const LayerNode& node) {
@@ -92,9 +107,8 @@ std::string named(const LayerNode& node) {
                      use.what +
                      " on the model, whose weights so are not whole in this process; load a model " +
                      "of its own here, or fork while nothing is trained");
-  const std::string other = use.writes > 0 ? use.what : "predict";
-  throw StateError(named(root) + ": " + what + " was called while another thread runs " + other +
-                   " on it; wait for that to end");
+  throw StateError(named(root) + ": " + what + " was called while another thread runs " +
+                   call_of(use, thread_number()) + " on it; wait for that to end");
 }
 
 /// A use that begins: looks whether another thread uses a layer of it.
@@ -113,7 +127,7 @@ class Beginning {
   void look(Use& use) const {
     if (others_.empty() && !use.parts.empty() && writes_ == Writes::nothing) return;
     listed_.clear();
-    add(root_);
+    writes_ == Writes::list ? add_alone(root_) : add(root_);
     if (writes_ == Writes::nothing && !use.parts.empty()) return;
     use.parts.swap(listed_);
     use.sorted = false;
@@ -124,8 +138,8 @@ class Beginning {
   bool is_in_the_way(Use& use) const {
     const uint64_t own = thread_number();
     if (use.writes > 0) return use.writer != own;
-    std::erase_if(use.readers, lost_in_fork);
-    return writes_ != Writes::nothing && times_in(use.readers, own) != use.readers.size();
+    std::erase_if(use.readers, is_lost);
+    return writes_ != Writes::nothing && reader_beside(use, own);
   }
 
   // A layer that another thread writes, and may be building, is not looked at before the first check.
@@ -136,6 +150,12 @@ class Beginning {
     if (written) check(node, true);
     listed_.push_back({&node, written});
     for (const auto& [attribute, layer] : node.sublayers()) add(layer.node());
+  }
+
+  /// A chain grows by one layer at a time: it is not walked for each.
+  void add_alone(const LayerNode& node) const {
+    check(node, true);
+    listed_.push_back({&node, true});
   }
 
   bool trains(const LayerNode& node) const {
@@ -158,7 +178,7 @@ class Beginning {
 
   [[noreturn]] void throw_shared(const LayerNode& node, const LayerNode& root, const Use& use) const {
     if (use.writes > 0 && lost_in_fork(use.writer)) throw_busy(root_, what_, use);
-    const std::string other = use.writes > 0 ? use.what : "predict";
+    const std::string other = call_of(use, thread_number());
     const std::string how = &node == &root_  ? "of which it is a part"
                             : &node == &root ? "which is a part of it"
                                              : "which shares its layer " + in_quotes(node.name());
@@ -195,13 +215,18 @@ void refuse_inside_calls(const ModelNode& model, const char* what) {
   Uses& all = uses();
   std::lock_guard lock(all.mutex);
   const auto entry = all.by_root.find(&model);
-  if (entry == all.by_root.end() || entry->second.writes == 0 || entry->second.writer != thread_number())
-    return;
+  if (entry == all.by_root.end()) return;
+  const Use& use = entry->second;
+  const uint64_t own = thread_number();
+  const auto reader = std::ranges::find(use.readers, own, &Reader::thread);
+  const char* inside = use.writes > 0 && use.writer == own ? use.what
+                       : reader != use.readers.end()       ? reader->what
+                                                           : nullptr;
+  if (!inside) return;
   throw StateError(
-      "model " + in_quotes(model.name()) + ": " + what + " was called inside " + entry->second.what +
-      " (from a callback, loss, metric or step of it), which goes on with " +
-      "what the model was compiled with; let that end first (set_stop_training(true) ends fit), " +
-      "then call " + what);
+      "model " + in_quotes(model.name()) + ": " + what + " was called inside " + inside +
+      " (from a callback, loss, metric or step of it), which goes on with the model as it was; " +
+      "let that end first (set_stop_training(true) ends fit), then call " + what);
 }
 
 ExclusiveUse::ExclusiveUse(LayerNode& root, const char* what, Writes writes) : root_(root) {
@@ -210,9 +235,8 @@ ExclusiveUse::ExclusiveUse(LayerNode& root, const char* what, Writes writes) : r
   std::lock_guard lock(all.mutex);
   const Entry entry(all, root);
   Use& use = entry.use();
-  std::erase_if(use.readers, lost_in_fork);
-  if (use.writes > 0 && use.writer != own) throw_busy(root, what, use);
-  if (times_in(use.readers, own) != use.readers.size()) throw_busy(root, what, use);
+  std::erase_if(use.readers, is_lost);
+  if (use.writes > 0 ? use.writer != own : reader_beside(use, own) != nullptr) throw_busy(root, what, use);
   Beginning(all, root, what, writes).look(use);
   if (use.writes++ > 0) return;
   use.writer = own;
@@ -232,17 +256,17 @@ SharedUse::SharedUse(ModelNode& model, const char* what) : root_(model) {
   std::lock_guard lock(all.mutex);
   const Entry entry(all, model);
   Use& use = entry.use();
-  std::erase_if(use.readers, lost_in_fork);
+  std::erase_if(use.readers, is_lost);
   if (use.writes > 0 && use.writer != own) throw_busy(model, what, use);
   Beginning(all, model, what, Writes::nothing).look(use);
-  use.readers.push_back(own);
+  use.readers.push_back({own, what});
 }
 
 SharedUse::~SharedUse() {
   Uses& all = uses();
   std::lock_guard lock(all.mutex);
-  std::vector<uint64_t>& readers = all.by_root.find(&root_)->second.readers;
-  readers.erase(std::ranges::find(readers, thread_number()));
+  std::vector<Reader>& readers = all.by_root.find(&root_)->second.readers;
+  readers.erase(std::ranges::find(readers, thread_number(), &Reader::thread));
   all.release(root_);
 }
 

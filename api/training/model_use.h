@@ -5,8 +5,8 @@
 namespace nyala {
 
 /// What a call changes in the layers of a model: everything (set_weights), what is trained (fit), nothing
-/// (evaluate, which changes the model's sums).
-enum class Writes { all, trained, nothing };
+/// (evaluate, which changes the model's sums), or which layers they are (add).
+enum class Writes { all, trained, nothing, list };
 
 /// Keeps others out of a model or a layer while it is written, and out of the layers that it writes; the
 /// thread that holds it may come again. Throws StateError while another thread writes it or predicts with
@@ -22,7 +22,7 @@ class ExclusiveUse {
   const LayerNode& root_;
 };
 
-/// Throws StateError where the calling thread is inside a call that writes the model, as a callback of fit
+/// Throws StateError where the calling thread is inside a call that uses the model, as a callback of fit
 /// is: for what would take away the state that the call goes on with.
 void refuse_inside_calls(const ModelNode& model, const char* what);
 

@@ -72,6 +72,7 @@ void Stepper::build(const Batch& batch) {
 }
 
 void Stepper::resolve(const Batch& batch) {
+  const std::lock_guard lock(model_.building());
   CompiledTraining& compiled = model_.compiled_training();
   Call call;
   if (model_.has_call()) {

@@ -1,7 +1,9 @@
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -109,6 +111,67 @@ TEST(ModelThreadsTest, NobodyMayWriteWhileAnotherThreadPredicts) {
     }).join();
   }});
   net.predict(kX, {.verbose = 0, .callbacks = {other}});
+  EXPECT_NO_THROW(net.fit(kX, kY, {.verbose = 0}));
+}
+
+TEST(ModelThreadsTest, WhatStandsInTheWayIsCalledByItsName) {
+  const Sequential net = still_line();
+  LambdaCallback other({.on_predict_batch_end = [&](int64_t, Logs&) {
+    EXPECT_THAT(error_text<StateError>([&] { net.compile({.loss = "mse"}); }), HasSubstr("inside predict"));
+    EXPECT_THAT(error_text<StateError>([&] { net.pop(); }), HasSubstr("pop was called inside predict"));
+    std::thread([&] {
+      EXPECT_THAT(error_text<StateError>([&] { net.add(Dense(1)); }),
+                  HasSubstr("add was called while another thread runs predict"));
+    }).join();
+  }});
+  net.predict(kX, {.verbose = 0, .callbacks = {other}});
+  during_fit(net, [&] {
+    EXPECT_THAT(error_text<StateError>([&] { net.add(Dense(1)); }), HasSubstr("another thread runs fit"));
+    EXPECT_EQ(net.layers().size(), 1u);
+    EXPECT_THAT(net.summary_text(), HasSubstr("line"));
+  });
+}
+
+/// Calls each again and again on a thread of its own, for as long as the first goes on. StateErrors are what
+/// threads in each other's way get; anything else fails.
+void at_the_same_time(const std::vector<std::function<void()>>& calls, int rounds) {
+  std::atomic<bool> done{false};
+  const auto attempt = [](const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const StateError& error) {
+      EXPECT_THAT(error.what(), testing::AnyOf(HasSubstr("another thread runs"), HasSubstr("compile()")));
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < calls.size(); ++i)
+    threads.emplace_back([&, i] {
+      while (!done) attempt(calls[i]);
+    });
+  for (int i = 0; i < rounds; ++i) attempt(calls[0]);
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ModelThreadsTest, LayersAreAddedAndRemovedBesideOthersThatLook) {
+  const Sequential net({Input({1}), Dense(1)});
+  at_the_same_time({[&] {
+                      net.add(Dense(1));
+                      net.pop();
+                    },
+                    [&] { net.predict(kX, {.verbose = 0}); }, [&] { EXPECT_GE(net.layers().size(), 1u); },
+                    [&] { EXPECT_FALSE(net.summary_text().empty()); }, [&] { net.get_layer(0); }},
+                   300);
+  EXPECT_NO_THROW(net.predict(kX, {.verbose = 0}));
+}
+
+TEST(ModelThreadsTest, AModelIsCompiledBesideOthersThatLook) {
+  const Sequential net = still_line();
+  at_the_same_time({[&] { net.compile({.optimizer = SGD(0.0), .loss = "mse", .metrics = {"mae"}}); },
+                    [&] { net.fit(kX, kY, {.verbose = 0}); }, [&] { EXPECT_TRUE(net.compiled()); },
+                    [&] { EXPECT_FALSE(net.summary_text().empty()); },
+                    [&] { EXPECT_EQ(net.optimizer().learning_rate(), 0.0); }},
+                   300);
   EXPECT_NO_THROW(net.fit(kX, kY, {.verbose = 0}));
 }
 
