@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <regex>
 
 #include <nyala/api/base/output.h>
@@ -27,6 +28,8 @@ constexpr const char* kNumber = "32";
 constexpr const char* kSymbol = "94";
 constexpr const char* kNone = "96";
 constexpr int kLongestLine = 100'000;
+/// Letters of a name that is compared with a regular expression: matching takes stack for each.
+constexpr size_t kLongestForPattern = 1000;
 
 /// A row of the summary: a layer, or the node of an op.
 struct Entry {
@@ -134,6 +137,31 @@ class Summary {
     return entry.layer ? entry.layer.name() : entry.node->name;
   }
 
+  static bool fits(const std::string& name, const std::regex& pattern) {
+    if (name.size() > kLongestForPattern) throw std::regex_error(std::regex_constants::error_stack);
+    return std::regex_search(name, pattern, std::regex_constants::match_continuous);
+  }
+
+  /// The places of the entries whose names begin with the text, or with what it is as a pattern.
+  static std::vector<size_t> matching(const std::vector<Entry>& all, const std::string& text) {
+    std::vector<size_t> literal, matches;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i].level == 0 && name_of(all[i]).starts_with(text)) literal.push_back(i);
+    try {
+      if (text.size() > kLongestForPattern) return literal;
+      const std::regex pattern(text);
+      for (size_t i = 0; i < all.size(); ++i)
+        if (all[i].level == 0 && (std::ranges::binary_search(literal, i) || fits(name_of(all[i]), pattern)))
+          matches.push_back(i);
+    } catch (const std::regex_error& error) {
+      if (!literal.empty()) return literal;
+      throw InvalidArgumentError("summary, 'layer_range': expected the beginning of a layer's name or a " +
+                                 ("regular expression for it, received " + in_quotes(text)) + ": " +
+                                 error.what());
+    }
+    return matches;
+  }
+
   /// Keras' layer_range: from the first name that fits the one end to the last that fits the other, in either
   /// order.
   std::vector<Entry> in_range(const std::vector<Entry>& all) const {
@@ -144,11 +172,7 @@ class Summary {
                                  std::to_string(range.size()));
     std::vector<size_t> matches[2];
     for (size_t end = 0; end < 2; ++end) {
-      const std::regex pattern(range[end]);
-      for (size_t i = 0; i < all.size(); ++i)
-        if (all[i].level == 0 &&
-            std::regex_search(name_of(all[i]), pattern, std::regex_constants::match_continuous))
-          matches[end].push_back(i);
+      matches[end] = matching(all, range[end]);
       if (matches[end].empty())
         throw InvalidArgumentError("summary, 'layer_range': no layer's name begins with " +
                                    in_quotes(range[end]));
@@ -312,6 +336,7 @@ class Summary {
 namespace {
 
 std::string text_of(const Model& model, const SummaryConfig& config, bool styled) {
+  const std::lock_guard lock(model.model_node().building());
   const auto shown = model.model_node().template_model();
   return Summary(shown ? Model(shown) : model, config, styled).text() + model.model_node().summary_note();
 }

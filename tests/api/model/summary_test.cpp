@@ -117,6 +117,17 @@ TEST_F(SummaryTest, LayerRangeShowsAPart) {
   EXPECT_THROW(model.summary_text({.layer_range = {"first"}}), InvalidArgumentError);
 }
 
+TEST_F(SummaryTest, LayerRangeOfNoPatternIsAnError) {
+  const std::string longest(30'000, 'a');  // std::regex takes stack for each letter
+  const Sequential model({Input({4}), Dense(3, {.name = longest}), Dense(1, {.name = "b(1"})});
+  EXPECT_FALSE(model.summary_text({.layer_range = {longest, "b(1"}}).empty());  // names as they are
+  for (const char* range : {"(a", "[x-z]*"})
+    EXPECT_THAT(error_text<InvalidArgumentError>([&] {
+                  model.summary_text({.layer_range = {range, "b"}});
+                }),
+                AllOf(HasSubstr("'layer_range'"), HasSubstr(range)));
+}
+
 TEST_F(SummaryTest, PositionsAreWhereColumnsEnd) {
   const Sequential model({Input({4}), Dense(3, {.name = "d"})});
   const auto first_line = [&](const SummaryConfig& config) {
