@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include <nyala/datasets/base/dataset_options.h>
 #include <nyala/datasets/base/element.h>
@@ -59,6 +60,13 @@ using RowStream = ItemStream<int64_t>;
 /// at once.
 class DatasetNode {
  public:
+  /// Every call goes down through all steps, and each takes stack.
+  static constexpr int kMostSteps = 1000;
+
+  DatasetNode() = default;
+  /// A step behind these. Throws InvalidArgumentError where more than kMostSteps would stand one behind the
+  /// other.
+  explicit DatasetNode(std::span<const std::shared_ptr<const DatasetNode>> inputs);
   virtual ~DatasetNode() = default;
 
   virtual std::unique_ptr<ElementStream> elements(const Iteration& iteration) const = 0;
@@ -88,6 +96,7 @@ class DatasetNode {
 
  private:
   mutable std::atomic<int64_t> epochs_{0};
+  int steps_ = 1;  // the longest way down to a source
 };
 
 using DatasetNodePointer = std::shared_ptr<const DatasetNode>;
@@ -95,7 +104,8 @@ using DatasetNodePointer = std::shared_ptr<const DatasetNode>;
 /// A node with one input, by default as replayable and as batched as that is.
 class UnaryNode : public DatasetNode {
  public:
-  explicit UnaryNode(DatasetNodePointer input) : input_(std::move(input)) {}
+  explicit UnaryNode(DatasetNodePointer input)
+      : DatasetNode(std::span(&input, 1)), input_(std::move(input)) {}
   bool is_index_based() const override { return input_->is_index_based(); }
   std::optional<bool> is_batched() const override { return input_->is_batched(); }
   DatasetOptions options() const override { return input_->options(); }

@@ -47,7 +47,8 @@ class ZipStream : public ElementStream {
 
 class ZipNode : public DatasetNode {
  public:
-  explicit ZipNode(std::vector<DatasetNodePointer> inputs) : inputs_(std::move(inputs)) {}
+  explicit ZipNode(std::vector<DatasetNodePointer> inputs)
+      : DatasetNode(inputs), inputs_(std::move(inputs)) {}
 
   std::unique_ptr<ElementStream> elements(const Iteration& iteration) const override {
     std::vector<std::unique_ptr<ElementStream>> streams;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
@@ -11,6 +12,16 @@
 
 namespace nyala {
 namespace {
+
+TEST(DatasetTest, PipelinesAreOfAThousandStepsAtMost) {
+  Dataset data = Dataset::from_tensor_slices(Tensor::zeros({3, 1}));
+  for (int step = 1; step < 1000; ++step) data = data.take(3);
+  int64_t count = 0;
+  for (const Element& e : data) count += e.x.empty() ? 0 : 1;
+  EXPECT_EQ(count, 3);
+  EXPECT_THAT(error_text<InvalidArgumentError>([&] { data.take(3); }), testing::HasSubstr("1000 steps"));
+  EXPECT_THROW(Dataset::zip({data, data}), InvalidArgumentError);
+}
 
 TEST(DatasetTest, SlicesAreTheRows) {
   const Tensor x = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6}, {3, 2});

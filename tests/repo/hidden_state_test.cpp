@@ -18,6 +18,7 @@ const std::map<std::string, const char*>& known() {
       {"backend/core/fork.cpp", "the thread's number"},
       {"backend/core/caught_error.cpp", "where the foreign exception that was thrown last comes from"},
       {"backend/runtime/thread_team.cpp", "how many threads libgomp keeps for this one"},
+      {"backend/runtime/stack_room.cpp", "where the thread's stack ends"},
       {"backend/runtime/busy_cores.cpp", "how long the thread's teams had waited when it last looked"},
       {"backend/autograd/backward.cpp", "memory of the last backward pass"},
       {"backend/kernels/cpu/onednn/onednn.cpp", "oneDNN's stream of the thread"},

@@ -19,6 +19,7 @@
 #include <nyala/backend/parameters/variable_changes.h>
 #include <nyala/backend/runtime/collectives.h>
 #include <nyala/backend/runtime/context.h>
+#include <nyala/backend/runtime/stack_room.h>
 
 namespace nyala {
 
@@ -149,6 +150,7 @@ void LayerNode::add_sublayer(std::string attribute, const Layer& layer) {
 
 void LayerNode::ensure_built(const Shapes& inputs) {
   if (built_) return;
+  check_stack_room();
   const LayerNode*& outer = thread_context().building;
   path_ = outer ? outer->path() + "/" + name_ : name_;
   const ScopedValue<const LayerNode*> inner(outer, this);
@@ -216,6 +218,7 @@ void keep_shapes(Shapes& kept, Shapes shapes) {
 }  // namespace
 
 Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
+  check_stack_room();
   const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
   try {
@@ -239,6 +242,7 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input) const {
 }
 
 Tensor LayerNode::invoke(Call& c, const Tensor& input, const FusedCall& fused) const {
+  check_stack_room();
   const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
   try {
@@ -252,6 +256,7 @@ Tensor LayerNode::invoke(Call& c, const Tensor& input, const FusedCall& fused) c
 }
 
 Outputs LayerNode::invoke(Call& c, Inputs inputs) const {
+  check_stack_room();
   const RunningCall own{.call = &c, .layer = this, .outer = thread_context().running};
   const ScopedValue<const RunningCall*> running(thread_context().running, &own);
   try {

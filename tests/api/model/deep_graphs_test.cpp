@@ -2,10 +2,12 @@
 #include <filesystem>
 #include <functional>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 
 #include <nyala/nyala.h>
+#include <nyala/tests/support/error_text.h>
 
 namespace nyala {
 namespace {
@@ -35,6 +37,18 @@ TEST(DeepGraphs, ChainOf100000Ops) {
               (std::vector<float>{100'000, 100'000}));
     model.compile({.optimizer = SGD(0.1), .loss = "mse"});
     EXPECT_GT(model.evaluate(Tensor::zeros({1, 2}), Tensor::zeros({1, 2}), {.verbose = 0}).at("loss"), 1e9);
+  });
+}
+
+TEST(DeepGraphs, ModelsInModelsEndWhereTheStackDoes) {
+  on_small_stack([] {
+    const auto nest = [](int depth) {
+      Sequential model({Input({2}), Dense(2)});
+      for (int i = 1; i < depth; ++i) model = Sequential({Input({2}), model});
+      return model;
+    };
+    EXPECT_EQ(nest(20).predict(Tensor::zeros({1, 2}), {.verbose = 0}).shape(), (Shape{1, 2}));
+    EXPECT_THAT(error_text<StateError>([&] { nest(3000); }), testing::HasSubstr("nested so deeply"));
   });
 }
 
