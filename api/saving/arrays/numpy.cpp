@@ -209,7 +209,7 @@ NamedArrays load_npz(const std::string& path, const std::vector<std::string>& na
 namespace {
 
 StoredArray stored_member(const std::shared_ptr<const zip::Archive>& archive, const std::string& path,
-                          const zip::Member& member) {
+                          bool in_memory, const zip::Member& member) {
   constexpr uint64_t kLongestHeader = 65536;  // of version 1, and all that one sees
   const std::string where = path + ": member " + detail::in_quotes(member.name);
   if (!member.name.ends_with(".npy")) throw FileFormatError(where + " is no .npy array");
@@ -218,6 +218,7 @@ StoredArray stored_member(const std::shared_ptr<const zip::Archive>& archive, co
       read_layout(archive->beginning(member.name, kFixedHeader + kLongestHeader), size, where);
   StoredArray array{member.name.substr(0, member.name.size() - 4), layout.shape, layout.element->dtype,
                     [=, name = member.name] { return read_values(layout, archive->read(name).bytes); }};
+  array.reads_ahead = in_memory;
   if (layout.element->widen || layout.in_columns || layout.order != ByteOrder::native) return array;
   array.copy = [=, name = member.name](std::span<std::byte> out) {
     archive->read_to(name, layout.begin, out);
@@ -237,10 +238,10 @@ StoredArrays stored_npz(const std::shared_ptr<const FileBytes>& file, const std:
   const auto archive = std::make_shared<const zip::Archive>(file);
   StoredArrays arrays;
   for (const std::string& name : names)
-    arrays.push_back(stored_member(archive, file->path(), archive->member(name + ".npy")));
+    arrays.push_back(stored_member(archive, file->path(), file->in_memory(), archive->member(name + ".npy")));
   if (!names.empty()) return arrays;
   for (const zip::Member& member : archive->members())
-    arrays.push_back(stored_member(archive, file->path(), member));
+    arrays.push_back(stored_member(archive, file->path(), file->in_memory(), member));
   return arrays;
 }
 

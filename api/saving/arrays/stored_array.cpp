@@ -5,6 +5,11 @@
 
 namespace nyala {
 
+StoredArray read_ahead(const StoredArray& array) {
+  if (!array.reads_ahead) return array;
+  return {array.name, array.shape, array.dtype, [values = array.read()] { return values; }};
+}
+
 NamedArrays read_all(const StoredArrays& arrays) {
   NamedArrays values;
   for (const StoredArray& array : arrays) values.emplace_back(array.name, array.read());

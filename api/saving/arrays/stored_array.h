@@ -25,9 +25,13 @@ struct StoredArray {
   std::function<Tensor()> read;
   /// Copies them to memory for as many of `dtype`; empty where they must be unpacked or converted.
   std::function<void(std::span<std::byte>)> copy = {};
+  /// Whether the file lies in memory, while only reading finds what is damaged in it.
+  bool reads_ahead = false;
 };
 using StoredArrays = std::vector<StoredArray>;
 
+/// One that reads ahead, read: whatever is damaged is found before anything changes. Others as they are.
+StoredArray read_ahead(const StoredArray& array);
 NamedArrays read_all(const StoredArrays& arrays);
 /// Gives the variable the values, which have its shape. Where it has them in one place of the host they are
 /// copied there straight from the file.

@@ -118,7 +118,7 @@ LoadReport read_named_weights(const Model& model, const StoredArrays& arrays, co
   const Pairs pairs = pairs_of(template_of(model), arrays, config.by_name);
   LoadReport report;
   std::set<std::string> used;
-  std::vector<std::pair<Variable, const StoredArray*>> assignments;
+  std::vector<std::pair<Variable, StoredArray>> assignments;
   for (const auto& [variable, array] : pairs) {
     if (array) used.insert(array->name);
     if (skipped.contains(&variable.node())) continue;
@@ -130,7 +130,7 @@ LoadReport read_named_weights(const Model& model, const StoredArrays& arrays, co
     }
     try {
       check_shape(variable, *array);
-      assignments.emplace_back(variable, array);
+      assignments.emplace_back(variable, read_ahead(*array));
       report.loaded.push_back(variable.path());
     } catch (const ShapeError&) {
       if (!config.skip_mismatch) rethrow_with_prefix(file_name + ": ");
@@ -144,7 +144,7 @@ LoadReport read_named_weights(const Model& model, const StoredArrays& arrays, co
                         " has the name of one of the file; expected names like that of " +
                         in_quotes(arrays.empty() ? "" : arrays[0].name) + ", received " +
                         in_quotes(pairs[0].first.path()));
-  for (const auto& [variable, array] : assignments) load_array(variable, *array);
+  for (const auto& [variable, array] : assignments) load_array(variable, array);
   return report;
 }
 

@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,31 @@ class SafetensorsTest : public testing::Test {
   ScratchFolder folder_{"safetensors"};
   std::string path_ = folder_.file("w.safetensors");
 };
+
+TEST_F(SafetensorsTest, ADamagedMemberOfASmallArchiveChangesNothing) {
+  const Sequential model({Input({3}), Dense(4), Dense(2)});
+  const std::string path = folder_.file("w.npz");
+  model.save_weights(path);
+  const auto values = [&] {
+    std::vector<std::vector<float>> all;
+    for (const Tensor& value : model.get_weights()) all.push_back(value.to_vector<float>());
+    return all;
+  };
+  Tensors zeros;
+  for (const Tensor& value : model.get_weights()) zeros.push_back(Tensor::zeros(value.shape()));
+  model.set_weights(zeros);
+  const auto before = values();
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const size_t last = bytes.rfind("\x93NUMPY");
+  ASSERT_NE(last, std::string::npos);
+  file.clear();
+  file.seekp(static_cast<std::streamoff>(last) + 128);  // the first value behind the header
+  file.put('\x7f');
+  file.close();
+  EXPECT_THROW(model.load_weights(path), FileFormatError);
+  EXPECT_EQ(values(), before);
+}
 
 TEST_F(SafetensorsTest, EveryDtypeComesBack) {
   const Tensor numbers = Tensor::from(std::vector<float>{1.5f, -2, 0, 4, 5, 250}, {2, 3});
