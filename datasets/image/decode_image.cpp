@@ -64,17 +64,37 @@ struct Header {
   int64_t width = 0, height = 0;
 };
 
+// The first bytes were looked at already: the decoder does not know them only where it has no memory to look.
 [[noreturn]] void fail(const std::string& name) {
   const char* reason = stbi_failure_reason();
   const std::string_view text = reason ? reason : "unknown reason";
-  if (text == "outofmem") throw OutOfMemoryError(name + ": no memory for the picture");
+  if (text == "outofmem" || text == "unknown image type")
+    throw OutOfMemoryError(name + ": no memory for the picture");
   throw FileFormatError(name + ": the picture cannot be decoded: " + std::string(text));
 }
 
-Header read_header(std::span<const uint8_t> bytes, const DecodeImageConfig& config) {
+using ReadInfo = int(stbi__context*, int* width, int* height, int* channels);
+
+/// What stbi_info would try beside the others, whose reasons would hide its own.
+ReadInfo* info_reader(ImageFormat format) {
+  switch (format) {
+    case ImageFormat::jpeg:
+      return &stbi__jpeg_info;
+    case ImageFormat::png:
+      return &stbi__png_info;
+    case ImageFormat::bmp:
+      return &stbi__bmp_info;
+    case ImageFormat::gif:
+      return &stbi__gif_info;
+  }
+  return nullptr;
+}
+
+Header read_header(ImageFormat format, std::span<const uint8_t> bytes, const DecodeImageConfig& config) {
   int width = 0, height = 0, channels = 0;
-  if (!stbi_info_from_memory(bytes.data(), static_cast<int>(bytes.size()), &width, &height, &channels))
-    fail(config.name);
+  stbi__context context;
+  stbi__start_mem(&context, bytes.data(), static_cast<int>(bytes.size()));
+  if (!info_reader(format)(&context, &width, &height, &channels)) fail(config.name);
   const Header header{width, std::abs(int64_t{height})};  // negative: a BMP whose first row is the upper one
   if (header.width < 1 || header.height < 1)
     throw FileFormatError(config.name + ": the picture has no pixels");
@@ -129,8 +149,9 @@ Tensor decode_image(std::span<const uint8_t> bytes, const DecodeImageConfig& con
   if (bytes.size() > kLargestFile)
     throw FileFormatError(config.name + ": expected a picture of at most " + std::to_string(kLargestFile) +
                           " bytes, found " + std::to_string(bytes.size()));
-  check_image_bytes(image_format_of(bytes, config.name), bytes, config.name);
-  const Header header = read_header(bytes, config);
+  const ImageFormat format = image_format_of(bytes, config.name);
+  check_image_bytes(format, bytes, config.name);
+  const Header header = read_header(format, bytes, config);
   int width = 0, height = 0, channels = 0;
   const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> pixels(
       stbi_load_from_memory(bytes.data(), static_cast<int>(bytes.size()), &width, &height, &channels, 0),

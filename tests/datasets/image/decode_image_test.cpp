@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nyala/backend/core/error.h>
@@ -125,6 +128,15 @@ TEST(DecodeImageTest, DamagedBytesAreErrorsOrOtherPixelsButNothingWorse) {
         }
       }
   }
+}
+
+TEST(DecodeImageTest, ReasonsAreThoseOfThePicturesFormat) {
+  Bytes jpeg = picture_bytes("full.jpg");
+  const Bytes frame = {0xff, 0xc0};
+  const auto at = std::search(jpeg.begin(), jpeg.end(), frame.begin(), frame.end());
+  ASSERT_NE(at, jpeg.end());
+  at[4] = 12;  // bits of a sample
+  EXPECT_THAT(failure(jpeg), testing::HasSubstr("only 8-bit"));
 }
 
 TEST(DecodeImageTest, ChecksumsOfPngsAreLookedAt) {
