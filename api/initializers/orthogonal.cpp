@@ -21,9 +21,15 @@ namespace {
 
 using Column = std::vector<double>;
 
+/// In eight sums, which a processor adds at the same time.
 double dot(const Column& a, const Column& b) {
-  double sum = 0.0;
-  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  constexpr size_t kSums = 8;
+  double sums[kSums] = {}, sum = 0.0;
+  const size_t whole = a.size() / kSums * kSums;
+  for (size_t i = 0; i < whole; i += kSums)
+    for (size_t k = 0; k < kSums; ++k) sums[k] += a[i + k] * b[i + k];
+  for (size_t i = whole; i < a.size(); ++i) sum += a[i] * b[i];
+  for (const double one : sums) sum += one;
   return sum;
 }
 
