@@ -135,7 +135,8 @@ class Variable {
   Aggregation aggregation() const { return node().spec.aggregation; }
 
   /// The value as it reads here; tracked by the recording GradientTape if the variable is trainable. May
-  /// share the variable's bytes: clone() it to keep it over the next write.
+  /// share the variable's bytes: clone() it to keep it over the next write. Not to be written to: what is
+  /// written in place may reach one of several copies; assign() reaches all.
   Tensor value() const;
   size_t num_copies() const { return node().copies.size(); }
   /// Replica r's copy, untracked. Shares the variable's bytes.
