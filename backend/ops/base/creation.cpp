@@ -38,7 +38,8 @@ Tensor generated(const Shape& shape, DType dtype, Device device, Value&& value) 
 Tensor arange(double start, double stop, const ArangeOptions& options) {
   const double step = options.step;
   if (step == 0.0 || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step))
-    throw InvalidArgumentError("arange: expected finite bounds and a step other than 0, received step " +
+    throw InvalidArgumentError("arange: expected finite bounds and a step other than 0, received " +
+                               number_text(start) + " to " + number_text(stop) + " in steps of " +
                                number_text(step));
   const double steps = std::ceil((stop - start) / step);
   if (steps > 0x1p58)
