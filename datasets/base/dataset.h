@@ -64,11 +64,11 @@ struct IterationConfig {
   std::optional<int64_t> epoch = {};
 };
 
-/// A pipeline that yields elements, as tf.data's. A small handle: copies share the pipeline, which never
-/// changes; every method returns a new one. Iterating starts from the beginning. Different threads may
-/// iterate the same dataset. Elements may share their bytes with the arrays they come from: read them, write
-/// to a copy. Functions given to map, filter and interleave count as deterministic. Exceptions of such
-/// functions reach the caller of next().
+/// A pipeline that yields elements, as tf.data's, of at most 1,000 steps one behind the other. A small
+/// handle: copies share the pipeline, which never changes; every method returns a new one. Iterating starts
+/// from the beginning. Different threads may iterate the same dataset. Elements may share their bytes with
+/// the arrays they come from: read them, write to a copy. Functions given to map, filter and interleave count
+/// as deterministic. Exceptions of such functions reach the caller of next().
 class Dataset {
  public:
   /// An empty handle; using it throws StateError.
