@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <span>
 #include <string_view>
 
 #if defined(__linux__) && defined(__x86_64__) && defined(__GLIBC__)
@@ -78,20 +79,24 @@ void* guarded_mmap(void* place, size_t bytes, int protection, int flags, int fil
   return mmap(place, bytes, protection, flags, file, offset);
 }
 
-struct Guarded {
+int destroy_never(void (*)(void*), void*, void*) { return 0; }
+
+struct Replacement {
   std::string_view name;
   void* function;
 };
 
-const Guarded kGuarded[] = {{"malloc", reinterpret_cast<void*>(guarded_malloc)},
-                            {"calloc", reinterpret_cast<void*>(guarded_calloc)},
-                            {"realloc", reinterpret_cast<void*>(guarded_realloc)},
-                            {"strdup", reinterpret_cast<void*>(guarded_strdup)},
-                            {"__strdup", reinterpret_cast<void*>(guarded_strdup)},
-                            {"posix_memalign", reinterpret_cast<void*>(guarded_posix_memalign)},
-                            {"_Znwm", reinterpret_cast<void*>(guarded_new)},
-                            {"mmap", reinterpret_cast<void*>(guarded_mmap)},
-                            {"mmap64", reinterpret_cast<void*>(guarded_mmap)}};
+const Replacement kGuarded[] = {{"malloc", reinterpret_cast<void*>(guarded_malloc)},
+                                {"calloc", reinterpret_cast<void*>(guarded_calloc)},
+                                {"realloc", reinterpret_cast<void*>(guarded_realloc)},
+                                {"strdup", reinterpret_cast<void*>(guarded_strdup)},
+                                {"__strdup", reinterpret_cast<void*>(guarded_strdup)},
+                                {"posix_memalign", reinterpret_cast<void*>(guarded_posix_memalign)},
+                                {"_Znwm", reinterpret_cast<void*>(guarded_new)},
+                                {"mmap", reinterpret_cast<void*>(guarded_mmap)},
+                                {"mmap64", reinterpret_cast<void*>(guarded_mmap)}};
+
+const Replacement kKept[] = {{"__cxa_atexit", reinterpret_cast<void*>(destroy_never)}};
 
 struct Part {
   uintptr_t begin = 0, end = 0;
@@ -138,10 +143,16 @@ void replace(const Calls& calls, uintptr_t slot, void* function) {
   if (calls.protected_again.holds(slot)) mprotect(start, page, PROT_READ);
 }
 
-int guard_library(dl_phdr_info* library, size_t, void* wanted) {
+struct Wanted {
+  const char* library;
+  std::span<const Replacement> replacements;
+};
+
+int replace_calls(dl_phdr_info* library, size_t, void* given) {
+  const auto& wanted = *static_cast<const Wanted*>(given);
   const char* const slash = std::strrchr(library->dlpi_name, '/');
   const std::string_view file(slash ? slash + 1 : library->dlpi_name);
-  if (!file.starts_with(static_cast<const char*>(wanted))) return 0;
+  if (!file.starts_with(wanted.library)) return 0;
   const Calls calls = calls_of(*library);
   if (!calls.names || !calls.symbols) return 0;
   for (const Part& part : {calls.by_name, calls.at_once})
@@ -150,23 +161,29 @@ int guard_library(dl_phdr_info* library, size_t, void* wanted) {
       const auto kind = ELF64_R_TYPE(place.r_info);
       if (kind != R_X86_64_JUMP_SLOT && kind != R_X86_64_GLOB_DAT) continue;
       const std::string_view name = calls.names + calls.symbols[ELF64_R_SYM(place.r_info)].st_name;
-      for (const Guarded& guarded : kGuarded)
-        if (name == guarded.name) replace(calls, library->dlpi_addr + place.r_offset, guarded.function);
+      for (const Replacement& one : wanted.replacements)
+        if (name == one.name) replace(calls, library->dlpi_addr + place.r_offset, one.function);
     }
   return 0;
 }
 
-void guard_calls(const char* library) { dl_iterate_phdr(guard_library, const_cast<char*>(library)); }
-
-#else
-
-void guard_calls(const char*) {}
+void replace_calls(Wanted wanted) { dl_iterate_phdr(replace_calls, &wanted); }
 
 #endif
 
 }  // namespace
 
-void guard_library_memory(const char* library) noexcept { guard_calls(library); }
+#if defined(__linux__) && defined(__x86_64__) && defined(__GLIBC__)
+
+void guard_library_memory(const char* library) noexcept { replace_calls({library, kGuarded}); }
+void keep_library_objects(const char* library) noexcept { replace_calls({library, kKept}); }
+
+#else
+
+void guard_library_memory(const char*) noexcept {}
+void keep_library_objects(const char*) noexcept {}
+
+#endif
 
 bool fill_memory_reserve() noexcept {
   if (g_reserve.load(std::memory_order_relaxed)) return true;

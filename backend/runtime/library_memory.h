@@ -12,6 +12,11 @@ namespace nyala {
 /// throws.
 void guard_library_memory(const char* library) noexcept;
 
+/// What a loaded library makes from now on for the rest of the process is not destroyed at its end, where
+/// functions of atexit() and static objects of the program may still use the library. Found and changed as
+/// by guard_library_memory(). Thread-safe, never throws.
+void keep_library_objects(const char* library) noexcept;
+
 inline constexpr size_t kMemoryReserve = size_t{4} << 20;
 
 /// Fills the reserve up again; to be called before such a library is entered. False where there is no memory

@@ -47,6 +47,7 @@ std::atomic<uint64_t> g_primitives_created{0};
 void guard_memory() {
   [[maybe_unused]] static const bool guarded = [] {
     guard_library_memory("libdnnl.so");
+    keep_library_objects("libdnnl.so");  // kernels of products, on a CPU without AVX-512
     return true;
   }();
   fill_memory_reserve();
