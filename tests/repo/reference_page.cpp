@@ -88,8 +88,10 @@ std::string fields_of(const Declaration& config, const std::string& arguments) {
   for (const std::string& member : members_of(config.body)) {
     const size_t equals = member.find(" = ");
     const std::string left = member.substr(0, equals), name = name_at_end(left);
-    const bool is_field = !name.empty() && left.size() > name.size() && !left.starts_with("using ") &&
-                          !left.starts_with("static ") && !left.starts_with("friend ");
+    const bool is_whole = std::ranges::count(left, '(') == std::ranges::count(left, ')');
+    const bool is_field = !name.empty() && name != "const" && is_whole && left.size() > name.size() &&
+                          !left.starts_with("using ") && !left.starts_with("static ") &&
+                          !left.starts_with("friend ");
     if (!is_field || name == "names_required") continue;
     fields += (fields.empty() ? "." : ", .") + name;
     if (equals != std::string::npos) fields += as_written(member.substr(equals), arguments);
@@ -125,8 +127,7 @@ class Headers {
   std::vector<Declaration> in(const std::string& place) const {
     std::vector<Declaration> all;
     for (const auto& [path, declarations] : by_file_)
-      if (lies_in(path, place))
-        all.insert(all.end(), declarations.begin(), declarations.end());
+      if (lies_in(path, place)) all.insert(all.end(), declarations.begin(), declarations.end());
     return all;
   }
 
@@ -296,6 +297,70 @@ ReferenceGroup other_functions(const Headers& headers, const std::vector<Referen
   return rest;
 }
 
+/// What stands between backticks on the pages that are written by hand, word by word.
+std::set<std::string> words_in_code() {
+  static const std::regex code("`[^`\n]+`"), word(R"(\w+)");
+  std::set<std::string> words;
+  for (const SourceFile& file : text_files()) {
+    if (!file.path.ends_with(".md") || !lies_in(file.path, "docs") || file.path == "docs/reference.md")
+      continue;
+    for (std::sregex_iterator span(file.text.begin(), file.text.end(), code), end; span != end; ++span) {
+      const std::string text = span->str();
+      for (std::sregex_iterator it(text.begin(), text.end(), word); it != end; ++it) words.insert(it->str());
+    }
+  }
+  return words;
+}
+
+/// Names of the public functions of a class, as they stand there, each once.
+std::vector<std::string> function_names(const std::string& name, const std::string& body) {
+  static const std::regex hidden("\n ?(?:private|protected):"), generic("^template <.*?> "),
+      none(R"(^(?:using|friend|struct|class|enum|requires|decltype)\b|\boperator\b|= delete|= default)");
+  std::smatch match;
+  const bool hides = std::regex_search(body, match, hidden);
+  std::vector<std::string> functions;
+  for (std::string member :
+       members_of(hides ? body.substr(0, static_cast<size_t>(match.position())) : body)) {
+    member = std::regex_replace(member, generic, "");
+    const std::string function = name_at_end(member.substr(0, member.find('(')));
+    const bool is_one = member.find('(') != std::string::npos && !std::regex_search(member, none) &&
+                        !function.empty() && function != name && !function.ends_with("_") &&
+                        std::islower(static_cast<unsigned char>(function[0]));
+    if (is_one && std::ranges::find(functions, function) == functions.end()) functions.push_back(function);
+  }
+  return functions;
+}
+
+/// Classes that the pages speak of and no group has, with the names of their functions, and structs with
+/// their fields.
+ReferenceGroup other_classes(const Headers& headers, const std::vector<ReferenceGroup>& groups) {
+  static const std::regex head(R"(^(?:template <.*?> )?(class|struct) (\w+)(?: final)?(?: :|$))");
+  const std::set<std::string> spoken_of = words_in_code();
+  std::set<std::string> named;
+  for (const ReferenceGroup& group : groups)
+    for (const ReferenceEntry& entry : group.entries) named.insert(entry.name);
+  ReferenceGroup rest{"Classes", {}};
+  for (const auto& [path, declarations] : headers.by_file()) {
+    if (!public_headers().contains(path)) continue;
+    for (const Declaration& d : declarations) {
+      std::smatch match;
+      const bool is_one = d.space.starts_with("nyala") && d.space.find("detail") == std::string::npos &&
+                          !d.body.empty() && std::regex_search(d.head, match, head);
+      if (!is_one || match[2].str().ends_with("Config") || match[2].str().ends_with("Node") ||
+          !spoken_of.contains(match[2]) || !named.insert(match[2]).second)
+        continue;
+      const std::string name = match[2], options = match[1] == "struct" ? headers.options(d.space, name) : "";
+      std::string functions;
+      for (const std::string& function : function_names(name, d.body))
+        functions += (functions.empty() ? " `" : ", `") + function + "`";
+      rest.entries.push_back({name, prefix_of(d.space) + name + options,
+                              first_sentence(d.comment) + (functions.empty() ? "" : functions + ".")});
+    }
+  }
+  std::ranges::stable_sort(rest.entries, {}, &ReferenceEntry::name);
+  return rest;
+}
+
 ReferenceGroup activations_group(const Headers& headers) {
   static const std::regex name(R"(^using ops::(\w+)$)");
   ReferenceGroup group{"Activations", {}};
@@ -331,6 +396,7 @@ std::vector<ReferenceGroup> reference_groups() {
   groups.push_back(functions_group(headers, {"Data sets", "datasets"}, "nyala::datasets", sets));
   groups.push_back(functions_group(headers, {"Images", "datasets/image"}, "nyala", images));
   groups.push_back(functions_group(headers, {"Applications", "models"}, "nyala::applications", models));
+  groups.push_back(other_classes(headers, groups));
   groups.push_back(other_functions(headers, groups));
   return groups;
 }
