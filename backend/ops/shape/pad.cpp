@@ -26,6 +26,11 @@ void check_width(InferContext& c, int axis) {
   if (before < 0 || after < 0)
     c.fail("expected widths of at least 0, received " + std::to_string(before) + " and " +
            std::to_string(after) + " on axis " + std::to_string(axis));
+  int64_t padded = 0;
+  if (__builtin_add_overflow(before, after, &padded) || padded > INT64_MAX - std::max<int64_t>(size, 0))
+    c.fail("widths of " + std::to_string(before) + " and " + std::to_string(after) + " on axis " +
+           std::to_string(axis) + " of " + c.shape(0).to_string() +
+           " make more elements than int64 can count");
   if (d.mode == PadMode::constant || size == None || std::max(before, after) == 0) return;
   const int64_t widest = d.mode == PadMode::reflect ? size - 1 : size;
   if (std::max(before, after) > widest)

@@ -44,6 +44,14 @@ TEST(Pad, ShapesAndErrors) {
       },
       ThrowsMessage<ShapeError>(HasSubstr("at most 1 elements on axis 0")));
   EXPECT_THROW(ops::pad(two_by_three(), {{-1, 0}, {0, 0}}), ShapeError);
+  constexpr int64_t kMost = INT64_MAX;  // sums of widths that wrap around to small ones
+  for (const std::pair<int64_t, int64_t> widths :
+       {std::pair{kMost, kMost}, {kMost / 2 + 1, kMost / 2}, {0, kMost}})
+    EXPECT_THAT(
+        [&] {
+          ops::pad(two_by_three(), {widths, {0, 0}});
+        },
+        ThrowsMessage<ShapeError>(HasSubstr("more elements than int64 can count")));
   EXPECT_THAT(
       [] {
         ops::pad(two_by_three(), {{0, 0}, {0, 0}}, "reflekt");
