@@ -111,7 +111,10 @@ void SliceSession::forward_part(int i, const Call& outer, const DeviceSlices::Wo
 
 void SliceSession::forward(const Call& outer, const DeviceSlices::Work& work, bool records) {
   if (records)
-    for (Part& part : parts_) part.tape = std::make_shared<Tape>();
+    for (Part& part : parts_) {
+      part.tape = std::make_shared<Tape>();
+      part.tape->recorders = 1;  // for GradientTapes inside: this tape goes on without them
+    }
   machine_->on_all([&](int i) { forward_part(i, outer, work); });
   for (const Part& part : parts_)
     if (part.outputs.size() != parts_[0].outputs.size() || part.losses.size() != parts_[0].losses.size() ||

@@ -30,10 +30,14 @@ void keep_for_good(std::shared_ptr<Tape> tape) {
   kept.push_back(std::move(tape));
 }
 
-/// The record that this thread writes already, where tapes can share it.
+/// The record that this thread writes already, where tapes can share it. One that nobody records on was ended
+/// by another thread.
 std::shared_ptr<Tape> shared_record() {
-  Tape* const current = thread_context().tape;
-  return current ? current->weak_from_this().lock() : nullptr;
+  Tape*& current = thread_context().tape;
+  const std::shared_ptr<Tape> record = current ? current->weak_from_this().lock() : nullptr;
+  if (!record || record->recorders > 0) return record;
+  current = nullptr;
+  return nullptr;
 }
 
 /// The copy of a variable that this thread's replica reads.
@@ -69,9 +73,8 @@ GradientTape::GradientTape(Config config)
 }
 
 GradientTape::~GradientTape() {
-  const bool is_elsewhere = records_ && thread_ != std::this_thread::get_id();
   end_range();
-  if (is_elsewhere && tape_->recorders == 0) keep_for_good(std::move(tape_));
+  if (left_elsewhere_ && tape_->recorders == 0) keep_for_good(std::move(tape_));
 }
 
 void GradientTape::begin_range() {
@@ -87,6 +90,7 @@ void GradientTape::begin_range() {
 void GradientTape::end_range() {
   if (!records_) return;
   records_ = false;
+  if (thread_ != std::this_thread::get_id()) left_elsewhere_ = true;
   ranges_.back().end = tape_->entries().size();
   if (--tape_->recorders > 0) return;
   tape_->recording = false;

@@ -101,6 +101,7 @@ class GradientTape {
   std::vector<EntryRange> ranges_;  // an open one ends at kOpen
   std::thread::id thread_;          // that it records on
   bool records_ = false;
+  bool left_elsewhere_ = false;  // a thread on which it was not ended still points to the record
   bool asked_ = false;
   Variables watched_;
 };

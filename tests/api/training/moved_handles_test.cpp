@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -49,6 +50,33 @@ TEST(Tapes, ThatEndOnAnotherThreadRecordNothingMore) {
   GradientTape next;
   const Tensor z = next.watch(Tensor::from(std::vector<float>{2.0F}));
   EXPECT_EQ(next.gradient(ops::sum(z * z), z).item(), 4.0);
+}
+
+TEST(Tapes, ThatAnotherThreadStopsLeaveNothingBehind) {
+  const std::vector<std::function<void(GradientTape&, const Tensor& y, const Tensor& x)>> calls = {
+      [](GradientTape& tape, const Tensor& y, const Tensor& x) {
+        EXPECT_EQ(tape.gradient(y, x).item(), 6.0);
+      },
+      [](GradientTape& tape, const Tensor&, const Tensor&) { tape.stop(); },
+      [](GradientTape& tape, const Tensor&, const Tensor&) { const auto paused = tape.stop_recording(); },
+      [](GradientTape& tape, const Tensor&, const Tensor&) { tape.reset(); }};
+  for (const auto& call : calls)
+    for (const bool ends_there : {true, false}) {
+      auto tape = std::make_unique<GradientTape>();
+      const Tensor x = tape->watch(Tensor::from(std::vector<float>{3.0F}));
+      const Tensor y = x * x;
+      std::thread([&] {
+        call(*tape, y, x);
+        if (ends_there) tape.reset();
+      }).join();
+      tape.reset();
+      EXPECT_EQ((x * y).item(), 27.0);
+      for (int round = 0; round < 2; ++round) {
+        GradientTape next;
+        const Tensor z = next.watch(Tensor::from(std::vector<float>{2.0F}));
+        EXPECT_EQ(next.gradient(ops::sum(z * z), z).item(), 4.0);
+      }
+    }
 }
 
 TEST(LogSinks, MayMakeNyalaLog) {
