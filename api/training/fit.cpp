@@ -378,11 +378,15 @@ void Fit::learn_shapes() {
 }
 
 /// Once in each process, unless training goes on from where nobody had called them. What a hook of one that
-/// is new to the epoch did, the others' state has already.
+/// is new to the epoch did, the others' state has already; so has a backup of the middle of an epoch the
+/// learning rate that a hook set at its beginning.
 void Fit::call_epoch_begin(int epoch, int64_t step) {
   if (epoch == begun_epoch_) return;
+  const Optimizer optimizer = step > 0 ? model_.optimizer() : Optimizer();
+  const double rate = optimizer ? optimizer.learning_rate() : 0.0;
   Logs none;
   callbacks_.call(&Callback::on_epoch_begin, epoch, none);
+  if (optimizer && optimizer.learning_rate() != rate) optimizer.set_learning_rate(rate);
   begun_epoch_ = epoch;
   recovery_.note_begun(epoch);
   if (!std::exchange(is_newcomer_, false)) return;

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <nyala/api/callbacks/backup_and_restore.h>
+#include <nyala/api/callbacks/learning_rate_scheduler.h>
 #include <nyala/api/layers/all.h>
 #include <nyala/api/losses/all.h>
 #include <nyala/api/model/model.h>
@@ -61,6 +62,7 @@ struct Training {
   int64_t steps_per_execution = 1;
   std::optional<Dataset> dataset = {};
   bool validation = false;
+  bool halves_rate = false;  // with each epoch
 };
 
 inline Strategy strategy_of(const Training& training) {
@@ -104,6 +106,8 @@ class Interrupt : public Callback {
 inline History fit(const Model& model, const Training& training, std::vector<CallbackArgument> callbacks) {
   FitConfig config{.batch_size = training.dataset ? 0 : kBatch, .epochs = kEpochs, .verbose = 0};
   config.callbacks = std::move(callbacks);
+  if (training.halves_rate)
+    config.callbacks.push_back(LearningRateScheduler([](int, double rate) { return rate / 2; }));
   config.steps_per_epoch = training.steps_per_epoch;
   if (training.validation) config.validation_data = DataArgument(x(), y());
   return training.dataset ? model.fit(*training.dataset, config) : model.fit(x(), y(), config);

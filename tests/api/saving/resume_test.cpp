@@ -27,6 +27,18 @@ TEST_P(Resume, InTheMiddleOfAnEpoch) {
   expect_resumes(t, 0, 2);
 }
 
+/// The rate in the backup is that which the epoch began with.
+TEST_P(Resume, ARateThatACallbackSetsOncePerEpoch) {
+  Training t = training();
+  t.halves_rate = true;
+  expect_resumes(t, 1, 3);
+  for (const int64_t save_freq : {3, 8}) {
+    t.save_freq = save_freq;
+    expect_resumes(t, 1, 5);
+    expect_resumes(t, 2, 0);
+  }
+}
+
 TEST_P(Resume, BehindTheLastBatchOfAnEpoch) {
   Training t = training();
   t.save_freq = 8;
