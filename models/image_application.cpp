@@ -76,7 +76,10 @@ void ImageApplication::check_options() const {
   refuse("minimalistic", config_.minimalistic);
   refuse("dropout", !std::isnan(config_.dropout));
   refuse("include_preprocessing", !config_.include_preprocessing);
-  if (!(config_.alpha > 0)) fail("expected alpha above 0, received " + number_text(config_.alpha));
+  constexpr double kWidest = 1e6;
+  if (!(config_.alpha > 0 && config_.alpha <= kWidest))
+    fail("expected alpha above 0 and at most " + number_text(kWidest) + ", received " +
+         number_text(config_.alpha));
   if (config_.classes <= 0) fail("expected classes above 0, received " + std::to_string(config_.classes));
   if (!config_.pooling.empty() && config_.pooling != "avg" && config_.pooling != "max")
     fail("expected pooling 'avg', 'max' or none, received '" + config_.pooling + "'" +

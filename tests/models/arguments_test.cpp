@@ -77,6 +77,8 @@ TEST_F(ApplicationArguments, WhatPublishedWeightsAreFor) {
       },
       {"3 channels"});
   expect_error<InvalidArgumentError>([] { MobileNet({.alpha = 0.3}); }, {"alpha", "0.3"});
+  expect_error<InvalidArgumentError>([] { MobileNetV2({.alpha = 1e18, .weights = "none"}); },
+                                     {"alpha", "1e+18"});
   expect_error<InvalidArgumentError>([] { MobileNet({.depth_multiplier = 2}); }, {"depth_multiplier"});
   expect_error<InvalidArgumentError>([] { MobileNetV2({.alpha = 0.25}); }, {"alpha", "0.25"});
   expect_error<InvalidArgumentError>([] { MobileNetV3Small({.alpha = 0.75, .minimalistic = true}); },
