@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
 #include <nyala/backend/core/error.h>
 #include <nyala/strategies/cluster/kubernetes_cluster_resolver.h>
@@ -63,6 +64,20 @@ void check_incomplete(const Environment& environment) {
   }
 }
 
+/// Where TF_CONFIG names no cluster.
+void check_alone(const Environment& environment) {
+  constexpr std::pair<const char*, const char*> kOfOne[] = {
+      {"NYALA_WORLD_SIZE", "1"},     {"NYALA_RANK", "0"}, {"WORLD_SIZE", "1"},       {"RANK", "0"},
+      {"OMPI_COMM_WORLD_SIZE", "1"}, {"PMI_SIZE", "1"},   {"NYALA_NUM_WORKERS", "1"}};
+  for (const auto& [variable, of_one] : kOfOne)
+    if (const auto value = environment.get(variable); value && *value != of_one)
+      detail::throw_wrong_setting("TF_CONFIG",
+                                  std::string("a cluster, since ") + variable + " is " +
+                                      detail::in_quotes(*value) +
+                                      ", so that this is one of several processes",
+                                  "none", "Without TF_CONFIG other launchers' variables decide.");
+}
+
 }  // namespace
 
 ChosenClusterResolver choose_cluster_resolver(const ClusterResolverOption& given,
@@ -83,8 +98,10 @@ ChosenClusterResolver choose_cluster_resolver(const ClusterResolverOption& given
        resolver_of<KubernetesClusterResolver>}};
   for (const Launcher& launcher : launchers) {
     const auto is_set = [&](const char* name) { return environment.has(name); };
-    if (std::all_of(launcher.variables.begin(), launcher.variables.end(), is_set))
-      return {launcher.make(environment), launcher.reason};
+    if (!std::all_of(launcher.variables.begin(), launcher.variables.end(), is_set)) continue;
+    ChosenClusterResolver chosen{launcher.make(environment), launcher.reason};
+    if (chosen.resolver->cluster_spec().empty()) check_alone(environment);
+    return chosen;
   }
   check_incomplete(environment);
   return {std::make_shared<const SimpleClusterResolver>(), "no launcher has set its variables"};

@@ -28,7 +28,8 @@ struct ChosenClusterResolver {
 /// choice. Throws NotFoundError where nothing of this holds and a variable says that there are several
 /// processes, but one that belongs to it is not set: WORLD_SIZE without RANK, a rank that is not 0 without
 /// the number of processes (RANK, OMPI_COMM_WORLD_RANK, PMI_RANK), NYALA_WORLD_SIZE or NYALA_RANK without
-/// TF_CONFIG, one of NYALA_NUM_WORKERS and NYALA_SERVICE without the other.
+/// TF_CONFIG, one of NYALA_NUM_WORKERS and NYALA_SERVICE without the other; InvalidArgumentError where
+/// TF_CONFIG names no cluster, and another variable says that there are several processes.
 ChosenClusterResolver choose_cluster_resolver(const ClusterResolverOption& given = {},
                                               const Environment& environment = {});
 

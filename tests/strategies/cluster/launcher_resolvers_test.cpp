@@ -318,6 +318,17 @@ TEST(ChooseClusterResolver, OneOfSeveralProcessesDoesNotTrainAlone) {
     EXPECT_TRUE(choose_cluster_resolver({}, Environment({{count, "1"}})).resolver->cluster_spec().empty());
 }
 
+TEST(ChooseClusterResolver, TFConfigWithoutAClusterIsOfOneProcess) {
+  const auto with = [](const char* variable, const char* value) {
+    return Environment({{"TF_CONFIG", "{}"}, {variable, value}});
+  };
+  EXPECT_TRUE(choose_cluster_resolver({}, with("WORLD_SIZE", "1")).resolver->cluster_spec().empty());
+  EXPECT_TRUE(choose_cluster_resolver({}, with("NYALA_RANK", "0")).resolver->cluster_spec().empty());
+  for (const char* variable : {"NYALA_WORLD_SIZE", "WORLD_SIZE", "RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    expect_error<InvalidArgumentError>([&] { choose_cluster_resolver({}, with(variable, "2")); },
+                                       {"TF_CONFIG", variable, "one of several processes"});
+}
+
 /// Without a map the environment of the process is asked.
 TEST(ChooseClusterResolver, ReadsTheProcessByDefault) {
   EXPECT_EQ(Environment().get("PATH").has_value(), std::getenv("PATH") != nullptr);

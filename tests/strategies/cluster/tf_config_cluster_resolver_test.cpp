@@ -102,6 +102,10 @@ TEST(TFConfigClusterResolver, EveryMistakeIsNamed) {
        {"worker 1", "'a:1'"}},
       {R"({"sparseCluster": {"worker": {"1": "a:1"}}, "task": {"type": "worker", "index": 1}})",
        {"sparseCluster", "enableDynamicWorker"}},
+      {R"({"task": {"type": "worker", "index": 1}})", {"TF_CONFIG", "a cluster beside the task"}},
+      {R"({"clusters": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})",
+       {"a cluster beside the task"}},
+      {R"({"cluster": {}, "task": {"type": "worker", "index": 1}})", {"a cluster beside the task"}},
       {R"({"rpc_layer": 3})", {"TF_CONFIG: rpc_layer: expected a text, received '3'"}},
   };
   for (const Wrong& wrong : all) {
