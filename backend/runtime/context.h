@@ -96,8 +96,9 @@ class DeviceGuard {
 
 /// `auto on = device("gpu:1");` ops and layer calls run there until `on` ends, and a layer call traced into a
 /// graph remembers it. Inputs that lie elsewhere are copied to it, differentiably; gradients of an op are
-/// computed on its device. Weights stay where their strategy keeps them and are fetched. Throws
-/// DeviceNotFoundError; with soft placement a device that does not exist stands for cpu:0.
+/// computed on its device. Guards end in the reverse order of their beginning. Weights stay where their
+/// strategy keeps them and are fetched. Throws DeviceNotFoundError; with soft placement a device that does
+/// not exist stands for cpu:0.
 [[nodiscard]] DeviceGuard device(Device where);
 
 }  // namespace nyala

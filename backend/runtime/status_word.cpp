@@ -55,8 +55,8 @@ std::string Status::to_string() const {
   if (ok()) return "ok";
   const bool is_known = value != std::numeric_limits<int64_t>::min();
   return std::string(code == StatusCode::label_out_of_range ? "label " : "index ") +
-         (is_known ? std::to_string(value) : "NaN, or beyond 64 bits,") + " " + place_of(*this) +
-         " is outside [0, " + std::to_string(limit) + ")";
+         (is_known ? std::to_string(value) : "NaN, or at the ends of 64 bits or beyond,") + " " +
+         place_of(*this) + " is outside [0, " + std::to_string(limit) + ")";
 }
 
 StatusWords::Word& StatusWords::word_of(Device device) {

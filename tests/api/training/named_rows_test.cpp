@@ -91,18 +91,21 @@ TEST(NamedRows, OfIndicesGivenToPredict) {
 TEST(NamedRows, WhatNoIntegerHoldsIsSaid) {
   std::vector<float> labels(40, 1);
   labels[17] = std::nanf("");
-  EXPECT_THAT(error_text<NumericError>([&] {
-                classifier().fit(kX, Tensor::from(labels, Shape{40}),
-                                 {.batch_size = 8, .verbose = 0, .shuffle = false});
-              }),
-              HasSubstr("label NaN, or beyond 64 bits, in row 1 is outside [0, 4) (counted within its"));
+  EXPECT_THAT(
+      error_text<NumericError>([&] {
+        classifier().fit(kX, Tensor::from(labels, Shape{40}),
+                         {.batch_size = 8, .verbose = 0, .shuffle = false});
+      }),
+      HasSubstr(
+          "label NaN, or at the ends of 64 bits or beyond, in row 1 is outside [0, 4) (counted within its"));
   const Model model = Sequential({Input({2}), Embedding(10, 3), Flatten()});
   std::vector<float> ids(80, 1);
   ids[51] = 1e30f;
-  EXPECT_THAT(error_text<NumericError>([&] {
-                model.predict(Tensor::from(ids, Shape{40, 2}), {.batch_size = 8, .verbose = 0});
-              }),
-              HasSubstr("index NaN, or beyond 64 bits, at (1, 1) is outside [0, 10) (counted"));
+  EXPECT_THAT(
+      error_text<NumericError>([&] {
+        model.predict(Tensor::from(ids, Shape{40, 2}), {.batch_size = 8, .verbose = 0});
+      }),
+      HasSubstr("index NaN, or at the ends of 64 bits or beyond, at (1, 1) is outside [0, 10) (counted"));
 }
 
 }  // namespace
