@@ -194,7 +194,8 @@ VariableSpec checked(VariableSpec spec) {
 Tensor first_value(const VariableSpec& spec, ProcessExchange* processes) {
   Tensor initial = Tensor::zeros(spec.shape, spec.dtype, Device{});
   if (spec.initialize) spec.initialize(initial);
-  if (processes) processes->broadcast(initial, "variable " + in_quotes(spec.path));
+  if (processes)  // which names both shapes where the processes make different models
+    processes->broadcast(initial, "variable " + in_quotes(spec.path) + " of shape " + spec.shape.to_string());
   return initial;
 }
 

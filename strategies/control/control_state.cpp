@@ -119,7 +119,10 @@ void ControlState::begin(uint64_t id, Clock::time_point now) {
   now_ = now;
   const ControlRequest& request = questions_.at(id).request;
   if (closed_) return answer(id, {.status = ControlStatus::closing, .text = kClosing});
-  if (const std::string why = refusal(request); !why.empty()) return refuse(id, why);
+  if (const std::string why = refusal(request); !why.empty()) {
+    turned_away_ = why;
+    return refuse(id, why);
+  }
   if (request.call == ControlCall::find && !request.value.empty()) heard_from_[request.rank] = request.value;
   if (request.call == ControlCall::find || (request.call == ControlCall::join && stands_by_))
     return answer(id, whereabouts());
@@ -282,7 +285,8 @@ std::string ControlState::missing_text(const Question& question) const {
   const size_t all = is_join ? static_cast<size_t>(config_.size) : members_.size();
   return what + ": " + std::to_string(count) + " of " + std::to_string(all) + " processes did not come in " +
          seconds_text(question.deadline - question.asked) + ": " + missing +
-         (is_join ? size_lack(std::ssize(here)) + quorum_lack() : "");
+         (is_join ? size_lack(std::ssize(here)) + quorum_lack() : "") +
+         (is_join && !turned_away_.empty() ? ". One that came was turned away: " + turned_away_ : "");
 }
 
 /// Why those who wait are too few, whoever else may go on.

@@ -191,6 +191,7 @@ class ControlState {
   std::map<int, Life> lives_;          // of all that have joined once and have not ended, likewise
   Clock::time_point now_ = {};         // of what was told the time last
   std::optional<Clock::time_point> first_came_;
+  std::string turned_away_;             // why the last one was to whom nobody listens; empty: none was
   std::map<int, std::string> refused_;  // by rank, before the first generation, and why
   std::map<int, std::string> gone_;     // in whose place no other comes, and how they ended
   std::map<std::string, std::string> keys_;

@@ -97,6 +97,10 @@ TEST_F(ControlStateTest, WhoIsMissingIsNamed) {
   after(1ms);
   expect_reply(waits, ControlStatus::timeout,
                "the start: 2 of 3 processes did not come in 5.0 s: rank 0, rank 2");
+  ask({.call = ControlCall::join, .rank = 2, .token = "another"});
+  const Asked again = join(1);
+  after(5s);
+  expect_reply(again, ControlStatus::timeout, "rank 0, rank 2. One that came was turned away: wrong token");
 }
 
 TEST_F(ControlStateTest, DisagreementsNameBothSides) {
