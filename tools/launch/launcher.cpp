@@ -312,7 +312,8 @@ void Launcher::note_that_nobody_came() {
 
 void Launcher::start_again(Rank& rank, const std::string& what) {
   --restarts_left_;
-  say(what + "; it is started again, " + std::to_string(restarts_left_) + " more restarts are left");
+  say(what + "; it is started again, " + std::to_string(restarts_left_) +
+      (restarts_left_ == 1 ? " more restart is left" : " more restarts are left"));
   rank.start_at = std::max(Clock::now(), rank.started + 1s);  // not faster than that
 }
 
