@@ -495,6 +495,7 @@ struct TorchrunClusterResolverConfig;
 struct TrainTest;
 class TrainingPass;
 struct TrainingPassConfig;
+struct TrainingPosition;
 class TruncatedNormal;
 struct TruncatedNormalConfig;
 class Tversky;
