@@ -134,8 +134,12 @@ void Coordinator::take(const CoordinatorRequest& request) {
     const auto given = given_.find(request.worker);
     if (given == given_.end() || given->second.batch.id != request.id) return;
     const DispensedBatch batch = given->second.batch;
+    const uint64_t before = given->second.effects;  // what others did since may have come behind its exchange
     given_.erase(given);
-    if (request.call == CoordinatorCall::done) seen_[request.worker] = {training_, batch.epoch, ++effects_};
+    if (request.call == CoordinatorCall::done) {
+      ++effects_;
+      seen_[request.worker] = {training_, batch.epoch, before + 1};
+    }
     if (request.call == CoordinatorCall::ended)
       dispenser_.ended(request.worker, request.id);
     else if (dispenser_.done(request.worker, request.id))

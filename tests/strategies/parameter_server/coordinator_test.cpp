@@ -55,4 +55,35 @@ TEST(Coordinator, ALostWorkerThatStillAsksGetsNoWork) {
   }
 }
 
+// Two exchanges may come to a server in another order than word of them comes to the chief: whose word is
+// last may lack what the other one did.
+TEST(Coordinator, WithABoundAWorkerPullsWhereOthersWereDoneBesideIt) {
+  using Call = CoordinatorCall;
+  const auto coordinator = std::make_shared<Coordinator>(CoordinatorOptions{.staleness = 2});
+  const auto way = connect_locally(coordinator);
+  const auto one = start(*way, {.call = Call::watch, .worker = 5});
+  const auto other = start(*way, {.call = Call::watch, .worker = 6});
+  coordinator->begin_training(1, "facts", "greeting");
+  for (const uint64_t worker : {5u, 6u})
+    answer(*way, {.call = Call::join, .worker = worker, .training = 1, .id = 1, .text = "facts"});
+  coordinator->begin_epoch(0, 10, 0);
+  const auto next = [&](uint64_t worker) {
+    return answer(*way, {.call = Call::next, .worker = worker, .training = 1}).batch;
+  };
+  const auto done = [&](uint64_t worker, const DispensedBatch& batch) {
+    answer(*way, {.call = Call::done, .worker = worker, .training = 1, .id = batch.id});
+  };
+  const DispensedBatch first = next(5), second = next(6);
+  EXPECT_TRUE(first.pull_first && second.pull_first);
+  done(5, first);
+  done(6, second);
+  const DispensedBatch third = next(6);
+  EXPECT_TRUE(third.pull_first);
+  done(6, third);
+  const DispensedBatch fourth = next(6);  // nobody else did anything
+  EXPECT_FALSE(fourth.pull_first);
+  EXPECT_TRUE(next(5).pull_first);
+  coordinator->end("over");
+}
+
 }  // namespace nyala::detail
