@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <nyala/backend/core/error.h>
@@ -41,6 +43,16 @@ struct Companion {
   const char *variable, *of_one, *needs, *hint;
 };
 
+/// "RANK is '1', so that this is one of several processes"; nothing where the variable is not set or says
+/// `of_one`.
+std::optional<std::string> says_several(const Environment& environment, const char* variable,
+                                        const char* of_one) {
+  const std::optional<std::string> value = environment.get(variable);
+  if (!value || value == of_one) return std::nullopt;
+  return std::string(variable) + " is " + detail::in_quotes(*value) +
+         ", so that this is one of several processes";
+}
+
 /// Where no launcher's variables are complete: one of several processes does not train alone.
 void check_incomplete(const Environment& environment) {
   constexpr const char* kLaunch = "nyala launch sets both, for the program that it starts.";
@@ -55,12 +67,9 @@ void check_incomplete(const Environment& environment) {
                                   {"NYALA_NUM_WORKERS", "1", "NYALA_SERVICE", kPod},
                                   {"NYALA_SERVICE", "", "NYALA_NUM_WORKERS", kPod}};
   for (const auto& [variable, of_one, needs, hint] : companions) {
-    const std::optional<std::string> value = environment.get(variable);
-    if (!value || value == of_one || environment.has(needs)) continue;
-    detail::required_variable(environment,
-                              {.name = needs,
-                               .hint = std::string(variable) + " is " + detail::in_quotes(*value) +
-                                       ", so that this is one of several processes. " + hint});
+    const auto several = says_several(environment, variable, of_one);
+    if (!several || environment.has(needs)) continue;
+    detail::required_variable(environment, {.name = needs, .hint = *several + ". " + hint});
   }
 }
 
@@ -70,12 +79,9 @@ void check_alone(const Environment& environment) {
       {"NYALA_WORLD_SIZE", "1"},     {"NYALA_RANK", "0"}, {"WORLD_SIZE", "1"},       {"RANK", "0"},
       {"OMPI_COMM_WORLD_SIZE", "1"}, {"PMI_SIZE", "1"},   {"NYALA_NUM_WORKERS", "1"}};
   for (const auto& [variable, of_one] : kOfOne)
-    if (const auto value = environment.get(variable); value && *value != of_one)
-      detail::throw_wrong_setting("TF_CONFIG",
-                                  std::string("a cluster, since ") + variable + " is " +
-                                      detail::in_quotes(*value) +
-                                      ", so that this is one of several processes",
-                                  "none", "Without TF_CONFIG other launchers' variables decide.");
+    if (const auto several = says_several(environment, variable, of_one))
+      detail::throw_wrong_setting("TF_CONFIG", "a cluster, since " + *several, "none",
+                                  "Without TF_CONFIG other launchers' variables decide.");
 }
 
 }  // namespace

@@ -22,15 +22,13 @@ detail::HostPort first_of_mpi(const Environment& environment, const MPIVariables
   const auto port = detail::optional_number(environment, {"MASTER_PORT", 1, 65535});
   if (environment.has("MASTER_ADDR"))
     return {detail::required_host(environment, {.name = "MASTER_ADDR"}), port.value_or(kDefaultMasterPort)};
-  const int local =
-      detail::optional_number(environment, {names.local_size, 1, size}).value_or(size == 1 ? 1 : 0);
-  if (local < size)
-    throw NotFoundError(
-        "MPIClusterResolver: of " + std::to_string(size) + " processes " +
-        (environment.has(names.local_size) ? std::to_string(local) : "nobody knows how many") +
-        " are on this host (" + names.local_size + (environment.has(names.local_size) ? "" : " is not set") +
-        "), and MPI does not say where the first one is. Set MASTER_ADDR to its host, e.g. "
-        "with mpirun -x MASTER_ADDR=host.");
+  const auto local = detail::optional_number(environment, {names.local_size, 1, size});
+  if (local.value_or(size == 1 ? 1 : 0) < size)
+    throw NotFoundError("MPIClusterResolver: of " + std::to_string(size) + " processes " +
+                        (local ? std::to_string(*local) : "nobody knows how many") + " are on this host (" +
+                        names.local_size + (local ? "" : " is not set") +
+                        "), and MPI does not say where the first one is. Set MASTER_ADDR to its host, e.g. "
+                        "with mpirun -x MASTER_ADDR=host.");
   const auto job = environment.get(names.job);
   return {"127.0.0.1", port.value_or(job ? detail::port_of_text(*job) : kDefaultMasterPort)};
 }

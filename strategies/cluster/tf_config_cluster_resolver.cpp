@@ -103,9 +103,11 @@ TFConfigClusterResolver::TFConfigClusterResolver(const Config& config)
   if (rpc_layer_.empty()) rpc_layer_ = text_at(json, "rpc_layer", "");
   if (rpc_layer_.empty()) rpc_layer_ = "grpc";
   session_master_ = text_at(json, "session_master", "");
-  if (cluster_.empty() && json.contains("task"))
-    throw_wrong_tf_config("", "a cluster beside the task, or neither", json, kTFConfigExample);
-  if (cluster_.empty()) return;
+  if (cluster_.empty()) {
+    if (json.contains("task"))
+      throw_wrong_tf_config("", "a cluster beside the task, or neither", json, kTFConfigExample);
+    return;
+  }
   if (task_type_.empty() || task_id_ < 0)
     throw_wrong_tf_config("task", "the type and index of this process in the cluster", task,
                           kTFConfigExample);

@@ -269,15 +269,20 @@ std::string prefix_of(const std::string& space) {
   return space == "nyala" ? "" : space.substr(std::string("nyala::").size()) + "::";
 }
 
+std::set<std::string> names_on(const std::vector<ReferenceGroup>& groups) {
+  std::set<std::string> names;
+  for (const ReferenceGroup& group : groups)
+    for (const ReferenceEntry& entry : group.entries) names.insert(entry.name);
+  return names;
+}
+
 /// What the installed headers declare besides, outside of `detail`: a name that is not here is none of a
 /// program's.
 ReferenceGroup other_functions(const Headers& headers, const std::vector<ReferenceGroup>& groups) {
   static const std::regex function(
       R"(^(?:template <.*?> )?(?:constexpr |inline |\[\[\w+\]\] )*[\w:<>,&* ]*[\w>&*] (\w+)\()"),
       none(R"(^(class|struct|enum|using|extern|friend|static_assert)\b| operator|(^|::)detail(::|$)|\) = )");
-  std::set<std::string> named;
-  for (const ReferenceGroup& group : groups)
-    for (const ReferenceEntry& entry : group.entries) named.insert(entry.name);
+  const std::set<std::string> named = names_on(groups);
   ReferenceGroup rest{"Functions", {}};
   for (const auto& [path, declarations] : headers.by_file()) {
     if (!public_headers().contains(path)) continue;
@@ -336,9 +341,7 @@ std::vector<std::string> function_names(const std::string& name, const std::stri
 ReferenceGroup other_classes(const Headers& headers, const std::vector<ReferenceGroup>& groups) {
   static const std::regex head(R"(^(?:template <.*?> )?(class|struct) (\w+)(?: final)?(?: :|$))");
   const std::set<std::string> spoken_of = words_in_code();
-  std::set<std::string> named;
-  for (const ReferenceGroup& group : groups)
-    for (const ReferenceEntry& entry : group.entries) named.insert(entry.name);
+  std::set<std::string> named = names_on(groups);
   ReferenceGroup rest{"Classes", {}};
   for (const auto& [path, declarations] : headers.by_file()) {
     if (!public_headers().contains(path)) continue;
