@@ -142,7 +142,7 @@ TEST(MultiGpuModel, CallbacksSaveTheTemplateAndStopEarly) {
       {.epochs = 9,
        .verbose = 0,
        .callbacks = {
-           EarlyStopping({.monitor = "loss", .patience = 2}),
+           EarlyStopping({.monitor = "loss", .min_delta = 1e-6, .patience = 2}),
            ModelCheckpoint(folder.file("plain.weights.h5"), {.save_weights_only = true}),
            ParallelModelCheckpoint(model, folder.file("parallel.weights.h5"), {.save_weights_only = true})}});
   EXPECT_EQ(history["loss"].size(), 3u);
