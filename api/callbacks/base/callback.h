@@ -136,6 +136,8 @@ class CallbackArgument {
  public:
   template <class C>
   requires std::derived_from<std::decay_t<C>, Callback> CallbackArgument(C&& callback) {
+    static_assert(!std::is_const_v<std::remove_reference_t<C>>,
+                  "a const callback cannot keep what it counts: declare it without const");
     if constexpr (std::is_lvalue_reference_v<C>)
       callback_ = std::shared_ptr<Callback>(&callback, [](Callback*) {});
     else
