@@ -10,9 +10,9 @@
 #include <nyala/files/json/json.h>
 #include <nyala/strategies/cluster/address.h>
 #include <nyala/strategies/cluster/environment.h>
+#include <nyala/strategies/cluster/free_ports.h>
 #include <nyala/strategies/control/own_address.h>
 #include <nyala/strategies/communicators/host_name.h>
-#include <nyala/tools/launch/free_ports.h>
 
 namespace nyala::tools {
 
@@ -78,7 +78,8 @@ std::vector<RankPlan> place_ranks(const std::vector<Host>& hosts, int processes)
 std::vector<std::string> rank_addresses(const std::vector<RankPlan>& ranks) {
   const bool all_here =
       std::all_of(ranks.begin(), ranks.end(), [](const RankPlan& rank) { return rank.is_local; });
-  const std::vector<int> ports = all_here ? free_ports(static_cast<int>(ranks.size())) : std::vector<int>();
+  const std::vector<int> ports =
+      all_here ? detail::free_ports(static_cast<int>(ranks.size())) : std::vector<int>();
   const int first = 20000 + static_cast<int>(::getpid() % 120) * 100;
   std::vector<std::string> addresses;
   for (const RankPlan& rank : ranks) {

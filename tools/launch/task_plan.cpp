@@ -6,7 +6,7 @@
 #include <nyala/backend/runtime/device_registry.h>
 #include <nyala/files/json/json.h>
 #include <nyala/strategies/cluster/environment.h>
-#include <nyala/tools/launch/free_ports.h>
+#include <nyala/strategies/cluster/free_ports.h>
 
 namespace nyala::tools {
 
@@ -24,7 +24,7 @@ std::vector<RankPlan> plan_tasks(const LaunchConfig& config) {
   std::vector<int> indices;
   const std::pair<const char*, int> jobs[] = {
       {"chief", config.chief ? 1 : 0}, {"worker", config.workers}, {"ps", config.ps}};
-  const std::vector<int> ports = lasting_ports(jobs[0].second + jobs[1].second + jobs[2].second);
+  const std::vector<int> ports = detail::lasting_ports(jobs[0].second + jobs[1].second + jobs[2].second);
   Json cluster = Json::object();
   for (const auto& [job, count] : jobs)
     for (int index = 0; index < count; ++index) {

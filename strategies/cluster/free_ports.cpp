@@ -1,4 +1,4 @@
-#include <nyala/tools/launch/free_ports.h>
+#include <nyala/strategies/cluster/free_ports.h>
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/system_random.h>
 
-namespace nyala::tools {
+namespace nyala::detail {
 
 namespace {
 
@@ -41,7 +41,7 @@ class BoundSockets {
         ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0)
       return ntohs(address.sin_port);
     if (socket >= 0 && port != 0 && errno == EADDRINUSE) return std::nullopt;
-    throw IoError("launch: no free port: " + std::generic_category().message(errno));
+    throw IoError("127.0.0.1 has no free port: " + std::generic_category().message(errno));
   }
 
  private:
@@ -73,10 +73,10 @@ std::vector<int> lasting_ports(int count) {
   BoundSockets sockets;
   std::vector<int> ports;
   for (int tries = 0; tries < 20 * count && std::ssize(ports) < count; ++tries) {
-    const int port = kLowest + static_cast<int>(detail::system_random() % static_cast<uint64_t>(range));
+    const int port = kLowest + static_cast<int>(system_random() % static_cast<uint64_t>(range));
     if (const std::optional<int> bound = sockets.bind(port)) ports.push_back(*bound);
   }
   return std::ssize(ports) == count ? ports : free_ports(count);
 }
 
-}  // namespace nyala::tools
+}  // namespace nyala::detail

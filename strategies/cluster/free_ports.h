@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace nyala::tools {
+namespace nyala::detail {
 
 /// Ports of 127.0.0.1 on which nobody listens now. Throws IoError where there are not so many.
 std::vector<int> free_ports(int count);
@@ -12,4 +12,4 @@ std::vector<int> free_ports(int count);
 /// free_ports().
 std::vector<int> lasting_ports(int count);
 
-}  // namespace nyala::tools
+}  // namespace nyala::detail
