@@ -1,10 +1,9 @@
 #include <nyala/api/base/names.h>
 
-#include <map>
 #include <mutex>
 
 #include <nyala/backend/core/c_locale_text.h>
-#include <nyala/backend/core/mutex.h>
+#include <nyala/backend/runtime/context.h>
 
 namespace nyala {
 
@@ -25,30 +24,28 @@ std::string detail::snake_case(std::string_view class_name) {
 
 namespace {
 
-struct NameCounters {
-  Mutex mutex{Mutex::AtFork::is_waited};
-  std::map<std::string, int> counts;
-};
-
 NameCounters& name_counters() {
-  static NameCounters& counters = *new NameCounters;
-  return counters;
+  static NameCounters& of_process = *new NameCounters;
+  NameCounters* const of_thread = thread_context().names;
+  return of_thread ? *of_thread : of_process;
 }
 
 }  // namespace
 
-std::string unique_name(std::string_view class_name) {
+std::string detail::NameCounters::next(std::string_view class_name) {
   const std::string base = snake_case(class_name);
-  NameCounters& counters = name_counters();
-  std::lock_guard lock(counters.mutex);
-  const int count = counters.counts[base]++;
+  const std::lock_guard lock(mutex_);
+  const int count = counts_[base]++;
   return count == 0 ? base : base + "_" + std::to_string(count);
 }
 
-void clear_session() {
-  NameCounters& counters = name_counters();
-  std::lock_guard lock(counters.mutex);
-  counters.counts.clear();
+void detail::NameCounters::clear() {
+  const std::lock_guard lock(mutex_);
+  counts_.clear();
 }
+
+std::string unique_name(std::string_view class_name) { return name_counters().next(class_name); }
+
+void clear_session() { name_counters().clear(); }
 
 }  // namespace nyala

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+
+#include <nyala/backend/core/mutex.h>
 
 namespace nyala {
 
@@ -9,6 +12,17 @@ namespace detail {
 
 /// Keras' snake case of a class name: "Conv2D" -> "conv2d", "ReLU" -> "re_lu".
 std::string snake_case(std::string_view class_name);
+
+/// How many names each class has got. Thread-safe.
+class NameCounters {
+ public:
+  std::string next(std::string_view class_name);
+  void clear();
+
+ private:
+  Mutex mutex_{Mutex::AtFork::is_waited};
+  std::map<std::string, int> counts_;
+};
 
 }  // namespace detail
 

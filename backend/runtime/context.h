@@ -18,6 +18,10 @@ class VariableCreator;
 class WeightSource;
 struct ReplicaContext;
 
+namespace detail {
+class NameCounters;
+}
+
 /// Names no device.
 inline constexpr Device kNoPlacement{DeviceKind::cpu, -1};
 
@@ -43,6 +47,7 @@ struct ThreadContext {
   const RunningCall* running = nullptr;       // the innermost one
   const LayerNode* building = nullptr;        // the innermost layer whose build() runs
   WeightSource* weight_source = nullptr;      // of layers that are built here; null: their initializers
+  detail::NameCounters* names = nullptr;      // of automatic names (api/base); null: the process' own
   SaveNotes* save_notes = nullptr;            // where what no file can hold is noted; null: nowhere
   int layers_written = 0;                     // inside how many layers a config is that is being written
   bool keeps_output_shapes = false;           // KeepOutputShapes (api/layers)
