@@ -66,6 +66,7 @@
 #include <nyala/api/saving/checkpoint.h>
 #include <nyala/api/saving/load_model.h>
 #include <nyala/api/schedules/all.h>
+#include <nyala/api/serving/local_server.h>
 #include <nyala/api/serving/serve_parameters.h>
 #include <nyala/api/training/replica_step.h>
 #include <nyala/api/training/training_pass.h>
@@ -94,6 +95,7 @@
 #include <nyala/strategies/cross_device/all.h>
 #include <nyala/strategies/cluster_coordinator.h>
 #include <nyala/strategies/communicators/file_rendezvous.h>
+#include <nyala/strategies/connect.h>
 #include <nyala/strategies/generator.h>
 #include <nyala/strategies/mirrored.h>
 #include <nyala/strategies/multi_worker.h>
