@@ -245,8 +245,9 @@ class RemoteTable {
                              .shape = {rows_, kColumns},
                              .initialize = detail::InitializeRows{{}, first}});
     const Adagrad rule(0.1);
-    parameters_->set_rule(text_of_rule(rule.node(), [](const Variable& variable) { return variable.path(); }),
-                          {}, {table_});
+    parameters_->set_rule(
+        text_of_rule(rule.node(), false, [](const Variable& variable) { return variable.path(); }), {},
+        {table_});
   }
   ~RemoteTable() { detail::set_row_source(*store_, nullptr); }
 

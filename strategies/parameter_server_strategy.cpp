@@ -41,8 +41,8 @@ std::shared_ptr<ParameterServerJob> job_of(const ParameterServerStrategyConfig& 
   std::vector<std::unique_ptr<ParameterConnection>> servers;
   for (const HostPort& server : cluster.servers) servers.push_back(connect_parameters(server, security));
   auto parameters = std::make_unique<RemoteParameters>(
-      std::move(servers),
-      RemoteParameters::Options{config.timeout, config.variable_partitioner, config.remote_rows_above});
+      std::move(servers), RemoteParameters::Options{config.timeout, config.variable_partitioner,
+                                                    config.remote_rows_above, config.lazy_rows});
   if (cluster.role == ParameterServerRole::worker) {
     auto client =
         std::make_unique<CoordinatorClient>(connect_parameters(cluster.chief, security), config.timeout);

@@ -23,6 +23,10 @@ struct ParameterServerStrategyConfig {
   /// Tables of Embedding with more bytes lie on the servers alone: their rows are pulled when a batch names
   /// them, and their gradients pushed by rows. 0: all of them.
   int64_t remote_rows_above = int64_t{64} << 20;
+  /// Rows of such tables that a batch does not name stay as they are, whatever the optimizer does to weights
+  /// without a gradient (momentum, decaying slots, weight decay), and are not brought up to date: less work,
+  /// and other numbers than one device's. The same in all processes.
+  bool lazy_rows = false;
   /// Names of a worker's devices, one replica each; empty: all accelerators, else the first CPU. They train
   /// one batch together.
   std::vector<std::string> devices = {};

@@ -19,6 +19,7 @@ class OptimizerRule final : public ServerRule {
     LoadScope scope;
     const Json rule = parse_json(text, kWhere);
     optimizer_ = optimizer_from_json(member_of(rule, "optimizer", kWhere), kWhere, scope);
+    ConfigReader(rule, kWhere, scope).field("lazy_rows", lazy_rows_);
     const Json& constraints = member_of(rule, "constraints", kWhere);
     ConfigReader reader(constraints, kWhere, scope);
     for (const auto& [name, unused] : constraints.items()) reader.field(name.c_str(), constraints_[name]);
@@ -45,11 +46,12 @@ class OptimizerRule final : public ServerRule {
   void load_state(const Tensors& values) override { optimizer_.node().load_variables(values); }
   void set_learning_rate(double rate) override { optimizer_.set_learning_rate(rate); }
   std::unique_ptr<RowRule> for_rows(const std::string& table) const override {
-    return row_rule_of(optimizer_, table);
+    return row_rule_of(optimizer_, table, lazy_rows_);
   }
 
  private:
   Optimizer optimizer_;
+  bool lazy_rows_ = false;
   std::map<std::string, Constraint> constraints_;  // by variable
 };
 

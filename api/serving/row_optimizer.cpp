@@ -34,8 +34,8 @@ bool is_above_zero(double limit) { return limit > 0.0; }
 
 class RowOptimizer final : public RowRule {
  public:
-  RowOptimizer(const Optimizer& optimizer, const std::string& table)
-      : optimizer_(optimizer), node_(dynamic_cast<const OptimizerNode*>(&optimizer.node())) {
+  RowOptimizer(const Optimizer& optimizer, const std::string& table, bool lazy)
+      : optimizer_(optimizer), node_(dynamic_cast<const OptimizerNode*>(&optimizer.node())), lazy_(lazy) {
     const BaseOptimizer& base = optimizer.node();
     const OptimizerOptions& options = base.options();
     if (!node_ || !node_->prepares() || node_->takes_whole_variables() ||
@@ -59,6 +59,7 @@ class RowOptimizer final : public RowRule {
   size_t num_slots() const override { return slots_; }
   double slot_initial(size_t slot) const override { return node_->slot_initial(slot); }
   Idle idle() const override {
+    if (lazy_) return Idle::stays;
     if (preparation_.decay != 0.0) return Idle::moves;
     const bool keeps = slots_ == 0 || node_->class_name() == "Adagrad";
     return keeps ? Idle::stays : Idle::moves_once_touched;
@@ -83,6 +84,7 @@ class RowOptimizer final : public RowRule {
  private:
   Optimizer optimizer_;  // keeps the node
   const OptimizerNode* node_;
+  bool lazy_;
   size_t slots_ = 0;
   ops::UpdateDescriptor preparation_;
 };
@@ -107,12 +109,12 @@ void check_by_rows(const Initializer& initializer) {
 
 }  // namespace
 
-std::unique_ptr<RowRule> row_rule_of(const Optimizer& optimizer, const std::string& table) {
-  return std::make_unique<RowOptimizer>(optimizer, table);
+std::unique_ptr<RowRule> row_rule_of(const Optimizer& optimizer, const std::string& table, bool lazy) {
+  return std::make_unique<RowOptimizer>(optimizer, table, lazy);
 }
 
 void check_updates_rows(const Optimizer& optimizer, const std::string& table) {
-  row_rule_of(optimizer, table);
+  row_rule_of(optimizer, table, false);
 }
 
 std::string text_of_row_initializer(const Initializer& initializer) {

@@ -40,7 +40,7 @@ void detail::check_can_be_served(BaseOptimizer& optimizer, const RemoteParameter
 namespace {
 
 std::string rule_for_servers(BaseOptimizer& optimizer, RemoteParameters& parameters) {
-  return text_of_rule(optimizer, [&](const Variable& variable) {
+  return text_of_rule(optimizer, parameters.has_lazy_rows(), [&](const Variable& variable) {
     if (parameters.is_cut(variable))
       throw InvalidArgumentError(
           "ParameterServerStrategy: the constraint of variable " + in_quotes(variable.path()) +

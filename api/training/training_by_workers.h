@@ -79,9 +79,9 @@ FinishedEpochs train_for_chief(ModelNode& model, detail::ParameterServerJob& job
                                Stepper& stepper, const std::function<Feed()>& make_feed);
 
 /// An optimizer and the constraints of its variables, which are named as the servers have them, as a text by
-/// which these make them (api/saving writes it, api/serving reads it). Throws InvalidArgumentError for what
-/// is made of C++ functions.
-std::string text_of_rule(BaseOptimizer& optimizer,
+/// which these make them (api/saving writes it, api/serving reads it). `lazy_rows`:
+/// ParameterServerStrategy's. Throws InvalidArgumentError for what is made of C++ functions.
+std::string text_of_rule(BaseOptimizer& optimizer, bool lazy_rows,
                          const std::function<std::string(const Variable&)>& server_name);
 
 namespace detail {

@@ -33,6 +33,7 @@ class RemoteParameters {
     Partitioner partitioner = {};
     /// Tables that are read by rows alone, and have more bytes, are never whole here.
     int64_t remote_rows_above = int64_t{64} << 20;
+    bool lazy_rows = false;  ///< of these tables an update changes the rows that have a gradient alone
   };
   RemoteParameters(std::vector<std::unique_ptr<ParameterConnection>> servers, Options options);
   ~RemoteParameters();
@@ -51,6 +52,7 @@ class RemoteParameters {
 
   /// The tables that lie on the servers alone.
   const std::shared_ptr<RemoteTables>& tables() const { return tables_; }
+  bool has_lazy_rows() const { return options_.lazy_rows; }
 
   /// A variable was made here: it takes the value that it has on its server already, which is this one's
   /// where it is the first. Throws ShapeError where another process made another variable in its place.

@@ -35,9 +35,11 @@ void forget_what_changes(Json& optimizer) {
 
 }  // namespace
 
-std::string text_of_rule(BaseOptimizer& optimizer,
+std::string text_of_rule(BaseOptimizer& optimizer, bool lazy_rows,
                          const std::function<std::string(const Variable&)>& server_name) {
-  Json rule = {{"optimizer", optimizer_to_json(optimizer)}, {"constraints", Json::object()}};
+  Json rule = {{"optimizer", optimizer_to_json(optimizer)},
+               {"constraints", Json::object()},
+               {"lazy_rows", lazy_rows}};
   forget_what_changes(rule["optimizer"]);
   for (const Variable& variable : optimizer.variables())
     if (variable.node().spec.constraint)

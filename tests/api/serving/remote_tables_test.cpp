@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <future>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +35,7 @@ struct Case {
   int workers = 1, servers = 1, epochs = 3;
   Partitioner partitioner = {};
   int64_t staleness = 0;
-  bool synchronous = false;
+  bool synchronous = false, lazy_rows = false;
 };
 
 /// Of four ids a row, with duplicates; most rows are named by few batches.
@@ -100,6 +101,7 @@ std::vector<Trained> train_by_workers(const Case& c) {
   cluster.partitioner = c.partitioner;
   cluster.remote_rows_above = 0;
   cluster.synchronous = c.synchronous;
+  cluster.lazy_rows = c.lazy_rows;
   std::vector<Trained> results;
   std::vector<std::future<Trained>> workers;
   const ParameterServerStrategy chief = cluster.chief();
@@ -143,6 +145,74 @@ TEST(RemoteTables, RowsThatMoveWithoutAGradientAreBroughtUpToDate) {
                 .weight_decay = 0.05,
                 .clipvalue = 0.01});
   }});
+}
+
+/// The same training in double: Adam with weight decay, of the table those rows alone that a batch names.
+struct LazyAdam {
+  static constexpr double kRate = 0.05, kDecay = 0.1, kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-7;
+  struct Number {
+    double value = 0, gradient = 0, m = 0, v = 0;
+  };
+  std::vector<Number> table, kernel, bias;
+  int64_t step = 0;
+
+  static std::vector<Number> from(const Tensor& weight) {
+    std::vector<Number> numbers;
+    for (const float value : weight.to_vector<float>()) numbers.push_back({value});
+    return numbers;
+  }
+  void update(Number& one) const {
+    const auto t = static_cast<double>(step);
+    one.value -= one.value * kDecay * kRate;
+    one.m += (one.gradient - one.m) * (1 - kBeta1);
+    one.v += (one.gradient * one.gradient - one.v) * (1 - kBeta2);
+    one.value -= kRate * std::sqrt(1 - std::pow(kBeta2, t)) / (1 - std::pow(kBeta1, t)) * one.m /
+                 (std::sqrt(one.v) + kEpsilon);
+    one.gradient = 0;
+  }
+  void train(const std::vector<int32_t>& named, const std::vector<float>& wanted, size_t first, size_t rows) {
+    std::set<size_t> touched;
+    for (size_t sample = first; sample < first + rows; ++sample) {
+      const auto place = [&](size_t k) {
+        return static_cast<size_t>(named[4 * sample + k / kColumns]) * kColumns + k % kColumns;
+      };
+      double error = bias[0].value - wanted[sample];
+      for (size_t k = 0; k < kernel.size(); ++k) error += table[place(k)].value * kernel[k].value;
+      const double slope = 2 * error / static_cast<double>(rows);
+      bias[0].gradient += slope;
+      for (size_t k = 0; k < kernel.size(); ++k) {
+        touched.insert(place(k));
+        table[place(k)].gradient += slope * kernel[k].value;
+        kernel[k].gradient += slope * table[place(k)].value;
+      }
+    }
+    ++step;
+    for (Number& one : kernel) update(one);
+    update(bias[0]);
+    for (const size_t one : touched) update(table[one]);
+  }
+};
+
+TEST(RemoteTables, LazyRowsStayWhereABatchDoesNotNameThem) {
+  const Case c{
+      .optimizer = [] { return AdamW({.learning_rate = LazyAdam::kRate, .weight_decay = LazyAdam::kDecay}); },
+      .servers = 2,
+      .partitioner = FixedShardsPartitioner(3),
+      .lazy_rows = true};
+  const std::vector<Tensor> begin = network(c).get_weights();
+  LazyAdam expected{LazyAdam::from(begin[0]), LazyAdam::from(begin[1]), LazyAdam::from(begin[2])};
+  for (int epoch = 0; epoch < c.epochs; ++epoch)
+    for (size_t first = 0; first < kSamples; first += 8)
+      expected.train(ids().to_vector<int32_t>(), targets().to_vector<float>(), first, 8);
+  for (const Trained& result : train_by_workers(c)) {
+    ASSERT_TRUE(result.is_remote);
+    const std::vector<LazyAdam::Number>* const numbers[] = {&expected.table, &expected.kernel,
+                                                            &expected.bias};
+    for (size_t i = 0; i < 3; ++i)
+      for (size_t k = 0; k < numbers[i]->size(); ++k)
+        EXPECT_NEAR(result.weights[i][k], (*numbers[i])[k].value, 2e-5) << i << ", " << k;
+  }
+  EXPECT_NE(train_by_workers(c)[0].weights, train(c, nullptr).weights);
 }
 
 TEST(RemoteTables, PartsOnSeveralServersGiveOneDevicesNumbers) {

@@ -23,8 +23,8 @@ class LocalCluster {
     std::vector<std::unique_ptr<detail::ParameterConnection>> ways;
     for (const auto& server : servers) ways.push_back(detail::connect_locally(server));
     return std::make_unique<detail::RemoteParameters>(
-        std::move(ways),
-        detail::RemoteParameters::Options{std::chrono::seconds(20), partitioner, remote_rows_above});
+        std::move(ways), detail::RemoteParameters::Options{std::chrono::seconds(20), partitioner,
+                                                           remote_rows_above, lazy_rows});
   }
   ParameterServerStrategy chief() {
     auto made =
@@ -47,6 +47,7 @@ class LocalCluster {
 
   Partitioner partitioner = {};
   int64_t remote_rows_above = int64_t{64} << 20;
+  bool lazy_rows = false;
   int64_t staleness = -1;
   bool synchronous = false;
   int backup_workers = 0;
