@@ -51,6 +51,18 @@ void ChiefOfFunctions::join() {
   parameters_.pull();
   for (const auto& [of, follower] : followers) follower->take_over();
   rethrow_first_error();
+  check_variables();
+}
+
+/// What workers train would be in no file that the chief writes.
+void ChiefOfFunctions::check_variables() {
+  const std::vector<std::string> foreign = parameters_.foreign_variables();
+  if (foreign.empty()) return;
+  throw StateError(
+      "ClusterCoordinator: workers train variable " + in_quotes(foreign[0]) +
+      (foreign.size() > 1 ? " and " + std::to_string(foreign.size() - 1) + " others" : "") +
+      ", which the chief has not made; all processes make the same models, with layers that have "
+      "the same names: automatic ones in the same order, or given ones");
 }
 
 bool ChiefOfFunctions::done() {

@@ -46,6 +46,7 @@ class ChiefOfFunctions {
 
  private:
   void rethrow_first_error();
+  void check_variables();
   /// While functions wait or are carried out: whether all is well.
   void look();
   void look_after_servers(bool now);

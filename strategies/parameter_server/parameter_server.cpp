@@ -661,6 +661,7 @@ void ParameterServer::describe(ParameterReply& reply) const {
                std::to_string(version_) + " exchanges applied, " + std::to_string(repeated_) +
                " came a second time and were dropped" + tables_.describe();
   reply.counts = staleness_;
+  reply.names = rule_names_;
   reply.number = began_with_ ? static_cast<double>(*began_with_) : -1.0;
 }
 

@@ -387,6 +387,20 @@ RemoteParameters::RuleState RemoteParameters::rule_state() {
   return rule;
 }
 
+std::vector<std::string> RemoteParameters::foreign_variables() {
+  std::set<std::string> made;
+  for (const auto& known : known_)
+    for (const VariablePart& part : placement_.parts_of(known->number))
+      made.insert(name_of_part(*known, part));
+  Asking asking = this->asking(ParameterCallKind::describe);
+  ask(asking, true);
+  std::vector<std::string> foreign;
+  for (const Asked& asked : asking)
+    std::ranges::copy_if(asked.reply.names, std::back_inserter(foreign),
+                         [&](const std::string& name) { return !made.contains(name); });
+  return foreign;
+}
+
 /// As the optimizer here has it, cut where the variable is.
 Tensor RemoteParameters::part_of_state(const std::map<std::string, Tensor>& state,
                                        const ParameterEntry& entry) const {

@@ -75,6 +75,8 @@ class RemoteParameters {
     std::map<std::string, Tensor> tensors;  ///< its own, of all servers, by name
   };
   RuleState rule_state();
+  /// Variables that the servers' rule changes, and nobody has made here.
+  std::vector<std::string> foreign_variables();
   /// Gives each server those of them that it has.
   /// `if_new`: to servers alone that have not applied anything by their rule yet.
   void load_rule_state(const std::map<std::string, Tensor>& state, bool if_new = false);

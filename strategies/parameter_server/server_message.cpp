@@ -9,7 +9,7 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr uint32_t kParameterForm = 0x4e790103;
+constexpr uint32_t kParameterForm = 0x4e790104;
 constexpr std::string_view kWho = "parameter server: ";
 
 void write_numbers(MessageWriter& out, const std::vector<uint64_t>& numbers) {
@@ -35,6 +35,18 @@ int64_t read_rows(MessageReader& in, const Shape& table) {
 }
 
 }  // namespace
+
+void write_names(MessageWriter& out, const std::vector<std::string>& names) {
+  out.count(names.size(), kMaxParameterEntries, "names");
+  for (const std::string& name : names) out.text(name, kMaxParameterName, "a name");
+}
+
+std::vector<std::string> read_names(MessageReader& in) {
+  std::vector<std::string> names;
+  for (uint32_t left = in.count(kMaxParameterEntries); left > 0; --left)
+    names.push_back(in.text(kMaxParameterName));
+  return names;
+}
 
 void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entries) {
   out.count(entries.size(), kMaxParameterEntries, "entries");
@@ -123,8 +135,7 @@ std::string encode(const ParameterRequest& request) {
   write_piece(out, request.piece);
   out.number(std::bit_cast<uint64_t>(request.number));
   out.text(request.text, kMaxParameterText, "a text");
-  out.count(request.names.size(), kMaxParameterEntries, "names");
-  for (const std::string& name : request.names) out.text(name, kMaxParameterName, "a name");
+  write_names(out, request.names);
   write_entries(out, request.entries);
   return std::move(out).take();
 }
@@ -137,6 +148,7 @@ std::string encode(const ParameterReply& reply) {
   out.text(reply.text, kMaxParameterText, "a text");
   write_entries(out, reply.entries);
   write_numbers(out, reply.counts);
+  write_names(out, reply.names);
   return std::move(out).take();
 }
 
@@ -152,8 +164,7 @@ ParameterRequest decode_parameter_request(std::string_view bytes) {
   request.piece = read_piece(in);
   request.number = std::bit_cast<double>(in.number<uint64_t>());
   request.text = in.text(kMaxParameterText);
-  for (uint32_t left = in.count(kMaxParameterEntries); left > 0; --left)
-    request.names.push_back(in.text(kMaxParameterName));
+  request.names = read_names(in);
   request.entries = read_entries(in);
   in.expect_end();
   return request;
@@ -170,6 +181,7 @@ ParameterReply decode_parameter_reply(std::string_view bytes) {
   reply.entries = read_entries(in);
   for (uint32_t left = in.count(kMaxParameterCounts); left > 0; --left)
     reply.counts.push_back(in.number<uint64_t>());
+  reply.names = read_names(in);
   in.expect_end();
   return reply;
 }

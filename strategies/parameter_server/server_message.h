@@ -96,7 +96,8 @@ struct ParameterReply {
   double number = 0.0;
   std::string text = {};
   std::vector<ParameterEntry> entries = {};
-  std::vector<uint64_t> counts = {};  ///< of describe: exchanges by staleness
+  std::vector<uint64_t> counts = {};    ///< of describe: exchanges by staleness
+  std::vector<std::string> names = {};  ///< of describe: the variables that the rule changes
 };
 
 /// The most that a message may have; a decoder takes no more, whatever a message says.
@@ -116,6 +117,8 @@ ParameterReply decode_parameter_reply(std::string_view bytes);
 /// Parts of other messages.
 void write_piece(MessageWriter& out, const StepPiece& piece);
 StepPiece read_piece(MessageReader& in);
+void write_names(MessageWriter& out, const std::vector<std::string>& names);
+std::vector<std::string> read_names(MessageReader& in);
 void write_entries(MessageWriter& out, const std::vector<ParameterEntry>& entries);
 std::vector<ParameterEntry> read_entries(MessageReader& in);
 

@@ -22,18 +22,6 @@ constexpr size_t kMaxSnapshotHeader = size_t{256} << 20, kMaxSnapshotRanges = si
                  kMaxRuleText = 2 * kMaxParameterText;
 constexpr size_t kFrontBytes = sizeof(uint64_t), kBackBytes = sizeof(uint32_t);
 
-void write_names(MessageWriter& out, const std::vector<std::string>& names) {
-  out.count(names.size(), kMaxParameterEntries, "names");
-  for (const std::string& name : names) out.text(name, kMaxParameterName, "a name");
-}
-
-std::vector<std::string> read_names(MessageReader& in) {
-  std::vector<std::string> names;
-  for (uint32_t left = in.count(kMaxParameterEntries); left > 0; --left)
-    names.push_back(in.text(kMaxParameterName));
-  return names;
-}
-
 std::string header_of(const ServerSnapshot& snapshot) {
   MessageWriter out(kSnapshotWho, kServerSnapshotForm);
   out.number(snapshot.job);

@@ -145,6 +145,20 @@ TEST_F(FunctionsByWorkers, ValuesTravelThereAndBack) {
   });
 }
 
+TEST_F(FunctionsByWorkers, AChiefWithOtherNamesIsTold) {
+  in_cluster(cluster, 1, [](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const ClusterCoordinator coordinator(strategy);
+    const Sequential net({Input({4}), Dense(1, {.name = coordinator.is_chief() ? "chiefs" : "workers"})});
+    const Optimizer optimizer = SGD(0.1);
+    const auto step = coordinator.function("step", [&] { return step_of_loop(net, optimizer, 0); });
+    if (coordinator.serve()) return;
+    coordinator.schedule(step);
+    EXPECT_THAT(error_text<StateError>([&] { coordinator.join(); }),
+                HasSubstr("/workers/kernel' and 1 others, which the chief has not made"));
+  });
+}
+
 TEST_F(FunctionsByWorkers, TheMeanOfARangeInShards) {
   in_cluster(cluster, 3, [](const Strategy& strategy) {
     const ClusterCoordinator coordinator(strategy);
