@@ -15,16 +15,20 @@ namespace nyala {
 
 /// What chief and workers of the tests of lost processes have in common. Files in their folder say what a
 /// function does: while `endless` is there a training step does not end, while `slow-data` is there making
-/// data does not. Each step that begins leaves a file `begun-...`, all data that is made one `data-...`.
+/// data does not. Each step that begins leaves a file `begun-...`, all data that is made one `data-...`, each
+/// process that is ready `came-...`, all with its number.
 class FaultProgram {
  public:
   FaultProgram(const ParameterServerStrategy& strategy, std::string folder)
       : net(strategy.scope([] {
-          return Sequential({Input({4}), Dense(8, {.activation = "tanh"}), Dense(1)});
+          return Sequential(
+              {Input({4}), Dense(8, {.activation = "tanh", .name = "hidden"}), Dense(1, {.name = "out"})},
+              {.name = "net"});
         })),
         coordinator(strategy),
         folder_(std::move(folder)) {
     optimizer.build(net.trainable_variables());
+    leave("came");
   }
 
   const Sequential net;
