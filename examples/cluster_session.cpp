@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
 
   const LocalServer server({.num_ps = 2, .num_workers = 2});
   std::printf("%s\n", server.cluster_spec().to_string().c_str());
-  server.run([&](const ClusterResolver& place) {  // the chief and each worker, in a thread of its own
+  server.run([&](const SimpleClusterResolver& place) {  // the chief and each worker, in a thread of its own
     const Strategy strategy = connect(place);
     const auto scope = strategy.scope();
     const Normalization normalize;

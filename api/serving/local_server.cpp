@@ -26,6 +26,24 @@ void check_number(const char* what, int number) {
                                std::to_string(number));
 }
 
+/// In the place of a chief that has ended: workers that come later wait for nobody.
+class NoChief final : public ParameterService {
+ public:
+  std::shared_ptr<ParameterReceiver> begin(std::string) override {
+    throw CommunicationError("the chief has ended");
+  }
+};
+
+/// Null where the chief's strategy is still there.
+std::unique_ptr<ParameterListener> listen_for_none(const ClusterSpec& cluster, NoChief& service) {
+  try {
+    return listen_parameters(*parse_address(cluster.task_address("chief", 0)), control_security_of({}),
+                             service);
+  } catch (const IoError&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 /// Listeners end before what they call.
@@ -57,17 +75,18 @@ LocalServer::LocalServer(const Config& config) : servers_(std::make_unique<Serve
 LocalServer::~LocalServer() = default;
 
 SimpleClusterResolver LocalServer::place(const std::string& job, int index) const {
-  cluster_.task_address(job, index);
-  return SimpleClusterResolver({.cluster_spec = cluster_, .task_type = job, .task_id = index});
+  const std::string master = cluster_.task_address(job, index);
+  return SimpleClusterResolver(
+      {.cluster_spec = cluster_, .master = master, .task_type = job, .task_id = index});
 }
 
 SimpleClusterResolver LocalServer::chief() const { return place("chief", 0); }
 SimpleClusterResolver LocalServer::worker(int index) const { return place("worker", index); }
 
-void LocalServer::run(const std::function<void(const ClusterResolver&)>& program) const {
+void LocalServer::run(const std::function<void(const SimpleClusterResolver&)>& program) const {
   std::mutex mutex;
   std::exception_ptr first_error;
-  const auto call = [&](const ClusterResolver& own_place) {
+  const auto call = [&](const SimpleClusterResolver& own_place) {
     NameCounters own_names;
     const ScopedValue names(thread_context().names, &own_names);
     try {
@@ -77,12 +96,13 @@ void LocalServer::run(const std::function<void(const ClusterResolver&)>& program
       if (!first_error) first_error = std::current_exception();
     }
   };
-  {
-    std::vector<std::jthread> workers;
-    for (const int index : cluster_.task_indices("worker"))
-      workers.emplace_back([&call, own_place = worker(index)] { call(own_place); });
-    call(chief());
-  }
+  std::vector<std::jthread> workers;
+  for (const int index : cluster_.task_indices("worker"))
+    workers.emplace_back([&call, own_place = worker(index)] { call(own_place); });
+  call(chief());
+  NoChief no_chief;
+  const std::unique_ptr<ParameterListener> listener = listen_for_none(cluster_, no_chief);
+  workers.clear();
   if (first_error) std::rethrow_exception(first_error);
 }
 

@@ -18,7 +18,7 @@ struct LocalServerConfig {
 /// (`nyala launch`).
 ///
 ///     LocalServer server({.num_ps = 2, .num_workers = 3});
-///     server.run([&](const ClusterResolver& place) {
+///     server.run([&](const SimpleClusterResolver& place) {
 ///       const Strategy strategy = connect(place);
 ///       ...  // scope, compile, fit: what a program of such a cluster does
 ///     });
@@ -40,7 +40,7 @@ class LocalServer {
 
   /// Calls `program` as the chief in this thread, and as each worker in one of its own, each with automatic
   /// names as a new process has them; ends when all have ended. Throws what was thrown first.
-  void run(const std::function<void(const ClusterResolver&)>& program) const;
+  void run(const std::function<void(const SimpleClusterResolver&)>& program) const;
 
  private:
   class Servers;
