@@ -48,6 +48,14 @@ ControlReply ControlClient::ask(ControlRequest request, std::chrono::millisecond
   return decode_control_reply(way->call(encode(request), std::max(left, 0ms) + kWay));
 }
 
+void ControlClient::tell(ControlRequest request) const {
+  constexpr auto kMost = 1s;
+  const std::shared_ptr<ControlConnection> way = connection();
+  way->await(0ms);
+  request.timeout_ms = std::chrono::milliseconds(kMost).count();
+  way->call(encode(request), kMost);
+}
+
 ControlReply ControlClient::ask_well(ControlRequest request, std::chrono::milliseconds timeout) const {
   ControlReply reply = ask(std::move(request), timeout);
   const std::string text = "rank " + std::to_string(config_.rank) + " on " + host_ + ": " + reply.text;
@@ -286,7 +294,7 @@ void ControlClient::abort(const std::string& text, bool for_good) {
   ControlRequest request = request_of(ControlCall::abort);
   if (for_good) request.name = kForGood;
   request.value = text.substr(0, kMaxControlText / 2);
-  ask(std::move(request), 1s);
+  tell(std::move(request));
 }
 
 void ControlClient::announce_preemption(const std::string& text) {
@@ -298,7 +306,7 @@ void ControlClient::announce_preemption(const std::string& text) {
 
 void ControlClient::leave() {
   has_left_ = true;
-  ask(request_of(ControlCall::leave), 1s);
+  tell(request_of(ControlCall::leave));
 }
 
 }  // namespace nyala::detail

@@ -98,6 +98,8 @@ class ControlClient final : public Rendezvous {
  private:
   ControlReply ask(ControlRequest request, std::chrono::milliseconds timeout) const;
   ControlReply ask_well(ControlRequest request, std::chrono::milliseconds timeout) const;
+  /// What needs no answer, over a connection that is there: a control plane that has gone is not waited for.
+  void tell(ControlRequest request) const;
   ControlReply ask_until_open(const ControlRequest& request, std::chrono::milliseconds timeout) const;
   ControlBase base(bool is_established) const;
   ControlRequest request_of(ControlCall call) const;
