@@ -63,10 +63,13 @@ int main(int argc, char** argv) {
   const Model model = make_model(weights);
   model.compile(
       {.optimizer = Adam(2e-3), .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  // Under parameter servers each worker has some of the batches, in each epoch others.
+  const bool caches =
+      examples::text_argument(argc, argv, "--strategy", "mirrored").find("server") == std::string::npos;
   model.fit(images.take(rows).batch(64), {.epochs = epochs,
                                           .verbose = 2,
                                           .validation_data = images.skip(rows).take(rows / 4).batch(64),
-                                          .cache_frozen_features = true});
+                                          .cache_frozen_features = caches});
   model.save(output);
 
   const Model loaded = load_model(output);

@@ -95,7 +95,7 @@ bool is_in_step() {
 /// Once for an optimizer of a loop of the program's own; fit looks by itself.
 void check_loop(StrategyNode& strategy, const Optimizer& optimizer, const Variables& variables) {
   ProcessExchange* const processes = strategy.processes();
-  if (!processes || processes->is_apart() || is_in_step()) return;
+  if (!processes || processes->is_apart()) return;
   check_alike(processes, facts_of_loop(strategy, optimizer, variables), "apply_gradients",
               MissingFact::is_ignored);
 }
@@ -104,7 +104,7 @@ void check_loop(StrategyNode& strategy, const Optimizer& optimizer, const Variab
 void serve_gradients(StrategyNode& strategy, const std::shared_ptr<BaseOptimizer>& optimizer,
                      const Variables& variables) {
   ParameterServerJob* const job = strategy.parameter_server_job();
-  if (!job || is_in_step()) return;
+  if (!job) return;
   if (!optimizer->built()) optimizer->build(strategy.store(), variables);
   serve_in_function(optimizer, *job, "apply_gradients");
 }
@@ -126,9 +126,10 @@ void Optimizer::apply_gradients(const Tensors& gradients, const Variables& varia
     throw InvalidArgumentError("apply_gradients: expected gradients and variables, received none");
   const std::shared_ptr<StrategyNode> strategy = strategy_of(variables[0]);
   const std::shared_ptr<BaseOptimizer> kept = node_;
+  const bool is_loop = !is_in_step();  // the program's own; replicas leave the step where they meet
   strategy->apply_gradients({&rule, gradients, variables, [&](const Variables& active) -> UpdateRule& {
-                               if (!rule.built()) check_loop(*strategy, *this, variables);
-                               serve_gradients(*strategy, kept, variables);
+                               if (is_loop && !rule.built()) check_loop(*strategy, *this, variables);
+                               if (is_loop) serve_gradients(*strategy, kept, variables);
                                return rule.rule_for(strategy->store(), variables, active);
                              }});
 }

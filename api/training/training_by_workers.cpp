@@ -35,13 +35,6 @@ FinishedEpochs finished_of(const std::string& bytes) {
   return unpacked(std::as_bytes(std::span(bytes))).finished;
 }
 
-/// What only the process that computed it has.
-void check_merges(const ModelNode& model) {
-  if (!model.own_metrics().empty())
-    throw StateError("ParameterServerStrategy: model " + in_quotes(model.name()) +
-                     " keeps metrics of its own, which lie in each worker; give metrics to compile()");
-}
-
 /// The next batch goes on from what this one leaves: by one worker at a time, or by all together.
 void check_state_of_rows(const ModelNode& model, const Coordinator& coordinator) {
   if (coordinator.is_synchronous() || coordinator.takes_turns()) return;
@@ -54,7 +47,7 @@ void check_state_of_rows(const ModelNode& model, const Coordinator& coordinator)
           "`stateful`");
 }
 
-/// Rows, then losses and metrics.
+/// Rows, then losses and metrics, then the state of each metric of the model's own behind its size.
 std::vector<double> values_of(ModelNode& model) {
   const EpochSums& sums = model.epoch_sums();
   for (const auto& logged : sums.logged)
@@ -65,6 +58,12 @@ std::vector<double> values_of(ModelNode& model) {
   std::vector<double> values = summed(model.compiled_training(), sums.of_replicas);
   values.insert(values.begin(), sums.rows);
   values.insert(values.begin(), sums.loss_is_tracked ? 1.0 : 0.0);
+  for (const Metric& metric : model.own_metrics()) {
+    const auto parts = metric.sums().parts(metric.node());
+    const std::vector<double> state = parts.empty() ? std::vector<double>() : metric.node().merged(parts);
+    values.push_back(static_cast<double>(state.size()));
+    values.insert(values.end(), state.begin(), state.end());
+  }
   return values;
 }
 
@@ -74,7 +73,6 @@ ChiefOfWorkers::ChiefOfWorkers(ModelNode& model, ParameterServerJob& job) : mode
 
 void ChiefOfWorkers::begin(const TrainingFacts& facts) {
   training_ = job_.next_training();  // of a fit that is refused, too: workers count it
-  check_merges(model_);
   check_state_of_rows(model_, job_.coordinator());
   BaseOptimizer& optimizer = model_.compiled_training().optimizer.node();
   RemoteParameters& parameters = job_.parameters();
@@ -194,7 +192,7 @@ bool ChiefOfWorkers::keep_stand(int64_t batch) {
   marks_ = job_.parameters().restarts();
   if (std::ranges::any_of(marks_, [=](uint64_t began_with) { return began_with != mark; })) return false;
   if (stands_.size() > 1) stands_.erase(stands_.begin());
-  stands_.push_back({.mark = mark, .batch = batch, .sums = saved_sums(model_.epoch_sums())});
+  copy_sums(model_, stands_.emplace_back(Stand{.mark = mark, .batch = batch}).sums);
   return true;
 }
 
@@ -213,7 +211,7 @@ int64_t ChiefOfWorkers::go_back() {
   give_rate();
   stands_.erase(stand + 1, stands_.end());
   const Stand& last = stands_.back();
-  restore_sums(model_.compiled_training(), model_.epoch_sums(), last.sums, *model_.strategy());
+  restore_sums(model_, last.sums);
   log(LogChannel::warning,
       (marks_.empty()
            ? "a parameter server has lost pieces of a step (" + job_.parameters().missing_pieces() + ")"
@@ -276,15 +274,39 @@ void ChiefOfWorkers::await_workers() {
 void ChiefOfWorkers::add(const std::vector<double>& values) {
   CompiledTraining& compiled = model_.compiled_training();
   EpochSums& sums = model_.epoch_sums();
-  if (values.size() != static_cast<size_t>(compiled.num_sums) + 2)
+  const auto of_compiled = static_cast<size_t>(compiled.num_sums);
+  if (values.size() < of_compiled + 2)
     throw CommunicationError("ParameterServerStrategy: a worker has " + std::to_string(values.size()) +
-                             " sums of losses and metrics, the chief " +
-                             std::to_string(compiled.num_sums + 2) + "; all processes run the same program");
+                             " sums of losses and metrics, the chief " + std::to_string(of_compiled + 2) +
+                             "; all processes run the same program");
   if (values[0] != 0.0) sums.loss_is_tracked = true;
   sums.rows += values[1];
-  const Tensor of_batch = Tensor::from(std::vector<double>(values.begin() + 2, values.end()));
+  const std::span<const double> rest = std::span(values).subspan(2);
+  const Tensor of_batch = Tensor::from(std::vector<double>(rest.begin(), rest.begin() + compiled.num_sums));
   const std::vector<double> all = summed(compiled, {sums.of_replicas.at(0), of_batch});
   sums.of_replicas[0].copy_from_host(all.data());
+  add_to_own_metrics(rest.subspan(of_compiled));
+}
+
+void ChiefOfWorkers::add_to_own_metrics(std::span<const double> states) {
+  const std::vector<Metric>& metrics = model_.own_metrics();
+  size_t known = 0;
+  for (; known < metrics.size() && !states.empty(); ++known) {
+    const MetricNode& metric = metrics[known].node();
+    if (!(states[0] >= 0.0 && states[0] < static_cast<double>(states.size()))) break;
+    const auto size = static_cast<size_t>(states[0]);
+    if (size > 0 && size != metric.initial_state().size()) break;
+    const std::span<const double> state = states.subspan(1, size);
+    states = states.subspan(size + 1);
+    if (size == 0) continue;  // it saw no rows
+    std::vector<std::vector<double>> parts = metrics[known].sums().parts(metric);
+    parts.emplace_back(state.begin(), state.end());
+    metrics[known].sums().set(metric.merged(parts));
+  }
+  if (known < metrics.size() || !states.empty())
+    throw CommunicationError("ParameterServerStrategy: model " + in_quotes(model_.name()) +
+                             " keeps other metrics of its own in a worker than in the chief; all processes "
+                             "run the same program");
 }
 
 void ChiefOfWorkers::take_over() {
@@ -370,7 +392,6 @@ void train_batch(ModelNode& model, ParameterServerJob& job, Stepper& stepper, Fe
 FinishedEpochs train_for_chief(ModelNode& model, ParameterServerJob& job, const TrainingFacts& facts,
                                Stepper& stepper, const std::function<Feed()>& make_feed) {
   const uint64_t training = job.next_training();
-  check_merges(model);
   CoordinatorReply reply =
       job.client().join(training, text_of(facts), model.strategy()->num_local_replicas());
   try {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,7 @@ class ChiefOfWorkers {
   struct Stand {
     uint64_t mark = 0;
     int64_t batch = 0;
-    SavedSums sums = {};
+    TrainingState sums = {};
   };
   enum class StepEnd { done, no_data, server_lost };
 
@@ -54,6 +55,7 @@ class ChiefOfWorkers {
   /// Servers go back to where one that was lost goes on from. Returns the batch of the epoch.
   int64_t go_back();
   void add(const std::vector<double>& values);
+  void add_to_own_metrics(std::span<const double> states);
   /// That of the optimizer here, unless it follows a schedule.
   void give_rate();
   void await_workers();

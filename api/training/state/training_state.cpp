@@ -94,6 +94,8 @@ std::vector<Device> places_of(StrategyNode& strategy) {
   return places;
 }
 
+}  // namespace
+
 void copy_sums(const ModelNode& model, TrainingState& state) {
   if (model.training()) {
     const EpochSums& sums = model.epoch_sums();
@@ -120,8 +122,6 @@ void restore_sums(ModelNode& model, const TrainingState& state) {
     metric.sums().set_parts(metric.node(), state.own_metrics[i], places_of(strategy));
   }
 }
-
-}  // namespace
 
 bool can_be_copied(const ModelNode& model) {
   return std::ranges::none_of(optimizers_of(model), [](const Optimizer& optimizer) {

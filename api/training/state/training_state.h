@@ -50,6 +50,10 @@ struct TrainingState {
   std::vector<SavedCallback> callbacks;
 };
 
+/// What the batches of this epoch came to so far: losses, metrics and what the model logs, nothing else of
+/// `state`.
+void copy_sums(const ModelNode& model, TrainingState& state);
+void restore_sums(ModelNode& model, const TrainingState& state);
 /// Weights, and what stateful layers keep from batch to batch.
 Variables variables_with_state(const ModelNode& model);
 /// Whether a copy can be taken now: no optimizer is in the middle of gathering gradients, which lie in the

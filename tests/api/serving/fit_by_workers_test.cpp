@@ -2,6 +2,7 @@
 // worker nothing is stale, so that training by servers gives one device's numbers.
 #include <cmath>
 #include <future>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -152,6 +153,67 @@ void expect_one_devices_numbers(const std::function<Case()>& make) {
 
 TEST(FitByWorkers, OneWorkerGivesOneDevicesNumbers) {
   expect_one_devices_numbers([] { return Case{}; });
+}
+
+/// The largest prediction: its parts do not add up.
+struct Largest final : StatefulMetric {
+  std::string class_name() const override { return "Largest"; }
+  std::string name() const override { return "largest"; }
+  std::vector<MetricVariable> state() const override { return {{"high", {}, StateAggregation::max, -1e30}}; }
+  Tensors updated(const Tensors& s, const Tensor&, const Tensor& y_pred, const Tensor&) const override {
+    return {ops::maximum(s[0], ops::max(y_pred))};
+  }
+  Tensor value(const Tensors& s) const override { return s[0]; }
+};
+
+/// Keras' recipe for a train_step, with metrics of its own.
+struct Recipe : ModelNode {
+  Dense last = track("last", Dense(1, {.kernel_initializer = GlorotUniform({.seed = 4}), .name = "last"}));
+  Metric tracker = track_metric(metrics::Mean({.name = "own_loss"}));
+  Metric error = track_metric(metrics::MeanAbsoluteError());
+  Metric largest = track_metric(Metric(std::make_shared<Largest>()));
+
+  std::string class_name() const override { return "Recipe"; }
+  Tensor call(Call& c, const Tensor& x) const override { return last(c, x); }
+  void train_step(ReplicaStep& step, const Batch& batch) override {
+    GradientTape tape;
+    const Tensor y_pred = step.forward(batch.x[0]);
+    const Tensor loss = step.compute_loss(batch, {y_pred});
+    step.apply_gradients(tape.gradient(loss, step.trainable_variables()));
+    step.track_loss(tracker, loss);
+    error.update_state(batch.y[0], y_pred);
+    largest.update_state(batch.y[0], y_pred);
+  }
+};
+
+TEST(FitByWorkers, MetricsOfATrainStepAreThoseOfOneDevice) {
+  using Histories = std::map<std::string, std::vector<double>>;
+  const auto trained = [](const Strategy& strategy) {
+    const auto scope = strategy.scope();
+    const Model model = make_model<Recipe>({.name = "recipe"});
+    model.compile({.optimizer = SGD({.learning_rate = 0.1}), .loss = "mse"});
+    const History history =
+        model.fit(features(50), targets(50), {.batch_size = 8, .epochs = 3, .verbose = 0, .shuffle = false});
+    return Histories(history.begin(), history.end());
+  };
+  const auto expected = trained(OneDeviceStrategy("cpu:0"));
+  ASSERT_TRUE(expected.contains("largest"));
+  for (const bool synchronous : {false, true}) {
+    LocalCluster cluster =
+        cluster_of({.servers = 2, .staleness = synchronous ? -1 : 0, .synchronous = synchronous});
+    const ParameterServerStrategy chief = cluster.chief();
+    std::vector<std::future<Histories>> workers;
+    for (int i = 0; i < 3; ++i)
+      workers.push_back(std::async(std::launch::async, [&] { return trained(cluster.worker()); }));
+    std::vector<Histories> received = {trained(chief)};
+    for (auto& worker : workers) received.push_back(worker.get());
+    for (const auto& history : received) {
+      ASSERT_EQ(history.size(), expected.size());
+      for (const auto& [name, values] : expected)
+        EXPECT_THAT(history.at(name), ::testing::Pointwise(::testing::DoubleNear(1e-6), values))
+            << name << ", synchronous " << synchronous;
+    }
+  }
 }
 
 // A job that is started again on servers that have lived on.
