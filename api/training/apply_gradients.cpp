@@ -129,7 +129,10 @@ void Optimizer::apply_gradients(const Tensors& gradients, const Variables& varia
   const bool is_loop = !is_in_step();  // the program's own; replicas leave the step where they meet
   strategy->apply_gradients({&rule, gradients, variables, [&](const Variables& active) -> UpdateRule& {
                                if (is_loop && !rule.built()) check_loop(*strategy, *this, variables);
-                               if (is_loop) serve_gradients(*strategy, kept, variables);
+                               if (is_loop)
+                                 serve_gradients(*strategy, kept, variables);
+                               else
+                                 check_is_served(kept, strategy->parameter_server_job());
                                return rule.rule_for(strategy->store(), variables, active);
                              }});
 }

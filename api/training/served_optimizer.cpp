@@ -80,6 +80,21 @@ void detail::take_state_from_servers(BaseOptimizer& optimizer, RemoteParameters&
   take_state(optimizer, parameters.rule_state().tensors);
 }
 
+namespace {
+
+[[noreturn]] void throw_second_optimizer(const BaseOptimizer& optimizer, const std::string& what) {
+  throw StateError(what + ": parameter servers apply the gradients of one optimizer, and " +
+                   optimizer.class_name() +
+                   " is a second one; MultiOptimizer joins several, which have variables each");
+}
+
+}  // namespace
+
+void detail::check_is_served(const std::shared_ptr<BaseOptimizer>& optimizer, const ParameterServerJob* job) {
+  const std::shared_ptr<const void> served = job ? job->served_optimizer.lock() : nullptr;
+  if (served && served != optimizer) throw_second_optimizer(*optimizer, "apply_gradients");
+}
+
 // Whoever comes first brings what it has, a state that was read from a file, too: the same in all workers.
 void detail::serve_in_function(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job,
                                const char* what) {
@@ -87,12 +102,8 @@ void detail::serve_in_function(const std::shared_ptr<BaseOptimizer>& optimizer, 
     throw StateError(std::string(what) +
                      ": under ParameterServerStrategy gradients are applied by fit(), or in a function that "
                      "ClusterCoordinator schedules and a worker carries out");
-  const std::shared_ptr<const void> served = job.served_optimizer.lock();
-  if (served == optimizer) return;
-  if (served)
-    throw StateError(std::string(what) + ": parameter servers apply the gradients of one optimizer, and " +
-                     optimizer->class_name() +
-                     " is a second one; MultiOptimizer joins several, which have variables each");
+  if (job.served_optimizer.lock() == optimizer) return;
+  if (!job.served_optimizer.expired()) throw_second_optimizer(*optimizer, what);
   check_can_be_served(*optimizer, job.parameters());
   give_rule_to_servers(*optimizer, {}, job.parameters(), true);
   give_state_to_servers(*optimizer, job.parameters(), true);

@@ -24,6 +24,8 @@ void take_state_from_servers(BaseOptimizer& optimizer, RemoteParameters& paramet
 /// second optimizer.
 void serve_in_function(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob& job,
                        const char* what);
+/// A train_step applies gradients by `optimizer`. Throws StateError where servers apply another one.
+void check_is_served(const std::shared_ptr<BaseOptimizer>& optimizer, const ParameterServerJob* job);
 /// In the chief ClusterCoordinator::join() brings the servers' state to this optimizer from now on,
 /// schedule() its learning rate and what was loaded into it to them. Elsewhere (no job, a worker) nothing.
 void follow_functions(const std::shared_ptr<BaseOptimizer>& optimizer, ParameterServerJob* job);

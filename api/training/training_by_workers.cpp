@@ -340,9 +340,13 @@ class PartOfStep {
  public:
   PartOfStep(ParameterServerJob& job, const StepPiece& piece, uint64_t training, int replicas)
       : job_(job), exchange_(std::make_shared<PieceExchange>(job.client(), training, piece, replicas)) {
+    job_.parameters().set_piece(piece);
     if (piece.pieces > 1) job_.take_part(exchange_);
   }
-  ~PartOfStep() { job_.take_part(nullptr); }
+  ~PartOfStep() {
+    job_.take_part(nullptr);
+    job_.parameters().set_piece({});
+  }
   PartOfStep(const PartOfStep&) = delete;
   PartOfStep& operator=(const PartOfStep&) = delete;
 
@@ -353,11 +357,24 @@ class PartOfStep {
   std::shared_ptr<PieceExchange> exchange_;
 };
 
+/// While it lives exchanges are those of that batch.
+class ExchangesOfBatch {
+ public:
+  ExchangesOfBatch(RemoteParameters& parameters, uint64_t id) : parameters_(parameters) {
+    parameters_.set_batch(id);
+  }
+  ~ExchangesOfBatch() { parameters_.set_batch(0); }
+  ExchangesOfBatch(const ExchangesOfBatch&) = delete;
+  ExchangesOfBatch& operator=(const ExchangesOfBatch&) = delete;
+
+ private:
+  RemoteParameters& parameters_;
+};
+
 /// False where the step ended without it.
 bool train_piece(ModelNode& model, ParameterServerJob& job, Stepper& stepper, const Batch& batch,
                  const BatchPlace& place, const StepPiece& piece, uint64_t training) {
   const PartOfStep part(job, piece, training, model.strategy()->num_local_replicas());
-  job.parameters().set_next_piece(piece);
   job.parameters().take_share(piece, place.rows > 0 ? place.rows : num_rows(batch, "a batch"));
   try {
     stepper.train(batch, place);
@@ -381,7 +398,7 @@ void train_batch(ModelNode& model, ParameterServerJob& job, Stepper& stepper, Fe
   if (given.piece.id != 0) {
     if (!train_piece(model, job, stepper, batch, feed.place(), given.piece, training)) return;
   } else {
-    job.parameters().set_next_exchange(given.id);
+    const ExchangesOfBatch numbered(job.parameters(), given.id);
     stepper.train(batch, feed.place());
   }
   job.client().done(training, given, values_of(model));
@@ -392,6 +409,9 @@ void train_batch(ModelNode& model, ParameterServerJob& job, Stepper& stepper, Fe
 FinishedEpochs train_for_chief(ModelNode& model, ParameterServerJob& job, const TrainingFacts& facts,
                                Stepper& stepper, const std::function<Feed()>& make_feed) {
   const uint64_t training = job.next_training();
+  job.served_optimizer.reset();  // functions that come later give theirs
+  const ScopedValue<std::weak_ptr<const void>> served(job.served_optimizer,
+                                                      model.compiled_training().optimizer.shared());
   CoordinatorReply reply =
       job.client().join(training, text_of(facts), model.strategy()->num_local_replicas());
   try {

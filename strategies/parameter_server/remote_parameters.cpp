@@ -25,6 +25,7 @@ namespace nyala::detail {
 
 namespace {
 
+constexpr uint64_t kExchangesOfBatches = uint64_t{1} << 62;
 constexpr int64_t kNextStepOfFunction = int64_t{1} << 40;  // more than there are functions
 
 std::span<const std::byte> bytes_of_tensor(const Tensor& value) {
@@ -444,10 +445,13 @@ void RemoteParameters::take_share(const StepPiece& piece, int64_t global_rows) {
   }
 }
 
-// The n-th exchange of any function counts by the number of the function: consecutive ones are a range, which
-// servers remember in a few bytes. Processes have odd numbers.
+// The n-th exchange of any function counts by the number of the function, that of any batch by the number of
+// the batch: consecutive ones are a range, which servers remember in a few bytes. Processes have odd numbers.
 std::pair<uint64_t, uint64_t> RemoteParameters::next_exchange() {
-  if (next_exchange_ != 0) return {0, std::exchange(next_exchange_, 0)};
+  if (batch_ != 0) {
+    const uint64_t n = batch_exchanges_++;
+    return {n == 0 ? 0 : kExchangesOfBatches + 2 * n, batch_};
+  }
   if (function_ != 0) {
     thread_context().step += kNextStepOfFunction;
     return {2 * ++function_exchanges_, function_};
@@ -456,8 +460,11 @@ std::pair<uint64_t, uint64_t> RemoteParameters::next_exchange() {
 }
 
 void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule, const Variables& active) {
-  const StepPiece piece = std::exchange(next_piece_, {});
-  const bool is_piece = piece.id != 0;
+  const bool is_piece = piece_.id != 0;
+  if (is_piece && std::exchange(piece_is_pushed_, true))
+    throw StateError(
+        "ParameterServerStrategy: train_step applies gradients a second time in a step; synchronous training "
+        "applies them once for each batch: all in one call, or leave synchronous out");
   Asking asking = this->asking(is_piece ? ParameterCallKind::push_piece : ParameterCallKind::exchange);
   Tensors changes;
   const std::set<const VariableNode*> updated = nodes_of(of_rule), pushed = nodes_of(active);
@@ -479,7 +486,7 @@ void RemoteParameters::exchange(ParameterStore& store, const Variables& of_rule,
     }
   }
   if (is_piece) {
-    for (Asked& asked : asking) asked.request.piece = piece;
+    for (Asked& asked : asking) asked.request.piece = piece_;
     return ask(asking, true);
   }
   const RemoteTables::Pushed rows = tables_->push(asking);

@@ -81,15 +81,16 @@ class RemoteParameters {
   /// `if_new`: to servers alone that have not applied anything by their rule yet.
   void load_rule_state(const std::map<std::string, Tensor>& state, bool if_new = false);
 
-  /// Which number of all processes the next exchange has; 0: one of this process' own.
-  void set_next_exchange(uint64_t id) { next_exchange_ = id; }
+  /// Until the end (0) exchanges are those of that batch, by its number of all processes: where another one
+  /// trains it again the same ones, counted once.
+  void set_batch(uint64_t id) { batch_ = id, batch_exchanges_ = 0; }
   /// Until the end (0) exchanges are those of that scheduled function: where it is carried out again the same
   /// ones, counted once.
   void set_function(uint64_t id) { function_ = id, function_exchanges_ = 0; }
   uint64_t function() const { return function_; }
-  /// The next exchange is that of a piece of a synchronous step: it gives gradients and state to the servers,
-  /// and nothing changes here or there before commit().
-  void set_next_piece(const StepPiece& piece) { next_piece_ = piece; }
+  /// Until the end (no piece) the one exchange is that of a piece of a synchronous step: it gives gradients
+  /// and state to the servers, and nothing changes here or there before commit().
+  void set_piece(const StepPiece& piece) { piece_ = piece, piece_is_pushed_ = false; }
   /// Before a piece of a batch of so many rows: of variables that are sums over replicas this process keeps
   /// the piece's share alone, its rows of those that have a row for each of the batch.
   void take_share(const StepPiece& piece, int64_t global_rows);
@@ -181,8 +182,10 @@ class RemoteParameters {
   std::atomic<bool> is_cancelled_ = false;
   Options options_;
   uint64_t job_ = 0, process_;
-  uint64_t own_exchanges_ = 0, next_exchange_ = 0, function_ = 0, function_exchanges_ = 0;
-  StepPiece next_piece_;            // id 0: the next exchange is none
+  uint64_t own_exchanges_ = 0;
+  uint64_t batch_ = 0, batch_exchanges_ = 0, function_ = 0, function_exchanges_ = 0;
+  StepPiece piece_;  // id 0: exchanges are none
+  bool piece_is_pushed_ = false;
   std::vector<uint64_t> versions_;  // by server: of the values here
   std::vector<uint64_t> lives_;     // by server; 0: never asked
   ShardPlacement placement_;

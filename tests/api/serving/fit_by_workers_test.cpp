@@ -216,6 +216,61 @@ TEST(FitByWorkers, MetricsOfATrainStepAreThoseOfOneDevice) {
   }
 }
 
+/// Gradients are applied twice in a step, by one optimizer or by two.
+struct AppliesTwice : ModelNode {
+  Dense first = track("first", Dense(3, {.kernel_initializer = GlorotUniform({.seed = 4}), .name = "first"}));
+  Dense last = track("last", Dense(1, {.kernel_initializer = GlorotUniform({.seed = 5}), .name = "last"}));
+  Optimizer second = {};
+  explicit AppliesTwice(const Optimizer& other) {
+    if (other) second = track_optimizer("second", other);
+  }
+
+  std::string class_name() const override { return "AppliesTwice"; }
+  Tensor call(Call& c, const Tensor& x) const override { return last(c, first(c, x)); }
+  void train_step(ReplicaStep& step, const Batch& batch) override {
+    for (const Dense& layer : {first, last}) {
+      GradientTape tape;
+      const Tensor loss = step.compute_loss(batch, {step.forward(batch.x[0])});
+      const Optimizer by = second && layer == last ? second : step.optimizer();
+      by.apply_gradients(tape.gradient(loss, layer.trainable_variables()), layer.trainable_variables());
+    }
+  }
+};
+
+std::vector<std::vector<float>> train_twice(const Strategy& strategy, const Optimizer& second = {}) {
+  const auto scope = strategy.scope();
+  const Model model = make_model<AppliesTwice>({.name = "twice"}, second);
+  model.compile({.optimizer = SGD({.learning_rate = 0.05, .momentum = 0.5}), .loss = "mse"});
+  model.fit(features(40), targets(40), {.batch_size = 8, .epochs = 2, .verbose = 0, .shuffle = false});
+  std::vector<std::vector<float>> weights;
+  for (const Tensor& weight : model.get_weights()) weights.push_back(weight.to_vector<float>());
+  return weights;
+}
+
+TEST(FitByWorkers, GradientsThatAreAppliedTwiceInAStepCountEach) {
+  const auto expected = train_twice(OneDeviceStrategy("cpu:0"));
+  LocalCluster cluster = cluster_of({.servers = 2});
+  const ParameterServerStrategy chief = cluster.chief();
+  auto worker = std::async(std::launch::async, [&] { return train_twice(cluster.worker()); });
+  expect_near(train_twice(chief), expected, 2e-6);
+  expect_near(worker.get(), expected, 2e-6);
+}
+
+TEST(FitByWorkers, WhatASynchronousStepCannotApplyIsRefused) {
+  const auto refusal = [](bool synchronous, const Optimizer& second) {
+    LocalCluster cluster = cluster_of({.synchronous = synchronous});
+    const ParameterServerStrategy chief = cluster.chief();
+    auto worker = std::async(std::launch::async,
+                             [&] { EXPECT_THROW(train_twice(cluster.worker(), second), StateError); });
+    const std::string text = error_text<CommunicationError>([&] { train_twice(chief, second); });
+    worker.get();
+    return text;
+  };
+  EXPECT_THAT(refusal(true, {}), HasSubstr("applies gradients a second time in a step"));
+  EXPECT_THAT(refusal(true, Adam()), HasSubstr("Adam is a second one"));
+  EXPECT_THAT(refusal(false, Adam()), HasSubstr("Adam is a second one"));
+}
+
 // A job that is started again on servers that have lived on.
 TEST(FitByWorkers, AnotherChiefBeginsAnew) {
   for (const bool synchronous : {false, true}) {

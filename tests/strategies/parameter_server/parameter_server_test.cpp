@@ -89,7 +89,7 @@ struct Process {
   }
   void push(const Variable& variable, double gradient, uint64_t id = 0) {
     store->gradient(0, variable).copy_from(Tensor::full(variable.shape(), gradient, variable.dtype()));
-    remote->set_next_exchange(id);
+    remote->set_batch(id);
     remote->exchange(*store, {variable}, {variable});
   }
 
