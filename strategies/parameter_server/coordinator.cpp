@@ -157,6 +157,12 @@ std::optional<CoordinatorReply> Coordinator::reply_to(const CoordinatorRequest& 
   if (request.call == Call::hello)
     return CoordinatorReply{.batch = {.id = job_}, .text = std::to_string(options_.seed)};
   if (request.call == Call::function) return function_for(request.worker);
+  if (request.call == Call::file) {
+    const auto file = files_.find(request.text);
+    const bool is_written = file != files_.end() && file->second >= request.id;
+    if (is_written || is_on_ || ended_ || !functions_.is_idle()) return CoordinatorReply{};
+    return std::nullopt;
+  }
   if (request.call != Call::join && request.call != Call::next) return CoordinatorReply{};
   if (const auto over = results_.find(request.training); over != results_.end()) return over->second;
   if (ended_) return CoordinatorReply{.kind = CoordinatorReply::Kind::failed, .text = *ended_};
@@ -335,6 +341,14 @@ void Coordinator::fail_training(uint64_t training, const std::string& why) {
     is_on_ = epoch_is_on_ = false;
     given_.clear();
     steps_.end();
+  }
+  answer_waiting();
+}
+
+void Coordinator::wrote_file(const std::string& path) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_on_) ++files_[path];  // a callback's is none that workers write
   }
   answer_waiting();
 }

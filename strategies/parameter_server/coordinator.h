@@ -82,6 +82,9 @@ class Coordinator final : public ParameterService {
   /// No training will begin any more: workers that wait are told why.
   void end(const std::string& why);
 
+  /// The chief has written a file: workers that have come as far may read it.
+  void wrote_file(const std::string& path);
+
   /// What is done until now.
   uint64_t mark() const;
   /// A server has lost what was done since that mark: it is done again. How many batches that are.
@@ -176,6 +179,7 @@ class Coordinator final : public ParameterService {
   std::deque<CoordinatorEvent> events_;
   uint64_t lost_ = 0;
   int64_t again_ = 0;
+  std::map<std::string, uint64_t> files_;  // how often each was written between trainings
   std::optional<std::string> ended_;
 };
 

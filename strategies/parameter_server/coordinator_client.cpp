@@ -78,7 +78,7 @@ CoordinatorReply CoordinatorClient::ask(CoordinatorRequest request, const SentBy
   using Call = CoordinatorCall;
   request.worker = worker_;
   const bool waits = request.call == Call::join || request.call == Call::next || request.call == Call::meet ||
-                     request.call == Call::function;
+                     request.call == Call::function || request.call == Call::file;
   const auto place = [received](const std::string& header, uint64_t bytes) {
     if (!received) return no_payload(header, bytes);
     if (bytes > kMaxBrought * StepPiece::kMost) throw CommunicationError("coordinator: too many bytes");
@@ -164,6 +164,10 @@ void CoordinatorClient::returned(uint64_t function, std::span<const std::byte> b
 
 void CoordinatorClient::threw(uint64_t function, std::span<const std::byte> error) {
   ask({.call = CoordinatorCall::threw, .id = function}, payload_of(error));
+}
+
+void CoordinatorClient::await_file(const std::string& path, uint64_t times) {
+  ask({.call = CoordinatorCall::file, .id = times, .text = path});
 }
 
 void CoordinatorClient::fail(uint64_t training, const std::string& why) noexcept {

@@ -53,6 +53,8 @@ class CoordinatorClient {
   std::optional<Function> next_function();
   void returned(uint64_t function, std::span<const std::byte> bytes);
   void threw(uint64_t function, std::span<const std::byte> error);
+  /// Waits until the chief has written that file for the `times`-th time, or goes on without it.
+  void await_file(const std::string& path, uint64_t times);
   /// The error of the program ends the training everywhere.
   void fail(uint64_t training, const std::string& why) noexcept;
 

@@ -22,7 +22,10 @@ enum class CoordinatorCall : uint8_t {
   function,
   returned,  ///< of function `id`; the payload is what it returned
   threw,     ///< of function `id`; the payload is the error
-  fail,      ///< the worker's program failed: `text`
+  /// Answered when the chief has written file `text` for the `id`-th time between trainings, or trains or
+  /// schedules functions instead.
+  file,
+  fail,  ///< the worker's program failed: `text`
 };
 
 /// A batch of an epoch that one worker trains.
@@ -42,7 +45,7 @@ struct CoordinatorRequest {
   uint64_t training = 0;  ///< the number of the fit or evaluate
   uint64_t id = 0;        ///< of the batch; of join how many replicas the worker has
   StepPiece piece = {};
-  std::string text = {};            ///< of join what the programs have to have in common; of fail the error
+  std::string text = {};  ///< of join what programs have to have in common; of file its path; of fail why
   std::vector<double> values = {};  ///< of done: sums of losses and metrics
 };
 

@@ -39,6 +39,13 @@ ChiefOfFunctions& ParameterServerJob::chief_of_functions() {
   return *chief_of_functions_;
 }
 
+void ParameterServerJob::share_file(const std::string& path) {
+  if (coordinator_)
+    coordinator_->wrote_file(path);
+  else if (parameters_->function() == 0)
+    client_->await_file(path, ++files_[path]);
+}
+
 std::string ParameterServerJob::describe() {
   return (coordinator_ ? "chief of " + coordinator_->describe() : std::string("worker")) + "; " +
          std::to_string(parameters_->num_servers()) + " parameter servers\n" + parameters_->describe();

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 
 #include <nyala/backend/runtime/process_exchange.h>
 #include <nyala/strategies/parameter_server/chief_of_functions.h>
@@ -50,6 +52,9 @@ class ParameterServerJob : public std::enable_shared_from_this<ParameterServerJo
   std::function<void(std::shared_ptr<ProcessExchange>)> take_part;
   /// Counts the calls of fit and evaluate in this process: the same number is the same call everywhere.
   uint64_t next_training() { return ++trainings_; }
+  /// A file that all processes save: the chief has written it, a worker waits until it has. Not in functions,
+  /// whose end the chief may wait for.
+  void share_file(const std::string& path);
   std::string describe();
 
  private:
@@ -61,6 +66,7 @@ class ParameterServerJob : public std::enable_shared_from_this<ParameterServerJo
   WorkerFunctions functions_;
   Times times_ = {};
   uint64_t trainings_ = 0;
+  std::map<std::string, uint64_t> files_;  // how often a worker has come to each
 };
 
 }  // namespace nyala::detail

@@ -54,7 +54,7 @@ class Outcome {
 
 namespace {
 
-/// Of a strategy with parameter servers the chief writes, and nobody waits for it.
+/// Of a strategy with parameter servers the chief writes.
 bool leaves_it_to_the_chief(const ModelNode& model) {
   detail::ParameterServerJob* const job = model.strategy()->parameter_server_job();
   return job && !job->is_chief();
@@ -76,12 +76,16 @@ bool takes_over_training(const ModelNode& model) {
 bool goes_on_elsewhere(const ModelNode& model) { return model.strategy()->generations() != nullptr; }
 
 void write_with_all(const Model& model, const std::string& path, const std::function<void()>& write) {
-  make_with_all(model, {.what = "save", .make = write, .pass_over = [&](ProcessGenerations&, int64_t) {
-                          log(LogChannel::info,
-                              detail::in_quotes(path) +
-                                  " is not written again: the others were beyond that when this process was "
-                                  "started again");
-                        }});
+  detail::ParameterServerJob* const job = model.model_node().strategy()->parameter_server_job();
+  if (!leaves_it_to_the_chief(model.model_node()))
+    make_with_all(model,
+                  {.what = "save", .make = write, .pass_over = [&](ProcessGenerations&, int64_t) {
+                     log(LogChannel::info,
+                         detail::in_quotes(path) +
+                             " is not written again: the others were beyond that when this process was "
+                             "started again");
+                   }});
+  if (job) job->share_file(path);
 }
 
 void write_once(const ModelNode& model, const std::function<void()>& write) {

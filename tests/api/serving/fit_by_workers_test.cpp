@@ -3,6 +3,7 @@
 #include <cmath>
 #include <future>
 #include <map>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <nyala/nyala.h>
 #include <nyala/tests/strategies/parameter_server/parameter_server_fixture.h>
 #include <nyala/tests/support/error_text.h>
+#include <nyala/tests/support/scratch_folder.h>
 
 namespace nyala::fit_by_workers_test {
 
@@ -269,6 +271,34 @@ TEST(FitByWorkers, WhatASynchronousStepCannotApplyIsRefused) {
   EXPECT_THAT(refusal(true, {}), HasSubstr("applies gradients a second time in a step"));
   EXPECT_THAT(refusal(true, Adam()), HasSubstr("Adam is a second one"));
   EXPECT_THAT(refusal(false, Adam()), HasSubstr("Adam is a second one"));
+}
+
+TEST(FitByWorkers, AFileThatAllSaveIsThereBehindIt) {
+  const ScratchFolder folder;
+  LocalCluster cluster(2, detail::read_optimizer_rules());
+  const auto program = [&](const Strategy& strategy, bool is_chief) {
+    const auto scope = strategy.scope();
+    const Sequential net = network({});
+    net.compile({.optimizer = SGD(0.05), .loss = "mse"});
+    for (int times = 0; times < 2; ++times) {
+      net.fit(features(24), targets(24), {.batch_size = 8, .verbose = 0});
+      if (!is_chief) net.save(folder.file("workers-own.keras"));  // waits for nothing that never comes
+      if (is_chief) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      net.save(folder.file("net.keras"));
+      net.save_weights(folder.file("net.weights.h5"));
+      const Model loaded = load_model(folder.file("net.keras"));
+      loaded.load_weights(folder.file("net.weights.h5"));
+      for (size_t i = 0; i < net.get_weights().size(); ++i)
+        EXPECT_EQ(loaded.get_weights()[i].to_vector<float>(), net.get_weights()[i].to_vector<float>());
+    }
+  };
+  std::future<void> worker;
+  {
+    const ParameterServerStrategy chief = cluster.chief();
+    worker = std::async(std::launch::async, [&] { program(cluster.worker(), false); });
+    program(chief, true);
+  }
+  worker.get();
 }
 
 // A job that is started again on servers that have lived on.
