@@ -26,6 +26,18 @@ class TenPrograms : public ::testing::Test {
     return run_command("'" NYALA_BINARY_DIR "/tools/nyala' launch -n 2 -- '" + example_path(name).string() +
                        "' " + arguments);
   }
+  /// In synchronous training by parameter servers, and on one device.
+  void expect_the_same_by_servers(const std::string& name, const std::string& arguments,
+                                  const std::string& pattern, double tolerance) const {
+    const std::string all = arguments + " --devices 1 --output '" + folder_.file(name + ".keras") + "'";
+    const ExampleRun one = run_example(name, all);
+    const ExampleRun servers = run_command(
+        "'" NYALA_BINARY_DIR "/tools/nyala' launch --ps 2 --workers 2 --chief -- '" +
+        example_path(name).string() + "' " + all + " --strategy synchronous_parameter_server 2>&1");
+    EXPECT_EQ(servers.status, 0) << servers.output;
+    EXPECT_EQ(servers.output.find("nyala launch: "), std::string::npos) << servers.output;  // nobody was lost
+    EXPECT_NEAR(number(servers.output, pattern), number(one.output, pattern), tolerance) << servers.output;
+  }
   /// Runs the program on one device and on two, and in two processes.
   Runs run(const std::string& name, const std::string& arguments) const {
     Runs runs;
@@ -119,6 +131,16 @@ TEST_F(TenPrograms, OwnTrainingLoop) {
   if (IsSkipped()) return;
   const Runs runs = run("own_training_loop", "--rows 1280 --epochs 2");
   EXPECT_GT(common(runs, "epoch 2: .* test accuracy ([0-9.]+)", 0.01), 0.5);
+}
+
+/// The others but the GAN, whose step has two optimizers, and the loop of its own, which is functions there.
+TEST_F(TenPrograms, TrainByParameterServers) {
+  if (!has_processes()) GTEST_SKIP() << "this build has no gRPC or no nyala command";
+  expect_the_same_by_servers("own_layers_and_losses", "--epochs 10", "goes on: loss ([0-9.]+)", 0.02);
+  expect_the_same_by_servers("unet_shapes", "--pictures 64 --epochs 2", "Epoch 2/2[^]* loss: ([0-9.]+)",
+                             0.02);
+  if (has_fashion_mnist())
+    expect_the_same_by_servers("vae", "--rows 256 --epochs 1", "reconstruction: ([0-9.]+)", 0.1);
 }
 
 /// Not in two processes: its threads would ask in another order in each.
