@@ -2,9 +2,13 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <locale>
 #include <new>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -72,9 +76,19 @@ class CsvReader {
     if (text.starts_with('+')) text.remove_prefix(1);
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
+    const bool is_number = error == std::errc() || error == std::errc::result_out_of_range;
+    if (!is_number || end != text.data() + text.size())
       fail("a number in column " + std::to_string(column), in_quotes(text));
-    return value;
+    return error == std::errc() ? value : out_of_range(text);
+  }
+
+  /// Infinity, zero, or what lies between zero and the smallest normal number.
+  static double out_of_range(std::string_view text) {
+    std::istringstream in{std::string(text)};
+    in.imbue(std::locale::classic());
+    double value = 0;
+    in >> value;
+    return std::isinf(value) || std::abs(value) < 1 ? value : std::copysign(HUGE_VAL, value);
   }
 
   [[noreturn]] void fail(const std::string& expected, const std::string& received) const {

@@ -128,6 +128,8 @@ TEST(AbsurdCounts, OfUnitsAndSizes) {
       {"tile", [&] { ops::tile(x, {INT_MAX, INT_MAX}); }},
       {"pad", [&] { ops::pad(x, {{INT_MAX, INT_MAX}, {0, 0}}); }},
       {"top_k", [&] { ops::top_k(x, INT_MAX); }},
+      {"repeat of 2^32 + 2", [&] { ops::repeat(x, (int64_t{1} << 32) + 2, 0); }},
+      {"top_k of 2^32 + 2", [&] { ops::top_k(x, (int64_t{1} << 32) + 2); }},
       {"random_normal", [&] { ops::random_normal({INT_MAX, 8}); }},
       {"pad_sequences",
        [&] { pad_sequences(std::vector<std::vector<int32_t>>{{1}}, {.maxlen = int64_t{INT_MAX} * 8}); }},

@@ -1,4 +1,5 @@
 #include <fstream>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,6 +40,13 @@ class LoadCsvTest : public ::testing::Test {
   }
   const ScratchFolder folder_;
 };
+
+// As NumPy's.
+TEST_F(LoadCsvTest, NumbersBeyondADoubleAreInfinityOrZero) {
+  const Tensor read = load_csv(file("1e400,-1e400,1e-400\n-1e-400,4.9e-324,1e39\n"), {.dtype = "float64"});
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(read.to_vector<double>(), ElementsAre(inf, -inf, 0.0, 0.0, 4.9e-324, 1e39));
+}
 
 TEST_F(LoadCsvTest, AByteOrderMarkIsPassedOver) {
   EXPECT_THAT(load_csv(file("\xEF\xBB\xBF"

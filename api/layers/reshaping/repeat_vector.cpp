@@ -24,7 +24,7 @@ class RepeatVectorNode final : public LayerNode {
   void build(Builder&, const Shape& input) override { check_rank(input, 2, "(batch, features)"); }
 
   Tensor call(Call&, const Tensor& x) const override {
-    return ops::repeat(ops::expand_dims(x, 1), static_cast<int>(config_.n), 1);
+    return ops::repeat(ops::expand_dims(x, 1), config_.n, 1);
   }
 
  private:

@@ -26,7 +26,7 @@ class UpSampling1DNode final : public LayerNode {
   void build(Builder&, const Shape& input) override { check_rank(input, 3, "(batch, steps, channels)"); }
 
   Tensor call(Call&, const Tensor& x) const override {
-    return ops::repeat(x, static_cast<int>(config_.size), 1);
+    return ops::repeat(x, config_.size, 1);
   }
 
  private:

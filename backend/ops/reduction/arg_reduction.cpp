@@ -54,7 +54,7 @@ Tensor arg(const OpDef& op, const Tensor& x, std::optional<int> axis, bool keepd
 }
 
 void infer_top_k(InferContext& c) {
-  const int32_t k = c.descriptor<TopKDescriptor>().k;
+  const int64_t k = c.descriptor<TopKDescriptor>().k;
   if (c.shape(0).rank() == 0) c.fail("expected at least one axis, received a scalar");
   const int64_t size = c.shape(0).back();
   if (k < 1 || (size != None && k > size))
@@ -145,14 +145,14 @@ const OpDef kTopKGradient = {
     .name = "top_k_gradient", .infer = infer_top_k_gradient, .reference = top_k_gradient_reference};
 const OpDef kInTopK = {.name = "in_top_k", .infer = infer_in_top_k, .reference = in_top_k_reference};
 
-TopK top_k(const Tensor& x, int k) {
+TopK top_k(const Tensor& x, int64_t k) {
   std::array<Tensor, 2> outputs;
   const Tensor* const inputs[] = {&x};
   dispatch(kTopK, TopKDescriptor{k, 0}, inputs, outputs);
   return {outputs[0], outputs[1]};
 }
 
-Tensor in_top_k(const Tensor& targets, const Tensor& predictions, int k) {
+Tensor in_top_k(const Tensor& targets, const Tensor& predictions, int64_t k) {
   const Tensor classes = cast(targets, DType::int64);
   return dispatch(kInTopK, TopKDescriptor{k, 0}, {&classes, &predictions});
 }

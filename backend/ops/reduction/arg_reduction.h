@@ -18,16 +18,16 @@ Tensor argmin(const Tensor& x, std::optional<int> axis = {}, bool keepdims = fal
 struct TopK {
   Tensor values, indices;
 };
-TopK top_k(const Tensor& x, int k);
+TopK top_k(const Tensor& x, int64_t k);
 
 /// Per row of `predictions` (rows, classes): whether fewer than k classes are predicted above the row's
 /// target (a class number; integers of shape (rows)). False for a target outside the classes or with a
 /// prediction that is not finite.
-Tensor in_top_k(const Tensor& targets, const Tensor& predictions, int k);
+Tensor in_top_k(const Tensor& targets, const Tensor& predictions, int64_t k);
 
 extern const OpDef kArgmax, kArgmin;  // described by ReductionDescriptor
 struct TopKDescriptor {
-  int32_t k = 1;
+  int64_t k = 1;
   int64_t axis_size = 0;  // of the gradient's result
 };
 /// kTopKGradient: (indices, gradient of the values) -> gradient of x.

@@ -67,7 +67,7 @@ void copy_reference(const KernelCall& call) {
   copy_strided(repeat_copy(call), size_of(call.output(0).dtype()), call.input(0).raw(), call.output(0).raw());
 }
 
-int checked_count(std::string_view where, int count) {
+int64_t checked_count(std::string_view where, int64_t count) {
   if (count < 0)
     throw InvalidArgumentError(std::string(where) + ": expected at least 0 repeats, received " +
                                std::to_string(count));
@@ -129,7 +129,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   return dispatch(kBroadcastTo, BroadcastDescriptor{shape}, {&x});
 }
 
-Tensor repeat(const Tensor& x, int repeats, int axis) {
+Tensor repeat(const Tensor& x, int64_t repeats, int axis) {
   return dispatch(kRepeat, RepeatDescriptor{x.shape().normalize_axis(axis), checked_count("repeat", repeats)},
                   {&x});
 }

@@ -12,7 +12,7 @@ namespace nyala::ops {
 /// not broadcast to it.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// Each element of `axis` `repeats` times in a row: 1 2 3 -> 1 1 2 2 3 3.
-Tensor repeat(const Tensor& x, int repeats, int axis);
+Tensor repeat(const Tensor& x, int64_t repeats, int axis);
 /// The whole of x repeats[i] times along axis i: 1 2 3 -> 1 2 3 1 2 3. The shorter of repeats and x's shape
 /// is filled up with ones in front.
 Tensor tile(const Tensor& x, const std::vector<int>& repeats);
@@ -22,7 +22,7 @@ struct BroadcastDescriptor {
 };
 struct RepeatDescriptor {
   int32_t axis = 0;  // not negative
-  int32_t count = 1;
+  int64_t count = 1;
 };
 extern const OpDef kBroadcastTo, kRepeat, kTile;
 
