@@ -267,6 +267,8 @@ struct LoadImgConfig;
 struct LoadModelConfig;
 struct LoadReport;
 struct LoadWeightsConfig;
+class LocalServer;
+struct LocalServerConfig;
 enum class LogChannel;
 class LogCosh;
 struct LogCoshConfig;

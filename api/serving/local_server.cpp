@@ -3,6 +3,7 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -26,12 +27,37 @@ void check_number(const char* what, int number) {
                                std::to_string(number));
 }
 
+constexpr const char* kCameLate = "the chief had ended before this worker came";
+
 /// In the place of a chief that has ended: workers that come later wait for nobody.
 class NoChief final : public ParameterService {
  public:
-  std::shared_ptr<ParameterReceiver> begin(std::string) override {
-    throw CommunicationError("the chief has ended");
+  std::shared_ptr<ParameterReceiver> begin(std::string) override { throw CommunicationError(kCameLate); }
+};
+
+/// The error of a program that runs in several threads, whatever the others' were.
+class FirstError {
+ public:
+  /// In a catch block.
+  void keep() {
+    const std::lock_guard lock(mutex_);
+    try {
+      throw;
+    } catch (const CommunicationError& error) {  // most tell of another thread's, and may come before it
+      const bool came_late = std::string_view(error.what()).find(kCameLate) != std::string_view::npos;
+      if (!came_late && !told_) told_ = std::current_exception();
+    } catch (...) {
+      if (!own_) own_ = std::current_exception();
+    }
   }
+  void rethrow() const {
+    if (own_) std::rethrow_exception(own_);
+    if (told_) std::rethrow_exception(told_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr own_, told_;
 };
 
 /// Null where the chief's strategy is still there.
@@ -84,16 +110,15 @@ SimpleClusterResolver LocalServer::chief() const { return place("chief", 0); }
 SimpleClusterResolver LocalServer::worker(int index) const { return place("worker", index); }
 
 void LocalServer::run(const std::function<void(const SimpleClusterResolver&)>& program) const {
-  std::mutex mutex;
-  std::exception_ptr first_error;
+  if (!program) throw StateError("LocalServer: run() was given an empty function");
+  FirstError error;
   const auto call = [&](const SimpleClusterResolver& own_place) {
     NameCounters own_names;
     const ScopedValue names(thread_context().names, &own_names);
     try {
       program(own_place);
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!first_error) first_error = std::current_exception();
+      error.keep();
     }
   };
   std::vector<std::jthread> workers;
@@ -103,7 +128,7 @@ void LocalServer::run(const std::function<void(const SimpleClusterResolver&)>& p
   NoChief no_chief;
   const std::unique_ptr<ParameterListener> listener = listen_for_none(cluster_, no_chief);
   workers.clear();
-  if (first_error) std::rethrow_exception(first_error);
+  error.rethrow();
 }
 
 }  // namespace nyala

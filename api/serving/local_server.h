@@ -39,7 +39,9 @@ class LocalServer {
   SimpleClusterResolver worker(int index) const;
 
   /// Calls `program` as the chief in this thread, and as each worker in one of its own, each with automatic
-  /// names as a new process has them; ends when all have ended. Throws what was thrown first.
+  /// names as a new process has them; ends when all have ended. A worker that comes when the chief has ended
+  /// already has nothing to do. Throws what was thrown first, and CommunicationError, by which threads tell
+  /// of each other, only where nothing else was; StateError for an empty function.
   void run(const std::function<void(const SimpleClusterResolver&)>& program) const;
 
  private:

@@ -412,7 +412,9 @@ void Fit::train_epoch_by_workers(int epoch) {
     return true;
   };
   Logs none;
+  int64_t trained = 0;
   workers_->train_epoch(epoch, feed_.steps(), [&](int64_t done) {
+    trained = done;
     if (is_seen()) workers_->take_over();
     callbacks_.call(&Callback::on_train_batch_begin, done - 1, none);
     Logs logs = Logs::of_now([this](Logs& target) { target = stepper_.logs(); });
@@ -420,6 +422,11 @@ void Fit::train_epoch_by_workers(int epoch) {
     if (!config_.callbacks.empty()) workers_->give_back();
     return model_.stop_training();
   });
+  const bool knows_all = config_.steps_per_epoch == 0 && feed_.steps() >= 0;
+  if (knows_all && trained < feed_.steps() && !model_.stop_training())
+    throw CommunicationError("fit: a worker's data ended behind " + std::to_string(trained) +
+                             " batches of the epoch, the chief's has " + std::to_string(feed_.steps()) +
+                             "; all processes have the same data");
   workers_->take_over();
 }
 

@@ -429,6 +429,9 @@ FinishedEpochs train_for_chief(ModelNode& model, ParameterServerJob& job, const 
   } catch (const std::exception& error) {
     job.client().fail(training, error.what());
     throw;
+  } catch (...) {
+    job.client().fail(training, "an exception that is no std::exception");
+    throw;
   }
   job.parameters().pull();
   return finished_of(reply.text);

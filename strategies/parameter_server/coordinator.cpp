@@ -187,9 +187,11 @@ CoordinatorReply Coordinator::welcome(const CoordinatorRequest& request) {
     steps_.join(request.worker);
   }
   if (request.text == facts_) return {.text = greeting_};
-  return {.kind = CoordinatorReply::Kind::failed,
-          .text = "this worker trains something else than the chief: " +
-                  first_difference(facts_, request.text) + "; all processes run the same program"};
+  const std::string why = " trains something else than the chief: " + first_difference(facts_, request.text) +
+                          "; all processes run the same program";
+  events_.push_back({.kind = CoordinatorEvent::Kind::failed, .text = "a worker" + why});
+  changed_.notify_all();
+  return {.kind = CoordinatorReply::Kind::failed, .text = "this worker" + why};
 }
 
 std::optional<CoordinatorReply> Coordinator::batch_for(uint64_t worker) {

@@ -35,12 +35,25 @@ uint64_t whole_number_of(const std::string& text) {
 CoordinatorClient::CoordinatorClient(std::unique_ptr<ParameterConnection> chief,
                                      std::chrono::milliseconds timeout)
     : chief_(std::move(chief)), timeout_(timeout), worker_(system_random()) {
-  const CoordinatorReply hello = ask({.call = CoordinatorCall::hello});
+  const CoordinatorReply hello = first_answer();
   job_ = hello.batch.id;
   seed_ = whole_number_of(hello.text);
   watch_ = chief_->start(encode(CoordinatorRequest{.call = CoordinatorCall::watch, .worker = worker_}), {},
                          no_payload, kAsLongAsItTakes);
   watcher_ = std::thread([this] { watch(); });
+}
+
+/// A chief that goes in this moment may be started again.
+CoordinatorReply CoordinatorClient::first_answer() {
+  const auto deadline = std::chrono::steady_clock::now() + timeout_;
+  for (;;) {
+    try {
+      return ask({.call = CoordinatorCall::hello});
+    } catch (const PeerLostError&) {
+      if (std::chrono::steady_clock::now() >= deadline) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
 }
 
 CoordinatorClient::~CoordinatorClient() {

@@ -59,6 +59,7 @@ class CoordinatorClient {
   void fail(uint64_t training, const std::string& why) noexcept;
 
  private:
+  CoordinatorReply first_answer();
   CoordinatorReply ask(CoordinatorRequest request, const SentBytes& sent = {},
                        std::vector<std::byte>* received = nullptr);
   void watch();

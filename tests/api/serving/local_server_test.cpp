@@ -89,6 +89,54 @@ TEST_F(LocalServerTest, WhatIsThrownFirstArrives) {
                std::out_of_range);
 }
 
+TEST_F(LocalServerTest, AWorkerThatComesLateHasNothingToDo) {
+  const auto [x, y] = small_data();
+  LocalServer({.num_workers = 2}).run([&, x = x, y = y](const SimpleClusterResolver& place) {
+    if (place.task_id() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    const Strategy strategy = connect(place);
+    strategy.scope(small_net).fit(x, y, {.batch_size = 8, .verbose = 0});
+  });
+}
+
+TEST_F(LocalServerTest, WhatAnotherThreadTellsOfAnErrorIsNotTheError) {
+  struct Own : std::runtime_error {
+    using std::runtime_error::runtime_error;
+  };
+  const LocalServer server({.num_workers = 2});
+  const auto [x, y] = small_data();
+  for (int times = 0; times < 5; ++times)
+    EXPECT_THROW(server.run([&, x = x, y = y](const SimpleClusterResolver& place) {
+      const Strategy strategy = connect(place);
+      LambdaCallback throws({.on_train_batch_end = [](int64_t, Logs&) { throw Own("the callback's own"); }});
+      strategy.scope(small_net).fit(x, y,
+                                    {.batch_size = 4, .epochs = 3, .verbose = 0, .callbacks = {throws}});
+    }),
+                 Own);
+  EXPECT_THROW(server.run({}), StateError);
+}
+
+/// All are told at once, not after the time that a chief waits for workers.
+TEST_F(LocalServerTest, AWorkerThatDiffersEndsTheTraining) {
+  const LocalServer server({.num_workers = 1});
+  const auto [x, y] = small_data();
+  const auto text = [&, x = x, y = y](double workers_rate, int64_t workers_rows) {
+    return error_text<CommunicationError>([&] {
+      server.run([&](const SimpleClusterResolver& place) {
+        const bool is_chief = place.task_type() == "chief";
+        const auto scope = connect(place).scope();
+        const Sequential net({Input({4}), Dense(1)});
+        net.compile({.optimizer = SGD({.learning_rate = 0.1, .momentum = is_chief ? 0.5 : workers_rate}),
+                     .loss = "mse"});
+        const int64_t rows = is_chief ? 40 : workers_rows;
+        net.fit(x.rows(0, rows), y.rows(0, rows), {.batch_size = 8, .epochs = 2, .verbose = 0});
+      });
+    });
+  };
+  EXPECT_THAT(text(0.9, 40), HasSubstr("trains something else than the chief"));
+  EXPECT_THAT(text(0.5, 24),
+              HasSubstr("a worker's data ended behind 3 batches of the epoch, the chief's has 5"));
+}
+
 TEST_F(LocalServerTest, HasThePlacesThatItWasAskedFor) {
   const LocalServer server({.num_ps = 2, .num_workers = 3});
   EXPECT_EQ(server.cluster_spec().num_tasks("ps"), 2);
