@@ -1,6 +1,6 @@
-// parameter_rates [--pauses MS,MS,...] [--units N] [--batches N] [--synchronous] [--backup N]: one process of a
-// cluster with parameter servers, which trains a network of about 64 x units weights. Worker i pauses MS_i in
-// each batch (the last one holds for the rest), in place of computing. The chief says how many batches per
+// parameter_rates [--pauses MS,MS,...] [--units N] [--batches N] [--synchronous] [--backup N]: one process of
+// a cluster with parameter servers, which trains a network of about 64 x units weights. Worker i pauses MS_i
+// in each batch (the last one holds for the rest), in place of computing. The chief says how many batches per
 // second all of them train.
 //   nyala launch --ps 1 --workers 3 --chief -- parameter_rates --pauses 20,20,100
 // parameter_rates.py compares what workers of unequal speed, and a slow network, come to.

@@ -1,5 +1,5 @@
-// A cluster session: a LocalServer is created, and a program connects to it and fits, as it would to a cluster
-// of many machines.
+// A cluster session: a LocalServer is created, and a program connects to it and fits, as it would to a
+// cluster of many machines.
 //
 //   cluster_session examples/data/houses.csv
 #include <nyala/examples/support/strategy_argument.h>
