@@ -6,12 +6,16 @@
 #include <nyala/backend/runtime/idle_threads.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <new>
 
 namespace nyala {
 
+// Never destroyed: threads may ask while static objects are. In memory that is there already, since who asks
+// may not throw.
 IdleThreads& IdleThreads::instance() {
-  static IdleThreads* const one =
-      new IdleThreads;  // threads may ask while static objects are being destroyed
+  alignas(IdleThreads) static std::byte place[sizeof(IdleThreads)];
+  static IdleThreads* const one = new (place) IdleThreads;
   return *one;
 }
 
