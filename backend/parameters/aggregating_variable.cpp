@@ -1,14 +1,15 @@
 #include <nyala/backend/parameters/aggregating_variable.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/undying.h>
 
 namespace nyala {
 
 using namespace nyala::detail;
 
 const AggregatingVariable& AggregatingVariable::instance() {
-  static const auto& kind = *new AggregatingVariable;
-  return kind;
+  static const detail::Undying<AggregatingVariable> kind;
+  return *kind;
 }
 
 Tensor AggregatingVariable::read(const VariableNode& node, const VariablePlace& place) const {

@@ -3,13 +3,15 @@
 // brings the copies together from the first one.
 #include <nyala/backend/parameters/mirrored_variable.h>
 
+#include <nyala/backend/core/undying.h>
+
 namespace nyala {
 
 using namespace nyala::detail;
 
 const MirroredVariable& MirroredVariable::instance() {
-  static const auto& kind = *new MirroredVariable;
-  return kind;
+  static const detail::Undying<MirroredVariable> kind;
+  return *kind;
 }
 
 Tensor MirroredVariable::read(const VariableNode& node, const VariablePlace& place) const {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/undying.h>
 #include <nyala/backend/ops/base/cast.h>
 
 namespace nyala {
@@ -39,8 +40,8 @@ Tensor place_for_all(const VariableNode& node) {
 }  // namespace
 
 const RemoteTableVariable& RemoteTableVariable::instance() {
-  static const auto& kind = *new RemoteTableVariable;
-  return kind;
+  static const detail::Undying<RemoteTableVariable> kind;
+  return *kind;
 }
 
 Tensor RemoteTableVariable::read(const VariableNode& node, const VariablePlace&) const {

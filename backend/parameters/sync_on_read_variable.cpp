@@ -4,6 +4,7 @@
 #include <nyala/backend/parameters/sync_on_read_variable.h>
 
 #include <nyala/backend/core/error.h>
+#include <nyala/backend/core/undying.h>
 #include <nyala/backend/ops/base/cast.h>
 #include <nyala/backend/ops/base/device_copy.h>
 #include <nyala/backend/ops/elementwise/arithmetic.h>
@@ -72,8 +73,8 @@ Tensor read_from_all(const VariableNode& node, ProcessExchange& processes) {
 }  // namespace
 
 const SyncOnReadVariable& SyncOnReadVariable::instance() {
-  static const auto& kind = *new SyncOnReadVariable;
-  return kind;
+  static const detail::Undying<SyncOnReadVariable> kind;
+  return *kind;
 }
 
 Tensor SyncOnReadVariable::read(const VariableNode& node, const VariablePlace& place) const {
@@ -107,8 +108,7 @@ void SyncOnReadVariable::write(VariableNode& node, const VariablePlace& place,
 void SyncOnReadVariable::write_everywhere(VariableNode& node, const VariableWrite& write) {
   const auto owner = node.owner.lock();
   const ProcessExchange* const processes = owner ? owner->processes() : nullptr;
-  const size_t replicas =
-      processes ? static_cast<size_t>(processes->num_replicas()) : node.copies.size();
+  const size_t replicas = processes ? static_cast<size_t>(processes->num_replicas()) : node.copies.size();
   const size_t first = processes ? static_cast<size_t>(processes->first_replica()) : 0;
   const bool sum = node.spec.aggregation == Aggregation::sum;
   if (sum && write.kind != VariableWrite::Kind::assign)

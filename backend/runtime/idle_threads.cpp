@@ -6,16 +6,13 @@
 #include <nyala/backend/runtime/idle_threads.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <new>
+
+#include <nyala/backend/core/undying.h>
 
 namespace nyala {
 
-// Never destroyed: threads may ask while static objects are. In memory that is there already, since who asks
-// may not throw.
 IdleThreads& IdleThreads::instance() {
-  alignas(IdleThreads) static std::byte place[sizeof(IdleThreads)];
-  static IdleThreads* const one = new (place) IdleThreads;
+  static const detail::Undying<IdleThreads> one;
   return *one;
 }
 
