@@ -17,10 +17,10 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-/// A socket that listens on the loopback and never answers, as a frozen process does.
-class SilentPort {
+/// A port of the loopback on which nobody listens, and which nobody else gets meanwhile.
+class KeptPort {
  public:
-  explicit SilentPort(int port = 0) {
+  explicit KeptPort(int port = 0) {
     const int yes = 1;
     ::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     sockaddr_in place = {};
@@ -30,18 +30,25 @@ class SilentPort {
     socklen_t size = sizeof place;
     EXPECT_EQ(::bind(socket_, reinterpret_cast<sockaddr*>(&place), size), 0);
     ::getsockname(socket_, reinterpret_cast<sockaddr*>(&place), &size);
-    ::listen(socket_, 16);
     port_ = ntohs(place.sin_port);
   }
-  ~SilentPort() { ::close(socket_); }
+  ~KeptPort() { ::close(socket_); }
+  KeptPort(const KeptPort&) = delete;
+  KeptPort& operator=(const KeptPort&) = delete;
   HostPort address() const { return {"127.0.0.1", port_}; }
 
- private:
+ protected:
   int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port_ = 0;
 };
 
+/// A socket that listens on the loopback and never answers, as a frozen process does.
+class SilentPort : public KeptPort {
+ public:
+  explicit SilentPort(int port = 0) : KeptPort(port) { ::listen(socket_, 16); }
+};
+
 /// A port of the loopback on which nobody listens.
-HostPort free_address() { return SilentPort().address(); }
+HostPort free_address() { return KeptPort().address(); }
 
 /// What a process has of the control plane.
 struct Member {
@@ -189,7 +196,9 @@ TEST_F(Election, OneDoesNotGoOnAloneWhereAnotherIsSilent) {
 /// One that is new serves nobody.
 TEST_F(Election, WhatWasSeenIsSaid) {
   const SilentPort silent;
+  const KeptPort gone;
   addresses_[0] = silent.address().text();
+  addresses_[1] = gone.address().text();
   const auto c = std::make_unique<Member>(2, addresses_, 2, false, 2s);
   expect_error<TimeoutError>([&] { c->join(); },
                              {"rank 2 finds none", "rank 0 at " + addresses_[0] + " does not answer",
