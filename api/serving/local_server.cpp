@@ -1,7 +1,5 @@
 #include <nyala/api/serving/local_server.h>
 
-#include <exception>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -10,6 +8,7 @@
 #include <nyala/api/base/names.h>
 #include <nyala/api/serving/optimizer_rule.h>
 #include <nyala/api/serving/row_optimizer.h>
+#include <nyala/backend/core/caught_error.h>
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/runtime/context.h>
 #include <nyala/strategies/cluster/free_ports.h>
@@ -35,29 +34,27 @@ class NoChief final : public ParameterService {
   std::shared_ptr<ParameterReceiver> begin(std::string) override { throw CommunicationError(kCameLate); }
 };
 
-/// The error of a program that runs in several threads, whatever the others' were.
+/// The first error of a program that runs in several threads. CommunicationErrors come last: most tell of
+/// another thread's error, and may be there before it.
 class FirstError {
  public:
   /// In a catch block.
   void keep() {
-    const std::lock_guard lock(mutex_);
     try {
       throw;
-    } catch (const CommunicationError& error) {  // most tell of another thread's, and may come before it
-      const bool came_late = std::string_view(error.what()).find(kCameLate) != std::string_view::npos;
-      if (!came_late && !told_) told_ = std::current_exception();
+    } catch (const CommunicationError& error) {
+      if (std::string_view(error.what()).find(kCameLate) == std::string_view::npos) told_.keep();
     } catch (...) {
-      if (!own_) own_ = std::current_exception();
+      own_.keep();
     }
   }
-  void rethrow() const {
-    if (own_) std::rethrow_exception(own_);
-    if (told_) std::rethrow_exception(told_);
+  void rethrow() {
+    own_.rethrow();
+    told_.rethrow();
   }
 
  private:
-  std::mutex mutex_;
-  std::exception_ptr own_, told_;
+  CaughtError own_, told_;
 };
 
 /// Null where the chief's strategy is still there.
