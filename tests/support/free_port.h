@@ -1,22 +1,10 @@
 #pragma once
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <nyala/strategies/cluster/free_ports.h>
 
 namespace nyala {
 
 /// A TCP port of the loopback where nobody listens now.
-inline int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ::bind(socket, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
+inline int free_port() { return detail::free_ports(1).front(); }
 
 }  // namespace nyala
