@@ -1,5 +1,6 @@
 // Chief, workers and servers in one process, over gRPC.
 #include <chrono>
+#include <latch>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -43,8 +44,10 @@ std::map<std::string, std::vector<double>> losses_of(const LocalServer& server) 
   std::mutex mutex;
   std::map<std::string, std::vector<double>> losses;
   const auto [x, y] = small_data();
+  std::latch all_are_there(server.cluster_spec().num_tasks("worker") + 1);  // who comes late does nothing
   server.run([&](const SimpleClusterResolver& place) {
     const Strategy strategy = connect(place);
+    all_are_there.arrive_and_wait();
     const Sequential net = strategy.scope(small_net);
     const History history = net.fit(x, y, {.batch_size = 8, .epochs = 6, .verbose = 0, .shuffle = false});
     const std::lock_guard lock(mutex);
