@@ -89,7 +89,6 @@ void write_with_all(const Model& model, const std::string& path, const std::func
 }
 
 void write_once(const ModelNode& model, const std::function<void()>& write) {
-  if (leaves_it_to_the_chief(model)) return;
   ProcessExchange* const processes = model.strategy()->processes();
   if (!processes) return write();
   Outcome outcome(*processes);
