@@ -15,6 +15,7 @@
 #include <nyala/api/training/among_processes.h>
 #include <nyala/api/training/callback_list.h>
 #include <nyala/api/training/compiled_facts.h>
+#include <nyala/api/training/facts_of_rows.h>
 #include <nyala/api/training/state/compiled_training.h>
 #include <nyala/api/training/evaluate.h>
 #include <nyala/api/training/feature_cache.h>
@@ -74,6 +75,7 @@ class Fit {
   History detached_history() const;
   bool train();
   void check_processes();
+  TrainingFacts facts_of_workers() const;
   void check_epoch(const TrainingPosition& position);
   void train_from(int epoch);
   int first_epoch();
@@ -182,12 +184,19 @@ std::vector<CallbackArgument> Fit::all_callbacks() {
   return all;
 }
 
+/// What the chief and the workers have alike.
+TrainingFacts Fit::facts_of_workers() const {
+  TrainingFacts facts = settings_of_fit(model_.model_node(), config_);
+  if (data_.first.is_dataset()) return facts;
+  for (auto& fact : facts_of_rows(data_.first.arrays())) facts.push_back(std::move(fact));
+  return facts;
+}
+
 /// Where others train: callbacks are called at the chief alone.
 History Fit::train_for_the_chief() {
   learn_shapes();
-  finished_ = train_for_chief(model_.model_node(), *strategy().parameter_server_job(),
-                              settings_of_fit(model_.model_node(), config_), stepper_,
-                              [this] { return Feed(data_.first, training_feed(model_, config_)); });
+  finished_ = train_for_chief(model_.model_node(), *strategy().parameter_server_job(), facts_of_workers(),
+                              stepper_, [this] { return Feed(data_.first, training_feed(model_, config_)); });
   Logs none;
   history_.on_train_begin(none);
   for (auto& [epoch, logs] : finished_) history_.on_epoch_end(epoch, logs);
@@ -237,7 +246,7 @@ History Fit::detached_history() const {
 bool Fit::train() {
   try {
     int epoch = first_epoch();
-    if (workers_) workers_->begin(settings_of_fit(model_.model_node(), config_));
+    if (workers_) workers_->begin(facts_of_workers());
     recovery_.begin({epoch, resume_.batch}, settings_of_fit(model_.model_node(), config_));
     is_checked_ = recovery_.is_awaited();
     const auto learn = [this] { learn_shapes(); };

@@ -131,7 +131,8 @@ TEST_F(LocalServerTest, AWorkerThatDiffersEndsTheTraining) {
         net.compile({.optimizer = SGD({.learning_rate = 0.1, .momentum = is_chief ? 0.5 : workers_rate}),
                      .loss = "mse"});
         const int64_t rows = is_chief ? 40 : workers_rows;
-        net.fit(x.rows(0, rows), y.rows(0, rows), {.batch_size = 8, .epochs = 2, .verbose = 0});
+        net.fit(Dataset::from_tensor_slices(x.rows(0, rows), y.rows(0, rows)).batch(8),
+                {.epochs = 2, .verbose = 0});
       });
     });
   };
