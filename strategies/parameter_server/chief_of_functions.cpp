@@ -1,5 +1,7 @@
 #include <nyala/strategies/parameter_server/chief_of_functions.h>
 
+#include <utility>
+
 #include <nyala/backend/core/error.h>
 #include <nyala/backend/core/log.h>
 #include <nyala/strategies/parameter_server/remote_error.h>
@@ -8,7 +10,7 @@ namespace nyala::detail {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLook{200}, kBetweenLooks{500};
+constexpr std::chrono::milliseconds kLook{200}, kBetweenLooks{500}, kBeforeItIsSaid{5000};
 
 /// A snapshot that fit() has asked for is older than all functions that are kept.
 uint64_t functions_at(uint64_t mark) { return mark >= kFunctionMarks ? mark - kFunctionMarks : 0; }
@@ -48,6 +50,7 @@ void ChiefOfFunctions::join() {
     while (!coordinator_.wait_for_functions(kLook)) look();
     look_after_servers(true);
   } while (!coordinator_.wait_for_functions({}));
+  if (has_snapshots_ && mark() != saved_mark_) snapshot();  // what a server loses later begins here
   parameters_.pull();
   for (const auto& [of, follower] : followers) follower->take_over();
   rethrow_first_error();
@@ -89,8 +92,12 @@ void ChiefOfFunctions::rethrow_first_error() {
 /// As long as functions wait for any.
 void ChiefOfFunctions::await_workers() {
   if (coordinator_.num_workers() > 0) return alone_since_.reset();
-  if (!alone_since_) alone_since_ = Clock::now();
-  if (Clock::now() - *alone_since_ < timeout_) return;
+  if (!alone_since_) alone_since_ = Clock::now(), has_said_so_ = false;
+  const auto alone_for = Clock::now() - *alone_since_;
+  if (alone_for >= kBeforeItIsSaid && !std::exchange(has_said_so_, true))
+    log(LogChannel::warning, "ClusterCoordinator: no worker is there; functions wait for one, until " +
+                                 std::to_string(timeout_.count() / 1000) + " s have passed");
+  if (alone_for < timeout_) return;
   throw CommunicationError("ClusterCoordinator: no worker is there, and none came in " +
                            std::to_string(timeout_.count() / 1000) + " s");
 }
@@ -109,9 +116,14 @@ void ChiefOfFunctions::look_after_servers(bool now) {
   if (has_snapshots_ && Clock::now() - saved_ >= between_snapshots_) snapshot();
 }
 
-void ChiefOfFunctions::snapshot() {
+uint64_t ChiefOfFunctions::mark() {
   uint64_t mark = 0;
   coordinator_.with_functions([&](FunctionQueue& functions) { mark = functions.mark(); });
+  return mark;
+}
+
+void ChiefOfFunctions::snapshot() {
+  const uint64_t mark = saved_mark_ = this->mark();
   const SnapshotState state = parameters_.snapshot(kFunctionMarks + mark);
   has_snapshots_ = state != SnapshotState::none;
   coordinator_.with_functions([&](FunctionQueue& functions) {

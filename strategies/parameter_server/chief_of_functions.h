@@ -52,6 +52,8 @@ class ChiefOfFunctions {
   void look_after_servers(bool now);
   void await_workers();
   void snapshot();
+  /// How many functions have returned.
+  uint64_t mark();
 
   using Clock = std::chrono::steady_clock;
 
@@ -60,7 +62,8 @@ class ChiefOfFunctions {
   std::chrono::milliseconds timeout_, between_snapshots_;
   Clock::time_point looked_ = {}, saved_ = {};
   std::optional<Clock::time_point> alone_since_;
-  bool has_snapshots_ = true;
+  bool has_said_so_ = false, has_snapshots_ = true;
+  uint64_t saved_mark_ = 0;  // of the last snapshot
 };
 
 }  // namespace nyala::detail

@@ -22,15 +22,15 @@ namespace {
 /// What a connection and its calls share.
 class ParameterLink {
  public:
-  ParameterLink(const HostPort& address, const ControlSecurity& security)
-      : token(security.token), address_(address.text()) {
+  ParameterLink(const HostPort& address, const ControlSecurity& security, std::string who)
+      : token(security.token), address_(address.text()), who_(std::move(who)) {
     grpc::ChannelArguments arguments = channel_arguments(kMaxParameterMessage);
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // they would keep copies of what is sent
     channel_ = grpc::CreateCustomChannel(address_, channel_credentials(security), arguments);
     stub_ = std::make_unique<grpc::GenericStub>(channel_);
   }
 
-  std::string where() const { return "parameter server at " + address_ + ": "; }
+  std::string where() const { return who_ + " at " + address_ + ": "; }
   grpc::GenericStub& stub() { return *stub_; }
   void open(grpc::ClientContext* call) {
     const std::lock_guard lock(mutex_);
@@ -77,7 +77,7 @@ class ParameterLink {
     if (is_cancelled_) throw CommunicationError(where() + "the connection is closed");
   }
 
-  const std::string address_;
+  const std::string address_, who_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<grpc::GenericStub> stub_;
   std::mutex mutex_;
@@ -212,8 +212,8 @@ class GrpcParameterCall final : public ParameterCall,
 
 class GrpcParameterConnection final : public ParameterConnection {
  public:
-  GrpcParameterConnection(const HostPort& address, const ControlSecurity& security)
-      : link_(std::make_shared<ParameterLink>(address, security)) {}
+  GrpcParameterConnection(const HostPort& address, const ControlSecurity& security, const std::string& who)
+      : link_(std::make_shared<ParameterLink>(address, security, who)) {}
 
   std::unique_ptr<ParameterCall> start(std::string header, SentBytes payload, AnswerPlace place,
                                        std::chrono::milliseconds timeout) override {
@@ -231,10 +231,11 @@ class GrpcParameterConnection final : public ParameterConnection {
 }  // namespace
 
 std::unique_ptr<ParameterConnection> connect_parameters(const HostPort& address,
-                                                        const ControlSecurity& security) {
+                                                        const ControlSecurity& security,
+                                                        const std::string& who) {
   check_control_security(address, security);
   take_over_grpc_log();
-  return std::make_unique<GrpcParameterConnection>(address, security);
+  return std::make_unique<GrpcParameterConnection>(address, security, who);
 }
 
 }  // namespace nyala::detail

@@ -14,7 +14,8 @@ namespace {
 
 }  // namespace
 
-std::unique_ptr<ParameterConnection> connect_parameters(const HostPort&, const ControlSecurity&) {
+std::unique_ptr<ParameterConnection> connect_parameters(const HostPort&, const ControlSecurity&,
+                                                        const std::string&) {
   throw_no_grpc_for_parameters();
 }
 

@@ -89,9 +89,10 @@ class ParameterListener {
 };
 
 /// Does not wait for a connection: calls do. Throws what connect_control() does, NotFoundError in a build
-/// without gRPC, saying what to install.
+/// without gRPC, saying what to install. `who` listens there, for messages.
 std::unique_ptr<ParameterConnection> connect_parameters(const HostPort& address,
-                                                        const ControlSecurity& security);
+                                                        const ControlSecurity& security,
+                                                        const std::string& who = "parameter server");
 
 /// Listens on that address alone, on a free port where it is 0. Callers without the token are refused. Throws
 /// what listen_control() does.

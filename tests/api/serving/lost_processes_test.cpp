@@ -227,7 +227,9 @@ TEST_P(LostProcesses, OneWorkerPreemptionWithCancellation) {
   restart("worker", 0);
   EXPECT_THAT(error_text<InvalidArgumentError>([&] { join(); }), HasSubstr("the function that fails"));
   EXPECT_THROW(failed.fetch(), InvalidArgumentError);
-  if (workers() == 1) EXPECT_THROW(behind.fetch(), CommunicationError);  // it waited behind
+  if (workers() == 1) {
+    EXPECT_THROW(behind.fetch(), CommunicationError);  // it waited behind
+  }
   for (int i = 0; i < 3; ++i) EXPECT_EQ(program.coordinator.schedule(program.normal).fetch(), 1.5);
   join();
 }
